@@ -1,0 +1,151 @@
+"""What a diagnosis consists of. Field names are those of the report's JSON (contract in the schema)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+Severity = Literal["info", "warning", "critical"]
+Status = Literal["active", "resolved"]
+Basis = Literal["hypothesis", "config", "samples", "log"]
+Level = Literal["pass", "warn", "fail", "unknown"]
+Decision = Literal["continue", "continue-watch", "stop-use-best", "pause-and-fix", "abort-now", "not-enough-evidence"]
+Kind = Literal["healthy", "unstable", "not-learning", "reward-hacking", "misconfigured", "degraded", "stopped"]
+
+SEVERITY_RANK: dict[str, int] = {"info": 0, "warning": 1, "critical": 2}
+
+
+@dataclass(frozen=True, slots=True)
+class Episode:
+    """One opening of a finding. `end_step` is None while it is open; `severity` is the highest it reached."""
+
+    onset_step: int | None
+    end_step: int | None
+    severity: Severity
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """Numbers that a finding stands on. first/mid/last are window means in the metric's own unit; None = no data."""
+
+    metric: str  # canonical name or raw key
+    key: str  # the raw key it came from
+    first: float | None
+    mid: float | None
+    last: float | None
+    slope_per_100_steps: float | None
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """A likely cause; `config_key` in this framework's spelling and its value here, None where not tied to config."""
+
+    text: str
+    config_key: str | None = None
+    value: str | float | int | bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Fix:
+    text: str
+    config_key: str | None
+    impact: str  # "high" | "medium" | "low"
+    risk: str  # "none" | "low" | "medium" | "high"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One fired rule on one subject. `severity` is the present one; of a resolved finding it is info."""
+
+    id: str
+    subject: str | None
+    title: str
+    severity: Severity
+    peak_severity: Severity
+    status: Status
+    episodes: tuple[Episode, ...]
+    stage: str | None  # "reward" | "advantages" | "log-probs" | "loss" | "generation"
+    onset_step: int | None
+    last_step: int | None
+    confidence: float  # 0..1
+    basis: Basis
+    root: str | None  # id of the finding whose symptom this is
+    evidence: tuple[Evidence, ...]
+    causes: tuple[Cause, ...]
+    fixes: tuple[Fix, ...]
+    refute: tuple[str, ...]
+    life: str = "open"  # "open" | "worse" | "better" | "steady" | "resolved"
+    summary: str = ""  # one sentence: what is wrong, in this run's numbers
+
+
+@dataclass(frozen=True, slots=True)
+class BestCheckpoint:
+    """`value` is the smoothed metric at the step, `se` its standard error, `on_disk` None where nobody can tell."""
+
+    step: int
+    path: str | None
+    on_disk: bool | None
+    metric: str
+    value: float
+    se: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    decision: Decision
+    kinds: tuple[Kind, ...]
+    confidence: float
+    because: tuple[str, ...]
+    text: str
+    would_change: str
+    best_checkpoint: BestCheckpoint | None
+
+
+@dataclass(frozen=True, slots=True)
+class StageResult:
+    """One of the five pipeline stages, in order: reward, advantages, log-probs, loss, generation."""
+
+    stage: str
+    status: Level
+    because: str
+
+
+@dataclass(frozen=True, slots=True)
+class MissingMetric:
+    """An expected metric that is not logged, the rules that it blocks, and how to log it in this framework."""
+
+    metric: str
+    blocks: tuple[str, ...]
+    enable: str
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    expected: int
+    present: int
+    missing: tuple[MissingMetric, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class NotEvaluable:
+    """A rule that could not run, and why (in the user's words: what it needs)."""
+
+    id: str
+    title: str
+    needs: str
+    enable: str
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnosis:
+    """The whole result at one step (`at_step` None before the first row). Findings: worst first, symptoms after roots."""
+
+    at_step: int | None
+    verdict: Verdict
+    findings: tuple[Finding, ...]
+    pipeline: tuple[StageResult, ...]
+    coverage: Coverage
+    not_evaluable: tuple[NotEvaluable, ...]
+    checks: int  # rules that ran
+    unknowns: tuple[str, ...]

@@ -1,0 +1,1 @@
+"""One file a container format: bytes in, typed records out, in pieces of any size. Knows no metric's meaning."""

@@ -1,0 +1,124 @@
+"""What readers yield, and the protocol that each of them keeps.
+
+Contract of `feed`: the concatenation of the records over any cutting of the same bytes is the same (up to how rows
+are spread over `Rows` blocks). No input raises. Text in records has passed `rltui.text`.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Literal, Protocol
+
+NO_STEP = -1
+"""Step of a row that states none."""
+
+
+@dataclass(slots=True)
+class Rows:
+    """Metric rows in file order, as columns of equal length.
+
+    A cell that the row did not hold is NaN in `values` and not listed in `nonfinite`; a cell that the trainer wrote
+    as NaN or an infinity is NaN in `values` and its row index stands in `nonfinite[key]`. `times` is seconds since
+    the epoch, NaN where the row has none. Keys are the trainer's own, untouched but cleaned.
+    """
+
+    steps: array[int] = field(default_factory=lambda: array("q"))
+    times: array[float] = field(default_factory=lambda: array("d"))
+    values: dict[str, array[float]] = field(default_factory=dict)
+    nonfinite: dict[str, list[int]] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.steps)
+
+
+NoteKind = Literal[
+    "start",  # a launch: banner, new process
+    "resume",  # continuing from a checkpoint
+    "end",  # the trainer says that it is done
+    "progress",  # a progress bar or counter: step of total
+    "checkpoint",  # a checkpoint was written
+    "validation",  # validation began or ended
+    "traceback",  # a Python traceback (its last line is the text)
+    "oom",  # CUDA or host out of memory, OOM killer
+    "killed",  # a signal, "Killed", scheduler cancellation
+    "fault",  # NCCL, XID, disk full, CUDA error
+    "warning",  # worth a line in the log pane
+    "phase",  # a phase of the step began or ended (live phase)
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """A line of text that matters beyond its numbers. `step` and `total` where the line states them."""
+
+    kind: NoteKind
+    text: str
+    line: int  # 1-based line number in the file; 0 where the container has no lines
+    step: int | None = None
+    total: int | None = None
+    time: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LogLine:
+    """A plain line of a console log, for the log pane and the text behind a finding."""
+
+    text: str
+    line: int
+    time: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigRecord:
+    """Config as the container holds it: flat dotted keys (`actor_rollout_ref.actor.kl_loss_coef`) to plain values.
+
+    `origin` says where in the file ("printed dict at line 12", "wandb config", "TensorBoard text tag args").
+    """
+
+    values: dict[str, object]
+    origin: str
+
+
+@dataclass(frozen=True, slots=True)
+class RunInfo:
+    """Identity that a container states: any subset of run_id, name, project, host, framework_version, start_time,
+    step_key (the key that is the step, where a container such as W&B defines one)."""
+
+    values: dict[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Exit:
+    """The container records the end of the run (W&B exit record)."""
+
+    code: int
+    time: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class HardwareRow:
+    """A recorded hardware sample (W&B stats), keys as in the container."""
+
+    time: float
+    values: dict[str, float]
+
+
+Record = Rows | Note | LogLine | ConfigRecord | RunInfo | Exit | HardwareRow
+
+
+class Reader(Protocol):
+    """Incremental parser of one container format. One instance reads one file once, from its first byte."""
+
+    format: str  # name for `--format-in`, reports and `explain`
+    whole: bool  # the file is one document that is rewritten as a whole (trainer_state.json): parse at `finish`
+    skipped: Counter[str]  # reason -> how many records or lines were left out
+    skipped_at: dict[str, str]  # reason -> where the first one was ("line 12", "byte 4096")
+
+    def feed(self, data: bytes) -> list[Record]:
+        """New bytes, any number of them. Keeps an incomplete last record for the next call."""
+
+    def finish(self) -> list[Record]:
+        """The file ends here for now: yields what a complete but unterminated last record holds (a last line without
+        a newline that parses). Feeding may go on afterwards; nothing is yielded twice."""

@@ -1,0 +1,154 @@
+"""The one report object: screen, Markdown and JSON show its numbers and no others. Keys follow the contract schema."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from rltui.diagnosis.model import Coverage, Finding, StageResult, Verdict
+
+SCHEMA = "rltui.report/1"
+
+
+@dataclass(frozen=True, slots=True)
+class Steps:
+    first: int | None
+    last: int | None
+    total: int | None  # planned
+    rows: int  # distinct training steps
+
+
+@dataclass(frozen=True, slots=True)
+class SourceUsed:
+    path: str
+    format: str
+    rows: int
+    skipped: int
+    note: str
+
+
+@dataclass(frozen=True, slots=True)
+class RunIdentity:
+    id: str
+    path: str
+    framework: str | None
+    algorithm: str | None
+    state: str  # running | stalled | finished | crashed | unknown
+    steps: Steps
+    restarts: tuple[int, ...]
+    sources: tuple[SourceUsed, ...]
+    # more than the contract asks for
+    framework_version: str | None = None
+    state_because: str = ""
+    eta_s: float | None = None
+    last_row_time: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigEntry:
+    value: object
+    key: str
+    source: str
+    active: bool
+    note: str
+
+
+@dataclass(frozen=True, slots=True)
+class MetricSummary:
+    """Numbers of one metric. Windows are means of max(5, 10 %) rows. Undefined is None."""
+
+    key: str
+    count: int
+    missing: int
+    nan: int
+    first_value: float | None
+    last_value: float | None
+    first: float | None
+    mid: float | None
+    last: float | None
+    min: float | None
+    max: float | None
+    mean: float | None
+    pct_change: float | None
+    slope_per_100_steps: float | None
+    corr_step: float | None
+    shape: str
+    label: str = ""
+    unit: str = ""
+    group: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PhaseItem:
+    name: str
+    key: str
+    seconds: float
+    share: float
+    expected: tuple[float, float] | None
+    status: str  # "usual" | "high" | "low" | "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class Phases:
+    window_steps: int
+    overlapped: bool
+    bottleneck: str | None
+    items: tuple[PhaseItem, ...]
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class GpuNow:
+    node: str
+    index: int
+    name: str | None
+    memory_used_gb: float | None
+    memory_total_gb: float | None
+    power_w: float | None
+    power_limit_w: float | None
+    util: float | None
+    temp_c: float | None
+    processes: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class HostNow:
+    ram_used_gb: float | None
+    ram_total_gb: float | None
+    disk_free_gb: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Hardware:
+    gpus: tuple[GpuNow, ...]
+    host: HostNow | None
+    source: str  # live | recorded | none
+    note: str
+
+
+@dataclass(frozen=True, slots=True)
+class Rollouts:
+    source: str | None
+    steps: tuple[int, ...]
+    count: int
+    note: str
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    as_of: str | None  # ISO 8601 with zone
+    run: RunIdentity
+    config: Mapping[str, ConfigEntry]
+    verdict: Verdict
+    findings: tuple[Finding, ...]
+    metrics: Mapping[str, MetricSummary]
+    phases: Phases
+    pipeline: tuple[StageResult, ...]
+    hardware: Hardware
+    rollouts: Rollouts
+    coverage: Coverage
+    unknowns: tuple[str, ...]
+    checks: int = 0
+    not_evaluable: tuple[tuple[str, str, str], ...] = ()  # (title, needs, enable)
+    schema: str = SCHEMA
+    notes: tuple[str, ...] = field(default=())

@@ -1,0 +1,42 @@
+"""One run or many, opened and followed: the only place where sources, readers, run, hardware and engine meet."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from rltui.diagnosis.model import Diagnosis
+from rltui.hardware.base import HardwareSample
+from rltui.readers.base import LogLine, Note
+from rltui.run.history import Series
+from rltui.run.run import Run
+
+
+@dataclass(frozen=True, slots=True)
+class Loading:
+    """Progress of the first read: bytes done of total, what is being read. `done` when the history is whole."""
+
+    done_bytes: int
+    total_bytes: int
+    what: str
+    done: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """Everything that crosses from the data to the screen, as one immutable message.
+
+    `series` holds every column of the history by raw key (views, not copies); `run` is the live object behind it and
+    only to be read for its frozen parts (names, config). The report object is built from a Frame.
+    """
+
+    run: Run
+    diagnosis: Diagnosis
+    series: Mapping[str, Series]
+    log: tuple[LogLine, ...]  # the newest lines, oldest first
+    notes: tuple[Note, ...]  # notable lines of the whole run, oldest first
+    hardware: tuple[HardwareSample, ...]  # oldest first; empty when nothing is sampled
+    loading: Loading
+    now: float
+    live: bool  # the run is being followed
+    revision: int

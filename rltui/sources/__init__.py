@@ -1,0 +1,1 @@
+"""Where bytes come from: listing directories, following files. Knows nothing of formats."""

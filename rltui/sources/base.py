@@ -1,0 +1,96 @@
+"""The seam between bytes and the rest: a place that lists, stats and follows files.
+
+Local now; a remote place (over ssh) has to offer the same three calls. Nothing here raises for what happens on a
+disk: an error is a value, because a path that vanishes for a minute is a normal day.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal, Protocol
+
+ErrorKind = Literal["missing", "permission", "not-a-file", "io"]
+
+
+@dataclass(frozen=True, slots=True)
+class SourceError:
+    """What went wrong with one path, in words for the user (no traceback, no errno number alone)."""
+
+    path: str
+    kind: ErrorKind
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class FileStat:
+    """Size in bytes, mtime in seconds since the epoch, and what tells one file from another of the same name."""
+
+    path: str
+    size: int
+    mtime: float
+    identity: str  # "device:inode" locally
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """What a bounded walk found. Counts say what the bounds and the errors left out."""
+
+    root: str
+    files: tuple[FileStat, ...]
+    dirs: tuple[str, ...]
+    complete: bool
+    skipped: dict[str, int] = field(
+        default_factory=dict
+    )  # "permission" | "loop" | "depth" | "entries" | "time" | "cache"
+    error: SourceError | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Delta:
+    """New bytes of a followed file.
+
+    `offset` is where `data` begins. `reset` is set when the file was truncated, replaced or rewritten since the last
+    read: the reader must be thrown away and `data` starts at offset 0. `more` says that another read returns at once.
+    """
+
+    data: bytes
+    offset: int
+    reset: bool = False
+    more: bool = False
+    stat: FileStat | None = None
+    error: SourceError | None = None
+
+
+class Follower(Protocol):
+    """One file, read forwards, again and again."""
+
+    path: str
+
+    def read(self, max_bytes: int = 1 << 20) -> Delta:
+        """The bytes after the last read, at most `max_bytes`; empty when nothing is new. Never raises for I/O."""
+
+    def tail(self, max_bytes: int = 1 << 16) -> Delta:
+        """The last bytes of the file without moving the read position: current values before the history is read."""
+
+    def close(self) -> None: ...
+
+
+class Place(Protocol):
+    """A machine whose files can be listed and followed."""
+
+    name: str  # "" for this machine, "user@host" for a remote one
+
+    def stat(self, path: str) -> FileStat | SourceError: ...
+
+    def walk(self, root: str) -> Listing: ...
+
+    def head(self, path: str, max_bytes: int = 1 << 14) -> bytes | SourceError:
+        """The first bytes of a file, for sniffing its format."""
+
+    def read(self, path: str, max_bytes: int = 1 << 24) -> bytes | SourceError:
+        """A whole small file (config, trainer_state.json), at most `max_bytes`."""
+
+    def follow(self, path: str) -> Follower: ...
+
+    def wait(self, paths: list[str], timeout_s: float) -> bool:
+        """Blocks until one of the paths may have changed or the time is over; true when something changed."""
