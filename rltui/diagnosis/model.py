@@ -139,7 +139,7 @@ class NotEvaluable:
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """The whole result at one step (`at_step` None before the first row). Findings: worst first, symptoms after roots."""
+    """The whole result at one step (None before the first row); findings worst first, symptoms after roots."""
 
     at_step: int | None
     verdict: Verdict

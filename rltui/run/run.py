@@ -72,7 +72,7 @@ class PhaseShare:
 
 @dataclass(frozen=True, slots=True)
 class PhaseTable:
-    """Medians over the last `window_steps` steps; items add up to the step ("other" is the rest) unless `overlapped`."""
+    """Medians over the last `window_steps` steps; items add up to the step ("other": the rest) unless `overlapped`."""
 
     window_steps: int
     step_s: float | None
@@ -141,7 +141,7 @@ class Run:
         raise NotImplementedError
 
     def family(self, canonical: str) -> dict[str, Series]:
-        """All keys of a canonical metric with several members (reward components, validation sets): member -> series."""
+        """All keys of a canonical metric with several members (reward parts, validation sets): member -> series."""
         raise NotImplementedError
 
     def state(self, now: float | None = None) -> RunState:

@@ -1,0 +1,38 @@
+"""Shared fixtures. Labelled runs are optional: RLTUI_TEST_RUNS, by default ../shared/runs beside the repository."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+REPO = Path(__file__).resolve().parent.parent
+
+
+def labelled_runs() -> Path | None:
+    """Folder of the labelled runs (`real/`, `zoo/`), None where this checkout has none."""
+    path = Path(os.environ.get("RLTUI_TEST_RUNS", REPO.parent / "shared" / "runs"))
+    return path if path.is_dir() else None
+
+
+@pytest.fixture
+def runs_dir() -> Path:
+    path = labelled_runs()
+    if path is None:
+        pytest.skip("no labelled runs: set RLTUI_TEST_RUNS")
+    return path
+
+
+@pytest.fixture
+def labelled_run(runs_dir: Path) -> Callable[[str], Path]:
+    """`labelled_run("zoo/g01-add-s0")`: that run's directory, or a skip where it is absent."""
+
+    def find(name: str) -> Path:
+        path = runs_dir / name
+        if not path.exists():
+            pytest.skip(f"no run {name} under {runs_dir}")
+        return path
+
+    return find
