@@ -1,0 +1,157 @@
+"""The table against a plain dict-of-dicts model, over any blocks, and the merge of several sources."""
+
+from __future__ import annotations
+
+import math
+from array import array
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rltui.readers.base import NO_STEP, Rows
+from rltui.run.history import History, Part, Table
+
+KEYS = ("loss", "kl", "val")
+cell = st.one_of(st.floats(-1e6, 1e6), st.just(math.nan))
+row = st.tuples(st.integers(0, 30), st.dictionaries(st.sampled_from(KEYS), cell, min_size=1))
+
+
+def block(rows: list[tuple[int, dict[str, float]]]) -> Rows:
+    out = Rows(array("q", [s for s, _ in rows]), array("d", [float(s) for s, _ in rows]))
+    for key in {k for _, cells in rows for k in cells}:
+        out.values[key] = array("d", [cells.get(key, math.nan) for _, cells in rows])
+        bad = [i for i, (_, cells) in enumerate(rows) if key in cells and math.isnan(cells[key])]
+        if bad:
+            out.nonfinite[key] = bad
+    return out
+
+
+def model(rows: list[tuple[int, dict[str, float]]]) -> dict[int, dict[str, float]]:
+    out: dict[int, dict[str, float]] = {}
+    for step, cells in rows:
+        out.setdefault(step, {}).update(cells)
+    return out
+
+
+def same(a: float, b: float) -> bool:
+    return a == b or (math.isnan(a) and math.isnan(b))
+
+
+def assert_equal(table: Table, want: dict[int, dict[str, float]]) -> None:
+    assert table.steps.tolist() == sorted(want)
+    for key in KEYS:
+        points = {s: cells[key] for s, cells in sorted(want.items()) if key in cells}
+        series = table.series(key)
+        if series is None:
+            assert not points
+            continue
+        assert series.steps.tolist() == list(points)
+        assert all(same(a, b) for a, b in zip(series.values.tolist(), points.values(), strict=True))
+        assert np.array_equal(table.steps[series.rows], series.steps)
+
+
+@given(st.lists(st.lists(row, max_size=12), max_size=8))
+def test_table_equals_the_model_over_any_blocks(blocks: list[list[tuple[int, dict[str, float]]]]) -> None:
+    table = Table()
+    for rows in blocks:
+        table.add(block(rows))
+        assert_equal(table, current(table))
+    assert_equal(table, model([r for b in blocks for r in b]))
+
+
+def current(table: Table) -> dict[int, dict[str, float]]:
+    """The table's own cells: series and cells must tell the same after every block."""
+    return {int(s): table.cells(i) for i, s in enumerate(table.steps)}
+
+
+@given(st.lists(row, min_size=1, max_size=40), st.integers(1, 7))
+def test_a_view_never_changes_behind_the_reader(rows: list[tuple[int, dict[str, float]]], size: int) -> None:
+    table = Table()
+    views = []
+    for i in range(0, len(rows), size):
+        table.add(block(rows[i : i + size]))
+        for key in KEYS:
+            series = table.series(key)
+            if series is not None:
+                views.append((series, series.values.copy(), series.steps.copy()))
+    for series, values, steps in views:
+        assert np.array_equal(series.values, values, equal_nan=True)
+        assert np.array_equal(series.steps, steps)
+
+
+def test_rows_without_a_step_are_numbered_on() -> None:
+    table = Table()
+    table.add(block([(NO_STEP, {"loss": 1.0}), (NO_STEP, {"loss": 2.0})]))
+    table.add(block([(10, {"loss": 3.0}), (NO_STEP, {"loss": 4.0})]))
+    assert table.steps.tolist() == [1, 2, 10, 11]
+
+
+def test_going_back_with_other_values_is_a_restart_and_the_later_value_wins() -> None:
+    table = Table()
+    table.add(block([(s, {"loss": float(s)}) for s in range(1, 11)]))
+    table.add(block([(6, {"loss": 60.0})]))
+    assert table.restarts == [6]
+    assert table.head_step == 6
+    assert table.cells(5) == {"loss": 60.0}
+    assert table.take_changed() == 5
+    assert table.take_changed() is None
+
+
+def test_a_repeated_row_is_no_restart() -> None:
+    table = Table()
+    table.add(block([(1, {"loss": 1.0}), (2, {"loss": 2.0}), (1, {"loss": 1.0}), (2, {"loss": 2.5})]))
+    assert table.restarts == []
+    assert table.cells(1) == {"loss": 2.5}
+
+
+def test_a_new_attempt_drops_what_the_old_one_reached_beyond_it() -> None:
+    table = Table()
+    table.add(block([(s, {"loss": float(s), "val": 1.0}) for s in range(1, 11)]))
+    table.restart_at(8)
+    table.add(block([(8, {"loss": 80.0})]))
+    assert table.steps.tolist() == list(range(1, 9))
+    assert table.cells(7) == {"loss": 80.0}
+    assert table.restarts == [8]
+
+
+def test_the_best_source_wins_a_cell_and_the_rest_fill_gaps() -> None:
+    history = History()
+    console, jsonl = Part("console", (1, 0.0)), Part("jsonl", (2, 0.0))
+    history.add_part(console)
+    history.add_part(jsonl)
+    history.add(console, block([(1, {"loss": 1.0}), (2, {"loss": 2.0}), (3, {"loss": 3.0, "kl": 0.3})]))
+    history.add(jsonl, block([(1, {"loss": 1.01}), (2, {"loss": 2.01, "val": 0.5})]))
+    table = history.table
+    assert table.cells(0) == {"loss": 1.01}
+    assert table.cells(1) == {"loss": 2.01, "val": 0.5}
+    assert table.cells(2) == {"loss": 3.0, "kl": 0.3}
+
+
+@given(st.lists(st.tuples(st.integers(0, 2), row), max_size=40))
+def test_row_by_row_and_all_at_once_merge_the_same(arrivals: list[tuple[int, tuple[int, dict[str, float]]]]) -> None:
+    def history(live: bool) -> History:
+        out = History()
+        parts = [Part(str(i), (i, 0.0)) for i in range(3)]
+        for part in parts:
+            out.add_part(part)
+        for which, arrived in arrivals:
+            out.add(parts[which], block([arrived]))
+            if live:
+                assert out.table.n
+        return out
+
+    assert current(history(live=True).table).keys() == current(history(live=False).table).keys()
+    for a, b in zip(current(history(True).table).values(), current(history(False).table).values(), strict=True):
+        assert a.keys() == b.keys()
+        assert all(same(a[k], b[k]) for k in a)
+
+
+def test_renaming_folds_two_spellings_of_one_key() -> None:
+    table = Table()
+    table.add(block([(1, {"loss": 1.0}), (2, {"loss": 2.0})]))
+    table.add(Rows(array("q", [3]), array("d", [3.0]), {"train/loss": array("d", [3.0])}))
+    table.rename(lambda k: k.removeprefix("train/"))
+    series = table.series("loss")
+    assert series is not None
+    assert series.values.tolist() == [1.0, 2.0, 3.0]
