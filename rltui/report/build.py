@@ -1,0 +1,224 @@
+"""From a frame to the one report object. Puts together what run and diagnosis say; the only numbers made here are
+those of `summaries` and the hours left."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+import numpy as np
+
+from rltui.hardware.base import HardwareSample
+from rltui.report.model import (
+    ConfigEntry,
+    GpuNow,
+    Hardware,
+    HostNow,
+    MetricSummary,
+    PhaseItem,
+    Phases,
+    Report,
+    Rollouts,
+    RunIdentity,
+    SourceUsed,
+    Steps,
+)
+from rltui.report.summaries import SummaryCache, report_names
+from rltui.run.history import Series
+from rltui.run.run import PhaseTable, Run, SourceInfo
+from rltui.session import Frame
+
+NOTED = ("resume", "traceback", "oom", "killed", "fault", "end")
+NOTES_SHOWN = 20
+
+
+def build(
+    frame: Frame, *, window: int | None = None, now: float | None = None, cache: SummaryCache | None = None
+) -> Report:
+    """The report of what a frame holds.
+
+    `window`: rows in the first, mid and last windows (default: max(5, 10 %)). `now`: the time, for the state of a run
+    that is being followed; without it the data's own newest time stamp rules. `cache`: given again on every new
+    row of the same run, what did not change is not computed again. Metrics go under canonical names, see
+    `summaries.report_names`. Never raises for what a run lacks: unknown is None, and said.
+    """
+    run, diagnosis = frame.run, frame.diagnosis
+    span = _span(run, frame.series)
+    phases = run.phases(until_row=span.end_row)
+    return Report(
+        as_of=_iso(_as_of(run, span)),
+        run=_identity(run, span, phases, now),
+        config={
+            name: ConfigEntry(entry.value, entry.key, entry.source, entry.active, entry.note)
+            for name, entry in run.config.items()
+        },
+        verdict=diagnosis.verdict,
+        findings=diagnosis.findings,
+        metrics=_metrics(frame, span, window, cache if cache is not None else SummaryCache()),
+        phases=_phases(phases),
+        pipeline=diagnosis.pipeline,
+        hardware=_hardware(frame),
+        rollouts=_rollouts(run),
+        coverage=diagnosis.coverage,
+        unknowns=diagnosis.unknowns,
+        checks=diagnosis.checks,
+        not_evaluable=tuple((check.title, check.needs, check.enable) for check in diagnosis.not_evaluable),
+        notes=_notes(frame),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Span:
+    """What the frame's series cover of the run's rows. `rows` counts training steps, `all_rows` validation-only too."""
+
+    first_step: int | None
+    last_step: int | None
+    rows: int
+    all_rows: int
+    end_row: int | None  # one past the last row; None where there is no row
+    last_time: float | None
+    cut: bool  # the run goes on behind it: the frame is one of the past
+
+
+def _span(run: Run, series: Mapping[str, Series]) -> _Span:
+    filled = [s for s in series.values() if len(s)]
+    if not filled:
+        return _Span(None, None, 0, 0, None, None, False)
+    start = min(int(s.rows[0]) for s in filled)
+    end = max(int(s.rows[-1]) for s in filled) + 1
+    newest = [float(s.times[-1]) for s in filled if int(s.rows[-1]) == end - 1 and s.times[-1] == s.times[-1]]
+    names = run.names
+    training = [s for s in filled if (name := names.get(s.key)) is None or name.group != "validation"]
+    return _Span(
+        first_step=min(int(s.steps[0]) for s in filled),
+        last_step=max(int(s.steps[-1]) for s in filled),
+        rows=_distinct(training or filled, start, end),
+        all_rows=end - start,
+        end_row=end,
+        last_time=newest[0] if newest else None,
+        cut=end < run.history.table.n,
+    )
+
+
+def _distinct(series: list[Series], start: int, end: int) -> int:
+    """Rows that hold any of the series. Longest first, so that the usual case ends after one look."""
+    seen = np.zeros(end - start, dtype=np.bool_)
+    whole: list[tuple[int, int]] = []
+    for one in sorted(series, key=len, reverse=True):
+        first, last = int(one.rows[0]), int(one.rows[-1])
+        if any(a <= first and last <= b for a, b in whole):
+            continue
+        if last - first + 1 == len(one):
+            seen[first - start : last - start + 1] = True
+            whole.append((first, last))
+        else:
+            seen[one.rows - start] = True
+    return int(seen.sum())
+
+
+def _as_of(run: Run, span: _Span) -> float | None:
+    if span.cut and span.last_time is not None:
+        return span.last_time
+    if run.as_of is not None or not run.followed:
+        return run.as_of
+    written = [source.mtime for source in run.sources if source.mtime is not None and source.used]
+    return max(written, default=None)
+
+
+def _iso(time: float | None) -> str | None:
+    if time is None:
+        return None
+    try:
+        return datetime.fromtimestamp(time, UTC).isoformat(timespec="seconds")
+    except (OverflowError, OSError, ValueError):
+        return None  # a time stamp that no calendar holds
+
+
+def _identity(run: Run, span: _Span, phases: PhaseTable, now: float | None) -> RunIdentity:
+    state = run.state(now)
+    left = None
+    if run.planned_steps is not None and span.last_step is not None:
+        left = max(0, run.planned_steps - span.last_step)
+    running = state.state == "running" and left is not None and phases.step_s is not None
+    return RunIdentity(
+        id=run.id,
+        path=run.path,
+        framework=run.framework,
+        algorithm=run.algorithm,
+        state=state.state,
+        steps=Steps(span.first_step, span.last_step, run.planned_steps, span.rows),
+        restarts=tuple(s for s in run.history.table.restarts if span.last_step is not None and s <= span.last_step),
+        sources=tuple(
+            SourceUsed(source.path, source.format, source.rows, sum(source.skipped.values()), _source_note(source))
+            for source in run.sources
+        ),
+        framework_version=run.framework_version,
+        state_because=state.because,
+        eta_s=left * phases.step_s if running and left is not None and phases.step_s is not None else None,
+        last_row_time=span.last_time,
+    )
+
+
+def _source_note(source: SourceInfo) -> str:
+    skipped = ", ".join(f"{count} {reason}" for reason, count in source.skipped.items() if count)
+    parts = [source.note, f"skipped: {skipped}" if skipped else "", "" if source.used else "not used"]
+    return "; ".join(part for part in parts if part)
+
+
+def _metrics(frame: Frame, span: _Span, window: int | None, cache: SummaryCache) -> dict[str, MetricSummary]:
+    names = frame.run.names
+    series = {key: one for key, one in frame.series.items() if len(one)}
+    called = report_names(names, series)
+    return {called[key]: cache.summary(one, span.all_rows, names.get(key), window) for key, one in series.items()}
+
+
+def _phases(table: PhaseTable) -> Phases:
+    items = tuple(
+        PhaseItem(item.name, item.key, item.seconds, item.share, item.expected, item.status) for item in table.items
+    )
+    return Phases(table.window_steps, table.overlapped, table.bottleneck, items, table.note)
+
+
+def _hardware(frame: Frame) -> Hardware:
+    if not frame.hardware:
+        recorded = "the run's own records hold no GPU or host samples" if not frame.live else "nothing sampled yet"
+        return Hardware((), None, "none", recorded)
+    sample: HardwareSample = frame.hardware[-1]
+    gpus = tuple(
+        GpuNow(
+            node=gpu.node,
+            index=gpu.index,
+            name=gpu.name,
+            memory_used_gb=gpu.memory_used_gb,
+            memory_total_gb=gpu.memory_total_gb,
+            power_w=gpu.power_w,
+            power_limit_w=gpu.power_limit_w,
+            util=gpu.util,
+            temp_c=gpu.temp_c,
+            processes=len(gpu.processes) if sample.source == "live" else None,
+        )
+        for gpu in sample.gpus
+    )
+    host = sample.host
+    shown = HostNow(host.ram_used_gb, host.ram_total_gb, host.disk_free_gb) if host is not None else None
+    return Hardware(gpus, shown, sample.source, sample.note)
+
+
+def _rollouts(run: Run) -> Rollouts:
+    files = [source for source in run.sources if source.format.startswith("rollouts")]
+    if not files:
+        return Rollouts(None, (), 0, "no rollout files found beside the logs")
+    return Rollouts(files[0].path, (), sum(file.rows for file in files), "")
+
+
+def _notes(frame: Frame) -> tuple[str, ...]:
+    """The run's last notable lines, and whether it was read to its end."""
+    out = []
+    if not frame.loading.done and frame.loading.total_bytes:
+        share = 100 * frame.loading.done_bytes / frame.loading.total_bytes
+        out.append(f"still reading: {share:.0f} % of {frame.loading.total_bytes / 1e6:.1f} MB")
+    for note in [note for note in frame.notes if note.kind in NOTED][-NOTES_SHOWN:]:
+        at = f"step {note.step}" if note.step is not None else f"line {note.line}" if note.line else ""
+        out.append(": ".join(part for part in (at, note.kind, note.text) if part))
+    return tuple(out)

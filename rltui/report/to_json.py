@@ -1,0 +1,93 @@
+"""A report as strict JSON: keys in the contract's order, the same bytes for the same report."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import fields, is_dataclass
+from math import floor, isfinite, log10
+
+from rltui.report.model import ConfigEntry, Report
+
+DIGITS = 6
+"""Significant digits of a number: more than any trainer's noise, few enough to be the same on every machine."""
+
+FIRST_KEYS = (
+    "schema",
+    "as_of",
+    "run",
+    "config",
+    "verdict",
+    "findings",
+    "metrics",
+    "phases",
+    "pipeline",
+    "hardware",
+    "rollouts",
+    "coverage",
+    "unknowns",
+)
+
+
+def to_json(report: Report) -> str:
+    """One JSON object and a line end. Numbers that are not finite are null; see `rounded` for the rest."""
+    return dumps(to_dict(report))
+
+
+def dumps(value: object) -> str:
+    """Strict JSON text of plain values, for one report or a list of them."""
+    return json.dumps(value, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def to_dict(report: Report) -> dict[str, object]:
+    """The report as plain values (dict, list, str, int, float, bool, None)."""
+    plain = {f.name: _plain(getattr(report, f.name)) for f in fields(report)}
+    plain["not_evaluable"] = [
+        {"title": _text(title), "needs": _text(needs), "enable": _text(enable)}
+        for title, needs, enable in report.not_evaluable
+    ]
+    return {key: plain.pop(key) for key in FIRST_KEYS} | plain
+
+
+def rounded(x: float) -> float | None:
+    """Six significant digits, never coarser than 1 (a time stamp keeps its seconds); None where not finite."""
+    if not isfinite(x):
+        return None
+    if x == 0:
+        return 0.0
+    return round(x, max(0, DIGITS - 1 - floor(log10(abs(x)))))
+
+
+def _plain(value: object) -> object:
+    if value is None or isinstance(value, bool | int):
+        return value
+    if isinstance(value, str):
+        return _text(value)
+    if isinstance(value, float):
+        return rounded(value)
+    if isinstance(value, ConfigEntry):
+        head = {"value": _as_written(value.value)}
+        return head | {f.name: _plain(getattr(value, f.name)) for f in fields(value) if f.name != "value"}
+    if is_dataclass(value):
+        return {f.name: _plain(getattr(value, f.name)) for f in fields(value)}
+    if isinstance(value, Mapping):
+        return {_text(str(key)): _plain(item) for key, item in value.items()}
+    if isinstance(value, Sequence):
+        return [_plain(item) for item in value]
+    return _text(str(value))
+
+
+def _as_written(value: object) -> object:
+    """A config value to its last digit: 0.30000001 in a config is meant."""
+    if isinstance(value, float):
+        return value if isfinite(value) else None
+    if isinstance(value, Mapping):
+        return {_text(str(key)): _as_written(item) for key, item in value.items()}
+    if isinstance(value, Sequence) and not isinstance(value, str | bytes):
+        return [_as_written(item) for item in value]
+    return _plain(value)
+
+
+def _text(text: str) -> str:
+    """Half a surrogate pair (a byte that was no UTF-8) cannot be written: it becomes a question mark."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
