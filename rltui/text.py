@@ -1,0 +1,258 @@
+"""The door for untrusted text: log lines, config values, completions and file names pass here once, as they enter.
+
+What comes out holds no terminal escape, no control character, nothing that reorders or hides text, no lone surrogate
+and no secret, and is never longer than asked. What was harmless comes out as it was.
+
+Redaction knows secrets in two ways: by their own shape (`hf_...`, a JWT, a PEM block) and by the name before them
+(`api_key=...`). Names alone do not convict: `token` is also what a language model reads, so `num_tokens`,
+`eos_token` and every number pass (a metric must never be hidden by its name).
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+REDACTED = "[redacted]"
+ELLIPSIS = "…"
+
+# --- Terminal escapes and invisible characters -------------------------------------------------------------------
+
+_ESCAPE = re.compile(
+    r"""
+      (?:\x1b\[|\x9b) [0-?]* [ -/]* [@-~]?                           # CSI, also when cut off
+    | \x1b[\]PX^_] [^\x07\x1b\x9c\n\r]* (?:\x07|\x1b\\|\x9c)?        # OSC, DCS, SOS, PM, APC, also when never closed
+    | [\x9d\x90\x98\x9e\x9f] [^\x07\x1b\x9c\n\r]* (?:\x07|\x1b\\|\x9c)  # their 8-bit forms; a stray one (bad decoding)
+                                                                     # must not swallow the line, so only when closed
+    | \x1b [ -/]* [0-~]?                                             # every other escape, and a lone ESC
+    """,
+    re.VERBOSE,
+)
+_LINE_BREAK = re.compile("\r\n|[\t\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
+_BLOCK_BREAK = re.compile("\r\n?")
+_BLOCK_SPACE = re.compile("[\t\v\f\x1c-\x1e\x85\u2028\u2029]")
+_UNSAFE = (
+    "\x00-\x09\x0b-\x1f\x7f-\x9f"  # C0 and C1 but the newline
+    "\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f"  # soft hyphen, joiners, Arabic mark, fillers
+    "\u200b-\u200f\u2028-\u202e\u2060-\u206f"  # zero-width, separators, bidi marks, overrides and isolates
+    "\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\ufffe\uffff"  # fillers, variation selectors, BOM, annotations
+    "\ud800-\udfff"  # lone surrogates
+    "\U0001d173-\U0001d17a\U000e0000-\U000e0fff"  # invisible musical controls, tags, more variation selectors
+)
+_UNSAFE_IN_BLOCK = re.compile(f"[{_UNSAFE}]")
+
+# --- Secrets by their shape --------------------------------------------------------------------------------------
+
+_SHAPES = re.compile(
+    r"""
+      -----BEGIN[A-Z\ ]*\ PRIVATE\ KEY-----(?s:.*?)(?:-----END[A-Z\ ]*\ PRIVATE\ KEY-----|\Z)
+    | \bsk-(?=[\w-]{0,40}?[A-Z0-9])[\w-]{16,}                        # OpenAI, Anthropic, DeepSeek, OpenRouter
+    | \b[srp]k_(?:live|test)_\w{12,}                                 # Stripe
+    | \b(?:hf_|api_org_)[A-Za-z0-9]{16,}                             # Hugging Face
+    | \bgh[opusr]_[A-Za-z0-9]{16,} | \bgithub_pat_\w{16,}            # GitHub
+    | \bgl(?:pat|dt|cbt|rt|ptt|oas)-[\w-]{12,}                       # GitLab
+    | \b(?:AKIA|ASIA|ABIA|ACCA)[0-9A-Z]{16,}                         # AWS key ids
+    | \bAIza[\w-]{30,} | \bya29\.[\w-]{16,}                          # Google
+    | \bxox[abeoprs]-[\w-]{10,} | \bxapp-[\w-]{10,}                  # Slack
+    | \bwandb_v\d_\w{20,}                                            # W&B, new style
+    | \b(?:gsk_|r8_|tgp_v\d_|xai-|nvapi-|pplx-|npm_|pypi-|dckr_pat_|lsv2_[a-z]{2}_)[\w-]{20,}
+    | \beyJ[\w-]{8,}\.[\w-]{4,}(?:\.[\w-]*)?                         # JWT
+    | (?<=hooks\.slack\.com/services/)[\w/-]{8,} | (?<=/api/webhooks/)\d+/[\w-]{8,}
+    """,
+    re.VERBOSE,
+)
+_SHAPE_HINTS = (
+    *("sk-", "k_live_", "k_test_", "hf_", "api_org_", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "eyJ"),
+    *("glpat-", "gldt-", "glcbt-", "glrt-", "glptt-", "gloas-", "AKIA", "ASIA", "ABIA", "ACCA", "AIza", "ya29."),
+    *("xox", "xapp-", "wandb_v", "gsk_", "r8_", "tgp_v", "xai-", "nvapi-", "pplx-", "npm_", "pypi-", "dckr_pat_"),
+    *("lsv2_", "-----BEGIN", "hooks.slack", "webhooks"),
+)
+# A line of the body of a PEM block, for readers that see one line at a time.
+_PEM_LINE = re.compile(
+    r"^(?=[^\n]*[a-z])(?=[^\n]*[A-Z])(?=[^\n]*\d)(?:[A-Za-z0-9+/]{70}|[A-Za-z0-9+/]{64})$", re.MULTILINE
+)
+_AFTER = re.compile(
+    r"""
+      ://[^\s/:@]*:(?P<url>[^\s/]+)@                                 # scheme://user:password@host
+    | \bbearer\s+(?P<bearer>[\w.~+/=-]{16,})
+    | \bwandb\s+login\s+(?:-\S+\s+){0,4}(?P<wandb>[\w-]{20,})
+    | \bkey\b\W{1,5}(?:is\W{1,3})?(?P<hex>[0-9a-f]{32,})             # "wandb key: 0123...", any 32 or more hex digits
+    | \blogin\s+\S{1,200}\s+password\s+(?P<netrc>\S+)
+    | [?&](?:x-amz-signature|x-amz-credential|sig)=(?P<query>[^\s&"']{8,})
+    """,
+    re.VERBOSE,
+)
+_AFTER_HINTS = ("://", "bearer", "login", "key", "sig=", "x-amz-")
+
+# --- Secrets by the name before them -----------------------------------------------------------------------------
+
+_NAMED = re.compile(
+    r"""
+    (?P<tail>(?:token(?!s|i[sz])|key|secret|passw|passphrase|pwd|credential|authori|authtoken|cookie)[\w.-]*)
+    (?P<sep>\\*["']?\s{0,8}(?::=|=>|->|[:=│┃|,])\s{0,8} | [ ]{1,4})
+    (?P<scheme>(?:bearer|basic|token|digest)[ ]+)?
+    (?:
+        (?:\w{0,20}\(|[bru])?(?P<q>\\*["'])(?P<quoted>(?:(?!(?P=q))(?:\\[^\n]|[^\n\\]))*)
+      | (?P<bare>\[redacted\] | [^\s,;&"'(){}<>\]│┃|]+)
+    )
+    """,
+    re.VERBOSE,
+)
+_NAME_HINT = re.compile(r"token(?!s|i[sz])|key|secret|passw|passphrase|pwd|credential|authori|cookie")
+_NAME_BEFORE = re.compile(r"[\w.-]{0,80}\Z")
+_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
+# secret_words: a name that holds one is a secret's. key_owners, token_owners: `<owner>_key` and `<owner>_token` are
+# secrets. text_token_kinds: `<kind>_token` is a token of text.
+_NAMES = {
+    kind: frozenset(words)
+    for kind, words in json.loads(Path(__file__).with_name("secret_names.json").read_bytes()).items()
+}
+_PLACEHOLDER = re.compile(
+    r"""
+      [\s…*.x-]* | none | null | nil | true | false | undefined | unset
+    | \[redacted\] | <[^<>]*> | \$\{?\w*\}? | \{\w*\} | os\.(?:environ|getenv)\S*
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+_NUMBER = re.compile(r"[+-]?(?:\d[\d_]*\.?\d*|\.\d+)(?:e[+-]?\d+)?…?|[+-]?(?:nan|inf(?:inity)?)", re.IGNORECASE)
+_RANDOM = re.compile(r"(?=[^\s]*[0-9])(?=[^\s]*[A-Za-z])[\w.+/=~-]{20,}")
+_BRACKET = re.compile(r"(\\*)\[")
+_ASCII_LOWER = {upper: upper + 32 for upper in range(65, 91)}
+
+
+def clean(text: str, limit: int = 4000) -> str:
+    """One safe line of at most `limit` characters. Line breaks and tabs become spaces."""
+    if not text.isprintable():
+        text = _ESCAPE.sub("", text)
+        text = _LINE_BREAK.sub(" ", text)
+        text = _UNSAFE_IN_BLOCK.sub("", text)
+    return _bounded(redact(text), limit)
+
+
+def clean_block(text: str, limit: int = 4000) -> str:
+    """Like `clean`, for text of several lines (completions, tracebacks): newlines stay."""
+    if not text.isprintable():
+        text = _ESCAPE.sub("", text)
+        text = _BLOCK_BREAK.sub("\n", text)
+        text = _BLOCK_SPACE.sub(" ", text)
+        text = _UNSAFE_IN_BLOCK.sub("", text)
+    return _bounded(redact(text), limit)
+
+
+def clean_bytes(data: bytes, limit: int = 4000) -> str:
+    """`clean` of bytes taken as UTF-8; what is not UTF-8 becomes U+FFFD."""
+    return clean(data.decode("utf-8", "replace"), limit)
+
+
+def redact(text: str) -> str:
+    """The text with every secret replaced by `[redacted]`; the name of a secret stays."""
+    if any(hint in text for hint in _SHAPE_HINTS):
+        text = _SHAPES.sub(REDACTED, text)
+    if len(text) >= 64 and (" " not in text or "\n" in text):
+        text = _PEM_LINE.sub(REDACTED, text)
+    lowered = _ascii_lower(text)
+    if _NAME_HINT.search(lowered):
+        text = _with_redacted(text, _named_secrets(text, lowered))
+        lowered = _ascii_lower(text)
+    if any(hint in lowered for hint in _AFTER_HINTS):
+        text = _with_redacted(text, (match.span(match.lastgroup or 0) for match in _AFTER.finditer(lowered)))
+    return text
+
+
+def redact_value(key: str, value: object) -> object:
+    """A config value as it may be shown: `[redacted]` where the key names a secret, else the value with any text in it
+    redacted by shape. Numbers, booleans, None and empty values pass. Containers are walked."""
+    if isinstance(value, dict):
+        return {name: redact_value(f"{key}.{name}", inner) for name, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [redact_value(key, inner) for inner in value]
+    if not isinstance(value, str):
+        return value
+    return REDACTED if _is_secret(key, value) else redact(value)
+
+
+def display(text: str) -> str:
+    r"""The text for a place that parses Textual or Rich markup: every `[` is escaped.
+
+    Backslashes before a `[` are doubled, as Rich counts them; a trailing one gets a space, or it would escape the tag
+    that follows it.
+    """
+    escaped = _BRACKET.sub(r"\1\1\\[", text)
+    return escaped + " " if escaped.endswith("\\") else escaped
+
+
+def _named_secrets(text: str, lowered: str) -> Iterator[tuple[int, int]]:
+    """Where the values stand whose name is a secret's. Matched on the lowered text: same positions, faster."""
+    for match in _NAMED.finditer(lowered):
+        before = _NAME_BEFORE.search(lowered, max(0, match.start() - 80), match.start())
+        name_start = before.start() if before else match.start()
+        start, end = match.span("bare" if match["quoted"] is None else "quoted")
+        if _separates(match, lowered, name_start) and _is_secret(text[name_start : match.end("tail")], text[start:end]):
+            yield start, end
+
+
+def _with_redacted(text: str, spans: Iterable[tuple[int, int]]) -> str:
+    """The text with these spans (ascending) replaced."""
+    parts: list[str] = []
+    position = 0
+    for start, end in spans:
+        parts += (text[position:start], REDACTED)
+        position = end
+    return "".join(parts) + text[position:] if parts else text
+
+
+def _separates(match: re.Match[str], lowered: str, name_start: int) -> bool:
+    """Whether what stands between name and value makes them a pair: `--flag value` and `("NAME", "value")` do, prose
+    and lists do not."""
+    mark = match["sep"].strip(" \t\r\n\\")
+    if mark == "":
+        return lowered[name_start : name_start + 2] == "--"
+    if mark == ",":
+        return False
+    if mark in ('",', "',"):
+        return match["quoted"] is not None
+    return mark not in "\"'"
+
+
+def _is_secret(name: str, value: str) -> bool:
+    """Whether `value` under `name` has to be hidden."""
+    if _PLACEHOLDER.fullmatch(value):
+        return False
+    words = [word.lower() for word in _WORD.findall(name)]
+    if not words:
+        return False
+    if words[-1] in ("id", "value", "text", "string") and len(words) > 1:
+        words.pop()
+    last, owner = words[-1], words[-2] if len(words) > 1 else ""
+    if _NUMBER.fullmatch(value):
+        # A metric of a password game is a number too, but `password: 12345678` is no metric.
+        return last in ("password", "passwd", "passphrase", "pwd") and value.isdigit() and len(value) >= 4
+    if not _NAMES["secret_words"].isdisjoint(words):
+        return True
+    if last == "key":
+        return owner in _NAMES["key_owners"] or bool(_RANDOM.fullmatch(value))
+    if last == "token" and owner not in _NAMES["text_token_kinds"]:
+        return owner in _NAMES["token_owners"] or (len(value) >= 8 and not any(map(str.isspace, value)))
+    return False
+
+
+def _ascii_lower(text: str) -> str:
+    """Lower case that keeps every character's position."""
+    lowered = text.lower()
+    return lowered if len(lowered) == len(text) else text.translate(_ASCII_LOWER)
+
+
+def _bounded(text: str, limit: int) -> str:
+    """At most `limit` characters, the last one an ellipsis where something was left out.
+
+    A cut can turn a harmless value into one that looks secret (`None` into `No…`), so the result is redacted again.
+    """
+    while len(text) > limit:
+        kept = text[: max(0, limit - 1)]
+        marker = kept.rfind("[", max(0, len(kept) - len(REDACTED) + 1))
+        if marker >= 0 and text.startswith(REDACTED, marker):
+            kept = kept[:marker]
+        text = redact(kept + ELLIPSIS) if limit > 0 else ""
+    return text
