@@ -1,0 +1,251 @@
+"""The command line. Parses, calls, prints; everything heavy is imported by the command that needs it."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from rltui import __version__
+
+if TYPE_CHECKING:
+    from rltui.diagnosis.model import Finding
+    from rltui.session.locate import Found
+
+EPILOG = """\
+RUN is a file, a directory or a glob. A directory that holds several runs opens the picker;
+`report` then wants --newest or --all. Exit codes: 0 done, 1 a finding at or above --fail-on,
+2 wrong usage or nothing readable at the path."""
+
+SEVERITIES = {"never": 3, "critical": 2, "warning": 1}
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs one command; returns the exit code."""
+    words = list(sys.argv[1:] if argv is None else argv)
+    commands = {"report": _report, "runs": _runs, "doctor": _doctor, "demo": _demo}
+    try:
+        if words and words[0] in commands:
+            return commands[words[0]](words[1:])
+        return _screen(words)
+    except _Stop as stop:
+        print(f"rltui: {stop}", file=sys.stderr)
+        return 2
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except KeyboardInterrupt:
+        return 130
+
+
+class _Stop(Exception):  # noqa: N818
+    """Ends the command with one line on stderr and exit code 2."""
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> None:  # type: ignore[override]
+        raise _Stop(f"{message} (see {self.prog} --help)")
+
+
+def _parser(prog: str, description: str) -> _Parser:
+    return _Parser(
+        prog=prog, description=description, epilog=EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+
+
+def _reading_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--map", action="append", default=[], metavar="CANONICAL=KEY", help="read KEY as this metric")
+    parser.add_argument("--format-in", metavar="NAME", help="force a reader (jsonl, csv, wandb, tensorboard, ...)")
+
+
+def _screen(words: list[str]) -> int:
+    parser = _parser(
+        "rltui", "Terminal monitor and diagnostician for RL post-training. Commands: report, runs, demo, doctor."
+    )
+    parser.add_argument("run", nargs="*", metavar="RUN", help="default: what is found below the current directory")
+    parser.add_argument("--version", action="version", version=f"rltui {__version__}")
+    parser.add_argument("--theme", metavar="NAME", help="dark, light, ansi-16, mono, ...")
+    parser.add_argument("--glyphs", choices=("block", "braille", "ascii"), help="default: by locale and terminal")
+    parser.add_argument("--mouse", action="store_true", default=None, help="mouse on, also over ssh")
+    _reading_options(parser)
+    args = parser.parse_args(words)
+    if not sys.stdout.isatty():
+        if args.run:
+            return _print_reports(_locate(args.run, args.format_in), args)
+        return _runs([])
+    return _open_screen(args.run, args)
+
+
+def _open_screen(targets: list[str], args: argparse.Namespace | None) -> int:
+    from rltui.tui.start import start
+
+    return start(
+        targets,
+        key_map=_key_map(args.map) if args else {},
+        format_in=args.format_in if args else None,
+        theme=args.theme if args else None,
+        glyphs=args.glyphs if args else None,
+        mouse=args.mouse if args else None,
+    )
+
+
+def _demo(words: list[str]) -> int:
+    parser = _parser("rltui demo", "Opens the sample runs that ship with rltui.")
+    parser.parse_args(words)
+    root = sample_runs()
+    return _open_screen([root], None) if sys.stdout.isatty() else _runs([root])
+
+
+def sample_runs() -> str:
+    """Directory of the shipped sample runs: inside the installed package, beside it in a checkout."""
+    here = os.path.dirname(os.path.abspath(__file__))
+    for path in (os.path.join(here, "_sample_runs"), os.path.join(os.path.dirname(here), "sample_runs")):
+        if os.path.isdir(path):
+            return path
+    raise _Stop("the sample runs are not part of this installation; install rltui anew")
+
+
+def _report(words: list[str]) -> int:
+    parser = _parser("rltui report", "Reads a run to its end and prints the diagnosis.")
+    parser.add_argument("run", metavar="RUN")
+    parser.add_argument("--format", choices=("markdown", "json"), default="markdown")
+    parser.add_argument(
+        "--at", type=int, metavar="STEP", help="as it stood at this step (later rows are not looked at)"
+    )
+    parser.add_argument("--window", type=int, metavar="N", help="rows of the first, mid and last window")
+    parser.add_argument("--now", metavar="TIME", help="ISO 8601: makes a report reproducible")
+    parser.add_argument("--append", metavar="FILE", help="append a check-in entry to this file")
+    parser.add_argument("-o", "--output", metavar="FILE", help="write there instead of stdout")
+    parser.add_argument("--fail-on", choices=tuple(SEVERITIES), default="never")
+    several = parser.add_mutually_exclusive_group()
+    several.add_argument("--all", action="store_true", help="all runs found (JSON: an array)")
+    several.add_argument("--newest", action="store_true", help="of several runs the one written last")
+    _reading_options(parser)
+    args = parser.parse_args(words)
+    if args.window is not None and args.window < 1:
+        raise _Stop("--window wants a number of rows, at least 1")
+    found = _locate([args.run], args.format_in)
+    if len(found) > 1 and args.newest:
+        found = [max(found, key=_newest)]
+    if len(found) > 1 and not args.all:
+        names = "\n".join(f"  {f.candidate.root}  ({len(f.candidate.files)} files)" for f in found[:20])
+        more = f"\n  ... and {len(found) - 20} more" if len(found) > 20 else ""
+        raise _Stop(f"{args.run} holds {len(found)} runs: name one, or use --newest or --all\n{names}{more}")
+    return _print_reports(found, args)
+
+
+def _print_reports(found: list[Found], args: argparse.Namespace) -> int:
+    from rltui.report.build import build
+    from rltui.session.opened import OpenedRun
+
+    fmt = getattr(args, "format", "markdown")
+    now = _time(getattr(args, "now", None))
+    texts, worst = [], 0
+    for one in found:
+        opened = OpenedRun(one, key_map=_key_map(args.map), until_step=getattr(args, "at", None))
+        opened.load()
+        frame = opened.frame(now)
+        report = build(frame, window=getattr(args, "window", None), now=now)
+        opened.close()
+        worst = max([worst, *map(_rank, report.findings)])
+        if fmt == "json":
+            from rltui.report.to_json import to_json
+
+            texts.append(to_json(report))
+        else:
+            from rltui.report.markdown import render
+
+            texts.append(render(report, frame))
+        if getattr(args, "append", None):
+            from rltui.report.checkin import append_checkin
+
+            append_checkin(args.append, report)
+    if fmt == "json" and getattr(args, "all", False):
+        text = "[" + ",\n".join(t.strip() for t in texts) + "]\n"
+    else:
+        text = "\n".join(texts)
+    _write(text, getattr(args, "output", None))
+    return 1 if worst >= SEVERITIES[getattr(args, "fail_on", "never")] else 0
+
+
+def _runs(words: list[str]) -> int:
+    parser = _parser("rltui runs", "Lists the runs below a directory with state, step and verdict.")
+    parser.add_argument("dir", nargs="?", default=".", metavar="DIR")
+    parser.add_argument("--format", choices=("table", "json"), default="table")
+    args = parser.parse_args(words)
+    from rltui.report.runs_table import rows, to_json, to_text
+    from rltui.session.locate import discover
+
+    if not os.path.isdir(args.dir):
+        raise _Stop(f"{args.dir}: no such directory")
+    found = discover(args.dir)
+    listed = rows(found)
+    _write(to_json(listed) if args.format == "json" else to_text(listed, args.dir), None)
+    return 0
+
+
+def _doctor(words: list[str]) -> int:
+    parser = _parser("rltui doctor", "Says what works here: terminal, NVML, optional parts.")
+    parser.parse_args(words)
+    from rltui.doctor import checks, render
+
+    _write(render(checks()), None)
+    return 0
+
+
+def _locate(targets: list[str], format_in: str | None) -> list[Found]:
+    from rltui.readers.registry import FORMATS
+    from rltui.session.locate import NotARun, locate
+
+    if format_in is not None and format_in not in FORMATS:
+        raise _Stop(f"--format-in {format_in}: no such reader; there are {', '.join(sorted(FORMATS))}")
+    try:
+        return locate(targets, format_in)
+    except NotARun as problem:
+        raise _Stop(str(problem)) from None
+
+
+def _newest(found: Found) -> float:
+    files = {path for path, _ in found.candidate.files}
+    return max((f.mtime for f in found.listing.files if f.path in files), default=0.0)
+
+
+def _key_map(words: Sequence[str]) -> dict[str, str]:
+    out = {}
+    for word in words:
+        canonical, equals, key = word.partition("=")
+        if not equals or not canonical or not key:
+            raise _Stop(f"--map {word}: wants CANONICAL=KEY, as in --map score_mean=my/reward")
+        out[canonical] = key
+    return out
+
+
+def _time(text: str | None) -> float | None:
+    if text is None:
+        return None
+    from datetime import UTC, datetime
+
+    try:
+        when = datetime.fromisoformat(text)
+    except ValueError:
+        raise _Stop(f"--now {text}: wants ISO 8601, as in 2026-11-21T09:30:00Z") from None
+    return (when if when.tzinfo else when.replace(tzinfo=UTC)).timestamp()
+
+
+def _rank(finding: Finding) -> int:
+    from rltui.diagnosis.model import SEVERITY_RANK
+
+    return SEVERITY_RANK[finding.severity] if finding.status == "active" else 0
+
+
+def _write(text: str, path: str | None) -> None:
+    if path is None:
+        sys.stdout.write(text if text.endswith("\n") else text + "\n")
+        return
+    try:
+        with open(path, "w", encoding="utf-8") as out:
+            out.write(text)
+    except OSError as error:
+        raise _Stop(f"{path}: cannot be written ({error.strerror})") from None

@@ -1,0 +1,69 @@
+"""One file of a run: its follower and its reader joined into a stream of records."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from rltui.readers.base import Reader, Record
+from rltui.readers.registry import make
+from rltui.run.history import Part
+from rltui.sources.base import Follower, Place, SourceError
+
+RANKS = {"jsonl": 50, "csv": 45, "tensorboard": 40, "wandb": 30, "verl-console": 20, "trl-console": 20, "console": 20}
+"""Which container wins a cell of the same step and key: files written for machines before printed text, a
+trainer_state.json (a copy inside a checkpoint) last."""
+
+
+@dataclass(slots=True)
+class Batch:
+    """What one read brought. `restarted`: the file was truncated or replaced, records begin a new attempt."""
+
+    records: list[Record]
+    bytes_read: int
+    more: bool
+    restarted: bool = False
+    error: SourceError | None = None
+
+
+@dataclass(slots=True)
+class Feed:
+    """Reads one file forwards and parses it. `part` is its table in the run's history."""
+
+    path: str
+    format: str
+    place: Place
+    size: int
+    mtime: float
+    part: Part = field(init=False)
+    reader: Reader = field(init=False)
+    note: str = ""
+    restarting: bool = False  # the file was rewritten; its next rows begin a new attempt
+    _follower: Follower | None = None
+
+    def __post_init__(self) -> None:
+        self.reader = make(self.format)
+        self.part = Part(self.path, (RANKS.get(self.format, 10), self.mtime))
+
+    def read(self, max_bytes: int = 1 << 20) -> Batch:
+        """The next records; a rewritten file starts with a fresh reader."""
+        if self._follower is None:
+            self._follower = self.place.follow(self.path)
+        delta = self._follower.read(max_bytes)
+        restarted = delta.reset
+        if restarted:
+            self.reader = make(self.format)
+        if delta.stat is not None:
+            self.size, self.mtime = delta.stat.size, delta.stat.mtime
+        records = self.reader.feed(delta.data) if delta.data else []
+        if self.reader.whole and delta.data and not delta.more:
+            records += self.reader.finish()
+        return Batch(records, len(delta.data), delta.more, restarted, delta.error)
+
+    def finish(self) -> list[Record]:
+        """The file ends here: an unterminated last record that parses counts."""
+        return self.reader.finish()
+
+    def close(self) -> None:
+        if self._follower is not None:
+            self._follower.close()
+            self._follower = None

@@ -1,0 +1,106 @@
+"""What the user named -> the runs found there, or one clear line that says what is wrong and what to do."""
+
+from __future__ import annotations
+
+import glob
+import os
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from rltui.readers.sniff import sniff
+from rltui.run.grouping import RunCandidate, group
+from rltui.sources.base import FileStat, Listing, Place, SourceError
+from rltui.sources.local import LocalPlace
+
+HEAD = 1 << 16
+"""Bytes read of a file to tell its format: start-up noise of a trainer fills the first 16 KiB easily."""
+
+_SCHEMES = re.compile(r"^(ssh://|slurm:|wandb:|[\w.-]+(@[\w.-]+)?:)")
+
+
+class NotARun(Exception):  # noqa: N818  (a message for the user, not a fault)
+    """The argument names nothing that can be opened. The text is the whole message: what, where, what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A run that can be opened: its files by format, on a place."""
+
+    candidate: RunCandidate
+    place: Place
+    listing: Listing
+
+
+def locate(arguments: Iterable[str], format_in: str | None = None, place: Place | None = None) -> list[Found]:
+    """All runs behind the arguments, in their order; the newest first within one directory.
+
+    Raises `NotARun` for a path that is absent, unreadable or holds nothing recognisable.
+    """
+    here = place or LocalPlace()
+    found: list[Found] = []
+    for argument in arguments:
+        for path in _paths(argument):
+            found.extend(_runs_at(path, here, format_in))
+    return found
+
+
+def discover(root: str, place: Place | None = None) -> list[Found]:
+    """Runs below a directory; an empty list where there is none."""
+    try:
+        return _runs_at(root, place or LocalPlace(), None)
+    except NotARun:
+        return []
+
+
+def _paths(argument: str) -> list[str]:
+    if os.path.exists(argument):
+        return [argument]
+    matches = sorted(glob.glob(argument)) if glob.has_magic(argument) else []
+    if matches:
+        return matches
+    if argument == "-" or _SCHEMES.match(argument):
+        raise NotARun(f"{argument}: reading from there is not built yet; name a file or directory on this machine")
+    raise NotARun(f"{argument}: no such file or directory")
+
+
+def _runs_at(path: str, place: Place, format_in: str | None) -> list[Found]:
+    listing = place.walk(path) if os.path.isdir(path) else _one_file(path, place)
+    if listing.error is not None:
+        raise NotARun(f"{path}: {listing.error.text}")
+    formats: dict[str, str | None] = {}
+    candidates = group(listing, _sniffer(place, formats, format_in))
+    if not candidates:
+        raise NotARun(_nothing(path, listing))
+    return [Found(candidate, place, listing) for candidate in candidates]
+
+
+def _one_file(path: str, place: Place) -> Listing:
+    stat = place.stat(path)
+    if isinstance(stat, SourceError):
+        return Listing(path, (), (), True, error=stat)
+    return Listing(os.path.dirname(path) or ".", (stat,), (), True)
+
+
+def _sniffer(place: Place, seen: dict[str, str | None], format_in: str | None) -> Callable[[str], str | None]:
+    def ask(path: str) -> str | None:
+        if path not in seen:
+            head = place.head(path, HEAD)
+            seen[path] = None if isinstance(head, SourceError) else format_in or sniff(head, os.path.basename(path))
+        return seen[path]
+
+    return ask
+
+
+def _nothing(path: str, listing: Listing) -> str:
+    what = _count(listing.files)
+    left_out = ", ".join(f"{n} {why}" for why, n in sorted(listing.skipped.items()))
+    return (
+        f"{path}: no training log recognised ({what}{'; left out: ' + left_out if left_out else ''}); "
+        "name the log file itself, or force a reader with --format-in"
+    )
+
+
+def _count(files: Iterable[FileStat]) -> str:
+    n = sum(1 for _ in files)
+    return "no files" if n == 0 else f"{n} file{'s' if n > 1 else ''} looked at"

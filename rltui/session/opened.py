@@ -1,0 +1,239 @@
+"""One run, opened: its files read and followed, its history, config, notes and diagnosis kept up to date."""
+
+from __future__ import annotations
+
+import os
+import time as clock
+from collections import deque
+from collections.abc import Callable, Iterable
+
+from rltui.diagnosis.engine import Engine
+from rltui.diagnosis.model import Diagnosis
+from rltui.hardware.base import HardwareSample
+from rltui.hardware.recorded import samples as recorded_samples
+from rltui.readers.base import NO_STEP, ConfigRecord, Exit, HardwareRow, LogLine, Note, Record, Rows, RunInfo
+from rltui.run import checkpoints
+from rltui.run.history import newest_time
+from rltui.run.run import Run, SourceInfo
+from rltui.session.feed import Batch, Feed
+from rltui.session.frame import Frame, Loading
+from rltui.session.locate import Found
+from rltui.vocabulary.resolve import bare_key
+
+LOG_LINES = 2000
+Progress = Callable[[Loading], None]
+
+
+class OpenedRun:
+    """Reads all files of one run, then follows them. One thread owns it; frames may go to others."""
+
+    def __init__(
+        self,
+        found: Found,
+        *,
+        follow: bool = False,
+        key_map: dict[str, str] | None = None,
+        sampler: Callable[[], tuple[HardwareSample, ...]] | None = None,
+    ) -> None:
+        candidate = found.candidate
+        self.place = found.place
+        self.follow = follow
+        self.run = Run(candidate.id, candidate.root)
+        self.run.followed = follow
+        self.run.key_map = dict(key_map or {})
+        self._listing = found.listing
+        self._candidate = candidate
+        self._sampler = sampler
+        self._log: deque[LogLine] = deque(maxlen=LOG_LINES)
+        self._engine = Engine()
+        self._diagnosis: Diagnosis | None = None
+        self._revision = 0
+        self._bare: dict[str, str] = {}
+        self._done = False
+        self.feeds, self._ignored = _choose(found)
+        for feed in self.feeds:
+            self.run.history.add_part(feed.part)
+        self._has_console = any(f.format.endswith("console") for f in self.feeds)
+        self._find_checkpoints()
+
+    # -- reading -------------------------------------------------------------------------------------------------
+
+    def load(self, progress: Progress | None = None, cancelled: Callable[[], bool] = lambda: False) -> None:
+        """Reads every file to its end. `progress` hears of each block; `cancelled` ends the reading early."""
+        total = sum(f.size for f in self.feeds)
+        done = 0
+        for feed in self.feeds:
+            while not cancelled():
+                batch = feed.read()
+                self._take(feed, batch)
+                done += batch.bytes_read
+                if progress is not None:
+                    progress(Loading(done, total, os.path.basename(feed.path), False))
+                if not batch.more:
+                    break
+            if not self.follow:
+                self._records(feed, feed.finish())
+        self._done = True
+        self._identify()
+
+    def poll(self) -> bool:
+        """Reads what is new; true when anything changed."""
+        changed = False
+        for feed in self.feeds:
+            more = True
+            while more:
+                batch = feed.read()
+                changed |= bool(batch.records) or batch.restarted
+                self._take(feed, batch)
+                more = batch.more
+        if changed:
+            self._identify()
+        return changed
+
+    def wait(self, timeout_s: float) -> bool:
+        """Blocks until a file of the run may have changed, at most `timeout_s`."""
+        return self.place.wait([f.path for f in self.feeds], timeout_s)
+
+    def close(self) -> None:
+        for feed in self.feeds:
+            feed.close()
+
+    # -- records to run ------------------------------------------------------------------------------------------
+
+    def _take(self, feed: Feed, batch: Batch) -> None:
+        if batch.error is not None:
+            feed.note = batch.error.text
+        if batch.restarted:
+            feed.restarting = True
+        self._records(feed, batch.records)
+
+    def _records(self, feed: Feed, records: Iterable[Record]) -> None:
+        run = self.run
+        for record in records:
+            if isinstance(record, Rows):
+                self._rows(feed, record)
+            elif isinstance(record, LogLine):
+                if feed.format.endswith("console") or not self._has_console:
+                    self._log.append(record)
+            elif isinstance(record, Note):
+                run.add_note(record, feed.path)
+            elif isinstance(record, ConfigRecord):
+                run.add_config(record.values, f"{record.origin} in {os.path.basename(feed.path)}")
+            elif isinstance(record, RunInfo):
+                run.add_info(record)
+            elif isinstance(record, Exit):
+                run.exit = record
+            elif isinstance(record, HardwareRow):
+                run.recorded_hardware.append(record)
+
+    def _rows(self, feed: Feed, rows: Rows) -> None:
+        if not len(rows):
+            return
+        if self.run.framework is not None:
+            rows.values = {self._name(k): v for k, v in rows.values.items()}
+            rows.nonfinite = {self._name(k): v for k, v in rows.nonfinite.items()}
+        if feed.restarting:
+            feed.restarting = False
+            first = next((s for s in rows.steps if s != NO_STEP), None)
+            if feed.reader.whole:
+                feed.part.table.keep(0)
+            elif first is not None:
+                feed.part.table.restart_at(first)
+            self.run.history.rebuild()
+        self.run.history.add(feed.part, rows)
+
+    def _name(self, raw: str) -> str:
+        bare = self._bare.get(raw)
+        if bare is None:
+            bare = self._bare[raw] = bare_key(raw, self.run.framework)
+        return bare
+
+    def _identify(self) -> None:
+        """Framework, names and source notes after new records."""
+        run = self.run
+        before = run.framework
+        run.identify()
+        if run.framework != before:
+            self._bare.clear()
+            for feed in self.feeds:
+                feed.part.table.rename(self._name)
+            run.history.rebuild()
+            run.identify()
+        for feed in self.feeds:
+            start = feed.part.table.times[0] if feed.part.table.n else feed.mtime
+            feed.part.rank = (feed.part.rank[0], float(start) if start == start else feed.mtime)
+        run.refresh_names()
+        run.as_of = newest_time(run.history.table) or run.newest_note_time()
+        run.sources = [self._source(f) for f in self.feeds] + self._ignored
+        self._revision += 1
+        self._diagnosis = None
+
+    def _source(self, feed: Feed) -> SourceInfo:
+        return SourceInfo(
+            path=feed.path,
+            format=feed.format,
+            rows=feed.part.table.n,
+            skipped=dict(feed.reader.skipped),
+            note=feed.note or "; ".join(f"{why} at {where}" for why, where in feed.reader.skipped_at.items()),
+            mtime=feed.mtime,
+        )
+
+    def _find_checkpoints(self) -> None:
+        files = [(f.path, f.size) for f in self._listing.files]
+        self.run.set_checkpoints(checkpoints.find(self._listing.dirs, files))
+
+    # -- what others see -----------------------------------------------------------------------------------------
+
+    def diagnosis(self) -> Diagnosis:
+        if self._diagnosis is None:
+            self._diagnosis = self._engine.advance(self.run)
+        return self._diagnosis
+
+    def frame(self, now: float | None = None) -> Frame:
+        """The present state as one immutable message. `now` (default: the clock) ages a followed run."""
+        table = self.run.history.table
+        series = {key: s for key in table.columns if (s := table.series(key)) is not None}
+        size = sum(f.size for f in self.feeds)
+        return Frame(
+            run=self.run,
+            diagnosis=self.diagnosis(),
+            series=series,
+            log=tuple(self._log),
+            notes=tuple(self.run.notes),
+            hardware=self._sampler() if self._sampler else tuple(recorded_samples(_plain(self.run.recorded_hardware))),
+            loading=Loading(size if self._done else 0, size, "", self._done),
+            now=clock.time() if now is None else now,
+            live=self.follow,
+            revision=self._revision,
+        )
+
+
+def _plain(rows: Iterable[HardwareRow]) -> list[tuple[float, dict[str, float]]]:
+    return [(r.time, r.values) for r in rows]
+
+
+def _choose(found: Found) -> tuple[list[Feed], list[SourceInfo]]:
+    """The files to read, and those left out with the reason.
+
+    Left out: a console log that W&B captured while the trainer's own is there, and all but the largest
+    trainer_state.json (each holds the whole history up to its checkpoint).
+    """
+    files = {f.path: f for f in found.listing.files}
+    formats = dict(found.candidate.files)
+    consoles = [p for p, f in formats.items() if f.endswith("console")]
+    captured = [p for p in consoles if "/wandb/" in p.replace(os.sep, "/") and p.endswith("output.log")]
+    states = [p for p, f in formats.items() if f == "trainer-state"]
+    why: dict[str, str] = {}
+    if len(captured) < len(consoles):
+        why |= dict.fromkeys(captured, "the console as W&B captured it; the trainer's own log is read")
+    if states:
+        newest = max(states, key=lambda p: (files[p].size, files[p].mtime))
+        why |= {p: f"an older copy of {os.path.relpath(newest, found.listing.root)}" for p in states if p != newest}
+    feeds, ignored = [], []
+    for path, fmt in formats.items():
+        stat = files[path]
+        if path in why:
+            ignored.append(SourceInfo(path, fmt, note=why[path], used=False, mtime=stat.mtime))
+        else:
+            feeds.append(Feed(path, fmt, found.place, stat.size, stat.mtime))
+    return feeds, ignored

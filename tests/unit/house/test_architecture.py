@@ -1,0 +1,71 @@
+"""The house keeps its floors: import contracts, and what a start-up may load, seen in a fresh interpreter."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import REPO
+
+LOADED = "import sys; print('\\n'.join(sorted({m.split('.')[0] for m in sys.modules})))"
+
+
+def run_python(code: str) -> set[str]:
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=REPO, check=False)
+    assert done.returncode == 0, done.stderr
+    return set(done.stdout.split())
+
+
+def test_import_contracts_hold() -> None:
+    linter = Path(sys.executable).with_name("lint-imports")
+    if not linter.exists():
+        pytest.skip("import-linter is not installed")
+    done = subprocess.run([str(linter)], capture_output=True, text=True, cwd=REPO, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_report_as_json_loads_neither_textual_nor_plotext() -> None:
+    run = REPO / "sample_runs"
+    code = f"""
+import contextlib, io, sys
+from rltui.cli import main
+with contextlib.redirect_stdout(io.StringIO()) as out:
+    code = main(["report", {str(run)!r}, "--newest", "--format", "json"])
+assert code == 0 and out.getvalue().startswith("{{"), (code, out.getvalue()[:200])
+{LOADED}"""
+    loaded = run_python(code)
+    assert "numpy" in loaded, "the check would prove nothing if no report had been made"
+    assert not loaded & {"textual", "rich", "plotext"}
+
+
+def test_first_paint_needs_neither_polars_nor_numpy_nor_plotext() -> None:
+    loaded = run_python(f"import rltui.tui.app\n{LOADED}")
+    assert "textual" in loaded
+    assert not loaded & {"polars", "numpy", "plotext", "psutil", "pynvml", "orjson"}
+
+
+def test_help_loads_nothing_heavy() -> None:
+    code = f"""
+import contextlib, io
+from rltui.cli import main
+with contextlib.suppress(SystemExit), contextlib.redirect_stdout(io.StringIO()):
+    main(["--help"])
+{LOADED}"""
+    assert not run_python(code) & {"textual", "numpy", "polars", "asyncio"}
+
+
+def test_visible_top_level_is_the_agreed_one() -> None:
+    done = subprocess.run(["git", "ls-files"], capture_output=True, text=True, cwd=REPO, check=False)
+    if done.returncode:
+        pytest.skip("not a git checkout")
+    top = {line.split("/")[0] for line in done.stdout.splitlines() if not line.startswith(".")}
+    assert top == {"rltui", "themes", "tests", "sample_runs", "pyproject.toml", "README.md"}
+
+
+def test_plotext_stays_below_six() -> None:
+    project = tomllib.loads((REPO / "pyproject.toml").read_text())["project"]
+    assert any(d.startswith("plotext") and "<6" in d for d in project["dependencies"])
