@@ -1,0 +1,1 @@
+"""Text pictures of numbers: glyphs, numbers, sparklines, meters, charts. Pure functions; no textual, no rich."""

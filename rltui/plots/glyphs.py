@@ -1,0 +1,127 @@
+"""Glyph sets. Every sign has a one-cell counterpart in each set, so that no column moves when the set changes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+NAMES = ("block", "braille", "ascii")
+
+
+@dataclass(frozen=True, slots=True)
+class GlyphSet:
+    """One-cell signs. `spark` rises over eight levels; `eighths` are partial meter cells, an eighth to seven."""
+
+    name: str
+    critical: str = "✗"
+    warning: str = "!"
+    passed: str = "✓"
+    unknown: str = "?"
+    info: str = "·"
+    live: str = "●"
+    marked: str = "•"
+    selected: str = "▌"
+    folded: str = "└"
+    arrow: str = "→"
+    onset: str = "▼"
+    onset_rule: str = "┊"
+    best: str = "◆"
+    checkpoint: str = "◇"
+    cursor: str = "│"
+    rule: str = "─"
+    grid: str = "·"
+    separator: str = "·"
+    ellipsis: str = "…"
+    spark: str = "▁▂▃▄▅▆▇█"
+    full: str = "█"
+    empty: str = "░"
+    eighths: str = "▏▎▍▌▋▊▉"
+    enter: str = "↵"  # a word in ASCII; only the footer uses it
+    _table: Mapping[int, str] = field(default_factory=dict, repr=False)
+
+    def translate(self, text: str) -> str:
+        """Any text in this set, character for character; what ASCII cannot show becomes `?`."""
+        if self.name != "ascii":
+            return text.translate(self._table) if self._table else text
+        if text.isascii():
+            return text
+        return text.translate(self._table).encode("ascii", "replace").decode("ascii")
+
+    def status(self, word: str) -> str:
+        """The glyph of a status word: severity of a finding, verdict of a pipeline stage, state of a check."""
+        return {
+            "critical": self.critical,
+            "fail": self.critical,
+            "off": self.critical,
+            "warning": self.warning,
+            "warn": self.warning,
+            "degraded": self.warning,
+            "pass": self.passed,
+            "ok": self.passed,
+            "resolved": self.passed,
+            "info": self.info,
+        }.get(word.lower(), self.unknown)
+
+
+def _pairs(*groups: tuple[str, str]) -> dict[int, str]:
+    return {ord(a): b for these, those in groups for a, b in zip(these, those, strict=True)}
+
+
+_ASCII = _pairs(
+    ("✗✓●○◆◇▼▲•▌└", "xvoo*<v^*>`"),
+    ("━─│┊┃├┤┬┴┼┌┐┘", "--|:|+++++.++"),
+    ("█▓░▒", "##.:"),
+    ("▁▂▃▄▅▆▇", "_.,:-=+"),
+    ("▏▎▍▋▊▉", "..:==="),
+    ("·›‹→←↑↓↗↘", ".><><^v^v"),
+    ("×±−–—…°≥≤≈∞µσΔ", "x~---~'><~8usd"),
+    ("“”‘’²³", "\"\"''23"),
+    ("\u00a0\u2009\u202f", "   "),
+)
+BLOCK = GlyphSet("block")
+BRAILLE = GlyphSet("braille", spark="⡀⣀⣄⣤⣦⣶⣷⣿", full="⣿", empty="⣀", eighths="⡀⡄⡆⡇⣇⣧⣷")
+ASCII = GlyphSet(
+    "ascii",
+    critical="x",
+    passed="v",
+    info=".",
+    live="o",
+    marked="*",
+    selected=">",
+    folded="`",
+    arrow=">",
+    onset="v",
+    onset_rule=":",
+    best="*",
+    checkpoint="<",
+    cursor="|",
+    rule="-",
+    grid=".",
+    separator=".",
+    ellipsis="~",
+    spark="_.,:-=+#",
+    full="#",
+    empty=".",
+    eighths="..:====",
+    enter="Enter",
+    _table=_ASCII,
+)
+_SETS = {s.name: s for s in (BLOCK, BRAILLE, ASCII)}
+
+
+def utf8_locale(env: Mapping[str, str]) -> bool:
+    """Whether the first of LC_ALL, LC_CTYPE and LANG that is set names UTF-8, as the C library decides."""
+    locale = next((env[name] for name in ("LC_ALL", "LC_CTYPE", "LANG") if env.get(name)), "")
+    return "utf8" in locale.lower().replace("-", "")
+
+
+def pick(name: str | None, env: Mapping[str, str]) -> GlyphSet:
+    """The set called `name`; for None or an unknown name: ASCII where the terminal cannot show more, else block.
+
+    A set that the user asked for is not second-guessed. The Linux console has no braille and few blocks.
+    """
+    if name in _SETS:
+        return _SETS[name]
+    if env.get("TERM", "") in ("linux", "dumb") or not utf8_locale(env):
+        return ASCII
+    return BLOCK
