@@ -7,7 +7,7 @@ import time as clock
 from collections import deque
 from collections.abc import Callable, Iterable
 
-from rltui.diagnosis.engine import Engine
+from rltui.diagnosis.engine import Engine, unread
 from rltui.diagnosis.model import Diagnosis
 from rltui.hardware.base import HardwareSample
 from rltui.hardware.recorded import samples as recorded_samples
@@ -21,7 +21,6 @@ from rltui.session.locate import Found
 from rltui.vocabulary.resolve import bare_key
 
 LOG_LINES = 2000
-Progress = Callable[[Loading], None]
 
 
 class OpenedRun:
@@ -33,6 +32,7 @@ class OpenedRun:
         *,
         follow: bool = False,
         key_map: dict[str, str] | None = None,
+        until_step: int | None = None,
         sampler: Callable[[], tuple[HardwareSample, ...]] | None = None,
     ) -> None:
         candidate = found.candidate
@@ -50,31 +50,54 @@ class OpenedRun:
         self._revision = 0
         self._bare: dict[str, str] = {}
         self._done = False
+        self._until_step = until_step
+        self._read_bytes = 0
         self.feeds, self._ignored = _choose(found)
         for feed in self.feeds:
             self.run.history.add_part(feed.part)
+        self._unread = list(self.feeds)
         self._has_console = any(f.format.endswith("console") for f in self.feeds)
         self._find_checkpoints()
 
     # -- reading -------------------------------------------------------------------------------------------------
 
-    def load(self, progress: Progress | None = None, cancelled: Callable[[], bool] = lambda: False) -> None:
-        """Reads every file to its end. `progress` hears of each block; `cancelled` ends the reading early."""
-        total = sum(f.size for f in self.feeds)
-        done = 0
+    def load(self) -> None:
+        """Reads every file to its end."""
+        while not self.read_block().done:
+            pass
+
+    def read_block(self) -> Loading:
+        """Reads the next block of the history; `done` once every file was read to its end."""
+        while self._unread:
+            feed = self._unread[0]
+            batch = feed.read()
+            self._take(feed, batch)
+            self._read_bytes += batch.bytes_read
+            if not batch.more:
+                if not self.follow:
+                    self._records(feed, feed.finish())
+                self._unread.pop(0)
+            if batch.bytes_read:
+                break
+        if not self._unread and not self._done:
+            self._done = True
+            self._cut_to_step()
+            self._identify()
+        return self.loading()
+
+    def loading(self) -> Loading:
+        what = os.path.basename(self._unread[0].path) if self._unread else ""
+        return Loading(self._read_bytes, max(self._read_bytes, sum(f.size for f in self.feeds)), what, self._done)
+
+    def _cut_to_step(self) -> None:
+        """Forgets what came after `until_step`, as if the run had been looked at then."""
+        if self._until_step is None:
+            return
         for feed in self.feeds:
-            while not cancelled():
-                batch = feed.read()
-                self._take(feed, batch)
-                done += batch.bytes_read
-                if progress is not None:
-                    progress(Loading(done, total, os.path.basename(feed.path), False))
-                if not batch.more:
-                    break
-            if not self.follow:
-                self._records(feed, feed.finish())
-        self._done = True
-        self._identify()
+            table = feed.part.table
+            table.keep(sum(1 for s in table.steps.tolist() if s <= self._until_step))
+        self.run.history.rebuild()
+        self.run.forget_after(self._until_step)
 
     def poll(self) -> bool:
         """Reads what is new; true when anything changed."""
@@ -185,6 +208,9 @@ class OpenedRun:
     # -- what others see -----------------------------------------------------------------------------------------
 
     def diagnosis(self) -> Diagnosis:
+        """The diagnosis of all rows read so far; while the first read goes on, one that says so."""
+        if not self._done:
+            return unread()
         if self._diagnosis is None:
             self._diagnosis = self._engine.advance(self.run)
         return self._diagnosis
@@ -193,7 +219,6 @@ class OpenedRun:
         """The present state as one immutable message. `now` (default: the clock) ages a followed run."""
         table = self.run.history.table
         series = {key: s for key in table.columns if (s := table.series(key)) is not None}
-        size = sum(f.size for f in self.feeds)
         return Frame(
             run=self.run,
             diagnosis=self.diagnosis(),
@@ -201,7 +226,7 @@ class OpenedRun:
             log=tuple(self._log),
             notes=tuple(self.run.notes),
             hardware=self._sampler() if self._sampler else tuple(recorded_samples(_plain(self.run.recorded_hardware))),
-            loading=Loading(size if self._done else 0, size, "", self._done),
+            loading=self.loading(),
             now=clock.time() if now is None else now,
             live=self.follow,
             revision=self._revision,

@@ -1,0 +1,59 @@
+"""A run under watch: hands out a frame whenever there is something new to show."""
+
+from __future__ import annotations
+
+import time as clock
+from collections.abc import Callable
+
+from rltui.hardware.base import HardwareSample
+from rltui.session.frame import Frame
+from rltui.session.locate import Found
+from rltui.session.opened import OpenedRun
+
+PAINT_EVERY_S = 0.25
+"""While the history is read a frame goes out this often: progress is seen, the reading is not slowed by painting."""
+
+HARDWARE_EVERY_S = 2.0
+"""New hardware samples alone bring a frame this often."""
+
+
+class LiveRun:
+    """Reads and follows one run on the caller's thread. Not thread-safe but for `close`."""
+
+    def __init__(
+        self,
+        found: Found,
+        *,
+        key_map: dict[str, str] | None = None,
+        sampler: Callable[[], tuple[HardwareSample, ...]] | None = None,
+    ) -> None:
+        self.opened = OpenedRun(found, follow=True, key_map=key_map, sampler=sampler)
+        self._sampler = sampler
+        self._sent_hardware = 0.0
+        self._closed = False
+
+    def next_frame(self, timeout_s: float) -> Frame | None:
+        """Reads what is new, waiting at most `timeout_s` for it; None when there is nothing new to show."""
+        if self._closed:
+            return None
+        if not self.opened.loading().done:
+            until = clock.monotonic() + PAINT_EVERY_S
+            while not self._closed and not self.opened.read_block().done and clock.monotonic() < until:
+                pass
+            return self.opened.frame()
+        changed = self.opened.poll()
+        if not changed and self.opened.wait(timeout_s):
+            changed = self.opened.poll()
+        newest = self._newest_sample()
+        if changed or newest - self._sent_hardware >= HARDWARE_EVERY_S:
+            self._sent_hardware = newest
+            return self.opened.frame()
+        return None
+
+    def _newest_sample(self) -> float:
+        samples = self._sampler() if self._sampler is not None else ()
+        return samples[-1].time if samples else self._sent_hardware
+
+    def close(self) -> None:
+        """Ends a running `next_frame` soon; safe from another thread."""
+        self._closed = True
