@@ -1,0 +1,50 @@
+"""Untrusted names and values inside Markdown: they show as they are and never become markup."""
+
+from __future__ import annotations
+
+import re
+
+_SPECIAL = re.compile(r"[\\`*\[\]<>|~]")
+_EDGE_UNDERSCORE = re.compile(r"(?<![^\W_])_+|_+(?![^\W_])")
+_ENTITY = re.compile(r"&(?=#?\w+;)")
+_LEADING = re.compile(r"^(\s*)([#+=-]|\d+(?=[.)]))")
+_RUNS = re.compile("`+")
+
+
+def one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def plain(text: str) -> str:
+    """Prose: one line in which pipes, backticks, brackets, emphasis, entities and a leading #, -, + or 1. are text."""
+    text = _SPECIAL.sub(r"\\\g<0>", one_line(text))
+    text = _EDGE_UNDERSCORE.sub(lambda m: "\\_" * len(m[0]), text)
+    text = _ENTITY.sub("&amp;", text)
+    return _LEADING.sub(lambda m: f"{m[1]}\\{m[2]}" if not m[2].isdigit() else f"{m[1]}{m[2]}\\", text)
+
+
+def code(text: str, *, cell: bool = False) -> str:
+    """A code span; `cell`: in a table, where a pipe would end the cell even inside a span. Empty text stays empty."""
+    text = one_line(text)
+    if not text:
+        return ""
+    if cell:
+        text = text.replace("|", "\\|")
+    ticks = "`" * (1 + max((len(run) for run in _RUNS.findall(text)), default=0))
+    pad = " " if text[0] == "`" or text[-1] == "`" else ""
+    return f"{ticks}{pad}{text}{pad}{ticks}"
+
+
+def fenced(lines: list[str]) -> list[str]:
+    """A fenced text block that no line of it can close."""
+    longest = max((len(run) for line in lines for run in _RUNS.findall(line)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return [fence + "text", *(line.rstrip() for line in lines), fence]
+
+
+def table(head: list[str], rows: list[list[str]], align: str = "") -> list[str]:
+    """A table of cells that are Markdown already. `align`: one of l and r a column, default left. No rows: nothing."""
+    if not rows:
+        return []
+    rule = ["--:" if side == "r" else "---" for side in align.ljust(len(head), "l")]
+    return [f"| {' | '.join(row)} |" for row in (head, rule, *rows)]

@@ -1,0 +1,76 @@
+"""The Markdown report: nine sections in a fixed order, readable as plain text and where Markdown shows."""
+
+from __future__ import annotations
+
+from rltui.plots.numbers import number
+from rltui.report import markdown_findings, markdown_metrics, markdown_run
+from rltui.report.escape import code, plain
+from rltui.report.model import Report
+from rltui.session import Frame
+
+BADGES = {
+    "continue": "✓ CONTINUE",
+    "continue-watch": "! CONTINUE · WATCH",
+    "stop-use-best": "✗ STOP · USE BEST",
+    "pause-and-fix": "✗ PAUSE · FIX",
+    "abort-now": "✗ ABORT NOW",
+    "not-enough-evidence": "? NOT ENOUGH EVIDENCE",
+}
+
+
+def render(report: Report, frame: Frame | None = None) -> str:
+    """The whole report, ending in a line end. With the frame it was built from it also holds the plots.
+
+    Names and values of the run are escaped: none of them can become markup. Undefined numbers read `n/a`.
+    """
+    parts = [
+        [f"# {plain(report.run.id)}", "", *verdict_line(report)],
+        ["## 1. Run and important config", "", *markdown_run.identity(report)],
+        ["## 2. Metric diagnosis", "", *markdown_metrics.section(report, frame)],
+        ["## 3. Behavioural symptoms", "", *markdown_findings.symptoms(report)],
+        ["## 4. Likely causes, tied to config", "", *markdown_findings.causes(report)],
+        ["## 5. Recommended fixes, by impact and risk", "", *markdown_findings.fixes(report)],
+        ["## 6. Continue or stop", "", *_decision(report)],
+        ["## 7. Step time and hardware", "", *markdown_run.step_time(report), *markdown_run.hardware(report)],
+        ["## 8. Pipeline", "", *markdown_run.pipeline(report)],
+        ["## 9. Unknowns and missing logs", "", *markdown_run.unknowns(report)],
+    ]
+    return "\n\n".join("\n".join(part).strip() for part in parts) + "\n"
+
+
+def verdict_line(report: Report) -> list[str]:
+    verdict = report.verdict
+    return [f"**{BADGES[verdict.decision]}** {plain(verdict.text)}".rstrip(), "", _checks(report)]
+
+
+def _checks(report: Report) -> str:
+    kinds = ", ".join(report.verdict.kinds)
+    could_not = len(report.not_evaluable)
+    parts = [
+        kinds,
+        f"confidence {number(report.verdict.confidence, decimals=2)}",
+        f"{report.checks} checks ran, {could_not} could not",
+        f"{report.coverage.present} of {report.coverage.expected} expected metrics",
+        f"as of {report.as_of}" if report.as_of else "no time stamps in the data",
+    ]
+    return " · ".join(part for part in parts if part)
+
+
+def _decision(report: Report) -> list[str]:
+    verdict, best = report.verdict, report.verdict.best_checkpoint
+    titles = {finding.id: finding.title for finding in report.findings}
+    lines = [f"- Decision: **{BADGES[verdict.decision]}**, confidence {number(verdict.confidence, decimals=2)}"]
+    if verdict.because:
+        because = "; ".join(f"{plain(titles.get(i, i))} ({code(i)})" for i in verdict.because)
+        lines.append(f"- Because: {because}")
+    if verdict.would_change:
+        lines.append(f"- Would change: {plain(verdict.would_change)}")
+    if best is None:
+        lines.append("- Best checkpoint: none can be named (no checkpoint known, or no score to choose by)")
+    else:
+        disk = {True: "on disk", False: "**not on disk**", None: "not known whether it is still on disk"}[best.on_disk]
+        spread = f" ± {number(best.se)}" if best.se is not None else ""
+        where = f" at {code(best.path)}" if best.path else ""
+        metric = markdown_metrics.metric_label(report, best.metric)
+        lines.append(f"- Best checkpoint: **step {best.step}**{where}, {metric} {number(best.value)}{spread}, {disk}")
+    return lines

@@ -1,0 +1,151 @@
+"""Sections 3 to 5 of the Markdown report: what is seen, why it may be so, what to do."""
+
+from __future__ import annotations
+
+from rltui.diagnosis.model import Evidence, Finding, Fix
+from rltui.plots.numbers import NOT_AVAILABLE, number
+from rltui.report.escape import code, plain, table
+from rltui.report.markdown_metrics import metric_label
+from rltui.report.model import Report
+
+SEVERITY = {"critical": "✗ critical", "warning": "! warning", "info": "· note"}
+BASIS = {
+    "config": "confirmed in the config",
+    "samples": "confirmed in the samples",
+    "log": "confirmed in the log",
+    "hypothesis": "hypothesis",
+}
+IMPACTS = ("high", "medium", "low")
+RISKS = ("none", "low", "medium", "high")
+
+
+def symptoms(report: Report) -> list[str]:
+    """One heading a root finding, worst first, its symptoms folded beneath; then notes, what is over, and the log."""
+    active = [finding for finding in report.findings if finding.status == "active"]
+    known = {finding.id for finding in active}
+    roots = [f for f in active if f.root is None or f.root not in known]
+    loud = [f for f in roots if f.severity != "info"]
+    lines: list[str] = []
+    for root in loud:
+        lines += [*_card(report, root), *_folded(report, root, active), ""]
+    if not loud:
+        lines += [f"No critical finding and no warning: {report.checks} checks ran.", ""]
+    notes = [f for f in roots if f.severity == "info"]
+    if notes:
+        lines += ["Notes and advice (they do not move the verdict):", ""]
+        lines += [f"- {_name(f)}{_since(f)}: {plain(f.summary or _first_text(f))}" for f in notes]
+        lines.append("")
+    over = [f for f in report.findings if f.status == "resolved"]
+    if over:
+        lines += ["Over:", "", *(f"- {_name(f)} ({f.peak_severity}), {_spans(f)}" for f in over), ""]
+    if report.notes:
+        lines += ["From the log:", "", *(f"- {plain(note)}" for note in report.notes), ""]
+    return lines
+
+
+def _card(report: Report, finding: Finding) -> list[str]:
+    head = f"### {SEVERITY[finding.severity]} · {_name(finding)}{_since(finding)}"
+    facts = [BASIS[finding.basis], f"confidence {number(finding.confidence, decimals=2)}", code(finding.id)]
+    if finding.life not in ("", "open"):
+        facts.insert(0, finding.life)
+    lines = [head, ""]
+    if finding.summary:
+        lines += [plain(finding.summary), ""]
+    lines += [f"- {_evidence(report, evidence)}" for evidence in finding.evidence]
+    lines += [f"- would be refuted by: {plain(text)}" for text in finding.refute]
+    return [*lines, f"- {', '.join(facts)}"]
+
+
+def _folded(report: Report, root: Finding, active: list[Finding]) -> list[str]:
+    below = [f for f in active if f.root == root.id and f is not root]
+    if not below:
+        return []
+    lines = ["- goes with it:"]
+    for finding in below:
+        numbers = "; ".join(_evidence(report, evidence) for evidence in finding.evidence[:2])
+        lines.append(f"  - {SEVERITY[finding.severity]} {_name(finding)}{_since(finding)}: {numbers}".rstrip(": "))
+    return lines
+
+
+def _evidence(report: Report, evidence: Evidence) -> str:
+    label = metric_label(report, evidence.metric)
+    windows = (evidence.first, evidence.mid, evidence.last)
+    parts = []
+    if any(value is not None for value in windows):
+        parts.append(" → ".join(number(value, missing=NOT_AVAILABLE) for value in windows))
+    if evidence.slope_per_100_steps is not None:
+        parts.append(f"slope {number(evidence.slope_per_100_steps, sign=True)} per 100 steps")
+    if evidence.text:
+        parts.append(plain(evidence.text))
+    key = f" ({code(evidence.key)})" if evidence.key and evidence.key != evidence.metric else ""
+    return f"{label}{key} {', '.join(parts)}".rstrip()
+
+
+def causes(report: Report) -> list[str]:
+    """Causes by finding, each tied to the config key and value it rests on; marked confirmed or hypothesis."""
+    lines: list[str] = []
+    for finding in _roots_with(report, "causes"):
+        lines += [f"**{_name(finding)}** ({BASIS[finding.basis]})", ""]
+        for cause in finding.causes:
+            tied = ""
+            if cause.config_key is not None:
+                value = "not set in this config" if cause.value is None else code(f"{cause.config_key} = {cause.value}")
+                tied = f": {value}" if cause.value is not None else f": {code(cause.config_key)} {value}"
+            lines.append(f"- {plain(cause.text)}{tied}")
+        lines.append("")
+    return lines or ["No open finding needs a cause."]
+
+
+def fixes(report: Report) -> list[str]:
+    """All fixes of the open root findings in one table: greatest impact first, among equals the least risk."""
+    listed: list[tuple[Fix, Finding]] = []
+    seen: set[tuple[str, str | None]] = set()
+    for finding in _roots_with(report, "fixes"):
+        for fix in finding.fixes:
+            if (fix.text, fix.config_key) not in seen:
+                seen.add((fix.text, fix.config_key))
+                listed.append((fix, finding))
+    listed.sort(key=lambda pair: (_rank(IMPACTS, pair[0].impact), _rank(RISKS, pair[0].risk)))
+    rows = [
+        [
+            str(place),
+            plain(fix.text),
+            code(fix.config_key or "", cell=True),
+            plain(fix.impact),
+            plain(fix.risk),
+            _name(finding),
+        ]
+        for place, (fix, finding) in enumerate(listed, 1)
+    ]
+    return table(["#", "fix", "config key", "impact", "risk", "for"], rows, "r") or ["Nothing to fix."]
+
+
+def _roots_with(report: Report, part: str) -> list[Finding]:
+    """Open findings that are no symptom and hold causes or fixes; notes only where nothing louder does."""
+    known = {f.id for f in report.findings if f.status == "active"}
+    open_now = [
+        f for f in report.findings if f.status == "active" and f.root not in known - {f.id} and getattr(f, part)
+    ]
+    return [f for f in open_now if f.severity != "info"] or open_now
+
+
+def _rank(order: tuple[str, ...], word: str) -> int:
+    return order.index(word) if word in order else len(order)
+
+
+def _name(finding: Finding) -> str:
+    subject = f" ({plain(finding.subject)})" if finding.subject else ""
+    return plain(finding.title) + subject
+
+
+def _since(finding: Finding) -> str:
+    return f", since step {finding.onset_step}" if finding.onset_step is not None else ""
+
+
+def _spans(finding: Finding) -> str:
+    spans = [(e.onset_step, e.end_step) for e in finding.episodes if e.onset_step is not None]
+    return ", ".join(f"steps {a} to {b}" if b is not None else f"from step {a}" for a, b in spans)
+
+
+def _first_text(finding: Finding) -> str:
+    return next((evidence.text for evidence in finding.evidence if evidence.text), "")

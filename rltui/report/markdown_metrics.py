@@ -1,0 +1,165 @@
+"""Section 2 of the Markdown report: the table of metrics, what the reward means here, and the plots."""
+
+from __future__ import annotations
+
+from rltui.plots.numbers import NOT_AVAILABLE, change, number
+from rltui.report.escape import code, fenced, plain, table
+from rltui.report.model import MetricSummary, Report
+from rltui.run.history import Series
+from rltui.session import Frame
+
+GROUPS = (
+    *("reward", "validation", "drift", "policy", "length", "speed", "memory", "mismatch", "critic", "tools"),
+    *("off-policy", "preference", "progress", "other"),
+)
+SPARK = 50
+CHART_WIDTH, CHART_HEIGHT = 78, 10
+OWN_METRICS = 40
+"""Metrics without a known name that get a row; the JSON holds them all."""
+
+KL_IN_REWARD = "reward has the KL penalty taken off (score − β·KL): read the task score beside it, not the reward alone"
+KL_IN_LOSS = "the KL term is in the loss: the reward is the task score; drift shows in KL, clip fraction, gradient norm"
+
+
+def metric_label(report: Report, name: str) -> str:
+    """The short name of a metric, escaped; its key where it has none."""
+    summary = report.metrics.get(name)
+    if summary is None or not summary.label or summary.label == summary.key:
+        return code(name)
+    member = name.partition(":")[2]
+    return plain(f"{summary.label} {member}".strip())
+
+
+def section(report: Report, frame: Frame | None) -> list[str]:
+    if not report.metrics:
+        return ["No metric rows yet."]
+    ordered = sorted(report.metrics.items(), key=lambda item: _group(item[1]))
+    known = [(name, m) for name, m in ordered if _has_meaning(name, m)]
+    own = [(name, m) for name, m in ordered if not _has_meaning(name, m)]
+    lines = [
+        "Windows are means of the first, middle and last max(5, 10 %) of a metric's points; change is first → last "
+        "window, slope per 100 steps, corr with the step.",
+        "",
+    ]
+    note = reward_note(report)
+    if note:
+        lines += [f"Note: {note}.", ""]
+    lines += [*_table(report, known), ""]
+    if own:
+        lines += ["Keys without a known meaning:", "", *_table(report, own[:OWN_METRICS]), ""]
+    if len(own) > OWN_METRICS:
+        lines += [f"… and {len(own) - OWN_METRICS} more in the JSON report.", ""]
+    if frame is not None:
+        lines += _plots(report, frame, known)
+    return lines
+
+
+def _has_meaning(name: str, summary: MetricSummary) -> bool:
+    return name != summary.key or summary.label not in ("", summary.key)
+
+
+def reward_note(report: Report) -> str:
+    """What the logged reward contains, by where the KL penalty goes in this config; empty where that is not known."""
+
+    def on(name: str) -> bool:
+        entry = report.config.get(name)
+        return entry is not None and entry.active and entry.value not in (None, False, 0, 0.0, "", "False", "false")
+
+    if on("kl_in_reward"):
+        return KL_IN_REWARD
+    if on("use_kl_loss") or on("kl_coef_loss"):
+        return KL_IN_LOSS
+    return ""
+
+
+def _table(report: Report, metrics: list[tuple[str, MetricSummary]]) -> list[str]:
+    head = ["metric", "first", "mid", "last", "change", "slope", "corr", "min", "max", "shape", "key"]
+    rows = []
+    for name, m in metrics:
+        unit = f" ({plain(m.unit)})" if m.unit and m.unit != "-" else ""
+        gaps = f"{m.nan} not finite" if m.nan else ""
+        rows.append(
+            [
+                metric_label(report, name).replace("|", "\\|") if name == m.key else metric_label(report, name) + unit,
+                *(_number(value) for value in (m.first, m.mid, m.last)),
+                change(m.first, m.last) or NOT_AVAILABLE,
+                _number(m.slope_per_100_steps, sign=True),
+                number(m.corr_step, decimals=2, sign=True, missing=NOT_AVAILABLE),
+                _number(m.min),
+                _number(m.max),
+                plain("; ".join(part for part in (m.shape, gaps) if part)),
+                code(m.key, cell=True),
+            ]
+        )
+    return table(head, rows, "lrrrrrrrr")
+
+
+def _number(value: float | None, sign: bool = False) -> str:
+    return number(value, sign=sign, missing=NOT_AVAILABLE)
+
+
+def _group(summary: MetricSummary) -> int:
+    return GROUPS.index(summary.group) if summary.group in GROUPS else len(GROUPS)
+
+
+def _plots(report: Report, frame: Frame, known: list[tuple[str, MetricSummary]]) -> list[str]:
+    first, last = report.run.steps.first, report.run.steps.last
+    drawable = [(name, m, frame.series[m.key]) for name, m in known if m.key in frame.series and m.count > 1]
+    if first is None or last is None or not drawable:
+        return []
+    return [*fenced(_sparklines(report, drawable, first, last)), "", *_charts(report, frame)]
+
+
+def _sparklines(report: Report, drawable: list[tuple[str, MetricSummary, Series]], first: int, last: int) -> list[str]:
+    """One row a metric on one step axis, with the best checkpoint and the onset of the worst finding above it."""
+    from rltui.plots.axis import labels, rail
+    from rltui.plots.spark import sparkline
+
+    names = [_text_label(m, name) for name, m, _ in drawable]
+    width = min(30, max(len(name) for name in names))
+    best = report.verdict.best_checkpoint
+    onset = next((f.onset_step for f in report.findings if f.status == "active" and f.severity != "info"), None)
+    marks = [(float(best.step), "◆")] if best is not None else []
+    if onset is not None:
+        marks.append((float(onset), "▼"))
+    lines = [" " * (width + 2) + labels(first, last, SPARK)]
+    if marks:
+        legend = ["◆ best checkpoint"] * (best is not None) + ["▼ onset of the worst finding"] * (onset is not None)
+        lines.append(" " * (width + 2) + rail(marks, first, last, SPARK) + "  " + "  ".join(legend))
+    group = None
+    for label, (_, m, series) in zip(names, drawable, strict=True):
+        if m.group != group:
+            group = m.group
+            lines.append(group.upper())
+        row = sparkline(series.steps, series.values, SPARK, first, last)
+        lines.append(f"{label[:width]:<{width}}  {row}  {number(m.last_value, missing='NaN')} {m.unit}".rstrip(" -"))
+    return lines
+
+
+def _text_label(summary: MetricSummary, name: str) -> str:
+    member = name.partition(":")[2]
+    return f"{summary.label or name} {member}".strip()
+
+
+def _charts(report: Report, frame: Frame) -> list[str]:
+    """The evidence of the worst finding, then the score: at most two metrics, with onset and best checkpoint."""
+    from rltui.plots.chart import Line, Mark, chart
+
+    worst = next((f for f in report.findings if f.status == "active" and f.severity != "info"), None)
+    keys = [e.key for e in worst.evidence] if worst is not None else []
+    score = report.metrics.get("score_mean") or report.metrics.get("reward_mean")
+    keys += [score.key] if score is not None else []
+    shown = list(dict.fromkeys(key for key in keys if key in frame.series and len(frame.series[key]) > 2))[:2]
+    best = report.verdict.best_checkpoint
+    marks = [Mark(best.step, "best")] if best is not None else []
+    if worst is not None and worst.onset_step is not None:
+        marks.append(Mark(worst.onset_step, "onset"))
+    called = {m.key: _text_label(m, name) for name, m in report.metrics.items()}
+    lines: list[str] = []
+    for key in shown:
+        series = frame.series[key]
+        smooth = max(1, len(series) // 50)
+        line = Line(series.steps, series.values, smooth=smooth, dots=smooth > 1)
+        drawn = chart(line, width=CHART_WIDTH, height=CHART_HEIGHT, marks=marks)
+        lines += [*fenced([f"{called.get(key, key)}  ({key})", *drawn]), ""]
+    return lines

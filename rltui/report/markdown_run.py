@@ -1,0 +1,148 @@
+"""Sections 1 and 7 to 9 of the Markdown report: the run, its time and machines, its pipeline, what is not known."""
+
+from __future__ import annotations
+
+from rltui.plots.meter import bar
+from rltui.plots.numbers import NOT_AVAILABLE, duration, number, percent, size
+from rltui.report.escape import code, fenced, plain, table
+from rltui.report.model import Report
+
+LEVELS = {"pass": "✓ pass", "warn": "! warn", "fail": "✗ fail", "unknown": "? unknown"}
+SHARE_BAR = 30
+MISSING_SHOWN = 30
+
+
+def identity(report: Report) -> list[str]:
+    run, steps = report.run, report.run.steps
+    framework = " ".join(part for part in (run.framework, run.framework_version) if part)
+    because = f" ({plain(run.state_because)})" if run.state_because else ""
+    reached = NOT_AVAILABLE
+    if steps.first is not None and steps.last is not None:
+        planned = f" of {steps.total} planned" if steps.total is not None else ", planned steps not known"
+        reached = f"{steps.first} to {steps.last}{planned}, {steps.rows} training steps read"
+    lines = [
+        f"- Path: {code(run.path)}",
+        f"- Framework: {plain(framework) or 'not recognised'}; algorithm: {plain(run.algorithm or 'not known')}",
+        f"- State: **{run.state}**{because}",
+        f"- Steps: {reached}",
+    ]
+    if run.eta_s is not None:
+        lines.append(f"- Time left: {duration(run.eta_s)}")
+    if run.restarts:
+        lines.append(f"- Restarts: from step {', '.join(str(step) for step in run.restarts)}")
+    used = [s for s in run.sources if s.rows or s.skipped or not s.note.endswith("not used")]
+    rows = [[code(s.path, cell=True), plain(s.format), str(s.rows), str(s.skipped), plain(s.note)] for s in used]
+    return [*lines, "", *table(["read", "format", "rows", "skipped", "note"], rows, "llrr"), "", *_config(report)]
+
+
+def _config(report: Report) -> list[str]:
+    if not report.config:
+        return ["No config was found in the logs: causes cannot be tied to settings."]
+    ordered = sorted(report.config.items(), key=lambda item: not item[1].active)
+    rows = [
+        [
+            plain(name.replace("_", " ")),
+            code(_value(entry.value), cell=True),
+            code(entry.key, cell=True),
+            plain(entry.note if entry.active else entry.note or "set but inactive"),
+        ]
+        for name, entry in ordered
+        if entry.value is not None
+    ]
+    return table(["setting", "value", "key", "note"], rows)
+
+
+def _value(value: object) -> str:
+    text = str(value)
+    return text if len(text) <= 60 else text[:59] + "…"
+
+
+def step_time(report: Report) -> list[str]:
+    phases = report.phases
+    if not phases.items:
+        return [plain(phases.note) or "Step times by phase are not logged.", ""]
+    width = max(len(item.name) for item in phases.items)
+    lines = []
+    for item in phases.items:
+        expected = ""
+        if item.expected is not None:
+            low, high = item.expected
+            expected = f"usual {100 * low:.0f}-{100 * high:.0f} %"
+        flag = {"high": "! high", "low": "! low"}.get(item.status, "")
+        cells = (
+            f"{item.name:<{width}}",
+            f"{number(item.seconds):>7} s",
+            f"{percent(item.share):>6}",
+            f"{bar(item.share, SHARE_BAR):<{SHARE_BAR}}",
+            expected,
+            flag,
+        )
+        lines.append("  ".join(cells).rstrip())
+    head = f"Medians over the last {phases.window_steps} steps"
+    if phases.overlapped:
+        head += "; phases overlap, shares do not add up to 100 %"
+    if phases.bottleneck:
+        head += f"; bottleneck: **{plain(phases.bottleneck)}**"
+    note = [plain(phases.note), ""] if phases.note else []
+    return [f"{head}.", "", *fenced(lines), "", *note]
+
+
+def hardware(report: Report) -> list[str]:
+    found = report.hardware
+    if found.source == "none":
+        return [f"Hardware: {plain(found.note) or 'not sampled'}."]
+    rows = [
+        [
+            plain(f"{gpu.node} {gpu.index}".strip()),
+            plain(gpu.name or NOT_AVAILABLE),
+            _of(size(gpu.memory_used_gb), size(gpu.memory_total_gb)),
+            _of(_watts(gpu.power_w), _watts(gpu.power_limit_w)),
+            percent(gpu.util, missing=NOT_AVAILABLE),
+            f"{number(gpu.temp_c, decimals=0)} °C" if gpu.temp_c is not None else NOT_AVAILABLE,
+        ]
+        for gpu in found.gpus
+    ]
+    lines = [f"Hardware ({found.source}{', ' + plain(found.note) if found.note else ''}):", ""]
+    lines += table(["GPU", "name", "memory", "power", "utilisation", "temperature"], rows, "llrrrr")
+    if found.host is not None:
+        host = found.host
+        memory = _of(size(host.ram_used_gb), size(host.ram_total_gb))
+        lines += ["", f"Host memory {memory}, disk left {size(host.disk_free_gb)}."]
+    return lines
+
+
+def _of(used: str, total: str) -> str:
+    return used if total == NOT_AVAILABLE else f"{used} of {total}"
+
+
+def _watts(value: float | None) -> str:
+    return f"{number(value, decimals=0)} W" if value is not None else NOT_AVAILABLE
+
+
+def pipeline(report: Report) -> list[str]:
+    rows = [[plain(stage.stage), LEVELS[stage.status], plain(stage.because)] for stage in report.pipeline]
+    return table(["stage", "status", "because"], rows) or ["Not looked at yet."]
+
+
+def unknowns(report: Report) -> list[str]:
+    coverage = report.coverage
+    lines = [f"{coverage.present} of {coverage.expected} expected metrics are logged."]
+    if report.unknowns:
+        lines += ["", *(f"- {plain(text)}" for text in report.unknowns)]
+    rows = [
+        [code(gap.metric, cell=True), ", ".join(code(rule, cell=True) for rule in gap.blocks), plain(gap.enable)]
+        for gap in coverage.missing[:MISSING_SHOWN]
+    ]
+    if rows:
+        lines += ["", *table(["not logged", "checks that need it", "how to log it here"], rows)]
+    if len(coverage.missing) > MISSING_SHOWN:
+        lines += ["", f"… and {len(coverage.missing) - MISSING_SHOWN} more in the JSON report."]
+    if report.not_evaluable:
+        rows = [[plain(title), plain(needs), plain(enable)] for title, needs, enable in report.not_evaluable]
+        lines += ["", "Checks that could not run:", "", *table(["check", "needs", "to enable"], rows)]
+    if report.rollouts.source is None:
+        lines += ["", f"Rollouts: {plain(report.rollouts.note)}."]
+    else:
+        where = code(report.rollouts.source)
+        lines += ["", f"Rollouts: {report.rollouts.count} in {where}. {plain(report.rollouts.note)}".rstrip()]
+    return lines
