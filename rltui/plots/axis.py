@@ -32,10 +32,11 @@ def ticks(low: float, high: float, parts: int = 5) -> list[float]:
 
 def log_ticks(low: float, high: float, parts: int = 5) -> list[float]:
     """Powers of ten inside [low, high], thinned to about `parts`; 1, 2, 5 a decade where there is less than two."""
-    first, last = floor(log10(low)), ceil(log10(high))
-    every = max(1, ceil((last - first) / parts))
-    factors = (1.0,) if last - first > 2 else (1.0, 2.0, 5.0)
-    found = [f * 10.0**k for k in range(first, last + 1, every) if -300 < k < 300 for f in factors]
+    first, last = ceil(log10(low) - 1e-9), floor(log10(high) + 1e-9)
+    if last - first >= 2:
+        found = [10.0**k for k in range(first, last + 1, ceil((last - first) / parts))]
+    else:
+        found = [f * 10.0**k for k in range(first - 1, last + 1) for f in (1.0, 2.0, 5.0)]
     return [t for t in found if low * (1 - 1e-9) <= t <= high * (1 + 1e-9)]
 
 

@@ -9,7 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from threading import Lock
+from typing import Any
 
 _LOCK = Lock()
 _ESCAPE = re.compile(r"\x1b\[([0-9;]*)m")
@@ -39,8 +41,7 @@ def rasterise(layers: Sequence[Layer], width: int, height: int, braille: bool) -
     layers = [layer for layer in layers if len(layer.xs)]
     if not layers or width <= 0 or height <= 0:
         return [[BLANK] * width for _ in range(height)]
-    import plotext as plt
-
+    plt: Any = import_module("plotext")  # late: only a chart needs it; untyped
     roles = sorted({layer.role for layer in layers})
     across, up = dots(width, height, braille)
     with _LOCK:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -71,9 +72,18 @@ class Drawing:
         return ["".join(text for text, _ in row) for row in self.rows]
 
 
-def chart(*lines: Line, width: int, height: int, **options: object) -> list[str]:
-    """Plain text lines; options as for `draw`."""
-    return [line.rstrip() for line in draw(lines, width, height, **options).lines()]  # type: ignore[arg-type]
+def chart(
+    *lines: Line,
+    width: int,
+    height: int,
+    marks: Sequence[Mark] = (),
+    scale: str = "lin",
+    xlabel: str = "step",
+    glyphs: GlyphSet = BRAILLE,
+) -> list[str]:
+    """`height` plain text lines, at most `width` wide, for a fenced block; parameters as for `draw`."""
+    drawing = draw(lines, width, height, marks=marks, scale=scale, xlabel=xlabel, glyphs=glyphs)
+    return [line.rstrip() for line in drawing.lines()]
 
 
 def draw(
@@ -100,7 +110,7 @@ def draw(
     finite = [values[np.isfinite(values)] for _, _, values in series]
     every = np.concatenate(finite) if finite else np.empty(0)
     nonfinite = sum(len(values) for _, _, values in series) - len(every)
-    if not len(every):
+    if not len(every) or not width or not height:
         return Drawing(_nothing(width, height), nonfinite=nonfinite)
     if scale == "log" and not (every > 0).any():
         scale = "lin"
@@ -109,8 +119,8 @@ def draw(
     first, last = x_range if x_range is not None else (float(min(starts)), float(max(ends)))
 
     marks = [m for m in marks if first <= m.step <= last]
-    tick_at = axis.log_ticks(low, high) if scale == "log" else axis.ticks(low, high, 5 if height >= 16 else 3)
-    texts = _tick_texts(tick_at)
+    tick_at = (axis.log_ticks if scale == "log" else axis.ticks)(low, high, 5 if height >= 16 else 3)
+    texts = [f"{t:g}" if 1e-4 <= t < 1e4 else number(t) for t in tick_at] if scale == "log" else _tick_texts(tick_at)
     gutter = max([GUTTER, *(len(t) + 2 for t in texts)]) if width >= GUTTER_FROM else 0
     gutter = gutter if gutter <= width // 2 else 0
     below = labels and height >= LABEL_ROWS_FROM
@@ -120,7 +130,7 @@ def draw(
     braille = glyphs.name != "ascii"
     across, up = dots(body_width, body_height, braille)
     to_x = _Scale(first, last, across)
-    to_y = _Scale(*((np.log10(low), np.log10(high)) if scale == "log" else (low, high)), up)
+    to_y = _Scale(np.log10(low), np.log10(high), up) if scale == "log" else _Scale(low, high, up)
     layers: list[Layer] = []
     for line, steps, values in series:
         layers += _layers(line, steps, values, to_x, to_y, scale, braille)
@@ -241,9 +251,9 @@ def _layers(
         parts[1:] = np.cumsum((np.diff(at) > widest) | broken[1:] | broken[:-1])
     marker = "braille" if braille else "#"
     for start, end in _pieces(parts, broken):
-        xs, lows, highs = to_x(at[start:end]), to_y(low[start:end]), to_y(high[start:end])
+        across, lows, highs = to_x(at[start:end]), to_y(low[start:end]), to_y(high[start:end])
         for a, b, role in _coloured(at[start:end], line):
-            x = np.repeat(xs[a:b], 2)
+            x = np.repeat(across[a:b], 2)
             y = np.column_stack((lows[a:b], highs[a:b])).ravel()
             found.append(_layer(x, y, role, len(x) > 2, marker))
     return found
@@ -256,7 +266,7 @@ def _layer(xs: NDArray[np.int64], ys: NDArray[np.int64], role: str, joined: bool
 def _pieces(parts: NDArray[np.int64], broken: NDArray[np.bool_]) -> list[tuple[int, int]]:
     """Index ranges of equal part number, without the broken points."""
     cuts = [0, *(np.flatnonzero(np.diff(parts)) + 1).tolist(), len(parts)]
-    return [(a, b) for a, b in zip(cuts, cuts[1:], strict=False) if not broken[a]]
+    return [(a, b) for a, b in pairwise(cuts) if not broken[a]]
 
 
 def _coloured(at: Floats, line: Line) -> list[tuple[int, int, str]]:
@@ -271,7 +281,7 @@ def _coloured(at: Floats, line: Line) -> list[tuple[int, int, str]]:
 
 def _tick_texts(values: Sequence[float]) -> list[str]:
     """Labels with the decimals that tell the ticks apart; zero is `0`; a label is not repeated."""
-    gap = min((b - a for a, b in zip(values, values[1:], strict=False)), default=0.0)
+    gap = min((b - a for a, b in pairwise(values)), default=0.0)
     decimals = next((d for d in range(6) if all(abs(round(v, d) - v) <= 1e-3 * gap for v in values)), None)
     found: list[str] = []
     for value in values:
@@ -322,7 +332,7 @@ def _runs(head: tuple[Run, ...], cells: Sequence[Cell]) -> tuple[Run, ...]:
     """Few runs: a blank joins whatever stands before it."""
     runs = list(head)
     for ch, role in cells:
-        if runs and (ch == " " or runs[-1][1] == role) and runs is not None:
+        if runs and (ch == " " or runs[-1][1] == role):
             runs[-1] = (runs[-1][0] + ch, runs[-1][1])
         else:
             runs.append((ch, role or "axis"))

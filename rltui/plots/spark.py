@@ -46,8 +46,9 @@ def robust_range(values: ArrayLike, shown: ArrayLike | None = None) -> tuple[flo
     stride = len(finite) // _SAMPLE + 1
     sample = np.clip(finite[::stride], -_HUGE, _HUGE)
     low, median, high = (float(q) for q in np.quantile(sample, (0.01, 0.5, 0.99)))
-    neighbours = np.clip(finite[1::stride], -_HUGE, _HUGE)  # of the sampled points
-    jitter = float(np.abs(neighbours - sample[: len(neighbours)]).mean()) if len(neighbours) else 0.0
+    # neighbours of the sampled points, both inside the quantiles: one spike is no jitter
+    pairs = np.clip(finite[1::stride], low, high), np.clip(sample, low, high)
+    jitter = float(np.abs(pairs[0] - pairs[1][: len(pairs[0])]).mean()) if len(pairs[0]) else 0.0
     if shown is not None:
         drawn = _finite(shown)
         if len(drawn):
