@@ -1,0 +1,71 @@
+"""This machine as a place: files listed, read, followed and waited for."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Callable
+
+from rltui.sources import errors
+from rltui.sources.base import FileStat, Listing, SourceError
+from rltui.sources.follower import LocalFollower
+from rltui.sources.waiter import Waiter
+from rltui.sources.walk import walk
+
+__all__ = ["LocalFollower", "LocalPlace"]
+
+
+class LocalPlace:
+    """`Place` of this machine. `wait` belongs to one thread; the rest may be called from any."""
+
+    name = ""
+
+    def __init__(self) -> None:
+        self._waiter: Waiter | None = None
+
+    def stat(self, path: str) -> FileStat | SourceError:
+        """Of files only: a directory, pipe or device is an error of kind "not-a-file"."""
+        try:
+            found = os.stat(path)
+        except (OSError, ValueError) as error:
+            return errors.from_exception(path, error)
+        return errors.file_stat(path, found) if stat.S_ISREG(found.st_mode) else errors.not_a_file(path, found.st_mode)
+
+    def walk(
+        self,
+        root: str,
+        *,
+        found: Callable[[int], None] | None = None,
+        cancelled: Callable[[], bool] | None = None,
+    ) -> Listing:
+        """See `rltui.sources.walk.walk`, which also names the bounds."""
+        return walk(root, found=found, cancelled=cancelled)
+
+    def head(self, path: str, max_bytes: int = 1 << 14) -> bytes | SourceError:
+        return self.read(path, max_bytes)
+
+    def read(self, path: str, max_bytes: int = 1 << 24) -> bytes | SourceError:
+        opened = errors.open_file(path)
+        if isinstance(opened, SourceError):
+            return opened
+        descriptor, _ = opened
+        try:
+            with os.fdopen(descriptor, "rb") as file:
+                return file.read(max_bytes)
+        except OSError as error:
+            return errors.from_exception(path, error)
+
+    def follow(self, path: str) -> LocalFollower:
+        return LocalFollower(path)
+
+    def wait(self, paths: list[str], timeout_s: float) -> bool:
+        """See `Place.wait`; a path that was not in the last wait counts as changed."""
+        if self._waiter is None:
+            self._waiter = Waiter()
+        return self._waiter.wait(paths, timeout_s)
+
+    def close(self) -> None:
+        """Gives back what `wait` holds."""
+        if self._waiter is not None:
+            self._waiter.close()
+            self._waiter = None
