@@ -1,0 +1,56 @@
+"""A metric value as JSON writers put it down, strict JSON or not."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from math import inf, isnan
+
+import orjson
+
+_NOT_FINITE = frozenset(
+    word for name in (b"NaN", b"Infinity", b"-Infinity", b"nan", b"inf", b"-inf") for word in (name, b'"%s"' % name)
+)
+NONFINITE = inf
+"""Stands for a cell that was written as NaN or an infinity, until rows are built."""
+
+
+def number(text: bytes) -> float | None:
+    """The number, NONFINITE for NaN and infinities (bare or quoted), None for whatever is no number."""
+    if text[:1] in b"-0123456789" and text:
+        try:
+            return finite_or_marked(float(orjson.loads(text)))
+        except (ValueError, TypeError, OverflowError):
+            pass
+    if text in _NOT_FINITE:
+        return NONFINITE
+    if text == b"true":
+        return 1.0
+    if text == b"false":
+        return 0.0
+    return None
+
+
+def finite_or_marked(value: float) -> float:
+    return NONFINITE if isnan(value) or value in (inf, -inf) else value
+
+
+def leaves(text: bytes, path: str) -> Iterator[tuple[str, float]]:
+    """The numbers in a JSON object, keys joined with ".". A medium (an object with `_type`) holds none."""
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        return
+    stack: list[tuple[str, object]] = [(path, found)]
+    while stack:
+        key, value = stack.pop()
+        if isinstance(value, dict):
+            if "_type" not in value:
+                stack += [(f"{key}.{name}", inner) for name, inner in reversed(value.items())]
+        elif isinstance(value, bool | int | float):
+            try:
+                yield key, finite_or_marked(float(value))
+            except OverflowError:
+                continue
+        elif isinstance(value, str) and value.encode("utf-8", "replace") in _NOT_FINITE:
+            yield key, NONFINITE

@@ -1,0 +1,67 @@
+"""The console output that W&B captured: raw pieces of stdout and stderr inside the log."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from rltui.readers.base import ConfigRecord, LogLine, Note, Reader, Record, Rows
+
+ENOUGH_ROWS = 3
+"""So many console rows without one history row, and the run logs none: history lags a step behind, not three."""
+
+
+class CapturedConsole:
+    """Text to records through a console reader for each stream.
+
+    Lines and notes are yielded as they come. What else the text says (step lines, a printed config) repeats what the
+    history and config records hold with more digits; it is kept back and yielded only if there is no history.
+    """
+
+    def __init__(self) -> None:
+        self._streams: dict[int, Reader] = {}
+        self._held: list[Record] = []
+        self._held_rows = 0
+        self._needed: bool | None = None  # None: not known yet
+
+    def history_seen(self) -> None:
+        if self._needed is None:
+            self._needed = False
+            self._held.clear()
+
+    def feed(self, stream: int, text: bytes, time: float | None) -> list[Record]:
+        reader = self._streams.get(stream)
+        if reader is None:
+            from rltui.readers.registry import make  # the registry knows the W&B reader
+
+            reader = self._streams[stream] = make("console")
+        return self._sort(reader.feed(text), time)
+
+    def finish(self) -> list[Record]:
+        out: list[Record] = []
+        for reader in self._streams.values():
+            out += self._sort(reader.finish(), None)
+        return out + self._release()
+
+    def _release(self) -> list[Record]:
+        self._needed = True if self._held_rows else self._needed
+        held, self._held = self._held, []
+        return held if self._needed else []
+
+    def _sort(self, records: list[Record], time: float | None) -> list[Record]:
+        out: list[Record] = []
+        for record in records:
+            if isinstance(record, LogLine | Note):
+                out.append(replace(record, line=0, time=time if record.time is None else record.time))
+            elif self._needed is not False:
+                if isinstance(record, Rows):
+                    self._held_rows += len(record)
+                    if time is not None:
+                        for i, known in enumerate(record.times):
+                            if known != known:
+                                record.times[i] = time
+                elif isinstance(record, ConfigRecord):
+                    record = replace(record, origin=f"console in W&B: {record.origin}")
+                self._held.append(record)
+        if self._needed or self._held_rows >= ENOUGH_ROWS:
+            out += self._release()
+        return out
