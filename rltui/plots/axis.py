@@ -31,13 +31,14 @@ def ticks(low: float, high: float, parts: int = 5) -> list[float]:
 
 
 def log_ticks(low: float, high: float, parts: int = 5) -> list[float]:
-    """Powers of ten inside [low, high], thinned to about `parts`; 1, 2, 5 a decade where there is less than two."""
+    """Powers of ten in [low, high], about `parts`; below two decades 1, 2, 5 of each, or linear ones."""
     first, last = ceil(log10(low) - 1e-9), floor(log10(high) + 1e-9)
     if last - first >= 2:
         found = [10.0**k for k in range(first, last + 1, ceil((last - first) / parts))]
     else:
         found = [f * 10.0**k for k in range(first - 1, last + 1) for f in (1.0, 2.0, 5.0)]
-    return [t for t in found if low * (1 - 1e-9) <= t <= high * (1 + 1e-9)]
+    inside = [t for t in found if low * (1 - 1e-9) <= t <= high * (1 + 1e-9)]
+    return inside if len(inside) > 1 else ticks(low, high, parts)
 
 
 def labels(

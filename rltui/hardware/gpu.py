@@ -1,0 +1,149 @@
+"""GPUs through NVML. Every value may be refused on its own: by an old driver, a container, a lost GPU; it is None then.
+
+`CUDA_VISIBLE_DEVICES` is not applied: a monitor shows all GPUs of the node, foreign work on them included.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any
+
+from rltui.hardware.base import GpuProcess, GpuSample
+from rltui.hardware.processes import ProcessNames
+from rltui.text import clean
+
+GB = 1e9
+
+
+class GpuReader:
+    """Reads all GPUs of this node. Not thread-safe: one thread opens, reads and closes it. Nothing here raises."""
+
+    def __init__(self, node: str) -> None:
+        self.node = node
+        self.driver: str | None = None
+        self._nvml: Any = None
+        self._errors: tuple[type[Exception], ...] = ()
+        self._handles: list[Any] = []
+        self._identities: list[str | None] = []
+        self._processes: list[tuple[GpuProcess, ...]] = []
+        self._hidden = ""
+        self._failed: dict[int, str] = {}
+        self._names = ProcessNames()
+
+    def open(self) -> str:
+        """Empty where NVML answers, else why it does not, for people."""
+        try:
+            nvml: Any = import_module("pynvml")
+        except ImportError:
+            return "nvidia-ml-py is not installed"
+        self._errors = (nvml.NVMLError, nvml.NVMLLibraryMismatchError, AttributeError, ValueError)
+        try:
+            nvml.nvmlInit()
+        except self._errors as error:
+            return _why_absent(nvml, error)
+        self._nvml = nvml
+        self.driver = _text(self._ask(nvml.nvmlSystemGetDriverVersion))
+        count = self._ask(nvml.nvmlDeviceGetCount) or 0
+        self._handles = [self._ask(nvml.nvmlDeviceGetHandleByIndex, i) for i in range(count)]
+        self._identities = [_text(self._on(i, nvml.nvmlDeviceGetName)) for i in range(count)]
+        self._processes = [()] * count
+        return "" if count else "the NVIDIA driver sees no GPU"
+
+    def close(self) -> None:
+        if self._nvml is not None:
+            self._ask(self._nvml.nvmlShutdown)
+            self._nvml = None
+
+    def read(self, processes: bool = True) -> tuple[tuple[GpuSample, ...], str]:
+        """All GPUs now, and what is wrong with them in words. `processes=False` repeats the last process list."""
+        if self._nvml is None:
+            return (), ""
+        self._failed.clear()
+        if processes:
+            self._hidden = ""
+        samples = tuple(self._sample(i, processes) for i in range(len(self._handles)))
+        notes = [f"GPU {i}: {why}" for i, why in sorted(self._failed.items())]
+        return samples, "; ".join([*notes, *([self._hidden] if self._hidden else [])])
+
+    def _sample(self, i: int, processes: bool) -> GpuSample:
+        nvml = self._nvml
+        memory = self._on(i, nvml.nvmlDeviceGetMemoryInfo, nvml.nvmlMemory_v2)  # v2 leaves out what the driver holds
+        if memory is None:
+            memory = self._on(i, nvml.nvmlDeviceGetMemoryInfo)
+        power = self._on(i, nvml.nvmlDeviceGetPowerUsage)
+        limit = self._on(i, nvml.nvmlDeviceGetEnforcedPowerLimit)
+        rates = self._on(i, nvml.nvmlDeviceGetUtilizationRates)
+        temperature = self._on(i, nvml.nvmlDeviceGetTemperature, nvml.NVML_TEMPERATURE_GPU)
+        if processes:
+            self._processes[i] = self._running(i)
+        return GpuSample(
+            self.node,
+            i,
+            self._identities[i],
+            memory_used_gb=memory.used / GB if memory is not None else None,
+            memory_total_gb=memory.total / GB if memory is not None and memory.total else None,
+            power_w=power / 1000 if power is not None else None,
+            power_limit_w=limit / 1000 if limit else None,
+            util=rates.gpu / 100 if rates is not None else None,
+            temp_c=float(temperature) if temperature is not None else None,
+            processes=self._processes[i] if i not in self._failed else (),
+        )
+
+    def _running(self, i: int) -> tuple[GpuProcess, ...]:
+        """Compute and graphics processes, a process once; largest first."""
+        found: dict[int, float | None] = {}
+        for kind in ("Compute", "Graphics"):
+            listed = self._on(i, getattr(self._nvml, f"nvmlDeviceGet{kind}RunningProcesses_v3"), keep=True)
+            if listed is None:
+                listed = self._on(i, getattr(self._nvml, f"nvmlDeviceGet{kind}RunningProcesses_v2"))
+            for process in listed or ():
+                memory = process.usedGpuMemory / GB if process.usedGpuMemory is not None else None
+                known = found.get(process.pid)
+                found[process.pid] = memory if known is None else max(known, memory or 0.0)
+        described = [GpuProcess(pid, memory, *self._names.of(pid)) for pid, memory in found.items()]
+        return tuple(sorted(described, key=lambda p: (-(p.memory_gb or 0.0), p.pid)))
+
+    def _on(self, i: int, call: Callable[..., Any], *arguments: Any, keep: bool = False) -> Any:
+        """One call on one GPU; None where it fails. A lost GPU is remembered for the note."""
+        handle = self._handles[i]
+        if handle is None:
+            self._failed[i] = "does not answer"
+            return None
+        if i in self._failed:
+            return None
+        try:
+            return call(handle, *arguments)
+        except self._errors as error:
+            code = getattr(error, "value", None)
+            if code in (self._nvml.NVML_ERROR_GPU_IS_LOST, self._nvml.NVML_ERROR_RESET_REQUIRED):
+                self._failed[i] = str(error)
+            elif keep and code == self._nvml.NVML_ERROR_NO_PERMISSION:
+                self._hidden = "processes are hidden: no permission"
+            return None
+
+    def _ask(self, call: Callable[..., Any], *arguments: Any) -> Any:
+        try:
+            return call(*arguments)
+        except self._errors:
+            return None
+
+
+def _why_absent(nvml: Any, error: Exception) -> str:
+    code = getattr(error, "value", None)
+    if code == nvml.NVML_ERROR_LIBRARY_NOT_FOUND:
+        if sys.platform == "darwin":
+            return "no NVIDIA GPUs on macOS"
+        return "no NVIDIA driver here: libnvidia-ml.so.1 not found"
+    if code == nvml.NVML_ERROR_DRIVER_NOT_LOADED:
+        return "the NVIDIA driver is installed but not loaded"
+    if code == nvml.NVML_ERROR_LIB_RM_VERSION_MISMATCH:
+        return "driver/library version mismatch: the NVIDIA driver was updated, reload it or reboot"
+    if code == nvml.NVML_ERROR_NO_PERMISSION:
+        return "no permission to talk to the NVIDIA driver"
+    return f"NVML does not start: {error}"
+
+
+def _text(value: Any) -> str | None:
+    return clean(value if isinstance(value, str) else value.decode("utf-8", "replace"), 100) if value else None

@@ -1,0 +1,71 @@
+"""Samples this machine's hardware in a thread of its own, so that a driver that hangs holds up nobody."""
+
+from __future__ import annotations
+
+import time
+from threading import Event, Lock, Thread
+
+from rltui.hardware.base import HardwareHistory, HardwareSample
+
+PROCESSES_EVERY = 5  # samples: who holds GPU memory changes more slowly than power
+STOP_WAIT_S = 1.0  # a call that hangs in the driver is left behind; the thread is a daemon
+
+
+class Sampler:
+    """GPU and host samples every `interval_s` seconds. `latest` and `history` never wait for the driver.
+
+    `disk_path`: any path on the file system whose free space counts (the run's directory), None for none.
+    """
+
+    def __init__(self, node: str, disk_path: str | None, interval_s: float = 2.0) -> None:
+        self.node = node
+        self._disk_path = disk_path
+        self._interval_s = interval_s
+        self._history = HardwareHistory()
+        self._latest: HardwareSample | None = None
+        self._lock = Lock()
+        self._stopped = Event()
+        self._thread: Thread | None = None
+
+    def start(self) -> None:
+        """Does nothing where it already runs."""
+        if self._thread is None:
+            self._stopped = Event()  # its own: one that hangs in the driver since the last stop still ends
+            self._thread = Thread(target=self._work, args=(self._stopped,), name="hardware", daemon=True)
+            self._thread.start()
+
+    def stop(self) -> None:
+        self._stopped.set()
+        thread, self._thread = self._thread, None
+        if thread is not None:
+            thread.join(STOP_WAIT_S)
+
+    def latest(self) -> HardwareSample | None:
+        """The newest sample; None before the first. The very first may hold the host alone, the driver still waking."""
+        return self._latest
+
+    def history(self) -> HardwareHistory:
+        """A copy of what has been sampled, bounded."""
+        with self._lock:
+            return HardwareHistory(self._history.limit, list(self._history.samples))
+
+    def _work(self, stopped: Event) -> None:
+        # imported here: both load native libraries, which the first paint does not wait for
+        from rltui.hardware.gpu import GpuReader
+        from rltui.hardware.host import HostReader
+
+        host, gpus = HostReader(self._disk_path), GpuReader(self.node)
+        self._latest = HardwareSample(time.time(), host=host.read(), note="asking the NVIDIA driver")
+        why_absent = gpus.open()  # seconds where the driver sleeps
+        count = 0
+        while not stopped.is_set():
+            found, note = gpus.read(processes=count % PROCESSES_EVERY == 0)
+            sample = HardwareSample(time.time(), found, host.read(), why_absent or note)
+            if stopped.is_set():
+                break
+            with self._lock:
+                self._history.add(sample)
+                self._latest = sample
+            count += 1
+            stopped.wait(self._interval_s)
+        gpus.close()
