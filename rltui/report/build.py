@@ -25,8 +25,8 @@ from rltui.report.model import (
     Steps,
 )
 from rltui.report.summaries import SummaryCache, report_names
-from rltui.run.history import Series
 from rltui.run.run import PhaseTable, Run, SourceInfo
+from rltui.run.table import Series
 from rltui.session import Frame
 
 NOTED = ("resume", "traceback", "oom", "killed", "fault", "end")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from rltui.plots.numbers import NOT_AVAILABLE, change, number
 from rltui.report.escape import code, fenced, plain, table
 from rltui.report.model import MetricSummary, Report
-from rltui.run.history import Series
+from rltui.run.table import Series
 from rltui.session import Frame
 
 GROUPS = (

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
-import tempfile
 from datetime import UTC, datetime
 
 MODE = 0o600
@@ -51,20 +51,23 @@ def _inside(directory: str, run_path: str) -> bool:
 
 
 def _write_new(directory: str, stem: str, text: str) -> str:
-    """A temporary file beside the target, then a hard link, which fails where the name is taken."""
-    handle, temporary = tempfile.mkstemp(prefix=f".{stem}-", dir=directory)  # created with mode 0600
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8", errors="replace") as out:
-            out.write(text)
-            out.flush()
-            os.fsync(out.fileno())
-        for count in range(1, 1000):
-            path = os.path.join(directory, f"{stem}.md" if count == 1 else f"{stem}-{count}.md")
-            try:
-                os.link(temporary, path)
-            except FileExistsError:
-                continue
-            return path
-        raise FileExistsError(f"{directory}: no free name for {stem}.md")
-    finally:
-        os.unlink(temporary)
+    """Takes a free name by an empty file of our own, then moves the whole text over it."""
+    for count in range(1, 1000):
+        path = os.path.join(directory, f"{stem}.md" if count == 1 else f"{stem}-{count}.md")
+        try:
+            os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, MODE))
+        except FileExistsError:
+            continue
+        temporary = f"{path}.part"
+        try:
+            handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, MODE)
+            with os.fdopen(handle, "w", encoding="utf-8", errors="replace") as out:
+                out.write(text)
+            os.replace(temporary, path)
+        except OSError:
+            for ours in (temporary, path):
+                with contextlib.suppress(OSError):
+                    os.unlink(ours)
+            raise
+        return path
+    raise FileExistsError(f"{directory}: no free name for {stem}.md")

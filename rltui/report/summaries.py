@@ -8,8 +8,9 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from rltui.report.model import MetricSummary
-from rltui.run.history import Series
+from rltui.report.shape import shape
 from rltui.run.run import MetricName
+from rltui.run.table import Series
 
 Stamp = tuple[object, ...]
 """What a summary was computed from: as long as it is the same, so is the summary."""
@@ -61,7 +62,8 @@ def summarise(series: Series, rows: int, name: MetricName | None, window: int | 
         if n > 1:
             x = steps - steps.mean()
             y = values - mean
-            xy, xx, yy = float(x @ y), float(x @ x), float(y @ y)
+            # sums, not dot products: BLAS starts threads on long columns, which costs more than it saves here
+            xy, xx, yy = float((x * y).sum()), float((x * x).sum()), float((y * y).sum())
             slope = 100 * xy / xx if xx else None
             corr = xy / float(np.sqrt(xx * yy)) if xx and yy else None
     return MetricSummary(
@@ -80,7 +82,7 @@ def summarise(series: Series, rows: int, name: MetricName | None, window: int | 
         pct_change=pct,
         slope_per_100_steps=slope,
         corr_step=corr,
-        shape="",
+        shape=shape(steps, values),
         label=name.label if name else series.key,
         unit=name.unit if name else "",
         group=name.group if name else "other",

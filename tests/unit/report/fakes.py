@@ -24,7 +24,7 @@ from rltui.diagnosis.model import (
 )
 from rltui.hardware.base import HardwareSample
 from rltui.readers.base import Note
-from rltui.run.history import Series
+from rltui.run.table import Series
 from rltui.run.run import ConfigValue, MetricName, PhaseShare, PhaseTable, Run, RunState
 from rltui.session import Frame, Loading
 
