@@ -10,10 +10,12 @@ Redaction knows secrets in two ways: by their own shape (`hf_...`, a JWT, a PEM 
 
 from __future__ import annotations
 
+import functools
 import json
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Literal
 
 REDACTED = "[redacted]"
 ELLIPSIS = "…"
@@ -90,9 +92,14 @@ _AFTER_HINTS = ("://", "bearer", "login", "key", "sig=", "x-amz-")
 
 _NAMED = re.compile(
     r"""
-    (?P<tail>(?:token(?!s|i[sz])|key|secret|passw|passphrase|pwd|credential|authori|authtoken|cookie)[\w.-]*)
-    (?P<sep>\\*["']?\s{0,8}(?::=|=>|->|[:=│┃|,])\s{0,8} | [ ]{1,4})
-    (?P<scheme>(?:bearer|basic|token|digest)[ ]+)?
+    (?P<tail>(?:token(?!s|i[sz])|key|secret|passw|passphrase|pwd|credential|authori|authtoken|cookie)[\w.-]{0,60}+)
+    (?P<sep>\\{0,8}+["']?\s{0,8}+(?::=|=>|->|[:=│┃|,])\s{0,8} | [ ]{1,4})
+    """,
+    re.VERBOSE,
+)
+_VALUE = re.compile(
+    r"""
+    (?:(?:bearer|basic|token|digest)[ ]+)?
     (?:
         (?:\w{0,20}\(|[bru])?(?P<q>\\*["'])(?P<quoted>(?:(?!(?P=q))(?:\\[^\n]|[^\n\\]))*)
       | (?P<bare>\[redacted\] | [^\s,;&"'(){}<>\]│┃|]+)
@@ -100,8 +107,9 @@ _NAMED = re.compile(
     """,
     re.VERBOSE,
 )
+_SECRET_CHARACTERS, _SUSPECT_CHARACTERS = 1 << 16, 256  # how far a value is read: no search costs the square of a line
 _NAME_HINT = re.compile(r"token(?!s|i[sz])|key|secret|passw|passphrase|pwd|credential|authori|cookie")
-_NAME_BEFORE = re.compile(r"[\w.-]{0,80}\Z")
+_NAME_CHARACTERS = "abcdefghijklmnopqrstuvwxyz0123456789_.-"
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
 # secret_words: a name that holds one is a secret's. key_owners, token_owners: `<owner>_key` and `<owner>_token` are
 # secrets. text_token_kinds: `<kind>_token` is a token of text.
@@ -185,12 +193,32 @@ def display(text: str) -> str:
 
 def _named_secrets(text: str, lowered: str) -> Iterator[tuple[int, int]]:
     """Where the values stand whose name is a secret's. Matched on the lowered text: same positions, faster."""
-    for match in _NAMED.finditer(lowered):
-        before = _NAME_BEFORE.search(lowered, max(0, match.start() - 80), match.start())
-        name_start = before.start() if before else match.start()
-        start, end = match.span("bare" if match["quoted"] is None else "quoted")
-        if _separates(match, lowered, name_start) and _is_secret(text[name_start : match.end("tail")], text[start:end]):
+    position = 0
+    while match := _NAMED.search(lowered, position):
+        position = match.end("tail")
+        name = _name_of(text, lowered, match)
+        doubt = _doubt(name)
+        if doubt is None:
+            continue
+        reach = _SUSPECT_CHARACTERS if doubt in ("key", "token") else _SECRET_CHARACTERS
+        value = _VALUE.match(lowered, match.end(), match.end() + reach)
+        if value is None:
+            continue
+        is_quoted = value["quoted"] is not None
+        start, end = value.span("quoted" if is_quoted else "bare")
+        if _separates(match["sep"], name.startswith("--"), is_quoted) and _is_secret(name, text[start:end]):
             yield start, end
+            position = end
+
+
+def _name_of(text: str, lowered: str, match: re.Match[str]) -> str:
+    """The whole name around the telling word. Of "next token" or "API key" the word before belongs to it."""
+    window = lowered[max(0, match.start() - 80) : match.start()]
+    before = window.rstrip(_NAME_CHARACTERS)
+    start = match.start() - len(window) + len(before)
+    name = text[start : match.end("tail")]
+    owner = before.split(" ")[-2] if before.endswith(" ") and start == match.start() else ""
+    return f"{owner} {name}" if owner.isalpha() else name
 
 
 def _with_redacted(text: str, spans: Iterable[tuple[int, int]]) -> str:
@@ -203,39 +231,51 @@ def _with_redacted(text: str, spans: Iterable[tuple[int, int]]) -> str:
     return "".join(parts) + text[position:] if parts else text
 
 
-def _separates(match: re.Match[str], lowered: str, name_start: int) -> bool:
+def _separates(separator: str, is_flag: bool, is_quoted: bool) -> bool:
     """Whether what stands between name and value makes them a pair: `--flag value` and `("NAME", "value")` do, prose
     and lists do not."""
-    mark = match["sep"].strip(" \t\r\n\\")
-    if mark == "":
-        return lowered[name_start : name_start + 2] == "--"
-    if mark == ",":
-        return False
-    if mark in ('",', "',"):
-        return match["quoted"] is not None
-    return mark not in "\"'"
+    mark = separator.strip(" \t\r\n\\")
+    if mark in ("", '"', "'"):
+        return mark == "" and is_flag
+    if mark.endswith(","):
+        return mark != "," and is_quoted
+    return True
 
 
 def _is_secret(name: str, value: str) -> bool:
     """Whether `value` under `name` has to be hidden."""
-    if _PLACEHOLDER.fullmatch(value):
+    doubt = _doubt(name)
+    if doubt is None or _PLACEHOLDER.fullmatch(value):
         return False
-    words = [word.lower() for word in _WORD.findall(name)]
-    if not words:
-        return False
-    if words[-1] in ("id", "value", "text", "string") and len(words) > 1:
-        words.pop()
-    last, owner = words[-1], words[-2] if len(words) > 1 else ""
     if _NUMBER.fullmatch(value):
         # A metric of a password game is a number too, but `password: 12345678` is no metric.
-        return last in ("password", "passwd", "passphrase", "pwd") and value.isdigit() and len(value) >= 4
+        return doubt == "password" and value.isdigit() and len(value) >= 4
+    if doubt == "key":
+        return _RANDOM.fullmatch(value) is not None
+    if doubt == "token":
+        return len(value) >= 8 and not any(map(str.isspace, value))
+    return True
+
+
+@functools.lru_cache(maxsize=4096)
+def _doubt(name: str) -> Literal["none", "password", "key", "token"] | None:
+    """How much the name says: None, it is no secret's; "none", it is one's; "password", it is and no number is a
+    metric's; "key" or "token", the value has to look like one."""
+    words = [word.lower() for word in _WORD.findall(name)]
+    if words[-1:] and words[-1] in ("id", "value", "text", "string") and len(words) > 1:
+        words.pop()
+    if not words:
+        return None
+    last, owner = words[-1], words[-2] if len(words) > 1 else ""
+    if last in ("password", "passwd", "passphrase", "pwd"):
+        return "password"
     if not _NAMES["secret_words"].isdisjoint(words):
-        return True
+        return "none"
     if last == "key":
-        return owner in _NAMES["key_owners"] or bool(_RANDOM.fullmatch(value))
+        return "none" if owner in _NAMES["key_owners"] else "key" if owner else None
     if last == "token" and owner not in _NAMES["text_token_kinds"]:
-        return owner in _NAMES["token_owners"] or (len(value) >= 8 and not any(map(str.isspace, value)))
-    return False
+        return "none" if owner in _NAMES["token_owners"] else "token"
+    return None
 
 
 def _ascii_lower(text: str) -> str:
