@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-import numpy as np
-
+from rltui.diagnosis.course import course
+from rltui.diagnosis.shapes import describe
 from rltui.report.model import MetricSummary
-from rltui.report.shape import shape
 from rltui.run.run import MetricName
 from rltui.run.table import Series
 
@@ -47,25 +46,14 @@ def summarise(series: Series, rows: int, name: MetricName | None, window: int | 
 
     `count` are the finite values, `nan` the values logged as NaN or an infinity, `missing` the rows without the
     metric. `first_value` and `last_value` are the first and last logged value, None where that was not finite; all
-    else is over the finite values.
+    else is over the finite values. Windows, slope and correlation are those of `diagnosis.shapes`, on which the
+    findings' evidence stands too. `pct_change` is from the first to the last window in percent of |first|.
     """
     finite = series.finite()
-    values, steps = finite.values, finite.steps
+    values = finite.values
     n, logged = len(values), len(series)
-    size = min(n, window or max(5, -(-n // 10)))
-    first = mid = last = low = high = mean = pct = slope = corr = None
-    if n:
-        middle = (n - size) // 2
-        first, mid, last = (float(values[a : a + size].mean()) for a in (0, middle, n - size))
-        low, high, mean = float(values.min()), float(values.max()), float(values.mean())
-        pct = 100 * (last - first) / abs(first) if first else None
-        if n > 1:
-            x = steps - steps.mean()
-            y = values - mean
-            # sums, not dot products: BLAS starts threads on long columns, which costs more than it saves here
-            xy, xx, yy = float((x * y).sum()), float((x * x).sum()), float((y * y).sum())
-            slope = 100 * xy / xx if xx else None
-            corr = xy / float(np.sqrt(xx * yy)) if xx and yy else None
+    numbers = describe(series, window)
+    first, last = numbers.first, numbers.last
     return MetricSummary(
         key=series.key,
         count=n,
@@ -74,15 +62,15 @@ def summarise(series: Series, rows: int, name: MetricName | None, window: int | 
         first_value=_known(series, 0),
         last_value=_known(series, -1),
         first=first,
-        mid=mid,
+        mid=numbers.mid,
         last=last,
-        min=low,
-        max=high,
-        mean=mean,
-        pct_change=pct,
-        slope_per_100_steps=slope,
-        corr_step=corr,
-        shape=shape(steps, values),
+        min=float(values.min()) if n else None,
+        max=float(values.max()) if n else None,
+        mean=float(values.mean()) if n else None,
+        pct_change=100 * (last - first) / abs(first) if first and last is not None else None,
+        slope_per_100_steps=numbers.slope,
+        corr_step=numbers.corr_step,
+        shape=course(finite.steps, values),
         label=name.label if name else series.key,
         unit=name.unit if name else "",
         group=name.group if name else "other",

@@ -20,7 +20,7 @@ CLEAR_SHARE = 0.35
 """...and this share of the range of the middle 90 % of the points: less is wander."""
 
 
-def shape(steps: Ints, values: Floats) -> str:
+def course(steps: Ints, values: Floats) -> str:
     """`constant`, `rises`, `rises early, then level`, `level, then falls`, `rises to about step N, then falls`...
 
     `values` are finite and in step order. `no trend` where neither the trend test of the rules nor a clear move
