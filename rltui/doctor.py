@@ -1,0 +1,239 @@
+"""`rltui doctor`: what works here, what works less well and what is off, each with its reason."""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+
+from rltui.plots.glyphs import GlyphSet, pick, utf8_locale
+from rltui.text import clean
+
+OK, DEGRADED, OFF = "OK", "degraded", "off"
+
+LEAST_PYTHON = (3, 11)
+LEAST_TMUX = (3, 5)  # older ones drop synchronised output: redraws may tear
+USUAL_SIZE = (80, 24)  # below it panes fold away
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One thing looked at. `status` is OK, degraded (works, with less) or off (does not work here)."""
+
+    name: str
+    status: str
+    reason: str
+
+
+def checks(env: Mapping[str, str] | None = None) -> list[Check]:
+    """Everything, in the order in which it is shown. `env` is the environment (default: this process's).
+
+    Asks the NVIDIA driver, which takes seconds where it sleeps. Raises nothing.
+    """
+    env = os.environ if env is None else env
+    looks: list[Callable[[], list[Check]]] = [
+        lambda: [python()],
+        packages,
+        lambda: terminal(env),
+        lambda: [multiplexer(env), ssh_session(env)],
+        lambda: [gpus(), host(), follow()],
+        programs,
+    ]
+    return [check for look in looks for check in look()]
+
+
+def render(found: list[Check], glyphs: GlyphSet | None = None) -> str:
+    """One line a check: glyph, status, name, reason; a count at the end. `glyphs`: by default what the locale can."""
+    glyphs = glyphs or pick(None, os.environ)
+    width = max((len(c.name) for c in found), default=0)
+    lines = [f"{glyphs.status(c.status)} {c.status:<8}  {c.name:<{width}}  {c.reason}" for c in found]
+    count = {s: sum(c.status == s for c in found) for s in (OK, DEGRADED, OFF)}
+    lines += ["", f"{count[OK]} OK, {count[DEGRADED]} degraded, {count[OFF]} off"]
+    return glyphs.translate("\n".join(lines)) + "\n"
+
+
+def python() -> Check:
+    status = OK if sys.version_info[:2] >= LEAST_PYTHON else OFF
+    return Check("Python", status, f"{platform.python_version()} on {platform.system()} {platform.machine()}")
+
+
+def packages() -> list[Check]:
+    """rltui and what it needs at run time, by the requirements it was installed with; nothing is imported."""
+    try:
+        found = [Check("rltui", OK, metadata.version("rltui"))]
+        needed = [r for r in metadata.requires("rltui") or [] if "extra ==" not in r]
+    except metadata.PackageNotFoundError:
+        return [Check("rltui", DEGRADED, "not installed, run from its source: what it requires is not known")]
+    for requirement in needed:
+        match = re.match(r"[\w.-]+", requirement)
+        if match:
+            found.append(package(match.group(), requirement))
+    return found
+
+
+def package(name: str, requirement: str) -> Check:
+    """One package against its requirement (`textual>=8.2`)."""
+    try:
+        version = metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return Check(name, OFF, f"not installed: pip install '{requirement}'")
+    for comparison, bound in re.findall(r"(>=|<)\s*([\d.]+)", requirement):
+        if (_numbers(version) >= _numbers(bound)) != (comparison == ">="):
+            return Check(name, DEGRADED, f"{version}, but {requirement} is asked for")
+    return Check(name, OK, version)
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    numbers = [int(n) for n in re.findall(r"\d+", re.split(r"[^\d.]", version, maxsplit=1)[0])]
+    while numbers and not numbers[-1]:
+        numbers.pop()
+    return tuple(numbers)
+
+
+def terminal(env: Mapping[str, str]) -> list[Check]:
+    """Whether there is one, its colours, its characters, its size."""
+    term = clean(env.get("TERM", ""), 60)
+    if not sys.stdout.isatty():
+        there = Check("terminal", OFF, "standard output is no terminal: `rltui RUN` prints the report instead")
+    elif term in ("", "dumb"):
+        there = Check("terminal", OFF, f"TERM={term or '(unset)'} cannot place a cursor; `rltui report` works")
+    else:
+        there = Check("terminal", OK, f"TERM={term}")
+    size = shutil.get_terminal_size()
+    small = size.columns < USUAL_SIZE[0] or size.lines < USUAL_SIZE[1]
+    shape = f"{size.columns}x{size.lines}"
+    return [
+        there,
+        colours(env),
+        characters(env),
+        Check("size", DEGRADED if small else OK, f"{shape}, below 80x24: panes fold away" if small else shape),
+    ]
+
+
+def colours(env: Mapping[str, str]) -> Check:
+    term, depth = env.get("TERM", ""), env.get("COLORTERM", "").lower()
+    if env.get("NO_COLOR"):
+        return Check("colours", DEGRADED, "none: NO_COLOR is set; glyphs and words carry the status")
+    if depth in ("truecolor", "24bit"):
+        return Check("colours", OK, f"16 million, COLORTERM={depth}")
+    if "256color" in term or "kitty" in term or "direct" in term:
+        return Check("colours", OK, "256; ssh does not forward COLORTERM, the palette is made for it")
+    if term in ("", "dumb"):
+        return Check("colours", OFF, "none")
+    return Check("colours", DEGRADED, "16; TERM=xterm-256color or tmux-256color gives more where the terminal can")
+
+
+def characters(env: Mapping[str, str]) -> Check:
+    if not utf8_locale(env):
+        return Check("characters", DEGRADED, "ASCII: the locale is not UTF-8 (set LANG, for example C.UTF-8)")
+    glyphs = pick(None, env)
+    if glyphs.name == "ascii":
+        return Check("characters", DEGRADED, f"ASCII: TERM={clean(env.get('TERM', ''), 60)} has no block characters")
+    return Check("characters", OK, "UTF-8")
+
+
+def multiplexer(env: Mapping[str, str]) -> Check:
+    if env.get("TMUX"):
+        version = _output("tmux", "-V")
+        number = _numbers(re.sub(r"^[^\d]*", "", version))
+        if not number:
+            return Check("multiplexer", OK, "tmux of unknown version; 3.5 or later draws without tearing")
+        if number < LEAST_TMUX:
+            return Check("multiplexer", DEGRADED, f"{version}: redraws may tear before 3.5")
+        return Check("multiplexer", OK, version)
+    if env.get("STY") or env.get("TERM", "").startswith("screen"):
+        return Check("multiplexer", DEGRADED, "screen: fewer colours, redraws may tear")
+    return Check("multiplexer", OK, "none")
+
+
+def ssh_session(env: Mapping[str, str]) -> Check:
+    if env.get("SSH_CONNECTION") or env.get("SSH_TTY"):
+        return Check("this session", OK, "over ssh: the mouse starts off; `ssh -C` cuts the traffic to a tenth or less")
+    return Check("this session", OK, "local")
+
+
+def gpus() -> Check:
+    from rltui.hardware.gpu import GpuReader
+
+    reader = GpuReader("")
+    why = reader.open()
+    samples, note = reader.read()
+    reader.close()
+    if why:
+        return Check("GPUs (NVML)", OFF, why)
+    names = sorted({s.name for s in samples if s.name})
+    text = f"{len(samples)} x {' and '.join(names) or 'GPU'}, driver {reader.driver or 'of unknown version'}"
+    silent = [
+        what
+        for what, values in {
+            "memory": [s.memory_used_gb for s in samples],
+            "power": [s.power_w for s in samples],
+            "utilisation": [s.util for s in samples],
+            "temperature": [s.temp_c for s in samples],
+        }.items()
+        if all(v is None for v in values)
+    ]
+    trouble = "; ".join([*([f"no {', '.join(silent)}"] if silent else []), *([note] if note else [])])
+    return Check("GPUs (NVML)", DEGRADED if trouble else OK, f"{text}{': ' if trouble else ''}{trouble}")
+
+
+def host() -> Check:
+    try:
+        from rltui.hardware.host import HostReader
+
+        sample = HostReader(os.getcwd()).read()
+    except (ImportError, OSError) as error:
+        return Check("host", OFF, f"no host figures: {clean(str(error), 200)}")
+    if sample.ram_total_gb is None:
+        return Check("host", DEGRADED, "memory is unknown here")
+    limit = ", limited by the cgroup" if sample.limited_by else ""
+    return Check("host", OK, f"{sample.cpus or '?'} cores, {sample.ram_total_gb:.0f} GB of memory{limit}")
+
+
+def follow() -> Check:
+    """Whether the kernel tells of file changes, asked the way the follower asks it."""
+    from rltui.sources.inotify import Inotify
+
+    try:
+        Inotify().close()
+    except (OSError, AttributeError) as error:
+        reason = "not Linux" if not sys.platform.startswith("linux") else clean(str(error), 200)
+        return Check("file changes", DEGRADED, f"no inotify ({reason}): files are looked at four times a second")
+    watches = _first_line(Path("/proc/sys/fs/inotify/max_user_watches"))
+    return Check("file changes", OK, "inotify" + (f", {watches} watches" if watches else ""))
+
+
+def programs() -> list[Check]:
+    """Programs that are called where they are wanted."""
+    ssh = shutil.which("ssh")
+    slurm = shutil.which("squeue")
+    return [
+        Check("ssh client", OK, _output("ssh", "-V") or ssh)
+        if ssh
+        else Check("ssh client", OFF, "no runs on other hosts"),
+        Check("Slurm", OK, _output("squeue", "--version") or slurm) if slurm else Check("Slurm", OFF, "no squeue here"),
+    ]
+
+
+def _output(*command: str) -> str:
+    """First line that a program says about itself; empty where it cannot be asked."""
+    try:
+        done = subprocess.run(command, capture_output=True, timeout=2, check=False, stdin=subprocess.DEVNULL)
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    said = (done.stdout + done.stderr).decode("utf-8", "replace").strip()
+    return clean(said.splitlines()[0], 80) if said else ""
+
+
+def _first_line(path: Path) -> str:
+    try:
+        return path.read_text(encoding="ascii", errors="replace").strip()
+    except OSError:
+        return ""

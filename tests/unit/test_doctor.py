@@ -1,0 +1,131 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from rltui import doctor
+from rltui.doctor import DEGRADED, OFF, OK, Check, checks, render
+from rltui.plots.glyphs import ASCII
+from tests.conftest import REPO
+
+GOOD = {"TERM": "xterm-256color", "LANG": "en_GB.UTF-8", "COLORTERM": "truecolor"}
+
+
+def by_name(found: list[Check]) -> dict[str, Check]:
+    return {c.name: c for c in found}
+
+
+def test_everything_is_looked_at_and_has_a_reason() -> None:
+    found = checks(GOOD)
+    assert all(c.status in (OK, DEGRADED, OFF) and c.reason for c in found)
+    names = by_name(found)
+    assert {"Python", "rltui", "terminal", "colours", "characters", "size", "multiplexer", "this session"} <= set(names)
+    assert {"GPUs (NVML)", "host", "file changes", "ssh client", "Slurm"} <= set(names)
+    assert names["Python"].status == OK
+
+
+def test_the_installed_packages_are_those_required() -> None:
+    names = by_name(doctor.packages())
+    if "textual" not in names:
+        pytest.skip("rltui is not installed here")
+    assert {"textual", "polars", "numpy", "plotext", "nvidia-ml-py", "psutil", "orjson"} <= set(names)
+    assert "pytest" not in names
+
+
+@pytest.mark.parametrize(
+    ("installed", "requirement", "status"),
+    [
+        ("8.2.8", "textual>=8.2", OK),
+        ("8.2", "textual>=8.2.0", OK),
+        ("8.1.9", "textual>=8.2", DEGRADED),
+        ("5.3.2", "textual<6,>=5.3", OK),
+        ("6.0.1", "textual<6,>=5.3", DEGRADED),
+        (None, "textual>=8.2", OFF),
+    ],
+)
+def test_a_package_against_its_requirement(
+    monkeypatch: pytest.MonkeyPatch, installed: str | None, requirement: str, status: str
+) -> None:
+    def version(name: str) -> str:
+        if installed is None:
+            raise doctor.metadata.PackageNotFoundError(name)
+        return installed
+
+    monkeypatch.setattr(doctor.metadata, "version", version)
+    found = doctor.package("textual", requirement)
+    assert found.status == status
+    assert (installed or "pip install") in found.reason
+
+
+@pytest.mark.parametrize(
+    ("env", "status", "words"),
+    [
+        (GOOD, OK, "16 million"),
+        ({"TERM": "tmux-256color"}, OK, "256"),
+        ({"TERM": "screen"}, DEGRADED, "16;"),
+        ({"TERM": "dumb"}, OFF, "none"),
+        ({**GOOD, "NO_COLOR": "1"}, DEGRADED, "NO_COLOR"),
+    ],
+)
+def test_colours(env: dict[str, str], status: str, words: str) -> None:
+    found = doctor.colours(env)
+    assert found.status == status
+    assert words in found.reason
+
+
+def test_characters_sessions_and_multiplexers(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert doctor.characters(GOOD).status == OK
+    assert doctor.characters({"TERM": "xterm", "LANG": "C"}).status == DEGRADED
+    assert "TERM=linux" in doctor.characters({**GOOD, "TERM": "linux"}).reason
+    assert "over ssh" in doctor.ssh_session({"SSH_CONNECTION": "a b"}).reason
+    assert doctor.ssh_session({}).reason == "local"
+    assert doctor.multiplexer({"STY": "1.pts"}).status == DEGRADED
+    assert doctor.multiplexer({}).reason == "none"
+    for said, status in (("tmux 3.4", DEGRADED), ("tmux 3.5a", OK), ("tmux next-3.6", OK), ("", OK)):
+        monkeypatch.setattr(doctor, "_output", lambda *_, said=said: said)
+        assert doctor.multiplexer({"TMUX": "/socket"}).status == status, said
+
+
+def test_no_terminal_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: False, raising=False)
+    assert by_name(doctor.terminal(GOOD))["terminal"].status == OFF
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
+    assert by_name(doctor.terminal(GOOD))["terminal"].status == OK
+    assert by_name(doctor.terminal({}))["terminal"].status == OFF
+
+
+def test_gpus_that_answer_in_part_are_degraded(monkeypatch: pytest.MonkeyPatch) -> None:
+    from rltui.hardware.base import GpuSample
+    from rltui.hardware.gpu import GpuReader
+
+    def pretend(samples: tuple[GpuSample, ...], note: str, why: str = "") -> Check:
+        monkeypatch.setattr(GpuReader, "open", lambda _: why)
+        monkeypatch.setattr(GpuReader, "read", lambda _: (samples, note))
+        return doctor.gpus()
+
+    whole = GpuSample("", 0, "H100", 1.0, 80.0, 400.0, 700.0, 0.5, 50.0)
+    assert pretend((whole,), "").status == OK
+    assert pretend((), "", "no NVIDIA driver here").status == OFF
+    lost = pretend((whole, GpuSample("", 1, "H100")), "GPU 1: GPU is lost")
+    assert (lost.status, "GPU is lost" in lost.reason, "no power" in lost.reason) == (DEGRADED, True, False)
+    mute = pretend((GpuSample("", 0, "H100", 1.0, 80.0),), "")
+    assert mute.status == DEGRADED
+    assert "no power, utilisation, temperature" in mute.reason
+
+
+def test_render_aligns_and_counts() -> None:
+    text = render([Check("a", OK, "fine"), Check("long name", OFF, "no driver → none")], ASCII)
+    assert text.splitlines() == [
+        "v OK        a          fine",
+        "x off       long name  no driver > none",
+        "",
+        "1 OK, 0 degraded, 1 off",
+    ]
+
+
+def test_textual_is_not_imported() -> None:
+    code = "import sys; from rltui.doctor import checks, render; render(checks()); sys.exit('textual' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], cwd=REPO, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
