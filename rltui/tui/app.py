@@ -1,0 +1,268 @@
+"""The Textual app: one view, one worker, a stack of screens. Draws; computes and reads nothing."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, ClassVar
+
+from textual.app import App, SystemCommand
+from textual.screen import Screen
+
+from rltui.plots.glyphs import BLOCK, GlyphSet
+from rltui.tui import compat
+from rltui.tui.pane import Pane
+from rltui.tui.screens.base import PaneScreen
+from rltui.tui.screens.main import MainScreen
+from rltui.tui.theme import load_theme, textual_theme, theme_names
+from rltui.tui.view import View
+from rltui.tui.worker import FrameArrived, Opener, RunsFound, SnapshotWritten, SourceFailed, Worker
+
+CLOCK_S = 1.0
+WIRE_EVERY = 5
+"""The bytes per second are shown anew every so many seconds, and only where they moved."""
+MESSAGE_S = 8.0
+INTERRUPT_S = 3.0
+"""A second Ctrl+c within so many seconds quits."""
+
+
+class RltuiApp(App[None]):
+    """`opener` finds and opens runs; `clock` gives seconds since the epoch."""
+
+    TITLE = "rltui"
+    ENABLE_COMMAND_PALETTE = True
+    COMMAND_PALETTE_BINDING = "ctrl+p"
+    BINDINGS: ClassVar = []
+    COMMANDS: ClassVar = App.COMMANDS | {lambda: _go_provider()}
+
+    def __init__(
+        self,
+        opener: Opener,
+        *,
+        target: str = "",
+        theme: str = "dark",
+        glyphs: GlyphSet = BLOCK,
+        mouse: bool = True,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self.palette = load_theme(theme)
+        # Under NO_COLOR Textual fixes its filter here, and only the native colours leave text readable.
+        super().__init__(ansi_color=True if self.palette.ansi else None)
+        self.set_reactive(App.theme, self._textual_theme())
+        self.glyphs = glyphs
+        self.clock = clock
+        self.mouse_on = mouse
+        self.view = View(target, glyphs)
+        self.worker = Worker(self, opener)
+        self.wire = compat.WireMeter()
+        self.failure = ""
+        self._seconds = 0
+        self._message_until = 0.0
+        self._interrupted = -INTERRUPT_S
+        self._last: Callable[[], PaneScreen] | None = None
+
+    # -- start and end -------------------------------------------------------------------------------------------
+
+    def _textual_theme(self) -> str:
+        made = textual_theme(self.palette)
+        if made is None:
+            return "ansi-dark"
+        self.register_theme(made)
+        return made.name
+
+    def get_default_screen(self) -> Screen[None]:
+        return MainScreen()
+
+    def on_mount(self) -> None:
+        compat.on_signals(self)
+        self.wire.attach(self)
+        self.call_after_refresh(self._start)
+
+    def _start(self) -> None:
+        self.view.now = self.clock()
+        self.worker.find()
+        self.set_interval(CLOCK_S, self._tick)
+
+    def on_unmount(self) -> None:
+        self.worker.stop()
+
+    # -- what arrives --------------------------------------------------------------------------------------------
+
+    def on_frame_arrived(self, message: FrameArrived) -> None:
+        if self.view.paused:
+            return
+        self.view.now = self.clock()
+        self.view.take(message.frame, message.report)
+        self.redraw()
+
+    def on_runs_found(self, message: RunsFound) -> None:
+        from rltui.tui.screens.picker import PickerScreen
+
+        self.push_screen(PickerScreen(message.choices))
+
+    def on_source_failed(self, message: SourceFailed) -> None:
+        if message.opened:
+            self.say(message.text, "crit", lasting=True)
+        else:
+            self.failure = message.text
+            self.exit(return_code=2)
+
+    def on_snapshot_written(self, message: SnapshotWritten) -> None:
+        if message.error:
+            self.say(message.error, "crit")
+        else:
+            self.say(f"written to {message.path}", "ok")
+
+    # -- drawing -------------------------------------------------------------------------------------------------
+
+    def redraw(self) -> None:
+        """The screen on top, where something changed."""
+        if isinstance(self.screen, PaneScreen):
+            self.screen.redraw()
+
+    def _tick(self) -> None:
+        """Once a second: the age of the last step, the rate on the wire, messages that have been read."""
+        self.view.now = self.clock()
+        self._seconds += 1
+        if self._seconds % WIRE_EVERY == 0:
+            rate = self.wire.rate(time.monotonic())
+            self.view.wire = f"{rate / 1000:.1f} KB/s"
+        if self.view.message and time.monotonic() > self._message_until:
+            self.view.message = ""
+        if isinstance(self.screen, PaneScreen):
+            self.screen.redraw_edges()
+
+    def say(self, text: str, role: str = "fg", lasting: bool = False) -> None:
+        """A message in the place of the footer."""
+        self.view.message, self.view.message_role = text, role
+        self._message_until = time.monotonic() + (1e9 if lasting else MESSAGE_S)
+        self.redraw()
+
+    # -- screens -------------------------------------------------------------------------------------------------
+
+    @property
+    def at_top(self) -> bool:
+        return len(self.screen_stack) <= 1
+
+    def close_screen(self) -> None:
+        """One level back; never closes the main screen."""
+        if not self.at_top:
+            self.pop_screen()
+            self.redraw()
+
+    def open_place(self, make: Callable[[], PaneScreen]) -> None:
+        """Drills in. A drill-down opened from another takes its place on the way back to where it came from."""
+        self._last = make
+        self.push_screen(make())
+
+    def open_finding(self, finding: str, subject: str | None) -> None:
+        from rltui.tui.screens.finding import FindingScreen
+
+        self.open_place(lambda: FindingScreen(finding, subject))
+
+    def metric_names(self) -> list[str]:
+        """Metrics in the order of the main screen."""
+        from rltui.tui.panes.metrics import grouped
+
+        return [name for _, names in grouped(self.view) for name, logged in names if logged]
+
+    def open_metric(self, name: str) -> None:
+        from rltui.tui.screens.metric import MetricScreen
+
+        self.open_place(lambda: MetricScreen(name))
+
+    def open_named(self, name: str) -> None:
+        """Config, pipeline or coverage; again: back."""
+        from rltui.tui.screens.text import TEXT_SCREENS
+
+        if isinstance(self.screen, PaneScreen) and name == self.screen.NAME:
+            self.close_screen()
+        else:
+            self.open_place(TEXT_SCREENS[name])
+
+    def open_help(self, name: str) -> None:
+        from rltui.tui.screens.help import HelpScreen
+
+        if name == "help":
+            self.close_screen()
+        else:
+            self.push_screen(HelpScreen(name))
+
+    def last_place(self) -> None:
+        """From the main screen to the last drill-down, and back."""
+        if not self.at_top:
+            self.close_screen()
+        elif self._last is not None:
+            self.push_screen(self._last())
+
+    def open_run(self, index: int) -> None:
+        """Opens one of the runs of the picker."""
+        self.pop_screen()
+        self.worker.open(index)
+
+    # -- verbs ---------------------------------------------------------------------------------------------------
+
+    def move_cursor(self, by: int) -> None:
+        """Moves the step cursor; past the last step it follows again."""
+        first, last = self.view.span
+        if self.view.report is None or last <= first:
+            return
+        self.set_cursor(self.view.at + by)
+
+    def set_cursor(self, step: int) -> None:
+        first, last = self.view.span
+        self.view.cursor = None if step >= last else max(first, step)
+        self.redraw()
+
+    def follow(self) -> None:
+        self.view.cursor = None
+        self.view.paused = False
+        self.redraw()
+
+    def pause(self) -> None:
+        self.view.paused = not self.view.paused
+        self.redraw()
+
+    def snapshot(self) -> None:
+        if self.view.frame is None or self.view.report is None:
+            self.say("nothing read yet", "warn")
+            return
+        self.say("writing the snapshot …")
+        self.worker.snapshot(self.view.frame, self.view.report)
+
+    def next_theme(self) -> None:
+        names = theme_names()
+        self.use_theme(names[(names.index(self.palette.name) + 1) % len(names)])
+
+    def use_theme(self, name: str) -> None:
+        if self.no_color:
+            self.say("NO_COLOR is set: no other theme")
+            return
+        self.palette = load_theme(name)
+        self.theme = self._textual_theme()
+        self.say(f"theme {name}")
+        for pane in self.screen.query(Pane):
+            pane.refresh()
+
+    def toggle_mouse(self) -> None:
+        self.mouse_on = not self.mouse_on
+        compat.set_mouse(self, self.mouse_on)
+        self.say("mouse on" if self.mouse_on else "mouse off: the terminal selects text")
+
+    def interrupt(self) -> None:
+        now = time.monotonic()
+        if now - self._interrupted < INTERRUPT_S:
+            self.exit()
+        self._interrupted = now
+        self.say("press Ctrl+c again to quit", "warn")
+
+    def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
+        from rltui.tui.commands import verbs
+
+        yield from verbs(self)
+
+
+def _go_provider() -> type:
+    from rltui.tui.commands import GoProvider
+
+    return GoProvider

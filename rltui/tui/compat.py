@@ -1,0 +1,84 @@
+"""Everything that works around Textual, its terminal protocols and their versions; nothing else may touch them.
+
+`prepare()` runs before Textual is imported, because Textual reads its settings from the environment at import.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from collections.abc import Mapping, MutableMapping
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from textual.app import App
+    from textual.widget import Widget
+
+
+def over_ssh(environ: Mapping[str, str] = os.environ) -> bool:
+    """Whether the terminal is at the other end of an ssh connection."""
+    return bool(environ.get("SSH_CONNECTION") or environ.get("SSH_TTY"))
+
+
+def prepare(environ: MutableMapping[str, str] = os.environ) -> None:
+    """Settings that Textual reads at import. What the user has set stays."""
+    environ.setdefault("TEXTUAL_ANIMATIONS", "none")
+    # In-band resize reports and pixel mouse: a proxy that accepts but never sends them freezes the layout.
+    environ.setdefault("TEXTUAL_SMOOTH_SCROLL", "0")
+    if over_ssh(environ):
+        # A dropped link leaves the terminal in the kitty protocol, and the shell prints "13;129u" for Enter.
+        environ.setdefault("TEXTUAL_DISABLE_KITTY_KEY", "1")
+
+
+class WireMeter:
+    """Counts the bytes that the screen sends to the terminal."""
+
+    def __init__(self) -> None:
+        self.bytes = 0
+        self._marks: list[tuple[float, int]] = []
+
+    def attach(self, app: App[None]) -> None:
+        """Counts from now on; does nothing for a driver that writes nowhere."""
+        driver = app._driver
+        if driver is None:
+            return
+        write = driver.write
+
+        def counted(data: str) -> None:
+            self.bytes += len(data) if data.isascii() else len(data.encode("utf-8", "replace"))
+            write(data)
+
+        driver.write = counted  # type: ignore[method-assign]
+
+    def rate(self, now: float, window_s: float = 10.0) -> float:
+        """Bytes per second over about the last `window_s` seconds."""
+        self._marks.append((now, self.bytes))
+        while len(self._marks) > 2 and now - self._marks[1][0] >= window_s:
+            self._marks.pop(0)
+        then, count = self._marks[0]
+        return (self.bytes - count) / (now - then) if now > then else 0.0
+
+
+def arrange_again(widget: Widget) -> None:
+    """Asks a container's layout anew, which Textual does by itself only when its size or children changed."""
+    widget._clear_arrangement_cache()
+    widget.refresh(layout=True)
+
+
+def set_mouse(app: App[None], on: bool) -> None:
+    """Turns mouse reports on or off while the screen runs."""
+    driver = app._driver
+    if driver is None or not hasattr(driver, "_enable_mouse_support"):
+        return
+    driver._mouse = True  # both calls are no-ops without it
+    (driver._enable_mouse_support if on else driver._disable_mouse_support)()
+    driver._mouse = on
+    driver.flush()
+
+
+def on_signals(app: App[None]) -> None:
+    """TERM and HUP leave the screen in order, so that the terminal is restored. Call it once the app runs."""
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        loop.add_signal_handler(number, lambda code=128 + number: app.exit(return_code=code))

@@ -1,0 +1,37 @@
+"""The filter grammar of every list: space is AND, `|` OR, `!` not, `/re/` a regular expression; case does not count."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+_TOKEN = re.compile(r"!?/(?:\\.|[^/])+/|\||[^\s|]+")
+
+
+@lru_cache(maxsize=64)
+def _regex(pattern: str) -> re.Pattern[str] | None:
+    try:
+        return re.compile(pattern, re.IGNORECASE)
+    except re.error:
+        return None
+
+
+def _term(term: str, text: str) -> bool:
+    if term.startswith("!") and len(term) > 1:
+        return not _term(term[1:], text)
+    if len(term) > 2 and term.startswith("/") and term.endswith("/"):
+        regex = _regex(term[1:-1])
+        return regex is not None and regex.search(text) is not None
+    return term.lower() in text.lower()
+
+
+def matches(pattern: str, text: str) -> bool:
+    """Whether `text` passes. An empty alternative is left out, so that `kl |` while typing still means `kl`."""
+    alternatives: list[list[str]] = [[]]
+    for token in _TOKEN.findall(pattern):
+        if token == "|":
+            alternatives.append([])
+        else:
+            alternatives[-1].append(token)
+    terms = [part for part in alternatives if part]
+    return not terms or any(all(_term(term, text) for term in part) for part in terms)

@@ -1,0 +1,144 @@
+"""The one table of keys: bindings, footer, help and the README are made from it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from textual.binding import Binding
+
+ALL = ("main", "metric", "finding", "config", "pipeline", "coverage", "help", "picker")
+RUN = ("main", "metric", "finding", "config", "pipeline", "coverage")
+LISTS = ("main", "config", "coverage", "picker")
+TIMED = ("main", "metric", "finding")
+TEXT = ("config", "coverage")
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """`keys` in Textual's names, comma-separated; `shown` as people read them. `footer`: text in the footer of the
+    screens in `footer_on` (empty: only in the help), in order of `rank`; a pair of keys shares the first one's."""
+
+    id: str
+    keys: str
+    shown: str
+    action: str
+    tooltip: str
+    group: str
+    where: tuple[str, ...] = ALL
+    footer: str = ""
+    footer_on: tuple[str, ...] = ()
+    footer_shown: str = ""
+    rank: int = 50
+
+
+KEYS: tuple[Key, ...] = (
+    # move
+    Key("move.down", "j,down", "j ↓", "move(1)", "next row", "Move"),
+    Key("move.up", "k,up", "k ↑", "move(-1)", "previous row", "Move"),
+    Key("cursor.left", "h,left", "h ←", "chart_cursor(-1)", "chart cursor to the left", "Move", ("metric",),
+        "cursor", ("metric",), "h l", 10),
+    Key("cursor.right", "l,right", "l →", "chart_cursor(1)", "chart cursor to the right", "Move", ("metric",)),
+    Key("move.first", "g,home", "g", "edge(-1)", "first row", "Move"),
+    Key("move.last", "G,end", "G", "edge(1)", "last row; follow the run again", "Move"),
+    Key("move.page_down", "ctrl+d,pagedown", "^d", "page(1)", "page down", "Move"),
+    Key("move.page_up", "ctrl+u,pageup", "^u", "page(-1)", "page up", "Move"),
+    # panes
+    Key("pane.next", "tab", "Tab", "next_pane(1)", "next pane", "Panes", ("main",)),
+    Key("pane.previous", "shift+tab", "⇧Tab", "next_pane(-1)", "previous pane", "Panes", ("main",)),
+    Key("pane.findings", "1", "1", "pane('findings')", "Findings; again: zoom", "Panes", ("main",)),
+    Key("pane.metrics", "2", "2", "pane('metrics')", "Metrics; again: zoom, all metrics", "Panes", ("main",),
+        "metrics", ("main",), "2", 45),
+    Key("pane.phases", "3", "3", "pane('phases')", "Step time; again: zoom", "Panes", ("main",)),
+    Key("pane.gpu", "4", "4", "pane('gpu')", "GPU and host; again: zoom", "Panes", ("main",)),
+    Key("pane.log", "6", "6", "pane('log')", "Log and events; again: the raw log", "Panes", ("main",)),
+    Key("pane.zoom", "z", "z", "zoom", "zoom the pane, and back", "Panes", ("main",), "zoom", ("main",), rank=46),
+    Key("open", "enter", "↵", "open", "drill in: finding, metric, run", "Panes",
+        ("main", "finding", "picker"), "open", ("main", "picker"), rank=10),
+    Key("last_place", "backspace", "⌫", "last_place", "last place", "Panes", RUN),
+    # find
+    Key("finding.next_critical", "e", "e", "finding('critical', 1)", "next critical finding", "Find",
+        ("main", "finding"), "next critical", ("main", "finding"), rank=20),
+    Key("finding.previous_critical", "E", "E", "finding('critical', -1)", "previous critical finding", "Find",
+        ("main", "finding")),
+    Key("finding.next_warning", "w", "w", "finding('warning', 1)", "next warning", "Find",
+        ("main", "finding"), "next warning", ("main", "finding"), rank=21),
+    Key("finding.previous_warning", "W", "W", "finding('warning', -1)", "previous warning", "Find",
+        ("main", "finding")),
+    Key("finding.all", "A", "A", "all_findings", "all findings: resolved ones and checks that could not run", "Find",
+        ("main",)),
+    Key("filter", "slash", "/", "filter", "filter: space is AND, | OR, ! not, /re/", "Find", ("main", *TEXT),
+        "filter", ("main", *TEXT), rank=40),
+    Key("filter.next", "n", "n", "match(1)", "next match", "Find", ("main", *TEXT)),
+    Key("filter.previous", "N", "N", "match(-1)", "previous match", "Find", ("main", *TEXT)),
+    # time
+    Key("step.back", "left_square_bracket", "[", "step(-1)", "one step back: every pane shows that step", "Time",
+        TIMED, "step", TIMED, "[ ]", 30),
+    Key("step.forward", "right_square_bracket", "]", "step(1)", "one step forward", "Time", TIMED),
+    Key("step.back_ten", "left_curly_bracket", "{", "step(-10)", "ten steps back", "Time", TIMED),
+    Key("step.forward_ten", "right_curly_bracket", "}", "step(10)", "ten steps forward", "Time", TIMED),
+    Key("follow", "f", "f", "follow", "follow the run: drop the step cursor, take new rows", "Time", RUN),
+    Key("pause", "p", "p", "pause", "pause: keep what is shown, and back", "Time", RUN),
+    # look
+    Key("scale", "y", "y", "scale", "scale: linear, logarithmic, robust range", "Look", ("metric",),
+        "scale", ("metric",), rank=32),
+    Key("theme", "T", "T", "theme", "next theme", "Look"),
+    Key("mouse", "f2", "F2", "mouse", "mouse on or off (starts off over ssh)", "Look"),
+    # screens
+    Key("config", "i", "i", "show('config')", "run and resolved config", "Screens", RUN,
+        "config", ("main", "finding"), rank=50),
+    Key("pipeline", "P", "P", "show('pipeline')", "the five pipeline stages", "Screens", RUN,
+        "pipeline", ("main",), rank=52),
+    Key("coverage", "C", "C", "show('coverage')", "what is not logged, and how to log it", "Screens", RUN,
+        "coverage", ("main", "pipeline"), rank=53),
+    Key("palette", "colon,ctrl+p", ":", "app.command_palette", "commands", "Screens", footer="commands",
+        footer_on=RUN, rank=60),
+    Key("snapshot", "ctrl+s", "^s", "snapshot", "write the report as Markdown; the path is shown", "Screens", RUN,
+        "snapshot", RUN, rank=56),
+    Key("help", "question_mark,f1", "?", "help", "keys of this screen", "Screens", footer="help", footer_on=ALL,
+        rank=99),
+    # out
+    Key("escape", "escape,alt+escape", "Esc", "escape", "clear filter, unzoom, back; never quits", "Out",
+        footer="back", footer_on=ALL[1:], rank=90),
+    Key("back", "q", "q", "back", "back; at the top: quit", "Out"),
+    Key("quit", "Q,ctrl+q", "Q", "app.quit", "quit", "Out"),
+    Key("interrupt", "ctrl+c", "^c", "interrupt", "press twice to quit", "Out"),
+    Key("suspend", "ctrl+z", "^z", "app.suspend_process", "suspend; fg comes back", "Out"),
+)  # fmt: skip
+GROUPS = ("Move", "Panes", "Find", "Time", "Look", "Screens", "Out")
+
+
+def on(screen: str) -> list[Key]:
+    """Keys that work on a screen, in the table's order."""
+    return [key for key in KEYS if screen in key.where]
+
+
+def bindings(screen: str) -> list[Binding]:
+    """Textual's bindings of a screen."""
+    return [
+        Binding(key.keys, key.action, key.footer or key.tooltip, show=False, tooltip=key.tooltip, id=key.id)
+        for key in on(screen)
+    ]
+
+
+def footer(screen: str) -> list[tuple[str, str]]:
+    """(key, what it does) for the footer of a screen, most useful first."""
+    shown = sorted((key for key in KEYS if screen in key.footer_on), key=lambda key: key.rank)
+    return [(key.footer_shown or key.shown, key.footer) for key in shown]
+
+
+def help_table(screen: str) -> list[tuple[str, list[Key]]]:
+    """(group, its keys) of a screen."""
+    keys = on(screen)
+    grouped = [(group, [key for key in keys if key.group == group]) for group in GROUPS]
+    return [(group, members) for group, members in grouped if members]
+
+
+def markdown_table(keys: Iterable[Key] = KEYS) -> str:
+    """The table of all keys for the README."""
+    lines = ["| key | does | where |", "|---|---|---|"]
+    for key in keys:
+        where = "everywhere" if key.where == ALL else ", ".join(key.where)
+        shown = " ".join(f"`{part}`" for part in key.shown.split()).replace("|", "\\|")
+        lines.append(f"| {shown} | {key.tooltip} | {where} |".replace("| OR", "\\| OR"))
+    return "\n".join(lines) + "\n"

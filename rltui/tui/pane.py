@@ -1,0 +1,56 @@
+"""The widget of every pane: painted line by line from rows, and repainted only where a cell changed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, cast
+
+from rich.segment import Segment
+from textual.geometry import Region
+from textual.strip import Strip
+from textual.widget import Widget
+
+from rltui.tui.rows import SELECTED, Row, changes
+
+if TYPE_CHECKING:
+    from rltui.tui.app import RltuiApp
+    from rltui.tui.screens.base import PaneScreen
+
+
+class Pane(Widget, can_focus=False):
+    """Shows rows of few segments. Textual sends a refreshed region whole, so a pane refreshes only what changed."""
+
+    DEFAULT_CSS = "Pane { width: 1fr; height: 1fr; }"
+
+    def __init__(self, name: str) -> None:
+        super().__init__(id=name)
+        self.rows: list[Row] = []
+
+    def show(self, rows: list[Row]) -> None:
+        """New content. Cells that stay as they were are not sent again."""
+        old, self.rows = self.rows, rows
+        width, height = self.size
+        regions = [
+            Region(start, y, end - start, 1)
+            for y in range(height)
+            if (before := old[y] if y < len(old) else []) != (after := rows[y] if y < len(rows) else [])
+            for start, end in changes(before, after, width)
+        ]
+        if regions:
+            self.refresh(*regions)
+
+    def on_resize(self) -> None:
+        cast("PaneScreen", self.screen).pane_resized(self)
+
+    def render_line(self, y: int) -> Strip:
+        app = cast("RltuiApp", self.app)
+        theme, width = app.palette, self.size.width
+        row = self.rows[y] if y < len(self.rows) else []
+        selected = bool(row) and row[0][1] == SELECTED
+        segments = []
+        for text, role in row:
+            style = theme.styles[role]
+            if selected and not role.startswith("badge"):
+                style += theme.selection
+            segments.append(Segment(app.glyphs.translate(text), style))
+        fill = theme.styles["fill"] + theme.selection if selected else theme.styles["fill"]
+        return Strip(segments).adjust_cell_length(width, fill).simplify()

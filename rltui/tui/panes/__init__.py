@@ -1,0 +1,1 @@
+"""What each pane draws: pure functions from the view and a size to rows."""

@@ -1,0 +1,161 @@
+"""Pane 1: findings, worst first, with first → mid → last, onset, life and the config value behind each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rltui.diagnosis.model import Evidence, Finding
+from rltui.plots.numbers import change, integer, number
+from rltui.tui.rows import SELECTED, Row, put, scrolled, title
+from rltui.tui.view import GLYPH, ROLE, View
+
+ARROW = (" → ", "dim")
+WORD = {"critical": "critical", "warning": "warning", "info": "info", "resolved": "resolved"}
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A row that can be selected: a finding, or (number, title, needs, enable) of a check that could not run."""
+
+    finding: Finding | None
+    check: tuple[str, str, str] | None = None
+
+
+def listed(view: View, everything: bool) -> list[Listed]:
+    """Open findings; where there is none, or on demand, also the resolved ones and the checks that could not run."""
+    if view.report is None:
+        return []
+    found = [Listed(f) for f in view.open_findings()]
+    checks = [Listed(None, check) for check in view.report.not_evaluable]
+    if everything:
+        return found + [Listed(f) for f in view.report.findings if f.status == "resolved"] + checks
+    return found or checks
+
+
+def needed(view: View, everything: bool) -> int:
+    """Rows that the pane would like to have, title included."""
+    items = listed(view, everything)
+    second = 1 if items and items[0].finding is not None and len(items[0].finding.evidence) > 1 else 0
+    return 1 + max(1, len(items) + second)
+
+
+def short_key(key: str) -> str:
+    """The last part of a dotted config key."""
+    return key.rsplit(".", 1)[-1]
+
+
+def config_value(value: object) -> str:
+    """A config value as one writes it: 3e-6, not 3e-06."""
+    if isinstance(value, float):
+        text = f"{value:g}"
+        return text.replace("e-0", "e-").replace("e+0", "e")
+    return str(value)
+
+
+def hint(finding: Finding) -> str:
+    """The config values behind a finding, else the words of its first evidence."""
+    tied = [c for c in finding.causes if c.config_key and c.value is not None]
+    if tied:
+        return ", ".join(f"{short_key(c.config_key or '')} {config_value(c.value)}" for c in tied[:2])
+    return finding.evidence[0].text if finding.evidence else ""
+
+
+def _note(view: View, items: list[Listed]) -> str:
+    counts = {"critical": 0, "warning": 0, "info": 0}
+    for item in items:
+        if item.finding is not None and item.finding.status == "active":
+            counts[item.finding.severity] += 1
+    parts = [
+        f"{counts['critical']} critical" if counts["critical"] else "",
+        f"{counts['warning']} warning{'s' if counts['warning'] > 1 else ''}" if counts["warning"] else "",
+        f"{counts['info']} info" if counts["info"] else "",
+    ]
+    if not any(parts):
+        skipped = len(view.report.not_evaluable) if view.report else 0
+        parts = ["none open", f"{skipped} checks could not run" if skipped else ""]
+    return " · ".join(part for part in parts if part)
+
+
+def _head(view: View, width: int, focus: bool, items: list[Listed]) -> Row:
+    resolved = sum(f.status == "resolved" for f in view.report.findings) if view.report else 0
+    if any(item.finding is not None for item in items):
+        words = "first → mid → last" if width >= 100 else "first → last"
+        right: Row = [(words, "dim")]
+    else:
+        right = []
+    if resolved and width >= 100:
+        right = [(f"{resolved} resolved, ", "dim"), ("A", "key"), (" shows them" + ("   " if right else ""), "dim"), *right]
+    return title(width, "1", "Findings", right or None, focus, _note(view, items))
+
+
+def _numbers(view: View, evidence: Evidence | None, width: int, strong: bool, role: str) -> Row:
+    """`0.034 →  0.052 →  0.159 %   4.8×` with the label in front where there is room."""
+    wide = width >= 120
+    label_w = 18 if wide else 0
+    if evidence is None:
+        return [(" " * (label_w + (24 if wide else 15) + 3 + 8), "fg")]
+    name = view.name_of(evidence.metric) or evidence.metric
+    row: Row = [put(view.label(name), label_w - 1, "dim"), (" ", "fg")] if wide else []
+    first, mid, last = (view.value(name, x) for x in (evidence.first, evidence.mid, evidence.last))
+    row += [put(first, 6, "fg", ">"), ARROW]
+    if wide:
+        row += [put(mid, 6, "fg", ">"), ARROW]
+    unit = view.unit(name)
+    row += [put(last, 6, "strong" if strong else "fg", ">"), (f" {unit if unit in ('%', 's') else '':<2}", "dim")]
+    return [*row, put(change(evidence.first, evidence.last), 8, role, ">")]
+
+
+def _row(view: View, item: Listed, width: int, selected: bool, title_w: int) -> Row:
+    start: Row = [("▌", SELECTED)] if selected else [(" ", "fg")]
+    if item.finding is None:
+        name, needs, enable = item.check or ("", "", "")
+        row: Row = [*start, ("? unknown   ", "dim"), put(name, title_w, "fg")]
+        if width >= 120:
+            return [*row, put(f"needs {needs}", 24, "dim"), put(f" {enable}", max(0, width - title_w - 38), "dim")]
+        return [*row, put(f" needs {needs}", max(0, width - title_w - 13), "dim")]
+    f = item.finding
+    resolved = f.status == "resolved"
+    word = "resolved" if resolved else f.severity
+    role = "dim" if resolved else ROLE[f.severity]
+    later = view.cursor is not None and f.onset_step is not None and f.onset_step > view.cursor
+    name = ("└ " if f.root else "") + f.title
+    name_role = "dim" if later or resolved else "strong" if selected else "fg"
+    row = [*start, (f"{GLYPH[word]} {WORD[word]:<10}", "dim" if later else role), put(name, title_w, name_role)]
+    row += _numbers(view, f.evidence[0] if f.evidence else None, width, selected, role if selected else "fg")
+    onset = "" if f.onset_step is None else number(f.onset_step, decimals=0) if later else integer(f.onset_step)
+    row += [("   since " if onset else " " * 9, "dim"), put(onset, 5, "fg")]
+    if width >= 120:
+        row.append(put(f" {f.life}", 9, "fg" if f.life == "worse" else "dim"))
+    room = width - sum(len(t) for t, _ in row)
+    if room > 8 and width >= 120:
+        row.append(put(f" {hint(f)}", room, "dim"))
+    return row
+
+
+def draw(
+    view: View, width: int, height: int, *, focus: bool, selected: int, everything: bool, top: int = 0
+) -> tuple[list[Row], dict[int, int], int]:
+    """Rows, which item each row stands for, and the first row shown."""
+    items = listed(view, everything)
+    head = [_head(view, width, focus, items)]
+    if view.report is None:
+        return head, {}, 0
+    if not items:
+        return [*head, [("   every check ran, none found anything", "dim")]], {}, 0
+    title_w = 41 if width >= 140 else 34 if width >= 120 else max(12, width - 58)
+    rows: list[Row] = []
+    owners: list[int] = []
+    keep = 0
+    for i, item in enumerate(items):
+        if i == selected:
+            keep = len(rows)
+        rows.append(_row(view, item, width, i == selected, title_w))
+        owners.append(i)
+        second = item.finding.evidence[1] if item.finding and len(item.finding.evidence) > 1 else None
+        if i == selected and second is not None and height > len(items) + 1 and width >= 120:
+            more: Row = [(" " * (13 + title_w), "fg"), *_numbers(view, second, width, False, "fg"), (" " * 24, "fg")]
+            room = width - sum(len(t) for t, _ in more)
+            rows.append([*more, put(second.text, max(0, room), "dim")])
+            owners.append(i)
+    shown, top = scrolled(rows, height - 1, keep, top)
+    return head + shown, {y + 1: owners[top + y] for y in range(len(shown))}, top

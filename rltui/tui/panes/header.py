@@ -1,0 +1,105 @@
+"""The top line: which run, how far, how alive. The age of the last step is the only clock on the screen."""
+
+from __future__ import annotations
+
+from rltui.plots.numbers import duration, integer
+from rltui.tui.rows import Row, spread
+from rltui.tui.view import View
+
+STATES = {
+    "stalled": ("! ", "stalled", "warn"),
+    "crashed": ("✗ ", "crashed", "crit"),
+    "finished": ("✓ ", "finished", "ok"),
+    "unknown": ("? ", "state unknown", "dim"),
+}
+
+
+def age_text(seconds: float) -> str:
+    """Coarser as it grows, so that the clock costs next to nothing: seconds, then 5 s, minutes, hours, days."""
+    if seconds < 10:
+        return f"{max(0, int(seconds))} s"
+    if seconds < 60:
+        return f"{int(seconds) // 5 * 5} s"
+    if seconds < 3600:
+        return f"{int(seconds) // 60} m"
+    if seconds < 48 * 3600:
+        return f"{int(seconds) // 3600} h"
+    return f"{int(seconds) // 86400} d"
+
+
+def state(view: View, width: int) -> Row:
+    """`● live 3 s ago`: state as glyph, word and colour, and how old the last step is."""
+    report, frame = view.report, view.frame
+    if report is None or frame is None:
+        return []
+    if not frame.loading.done and frame.loading.total_bytes:
+        share = 100 * frame.loading.done_bytes / frame.loading.total_bytes
+        size = frame.loading.total_bytes / 1e6
+        return [("reading ", "dim"), (f"{share:.0f} %", "fg"), (f" of {size:.0f} MB" if width >= 120 else "", "dim")]
+    seen = report.run.last_row_time
+    age = age_text(view.now - seen) if frame.live and seen is not None and view.now > 0 else ""
+    if report.run.state == "running":
+        row: Row = [("● ", "ok"), ("live" if width >= 120 or not age else "", "fg")]
+        return [*row, (f" {age} ago" if width >= 120 else age, "dim")] if age else row
+    glyph, word, role = STATES.get(report.run.state, STATES["unknown"])
+    since = f" {age}" if age and report.run.state == "stalled" else ""
+    return [(glyph, role), (word, "fg" if role == "ok" else role), (since, "dim")]
+
+
+def progress(view: View, width: int) -> Row:
+    """`step 812 / 2000   41 %   ETA 2 d 15 h`; with a step cursor, which step is shown."""
+    report = view.report
+    if report is None or report.run.steps.last is None:
+        return []
+    wide, steps = width >= 120, report.run.steps
+    gap, slash = ("   ", " / ") if wide else ("  ", "/")
+    row: Row = []
+    if view.cursor is not None:
+        row += [("at step " if wide else "at ", "accent"), (integer(view.cursor), "accent.b"), (" of ", "dim")]
+        row.append((integer(steps.last), "fg"))
+    else:
+        row += [("step " if wide else "", "dim"), (integer(steps.last), "strong")]
+        if steps.total:
+            row.append((f"{slash}{integer(steps.total)}{gap}{100 * steps.last / steps.total:.0f} %", "dim"))
+        if report.run.eta_s:
+            row += [(f"{gap}ETA ", "dim"), (duration(report.run.eta_s), "fg")]
+    if view.paused:
+        row.append((f"{gap}paused", "accent"))
+    return [*row, (gap, "fg")]
+
+
+def who(view: View, width: int) -> Row:
+    """`qwen2.5-7b-grpo-math   GRPO · verl 0.7 · node17 · 8×H100`"""
+    report = view.report
+    if report is None:
+        return [(" ", "fg"), (view.target or "rltui", "strong")]
+    run = report.run
+    known = [run.algorithm, " ".join(part for part in (run.framework, run.framework_version) if part)]
+    gpus = report.hardware.gpus
+    if gpus:
+        known += [", ".join(dict.fromkeys(gpu.node for gpu in gpus if gpu.node)), gpu_kind(view)]
+    text = " · ".join(part for part in known if part)
+    return [(" ", "fg"), (run.id, "strong"), (f"   {text}" if text and width >= 80 else "", "dim")]
+
+
+def gpu_kind(view: View) -> str:
+    """`8×H100`"""
+    gpus = view.report.hardware.gpus if view.report else ()
+    if not gpus:
+        return ""
+    name = (gpus[0].name or "GPU").removeprefix("NVIDIA ").split()
+    return f"{len(gpus)}×{name[0] if name else 'GPU'}"
+
+
+def draw(view: View, width: int, height: int) -> list[Row]:
+    return [spread(width - 1, who(view, width), [*progress(view, width), *state(view, width)])]
+
+
+def crumbs(view: View, width: int, path: tuple[str, ...]) -> list[Row]:
+    """The top line of a drill-down: where this is."""
+    name = view.report.run.id if view.report else view.target
+    left: Row = [(" ", "fg"), (name, "dim")]
+    for i, place in enumerate(path):
+        left += [("  ›  ", "dim"), (place, "strong" if i == len(path) - 1 else "dim")]
+    right = [*progress(view, min(width, 119)), *state(view, min(width, 119))]
+    return [spread(width - 1, left, right)]

@@ -1,0 +1,71 @@
+"""Pane 6: the events of the run, and zoomed the raw log."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from rltui.readers.base import LogLine, Note
+from rltui.tui.filters import matches
+from rltui.tui.rows import Row, cut, put, scrolled, title
+from rltui.tui.view import View
+
+ROLES = {"traceback": "crit", "oom": "crit", "killed": "crit", "fault": "crit", "warning": "warn"}
+GLYPHS = {"crit": "✗ ", "warn": "! "}
+QUIET = ("progress", "phase")
+
+
+def clock(time: float | None) -> str:
+    """Local time of day, blank where the log has none."""
+    if time is None:
+        return ""
+    try:
+        return datetime.fromtimestamp(time).strftime("%H:%M")
+    except (OverflowError, OSError, ValueError):
+        return ""
+
+
+def events(view: View) -> list[Note]:
+    """Notable lines, oldest first; with a step cursor those up to it."""
+    if view.frame is None:
+        return []
+    notes = [note for note in view.frame.notes if note.kind not in QUIET]
+    if view.cursor is not None:
+        notes = [note for note in notes if note.step is None or note.step <= view.cursor]
+    return notes
+
+
+def _event(note: Note, width: int) -> Row:
+    role = ROLES.get(note.kind, "fg")
+    when = clock(note.time) or (f"{note.step}" if note.step is not None else "")
+    kind = f"{GLYPHS.get(role, '  ')}{note.kind}"
+    return [put(f" {when}", 8, "dim"), put(kind, 14, role if role != "fg" else "dim"), (cut(note.text, max(0, width - 22)), "fg")]
+
+
+def draw(view: View, width: int, height: int, *, focus: bool, back: int = 0) -> list[Row]:
+    """`back`: how many rows the list is scrolled up from its end."""
+    found = events(view)
+    right: Row = [(f"{len(found)} events", "dim")] if found else []
+    rows = [title(width, "6", "Log and events", right or None, focus)]
+    if view.frame is None or height < 2:
+        return rows
+    if not found:
+        why = "nothing notable in the log" if view.frame.log else "this source has no text log"
+        return [*rows, [(f" {why}", "dim")]]
+    body = [_event(note, width) for note in found]
+    shown, _ = scrolled(body, height - 1, max(0, len(body) - 1 - back), max(0, len(body) - height + 1 - back))
+    return rows + shown
+
+
+def raw(view: View, width: int, height: int, *, pattern: str | None, typing: bool, back: int) -> list[Row]:
+    """The zoomed pane: the newest lines of the raw log."""
+    lines: tuple[LogLine, ...] = view.frame.log if view.frame else ()
+    kept = [line for line in lines if not pattern or matches(pattern, line.text)]
+    note = f"/{pattern}{'▏' if typing else ''}  {len(kept)} of {len(lines)}" if pattern is not None else ""
+    rows = [title(width, "6", "Log", [(f"newest {len(lines)} lines", "dim")], True, note)]
+    if not kept:
+        return [*rows, [(" nothing matches" if lines else " this source has no text log", "dim")]]
+    end = max(min(height - 1, len(kept)), len(kept) - back)
+    number_w = len(str(kept[-1].line)) + 2
+    for line in kept[max(0, end - height + 1) : end]:
+        rows.append([put(str(line.line) if line.line else "", number_w - 1, "dim", ">"), ("  ", "fg"), (cut(line.text, width - number_w - 2), "fg")])
+    return rows

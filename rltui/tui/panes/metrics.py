@@ -1,0 +1,262 @@
+"""Pane 2: one row a metric, all sparklines on one step axis."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import zip_longest
+
+from rltui.plots.axis import column, labels, rail
+from rltui.plots.numbers import change, fixed_decimals
+from rltui.tui.filters import matches
+from rltui.tui.rows import SELECTED, Row, put, scrolled, title
+from rltui.tui.view import GLYPH, ROLE, Heading, View, headings
+
+
+RECENT = 50
+"""Points that decide how many decimals a metric is shown with, so that its value does not dance."""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line of the list: a heading, a blank, a metric, or a metric that is not logged."""
+
+    kind: str  # "heading" | "blank" | "metric" | "missing"
+    name: str = ""
+    prefix: str = ""
+
+
+def _rank(name: str, heading: Heading, flagged: bool) -> tuple[int, int]:
+    base = name.split(":", 1)[0]
+    first = heading.first.index(base) if base in heading.first else len(heading.first)
+    return (0 if flagged else 1, first) if first == len(heading.first) else (1, first)
+
+
+def grouped(view: View, pattern: str = "") -> list[tuple[Heading, list[tuple[str, bool]]]]:
+    """Under each heading: (metric, logged), most telling first. `pattern` keeps what matches."""
+    report = view.report
+    if report is None:
+        return []
+    out = []
+    missing = {m.metric for m in report.coverage.missing if m.blocks}
+    for heading in headings():
+        names = [(n, True) for n, m in report.metrics.items() if (m.group or "other") in heading.groups]
+        known = {n.split(":", 1)[0] for n, _ in names}
+        names += [(n, False) for n in heading.first if n in missing and n not in known]
+        if pattern:
+            names = [(n, on) for n, on in names if matches(pattern, f"{n} {view.label(n)} {_key(view, n)}")]
+        names.sort(key=lambda item: _rank(item[0], heading, item[0] in view.flagged))
+        if names:
+            out.append((heading, names))
+    known_groups = {group for heading in headings() for group in heading.groups}
+    rest = [(n, True) for n, m in report.metrics.items() if (m.group or "other") not in known_groups]
+    if pattern:
+        rest = [(n, on) for n, on in rest if matches(pattern, f"{n} {view.label(n)} {_key(view, n)}")]
+    if rest:
+        out.append((Heading("more", (), ()), rest))
+    return out
+
+
+def overview(view: View, room: int, narrow: bool) -> list[str]:
+    """The metrics that get a row where not all fit: those with findings, then the first of each heading in turn."""
+    groups = grouped(view)
+    flagged = [n for _, names in groups for n, _ in names if n in view.flagged]
+    queues = [[n for n, _ in names if n not in view.flagged] for heading, names in groups if heading.first]
+    turns = [n for turn in zip_longest(*queues) for n in turn if n is not None]
+    turns += [n for heading, names in groups if not heading.first for n, _ in names if n not in view.flagged]
+    chosen: list[str] = []
+    used: set[str] = set()
+    heading_of = {n: heading.name for heading, names in groups for n, _ in names}
+    for name in [*flagged, *turns]:
+        cost = 1 + (0 if narrow or heading_of[name] in used else 2)
+        if room < cost:
+            continue
+        room -= cost
+        used.add(heading_of[name])
+        chosen.append(name)
+    return chosen
+
+
+def lines(view: View, room: int, *, everything: bool, pattern: str, narrow: bool) -> list[Line]:
+    """The list, as far as it is decided by what there is and how many rows there are."""
+    groups = grouped(view, pattern)
+    if not everything and not pattern:
+        chosen = set(overview(view, room + (0 if narrow else 1), narrow))
+        groups = [(h, [item for item in names if item[0] in chosen]) for h, names in groups]
+    out: list[Line] = []
+    total = sum(1 + len(names) for _, names in groups if names)
+    airy = narrow is False and total + len(groups) - 1 <= room
+    for heading, names in groups:
+        if not names:
+            continue
+        if not narrow:
+            if out and (airy or everything):
+                out.append(Line("blank"))
+            out.append(Line("heading", heading.name, _prefixes(view, [n for n, on in names if on])))
+        out += [Line("metric" if on else "missing", name) for name, on in names]
+    return out
+
+
+def _key(view: View, name: str) -> str:
+    metric = view.metric(name)
+    return metric.key if metric else ""
+
+
+def _prefixes(view: View, names: list[str]) -> str:
+    found = dict.fromkeys(_key(view, n).split("/", 1)[0] + "/" for n in names if "/" in _key(view, n))
+    return " ".join(found)
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """Widths of the columns for one width of the pane."""
+
+    name: int
+    spark: int
+    now: int
+    unit: int
+    change: int
+    key: int
+
+    @classmethod
+    def of(cls, width: int) -> Columns:
+        if width < 76:
+            name, now, unit, chg, key = 17, 7, 0, 7, 0
+        elif width < 90:
+            name, now, unit, chg, key = 21, 8, 6, 7, 0
+        else:
+            name, now, unit, chg, key = 21, 8, 6, 7, 21
+        spark = width - 3 - name - now - unit - chg - key
+        if spark < 8:
+            name = max(8, name - (8 - spark))
+            spark = max(4, width - 3 - name - now - unit - chg - key)
+        return cls(name, spark, now, unit, chg, key)
+
+
+def axis_rows(view: View, cols: Columns) -> list[Row]:
+    """Step labels, and the marks of best checkpoint, onset and cursor on a rail below them."""
+    first, last = view.span
+    lead = (" " * (3 + cols.name), "fg")
+    text = f"{'now' if view.cursor is None else 'then':>{cols.now}}{'':{cols.unit}}{'change':>{cols.change}}"
+    heads = text + (f"{'key':>6}" if cols.key else "")
+    rows = [[lead, (labels(first, last, cols.spark), "dim"), (heads, "dim")]]
+    marks, roles = [], {"◆": "accent", "▼": "crit", "│": "accent"}
+    best, worst = view.best_step(), view.worst
+    if best is not None:
+        marks.append((best, "◆"))
+    if worst is not None and worst.onset_step is not None:
+        marks.append((worst.onset_step, "▼"))
+        roles["▼"] = ROLE[worst.severity]
+    if view.cursor is not None:
+        marks.append((view.cursor, "│"))
+    row: Row = [lead]
+    line, at = rail(marks, first, last, cols.spark), 0
+    for x, glyph in enumerate(line):
+        if glyph != " ":
+            row += [(line[at:x], "fg"), (glyph, roles[glyph])]
+            at = x + 1
+    return [*rows, row]
+
+
+def _spark(view: View, name: str, width: int, role: str, onset: int | None) -> Row:
+    from rltui.plots.spark import sparkline  # needs numpy, which the first paint does without
+
+    series = view.series(name)
+    first, last = view.span
+    if series is None or not len(series):
+        return [(" " * width, "ink")]
+    text = sparkline(series.steps, series.values, width, first, last, view.glyphs)
+    if onset is None or not role:
+        return [(text, "ink")]
+    at = column(onset, first, last, width)
+    tick = "|" if view.glyphs.name == "ascii" else ""
+    return [(text[:at] + tick, "ink"), (text[at + len(tick) :], role)]
+
+
+def _row(view: View, line: Line, cols: Columns, selected: bool) -> Row:
+    start = ("▌", SELECTED) if selected else (" ", "fg")
+    if line.kind == "blank":
+        return []
+    if line.kind == "heading":
+        width = 3 + cols.name + cols.spark + cols.now + cols.unit + cols.change + 3
+        return [put(f" {line.name.upper()}", width, "dim"), put(line.prefix, max(0, cols.key - 3), "dim")]
+    if line.kind == "missing":
+        rest = cols.spark + cols.now + cols.unit + cols.change + cols.key
+        return [start, ("? ", "dim"), put(view.label(line.name), cols.name, "dim"), put("not logged", rest, "dim")]
+    finding = view.flagged.get(line.name)
+    metric = view.metric(line.name)
+    role = ROLE[finding.severity] if finding else ""
+    later = finding is not None and view.cursor is not None and (finding.onset_step or 0) > view.cursor
+    glyph = GLYPH[finding.severity] if finding else " "
+    strong = "strong" if role == "crit" or selected else "fg"
+    series = view.series(line.name)
+    scale = 100.0 if view.unit(line.name) == "%" else 1.0
+    decimals = fixed_decimals(series.values[-RECENT:] * scale) if series is not None and len(series) else None
+    row: Row = [start, (f"{glyph} ", "dim" if later else role or "fg"), put(view.label(line.name), cols.name - 1, strong)]
+    row.append((" ", "fg"))
+    row += _spark(view, line.name, cols.spark, role, finding.onset_step if finding else None)
+    row.append(put(view.value(line.name, view.now_value(line.name), decimals), cols.now, strong, ">"))
+    if cols.unit:
+        row.append(put(f" {view.unit(line.name)}", cols.unit, "dim"))
+    moved = change(metric.first, metric.last) if metric else ""
+    row.append(put(moved, cols.change, role or "fg", ">"))
+    if cols.key and metric:
+        row += [("   ", "fg"), put(metric.key.split("/", 1)[-1] if "/" in metric.key else metric.key, cols.key - 3, "dim")]
+    return row
+
+
+def _title(view: View, width: int, focus: bool, shown: int, pattern: str | None, typing: bool) -> Row:
+    total = len(view.report.metrics) if view.report else 0
+    if pattern is not None:
+        note = f"/{pattern}{'▏' if typing else ''}  {shown} of {total}"
+        return title(width, "2", "Metrics", None, focus, note)
+    right: Row = []
+    if width >= 90:
+        if view.best_step() is not None:
+            right += [("◆", "accent"), (" best checkpoint", "dim")]
+        worst = view.worst
+        if worst is not None and worst.onset_step is not None:
+            right += [("   " if right else "", "fg"), ("▼", ROLE[worst.severity]), (" onset of the worst finding", "dim")]
+    note = f"{shown} of {total}" if shown < total else ""
+    return title(width, "2", "Metrics", right or None, focus, note)
+
+
+def draw(
+    view: View,
+    width: int,
+    height: int,
+    *,
+    focus: bool,
+    selected: str | None,
+    everything: bool,
+    pattern: str | None,
+    typing: bool = False,
+    top: int = 0,
+) -> tuple[list[Row], dict[int, str], int]:
+    """Rows, which metric each row stands for, and the first row shown of the list."""
+    if view.report is None:
+        return [_title(view, width, focus, 0, pattern, typing)], {}, 0
+    narrow = width < 90
+    cols = Columns.of(width)
+    head = [] if narrow and height < 16 else axis_rows(view, cols)
+    room = height - 1 - len(head)
+    found = lines(view, room, everything=everything, pattern=pattern or "", narrow=narrow)
+    names = [line.name for line in found if line.kind in ("metric", "missing")]
+    rows = [_title(view, width, focus, sum(line.kind == "metric" for line in found), pattern, typing), *head]
+    if not names:
+        why = f"nothing matches /{pattern}; Esc clears it" if pattern else _empty(view)
+        return [*rows[:1], [("   " + why, "dim")]], {}, 0
+    keep = next((i for i, line in enumerate(found) if line.name == selected and line.kind in ("metric", "missing")), None)
+    _, start = scrolled([[] for _ in found], room, keep, top)
+    shown = found[start : start + room]
+    owners: dict[int, str] = {}
+    for i, line in enumerate(shown):
+        if line.kind in ("metric", "missing"):
+            owners[len(rows)] = line.name
+        rows.append(_row(view, line, cols, focus and start + i == keep))
+    return rows, owners, start
+
+
+def _empty(view: View) -> str:
+    if view.frame is not None and not view.frame.loading.done:
+        return "reading; the first step is not in yet"
+    return "no metric rows yet: the trainer has not logged a step, or this is not its metric log"

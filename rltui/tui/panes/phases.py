@@ -1,0 +1,115 @@
+"""Pane 3: where the time of a step goes."""
+
+from __future__ import annotations
+
+from rltui.plots.meter import excess
+from rltui.plots.numbers import number
+from rltui.report.model import PhaseItem
+from rltui.tui.rows import Row, put, title, wrap
+from rltui.tui.view import View
+
+HIGH = {"high": "warn", "low": "warn"}
+
+
+def needed(view: View) -> int:
+    """Rows that the pane would like to have."""
+    if view.report is None or not view.report.phases.items:
+        return 3
+    return 1 + len(view.report.phases.items) + (1 if _notes(view) else 0)
+
+
+def seconds(view: View, item: PhaseItem) -> float | None:
+    """Median seconds, or those of the step under the cursor."""
+    if view.cursor is None:
+        return item.seconds
+    name = view.name_of(item.key)
+    return view.value_at(name, view.cursor) if name else None
+
+
+def _percent(share: float) -> str:
+    return number(100 * share, decimals=0 if share >= 0.0095 or share == 0 else 1)
+
+
+def _total(view: View) -> float:
+    items = view.report.phases.items if view.report else ()
+    return sum(x for item in items if (x := seconds(view, item)) is not None)
+
+
+def _notes(view: View) -> str:
+    phases = view.report.phases if view.report else None
+    if phases is None:
+        return ""
+    if phases.note:
+        return phases.note
+    main = next((item for item in phases.items if item.name == phases.bottleneck), None)
+    if main is not None and main.expected is not None:
+        low, high = (round(100 * x) for x in main.expected)
+        where = {"high": "above", "low": "below", "usual": "inside"}.get(main.status)
+        if where:
+            return f"{main.name} is {where} its usual {low}–{high} %"
+    return ""
+
+
+def _heading(view: View, width: int, focus: bool) -> Row:
+    total = _total(view)
+    if not total:
+        return title(width, "3", "Step time", None, focus)
+    overlapped = view.report is not None and view.report.phases.overlapped
+    words = f" s at step {view.cursor}" if view.cursor is not None else " s a step"
+    if overlapped:
+        return title(width, "3", "Step time", [("phases overlap", "dim")], focus)
+    return title(width, "3", "Step time", [(number(total), "strong"), (words, "dim")], focus)
+
+
+def _why_not(view: View, width: int) -> list[Row]:
+    note = view.report.phases.note if view.report else ""
+    lines = wrap(note or "no phase times logged", width - 4)
+    return [[(f"   {line}", "dim")] for line in lines[:2]]
+
+
+def draw(view: View, width: int, height: int, *, focus: bool) -> list[Row]:
+    if view.report is None:
+        return [title(width, "3", "Step time", None, focus)]
+    items = view.report.phases.items
+    rows = [_heading(view, width, focus)]
+    if height < 2:
+        return rows
+    if not items:
+        return rows + _why_not(view, width)
+    total = _total(view)
+    if height < 4:
+        return [*rows, _one_line(view, width, items, total)]
+    name_w = 18 if width >= 90 else 11
+    bar_w = max(4, width - 2 - name_w - 17)
+    decimals = 0 if total >= 100 else 1 if total >= 10 else 2
+    for item in items[: height - 1]:
+        took = seconds(view, item)
+        role = HIGH.get(item.status, "")
+        if took is None:
+            rows.append([("   ", "fg"), put(item.name, name_w), ("not logged", "dim")])
+            continue
+        share = item.share if view.cursor is None else took / total if total else 0.0
+        usual = item.expected[1] if item.expected and role else None
+        inside, over = excess(share, usual, bar_w, view.glyphs)
+        bar: Row = [(inside, "ink"), (over, role or "ink"), (" " * (bar_w - len(inside) - len(over)), "fg")]
+        rows.append([
+            (" ! " if role else "   ", role or "fg"), put(item.name, name_w - 1), (" ", "fg"), *bar,
+            put(number(took, decimals=decimals), 6, "fg", ">"), (" s", "dim"), put(_percent(share), 6, role or "fg", ">"), (" %", "dim"),
+        ])  # fmt: skip
+    note = _notes(view)
+    return rows + [[(f"   {line}", "dim")] for line in wrap(note, width - 4)[: max(0, height - len(rows))]]
+
+
+def _one_line(view: View, width: int, items: tuple[PhaseItem, ...], total: float) -> Row:
+    row: Row = [("   ", "fg")]
+    for item in sorted(items, key=lambda i: -i.share):
+        took = seconds(view, item)
+        if took is None or not total:
+            continue
+        role = HIGH.get(item.status, "")
+        share = item.share if view.cursor is None else took / total
+        part: Row = [(f"{'! ' if role else ''}{item.name} ", role or "fg"), (_percent(share), role or "fg"), (" %   ", "dim")]
+        if sum(len(t) for t, _ in [*row, *part]) > width:
+            break
+        row += part
+    return row

@@ -1,0 +1,100 @@
+"""The verdict: badge, why, the checkpoint to keep, what would change it; and the line of the five pipeline stages."""
+
+from __future__ import annotations
+
+from rltui.plots.numbers import number
+from rltui.tui.rows import Row, put, spread, wrap
+from rltui.tui.view import View
+
+BADGES = {
+    "continue": ("✓ CONTINUE", "badge.ok"),
+    "continue-watch": ("! CONTINUE · WATCH", "badge.warn"),
+    "stop-use-best": ("✗ STOP · USE BEST", "badge.crit"),
+    "pause-and-fix": ("✗ PAUSE · FIX", "badge.crit"),
+    "abort-now": ("✗ ABORT NOW", "badge.crit"),
+    "not-enough-evidence": ("? TOO EARLY TO SAY", "badge.none"),
+}
+STAGES = {"pass": ("✓", "fg"), "warn": ("!", "warn"), "fail": ("✗", "crit"), "unknown": ("?", "dim")}
+
+
+def checks(view: View) -> str:
+    """`41 checks, 3 could not run`"""
+    report = view.report
+    if report is None:
+        return ""
+    skipped = len(report.not_evaluable)
+    return f"{report.checks} checks" + (f", {skipped} could not run" if skipped else "")
+
+
+def best(view: View, short: bool) -> Row:
+    """`Keep global_step_600, math500 accuracy 0.412 ± 0.011, on disk.`"""
+    report = view.report
+    found = report.verdict.best_checkpoint if report else None
+    if report is None or found is None:
+        return []
+    keep = "Keep " if report.verdict.decision in ("stop-use-best", "pause-and-fix", "abort-now") else "Best so far "
+    name = found.path.rstrip("/").rsplit("/", 1)[-1] if found.path else f"step {found.step}"
+    value = view.value(found.metric, found.value)
+    unit = " %" if view.unit(found.metric) == "%" else ""
+    spread_ = ""
+    if found.se is not None:
+        spread_ = f" ± {view.value(found.metric, found.se)}"
+    disk = {True: ", on disk", False: ", not on disk", None: ""}[found.on_disk]
+    metric = "" if short else f"{view.label(found.metric)} "
+    return [(keep, "fg"), (name, "strong"), (f", {metric}{value}{spread_}{unit}{disk}.", "fg")]
+
+
+def draw(view: View, width: int, height: int) -> list[Row]:
+    report = view.report
+    if report is None:
+        return _opening(view, width)
+    verdict = report.verdict
+    word, role = BADGES[verdict.decision]
+    badge: Row = [(" ", "fg"), (f" {word} ", role), ("  ", "fg")]
+    indent = len(word) + 5
+    if width < 120:
+        lines = wrap(verdict.text, width - indent - 1) or [""]
+        second = best(view, short=True)
+        rows = [[*badge, (lines[0], "strong")]]
+        if second:
+            return [*rows, [(" ", "fg"), *second, (f"  {checks(view)}", "dim")]]
+        rest = " ".join(lines[1:]) or f"{checks(view)}. {verdict.would_change}"
+        return [*rows, [put(f" {rest}", width - 1, "dim")]]
+    pad = (" " * indent, "fg")
+    lines = wrap(verdict.text, width - indent - 1) or [""]
+    rows = [[*badge, (lines[0], "strong")]]
+    second = best(view, short=False)
+    confidence = f"Confidence {number(verdict.confidence, decimals=2)}.  {verdict.would_change}".rstrip()
+    tail = wrap(confidence, width - indent - 1)
+    if second:
+        middle = [[pad, *second, (f"  {lines[1]}" if len(lines) > 1 else "", "fg")]]
+    elif len(lines) > 1:
+        middle = [[pad, (lines[1], "fg")]]
+    else:
+        middle = []
+    rows += middle
+    return rows + [[pad, (line, "dim")] for line in tail[: 3 - len(rows)]]
+
+
+def _opening(view: View, width: int) -> list[Row]:
+    if view.error:
+        lines = wrap(view.error, width - 4)
+        return [[(" ", "fg"), ("✗ ", "crit"), (line if i == 0 else f"  {line}", "fg")] for i, line in enumerate(lines[:3])]
+    return [[(" ", "fg"), ("Opening ", "fg"), (view.target, "strong"), (" …", "fg")]]
+
+
+def pipeline(view: View, width: int, height: int) -> list[Row]:
+    """`pipeline  reward ✓  ›  advantages ✓  ›  …` and how much of the run could be checked."""
+    report = view.report
+    if report is None:
+        return []
+    left: Row = [(" pipeline  ", "dim")]
+    for i, stage in enumerate(report.pipeline):
+        glyph, role = STAGES[stage.status]
+        left += [("  ›  ", "dim")] if i else []
+        left.append((f"{stage.stage} {glyph}", role))
+    cover = report.coverage
+    done, _, skipped = checks(view).partition(",")
+    right: Row = [(done, "fg"), (f",{skipped}" if skipped else "", "dim")]
+    right.append((f" · {cover.present} of {cover.expected} metrics" if cover.expected else "", "dim"))
+    return [spread(width - 1, left, right)]

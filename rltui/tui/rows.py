@@ -1,0 +1,122 @@
+"""Rows of text with roles: what panes draw. A role is looked up in the theme only when the row is painted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rich.cells import cell_len, set_cell_size
+
+Segment = tuple[str, str]
+"""Text and its role (`fg`, `dim`, `crit`, ...)."""
+Row = list[Segment]
+
+SELECTED = "SEL"
+"""Role of a row's first segment that makes the whole row the selected one."""
+NEAR = 12
+"""Changed cells closer than this are sent as one: moving the cursor and setting a style costs about as much."""
+
+
+def length(row: Row) -> int:
+    """Cells that a row takes."""
+    return sum(cell_len(text) for text, _ in row)
+
+
+def cut(text: str, width: int) -> str:
+    """At most `width` cells, with an ellipsis where something was left out."""
+    if cell_len(text) <= width:
+        return text
+    return set_cell_size(text, width - 1).rstrip() + "…" if width > 1 else text[:width]
+
+
+def put(text: str, width: int, role: str = "fg", align: str = "<") -> Segment:
+    """A column: cut, padded, aligned."""
+    text = cut(text, width)
+    pad = " " * (width - cell_len(text))
+    return (pad + text if align == ">" else text + pad), role
+
+
+def spread(width: int, left: Row, right: Row, fill: str = " ", role: str = "fg") -> Row:
+    """`left` and `right` at the two edges. Where both do not fit, `left` is cut."""
+    room = width - length(right)
+    if length(left) > room:
+        left = clip(left, max(0, room - 1))
+    return [*left, (fill * max(0, room - length(left)), role), *right]
+
+
+def clip(row: Row, width: int) -> Row:
+    """The row cut to `width` cells."""
+    out: Row = []
+    for text, role in row:
+        room = width - length(out)
+        if room <= 0:
+            break
+        out.append((cut(text, room), role))
+    return out
+
+
+def title(width: int, key: str, name: str, right: Row | None = None, focus: bool = False, note: str = "") -> Row:
+    """`1 Findings  note ───────── right`: the only frame that a pane has."""
+    left: Row = [(f"{key} ", "accent")] if key else []
+    left.append((name, "accent.b" if focus else "strong"))
+    tail: Row = [(" ", "fg"), *right] if right else []
+    room = width - length(left) - length(tail) - 4
+    if note and room > 8:
+        left.append((f"  {cut(note, room)}", "dim"))
+    return spread(width, [*left, (" ", "fg")], tail, "─", "rule")
+
+
+def wrap(text: str, width: int) -> list[str]:
+    """Words into lines of at most `width` cells; a word that is longer is broken."""
+    lines: list[str] = []
+    line = ""
+    for word in text.split():
+        while cell_len(word) > width:
+            if line:
+                lines.append(line)
+                line = ""
+            head = set_cell_size(word, width).rstrip()
+            lines.append(head)
+            word = word[len(head) :]
+        if line and cell_len(line) + 1 + cell_len(word) > width:
+            lines.append(line)
+            line = word
+        else:
+            line = f"{line} {word}" if line else word
+    return [*lines, line] if line else lines
+
+
+def scrolled(rows: list[Row], height: int, keep: int | None, top: int = 0) -> tuple[list[Row], int]:
+    """The `height` rows to show and the number of the first one, moved no further than row `keep` needs."""
+    top = min(top, max(0, len(rows) - height))
+    if keep is not None and height > 0:
+        top = min(max(top, keep - height + 1), keep)
+    return rows[top : top + height], top
+
+
+def changes(old: Row, new: Row, width: int) -> Iterator[tuple[int, int]]:
+    """Spans (start, end) of the cells in which two rows differ, near ones joined."""
+    before, after = _cells(old, width), _cells(new, width)
+    start = end = -1
+    for x in range(width):
+        if before[x] != after[x]:
+            if start >= 0 and x - end > NEAR:
+                yield start, end
+                start = x
+            elif start < 0:
+                start = x
+            end = x + 1
+    if start >= 0:
+        yield start, end
+
+
+def _cells(row: Row, width: int) -> list[Segment]:
+    selected = bool(row) and row[0][1] == SELECTED
+    cells: list[Segment] = []
+    for text, role in row:
+        mark = f"{role}+" if selected else role
+        for char in text:
+            cells.append((char, mark))
+            cells.extend([("", mark)] * (cell_len(char) - 1))
+    blank = (" ", "fill+" if selected else "fill")
+    cells.extend([blank] * (width - len(cells)))
+    return cells[:width]

@@ -1,0 +1,1 @@
+"""Screens: which panes, where, and what their keys do."""

@@ -1,0 +1,237 @@
+"""What every screen has: panes at places that depend on the size, keys from the table, the line editor of the filter."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar, cast
+
+from textual import events
+from textual.binding import Binding, BindingsMap
+from textual.geometry import Region, Size
+from textual.layout import ArrangeResult, Layout, WidgetPlacement
+from textual.screen import Screen
+from textual.widget import Widget
+
+from rltui.tui import compat, keys
+from rltui.tui.pane import Pane
+from rltui.tui.panes import footer
+from rltui.tui.rows import Row
+from rltui.tui.view import View
+
+if TYPE_CHECKING:
+    from rltui.tui.app import RltuiApp
+
+SMALLEST = Size(60, 20)
+Places = dict[str, Region]
+
+
+class PaneLayout(Layout):
+    """Puts each pane where its screen wants it."""
+
+    name = "panes"
+
+    def arrange(self, parent: Widget, children: list[Widget], size: Size, greedy: bool = True) -> ArrangeResult:
+        places = parent.arranged(size) if isinstance(parent, PaneScreen) else {}
+        gone = Region(0, 0, 0, 0)
+        return [
+            WidgetPlacement(places.get(child.id or "", gone), gone.offset, child.styles.margin, child)
+            for child in children
+        ]
+
+
+class PaneScreen(Screen[None]):
+    """A screen of panes. Subclasses say which panes, where (`places`) and what is on them (`draw`)."""
+
+    NAME: ClassVar[str] = ""
+    PANES: ClassVar[tuple[str, ...]] = ()
+    AUTO_FOCUS = ""
+    DEFAULT_CSS = "PaneScreen { background: $background; overflow: hidden; }"
+    BINDING_GROUP_TITLE = "rltui"
+
+    def __init__(self) -> None:
+        super().__init__(id=self.NAME)
+        self._bindings = BindingsMap(cast("list[Binding]", keys.bindings(self.NAME)))
+        self._layout = PaneLayout()
+        self._places: Places = {}
+        self.pattern: str | None = None
+        self.typing = False
+
+    # -- what subclasses give ------------------------------------------------------------------------------------
+
+    def places(self, size: Size) -> Places:
+        """Where each pane is; panes that are left out are hidden."""
+        raise NotImplementedError
+
+    def draw(self, pane: str, width: int, height: int) -> list[Row]:
+        """Content of a pane."""
+        raise NotImplementedError
+
+    def leave(self) -> bool:
+        """One step out of filter, zoom or cursor; False when there is nothing to leave but the screen."""
+        return self.end_filter()
+
+    # -- drawing -------------------------------------------------------------------------------------------------
+
+    @property
+    def rltui(self) -> RltuiApp:
+        return cast("RltuiApp", self.app)
+
+    @property
+    def view(self) -> View:
+        return self.rltui.view
+
+    @property
+    def layout(self) -> Layout:
+        return self._layout
+
+    def compose(self) -> list[Pane]:
+        return [Pane(name) for name in (*self.PANES, "footer")]
+
+    def arranged(self, size: Size) -> Places:
+        """The places of all panes; below the smallest size a single one that says so."""
+        if size.width < SMALLEST.width or size.height < SMALLEST.height:
+            self._places = {"footer": Region(0, 0, size.width, size.height)}
+        else:
+            self._places = self.places(size)
+        return self._places
+
+    def redraw(self) -> None:
+        """Draws every visible pane anew; panes repaint only what changed."""
+        size = self.size
+        if not size or not self.is_mounted:
+            return
+        before = dict(self._places)
+        if self.arranged(size) != before:
+            compat.arrange_again(self)
+        for pane in self.query(Pane):
+            place = self._places.get(pane.id or "")
+            if place:
+                pane.show(self._content(pane.id or "", place))
+
+    def _content(self, name: str, place: Region) -> list[Row]:
+        if self.size.width < SMALLEST.width or self.size.height < SMALLEST.height:
+            return [
+                [(f" {self.size.width}x{self.size.height} is too small", "strong")],
+                [(f" rltui needs {SMALLEST.width}x{SMALLEST.height}", "fg")],
+            ]
+        if name == "footer":
+            return footer.draw(self.view, place.width, place.height, self.NAME)
+        return self.draw(name, place.width, place.height)
+
+    def redraw_edges(self) -> None:
+        """Draws the first pane and the footer anew: all that moves while nothing arrives."""
+        for name in (self.PANES[0], "footer"):
+            place = self._places.get(name)
+            if place and self.is_mounted:
+                self.query_one(f"#{name}", Pane).show(self._content(name, place))
+
+    def on_mount(self) -> None:
+        self.redraw()
+
+    def on_screen_resume(self) -> None:
+        self.redraw()
+
+    def pane_resized(self, pane: Pane) -> None:
+        """A pane got another size: what it shows is drawn for it."""
+        place = self._places.get(pane.id or "")
+        if place:
+            pane.show(self._content(pane.id or "", place))
+
+    # -- filter --------------------------------------------------------------------------------------------------
+
+    def action_filter(self) -> None:
+        self.pattern, self.typing = self.pattern or "", True
+        self.redraw()
+
+    def end_filter(self) -> bool:
+        """Clears the filter; False where there was none."""
+        had = self.pattern is not None
+        self.pattern, self.typing = None, False
+        return had
+
+    def on_key(self, event: events.Key) -> None:
+        if not self.typing or self.pattern is None:
+            return
+        if event.key in ("escape", "alt+escape"):
+            self.end_filter()
+        elif event.key == "enter":
+            self.typing = False
+            self.pattern = self.pattern or None
+        elif event.key == "backspace":
+            if not self.pattern:
+                self.end_filter()
+            else:
+                self.pattern = self.pattern[:-1]
+        elif event.key == "ctrl+u":
+            self.pattern = ""
+        elif event.is_printable and event.character:
+            self.pattern += event.character
+        elif event.key in ("ctrl+c", "ctrl+z"):
+            return
+        event.stop()
+        event.prevent_default()
+        self.redraw()
+
+    # -- keys that work alike everywhere -------------------------------------------------------------------------
+
+    def action_escape(self) -> None:
+        if self.leave():
+            self.redraw()
+        else:
+            self.rltui.close_screen()
+
+    def action_back(self) -> None:
+        if self.rltui.at_top:
+            self.app.exit()
+        else:
+            self.rltui.close_screen()
+
+    def action_help(self) -> None:
+        self.rltui.open_help(self.NAME)
+
+    def action_interrupt(self) -> None:
+        self.rltui.interrupt()
+
+    def action_show(self, screen: str) -> None:
+        self.rltui.open_named(screen)
+
+    def action_snapshot(self) -> None:
+        self.rltui.snapshot()
+
+    def action_theme(self) -> None:
+        self.rltui.next_theme()
+
+    def action_mouse(self) -> None:
+        self.rltui.toggle_mouse()
+
+    def action_last_place(self) -> None:
+        self.rltui.last_place()
+
+    def action_follow(self) -> None:
+        self.rltui.follow()
+
+    def action_pause(self) -> None:
+        self.rltui.pause()
+
+    def action_step(self, by: int) -> None:
+        self.rltui.move_cursor(by)
+
+    def action_move(self, by: int) -> None:
+        """Next or previous row, where the screen has any."""
+
+    def action_edge(self, end: int) -> None:
+        """First or last row; the last one follows the run again."""
+
+    def action_page(self, by: int) -> None:
+        """Half a page."""
+
+
+def stacked(size: Size, rows: list[tuple[str, int]], left: int = 0, width: int | None = None, top: int = 0) -> Places:
+    """Panes below one another; heights of 0 or less are left out."""
+    places: Places = {}
+    y = top
+    for name, height in rows:
+        height = min(height, size.height - y)
+        if height > 0 and name:
+            places[name] = Region(left, y, size.width if width is None else width, height)
+        y += max(0, height)
+    return places

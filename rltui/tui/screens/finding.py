@@ -1,0 +1,232 @@
+"""One finding: its evidence drawn with the onset marked, likely causes, fixes, and what would refute it."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from textual.geometry import Region, Size
+
+from rltui.diagnosis.model import Evidence, Finding
+from rltui.plots.axis import labels
+from rltui.plots.numbers import change, number
+from rltui.tui.panes import header
+from rltui.tui.panes.findings import config_value
+from rltui.tui.rows import Row, clip, put, spread, title, wrap
+from rltui.tui.screens.base import PaneScreen, Places
+from rltui.tui.view import GLYPH, ROLE
+
+CHARTS = 3
+GUTTER = 8
+
+
+class FindingScreen(PaneScreen):
+    """Charts at the left, words at the right; below 120 columns one above the other, and j k scroll the words."""
+
+    NAME = "finding"
+    PANES: ClassVar[tuple[str, ...]] = ("header", "top", "charts", "words")
+
+    def __init__(self, finding: str, subject: str | None) -> None:
+        super().__init__()
+        self.key = (finding, subject)
+        self.row = 0
+        self.top = 0
+
+    @property
+    def found(self) -> Finding | None:
+        """The finding as the newest report has it."""
+        findings = self.view.report.findings if self.view.report else ()
+        return next((f for f in findings if (f.id, f.subject) == self.key), None)
+
+    def places(self, size: Size) -> Places:
+        width, height = size
+        air = 1 if height >= 30 else 0
+        places = {"header": Region(0, 0, width, 1), "top": Region(0, 1 + air, width, 2)}
+        y = 3 + 2 * air
+        body = height - y - 1 - air
+        if width >= 120:
+            side = min(62, width * 2 // 5)
+            places["charts"] = Region(1, y, width - side - 4, body)
+            places["words"] = Region(width - side - 1, y, side, body)
+        else:
+            each = max(5, body * 2 // 5)
+            places["charts"] = Region(1, y, width - 2, each)
+            places["words"] = Region(1, y + each, width - 2, body - each)
+        return places | {"footer": Region(0, height - 1, width, 1)}
+
+    def draw(self, pane: str, width: int, height: int) -> list[Row]:
+        finding, view = self.found, self.view
+        if pane == "header":
+            ids = [(f.id, f.subject) for f in (view.report.findings if view.report else ())]
+            place = f"{ids.index(self.key) + 1} of {len(ids)}" if self.key in ids else "gone"
+            return header.crumbs(view, width, ("Findings", place))
+        if finding is None:
+            return [[(" this finding is not in the report any more", "dim")]] if pane == "top" else []
+        if pane == "top":
+            return self._top(finding, width)
+        if pane == "charts":
+            return self._charts(finding, width, height)
+        rows = self._words(finding, width)
+        self.top = max(0, min(self.top, len(rows) - height))
+        return rows[self.top : self.top + height]
+
+    # -- pieces --------------------------------------------------------------------------------------------------
+
+    def _top(self, finding: Finding, width: int) -> list[Row]:
+        resolved = finding.status == "resolved"
+        word = "resolved" if resolved else finding.severity
+        role = "dim" if resolved else f"{ROLE[finding.severity]}.b" if finding.severity != "info" else "dim"
+        head: Row = [(f" {GLYPH[word]} {word}  ", role), (finding.title, "strong")]
+        if finding.subject:
+            head.append((f"   {finding.subject}", "fg"))
+        if finding.onset_step is not None:
+            head += [("   since ", "dim"), (f"{finding.onset_step}", "fg")]
+            if finding.last_step is not None and finding.last_step > finding.onset_step:
+                head.append((f", {finding.last_step - finding.onset_step} steps", "dim"))
+        head.append((f", {finding.life}", "dim"))
+        head += [("   confidence ", "dim"), (number(finding.confidence, decimals=2), "fg"), (f" from {finding.basis}" if finding.basis != "hypothesis" else "", "dim")]
+        indent = len(word) + 5
+        line = (wrap(finding.summary, width - indent - 1) or [""])[0]
+        return [clip(head, width - 1), [(" " * indent, "fg"), (line, "fg")]]
+
+    def _charts(self, finding: Finding, width: int, height: int) -> list[Row]:
+        best = self.view.best_step()
+        right: Row = []
+        if best is not None:
+            right += [("◆", "accent"), (f" best {best}   ", "dim")]
+        if finding.onset_step is not None:
+            right += [("▼", ROLE[finding.severity]), (f" onset {finding.onset_step}", "dim")]
+        rows = [title(width, "", "Evidence", right or None, True)]
+        drawn = [e for e in finding.evidence if (s := self._series(e)) is not None and len(s)]
+        bare = [e for e in finding.evidence if e not in drawn]
+        if not finding.evidence:
+            return [*rows, [(" stands on config or log lines, not on a metric", "dim")]]
+        text_rows = [row for e in bare for row in self._bare(e, width)]
+        room = height - 1 - 2 - len(text_rows)
+        count = max(0, min(CHARTS, len(drawn), room // 5))
+        each = room // count - 2 if count else 0
+        for i, evidence in enumerate(drawn[:count]):
+            rows.append(self._caption(evidence, width, i == self.row))
+            rows += self._chart(finding, evidence, width, max(3, each))
+            rows.append([])
+        if count:
+            first, last = self.view.span
+            rows.append([(" " * GUTTER, "fg"), (labels(first, last, width - GUTTER), "dim")])
+        for evidence in drawn[count:]:
+            rows.append(self._caption(evidence, width, False))
+        return rows + text_rows
+
+    def _series(self, evidence: Evidence):  # type: ignore[no-untyped-def]
+        name = self.view.name_of(evidence.metric) or self.view.name_of(evidence.key)
+        return self.view.series(name) if name else None
+
+    def _caption(self, evidence: Evidence, width: int, selected: bool) -> Row:
+        view = self.view
+        name = view.name_of(evidence.metric) or evidence.metric
+        first, mid, last = (view.value(name, x) for x in (evidence.first, evidence.mid, evidence.last))
+        unit = view.unit(name)
+        row: Row = [("▌" if selected else " ", "accent"), put(view.label(name), 20, "strong"), (f"{first} → {mid} → {last}{' ' + unit if unit else ''}", "fg")]
+        moved = change(evidence.first, evidence.last)
+        row.append((f"   {moved}" if moved else "", "fg"))
+        row.append((f"   {evidence.text}" if evidence.text else "", "dim"))
+        return clip(row, width)
+
+    def _bare(self, evidence: Evidence, width: int) -> list[Row]:
+        text = evidence.text or evidence.key or evidence.metric
+        return [[(" · " if i == 0 else "   ", "dim"), (line, "fg")] for i, line in enumerate(wrap(text, width - 4))]
+
+    def _chart(self, finding: Finding, evidence: Evidence, width: int, height: int) -> list[Row]:
+        from rltui.plots.chart import Line, Mark, draw
+
+        view, series = self.view, self._series(evidence)
+        first, last = view.span
+        head = evidence is finding.evidence[0]
+        role = ROLE[finding.severity] if head and finding.status == "active" else ""
+        onset = finding.onset_step
+        spans = ((float(onset), float(last), role),) if role and role != "dim" and onset is not None else ()
+        marks = [Mark(onset, "onset")] if onset is not None else []
+        best = view.best_step()
+        if best is not None:
+            marks.append(Mark(best, "best"))
+        if view.cursor is not None:
+            marks.append(Mark(view.cursor, "cursor"))
+        name = view.name_of(evidence.metric) or evidence.metric
+        factor = 100.0 if view.unit(name) == "%" else 1.0
+        smooth = max(1, min(25, len(series) // 50))
+        line = Line(series.steps, series.values * factor, smooth=smooth, dots=smooth > 1, spans=spans)
+        drawing = draw(
+            [line], width, height, marks=marks, x_range=(float(first), float(last)), labels=False, glyphs=view.glyphs
+        )
+        return [list(row) for row in drawing.rows]
+
+    def _words(self, finding: Finding, width: int) -> list[Row]:
+        rows: list[Row] = []
+        root = next((f for f in (self.view.report.findings if self.view.report else ()) if f.id == finding.root), None)
+        if root is not None:
+            rows += [title(width, "", "Symptom of"), [(f" {GLYPH[root.severity]} ", ROLE[root.severity]), (root.title, "fg")], []]
+        if finding.causes:
+            rows.append(title(width, "", "Likely causes"))
+            for cause in finding.causes:
+                rows += [[(" ", "fg"), (line, "fg")] for line in wrap(cause.text, width - 2)]
+                if cause.config_key:
+                    value = "" if cause.value is None else config_value(cause.value)
+                    rows.append(clip([("   ", "fg"), (cause.config_key, "dim"), (" = " if value else "", "dim"), (value, "strong")], width))
+            rows.append([])
+        if finding.fixes:
+            rows.append(title(width, "", "Fixes", [("impact    risk", "dim")]))
+            for i, fix in enumerate(finding.fixes, 1):
+                lines = wrap(fix.text, width - 22) or [""]
+                rows.append(spread(width, [(f" {i} ", "dim"), (lines[0], "fg")], [(f"{fix.impact:>6}  {fix.risk:>6}", "fg")]))
+                rows += [[("   ", "fg"), (line, "fg")] for line in lines[1:]]
+                if fix.config_key:
+                    rows += [[("   ", "fg"), (line, "dim")] for line in wrap(fix.config_key, width - 4)]
+            rows.append([])
+        if finding.refute:
+            rows.append(title(width, "", "What would refute it"))
+            for text in finding.refute:
+                rows += [[(" · " if i == 0 else "   ", "dim"), (line, "fg")] for i, line in enumerate(wrap(text, width - 4))]
+            rows.append([])
+        if len(finding.episodes) > 1:
+            rows.append(title(width, "", "Episodes"))
+            for episode in finding.episodes:
+                until = "now" if episode.end_step is None else str(episode.end_step)
+                rows.append([(" ", "fg"), (f"{episode.onset_step}–{until}", "fg"), (f"   {episode.severity}", "dim")])
+        return rows
+
+    # -- keys ----------------------------------------------------------------------------------------------------
+
+    def action_finding(self, severity: str, by: int) -> None:
+        found = [(f.id, f.subject) for f in self.view.open_findings() if f.severity == severity]
+        if not found:
+            self.rltui.say(f"no {severity} finding is open")
+            return
+        place = (found.index(self.key) + by) % len(found) if self.key in found else 0
+        self.key, self.row, self.top = found[place], 0, 0
+        self.redraw()
+
+    def action_move(self, by: int) -> None:
+        finding = self.found
+        count = min(CHARTS, len(finding.evidence)) if finding else 0
+        if 0 <= self.row + by < count and self.top == 0:
+            self.row += by
+        else:
+            self.top = max(0, self.top + by)
+        self.redraw()
+
+    def action_page(self, by: int) -> None:
+        self.top = max(0, self.top + by * max(1, self.size.height // 2))
+        self.redraw()
+
+    def action_edge(self, end: int) -> None:
+        if end > 0:
+            self.rltui.follow()
+        self.top = 0 if end < 0 else 1_000_000
+        self.redraw()
+
+    def action_open(self) -> None:
+        finding = self.found
+        if finding is None or not finding.evidence:
+            return
+        evidence = finding.evidence[min(self.row, len(finding.evidence) - 1)]
+        name = self.view.name_of(evidence.metric) or self.view.name_of(evidence.key)
+        if name is not None:
+            self.rltui.open_metric(name)

@@ -1,0 +1,286 @@
+"""The main screen: identity, verdict, pipeline, findings, metrics beside step time, GPU and log."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from textual.geometry import Region, Size
+
+from rltui.tui.pane import Pane
+from rltui.tui.panes import findings, gpu, header, log, metrics, phases, verdict
+from rltui.tui.rows import Row
+from rltui.tui.screens.base import PaneScreen, Places, stacked
+
+ORDER = ("findings", "metrics", "phases", "gpu", "log")
+WIDE = 120
+
+
+class MainScreen(PaneScreen):
+    """The screen that is kept open all day."""
+
+    NAME = "main"
+    PANES: ClassVar[tuple[str, ...]] = ("header", "verdict", "pipeline", *ORDER)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.focus_on = "findings"
+        self.zoomed = False
+        self.everything = False  # findings: resolved ones and checks that could not run, too
+        self.finding = 0
+        self.metric: str | None = None
+        self.tops = dict.fromkeys(ORDER, 0)
+        self.owners: dict[str, dict[int, int] | dict[int, str]] = {}
+
+    # -- places --------------------------------------------------------------------------------------------------
+
+    def places(self, size: Size) -> Places:
+        width, height = size
+        if self.zoomed:
+            gap = 1 if height >= 30 else 0
+            places = stacked(size, [("header", 1), ("", gap)])
+            places[self.focus_on] = Region(1, 1 + gap, width - 2, height - 2 - 2 * gap)
+            return places | {"footer": Region(0, height - 1, width, 1)}
+        return self._wide(size) if width >= WIDE else self._narrow(size)
+
+    def _wide(self, size: Size) -> Places:
+        width, height = size
+        inset = width - 2
+        air = 1 if height >= 30 else 0
+        want = findings.needed(self.view, self.everything)
+        found = min(want, max(3, height // 3 - 3))
+        places = stacked(size, [("header", 1), ("", air), ("verdict", 3), ("", air), ("pipeline", 1), ("", air)])
+        y = 5 + 3 * air
+        places["findings"] = Region(1, y, inset, found)
+        y += found + air
+        body = height - 1 - air - y
+        side = 52 if width >= 150 else 43
+        places["metrics"] = Region(1, y, inset - side - 3, body)
+        x = width - 1 - side
+        heights = self._side(body)
+        for name, rows in heights:
+            if rows:
+                places[name] = Region(x, y, side, rows)
+            y += rows + (1 if rows else 0)
+        return places | {"footer": Region(0, height - 1, width, 1)}
+
+    def _side(self, room: int) -> list[tuple[str, int]]:
+        """Rows of step time, GPU and log in one column: the log gives way first, then GPU, then step time."""
+        time, gpus = phases.needed(self.view), gpu.needed(self.view)
+        rest = room - time - gpus - 2
+        if rest >= 2:
+            return [("phases", time), ("gpu", gpus), ("log", rest)]
+        if room - time - 1 >= 4:
+            return [("phases", time), ("gpu", min(gpus, room - time - 1)), ("log", 0)]
+        if room >= 5:
+            return [("phases", room - 3), ("gpu", 2), ("log", 0)]
+        return [("phases", max(0, room)), ("gpu", 0), ("log", 0)]
+
+    def _narrow(self, size: Size) -> Places:
+        width, height = size
+        air = 1 if height >= 24 else 0
+        want = findings.needed(self.view, self.everything)
+        items = len(findings.listed(self.view, self.everything))
+        found = min(want, 1 + max(1, items), max(3, height // 4 + 1))
+        tall = height >= 40
+        time = phases.needed(self.view) if tall else 2
+        gpus = min(gpu.needed(self.view), 10) if tall else 2
+        if height < 22:
+            gpus = 0
+        events = 6 if tall else 0
+        between = 1 if tall else 0
+        low = time + gpus + events + between * 2
+        rows = height - 1 - 1 - 2 - air - found - air - low - air
+        column = [("header", 1), ("verdict", 2), ("", air)]
+        places = stacked(size, column)
+        places |= stacked(
+            size,
+            [("findings", found), ("", air), ("metrics", rows), ("", air), ("phases", time), ("", between), ("gpu", gpus),
+             ("", between), ("log", events)],
+            1, width - 2, 3 + air,
+        )  # fmt: skip
+        return places | {"footer": Region(0, height - 1, width, 1)}
+
+    # -- content -------------------------------------------------------------------------------------------------
+
+    def draw(self, pane: str, width: int, height: int) -> list[Row]:
+        view, focus = self.view, self.focus_on == pane
+        if pane == "header":
+            return header.draw(view, width, height)
+        if pane == "verdict":
+            return verdict.draw(view, width, height)
+        if pane == "pipeline":
+            return verdict.pipeline(view, width, height)
+        if pane == "findings":
+            rows, owners, top = findings.draw(
+                view, width, height, focus=focus, selected=self.finding, everything=self.everything, top=self.tops[pane]
+            )
+            self.owners[pane], self.tops[pane] = owners, top
+            return rows
+        if pane == "metrics":
+            rows, names, top = metrics.draw(
+                view,
+                width,
+                height,
+                focus=focus,
+                selected=self.metric,
+                everything=self.zoomed,
+                pattern=self.pattern if self.focus_on == "metrics" else None,
+                typing=self.typing,
+                top=self.tops[pane],
+            )
+            self.owners[pane], self.tops[pane] = names, top
+            return rows
+        if pane == "phases":
+            return phases.draw(view, width, height, focus=focus)
+        if pane == "gpu":
+            return gpu.draw(view, width, height, focus=focus, top=self.tops[pane])
+        if self.zoomed:
+            return log.raw(view, width, height, pattern=self.pattern, typing=self.typing, back=self.tops["log"])
+        return log.draw(view, width, height, focus=focus, back=self.tops["log"])
+
+    # -- panes ---------------------------------------------------------------------------------------------------
+
+    def action_pane(self, name: str) -> None:
+        if name == self.focus_on:
+            self.zoomed = not self.zoomed
+        else:
+            self.focus_on = name
+        self._settle()
+
+    def action_next_pane(self, by: int) -> None:
+        self.focus_on = ORDER[(ORDER.index(self.focus_on) + by) % len(ORDER)]
+        self._settle()
+
+    def action_zoom(self) -> None:
+        self.zoomed = not self.zoomed
+        self._settle()
+
+    def _settle(self) -> None:
+        if self.focus_on == "metrics" and self.metric is None:
+            names = self.names()
+            self.metric = names[0] if names else None
+        self.redraw()
+
+    def leave(self) -> bool:
+        if self.end_filter():
+            return True
+        if self.zoomed:
+            self.zoomed = False
+            return True
+        if self.view.cursor is not None:
+            self.rltui.follow()
+            return True
+        return False
+
+    def on_click(self, event: object) -> None:
+        pane, y = getattr(event, "widget", None), getattr(event, "y", 0)
+        if not isinstance(pane, Pane) or pane.id not in ORDER:
+            return
+        self.focus_on = pane.id
+        owner = self.owners.get(pane.id, {}).get(y)
+        if isinstance(owner, int):
+            again, self.finding = self.finding == owner, owner
+        elif isinstance(owner, str):
+            again, self.metric = self.metric == owner, owner
+        else:
+            again = False
+        if again:
+            self.action_open()
+        self._settle()
+
+    # -- rows ----------------------------------------------------------------------------------------------------
+
+    def names(self) -> list[str]:
+        """Metrics of the list as it is now."""
+        place = self._places.get("metrics")
+        height, width = (place.height, place.width) if place else (20, 80)
+        narrow = width < 90
+        room = height - 1 - (0 if narrow and height < 16 else 2)
+        pattern = self.pattern or ""
+        found = metrics.lines(self.view, room, everything=self.zoomed, pattern=pattern, narrow=narrow)
+        return [line.name for line in found if line.kind == "metric"]
+
+    def _select(self, index: int) -> None:
+        """Row `index` of the pane in focus, clamped."""
+        pane = self.focus_on
+        if pane == "findings":
+            count = len(findings.listed(self.view, self.everything))
+            self.finding = max(0, min(index, count - 1))
+        elif pane == "metrics":
+            names = self.names()
+            self.metric = names[max(0, min(index, len(names) - 1))] if names else None
+        elif pane == "log":
+            lines = self.view.frame.log if self.view.frame else ()
+            count = len(lines) if self.zoomed else len(log.events(self.view))
+            self.tops["log"] = max(0, min(-index, count - 1))
+        elif pane == "gpu":
+            gpus = self.view.report.hardware.gpus if self.view.report else ()
+            self.tops["gpu"] = max(0, min(index, len(gpus) - 1))
+        self.redraw()
+
+    def _selected(self) -> int:
+        if self.focus_on == "metrics":
+            names = self.names()
+            return names.index(self.metric) if self.metric in names else -1
+        if self.focus_on == "findings":
+            return self.finding
+        return -self.tops["log"] if self.focus_on == "log" else self.tops[self.focus_on]
+
+    def action_move(self, by: int) -> None:
+        self._select(self._selected() + by)
+
+    def action_page(self, by: int) -> None:
+        place = self._places.get(self.focus_on)
+        self._select(self._selected() + by * max(1, (place.height if place else 10) // 2))
+
+    def action_edge(self, end: int) -> None:
+        if end > 0:
+            self.rltui.follow()
+            self._select(0 if self.focus_on == "log" else 1 << 30)
+        else:
+            self._select(-(1 << 30) if self.focus_on == "log" else 0)
+
+    def action_filter(self) -> None:
+        if not (self.focus_on == "log" and self.zoomed):
+            self.focus_on = "metrics"
+        super().action_filter()
+
+    def action_match(self, by: int) -> None:
+        if self.pattern is not None and self.focus_on == "metrics":
+            names = self.names()
+            if names:
+                self._select((self._selected() + by) % len(names))
+        else:
+            self.action_move(by)
+
+    def action_all_findings(self) -> None:
+        self.everything = not self.everything
+        self.focus_on = "findings"
+        self._select(self.finding)
+
+    def action_finding(self, severity: str, by: int) -> None:
+        found = findings.listed(self.view, self.everything)
+        wanted = [i for i, item in enumerate(found) if item.finding is not None and item.finding.severity == severity]
+        if not wanted:
+            self.rltui.say(f"no {severity} finding is open")
+            return
+        if self.finding in wanted and self.focus_on == "findings":
+            place = (wanted.index(self.finding) + by) % len(wanted)
+        else:
+            place = next((i for i, at in enumerate(wanted) if at > self.finding), 0) if by > 0 else -1
+        self.focus_on = "findings"
+        self._select(wanted[place])
+
+    def action_open(self) -> None:
+        if self.focus_on == "findings":
+            found = findings.listed(self.view, self.everything)
+            item = found[self.finding] if self.finding < len(found) else None
+            if item is not None and item.finding is not None:
+                self.rltui.open_finding(item.finding.id, item.finding.subject)
+            elif item is not None:
+                self.rltui.open_named("coverage")
+        elif self.focus_on == "metrics":
+            if self.metric is not None and self.view.metric(self.metric) is not None:
+                self.rltui.open_metric(self.metric)
+        else:
+            self.action_zoom()

@@ -1,0 +1,99 @@
+"""Themes: TOML files with the style of each role. They lie in `themes/` of the source tree, in the wheel inside the
+package."""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from pathlib import Path
+
+from rich.style import Style
+from textual.theme import Theme as TextualTheme
+
+SEVERITIES = ("crit", "warn", "ok")
+CHART_ROLES = {
+    "SEL": "accent",
+    "axis": "dim",
+    "grid": "rule",
+    "onset": "crit",
+    "best": "accent",
+    "checkpoint": "dim",
+    "restart": "warn",
+    "cursor": "accent",
+}
+"""Roles that panes and charts use for a meaning, and the style that shows it."""
+
+
+@dataclass(frozen=True)
+class Theme:
+    """`styles` by role; `selection` is added to each segment of the selected row. `ansi`: the terminal's own colours,
+    so nothing may be turned into RGB."""
+
+    name: str
+    ansi: bool
+    background: str
+    styles: dict[str, Style]
+    selection: Style
+
+
+def _folder() -> Traversable:
+    shipped = files("rltui").joinpath("_themes")
+    return shipped if shipped.is_dir() else Path(__file__).resolve().parents[2] / "themes"
+
+
+def parse_theme(text: str) -> Theme:
+    """A theme from TOML. Raises ValueError or KeyError that says what is wrong with it."""
+    data = tomllib.loads(text)
+    ansi, background = bool(data["ansi"]), str(data["bg"])
+    ground = Style() if ansi else Style(bgcolor=background)
+    styles = {role: ground + Style.parse(definition) for role, definition in data["roles"].items()}
+    bold = Style(bold=True)
+    styles["key"] = styles["strong"]
+    for role in ("accent", *SEVERITIES):
+        styles[f"{role}.b"] = styles[role] + bold
+    for severity in SEVERITIES:
+        style = styles[severity]
+        styles[f"badge.{severity}"] = (
+            style + Style(bold=True, reverse=True) if ansi else Style(color=background, bgcolor=style.color, bold=True)
+        )
+    selection = Style.parse(data["sel"])
+    styles["badge.none"] = styles["strong"] + (Style(reverse=True) if ansi else selection)
+    styles["fill"] = ground
+    for role, like in CHART_ROLES.items():
+        styles[role] = styles[like]
+    return Theme(data["name"], ansi, background, styles, selection)
+
+
+@cache
+def load_theme(name: str) -> Theme:
+    """A shipped theme by name. Raises FileNotFoundError where there is none of that name."""
+    return parse_theme(_folder().joinpath(f"{name}.toml").read_text(encoding="utf-8"))
+
+
+@cache
+def theme_names() -> tuple[str, ...]:
+    """Shipped themes, in alphabetical order."""
+    return tuple(sorted(entry.name[:-5] for entry in _folder().iterdir() if entry.name.endswith(".toml")))
+
+
+def textual_theme(theme: Theme) -> TextualTheme | None:
+    """The same colours for what Textual draws itself (the command palette); None: its own ANSI theme will do."""
+    if theme.ansi:
+        return None
+    colour = {role: style.color.name for role, style in theme.styles.items() if style.color is not None}
+    return TextualTheme(
+        name=f"rltui-{theme.name}",
+        primary=colour["accent"],
+        accent=colour["accent"],
+        warning=colour["warn"],
+        error=colour["crit"],
+        success=colour["ok"],
+        foreground=colour["fg"],
+        background=theme.background,
+        surface=theme.background,
+        panel=theme.selection.bgcolor.name if theme.selection.bgcolor else theme.background,
+        dark=colour["strong"] > theme.background,
+    )

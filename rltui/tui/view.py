@@ -1,0 +1,148 @@
+"""What the screen shows now: the newest frame and report, the step cursor, and the look-ups that panes share.
+
+Nothing is computed here that the report could hold; these are look-ups in it.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import TYPE_CHECKING
+
+from rltui.diagnosis.model import SEVERITY_RANK, Finding
+from rltui.plots.glyphs import BLOCK, GlyphSet
+from rltui.plots.numbers import number
+
+if TYPE_CHECKING:
+    from rltui.report.model import MetricSummary, Report
+    from rltui.run.history import Series
+    from rltui.session import Frame
+
+ROLE = {"critical": "crit", "warning": "warn", "info": "dim"}
+GLYPH = {"critical": "✗", "warning": "!", "info": "·", "resolved": "✓"}
+UNITS = {"nats per token": "nats", "tokens": "tok", "seconds": "s", "tok/s/GPU": "tok/s"}
+"""Units that are written shorter on the screen; those with more than a word are left out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """A heading of the metrics pane; `first` are canonical names, most telling first."""
+
+    name: str
+    groups: tuple[str, ...]
+    first: tuple[str, ...]
+
+
+@cache
+def headings() -> tuple[Heading, ...]:
+    data = tomllib.loads(files("rltui.tui").joinpath("overview.toml").read_text(encoding="utf-8"))
+    return tuple(Heading(h["name"], tuple(h["groups"]), tuple(h["first"])) for h in data["heading"])
+
+
+class View:
+    """State of the screen. Lives on the UI thread; frames and reports are immutable."""
+
+    def __init__(self, target: str = "", glyphs: GlyphSet = BLOCK) -> None:
+        self.target = target
+        self.glyphs = glyphs
+        self.frame: Frame | None = None
+        self.report: Report | None = None
+        self.cursor: int | None = None
+        self.paused = False
+        self.now = 0.0
+        self.wire = ""
+        self.message = ""
+        self.message_role = "fg"
+        self.error = ""
+        self.flagged: dict[str, Finding] = {}
+
+    def take(self, frame: Frame, report: Report) -> None:
+        """Shows a new frame. Fixes, for each metric, the worst open finding that it heads."""
+        self.frame, self.report = frame, report
+        self.error = ""
+        self.flagged = {}
+        for finding in report.findings:
+            if finding.status == "active" and finding.severity in ("critical", "warning") and finding.evidence:
+                name = self.name_of(finding.evidence[0].metric) or finding.evidence[0].metric
+                known = self.flagged.get(name)
+                if known is None or SEVERITY_RANK[finding.severity] > SEVERITY_RANK[known.severity]:
+                    self.flagged[name] = finding
+
+    @property
+    def span(self) -> tuple[int, int]:
+        """First and last step of the shared axis."""
+        steps = self.report.run.steps if self.report else None
+        if steps is None or steps.first is None or steps.last is None:
+            return 0, 0
+        return steps.first, steps.last
+
+    @property
+    def at(self) -> int:
+        """The step that the panes show."""
+        return self.span[1] if self.cursor is None else self.cursor
+
+    @property
+    def worst(self) -> Finding | None:
+        """The worst open finding, None on a run without any."""
+        open_ones = self.open_findings()
+        return open_ones[0] if open_ones and open_ones[0].severity != "info" else None
+
+    def open_findings(self) -> list[Finding]:
+        return [f for f in self.report.findings if f.status == "active"] if self.report else []
+
+    def name_of(self, metric: str) -> str | None:
+        """Name in the report of a metric given by canonical name or raw key."""
+        if self.report is None:
+            return None
+        if metric in self.report.metrics:
+            return metric
+        return next((name for name, m in self.report.metrics.items() if m.key == metric), None)
+
+    def metric(self, name: str) -> MetricSummary | None:
+        return self.report.metrics.get(name) if self.report else None
+
+    def series(self, name: str) -> Series | None:
+        metric = self.metric(name)
+        return self.frame.series.get(metric.key) if metric and self.frame else None
+
+    def label(self, name: str) -> str:
+        metric = self.metric(name)
+        return metric.label if metric and metric.label else name.replace("_", " ")
+
+    def unit(self, name: str) -> str:
+        metric = self.metric(name)
+        unit = metric.unit if metric else ""
+        if unit.startswith("fraction"):
+            return "%"
+        unit = UNITS.get(unit, unit)
+        return unit if unit in ("s", "tok", "nats", "GB", "GiB", "W", "tok/s") else ""
+
+    def value(self, name: str, value: float | None, decimals: int | None = None) -> str:
+        """A value of a metric as people read it: fractions in percent."""
+        if value is not None and self.unit(name) == "%":
+            value = 100 * value
+        return number(value, decimals=decimals, missing="–")
+
+    def value_at(self, name: str, step: int) -> float | None:
+        """The last value logged up to a step, None before the first one and where it was not finite."""
+        series = self.series(name)
+        if series is None or not len(series):
+            return None
+        index = int(series.steps.searchsorted(step, "right")) - 1
+        if index < 0:
+            return None
+        value = float(series.values[index])
+        return value if value == value else None
+
+    def now_value(self, name: str) -> float | None:
+        """The value at the step cursor, or the newest one."""
+        metric = self.metric(name)
+        if self.cursor is None:
+            return metric.last_value if metric else None
+        return self.value_at(name, self.cursor)
+
+    def best_step(self) -> int | None:
+        best = self.report.verdict.best_checkpoint if self.report else None
+        return best.step if best else None
