@@ -1,0 +1,74 @@
+"""The checkpoint to keep: best by smoothed validation, before anything broke, and on disk."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from rltui.diagnosis.look import Look
+from rltui.diagnosis.model import BestCheckpoint
+from rltui.diagnosis.trends import sd_d
+from rltui.run.run import Checkpoint
+from rltui.run.table import Floats, Series
+
+
+def smooth(x: Floats, width: int) -> Floats:
+    """Centred mean of `width` points, fewer at both ends."""
+    half = width // 2
+    total = np.concatenate(([0.0], np.cumsum(x)))
+    i = np.arange(len(x))
+    low, high = np.maximum(0, i - half), np.minimum(len(x), i + half + 1)
+    smoothed: Floats = (total[high] - total[low]) / (high - low)
+    return smoothed
+
+
+def best_checkpoint(
+    look: Look, saved: Sequence[Checkpoint], broken_at: int | None, truth: str | None = None
+) -> BestCheckpoint | None:
+    """Best saved state by validation, else by train reward (or by `truth`, the component that is the real task).
+
+    Only states before `broken_at`, the onset of the worst fault, count. Without any checkpoint in sight the best
+    step is named with `on_disk` None. None where no metric ranks the steps.
+    """
+    series, width = _ranking(look, truth)
+    if series is None:
+        return None
+    values = smooth(series.values, width)
+    error = sd_d(series.values) / np.sqrt(min(width, len(values)))
+    allowed = (
+        np.ones(len(values), bool) if broken_at is None else series.steps < max(broken_at, int(series.steps[0]) + 1)
+    )
+    usable = [
+        c
+        for c in saved
+        if c.step <= look.step and (broken_at is None or c.step <= broken_at) and c.complete is not False
+    ]
+    if usable:
+        at = [_nearest(series, c.step) for c in usable]
+        scores = [float(values[i]) for i in at]
+        top = max(range(len(usable)), key=lambda i: (scores[i], -usable[i].step))
+        chosen = usable[top]
+        return BestCheckpoint(chosen.step, chosen.path, chosen.complete, series.key, scores[top], float(error))
+    top = int(np.where(allowed, values, -np.inf).argmax())
+    on_disk = False if saved else None
+    return BestCheckpoint(int(series.steps[top]), None, on_disk, series.key, float(values[top]), float(error))
+
+
+def _ranking(look: Look, truth: str | None) -> tuple[Series | None, int]:
+    held_out = look.series("val_score")
+    if held_out is not None and len(held_out) >= 3:
+        return held_out, 5 if len(held_out) >= 10 else 3
+    reward = look.series(truth) if truth is not None else look.series(look.reward)
+    if reward is None or len(reward) < 5:
+        return None, 0
+    return reward, max(5, min(51, len(reward) // 20 * 2 + 1))
+
+
+def _nearest(series: Series, step: int) -> int:
+    i = int(np.searchsorted(series.steps, step))
+    if i == len(series):
+        return i - 1
+    if i and step - int(series.steps[i - 1]) <= int(series.steps[i]) - step:
+        return i - 1
+    return i

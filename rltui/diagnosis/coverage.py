@@ -1,0 +1,67 @@
+"""Which metrics this kind of run should log, which it does, and what their absence leaves unseen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+from importlib.resources import files
+
+import orjson
+
+from rltui.diagnosis.catalogue import Rule, enable
+from rltui.diagnosis.look import Look
+from rltui.diagnosis.model import Coverage, MissingMetric, NotEvaluable
+from rltui.diagnosis.profile import Settings
+
+
+@lru_cache(maxsize=1)
+def _expected() -> list[dict[str, object]]:
+    data: dict[str, list[dict[str, object]]] = orjson.loads(
+        (files("rltui.diagnosis") / "data" / "expected.json").read_bytes()
+    )
+    return data["metrics"]
+
+
+def _applies(when: object, settings: Settings) -> bool:
+    return {
+        "always": True,
+        "kl": settings.kl_where is not None or settings.kl_coef is None,
+        "group": settings.group_relative is True,
+        "critic": settings.critic,
+        "off-policy": settings.one_update is not True,
+        "rollouts": not settings.preference,
+    }[str(when)]
+
+
+def coverage(look: Look, catalogue: Mapping[str, Rule], running: Iterable[str]) -> Coverage:
+    """Expected metrics, those present, and for each missing one the rules (of those that could run) that it blocks."""
+    ids = sorted(running)
+    expected = [e for e in _expected() if _applies(e["when"], look.settings)]
+    missing = []
+    for entry in expected:
+        names = [str(n) for n in _list(entry["any"])]
+        if any(look.series(n) is not None for n in names):
+            continue
+        metric = str(entry["metric"])
+        blocks = tuple(i for i in ids if any(set(group) <= set(names) for group in catalogue[i].needs))
+        missing.append(MissingMetric(metric, blocks, enable(metric, look.framework)))
+    return Coverage(len(expected), len(expected) - len(missing), tuple(missing))
+
+
+def blocked(rule: Rule, look: Look) -> NotEvaluable | None:
+    """Why a rule cannot run on these rows, None where it can."""
+    if rule.group == "kl" and look.settings.kl_coef == 0 and look.series("kl_ref") is None:
+        return NotEvaluable(
+            rule.id, rule.title, "a KL to the reference, which is off in this run", enable("kl_ref", look.framework)
+        )
+    for group in rule.needs:
+        if not any(look.logged(name) is not None and look.series(name) is not None for name in group):
+            if rule.id == "nonfinite-values" and any(look.logged(name) is not None for name in group):
+                continue
+            return NotEvaluable(rule.id, rule.title, " or ".join(group), enable(group[0], look.framework))
+    return None
+
+
+def _list(value: object) -> list[object]:
+    assert isinstance(value, list)
+    return value

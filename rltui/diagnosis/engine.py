@@ -1,0 +1,226 @@
+"""The diagnosis as a fold over looks: what it says after n rows depends on these n rows and on nothing after them.
+
+Looks stand at row counts that are a function of the row index alone, so that rows that arrive one by one and rows read
+at once give the same findings. Rows after the last look are judged by one more look that is not remembered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from rltui.diagnosis.best import best_checkpoint
+from rltui.diagnosis.blocks import BlockCache
+from rltui.diagnosis.catalogue import Rule, rules
+from rltui.diagnosis.coverage import blocked, coverage
+from rltui.diagnosis.findings import build
+from rltui.diagnosis.life import Life, follow
+from rltui.diagnosis.liveness import present_signals
+from rltui.diagnosis.look import Feed, Look, look_rows
+from rltui.diagnosis.model import Coverage, Diagnosis, Finding, NotEvaluable, StageResult, Verdict
+from rltui.diagnosis.pipeline import STAGES, stages
+from rltui.diagnosis.profile import Settings
+from rltui.diagnosis.rules import DETECTORS
+from rltui.diagnosis.signal import Signal
+from rltui.diagnosis.trends import onset
+from rltui.diagnosis.verdict import Case, judge
+from rltui.run.run import Run
+from rltui.run.table import Table
+
+ONSET_ROWS = 200  # rows before the present in which a change point is sought
+KEEP_NEWEST = 4
+KEEP_EVERY = 32
+
+Key = tuple[str, str | None]
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """Everything remembered after the look at `n` rows. Never changed in place: the next state is another one."""
+
+    n: int = 0
+    lives: Mapping[Key, Life] = field(default_factory=dict)
+    memory: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+
+    def open(self) -> dict[str, int]:
+        """Highest level of each open finding."""
+        levels: dict[str, int] = {}
+        for (rule_id, _), life in self.lives.items():
+            if life.level:
+                levels[rule_id] = max(levels.get(rule_id, 0), life.level)
+        return levels
+
+
+class Engine:
+    """Diagnoses one run, again and again as it grows. `window`: rows of first, mid and last in the evidence."""
+
+    def __init__(self, window: int | None = None, catalogue: Mapping[str, Rule] | None = None) -> None:
+        self.catalogue = catalogue if catalogue is not None else rules()
+        self.window = window
+        self._params = {i: self.catalogue[i].values() for i in DETECTORS if i in self.catalogue}
+        self._blocks = BlockCache()
+        self._states: list[State] = [State()]
+        self._looks = 0
+        self._table: Table | None = None
+        self._identity: object = None
+        self._keys: dict[str, str] = {}
+        self._revised: int | None = None
+
+    def advance(self, run: Run, now: float | None = None) -> Diagnosis:
+        """Takes in what the run has by now and says how it stands. `now` ages a run that is being followed."""
+        feed = self._feed(run)
+        table = run.history.table
+        self._fold(feed, table.n)
+        return self._diagnose(feed, self._states[-1], table.n, run, now, newest=True)
+
+    def at(self, run: Run, rows: int) -> Diagnosis:
+        """The diagnosis as it stood after the first `rows` rows."""
+        feed = self._feed(run)
+        self._fold(feed, run.history.table.n)
+        start = next(s for s in reversed(self._states) if s.n <= rows)
+        state = start
+        for n in look_rows(start.n):
+            if n > rows:
+                break
+            state = self._step(feed, state, n)
+        return self._diagnose(feed, state, rows, run, None, newest=rows >= run.history.table.n)
+
+    def rewind(self, row: int) -> None:
+        """Row number `row` was revised: what was concluded from it is forgotten."""
+        self._states = [s for s in self._states if s.n <= row] or [State()]
+        self._revised = row if self._revised is None else min(self._revised, row)
+
+    def _feed(self, run: Run) -> Feed:
+        """The run's series now; starts over where the run is another one than before (config, names, merged rows)."""
+        table = run.history.table
+        settings = Settings.of(run)
+        changed = table.take_changed()
+        if table is not self._table or settings != self._identity or table.n < self._states[-1].n:
+            self._restart()
+        elif changed is not None:
+            self.rewind(changed)
+        self._table, self._identity = table, settings
+        feed = Feed(run, self._blocks, settings)
+        for name, key in self._keys.items():
+            series = feed.logged(name)
+            if series is None or series.key != key:
+                self._restart()
+                break
+        if self._revised is not None:
+            for name in self._blocks.names():
+                series = feed.finite(name)
+                self._blocks.forget(name, 0 if series is None else len(series.until_row(self._revised)))
+            self._revised = None
+        return feed
+
+    def _restart(self) -> None:
+        self._states = [State()]
+        self._blocks.clear()
+        self._keys = {}
+        self._looks = 0
+        self._revised = None
+
+    def _fold(self, feed: Feed, rows: int) -> None:
+        for n in look_rows(self._states[-1].n):
+            if n > rows:
+                break
+            self._states.append(self._step(feed, self._states[-1], n))
+            self._looks += 1
+            if len(self._states) > KEEP_NEWEST and self._looks % KEEP_EVERY:
+                del self._states[-KEEP_NEWEST]
+        self._keys.update(feed.keys())
+
+    def _step(self, feed: Feed, state: State, n: int) -> State:
+        """One look: every detector once, then the life of every finding."""
+        look = Look(feed, n, state.open())
+        memory: dict[str, Mapping[str, float]] = dict(state.memory)
+        lives = dict(state.lives)
+        for rule_id, detect in DETECTORS.items():
+            rule = self.catalogue.get(rule_id)
+            if rule is None:
+                continue
+            notes = dict(memory.get(rule_id, {}))
+            signals = {s.subject: s for s in detect(look, self._params[rule_id], notes)}
+            if notes or rule_id in memory:
+                memory[rule_id] = notes
+            subjects = {*signals, *(key[1] for key in lives if key[0] == rule_id)}
+            for subject in subjects:
+                before = lives.get((rule_id, subject), Life())
+                after = follow(before, signals.get(subject), n, look.step, rule.hold_looks, rule.hold_rows)
+                if after.level > before.level and after.signal is not None:
+                    after = _dated(after, before, after.signal, look, rule)
+                lives[rule_id, subject] = after
+        return State(n, lives, memory)
+
+    def _diagnose(self, feed: Feed, state: State, rows: int, run: Run, now: float | None, newest: bool) -> Diagnosis:
+        if rows > state.n:
+            state = self._step(feed, state, rows)
+        look = Look(feed, rows, state.open())
+        run_state = run.state(now) if newest else None
+        lives = dict(state.lives)
+        if run_state is not None:
+            for rule_id, signal in present_signals(run_state, look):
+                life = follow(Life(), signal, rows, look.step, 1, 1)
+                lives[rule_id, None] = _dated(life, Life(), signal, look, self.catalogue[rule_id])
+        config = run.config
+        findings = build(lives, self.catalogue, look, config, self.window)
+        active = [f for f in findings if f.status == "active"]
+        skipped = [b for i in DETECTORS if (b := blocked(self.catalogue[i], look)) is not None]
+        out = {b.id for b in skipped}
+        ran = [i for i in DETECTORS if i not in out] if rows else []
+        seen = coverage(look, self.catalogue, DETECTORS)
+        broken = [
+            f.onset_step for f in findings if f.severity == "critical" and f.onset_step is not None and f.id in BREAKS
+        ]
+        best = best_checkpoint(look, run.checkpoints, min(broken, default=None)) if rows else None
+        case = Case(look, active, self.catalogue, seen, run_state, len(ran), len(skipped))
+        return Diagnosis(
+            at_step=look.step if rows else None,
+            verdict=judge(case, best),
+            findings=findings,
+            pipeline=stages(findings, look, self.catalogue, ran),
+            coverage=seen,
+            not_evaluable=tuple(skipped),
+            checks=len(ran),
+            unknowns=_unknowns(seen, skipped, findings),
+        )
+
+
+BREAKS = ("nonfinite-values", "reward-collapse", "kl-penalty-gaming", "entropy-explosion")
+"""After the onset of these no checkpoint is trusted."""
+
+
+def _dated(after: Life, before: Life, signal: Signal, look: Look, rule: Rule) -> Life:
+    """The newest opening with its onset: stated by the signal, else the change point of the metric that moved."""
+    opening = after.openings[-1]
+    step = signal.onset_step
+    if step is None and signal.moved is not None:
+        series = look.series(signal.moved)
+        if series is not None:
+            values = series.values[-ONSET_ROWS:]
+            step = int(series.steps[len(series) - len(values) + onset(values)])
+    if step is None:
+        step = opening.opened_step
+    if before.level == 0 and len(after.openings) > 1:
+        step = max(step, after.openings[-2].end_step or step)
+    return replace(after, openings=(*after.openings[:-1], replace(opening, onset_step=step)))
+
+
+def _unknowns(seen: Coverage, skipped: list[NotEvaluable], findings: tuple[Finding, ...]) -> tuple[str, ...]:
+    out = [
+        f"{m.metric} is not logged" + (f": {', '.join(m.blocks)} cannot run" if m.blocks else "") for m in seen.missing
+    ]
+    if any(m.metric == "val_score" for m in seen.missing):
+        out.append("Without validation nobody can tell learning from reward hacking.")
+    if any(m.metric == "rollout_train_logprob_diff" for m in seen.missing) and any(
+        f.id == "reward-collapse" for f in findings
+    ):
+        out.append("Sampler mismatch cannot be excluded as a cause: it is not logged.")
+    return tuple(out)
+
+
+def unread() -> Diagnosis:
+    """The diagnosis while the run is still being read: nothing is claimed."""
+    verdict = Verdict("not-enough-evidence", (), 0.0, (), "Reading the run.", "The rest of the files.", None)
+    waiting = tuple(StageResult(stage, "unknown", "still reading") for stage in STAGES)
+    return Diagnosis(None, verdict, (), waiting, Coverage(0, 0, ()), (), 0, ())

@@ -1,0 +1,115 @@
+"""From the life of a rule to the finding that people see."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from rltui.diagnosis.catalogue import Rule
+from rltui.diagnosis.causes import Fired, causes, fixes, roots
+from rltui.diagnosis.life import Life, Opening
+from rltui.diagnosis.look import Look
+from rltui.diagnosis.model import SEVERITY_RANK, Basis, Episode, Evidence, Finding, Severity
+from rltui.diagnosis.shapes import describe
+from rltui.run.run import ConfigValue
+
+SEVERITY: tuple[Severity, ...] = ("info", "info", "warning", "critical")
+BASES: dict[str, Basis] = {"hypothesis": "hypothesis", "config": "config", "samples": "samples", "log": "log"}
+
+
+def build(
+    lives: Mapping[tuple[str, str | None], Life],
+    catalogue: Mapping[str, Rule],
+    look: Look,
+    config: Mapping[str, ConfigValue],
+    window: int | None,
+) -> tuple[Finding, ...]:
+    """Every finding that ever opened; worst first, roots before their symptoms, resolved ones last."""
+    shown = {key: life for key, life in lives.items() if life.openings and life.signal is not None}
+    active = {key: life for key, life in shown.items() if life.level > 0}
+    best: dict[str, Fired] = {}
+    for (rule_id, _), life in active.items():
+        fired = Fired(
+            rule_id, life.level, life.openings[-1].onset_step or 0, _confidence(catalogue[rule_id], life, look)
+        )
+        if rule_id not in best or fired.level > best[rule_id].level:
+            best[rule_id] = fired
+    root_of = roots(list(best.values()), catalogue, look.step)
+    findings = [
+        _finding(catalogue[rule_id], subject, life, look, config, root_of.get(rule_id) if life.level else None, window)
+        for (rule_id, subject), life in shown.items()
+    ]
+    level = {f.id: SEVERITY_RANK[f.severity] for f in findings if f.status == "active"}
+
+    def order(f: Finding) -> tuple[object, ...]:
+        head = f.root if f.root in level else f.id
+        rank = max(level.get(head, 0), level.get(f.id, 0)) if f.status == "active" else -1
+        first = min((x.onset_step or 0 for x in findings if x.id == head), default=0)
+        return (
+            -rank,
+            first,
+            head,
+            f.root is not None,
+            -SEVERITY_RANK[f.severity],
+            f.onset_step or 0,
+            f.id,
+            f.subject or "",
+        )
+
+    return tuple(sorted(findings, key=order))
+
+
+def _confidence(rule: Rule, life: Life, look: Look) -> float:
+    """The rule's own, less where rows are few."""
+    own = life.signal.confidence if life.signal is not None and life.signal.confidence is not None else rule.confidence
+    few = 0.6 if look.n < 30 else 0.85 if look.n < 60 else 1.0
+    return round(own * few, 2)
+
+
+def _finding(
+    rule: Rule,
+    subject: str | None,
+    life: Life,
+    look: Look,
+    config: Mapping[str, ConfigValue],
+    root: str | None,
+    window: int | None,
+) -> Finding:
+    signal = life.signal
+    assert signal is not None
+    active = life.level > 0
+    return Finding(
+        id=rule.id,
+        subject=subject,
+        title=rule.title,
+        severity=SEVERITY[life.level],
+        peak_severity=SEVERITY[life.peak],
+        status="active" if active else "resolved",
+        episodes=tuple(_episode(o) for o in life.openings),
+        stage=rule.stage,
+        onset_step=life.openings[-1].onset_step,
+        last_step=life.last_step if active else life.openings[-1].end_step,
+        confidence=_confidence(rule, life, look),
+        basis=BASES[rule.basis],
+        root=root,
+        evidence=tuple(
+            _evidence(name, text, look, window) for name, text in signal.proofs if look.logged(name) is not None
+        ),
+        causes=causes(rule, config),
+        fixes=fixes(rule, look.framework),
+        refute=rule.refute,
+        life=life.word if active else "resolved",
+        summary=signal.summary,
+    )
+
+
+def _episode(o: Opening) -> Episode:
+    return Episode(o.onset_step, o.end_step, SEVERITY[o.peak])
+
+
+def _evidence(name: str, text: str, look: Look, window: int | None) -> Evidence:
+    series = look.logged(name)
+    shape = describe(series, window)
+    words = f"{text}; {shape.word}" if text else shape.word
+    return Evidence(
+        name, series.key if series is not None else name, shape.first, shape.mid, shape.last, shape.slope, words
+    )

@@ -1,0 +1,120 @@
+"""The life of a finding: it opens after its condition has held, worsens, eases after twice as long, resolves."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from rltui.diagnosis.signal import Signal
+
+
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """One episode. Steps and rows; `end_step` None while open; `peak` the highest level."""
+
+    onset_step: int | None
+    opened_step: int
+    opened_row: int
+    end_step: int | None
+    peak: int
+
+
+@dataclass(frozen=True, slots=True)
+class Streak:
+    """A condition holds without a break since this row, over this many looks."""
+
+    row: int
+    looks: int
+
+
+@dataclass(frozen=True, slots=True)
+class Life:
+    """State of one finding between looks. Immutable, so that a snapshot of all of them is a shallow copy.
+
+    `level` 0 is closed. `rising[l]` is the streak of looks at which the signal stood at level l or above;
+    `falling` the streak below the present level, `falling_to` the highest level seen in it.
+    """
+
+    level: int = 0
+    rising: tuple[Streak | None, Streak | None, Streak | None] = (None, None, None)
+    falling: Streak | None = None
+    falling_to: int = 0
+    openings: tuple[Opening, ...] = ()
+    signal: Signal | None = None  # the newest one at the present level or above, else the last one seen
+    word: str = "open"
+    word_row: int = 0
+    last_step: int = 0
+
+    @property
+    def peak(self) -> int:
+        return max((o.peak for o in self.openings), default=0)
+
+
+def follow(life: Life, signal: Signal | None, n: int, step: int, looks: int, rows: int) -> Life:
+    """The state after one more look at `n` rows. `looks` and `rows`: how long a level must hold before it counts."""
+    now = signal.level if signal is not None else 0
+    rising = tuple(_longer(life.rising[i], n) if now >= i + 1 else None for i in range(3))
+    reached = 0
+    for i, streak in enumerate(rising):
+        if streak is not None and streak.looks >= looks and n - streak.row + 1 >= rows:
+            reached = i + 1
+    life = replace(life, rising=(rising[0], rising[1], rising[2]))
+    if reached > life.level:
+        return _raise(life, signal, reached, n, step)
+    if life.level == 0:
+        return life
+    if now >= life.level:
+        return _word(replace(life, falling=None, falling_to=0, signal=signal, last_step=step), n)
+    falling = _longer(life.falling, n)
+    to = max(life.falling_to, now)
+    if falling.looks >= 2 * looks and n - falling.row + 1 >= 2 * rows:
+        return _lower(replace(life, signal=signal or life.signal), to, n, step)
+    kept = signal if signal is not None else life.signal
+    last = step if signal is not None else life.last_step
+    return _word(replace(life, falling=falling, falling_to=to, signal=kept, last_step=last), n)
+
+
+def _longer(streak: Streak | None, n: int) -> Streak:
+    return Streak(n, 1) if streak is None else Streak(streak.row, streak.looks + 1)
+
+
+def _raise(life: Life, signal: Signal | None, level: int, n: int, step: int) -> Life:
+    openings = life.openings
+    if life.level == 0:
+        openings = (*openings, Opening(None, step, n, None, level))
+    else:
+        openings = (*openings[:-1], replace(openings[-1], peak=max(openings[-1].peak, level)))
+    word = "open" if life.level == 0 else "worse"
+    return replace(
+        life,
+        level=level,
+        openings=openings,
+        signal=signal,
+        falling=None,
+        falling_to=0,
+        word=word,
+        word_row=n,
+        last_step=step,
+    )
+
+
+def _lower(life: Life, to: int, n: int, step: int) -> Life:
+    if to > 0:
+        return replace(life, level=to, falling=None, falling_to=0, word="better", word_row=n, last_step=step)
+    closed = replace(life.openings[-1], end_step=life.last_step)
+    return replace(
+        life,
+        level=0,
+        falling=None,
+        falling_to=0,
+        openings=(*life.openings[:-1], closed),
+        word="resolved",
+        word_row=n,
+    )
+
+
+def _word(life: Life, n: int) -> Life:
+    """A finding that has not moved for a while is steady."""
+    quiet = max(20, life.word_row // 10)
+    if life.word in ("open", "worse", "better") and n - life.word_row > quiet:
+        return replace(life, word="steady")
+    return life

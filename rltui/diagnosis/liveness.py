@@ -1,0 +1,28 @@
+"""Whether the run still runs: the present state, not its rows."""
+
+from __future__ import annotations
+
+from rltui.diagnosis.look import Look
+from rltui.diagnosis.signal import CRITICAL, WARNING, Signal
+from rltui.run.run import RunState
+
+
+def present_signals(state: RunState, look: Look) -> list[tuple[str, Signal]]:
+    """Rule id and signal for a run that crashed or stands still."""
+    planned = look.settings.planned_steps
+    where = f"at step {look.step}" + (f" of {planned}" if planned else "") if look.n else "before the first step"
+    quote = f" “{state.quote}”" if state.quote else ""
+    because = state.because[:1].upper() + state.because[1:]
+    proofs = tuple((name, "last rows") for name in (look.reward, "grad_norm") if look.series(name) is not None)
+    step = look.step if look.n else None
+    if state.state == "crashed":
+        level = CRITICAL if state.quote else WARNING
+        return [("run-crashed", Signal(level, f"The run ended {where}. {because}.{quote}", proofs, onset_step=step))]
+    if state.state == "stalled":
+        return [
+            (
+                "run-stalled",
+                Signal(CRITICAL, f"No new row since the one {where}. {because}.{quote}", proofs, onset_step=step),
+            )
+        ]
+    return []

@@ -1,0 +1,157 @@
+"""What a rule may see: the rows known at one look, and nothing after them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+
+import numpy as np
+
+from rltui.diagnosis.blocks import BlockCache, Blocks
+from rltui.diagnosis.profile import Profile, Settings
+from rltui.diagnosis.trends import NO_TREND, Trend, change, trend
+from rltui.run.run import Run
+from rltui.run.table import Floats, Series
+
+NOTHING: Floats = np.zeros(0)
+
+STUBS = frozenset(
+    {"entropy", "kl_ref", "ppo_kl", "clip_frac", "rollout_train_kl", "rollout_train_logprob_diff", "kl_ref_max"}
+)
+"""Metrics that some trainers write as a constant 0.0 when they are not measured."""
+STUB_ROWS = 10
+
+
+def look_rows(start: int = 0) -> Iterator[int]:
+    """Row counts at which the run is looked at: every row at first, every 1 % later. A function of nothing else."""
+    n = 0
+    while True:
+        n += max(1, n // 100)
+        if n > start:
+            yield n
+
+
+class Feed:
+    """The run's series as they stand now, fetched once; looks cut them."""
+
+    def __init__(self, run: Run, blocks: BlockCache, settings: Settings) -> None:
+        self.run = run
+        self.blocks = blocks
+        self.settings = settings
+        self._logged: dict[str, Series | None] = {}
+        self._finite: dict[str, Series | None] = {}
+        self._family: dict[str, dict[str, Series]] = {}
+
+    def logged(self, name: str) -> Series | None:
+        if name not in self._logged:
+            self._logged[name] = self.run.series(name)
+        return self._logged[name]
+
+    def finite(self, name: str) -> Series | None:
+        if name not in self._finite:
+            series = self.logged(name)
+            self._finite[name] = None if series is None else series.finite()
+        return self._finite[name]
+
+    def family(self, name: str) -> dict[str, Series]:
+        if name not in self._family:
+            self._family[name] = {member: s.finite() for member, s in self.run.family(name).items()}
+        return self._family[name]
+
+    def keys(self) -> dict[str, str]:
+        """Raw key behind each name asked for so far (another key behind a name makes earlier looks void)."""
+        return {name: s.key for name, s in self._logged.items() if s is not None}
+
+
+class Look:
+    """The first `n` rows of a run. `open` holds the levels of the findings open at the look before."""
+
+    def __init__(self, feed: Feed, n: int, open_levels: Mapping[str, int]) -> None:
+        self._feed = feed
+        self.n = n
+        self.open = open_levels
+        table = feed.run.history.table
+        self.steps = table.steps[:n]
+        self.step = int(table.steps[n - 1]) if n else 0
+        self.framework = feed.run.framework
+        self.settings = feed.settings
+        self._series: dict[str, Series | None] = {}
+        self._trends: dict[tuple[str, int], Trend] = {}
+        self._changes: dict[tuple[str, int], float] = {}
+
+    def logged(self, name: str) -> Series | None:
+        """Points of a metric as logged, non-finite ones (NaN) included; None where there is none yet."""
+        series = self._feed.logged(name)
+        if series is None:
+            return None
+        series = series.until_row(self.n)
+        return series if len(series) else None
+
+    def series(self, name: str) -> Series | None:
+        """Finite points of a metric, None where there is none yet or where a constant 0 stands for "not measured"."""
+        if name not in self._series:
+            series = self._feed.finite(name)
+            if series is not None:
+                series = series.until_row(self.n)
+                if not len(series) or (name in STUBS and len(series) >= STUB_ROWS and self.is_zero(name)):
+                    series = None
+            self._series[name] = series
+        return self._series[name]
+
+    def is_zero(self, name: str) -> bool:
+        """Every finite point so far is exactly 0."""
+        series = self._feed.finite(name)
+        if series is None:
+            return False
+        values = series.until_row(self.n).values
+        if not len(values) or values[-1] != 0.0:
+            return False
+        blocks = self._feed.blocks.get(name, values)
+        return bool(blocks.highs.max() == 0.0 and blocks.lows.min() == 0.0)
+
+    def values(self, name: str) -> Floats:
+        """Finite values of a metric in row order; empty where there is none."""
+        series = self.series(name)
+        return NOTHING if series is None else series.values
+
+    def family(self, name: str) -> dict[str, Series]:
+        """Members of a metric (reward parts, validation sets) that hold points by now."""
+        cut = {member: s.until_row(self.n) for member, s in self._feed.family(name).items()}
+        return {member: s for member, s in cut.items() if len(s)}
+
+    def blocks(self, name: str) -> Blocks | None:
+        """Medians, lows and highs of the whole series in at most a few hundred blocks."""
+        series = self.series(name)
+        return None if series is None else self._feed.blocks.get(name, series.values)
+
+    def trend(self, name: str, window: int = 200) -> Trend:
+        """Trend of a metric over its last `window` points."""
+        key = (name, window)
+        if key not in self._trends:
+            values = self.values(name)
+            self._trends[key] = trend(values, window) if len(values) else NO_TREND
+        return self._trends[key]
+
+    def change(self, name: str, rows: int = 0) -> float:
+        """Last window against the first one in standard errors of the difference (see `trends.change`)."""
+        key = (name, rows)
+        if key not in self._changes:
+            self._changes[key] = change(self.values(name), rows)
+        return self._changes[key]
+
+    @cached_property
+    def profile(self) -> Profile:
+        """What kind of run this is, as far as these rows tell."""
+        return Profile.of(self)
+
+    @cached_property
+    def reward(self) -> str:
+        """Canonical name of the raw task reward: score_mean, else reward_mean."""
+        return "score_mean" if self.series("score_mean") is not None else "reward_mean"
+
+    def restarted(self, rows: int) -> bool:
+        """Whether a restart lies within the last `rows` rows."""
+        if not self.n:
+            return False
+        first = int(self.steps[max(0, self.n - rows)])
+        return any(first <= step <= self.step for step in self._feed.run.history.table.restarts)

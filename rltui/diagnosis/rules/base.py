@@ -1,0 +1,59 @@
+"""What every detector has at hand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from rltui.diagnosis.look import Look
+from rltui.diagnosis.signal import Signal
+from rltui.diagnosis.trends import median
+from rltui.run.table import Floats
+
+Params = Mapping[str, float]
+Memory = dict[str, float]
+"""A detector's own notes from look to look; plain numbers, so that a snapshot is a copy."""
+
+Detector = Callable[[Look, Params, Memory], list[Signal]]
+
+
+def tail(x: Floats, rows: float) -> float:
+    """Median of the last rows."""
+    return median(x[-int(rows) :])
+
+
+def head(x: Floats, rows: float) -> float:
+    """Median of the first rows."""
+    return median(x[: int(rows)])
+
+
+def gaining(look: Look, rows: int = 0, errors: float = 2.0) -> bool:
+    """Train reward is `errors` standard errors better than before, over the last `rows` rows (0: since the start)."""
+    return look.change(look.reward, rows) >= errors
+
+
+def losing(look: Look, rows: int = 200) -> bool:
+    """Train reward falls: a collapse or decline is open, or its trend points down."""
+    return any(look.open.get(i, 0) >= 2 for i in ("reward-collapse", "reward-peak-decline")) or (
+        look.trend(look.reward, rows).direction < 0
+    )
+
+
+def solved(look: Look, level: float = 0.9) -> bool:
+    """Reward near its ceiling: what then falls (entropy, length, gradient) has nothing left to buy."""
+    profile = look.profile
+    if profile.ceiling is None or profile.floor is None or profile.ceiling <= profile.floor:
+        return False
+    return tail(look.values(look.reward), 20) >= profile.floor + level * (profile.ceiling - profile.floor)
+
+
+def validation(look: Look) -> float | None:
+    """Newest validation against the one before its last third, in standard errors; None below 4 evaluations."""
+    values = look.values("val_score")
+    if len(values) < 4:
+        return None
+    third = max(2, len(values) // 3)
+    before, after = values[:-third], values[-third:]
+    noise = max(1e-9, float(abs(values[1:] - values[:-1]).mean()) / 1.128)
+    return float(
+        (after.mean() - before[-2 * third :].mean()) / (noise * (1 / third + 1 / min(len(before), 2 * third)) ** 0.5)
+    )

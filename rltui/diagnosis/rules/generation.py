@@ -1,0 +1,105 @@
+"""Length of the responses and answers that are cut."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rltui.diagnosis.look import Look
+from rltui.diagnosis.rules.base import Memory, Params, gaining, head, losing, solved, tail, validation
+from rltui.diagnosis.signal import CRITICAL, NOTICE, WARNING, Signal, num, percent
+from rltui.diagnosis.trends import trend
+
+
+def truncation_high(look: Look, p: Params, memory: Memory) -> list[Signal]:
+    """Share of responses cut at the length limit."""
+    cut = look.values("response_clip_ratio")
+    if len(cut) <= p["warmup"]:
+        return []
+    share = tail(cut, p["window"])
+    if share <= p["notice"]:
+        return []
+    way = look.trend("response_clip_ratio").direction
+    better = way < 0 or (gaining(look) and not losing(look))
+    level = NOTICE
+    if share > p["critical"]:
+        level = WARNING if better and way < 0 else CRITICAL
+    elif share > p["harm"] and losing(look):
+        level = CRITICAL
+    elif (share > p["warn"] or way > 0) and not better:
+        level = WARNING
+    cap = look.settings.length_cap
+    limit = f" of {num(cap)} tokens" if cap else ""
+    summary = f"{percent(share)} of the responses are cut at the length limit{limit}: their reward judges the limit."
+    proofs = [("response_clip_ratio", _moves(way, f"median of the last rows {percent(share)}"))]
+    for name in ("response_length_mean", look.reward):
+        if look.series(name) is not None:
+            proofs.append((name, ""))
+    return [Signal(level, summary, tuple(proofs), moved="response_clip_ratio")]
+
+
+def _moves(way: int, text: str) -> str:
+    return text + {1: ", rising", -1: ", falling", 0: ""}[way]
+
+
+def length_collapse(look: Look, p: Params, memory: Memory) -> list[Signal]:
+    """Responses shrink to a fraction of their start; harmless where reward pays for it."""
+    length = look.values("response_length_mean")
+    if len(length) < p["min_rows"]:
+        return []
+    first, last = head(length, p["rows"]), tail(length, p["rows"])
+    if first <= 0:
+        return []
+    ratio = last / first
+    aborted = look.values("aborted_ratio")
+    empty = tail(aborted, p["rows"]) if len(aborted) else 0.0
+    if ratio >= p["notice"] and empty <= p["empty"]:
+        return []
+    held_out = validation(look)
+    gain = gaining(look, errors=p["gain_se"]) or (held_out is not None and held_out >= p["gain_se"])
+    worse = losing(look) or (held_out is not None and held_out <= -p["gain_se"]) or _task_falls(look)
+    level = NOTICE
+    if empty > p["empty_critical"] or (ratio < p["critical"] and worse and not solved(look)):
+        level = CRITICAL
+    elif (ratio < p["warn"] or empty > p["empty"]) and (worse or not gain) and not solved(look):
+        level = WARNING
+    text = f"Responses shrank from {num(first)} to {num(last)} tokens ({percent(ratio)} of their start)"
+    text += (
+        " while the reward fell." if worse else (" while the reward rose." if gain else " without any gain in reward.")
+    )
+    proofs = (("response_length_mean", f"{percent(ratio)} of its start"), (look.reward, "rose" if gain else "no gain"))
+    return [Signal(level, text, proofs, moved="response_length_mean")]
+
+
+def _task_falls(look: Look) -> bool:
+    """Raw score falls while the shaped reward hides it."""
+    return look.reward == "score_mean" and look.change("score_mean") <= -3.0
+
+
+def length_explosion(look: Look, p: Params, memory: Memory) -> list[Signal]:
+    """Responses grow for a long time and reward does not follow."""
+    length = look.values("response_length_mean")
+    if len(length) < p["min_rows"] or length.min() <= 0:
+        return []
+    first, last = head(length, p["rows"]), tail(length, p["rows"])
+    ratio = last / first
+    if ratio < p["notice"]:
+        return []
+    window = int(p["window"])
+    growing = trend(np.log(length[-window:])).direction > 0
+    opened = look.open.get("length-explosion", 0) > 0
+    if not growing and not opened:
+        return []
+    rows = min(window, len(length))
+    held_out = validation(look)
+    gain = gaining(look, rows, p["gain_se"]) or (held_out is not None and held_out >= p["gain_se"])
+    cut = look.values("response_clip_ratio")
+    cut_now = tail(cut, p["rows"]) if len(cut) else 0.0
+    level = NOTICE
+    if ratio >= p["ratio"] and not gain:
+        level = CRITICAL if cut_now > p["truncation"] else WARNING
+    text = f"Responses grew {num(ratio)}-fold, from {num(first)} to {num(last)} tokens"
+    text += ", and reward grew with them." if gain else ", without a gain in reward."
+    if cut_now > 0.01:
+        text = text[:-1] + f"; {percent(cut_now)} are cut at the limit."
+    proofs = (("response_length_mean", f"{num(ratio)} times its start"), (look.reward, "rose" if gain else "no gain"))
+    return [Signal(level, text, proofs, moved="response_length_mean")]

@@ -1,0 +1,54 @@
+"""Gradient norm."""
+
+from __future__ import annotations
+
+from rltui.diagnosis.look import Look
+from rltui.diagnosis.rules.base import Memory, Params, losing
+from rltui.diagnosis.signal import CRITICAL, NOTICE, WARNING, Signal, num
+from rltui.diagnosis.trends import log_spikes, median
+
+
+def grad_norm_explosion(look: Look, p: Params, memory: Memory) -> list[Signal]:
+    """Spikes of the live gradient on a log scale; alone they are harmless, repeated or with damage they are not.
+
+    `memory` holds the newest spikes by number (`at 0` the newest), the row up to which rows were examined and the
+    highest ratio to the median.
+    """
+    series = look.series("grad_norm")
+    if series is None or len(series) < p["window"]:
+        return []
+    window = int(p["window"])
+    done = int(memory.get("done", 0))
+    start = max(0, min(done, len(series)) - 200)
+    recent = series.values[start:]
+    blocks = look.blocks("grad_norm")
+    positive = blocks.medians[blocks.medians > 0] if blocks is not None else recent[recent > 0]
+    if len(positive):
+        live = recent > p["live"] * median(positive)
+        at = live.nonzero()[0]
+        fresh = int((at < done - start).sum())
+        for i in log_spikes(recent[live], fresh, p["z"], p["factor"], p["floor"]):
+            row = start + int(at[i])
+            before = median(recent[live][max(0, i - 50) : i])
+            for k in range(int(p["critical_count"]) - 1, 0, -1):
+                if f"at {k - 1}" in memory:
+                    memory[f"at {k}"] = memory[f"at {k - 1}"]
+            memory["at 0"] = float(row)
+            memory["ratio"] = float(series.values[row]) / before
+            memory["value"] = float(series.values[row])
+    memory["done"] = float(len(series))
+    spikes = [int(memory[f"at {k}"]) for k in range(int(p["critical_count"])) if f"at {k}" in memory]
+    close = [row for row in spikes if row >= len(series) - window]
+    if not close:
+        return []
+    level = NOTICE
+    if len(close) >= p["warn_count"] or memory["ratio"] >= p["huge"]:
+        level = WARNING
+    if level == WARNING and (losing(look) or look.open.get("nonfinite-values", 0) >= 2):
+        level = CRITICAL
+    steps = ", ".join(str(int(series.steps[row])) for row in sorted(close))
+    summary = (
+        f"Gradient norm jumped to {num(memory['value'])}, {num(memory['ratio'])} times its median, at step {steps}."
+    )
+    proof = ("grad_norm", f"{len(close)} spike{'s' if len(close) > 1 else ''} in the last {window} rows")
+    return [Signal(level, summary, (proof,), onset_step=int(series.steps[min(close)]))]

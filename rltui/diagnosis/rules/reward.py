@@ -1,0 +1,159 @@
+"""Reward that falls."""
+
+from __future__ import annotations
+
+from math import sqrt
+
+import numpy as np
+
+from rltui.diagnosis.look import Look
+from rltui.diagnosis.rules.base import Memory, Params, tail, validation
+from rltui.diagnosis.signal import CRITICAL, WARNING, Signal, num, percent
+from rltui.diagnosis.trends import MAD_TO_SD, block_medians, median, sd_d, sd_m
+from rltui.run.table import Floats
+
+LEADS = ("nonfinite-values", "grad-norm-explosion", "entropy-explosion", "kl-runaway", "truncation-high")
+"""Rules whose opening before a fall says that the fall is no dip."""
+
+
+def reward_collapse(look: Look, p: Params, memory: Memory) -> list[Signal]:
+    """Reward far below a peak that is frozen once found, so that a slow fall cannot move its own reference."""
+    series = look.series(look.reward)
+    if series is None or len(series) < p["warmup"]:
+        return []
+    x = series.values
+    n, block = len(x), int(p["block"])
+    if "peak" in memory:
+        peak, noise, wander, rise = (memory[k] for k in ("peak", "noise", "wander", "rise"))
+        if median(x[-10:]) > peak - 2.0 * max(wander, noise):
+            memory.clear()
+            return []
+        start = int(memory["start"])
+    else:
+        found = _peak(x, n, block, p)
+        if found is None:
+            return []
+        peak, noise, wander, rise, start = found
+    depth = max(p["sd_noise"] * noise, p["sd_level"] * wander, p["rise"] * rise)
+    fallen = median(x[-5:])
+    if depth <= 0 or fallen >= peak - depth:
+        return []
+    below = _since(x, start, peak - depth)
+    if n - below < max(5, p["hold_share"] * n):
+        return []
+    if "peak" not in memory:
+        memory.update(peak=peak, noise=noise, wander=wander, rise=rise, start=float(start))
+    profile = look.profile
+    floor = profile.floor if profile.floor is not None else float(x.min())
+    at_floor = tail(x, 5) <= floor + p["near_floor"] * max(profile.spread, peak - floor)
+    held_out = validation(look)
+    leads = [i for i in LEADS if look.open.get(i, 0) >= 2]
+    level = CRITICAL if at_floor or leads or (held_out is not None and held_out < -3.0) else WARNING
+    onset = _fall(x, start, below)
+    share = (peak - fallen) / abs(peak) if peak else 1.0
+    summary = f"Reward fell from a peak of {num(peak)} to {num(fallen)} ({percent(share)} lost)"
+    summary += ", down to its floor." if at_floor else "."
+    return [
+        Signal(
+            level,
+            summary,
+            (
+                (
+                    look.reward,
+                    f"{num((peak - fallen) / max(noise, 1e-12))} sd of its noise below the peak of {num(peak)}",
+                ),
+            ),
+            onset_step=int(series.steps[onset]),
+        )
+    ]
+
+
+def _peak(x: Floats, n: int, block: int, p: Params) -> tuple[float, float, float, float, int] | None:
+    """Highest median of `block` rows in the last `look` rows but the newest; noise there, rise up to it, its row."""
+    first = max(0, n - int(p["look"]) - block + 1)
+    window = x[first : n - int(p["quiet"])]
+    if len(window) < block:
+        return None
+    medians = np.sort(np.lib.stride_tricks.sliding_window_view(window, block), axis=1)[:, block // 2]
+    j = int(medians.argmax())
+    end = first + j + block
+    before = x[max(0, end - 3 * block) : end]
+    d = np.diff(before)
+    noise = MAD_TO_SD * median(np.abs(d - median(d))) / sqrt(2.0)
+    peak = float(medians[j])
+    return peak, noise, sd_m(before), max(0.0, peak - median(x[:5])), end
+
+
+def _since(x: Floats, start: int, level: float) -> int:
+    """Index from which the median of 5 stays below the level, not before `start`."""
+    part = x[max(start, len(x) - 2000) :]
+    if len(part) < 5:
+        return len(x)
+    smooth = np.sort(np.lib.stride_tricks.sliding_window_view(part, 5), axis=1)[:, 2]
+    above = np.flatnonzero(smooth >= level)
+    return len(x) - len(part) + (int(above[-1]) + 3 if len(above) else 0)
+
+
+def _fall(x: Floats, start: int, below: int) -> int:
+    """Where the fall began: the last row before it that stood at the level of the peak's block."""
+    level = median(x[max(0, start - 25) : start])
+    low = median(x[below : below + 5]) if below < len(x) else float(x[-1])
+    near = level - 0.25 * (level - low)
+    part = x[max(0, start - 5) : below]
+    if len(part) < 5:
+        return below
+    smooth = np.sort(np.lib.stride_tricks.sliding_window_view(part, 5), axis=1)[:, 2]
+    above = np.flatnonzero(smooth >= near)
+    return max(0, start - 5) + (int(above[-1]) + 2 if len(above) else 0)
+
+
+def reward_peak_decline(look: Look, p: Params, memory: Memory) -> list[Signal]:
+    """Blocks of the run rise to a peak and then fall, by more than their noise and by a tenth."""
+    blocks = look.blocks(look.reward)
+    series = look.series(look.reward)
+    if blocks is None or series is None or len(series) < p["rows_short"]:
+        return []
+    n = len(series)
+    whole = _decline(blocks.medians, n >= p["rows"], p)
+    views = [(whole, blocks.size)]
+    if n > p["recent"]:
+        views.append((_decline(series.values[-int(p["recent"]) :], True, p), 1))
+    for view, size in views:
+        if view is None:
+            continue
+        drop, z, peak, low, peak_at = view
+        if size == 1 and n > p["recent"]:
+            peak_at += n - int(p["recent"])
+        step = int(series.steps[min(n - 1, peak_at * size)])
+        held_out = validation(look)
+        level = (
+            CRITICAL
+            if held_out is not None and held_out < -2.0 and look.open.get("val-regression", 0) >= 2
+            else WARNING
+        )
+        share = drop / abs(peak)
+        summary = f"Reward peaked near step {step} at {num(peak)} and stands at {num(low)}, {percent(share)} lower."
+        return [
+            Signal(
+                level,
+                summary,
+                ((look.reward, f"{percent(share)} below its peak, {num(z)} sd of the blocks"),),
+                onset_step=step,
+            )
+        ]
+    return []
+
+
+def _decline(x: Floats, long: bool, p: Params) -> tuple[float, float, float, float, int] | None:
+    """Drop, its z, peak, level now and index of the end of the peak's block; None where there is no decline."""
+    count = int(p["blocks"])
+    b = block_medians(x, count)
+    j = int(b[:-1].argmax())
+    low = float(b[-2:].mean())
+    drop = float(b[j]) - low
+    s = max(sd_d(b), 1e-9)
+    z = drop / (s * sqrt(1.5))
+    need, share = (p["z"], p["share"]) if long else (p["z_short"], p["share_short"])
+    if z <= need or drop <= share * abs(b[j]) or b[-1] >= b[j] - 2 * s or j >= count - 2:
+        return None
+    return drop, z, float(b[j]), low, min(len(x) - 1, int((j + 1) * len(x) / count))

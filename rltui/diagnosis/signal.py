@@ -1,0 +1,42 @@
+"""What a detector says at one look."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+NOTICE, WARNING, CRITICAL = 1, 2, 3  # levels; 0 is silence
+
+
+@dataclass(frozen=True, slots=True)
+class Signal:
+    """A rule's condition holds now, at this level (1 notice, 2 warning, 3 critical).
+
+    `summary` is one sentence with this run's numbers. `proofs` pairs a metric with what it shows. The onset is
+    `onset_step` where the rule knows it; else the change point of the metric `moved`, found when the finding opens.
+    """
+
+    level: int
+    summary: str
+    proofs: tuple[tuple[str, str], ...] = ()
+    subject: str | None = None
+    moved: str | None = None
+    onset_step: int | None = None
+    confidence: float | None = None
+
+
+def num(value: float | None) -> str:
+    """A number for a sentence: three significant digits, no exponent where it can be read without."""
+    if value is None or value != value:
+        return "?"
+    size = abs(value)
+    if size >= 1000:
+        return f"{value:,.0f}"
+    if size and size < 1e-3:
+        return f"{value:.1e}"
+    text = f"{value:.3g}"
+    return f"{value:.0f}" if "e" in text else text
+
+
+def percent(share: float) -> str:
+    """A share as a percentage for a sentence."""
+    return f"{100 * share:.0f} %" if share == 0 or share >= 0.01 else f"{100 * share:.2g} %"

@@ -1,0 +1,232 @@
+"""Go on, watch, stop or abort: the first of six tests that matches decides, in this order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from rltui.diagnosis.catalogue import Rule
+from rltui.diagnosis.look import Look
+from rltui.diagnosis.model import BestCheckpoint, Coverage, Decision, Finding, Kind, Verdict
+from rltui.diagnosis.rules.base import validation
+from rltui.diagnosis.signal import num
+from rltui.run.run import RunState
+
+ENOUGH_ROWS = 10
+
+SECOND_SIGNS = (
+    "entropy-explosion",
+    "entropy-collapse",
+    "kl-runaway",
+    "mismatch-high",
+    "nonfinite-values",
+    "truncation-high",
+    "length-explosion",
+    "degenerate-samples",
+)
+"""What, beside a reward at its floor, says that a collapse is no dip."""
+
+MECHANICAL = (
+    "no-learning-signal",
+    "reward-floor",
+    "cfg-group-size-degenerate",
+    "advantage-degenerate",
+    "invariant-violated",
+)
+"""Faults that make every further step worthless until they are fixed, when critical."""
+
+PAST_ITS_BEST = (
+    "val-regression",
+    "train-val-divergence",
+    "reward-collapse",
+    "reward-peak-decline",
+    "reward-component-decoupling",
+    "kl-penalty-gaming",
+)
+"""Already as a warning these say that an earlier checkpoint is better, unless validation still rises."""
+
+HARMFUL = (
+    "kl-runaway",
+    "entropy-collapse",
+    "entropy-explosion",
+    "length-explosion",
+    "length-collapse",
+    "grad-norm-explosion",
+    "zero-variance-groups",
+    "policy-step-too-large",
+    "truncation-high",
+)
+"""When critical, going on costs more than it brings."""
+
+COST_ONLY = ("throughput", "gpu", "host", "logging", "ckpt", "config", "liveness")
+"""Groups whose warnings say nothing about whether the model learns."""
+
+KINDS: tuple[Kind, ...] = ("unstable", "not-learning", "reward-hacking", "misconfigured", "degraded", "stopped")
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """Everything that the procedure weighs."""
+
+    look: Look
+    active: Sequence[Finding]
+    catalogue: Mapping[str, Rule]
+    coverage: Coverage
+    state: RunState | None
+    checks: int
+    skipped: int
+
+    def at(self, severity: str, ids: Sequence[str]) -> list[Finding]:
+        """Active findings among the ids at this severity or above."""
+        wanted = ("critical",) if severity == "critical" else ("warning", "critical")
+        return [f for f in self.active if f.id in ids and f.severity in wanted]
+
+    @property
+    def loud(self) -> list[Finding]:
+        return [f for f in self.active if f.severity != "info"]
+
+
+def judge(case: Case, best: BestCheckpoint | None) -> Verdict:
+    """The verdict with its reasons, what it rests on and what would change it."""
+    decision, because = _decide(case)
+    kinds = _kinds(case, decision)
+    return Verdict(
+        decision=decision,
+        kinds=kinds,
+        confidence=_confidence(case, because),
+        because=tuple(dict.fromkeys(f.id for f in because)),
+        text=_text(case, decision, because, best),
+        would_change=_would_change(case, decision, because),
+        best_checkpoint=best,
+    )
+
+
+def _decide(case: Case) -> tuple[Decision, list[Finding]]:
+    for decision, test in TESTS:
+        because = test(case)
+        if because is not None:
+            return decision, because
+    return "continue", []
+
+
+def _abort(case: Case) -> list[Finding] | None:
+    nan = case.at("critical", ("nonfinite-values",))
+    if nan:
+        return nan
+    collapse = [f for f in case.at("critical", ("reward-collapse",)) if "floor" in f.summary]
+    second = case.at("warning", SECOND_SIGNS)
+    if collapse and second:
+        return [*collapse, *second]
+    return case.at("critical", ("kl-penalty-gaming",)) or None
+
+
+def _pause(case: Case) -> list[Finding] | None:
+    solved = case.at("warning", ("reward-saturated",))
+    broken = [f for f in case.at("critical", MECHANICAL) if not (solved and f.id == "no-learning-signal")]
+    stopped = case.at("critical", ("run-crashed",)) + case.at("warning", ("run-stalled",))
+    return (broken + stopped) or None
+
+
+def _not_enough(case: Case) -> list[Finding] | None:
+    reward = case.look.series(case.look.reward)
+    validated = case.look.series("val_score")
+    blind = reward is None and validated is None
+    return [] if case.look.n < ENOUGH_ROWS or blind else None
+
+
+def _stop(case: Case) -> list[Finding] | None:
+    held_out = validation(case.look)
+    rising = held_out is not None and held_out >= 2.0
+    past = [] if rising else case.at("warning", PAST_ITS_BEST)
+    solved = [] if held_out is not None and held_out >= 1.0 else case.at("warning", ("reward-saturated",))
+    harm = case.at("critical", HARMFUL)
+    drift = [f for f in case.at("warning", ("kl-up-reward-flat",)) if _long_drift(case, f)]
+    found = past + harm + drift + solved
+    if found:
+        return found
+    independent = [f for f in case.loud if f.root is None and case.catalogue[f.id].group not in COST_ONLY]
+    return independent if len(independent) >= 2 and not rising else None
+
+
+def _long_drift(case: Case, finding: Finding) -> bool:
+    """Drift without gain over a quarter of the run, or beyond half a nat."""
+    kl = case.look.values("kl_ref")
+    span = case.look.step - (finding.onset_step or 0)
+    return bool(len(kl) and float(kl[-10:].mean()) > 0.5) or span >= 0.25 * max(1, case.look.step)
+
+
+def _watch(case: Case) -> list[Finding] | None:
+    return case.loud or None
+
+
+TESTS: tuple[tuple[Decision, Callable[[Case], list[Finding] | None]], ...] = (
+    ("abort-now", _abort),
+    ("pause-and-fix", _pause),
+    ("not-enough-evidence", _not_enough),
+    ("stop-use-best", _stop),
+    ("continue-watch", _watch),
+)
+
+
+def _kinds(case: Case, decision: Decision) -> tuple[Kind, ...]:
+    found = {case.catalogue[f.id].kind for f in case.loud}
+    if not found:
+        return () if decision == "not-enough-evidence" else ("healthy",)
+    return tuple(k for k in KINDS if k in found)
+
+
+def _confidence(case: Case, because: Sequence[Finding]) -> float:
+    share = case.coverage.present / case.coverage.expected if case.coverage.expected else 0.0
+    few = 0.5 if case.look.n < 30 else 0.8 if case.look.n < 60 else 1.0
+    if because:
+        return round(max(f.confidence for f in because), 2)
+    return round((0.5 + 0.4 * share) * few, 2)
+
+
+def _text(case: Case, decision: Decision, because: Sequence[Finding], best: BestCheckpoint | None) -> str:
+    look = case.look
+    if decision == "not-enough-evidence":
+        if look.n < ENOUGH_ROWS:
+            rows = f"{look.n} metric row{'s' if look.n != 1 else ''}" if look.n else "No metric rows"
+            return f"{rows} so far: too few to judge."
+        return "Neither reward nor validation is logged: nobody can tell whether this run learns."
+    if not because:
+        words = f"All clear: {case.checks} checks ran"
+        words += f", {case.skipped} could not." if case.skipped else "."
+        reward = look.values(look.reward)
+        if len(reward) >= 10:
+            k = max(5, len(reward) // 10)
+            words += f" Reward {num(float(reward[:k].mean()))} → {num(float(reward[-k:].mean()))}."
+        return words
+    head = because[0]
+    since = f", since step {head.onset_step}" if head.onset_step is not None else ""
+    words = f"{head.title}{since}. {head.summary}"
+    others = [f.title.lower() for f in because[1:3] if f.id != head.id]
+    if others:
+        words += f" Also: {'; '.join(others)}."
+    if decision in ("abort-now", "stop-use-best", "pause-and-fix"):
+        words += _keep(best, look.step)
+    return words
+
+
+def _keep(best: BestCheckpoint | None, step: int) -> str:
+    if best is None:
+        return ""
+    value = f"{best.metric} {num(best.value)}" + (f" ± {num(best.se)}" if best.se else "")
+    lost = f", {step - best.step} steps ago" if step > best.step else ""
+    if best.path is None:
+        where = "no usable checkpoint is on disk" if best.on_disk is False else "no checkpoint is in sight"
+        return f" The best state was at step {best.step} ({value}{lost}); {where}."
+    return f" Keep the checkpoint of step {best.step} ({value}{lost})."
+
+
+def _would_change(case: Case, decision: Decision, because: Sequence[Finding]) -> str:
+    look = case.look
+    again = look.step + max(20, look.step // 20)
+    if decision == "not-enough-evidence":
+        return f"{ENOUGH_ROWS} rows with a reward." if look.n < ENOUGH_ROWS else "A logged reward or validation score."
+    if not because:
+        return "A warning that holds for several looks."
+    refute = [r for f in because[:2] for r in f.refute[:2]][:2]
+    words = "; or ".join(r[:1].lower() + r[1:] for r in refute)
+    return f"If {words}. Judged again at step {again}." if words else f"Judged again at step {again}."
