@@ -24,8 +24,8 @@ from rltui.diagnosis.model import (
 )
 from rltui.hardware.base import HardwareSample
 from rltui.readers.base import Note
-from rltui.run.table import Series
 from rltui.run.run import ConfigValue, MetricName, PhaseShare, PhaseTable, Run, RunState
+from rltui.run.table import Series
 from rltui.session import Frame, Loading
 
 STAGES = ("reward", "advantages", "log-probs", "loss", "generation")

@@ -1,0 +1,214 @@
+"""The Markdown report: order, escaping, what it says where there is nothing to say."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import pytest
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+from rltui.diagnosis.model import Cause, Episode, Evidence, Fix
+from rltui.report.build import build
+from rltui.report.escape import code, fenced, plain, table
+from rltui.report.markdown import render
+from rltui.report.markdown_metrics import KL_IN_LOSS, KL_IN_REWARD, reward_note
+from rltui.run.run import ConfigValue
+from tests.unit.report import fakes
+
+SECTIONS = [
+    "1. Run and important config",
+    "2. Metric diagnosis",
+    "3. Behavioural symptoms",
+    "4. Likely causes, tied to config",
+    "5. Recommended fixes, by impact and risk",
+    "6. Continue or stop",
+    "7. Step time and hardware",
+    "8. Pipeline",
+    "9. Unknowns and missing logs",
+]
+
+
+def headings(text: str) -> list[str]:
+    return re.findall(r"^## (.*)$", text, re.MULTILINE)
+
+
+def section(text: str, number: int) -> str:
+    return text.split(f"\n## {number}. ")[1].split("\n## ")[0]
+
+
+def test_sections_come_in_the_agreed_order_after_the_verdict() -> None:
+    frame = fakes.sick_frame()
+    text = render(build(frame), frame)
+    assert headings(text) == SECTIONS
+    assert text.index("**✗ STOP · USE BEST** KL keeps rising") < text.index("## 1.")
+    assert text.endswith("\n")
+
+
+def test_an_empty_run_has_all_sections_and_says_what_is_missing() -> None:
+    verdict = fakes.verdict(decision="not-enough-evidence", kinds=(), confidence=0.0, text="No metric rows yet.")
+    frame = fakes.frame(result=fakes.diagnosis(at_step=None, verdict=verdict, checks=0))
+    text = render(build(frame), frame)
+    assert headings(text) == SECTIONS
+    assert "? NOT ENOUGH EVIDENCE" in text
+    assert "No metric rows yet." in section(text, 2)
+    assert "no time stamps in the data" in text
+    assert "None" not in text
+
+
+def test_evidence_reads_first_mid_last_and_slope() -> None:
+    text = render(build(fakes.sick_frame()))
+    assert "kl ref (`kl`) 0.010 → 0.100 → 0.900, slope +1.50 per 100 steps" in section(text, 3)
+
+
+def test_a_symptom_stands_below_its_root_and_not_alone() -> None:
+    seen = section(render(build(fakes.sick_frame())), 3)
+    assert seen.count("### ") == 1
+    assert seen.index("goes with it") < seen.index("Reward is flat")
+
+
+def test_fixes_are_ordered_by_impact_then_risk_and_never_twice() -> None:
+    fixes = (
+        Fix("slow", None, "low", "none"),
+        Fix("bold", "b", "high", "high"),
+        Fix("safe", "a", "high", "low"),
+        Fix("safe", "a", "high", "low"),
+    )
+    frame = fakes.frame(result=fakes.diagnosis(findings=(fakes.finding(fixes=fixes),)))
+    rows = [line for line in section(render(build(frame)), 5).splitlines() if re.match(r"\| \d", line)]
+    assert [row.split(" | ")[1] for row in rows] == ["safe", "bold", "slow"]
+
+
+def test_causes_name_the_config_key_and_whether_it_is_proved() -> None:
+    causes = (Cause("Penalty too weak", "beta", 0.001), Cause("Bad data"), Cause("Clip not set", "epsilon", None))
+    frame = fakes.frame(result=fakes.diagnosis(findings=(fakes.finding(causes=causes, basis="hypothesis"),)))
+    text = section(render(build(frame)), 4)
+    assert "Penalty too weak: `beta = 0.001`" in text
+    assert "- Bad data\n" in text
+    assert "Clip not set: `epsilon` not set in this config" in text
+    assert "(hypothesis)" in text
+
+
+def test_a_resolved_finding_is_over_and_asks_for_nothing() -> None:
+    over = fakes.finding(
+        status="resolved", severity="info", peak_severity="warning", episodes=(Episode(10, 30, "warning"),)
+    )
+    text = render(build(fakes.frame(result=fakes.diagnosis(findings=(over,)))))
+    assert "KL keeps rising (warning), steps 10 to 30" in section(text, 3)
+    assert "No critical finding and no warning: 41 checks ran." in section(text, 3)
+    assert "Nothing to fix." in section(text, 5)
+
+
+def test_undefined_numbers_read_not_available() -> None:
+    frame = fakes.frame({"x": fakes.series("x", [float("nan")] * 3), "y": fakes.series("y", [1.0])})
+    text = section(render(build(frame), frame), 2)
+    row = next(line for line in text.splitlines() if line.startswith("| `x`"))
+    assert row.count("n/a") == 8
+    assert "3 not finite" in row
+
+
+@pytest.mark.parametrize(
+    ("config", "note"),
+    [
+        ({"kl_in_reward": ConfigValue(True, "algorithm.use_kl_in_reward", "")}, KL_IN_REWARD),
+        ({"use_kl_loss": ConfigValue(True, "use_kl_loss", "")}, KL_IN_LOSS),
+        ({"kl_coef_loss": ConfigValue(0.04, "beta", "")}, KL_IN_LOSS),
+        ({"kl_coef_loss": ConfigValue(0.04, "beta", "", False, "set but inactive")}, ""),
+        ({"kl_coef_loss": ConfigValue(0.0, "beta", "")}, ""),
+        ({}, ""),
+    ],
+)
+def test_the_reward_is_labelled_by_where_the_kl_penalty_goes(config: dict[str, ConfigValue], note: str) -> None:
+    run = fakes.FakeRun()
+    run.fake_config = config
+    metrics = {"reward": fakes.series("reward", [1.0, 2.0])}
+    report = build(fakes.frame(metrics, run))
+    assert reward_note(report) == note
+    assert (note in section(render(report), 2)) or not note
+
+
+def test_a_value_on_the_path_not_taken_is_marked() -> None:
+    text = section(render(build(fakes.sick_frame())), 1)
+    assert "`kl_ctrl.kl_coef` | set but inactive |" in text
+    assert text.index("`beta`") < text.index("`kl_ctrl.kl_coef`")
+
+
+HOSTILE = "# <script>`rm`|x|</script>\n## 9. *gone* [a](b) ```"
+
+
+def test_hostile_names_never_become_markup() -> None:
+    run = fakes.FakeRun(HOSTILE, HOSTILE)
+    run.fake_names = {HOSTILE: fakes.name(HOSTILE, HOSTILE, HOSTILE, unit=HOSTILE)}
+    run.fake_config = {HOSTILE: ConfigValue(HOSTILE, HOSTILE, HOSTILE)}
+    findings = (
+        fakes.finding(
+            title=HOSTILE,
+            subject=HOSTILE,
+            summary=HOSTILE,
+            evidence=(Evidence(HOSTILE, HOSTILE, 1.0, 1.0, 1.0, None, HOSTILE),),
+            causes=(Cause(HOSTILE, HOSTILE, HOSTILE),),
+            fixes=(Fix(HOSTILE, HOSTILE, "high", "low"),),
+            refute=(HOSTILE,),
+        ),
+    )
+    result = fakes.diagnosis(findings=findings, unknowns=(HOSTILE,), verdict=fakes.verdict(text=HOSTILE))
+    frame = fakes.frame({HOSTILE: fakes.series(HOSTILE, [float(i) for i in range(20)])}, run, result)
+    text = render(build(frame), frame)
+    tokens = list(walk(MarkdownIt("gfm-like", {"linkify": False}).parse(text)))
+    kinds = {token.type for token in tokens}
+    assert not kinds & {"html_block", "html_inline", "em_open", "link_open", "image", "s_open", "code_block"}
+    titles = [tokens[i + 1].content for i, token in enumerate(tokens) if token.type == "heading_open"]
+    assert [t for t in titles if t[0].isdigit()] == SECTIONS
+    shown = "".join(token.content for token in tokens if token.type in ("text", "code_inline", "text_special"))
+    assert shown.count("<script>") > 10, "the text itself is still there to be read"
+    columns = 0
+    for token in tokens:
+        if token.type == "thead_open":
+            columns = 0
+        columns += token.type == "th_open"
+        if token.type == "tr_open":
+            cells = 0
+        if token.type == "td_open":
+            cells += 1
+        if token.type == "tr_close" and cells:
+            assert cells == columns
+
+
+def walk(tokens: list[Token]) -> Iterator[Token]:
+    for token in tokens:
+        yield token
+        yield from walk(token.children or [])
+
+
+def test_tables_keep_their_columns_whatever_is_in_a_cell() -> None:
+    lines = table(["a", "b"], [[code("x|y", cell=True), plain("p|q")]])
+    assert all(len(re.findall(r"(?<!\\)\|", line)) == 3 for line in lines)
+    assert table(["a"], []) == []
+
+
+def test_a_fence_is_longer_than_any_in_it() -> None:
+    assert fenced(["````", "x"])[0] == "`````text"
+
+
+@pytest.mark.parametrize(
+    ("text", "out"),
+    [
+        ("# head", r"\# head"),
+        ("- item", r"\- item"),
+        ("1. item", r"1\. item"),
+        ("rollout.n is 1", "rollout.n is 1"),
+        ("response_length/mean", "response_length/mean"),
+        ("_gone_", r"\_gone\_"),
+        ("a &lt; b & c", "a &amp;lt; b & c"),
+        ("two\nlines", "two lines"),
+    ],
+)
+def test_prose_is_escaped_no_more_than_needed(text: str, out: str) -> None:
+    assert plain(text) == out
+
+
+def test_code_spans_hold_backticks() -> None:
+    assert code("a`b") == "``a`b``"
+    assert code("`") == "`` ` ``"
+    assert code("") == ""
