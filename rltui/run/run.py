@@ -1,39 +1,46 @@
 """One run as everything above sees it: history under canonical names, config, phases, checkpoints, log, state.
 
-Filled by the session from readers' records; knows neither files nor screens.
+Filled by the session from readers' records; knows neither files nor screens. The session calls, in any order,
+
+    add_config(values, source)   add_note(note, source)   add_log(lines)   add_info(info)   set_checkpoints(found)
+
+and sets `exit`, `sources`, `recorded_hardware`, `as_of`; after new rows or config `identify()` (framework, version,
+algorithm, plan), then `refresh_names()`. Both are cheap to call again.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Literal
 
-from rltui.readers.base import Exit, HardwareRow
-from rltui.run.history import History, Series
+from rltui.readers.base import Exit, HardwareRow, LogLine, Note, RunInfo
+from rltui.run.checkpoints import Checkpoint
+from rltui.run.config import Config, ConfigValue
+from rltui.run.history import History
+from rltui.run.identity import algorithm, stated_version
+from rltui.run.liveness import Evidence, RunState, State, judge
+from rltui.run.names import MetricName, Names, canonical_series, converted, is_canonical, named
+from rltui.run.notes import Notes
+from rltui.run.phases import PhaseShare, PhaseTable, phase_table
+from rltui.run.progress import eta_seconds, planned_steps
+from rltui.run.table import Series
+from rltui.vocabulary.load import GENERIC, dialect
+from rltui.vocabulary.resolve import detect_dialect
 
-State = Literal["running", "stalled", "finished", "crashed", "unknown"]
+__all__ = [
+    "Checkpoint",
+    "ConfigValue",
+    "MetricName",
+    "PhaseShare",
+    "PhaseTable",
+    "Run",
+    "RunState",
+    "SourceInfo",
+    "State",
+]
 
-
-@dataclass(frozen=True, slots=True)
-class ConfigValue:
-    """A resolved config value. `key` and `source` as the user wrote it; `active` false when it is on the path not
-    taken (a KL coefficient while the KL loss is off), and `note` then says why."""
-
-    value: object
-    key: str
-    source: str
-    active: bool = True
-    note: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Checkpoint:
-    """A saved state. `complete` is None where its completeness cannot be told (weights not in this copy)."""
-
-    step: int
-    path: str
-    complete: bool | None
-    time: float | None = None
+_HINTS = 400
+"""So many lines of text are kept to tell the framework by: its banner stands near the beginning."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,58 +56,6 @@ class SourceInfo:
     mtime: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class RunState:
-    """State by the time rules of the design, with the evidence in words and the quoted line where there is one."""
-
-    state: State
-    because: str
-    quote: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class PhaseShare:
-    """A phase over the last steps: median seconds and share of the step. `expected` is a share band or None."""
-
-    name: str
-    key: str
-    seconds: float
-    share: float
-    expected: tuple[float, float] | None = None
-    status: str = "unknown"  # "usual" | "high" | "low" | "unknown"
-
-
-@dataclass(frozen=True, slots=True)
-class PhaseTable:
-    """Medians over the last `window_steps` steps; items add up to the step ("other": the rest) unless `overlapped`."""
-
-    window_steps: int
-    step_s: float | None
-    items: tuple[PhaseShare, ...]
-    overlapped: bool = False
-    bottleneck: str | None = None
-    note: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class MetricName:
-    """How a raw key is called. `canonical` None for a key that the vocabulary does not know (shown under its prefix).
-
-    `label` is the short name for the screen ("KL to reference"), `group` one of reward, validation, drift, policy,
-    length, speed, memory, mismatch, critic, tools, off-policy, preference, progress, other; `member` tells several
-    keys of one canonical metric apart (reward function, data set).
-    """
-
-    key: str
-    canonical: str | None
-    label: str
-    unit: str
-    group: str
-    member: str = ""
-    meaning: str = ""
-    trap: str = ""
-
-
 class Run:
     """See the module's docstring. Everything is cheap to ask; series are views, not copies."""
 
@@ -114,39 +69,177 @@ class Run:
         self.recorded_hardware: list[HardwareRow] = []
         self.framework: str | None = None
         self.framework_version: str | None = None
+        self.dialect = GENERIC  # the file of names in use: finer than the framework (verl_0_2, trl_ppo)
         self.algorithm: str | None = None
         self.planned_steps: int | None = None
         self.followed = False  # a live follow: file times may stand in for missing time stamps
         self.as_of: float | None = None  # newest time stamp inside the data, seconds since the epoch
+        self.info: dict[str, str] = {}  # what containers state: run_id, name, project, host, ...
+        self._config = Config()
+        self._resolved: dict[str, ConfigValue] | None = None
+        self._names = Names()
+        self._metric_names: dict[str, MetricName] = {}
+        self._notes = Notes()
+        self._hints: list[str] = []
+        self._seen: tuple[int, int, int, int] | None = None
+        self._cut_at: int | None = None
 
-    # Filled in by the run floor's own modules (config.py, names.py, notes.py, phases.py, liveness.py):
+    # -- filling -------------------------------------------------------------------------------------------------
+
+    def add_config(self, values: Mapping[str, object], source: str) -> None:
+        """Flat dotted keys of one container; `source` says which, in the user's words."""
+        self._config.add(values, source)
+        self._resolved = None
+
+    def add_note(self, note: Note, source: str) -> None:
+        """A notable line. `source` is the name of the part of the history that its log fills, if it fills one."""
+        part = next((p for p in self.history.parts if p.name == source), None)
+        self._notes.add(note, source, part.table.head_step if part is not None else None)
+        self._hint(note.text)
+
+    def add_log(self, lines: Iterable[LogLine]) -> None:
+        """Plain log lines, only as a hint at the framework."""
+        for line in lines:
+            if not self._hint(line.text):
+                break
+
+    def add_info(self, info: RunInfo) -> None:
+        """Identity that a container states; the first one to state a thing wins."""
+        self.info = {**info.values, **self.info}
+        for value in info.values.values():
+            self._hint(value)
+
+    def set_checkpoints(self, found: Iterable[Checkpoint]) -> None:
+        self.checkpoints = sorted(found, key=lambda c: c.step)
+
+    def _hint(self, text: str) -> bool:
+        if len(self._hints) < _HINTS:
+            self._hints.append(text)
+        return len(self._hints) < _HINTS
+
+    @property
+    def key_map(self) -> dict[str, str]:
+        """Canonical name -> raw key, as the user forced it. Assign before `refresh_names`."""
+        return self._names.forced
+
+    @key_map.setter
+    def key_map(self, forced: dict[str, str]) -> None:
+        self._names.forced = dict(forced)
+
+    def identify(self) -> None:
+        """Framework, version, algorithm and plan from keys, config and text."""
+        table = self.history.table
+        seen = (len(table.columns), len(self._config.raw), len(self._hints), len(self.info))
+        if seen != self._seen:
+            self._seen = seen
+            found = detect_dialect(table.columns, self._config.raw, self._hints)
+            if found is not None:
+                names = dialect(found.dialect)
+                self.dialect, self.framework = names.name, names.framework
+                stated = self.info.get("framework_version") or stated_version(names.framework, self._hints)
+                self.framework_version = stated or found.version
+                self._resolved = None
+            self.refresh_names()
+            canonical = {m.canonical for m in self._names.meanings.values() if m.canonical is not None}
+            self.algorithm = algorithm(self.dialect, self.config, canonical, self._hints, table)
+        self.planned_steps = planned_steps(self._config, self.dialect, self._notes, self.series)
+
+    def refresh_names(self) -> None:
+        """Takes up columns that are new."""
+        if self._names.refresh(self.history.table.columns, self.dialect):
+            self._metric_names = {key: named(meaning) for key, meaning in self._names.meanings.items()}
+
+    def forget_after(self, step: int) -> None:
+        """As if the run had been looked at when it stood at `step`: later notes, checkpoints and its end are gone. The
+        rows are the caller's to cut."""
+        self._cut_at = step
+        self._notes.forget_after(step)
+        self.exit = None
+        self.checkpoints = [c for c in self.checkpoints if c.step <= step]
+
+    # -- asking --------------------------------------------------------------------------------------------------
+
+    @property
+    def config_family(self) -> str | None:
+        """The framework whose config keys apply: "trl" for Unsloth and ms-swift, "verl" for Search-R1."""
+        return None if self.framework is None else dialect(self.dialect).family
+
+    @property
+    def notes(self) -> list[Note]:
+        """Notable lines, oldest first; of progress lines the newest only."""
+        return self._notes.all
+
+    def newest_note_time(self) -> float | None:
+        return self._notes.newest_time
 
     @property
     def config(self) -> dict[str, ConfigValue]:
         """Canonical config key -> value."""
-        raise NotImplementedError
+        if self._resolved is None:
+            self._resolved = self._config.resolved(self.dialect)
+        return self._resolved
 
     @property
     def raw_config(self) -> dict[str, ConfigValue]:
         """Every config key in the framework's own spelling."""
-        raise NotImplementedError
+        return self._config.raw
 
     @property
     def names(self) -> dict[str, MetricName]:
         """Raw key (a column of the history) -> its name."""
-        raise NotImplementedError
+        self.refresh_names()
+        return self._metric_names
 
     def series(self, name: str) -> Series | None:
-        """By canonical name (the first key that resolves to it and holds points) or by raw key."""
-        raise NotImplementedError
+        """By canonical name (the first key that resolves to it and holds points; in canonical units) or by raw key
+        (as logged)."""
+        self.refresh_names()
+        table = self.history.table
+        if is_canonical(name) or name in self.key_map:
+            found = canonical_series(table, self._names, name)
+            if found is not None:
+                return found
+        return table.series(name)
 
     def family(self, canonical: str) -> dict[str, Series]:
         """All keys of a canonical metric with several members (reward parts, validation sets): member -> series."""
-        raise NotImplementedError
+        self.refresh_names()
+        out = {}
+        for key in self._names.sources(canonical):
+            series = self.history.table.series(key)
+            if series is not None and len(series):
+                meaning = self._names.meanings[key]
+                out[meaning.member or key] = converted(series, meaning)
+        return out
 
     def state(self, now: float | None = None) -> RunState:
         """`now` only where the run is being followed; without it the data's own newest time stamp rules."""
-        raise NotImplementedError
+        table = self.history.table
+        if self._cut_at is not None:
+            return RunState("running", f"as it stood at step {self._cut_at}")
+        times = [self.as_of, *(s.mtime for s in self.sources if s.used)] if self.followed else [self.as_of]
+        known = [t for t in times if t is not None]
+        newest = max(known) if known else None
+        for part in self.history.parts:
+            self._notes.advance(part.name, part.table.head_step)
+        clock = now if now is not None else newest
+        timer = self.series("time_per_step_s")
+        return judge(
+            Evidence(
+                table=table,
+                planned=self.planned_steps,
+                notes=self._notes,
+                exit=self.exit,
+                timer=timer,
+                newest=newest,
+                now=clock if self.followed else None,
+            )
+        )
 
     def phases(self, until_row: int | None = None, window: int = 20) -> PhaseTable:
-        raise NotImplementedError
+        self.refresh_names()
+        return phase_table(self.history.table, self._names, self.framework_version, until_row, window)
+
+    def eta_s(self) -> float | None:
+        """Seconds to the planned end at the recent pace, None where plan or pace is unknown."""
+        return eta_seconds(self.history.table, self.series("time_per_step_s"), self.planned_steps)

@@ -1,0 +1,103 @@
+"""Checkpoints on disk, told by the names of their directories."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cache
+from statistics import median
+
+from rltui.vocabulary.load import dialect, dialect_names
+
+_WEIGHTS = re.compile(r"\.(?:safetensors|bin|pt|pth|distcp|ckpt|npz|gguf)$")
+_NOT_WEIGHTS = re.compile(r"(?:^|/)(?:training_args|rng_state[^/]*|scheduler|data|tokenizer[^/]*)\.(?:bin|pt|pth)$")
+_MUCH_SMALLER = 0.5
+"""A checkpoint of less than this share of its siblings' median size was cut off while it was written."""
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """A saved state. `complete` is None where its completeness cannot be told (weights not in this copy)."""
+
+    step: int
+    path: str
+    complete: bool | None
+    time: float | None = None
+
+
+@cache
+def _layouts() -> tuple[tuple[re.Pattern[str], ...], tuple[re.Pattern[str], ...]]:
+    rules = [dialect(name).checkpoints for name in dialect_names()]
+    whole = {pattern.pattern: pattern for rule in rules for pattern in rule.dirs}
+    partial = {pattern.pattern: pattern for rule in rules for pattern in rule.partial}
+    return tuple(whole.values()), tuple(partial.values())
+
+
+def step_of(path: str) -> int | None:
+    """The step that a checkpoint directory's name states, None for any other directory."""
+    whole, partial = _layouts()
+    clean_path = path.rstrip("/")
+    if any(pattern.search(clean_path) for pattern in partial):
+        return None
+    for pattern in whole:
+        match = pattern.search(clean_path)
+        if match:
+            return int(match[1])
+    return None
+
+
+def find(dirs: Iterable[str], files: Iterable[tuple[str, int]]) -> list[Checkpoint]:
+    """Checkpoints among directories, by step. `files` are (path, size in bytes) of the same listing.
+
+    Complete is a checkpoint that holds weights, every file that all its siblings hold, and that is not much smaller
+    than they are. Where no sibling holds weights (a copy of the logs alone) nobody can tell: None.
+    """
+    steps = {path.rstrip("/"): step for path in dirs if (step := step_of(path)) is not None}
+    contents: dict[str, dict[str, int]] = {path: {} for path in steps}
+    for path, size in files:
+        owner = _owner(path, contents)
+        if owner is not None:
+            contents[owner][path[len(owner) + 1 :]] = size
+    siblings: dict[str, list[str]] = defaultdict(list)
+    for path in steps:
+        siblings[_parent(path)].append(path)
+    best: dict[int, Checkpoint] = {}
+    for path in sorted(steps, key=lambda p: (steps[p], "/critic/" in p, p)):
+        complete = _complete(path, [p for p in siblings[_parent(path)] if p != path], contents)
+        found = Checkpoint(steps[path], path, complete)
+        kept = best.get(found.step)
+        if kept is None or (kept.complete is not True and complete is True):
+            best[found.step] = found
+    return list(best.values())
+
+
+def _parent(path: str) -> str:
+    return path.rpartition("/")[0]
+
+
+def _owner(path: str, contents: dict[str, dict[str, int]]) -> str | None:
+    parent = _parent(path)
+    while parent:
+        if parent in contents:
+            return parent
+        parent = _parent(parent)
+    return None
+
+
+def _holds_weights(inside: dict[str, int]) -> bool:
+    return any(size > 0 and _WEIGHTS.search(name) and not _NOT_WEIGHTS.search(name) for name, size in inside.items())
+
+
+def _complete(path: str, others: list[str], contents: dict[str, dict[str, int]]) -> bool | None:
+    mine = contents[path]
+    peers = [contents[other] for other in others if _holds_weights(contents[other])]
+    if not _holds_weights(mine):
+        return False if peers else None
+    if not peers:
+        return True
+    common = set.intersection(*(set(peer) for peer in peers)) if len(peers) > 1 else set()
+    if not common <= set(mine):
+        return False
+    return sum(mine.values()) >= _MUCH_SMALLER * median(sum(peer.values()) for peer in peers)

@@ -1,0 +1,87 @@
+"""The run's config: every key as its container held it, and the canonical ones with their place in this framework."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from rltui.text import clean, redact_value
+from rltui.vocabulary.load import Dialect, InactiveRule, dialect
+
+_TEXT_LIMIT = 500
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigValue:
+    """A resolved config value. `key` and `source` as the user wrote it; `active` false when it is on the path not
+    taken (a KL coefficient while the KL loss is off), and `note` then says why."""
+
+    value: object
+    key: str
+    source: str
+    active: bool = True
+    note: str = ""
+
+
+class Config:
+    """Values of all sources. A later source wins, but one that says nothing (None) never hides one that does."""
+
+    def __init__(self) -> None:
+        self.raw: dict[str, ConfigValue] = {}
+        self._steps: list[ConfigValue] = []
+
+    def add(self, values: Mapping[str, object], source: str) -> None:
+        """Takes flat dotted keys; secrets and control characters stay outside."""
+        merged = dict(self.raw)
+        for key, value in values.items():
+            name = clean(str(key), _TEXT_LIMIT)
+            entry = ConfigValue(_safe(name, value), name, source)
+            if entry.value is not None or name not in merged:
+                merged[name] = entry
+            if entry.value is not None:
+                self._steps.append(entry)
+        self._steps = [e for e in self._steps if isinstance(e.value, int | float)][-4096:]
+        self.raw = merged
+
+    def resolved(self, name: str) -> dict[str, ConfigValue]:
+        """Canonical key -> value, for the dialect of that name."""
+        names = dialect(name)
+        by_name = {normalized(key): key for key in self.raw}
+        out: dict[str, ConfigValue] = {}
+        for canonical, keys in names.config.items():
+            held = [self.raw[by_name[key]] for key in map(normalized, keys) if key in by_name]
+            said = [entry for entry in held if entry.value is not None]
+            if said or held:
+                out[canonical] = (said or held)[0]
+        return {canonical: _judged(canonical, entry, out, names) for canonical, entry in out.items()}
+
+    def positive(self, name: str, canonical: str) -> float | None:
+        """The first positive number that any source gives for a canonical key. Several may stand side by side: a
+        launch says `max_steps` -1 and the trainer's state file the number that it worked out."""
+        keys = {normalized(key) for key in dialect(name).config.get(canonical, ())}
+        values = (e.value for e in reversed(self._steps) if normalized(e.key) in keys)
+        return next((v for v in values if isinstance(v, int | float) and not isinstance(v, bool) and v > 0), None)
+
+
+def normalized(key: str) -> str:
+    """One spelling for `--eps-clip`, `eps_clip`."""
+    return key.lstrip("-").replace("-", "_")
+
+
+def _safe(key: str, value: object) -> object:
+    value = redact_value(key, value)
+    return clean(value, _TEXT_LIMIT) if isinstance(value, str) else value
+
+
+def _judged(canonical: str, entry: ConfigValue, all_of: Mapping[str, ConfigValue], names: Dialect) -> ConfigValue:
+    for rule in names.inactive:
+        if rule.config == canonical and _holds(rule, all_of):
+            return replace(entry, active=False, note=rule.note)
+    return entry
+
+
+def _holds(rule: InactiveRule, config: Mapping[str, ConfigValue]) -> bool:
+    entry = config.get(rule.when)
+    value = entry.value if entry else None
+    inside = any(value == wanted and (value is None) == (wanted is None) for wanted in rule.values)
+    return inside != rule.negate

@@ -1,0 +1,68 @@
+"""Which framework wrote a run, in which version, and which algorithm trains."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+
+from rltui.run.config import ConfigValue
+from rltui.run.table import Table
+from rltui.vocabulary.load import algorithms, dialect
+
+_TEXT_VERSION = r"\b{}[ =@v_-]{{1,3}}(\d+\.\d+(?:\.\d+)?)"
+
+
+def stated_version(framework: str, texts: Iterable[str]) -> str | None:
+    """A version that the run's own words give ("verl 0.7.0", "trl==1.16.0")."""
+    pattern = re.compile(_TEXT_VERSION.format(re.escape(framework)), re.IGNORECASE)
+    return next((match[1] for text in texts if (match := pattern.search(text))), None)
+
+
+def version_number(version: str | None) -> tuple[int, ...]:
+    """The lowest version that a hint allows, comparable: ">=0.6" -> (0, 6); nothing known -> ()."""
+    match = re.search(r"\d+(?:\.\d+)*", version or "")
+    return tuple(int(part) for part in match[0].split(".")) if match else ()
+
+
+def algorithm(
+    dialect_name: str, config: Mapping[str, ConfigValue], canonical: set[str], texts: Iterable[str], table: Table
+) -> str | None:
+    """The algorithm by config, else by what the log calls it, else by the metrics that are there. None: unknown."""
+    known = algorithms()
+    family = dialect(dialect_name).family
+    by_config = _by_config(family, config)
+    if by_config is not None:
+        return by_config
+    present = [name for name, keys in known.by_key if canonical.intersection(keys)]
+    if "DPO" in present:
+        return "DPO"
+    words = "\n".join(texts)
+    named = next((name for name, text in known.by_text if text in words or any(text in k for k in table.columns)), None)
+    if named is not None:
+        return named
+    if present:
+        return present[0]
+    return "GRPO" if _returns_are_advantages(table) or "reward_component_mean" in canonical else None
+
+
+def _by_config(family: str, config: Mapping[str, ConfigValue]) -> str | None:
+    known = algorithms()
+
+    def text(name: str) -> str:
+        return str(config[name].value).strip().lower() if name in config else ""
+
+    if text("policy_loss_mode") == "gspo" or text("importance_sampling_level") == "sequence":
+        return "GSPO"
+    value = text("adv_estimator")
+    if family in known.estimator_is_aggregation or value not in known.by_value:
+        return None
+    found = known.by_value[value]
+    return "DAPO" if found == "GRPO" and text("dynamic_sampling") == "true" else found
+
+
+def _returns_are_advantages(table: Table) -> bool:
+    """Group-relative estimators of verl give each token its advantage as its return; there is no critic."""
+    ends = [(table.series(f"critic/advantages/{end}"), table.series(f"critic/returns/{end}")) for end in ("max", "min")]
+    if any(a is None or r is None or not len(a) or len(a) != len(r) for a, r in ends):
+        return False
+    return all(a is not None and r is not None and bool((a.values == r.values).all()) for a, r in ends)

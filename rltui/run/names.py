@@ -1,0 +1,120 @@
+"""The names of a run's raw keys, and which keys stand for a canonical metric."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from rltui.run.table import Series, Table
+from rltui.vocabulary.load import GENERIC, metrics
+from rltui.vocabulary.resolve import PHASE, Meaning, keys_for, resolve
+
+
+@dataclass(frozen=True, slots=True)
+class MetricName:
+    """How a raw key is called. `canonical` None for a key that the vocabulary does not know (shown under its prefix).
+
+    `label` is the short name for the screen ("KL to reference"), `group` one of reward, validation, drift, policy,
+    length, speed, memory, mismatch, critic, tools, off-policy, preference, progress, other; `member` tells several
+    keys of one canonical metric apart (reward function, data set). `direction`: which way is good ("up", "down",
+    "none").
+    """
+
+    key: str
+    canonical: str | None
+    label: str
+    unit: str
+    group: str
+    member: str = ""
+    meaning: str = ""
+    trap: str = ""
+    direction: str = "none"
+
+
+def named(m: Meaning) -> MetricName:
+    return MetricName(m.key, m.canonical, m.label, m.unit, m.group, m.member, m.meaning, m.trap, m.direction)
+
+
+_MEAN_AT = re.compile(r"mean@(\d+)")
+
+
+def is_canonical(name: str) -> bool:
+    """Whether a name is one of the vocabulary's own (phase times included)."""
+    return name in metrics() or name.startswith(PHASE)
+
+
+class Names:
+    """Meanings of the columns of one run, resolved once per key. `forced`: canonical -> raw key, the user's word."""
+
+    def __init__(self) -> None:
+        self.dialect = GENERIC
+        self.forced: dict[str, str] = {}
+        self._meanings: dict[str, Meaning] = {}
+        self._sources: dict[str, list[str]] = {}
+
+    def refresh(self, columns: Iterable[str], dialect: str) -> bool:
+        """Takes up new columns or another dialect; true when anything changed."""
+        keys = list(columns)
+        if dialect == self.dialect and len(keys) == len(self._meanings) and all(k in self._meanings for k in keys):
+            return False
+        self.dialect = dialect
+        forced = {raw: canonical for canonical, raw in self.forced.items()}
+        self._meanings = {key: self._meaning(key, forced.get(key)) for key in keys}
+        self._sources = {}
+        return True
+
+    def _meaning(self, key: str, forced: str | None) -> Meaning:
+        own = resolve(key, self.dialect)
+        if forced is None:
+            return own
+        if forced not in metrics():
+            return Meaning(key, forced, forced, own.unit, own.group)
+        metric = metrics()[forced]
+        return Meaning(
+            key, forced, metric.label, metric.unit, metric.group, "", metric.meaning, metric.trap, metric.direction
+        )
+
+    @property
+    def meanings(self) -> dict[str, Meaning]:
+        return self._meanings
+
+    def sources(self, canonical: str) -> list[str]:
+        """The columns that may stand for a canonical name, the preferred one first."""
+        found = self._sources.get(canonical)
+        if found is None:
+            if canonical in self.forced:
+                found = [self.forced[canonical]]
+            else:
+                found = keys_for(canonical, self.dialect, self._meanings)
+            self._sources[canonical] = found
+        return found
+
+
+def canonical_series(table: Table, names: Names, canonical: str) -> Series | None:
+    """The series of a canonical metric, in canonical units: the first of its keys that holds points.
+
+    A key that was only ever zero yields to a later one that was not (verl writes `actor/kl_loss` 0.0 while the KL term
+    sits in the reward). Of several validation sets the one with most points, then with most samples a prompt.
+    """
+    found = [s for key in names.sources(canonical) if (s := table.series(key)) is not None and len(s)]
+    if not found:
+        return None
+    if canonical == "val_score":
+        best = max(found, key=_evaluations)
+    else:
+        best = next((s for s in found if s.values.any()), found[0]) if len(found) > 1 else found[0]
+    return converted(best, names.meanings[best.key])
+
+
+def _evaluations(series: Series) -> tuple[int, int]:
+    match = _MEAN_AT.search(series.key)
+    return len(series), int(match[1]) if match else 0
+
+
+def converted(series: Series, meaning: Meaning) -> Series:
+    """The series in canonical units (a percentage as a fraction, a flipped sign turned back)."""
+    if (meaning.scale, meaning.shift) == (1.0, 0.0):
+        return series
+    values = series.values * meaning.scale + meaning.shift
+    return Series(series.key, series.steps, values, series.rows, series.times)

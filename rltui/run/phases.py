@@ -1,0 +1,172 @@
+"""Where the time of a step goes: medians of its phases over the last steps, adding up to the step."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from rltui.run.identity import version_number
+from rltui.run.names import Names
+from rltui.run.table import Floats, Ints, Table
+from rltui.vocabulary.load import PhaseRules, dialect, phases
+from rltui.vocabulary.resolve import PHASE, keys_for
+
+OVERLAP = 1.02
+"""Phases that sum to more than this times the step run beside each other."""
+BOTTLENECK = 0.5
+"""A phase that takes more than this share of the step is named as the bottleneck."""
+
+
+@dataclass(frozen=True, slots=True)
+class PhaseShare:
+    """A phase over the last steps: median seconds and share of the step. `expected` is a share band or None."""
+
+    name: str
+    key: str
+    seconds: float
+    share: float
+    expected: tuple[float, float] | None = None
+    status: str = "unknown"  # "usual" | "high" | "low" | "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class PhaseTable:
+    """Medians over the last `window_steps` steps; items add up to the step ("other": the rest) unless `overlapped`."""
+
+    window_steps: int
+    step_s: float | None
+    items: tuple[PhaseShare, ...]
+    overlapped: bool = False
+    bottleneck: str | None = None
+    note: str = ""
+
+
+def outside_step(rules: PhaseRules, version: str | None) -> frozenset[str]:
+    """Phases that this version times beside the step."""
+    have = version_number(version)
+    out: tuple[str, ...] = ()
+    for start, names in rules.outside:
+        if version_number(start) <= have or not any(version_number(start)):
+            out = names
+    return frozenset(out)
+
+
+def phase_table(
+    table: Table, names: Names, version: str | None, until_row: int | None = None, window: int = 20
+) -> PhaseTable:
+    """The phases of the last `window` steps before row `until_row`.
+
+    A phase that a step did not run (a checkpoint, a validation) took it no time, so the median step holds only what
+    most steps run; the rest is told in the note. "other" is what no timer covers.
+    """
+    rules = dialect(names.dialect).phases
+    end = table.n if until_row is None else min(until_row, table.n)
+    children = _children(table, names, version, rules)
+    whole = None if rules.sum else _first_series(table, names, "step")
+    rows, step_seconds = _step_rows(table, whole, children, end, window)
+    if not len(rows):
+        return PhaseTable(window, None, (), note="this run logs no phase times")
+    per_step = {name: _per_step(table, key, rows, end) for name, key in children.items()}
+    medians = {name: float(np.median(values)) for name, values in per_step.items() if values.any()}
+    total = float(np.median(step_seconds)) if step_seconds is not None else sum(medians.values())
+    if not np.isfinite(total) or total <= 0:
+        return PhaseTable(window, None, (), note="this run logs no phase times")
+    shown = {name: seconds for name, seconds in medians.items() if seconds > 0}
+    if not shown:
+        return PhaseTable(window, total, (), note="this run logs the time of a step but not of its phases")
+    overlapped = step_seconds is not None and sum(shown.values()) > OVERLAP * total
+    items = [_item(name, children[name], seconds, total, overlapped) for name, seconds in shown.items()]
+    if step_seconds is not None and not overlapped:
+        rest = max(0.0, total - sum(shown.values()))
+        items.append(_item("other", "", rest, total, False))
+    longest = max(items, key=lambda item: item.share)
+    named = longest.share > BOTTLENECK and longest.key != "" and not overlapped and len(items) > 1
+    notes = [rules.note] if rules.note else []
+    if step_seconds is None:
+        notes.append("no timer of the whole step: shares are of the sum of its phases")
+    if overlapped:
+        notes.append("phases run beside each other and do not add up")
+    notes += _rare(per_step, medians)
+    return PhaseTable(
+        window_steps=window,
+        step_s=total,
+        items=tuple(items),
+        overlapped=overlapped,
+        bottleneck=longest.name if named else None,
+        note="; ".join(notes),
+    )
+
+
+def _children(table: Table, names: Names, version: str | None, rules: PhaseRules) -> dict[str, str]:
+    """Direct children of the step -> their key, in the order in which a step runs them."""
+    outside = outside_step(rules, version)
+    out = {}
+    for name in phases():
+        if name == "step" or name in outside or name in rules.nested or name not in rules.keys:
+            continue
+        keys = keys_for(PHASE + name, names.dialect, table.columns)
+        if keys:
+            out[name] = keys[0]
+    return out
+
+
+def _first_series(table: Table, names: Names, phase: str) -> str | None:
+    keys = keys_for(PHASE + phase, names.dialect, table.columns)
+    return keys[0] if keys else None
+
+
+def _step_rows(
+    table: Table, whole: str | None, children: dict[str, str], end: int, window: int
+) -> tuple[Ints, Floats | None]:
+    """The rows of the last steps, and the seconds of each where the whole step is timed."""
+    if whole is not None:
+        series = table.series(whole)
+        if series is not None:
+            series = series.until_row(end).finite()
+            return series.rows[-window:], series.values[-window:]
+    found = [s.until_row(end).rows for key in children.values() if (s := table.series(key)) is not None]
+    if not found:
+        return np.zeros(0, dtype=np.int64), None
+    return np.unique(np.concatenate(found))[-window:], None
+
+
+def _per_step(table: Table, key: str, rows: Ints, end: int) -> Floats:
+    """Seconds of a phase in each of the steps that end at `rows`. Timers that are logged in rows of their own, one a
+    call, count for the step that ends next."""
+    out: Floats = np.zeros(len(rows))
+    series = table.series(key)
+    if series is None:
+        return out
+    series = series.until_row(end).finite()
+    if len(rows) > 1:
+        inside = series.rows > rows[0] - (rows[1] - rows[0])
+    else:
+        inside = series.rows <= rows[0]
+    at = np.searchsorted(rows, series.rows[inside])
+    keep = at < len(rows)
+    np.add.at(out, at[keep], series.values[inside][keep])
+    return out
+
+
+def _item(name: str, key: str, seconds: float, total: float, overlapped: bool) -> PhaseShare:
+    phase = phases()[name]
+    share = seconds / total
+    usual = None if overlapped else phase.usual
+    status = "unknown"
+    if usual is not None:
+        status = "high" if share > usual[1] else "low" if share < usual[0] else "usual"
+    return PhaseShare(phase.label, key, seconds, share, usual, status)
+
+
+def _rare(per_step: dict[str, Floats], medians: dict[str, float]) -> list[str]:
+    """Phases that only some of the steps ran: "checkpoint in 1 of 20 steps, 12.3 s each"."""
+    out = []
+    for name, seconds in medians.items():
+        if seconds == 0:
+            values = per_step[name][per_step[name] > 0]
+            label = phases()[name].label
+            out.append(
+                f"{label} in {len(values)} of {len(per_step[name])} steps, {float(np.median(values)):.3g} s each"
+            )
+    return out

@@ -1,0 +1,76 @@
+"""How far a run is: planned steps, usual time of a step, time left."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from rltui.run.config import Config
+from rltui.run.notes import Notes
+from rltui.run.table import Series, Table
+
+_RECENT = 20
+_EXACT_FROM = 0.5
+"""Epochs are logged with two decimals: only from this share of an epoch on do they tell the length of one."""
+
+
+def planned_steps(config: Config, dialect: str, notes: Notes, find: Callable[[str], Series | None]) -> int | None:
+    """Planned steps: by config, by what progress lines count towards, by the logged share that is done, or by epochs.
+
+    None where nothing tells. A plan that the run has passed is no plan.
+    """
+    step = _last_step(find)
+    stated = config.positive(dialect, "total_steps")
+    if stated is not None and (step is None or stated >= step):
+        return int(stated)
+    counted = notes.planned(step)
+    if counted is not None:
+        return counted
+    done = find("progress_frac")
+    if done is not None and len(done) and 0 < done.values[-1] <= 1:
+        return round((int(done.steps[-1]) + 1) / float(done.values[-1]))
+    epochs, epoch = config.positive(dialect, "total_epochs"), find("epoch")
+    if epochs is not None and epoch is not None and len(epoch) and epoch.values[-1] >= _EXACT_FROM:
+        if float(epoch.values[-1]).is_integer() and len(epoch) > 1 and epoch.values[0] == int(epoch.values[0]):
+            return None  # whole epochs are counted, not shares of one
+        return max(int(epoch.steps[-1]), round(int(epoch.steps[-1]) * epochs / float(epoch.values[-1])))
+    return None
+
+
+def _last_step(find: Callable[[str], Series | None]) -> int | None:
+    steps = [int(s.steps[-1]) for name in ("reward_mean", "total_loss", "epoch", "lr") if (s := find(name)) and len(s)]
+    return max(steps) if steps else None
+
+
+def reached(table: Table, planned: int | None) -> bool:
+    """Whether the last row is the last one that the plan allows: rows may be several steps apart, and a trainer that
+    counts from 0 ends one short."""
+    if planned is None or not table.n:
+        return False
+    steps = table.steps
+    gap = int(np.median(np.diff(steps[-_RECENT:]))) if table.n > 1 else 1
+    return int(steps[-1]) + gap > planned - (1 if steps[0] == 0 else 0)
+
+
+def step_intervals(table: Table, timer: Series | None) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    """Seconds a step of the recent steps: by the times of the rows, else by the logged step time. May be empty."""
+    times, steps = table.times, table.steps
+    known = np.flatnonzero(~np.isnan(times))[-_RECENT - 1 :]
+    if len(known) > 2:
+        seconds, count = np.diff(times[known]), np.diff(steps[known])
+        good = (seconds > 0) & (count > 0)
+        if good.any():
+            return np.asarray(seconds[good] / count[good], dtype=np.float64)
+    if timer is not None and len(timer):
+        values = timer.finite().values[-_RECENT:]
+        return np.asarray(values[values > 0], dtype=np.float64)
+    return np.zeros(0)
+
+
+def eta_seconds(table: Table, timer: Series | None, planned: int | None) -> float | None:
+    """Seconds left at the median pace of the recent steps, None where plan or pace is unknown."""
+    intervals = step_intervals(table, timer)
+    if planned is None or not table.n or not len(intervals):
+        return None
+    return float(np.median(intervals)) * max(0, planned - int(table.steps[-1]))
