@@ -208,8 +208,7 @@ def _locate(targets: list[str], format_in: str | None) -> list[Found]:
 
 
 def _newest(found: Found) -> float:
-    files = {path for path, _ in found.candidate.files}
-    return max((f.mtime for f in found.listing.files if f.path in files), default=0.0)
+    return max((f.mtime for f in found.files), default=0.0)
 
 
 def _key_map(words: Sequence[str]) -> dict[str, str]:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import time as clock
-from collections.abc import Callable
 
 from rltui.hardware.base import HardwareSample
+from rltui.hardware.sampler import Sampler
 from rltui.session.frame import Frame
 from rltui.session.locate import Found
 from rltui.session.opened import OpenedRun
@@ -25,10 +25,12 @@ class LiveRun:
         found: Found,
         *,
         key_map: dict[str, str] | None = None,
-        sampler: Callable[[], tuple[HardwareSample, ...]] | None = None,
+        sampler: Sampler | None = None,
     ) -> None:
-        self.opened = OpenedRun(found, follow=True, key_map=key_map, sampler=sampler)
         self._sampler = sampler
+        self.opened = OpenedRun(found, follow=True, key_map=key_map, samples=self._samples)
+        if sampler is not None:
+            sampler.start()
         self._sent_hardware = 0.0
         self._closed = False
 
@@ -44,16 +46,17 @@ class LiveRun:
         changed = self.opened.poll()
         if not changed and self.opened.wait(timeout_s):
             changed = self.opened.poll()
-        newest = self._newest_sample()
-        if changed or newest - self._sent_hardware >= HARDWARE_EVERY_S:
-            self._sent_hardware = newest
+        latest = self._sampler.latest() if self._sampler is not None else None
+        if changed or (latest is not None and latest.time - self._sent_hardware >= HARDWARE_EVERY_S):
+            self._sent_hardware = latest.time if latest is not None else 0.0
             return self.opened.frame()
         return None
 
-    def _newest_sample(self) -> float:
-        samples = self._sampler() if self._sampler is not None else ()
-        return samples[-1].time if samples else self._sent_hardware
+    def _samples(self) -> tuple[HardwareSample, ...]:
+        return () if self._sampler is None else tuple(self._sampler.history().samples)
 
     def close(self) -> None:
         """Ends a running `next_frame` soon; safe from another thread."""
         self._closed = True
+        if self._sampler is not None:
+            self._sampler.stop()

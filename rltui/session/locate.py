@@ -31,6 +31,12 @@ class Found:
     place: Place
     listing: Listing
 
+    @property
+    def files(self) -> list[FileStat]:
+        """The metric files, as they were when found."""
+        paths = {path for path, _ in self.candidate.files}
+        return [f for f in self.listing.files if f.path in paths]
+
 
 def locate(arguments: Iterable[str], format_in: str | None = None, place: Place | None = None) -> list[Found]:
     """All runs behind the arguments, in their order; the newest first within one directory.

@@ -33,7 +33,7 @@ class OpenedRun:
         follow: bool = False,
         key_map: dict[str, str] | None = None,
         until_step: int | None = None,
-        sampler: Callable[[], tuple[HardwareSample, ...]] | None = None,
+        samples: Callable[[], tuple[HardwareSample, ...]] = tuple,
     ) -> None:
         candidate = found.candidate
         self.place = found.place
@@ -43,7 +43,7 @@ class OpenedRun:
         self.run.key_map = dict(key_map or {})
         self._listing = found.listing
         self._candidate = candidate
-        self._sampler = sampler
+        self._samples = samples
         self._log: deque[LogLine] = deque(maxlen=LOG_LINES)
         self._engine = Engine()
         self._diagnosis: Diagnosis | None = None
@@ -212,7 +212,7 @@ class OpenedRun:
         if not self._done:
             return unread()
         if self._diagnosis is None:
-            self._diagnosis = self._engine.advance(self.run)
+            self._diagnosis = self._engine.advance(self.run, clock.time() if self.follow else None)
         return self._diagnosis
 
     def frame(self, now: float | None = None) -> Frame:
@@ -225,7 +225,7 @@ class OpenedRun:
             series=series,
             log=tuple(self._log),
             notes=tuple(self.run.notes),
-            hardware=self._sampler() if self._sampler else tuple(recorded_samples(_plain(self.run.recorded_hardware))),
+            hardware=self._samples() or tuple(recorded_samples(_plain(self.run.recorded_hardware))),
             loading=self.loading(),
             now=clock.time() if now is None else now,
             live=self.follow,
