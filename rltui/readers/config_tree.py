@@ -18,11 +18,11 @@ def flatten(tree: Mapping[str, object]) -> dict[str, object]:
     """`{"a": {"b": 1}}` to `{"a.b": 1}`. Lists of plain values stay lists (at most 200 elements), other lists become
     their JSON text, an empty object stands as `{}`. At most 20,000 keys."""
     flat: dict[str, object] = {}
-    stack: list[tuple[str, object]] = [(str(k), v) for k, v in reversed(tree.items())]
+    stack: list[tuple[str, object]] = [(str(k), v) for k, v in reversed(list(tree.items()))]
     while stack and len(flat) < _MAX_KEYS:
         key, value = stack.pop()
         if isinstance(value, Mapping) and value:
-            stack += [(f"{key}.{name}", inner) for name, inner in reversed(value.items())]
+            stack += [(f"{key}.{name}", inner) for name, inner in reversed(list(value.items()))]
         else:
             name = clean(key, _KEY_LIMIT)
             flat[name] = redact_value(name, _plain(value))

@@ -12,7 +12,7 @@ from rltui.readers.base import ConfigRecord, Exit, HardwareRow, Record, RunInfo
 from rltui.readers.config_tree import flatten
 from rltui.readers.json_number import number
 from rltui.readers.leveldb_blocks import BlockLog
-from rltui.readers.protobuf import WireError, fields, last, messages, signed, text, timestamp
+from rltui.readers.protobuf import WireError, fields, last, messages, signed, text, timestamp, varint
 from rltui.readers.wandb_console import CapturedConsole
 from rltui.readers.wandb_rows import HistoryRows
 from rltui.text import clean
@@ -35,6 +35,17 @@ def _is_summary(buffer: bytes, pos: int) -> bool:
         return buffer[pos + 1] == _SUMMARY << 3 | 2
     except IndexError:
         return False
+
+
+def _only_history(record: bytes) -> bytes | None:
+    """The history message of a record of the usual shape `08 NUM 12 LEN history`, without a walk through its fields."""
+    if record[:1] != b"\x08":
+        return None
+    _, pos = varint(record, 1)
+    if record[pos : pos + 1] != b"\x12":
+        return None
+    length, pos = varint(record, pos + 1)
+    return record[pos:] if length == len(record) - pos else None
 
 
 class WandbReader:
@@ -85,6 +96,11 @@ class WandbReader:
 
     def _take(self, record: bytes, others: list[Record], rows: list[Record]) -> None:
         """One record of the log. Of its fields only the payload counts (control, uuid and number stand beside it)."""
+        history = _only_history(record)
+        if history is not None:
+            self._console.history_seen()
+            self._history.append(history)
+            return
         for kind, _, value in fields(record):
             if not isinstance(value, bytes):
                 continue

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from rltui.readers.base import NO_STEP
 from rltui.readers.json_number import NONFINITE, leaves, number
 from rltui.readers.key_table import KeyTable
-from rltui.readers.protobuf import BYTES, WireError, fields, last, signed
+from rltui.readers.protobuf import BYTES, WireError, fields, last, signed, varint
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -95,15 +95,11 @@ def _step_at_end(record: bytes) -> tuple[int, int] | None:
     if record[-2:] == b"\x12\x00":
         return len(record) - 2, 0
     for length in (2, 3, 4, 5, 6):
-        head = record[-length - 2 : -length + 1]
-        if len(head) == 3 and head[0] == 0x12 and head[1] == length and head[2] == 8:
-            step = shift = 0
-            for byte in record[-length + 1 :]:
-                step |= (byte & 127) << shift
-                shift += 7
-            digits = record[-length + 1 :]
-            if digits[-1] < 128 and all(byte > 127 for byte in digits[:-1]):
-                return len(record) - length - 2, step
+        if len(record) < length + 2:
+            break
+        if record[-length] == 8 and record[-length - 1] == length and record[-length - 2] == 0x12:
+            step, end = varint(record, len(record) - length + 1)
+            return (len(record) - length - 2, step) if end == len(record) else None
     return None
 
 
@@ -112,7 +108,7 @@ def _items(bodies: list[bytes], table: KeyTable) -> tuple[Ints, Ints, Floats, In
     sizes: Ints = np.fromiter(map(len, bodies), dtype=np.int64, count=len(bodies))
     ends = np.cumsum(sizes)
     starts = ends - sizes
-    raw = b"".join([*bodies, _PAD])
+    raw = bytearray().join([*bodies, _PAD])
     b = np.frombuffer(raw, dtype=np.uint8)
     mark = np.flatnonzero(b == 0x82)
     mark = mark[b[np.minimum(mark + 1, len(b) - 1)] == 1]
@@ -120,7 +116,7 @@ def _items(bodies: list[bytes], table: KeyTable) -> tuple[Ints, Ints, Floats, In
     if not len(mark):
         none: Ints = np.zeros(0, dtype=np.int64)
         return none, none, np.zeros(0), np.flatnonzero(~good_rows)
-    row = np.searchsorted(starts, mark, side="right") - 1
+    row = np.repeat(np.arange(len(bodies)), np.diff(np.searchsorted(mark, ends), prepend=0))
     opens = np.flatnonzero(np.diff(row, prepend=-1))  # the first item of each row
     size = b[mark + 2].astype(np.int64)
     value = mark + 3
@@ -142,18 +138,19 @@ def _items(bodies: list[bytes], table: KeyTable) -> tuple[Ints, Ints, Floats, In
     second = b[value + 1]
     plain = (size > 0) & (_digit(first) | ((first == 0x2D) & (size > 1) & _digit(second)))
     floats = np.full(len(row), np.nan)
+    for i in np.flatnonzero(~plain).tolist():
+        odd = number(bytes(raw[value[i] : end[i]]))
+        if odd is not None:
+            floats[i] = odd
+    keys = table.numbers(b, key, length)
     parsed = _numbers(b, value[plain], end[plain])
     if parsed is None:
         return row[:0], row[:0], floats[:0], np.flatnonzero(sizes > 0)
     floats[plain] = parsed
-    for i in np.flatnonzero(~plain).tolist():
-        odd = number(raw[value[i] : end[i]])
-        if odd is not None:
-            floats[i] = odd
     there = floats == floats
     if not there.all():
-        row, key, length, floats = row[there], key[there], length[there], floats[there]
-    return row, table.numbers(b, key, length), floats, np.flatnonzero(~good_rows)
+        row, keys, floats = row[there], keys[there], floats[there]
+    return row, keys, floats, np.flatnonzero(~good_rows)
 
 
 def _digit(byte: NDArray[np.uint8]) -> NDArray[np.bool_]:
@@ -164,19 +161,19 @@ def _numbers(b: NDArray[np.uint8], starts: Ints, ends: Ints) -> Floats | None:
     """The JSON numbers between the positions, parsed at once; None where one of them is none.
 
     Each text begins with a digit or a minus. All are set side by side as one JSON array; if that parses to as many
-    elements as there are texts, each text is one number.
+    elements as there are texts, each text is one number. Overwrites the byte behind each text.
     """
     if not len(starts):
         return np.zeros(0)
-    change = np.zeros(len(b), dtype=np.int8)
-    change[starts] = 1
-    change[ends + 1] = -1
-    text = b.copy()
-    text[ends] = 0x2C  # what stands behind a value belongs to the next item
-    joined = text[np.cumsum(change, dtype=np.int8).view(np.bool_)].tobytes()
+    b[ends] = 0x2C  # what stands behind a value is the head of the next item, which is read already
+    sizes = ends - starts + 1
+    after = np.cumsum(sizes)
+    index = np.arange(after[-1])
+    index += np.repeat(starts - after + sizes, sizes)
+    joined = b[index].tobytes()
     try:
         parsed = orjson.loads(b"[" + joined[:-1] + b"]")
-        numbers: Floats = np.array(parsed, dtype=np.float64)
+        numbers: Floats = np.fromiter(parsed, dtype=np.float64, count=len(parsed))
     except (ValueError, TypeError, OverflowError):
         return None
     if numbers.shape != starts.shape:

@@ -14,22 +14,16 @@ brings a new step; where a trainer logs every n steps, the sum is divided by n, 
 
 from __future__ import annotations
 
-from array import array
-
 import numpy as np
 from numpy.typing import NDArray
 
 from rltui.readers.base import NO_STEP, Rows
+from rltui.readers.grid import MAX_CELLS, Grid
 from rltui.readers.json_number import NONFINITE
-from rltui.readers.key_table import KeyTable
 from rltui.readers.wandb_history import Cells, decode
-from rltui.text import clean
 
 STEP_KEYS = ("train/global_step", "trainer/global_step", "rollout/step", "training_step", "step")
 TIMER = "profiling/Time taken: "
-_KEY_LIMIT = 300
-_MAX_CELLS = 1 << 22
-"""Rows times keys of one table in memory; a batch with more is cut in two."""
 _MAX_STEP = 2.0**53
 
 Ints = NDArray[np.int64]
@@ -42,10 +36,7 @@ class HistoryRows:
     def __init__(self) -> None:
         self.step_key: str | None = None
         self.undecodable = 0
-        self._table = KeyTable()
-        self._columns: list[int] = []  # by number of the key
-        self.names: list[str] = []  # of the columns
-        self._by_name: dict[str, int] = {}
+        self._grid = Grid()
         self._last_step: int | None = None  # newest value of the step key
         self._timers: dict[int, float] = {}  # column -> seconds since the last row of a new step
         self._closed: int | None = None  # the last step that took timers
@@ -57,51 +48,41 @@ class HistoryRows:
 
     def rows(self, records: list[bytes]) -> list[Rows]:
         """The rows of HistoryRecord messages, in order."""
-        cells = decode(records, self._table)
-        columns = self._column_of_each_key()
-        if cells.count > 1 and cells.count * len(self.names) > _MAX_CELLS:
+        cells = decode(records, self._grid.table)
+        columns = self._grid.columns(cells.keys)
+        if cells.count > 1 and cells.count * len(self._grid.names) > MAX_CELLS:
             half = cells.count // 2
             return self.rows(records[:half]) + self.rows(records[half:])
         self.undecodable += len(cells.undecodable)
-        grid: Floats = np.full((len(self.names), cells.count), np.nan)
-        grid[columns[cells.keys], cells.rows] = cells.values
+        grid: Floats = np.full((len(self._grid.names), cells.count), np.nan)
+        grid[columns, cells.rows] = cells.values
         steps = self._steps(cells, grid)
         times = self._take("_timestamp", grid)
         times[~np.isfinite(times)] = np.nan
-        for name in [n for n in self.names if n.startswith("_")] + ([self.step_key] if self.step_key else []):
+        for name in [n for n in self._grid.names if n.startswith("_")] + ([self.step_key] if self.step_key else []):
             self._take(name, grid)
         order = np.arange(cells.count)
-        if any(n.startswith(TIMER) for n in self.names):
+        if any(n.startswith(TIMER) for n in self._grid.names):
             grid, steps, times, order = self._with_timers(grid, steps, times)
-        kept = order[~np.isnan(grid[:, order]).all(axis=0)]
+        kept = order[_any(grid[:, order])]
         if not len(kept):
             return []
-        return [self._build(grid, steps, times, kept)]
-
-    def _column_of_each_key(self) -> Ints:
-        for key in self._table.keys[len(self._columns) :]:
-            name = clean(key.decode("utf-8", "replace"), _KEY_LIMIT)
-            column = self._by_name.get(name)
-            if column is None:
-                column = self._by_name[name] = len(self.names)
-                self.names.append(name)
-            self._columns.append(column)
-        return np.array(self._columns, dtype=np.int64)
+        return [self._grid.rows(grid[:, kept], steps[kept], times[kept])]
 
     def _take(self, name: str, grid: Floats) -> Floats:
         """The column of a key that is no metric; it is blank afterwards."""
-        column = self._by_name.get(name)
+        column = self._grid.by_name.get(name)
         if column is None:
             return np.full(grid.shape[1], np.nan)
-        values = grid[column].copy()
+        values: Floats = grid[column].copy()
         grid[column] = np.nan
         return values
 
     def _steps(self, cells: Cells, grid: Floats) -> Ints:
         steps = cells.steps.copy()
         unstated = steps == NO_STEP
-        if unstated.any() and "_step" in self._by_name:
-            logged = grid[self._by_name["_step"]]
+        if unstated.any() and "_step" in self._grid.by_name:
+            logged = grid[self._grid.by_name["_step"]]
             usable = unstated & (np.abs(logged) < _MAX_STEP)
             steps[usable] = logged[usable].astype(np.int64)
         begin = 0
@@ -109,7 +90,7 @@ class HistoryRows:
             begin = self._find_step_key(grid)
         if self.step_key is None:
             return steps
-        column = self._by_name.get(self.step_key)
+        column = self._grid.by_name.get(self.step_key)
         keyed = grid[column] if column is not None else np.full(cells.count, np.nan)
         usable = np.abs(keyed) < _MAX_STEP
         newest = np.maximum.accumulate(np.where(usable, np.arange(cells.count), -1))
@@ -122,9 +103,9 @@ class HistoryRows:
 
     def _find_step_key(self, grid: Floats) -> int:
         """The first row that holds one of STEP_KEYS; sets that key."""
-        begin = grid.shape[1]
+        begin = int(grid.shape[1])
         for key in STEP_KEYS:
-            column = self._by_name.get(key)
+            column = self._grid.by_name.get(key)
             if column is not None:
                 there = np.flatnonzero(np.isfinite(grid[column]))
                 if len(there) and there[0] < begin:
@@ -135,10 +116,10 @@ class HistoryRows:
     def _with_timers(self, grid: Floats, steps: Ints, times: Floats) -> tuple[Floats, Ints, Floats, Ints]:
         """Moves timers to the rows of the steps that they belong to. Returns also the rows in order: the timers of
         the first step are known late and get a row of their own."""
-        timers = np.array([c for c, n in enumerate(self.names) if n.startswith(TIMER)], dtype=np.int64)
-        others = np.delete(np.arange(len(self.names)), timers)
-        timed = ~np.isnan(grid[timers]).all(axis=0)
-        closing = ~np.isnan(grid[others]).all(axis=0)
+        timers = np.array([c for c, n in enumerate(self._grid.names) if n.startswith(TIMER)], dtype=np.int64)
+        others = np.delete(np.arange(len(self._grid.names)), timers)
+        timed = _any(grid[timers])
+        closing = _any(grid[others])
         order: list[int] = []
         late: list[tuple[int, dict[int, float]]] = []
         for row in np.flatnonzero(timed | closing).tolist():
@@ -157,7 +138,7 @@ class HistoryRows:
                     grid[column, row] = seconds
                 order.append(row)
         if late:
-            extra: Floats = np.full((len(self.names), len(late)), np.nan)
+            extra: Floats = np.full((len(self._grid.names), len(late)), np.nan)
             for i, (_, sums) in enumerate(late):
                 extra[list(sums), i] = list(sums.values())
             grid = np.concatenate([grid, extra], axis=1)
@@ -185,21 +166,12 @@ class HistoryRows:
                 early = (first, _shared(first_sums, max(1, min(first, interval))))
         return _shared(sums, interval), early
 
-    def _build(self, grid: Floats, steps: Ints, times: Floats, kept: Ints) -> Rows:
-        rows = Rows(steps=array("q"), times=array("d"))
-        rows.steps.frombytes(steps[kept].tobytes())
-        rows.times.frombytes(times[kept].tobytes())
-        for column in np.flatnonzero(~np.isnan(grid).all(axis=1)).tolist():
-            values = grid[column, kept]
-            unfit = np.flatnonzero(np.isinf(values))
-            if len(unfit):
-                values[unfit] = np.nan
-                rows.nonfinite[self.names[column]] = unfit.tolist()
-            filled = array("d")
-            filled.frombytes(values.tobytes())
-            rows.values[self.names[column]] = filled
-        return rows
-
 
 def _shared(sums: dict[int, float], steps: int) -> dict[int, float]:
     return {column: seconds / steps for column, seconds in sums.items()}
+
+
+def _any(grid: Floats) -> NDArray[np.bool_]:
+    """Which rows hold a cell."""
+    filled: NDArray[np.bool_] = np.logical_or.reduce(~np.isnan(grid), axis=0)
+    return filled
