@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from rltui.diagnosis.course import course
 from rltui.diagnosis.shapes import describe
 from rltui.report.model import MetricSummary
 from rltui.run.run import MetricName
@@ -49,8 +48,7 @@ def summarise(series: Series, rows: int, name: MetricName | None, window: int | 
     else is over the finite values. Windows, slope and correlation are those of `diagnosis.shapes`, on which the
     findings' evidence stands too. `pct_change` is from the first to the last window in percent of |first|.
     """
-    finite = series.finite()
-    values = finite.values
+    values = series.finite().values
     n, logged = len(values), len(series)
     numbers = describe(series, window)
     first, last = numbers.first, numbers.last
@@ -70,7 +68,7 @@ def summarise(series: Series, rows: int, name: MetricName | None, window: int | 
         pct_change=100 * (last - first) / abs(first) if first and last is not None else None,
         slope_per_100_steps=numbers.slope,
         corr_step=numbers.corr_step,
-        shape=course(finite.steps, values),
+        shape=numbers.word,
         label=name.label if name else series.key,
         unit=name.unit if name else "",
         group=name.group if name else "other",
