@@ -18,7 +18,7 @@ _DATA = files("rltui.vocabulary") / "data"
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """A canonical metric. `direction`: which way is good ("up", "down", "none"); `healthy`: its shape in good health."""
+    """A canonical metric. `direction`: which way is good ("up", "down", "none"); `healthy`: its usual shape."""
 
     name: str
     label: str
