@@ -12,6 +12,8 @@ from rltui.diagnosis.trends import sd_d
 from rltui.run.run import Checkpoint
 from rltui.run.table import Floats, Series
 
+NOISE_ROWS = 500  # newest rows that give the standard error
+
 
 def smooth(x: Floats, width: int) -> Floats:
     """Centred mean of `width` points, fewer at both ends."""
@@ -35,7 +37,7 @@ def best_checkpoint(
     if series is None:
         return None
     values = smooth(series.values, width)
-    error = sd_d(series.values) / np.sqrt(min(width, len(values)))
+    error = sd_d(series.values[-NOISE_ROWS:]) / np.sqrt(min(width, len(values)))
     allowed = (
         np.ones(len(values), bool) if broken_at is None else series.steps < max(broken_at, int(series.steps[0]) + 1)
     )

@@ -26,11 +26,21 @@ class Blocks:
     highs: Floats
 
 
+class _Full:
+    """Full blocks of one size: one row a block, its median, low and high; `count` of them are computed."""
+
+    __slots__ = ("count", "table")
+
+    def __init__(self) -> None:
+        self.table = np.empty((MOST + 1, 3))
+        self.count = 0
+
+
 @dataclass(slots=True)
 class BlockCache:
     """Full blocks of every series by (name, size). Valid until a row in the past changes."""
 
-    _full: dict[tuple[str, int], list[tuple[float, float, float]]] = field(default_factory=dict)
+    _full: dict[tuple[str, int], _Full] = field(default_factory=dict)
 
     def get(self, name: str, values: Floats) -> Blocks:
         """Blocks of the first len(values) points of a series."""
@@ -40,13 +50,14 @@ class BlockCache:
             size *= 2
         if size == 1:
             return Blocks(1, values, values, values)
-        full = self._full.setdefault((name, size), [])
-        for i in range(len(full), n // size):
-            full.append(_summary(values[i * size : (i + 1) * size]))
-        rows = full[: n // size]
-        if n % size:
-            rows = [*rows, _summary(values[n // size * size :])]
-        table = np.array(rows)
+        full = self._full.setdefault((name, size), _Full())
+        whole, rest = divmod(n, size)
+        for i in range(full.count, whole):
+            full.table[i] = _summary(values[i * size : (i + 1) * size])
+        full.count = max(full.count, whole)
+        table = full.table[:whole]
+        if rest:
+            table = np.vstack((table, _summary(values[n - rest :])))
         return Blocks(size, table[:, 0], table[:, 1], table[:, 2])
 
     def names(self) -> set[str]:
@@ -56,7 +67,7 @@ class BlockCache:
         """Only the first `points` points of a series are what they were."""
         for (held, size), full in self._full.items():
             if held == name:
-                del full[points // size :]
+                full.count = min(full.count, points // size)
 
     def clear(self) -> None:
         self._full.clear()

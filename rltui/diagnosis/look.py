@@ -77,6 +77,7 @@ class Look:
         self.settings = feed.settings
         self._series: dict[str, Series | None] = {}
         self._trends: dict[tuple[str, int], Trend] = {}
+        self._blocks: dict[str, Blocks | None] = {}
         self._changes: dict[tuple[str, int], float] = {}
 
     def logged(self, name: str) -> Series | None:
@@ -121,8 +122,10 @@ class Look:
 
     def blocks(self, name: str) -> Blocks | None:
         """Medians, lows and highs of the whole series in at most a few hundred blocks."""
-        series = self.series(name)
-        return None if series is None else self._feed.blocks.get(name, series.values)
+        if name not in self._blocks:
+            series = self.series(name)
+            self._blocks[name] = None if series is None else self._feed.blocks.get(name, series.values)
+        return self._blocks[name]
 
     def trend(self, name: str, window: int = 200) -> Trend:
         """Trend of a metric over its last `window` points."""

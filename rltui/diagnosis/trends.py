@@ -8,12 +8,12 @@ All functions take plain arrays of finite values in row order and cost at most O
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import pairwise
+from functools import lru_cache
 from math import erfc, sqrt
 
 import numpy as np
 
-from rltui.run.table import Floats
+from rltui.run.table import Floats, Ints
 
 MAD_TO_SD = 1.4826  # of a normal distribution
 WINDOW = 200  # rows that a trend looks back: a drift of 4 sd per 200 rows is found within 160
@@ -28,7 +28,8 @@ def median(x: Floats) -> float:
     n = len(x)
     if n == 0:
         return float("nan")
-    ordered = np.sort(x)
+    ordered = x.copy()
+    ordered.sort()
     half = n // 2
     return float(ordered[half]) if n % 2 else float(ordered[half - 1] + ordered[half]) / 2.0
 
@@ -52,17 +53,35 @@ def sd_d(x: Floats) -> float:
     return robust / sqrt(2.0)
 
 
+@lru_cache(maxsize=1024)
+def _edges(n: int, blocks: int) -> tuple[int, ...]:
+    return tuple(n * k // blocks for k in range(blocks + 1))
+
+
+@lru_cache(maxsize=128)
+def _pairs(n: int) -> tuple[Ints, Ints]:
+    """All pairs i < j of n points."""
+    i, j = np.triu_indices(n, 1)
+    return i, j
+
+
 def block_medians(x: Floats, blocks: int) -> Floats:
-    """`blocks` equal blocks in order; medians where a block holds 5 values or more, else means."""
-    edges = np.linspace(0, len(x), blocks + 1).astype(int)
-    parts = [x[a:b] for a, b in pairwise(edges)]
-    return np.array([median(p) if len(p) >= 5 else float(p.mean()) for p in parts])
+    """`blocks` equal blocks of the newest points, in order; medians where a block holds 5 values or more, else means."""
+    size = len(x) // blocks
+    table = x[len(x) - size * blocks :].reshape(blocks, size)
+    if size < 5:
+        means: Floats = table.mean(axis=1)
+        return means
+    table = np.sort(table, axis=1)
+    middle: Floats = (table[:, (size - 1) // 2] + table[:, size // 2]) / 2.0
+    return middle
 
 
 def mann_kendall_p(x: Floats) -> tuple[float, int]:
     """Two-sided p of the Mann-Kendall test (normal approximation) and the sign of its statistic."""
     n = len(x)
-    s = float(np.triu(np.sign(x[None, :] - x[:, None]), 1).sum())
+    i, j = _pairs(n)
+    s = float(np.sign(x[j] - x[i]).sum())
     if s == 0.0:
         return 1.0, 0
     sign = 1 if s > 0 else -1
@@ -73,14 +92,14 @@ def mann_kendall_p(x: Floats) -> tuple[float, int]:
 def theil_sen(t: Floats, x: Floats, most: int = 50) -> tuple[float, float, float]:
     """Median slope and its 90 % interval (Kendall's variance). Beyond `most` points, of block means."""
     if len(x) > most:
-        edges = np.linspace(0, len(x), most + 1).astype(int)[:-1]
-        counts = np.diff(np.append(edges, len(x)))
+        borders = np.array(_edges(len(x), most))
+        edges, counts = borders[:-1], np.diff(borders)
         x = np.add.reduceat(x, edges) / counts
         t = np.add.reduceat(t, edges) / counts
     n = len(x)
     if n < 2:
         return 0.0, 0.0, 0.0
-    i, j = np.triu_indices(n, 1)
+    i, j = _pairs(n)
     dt = t[j] - t[i]
     keep = dt > 0
     slopes = np.sort((x[j] - x[i])[keep] / dt[keep])
