@@ -77,21 +77,21 @@ def walk(
     found: Callable[[int], None] | None = None,
     cancelled: Callable[[], bool] | None = None,
 ) -> Listing:
-    """The interesting files at and below `root`, sorted by path; of a file, only itself.
+    """The interesting files at and below `root`, sorted by path, all absolute; of a file, only itself.
 
     `found` is told the number of files so far after each directory; `cancelled` is asked before each. Bounds, errors
     and a cancellation are counted in `Listing.skipped` and make it incomplete, apart from caches ("cache"), links to
     what was listed already ("loop") and directories without permission ("permission").
     """
-    top = root if root == os.sep else root.rstrip(os.sep) or root
+    top = os.path.abspath(root)
     try:
         status = os.stat(top)
     except (OSError, ValueError) as error:
-        return Listing(root, (), (), complete=False, error=errors.from_exception(root, error))
+        return Listing(top, (), (), complete=False, error=errors.from_exception(root, error))
     if not stat.S_ISDIR(status.st_mode):
         if not stat.S_ISREG(status.st_mode):
-            return Listing(root, (), (), complete=False, error=errors.not_a_file(root, status.st_mode))
-        return Listing(root, (errors.file_stat(top, status),), (), complete=True)
+            return Listing(top, (), (), complete=False, error=errors.not_a_file(root, status.st_mode))
+        return Listing(top, (errors.file_stat(top, status),), (), complete=True)
     state = _Walk(seen=_ancestors(top))
     deadline = time.monotonic() + max_seconds
     queue = deque([(top, 0)])
@@ -114,13 +114,12 @@ def walk(
     if stopped:
         state.skipped[stopped] += 1 + len(queue)
     if "permission" in state.skipped and not state.dirs:
-        return Listing(
-            root, (), (), False, dict(state.skipped), errors.from_exception(top, PermissionError(errno.EACCES, ""))
-        )
+        denied = errors.from_exception(top, PermissionError(errno.EACCES, ""))
+        return Listing(top, (), (), complete=False, skipped=dict(state.skipped), error=denied)
     complete = not stopped and not state.skipped["depth"]
     skipped = {reason: count for reason, count in state.skipped.items() if count}
     files = tuple(sorted(state.files, key=lambda file: file.path))
-    return Listing(root, files, tuple(sorted(state.dirs)), complete, skipped)
+    return Listing(top, files, tuple(sorted(state.dirs)), complete, skipped)
 
 
 def is_checkpoint_dir(path: str) -> bool:

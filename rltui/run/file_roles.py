@@ -1,0 +1,101 @@
+"""What a file is to a run, judged by its path alone: a metric file to be sniffed, a config, a rollout dump, or nothing.
+
+Also what the name of a file or folder says about the run: a label (`exp3` of `exp3_train.log`), a launch (a time stamp
+or a job number), or only a role (`console.log`, `train_metrics.jsonl`).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from pathlib import Path
+from typing import Literal
+
+Role = Literal["metrics", "config", "rollouts", "other"]
+
+SAMPLE_DIR = re.compile(
+    r"(?:.*[-_])?(?:rollouts?|generations?|completions?|samples?|trajector(?:y|ies))(?:[-_](?:data|dump|dir))?", re.I
+)
+_SAMPLE_FILE = re.compile(
+    r"(?:\d+\.jsonl|.*\.parquet|.*(?:rollout|completion|generation|sample|trajector).*\.(?:jsonl|json))", re.I
+)
+_CONFIG_FILE = re.compile(
+    r"(?:args|training_args|params|hparams|hyperparameters|meta|metadata|wandb-metadata|run_config|.*config.*)\.(?:json|ya?ml|toml)",
+    re.I,
+)
+_METRIC_JSON = re.compile(r"(?:.*trainer_state|.*log_history|.*metrics.*|.*history.*)\.json", re.I)
+_METRIC_FILE = re.compile(
+    r".*\.(?:log|out|err|txt|jsonl|ndjson|csv|tsv|wandb)(?:\.\d{1,4})?|.*tfevents.*|.*\.[oe]\d+|[^.]+", re.I
+)
+_WANDB_RUN_DIR = re.compile(r"(?:offline-)?run-(?P<time>\d{8}_\d{6})-(?P<id>[\w-]+)")
+
+_WORDS = {
+    kind: frozenset(words)
+    for kind, words in json.loads(Path(__file__).with_name("file_words.json").read_bytes()).items()
+}
+STRUCTURE = _WORDS["structure_folders"]
+"""Folders that only sort the files of one run: their parent is where the run lives."""
+
+TENSORBOARD_DIR = re.compile(r"(?:runs|tensorboard.*|tb|tb[-_]?logs?|tfevents|events|lightning_logs|logs?)", re.I)
+_TIME_WORD = re.compile(r"\d+|(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)\d{2}", re.I)
+_HF_LAUNCH_DIR = re.compile(r"[A-Z][a-z]{2}\d{2}_\d{2}-\d{2}-\d{2}_.*")  # what HF and PyTorch call a TensorBoard folder
+
+
+def role(relative: str, in_checkpoint: bool) -> Role:
+    """The role of a file by its path below the listed root."""
+    folders, name = relative.split(os.sep)[:-1], os.path.basename(relative)
+    if in_checkpoint:
+        return "metrics" if name == "trainer_state.json" else "config" if name == "args.json" else "other"
+    if ".hydra" in folders:
+        return "config" if name == "config.yaml" else "other"
+    if wandb_run(relative) is not None:
+        return _wandb_role(folders, name)
+    if "wandb" in folders:
+        return "other"
+    is_dump = name.endswith((".jsonl", ".json", ".parquet"))
+    if _SAMPLE_FILE.fullmatch(name) or (is_dump and any(SAMPLE_DIR.fullmatch(folder) for folder in folders)):
+        return "rollouts"
+    if _METRIC_JSON.fullmatch(name):
+        return "metrics"
+    if _CONFIG_FILE.fullmatch(name):
+        return "config"
+    return "metrics" if _METRIC_FILE.fullmatch(name) else "other"
+
+
+def wandb_run(relative: str) -> tuple[str, str, str] | None:
+    """(the run's W&B directory, its start "YYYYMMDD_HHMMSS", its id) of a file below one."""
+    parts = relative.split(os.sep)
+    for depth, part in enumerate(parts[:-1]):
+        if match := _WANDB_RUN_DIR.fullmatch(part):
+            return os.sep.join(parts[: depth + 1]), match["time"], match["id"]
+    return None
+
+
+def label(name: str) -> str:
+    """What a name says beyond its role: "" for `console.log` and for a bare time stamp or job number."""
+    words = _words(name)
+    return (
+        "" if all(_TIME_WORD.fullmatch(word) for word in words) or _HF_LAUNCH_DIR.fullmatch(name) else "-".join(words)
+    )
+
+
+def launch(name: str) -> str:
+    """The time stamp or job number that is all a name says beyond its role, as text that sorts by time; else ""."""
+    if _HF_LAUNCH_DIR.fullmatch(name):
+        return name
+    words = _words(name)
+    return "-".join(words) if words and all(_TIME_WORD.fullmatch(word) for word in words) else ""
+
+
+def _words(name: str) -> list[str]:
+    stem = re.sub(r"(?:\.(?:log|out|err|txt|jsonl|ndjson|json|csv|tsv|\d{1,4}))+$", "", name)
+    return [word for word in re.split(r"[^A-Za-z0-9]+", stem) if word and word.lower() not in _WORDS["role_words"]]
+
+
+def _wandb_role(folders: list[str], name: str) -> Role:
+    if name.endswith(".wandb") or (name == "output.log" and folders[-1] == "files"):
+        return "metrics"
+    if name in ("config.yaml", "wandb-metadata.json") and folders[-1] == "files":
+        return "config"
+    return "rollouts" if name.endswith(".table.json") else "other"
