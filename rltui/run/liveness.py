@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
 from rltui.readers.base import Exit, Note
-from rltui.run.notes import Notes, Source
-from rltui.run.progress import reached, step_intervals
+from rltui.run.notes import Notes
+from rltui.run.progress import reached, row_gap, step_intervals
 from rltui.run.table import Series, Table
 
 State = Literal["running", "stalled", "finished", "crashed", "unknown"]
@@ -53,7 +52,7 @@ def judge(seen: Evidence) -> RunState:
     if reached(table, planned):
         return RunState("finished", f"all planned steps are done: {of}")
     ended = _end(seen.notes)
-    deadly = _deadly(seen.notes.sources.values(), last, ended is not None)
+    deadly = _deadly(seen, last, ended is not None)
     if seen.exit is not None and seen.exit.code != 0:
         quote = deadly[0].text if deadly else ""
         return RunState("crashed", f"the process exited with code {seen.exit.code} at {of}", quote)
@@ -78,14 +77,14 @@ def _end(notes: Notes) -> Note | None:
     return next((source.ended for source in notes.sources.values() if source.ended is not None), None)
 
 
-def _deadly(sources: Iterable[Source], last_step: int | None, ended: bool) -> list[Note]:
+def _deadly(seen: Evidence, last_step: int | None, ended: bool) -> list[Note]:
     """Errors after which no training followed, the first one first. What came after the announced end is no crash. A
-    log that stopped long before the newest row has been survived by the run: its errors do not count."""
-    out = []
-    for source in sources:
-        if source.step >= 0 and last_step is not None and source.step < last_step:
+    log that stopped more than a row before the newest one has been survived by the run: its errors do not count."""
+    out: list[Note] = []
+    for source in seen.notes.sources.values():
+        if source.step >= 0 and last_step is not None and source.step < last_step - row_gap(seen.table):
             continue
-        notes = source.ended_after if source.ended is not None else [note for note, _ in source.deadly]
+        notes = source.ended_after if source.ended is not None else source.deadly
         if ended and source.ended is None:
             notes = []
         out += notes

@@ -15,11 +15,33 @@ FATAL = ("traceback", "oom", "killed", "fault")
 class Source:
     """What one log said last. `deadly`: errors after which no training followed in this log (yet)."""
 
-    deadly: list[tuple[Note, int]] = field(default_factory=list)  # with the step at which the training stood
+    deadly: list[Note] = field(default_factory=list)
     ended: Note | None = None
     ended_after: list[Note] = field(default_factory=list)  # errors that stood unanswered when the end was announced
-    step: int = -1
-    survived: int = 0
+    row: int = -1  # newest training step
+    bar: int = -1  # newest step of the progress bar: rows may be logged every tenth step only
+
+    @property
+    def step(self) -> int:
+        """The newest step that the log tells of, -1 where it tells of none."""
+        return max(self.row, self.bar)
+
+    def clear(self) -> None:
+        """Training went on: errors before were survived, an end before was not the end."""
+        self.deadly, self.ended, self.ended_after = [], None, []
+
+    def at_row(self, step: int | None) -> None:
+        """A training step that is not the last one: the next one, or an earlier one after a restart."""
+        if step is not None and step != self.row:
+            self.row = step
+            self.clear()
+
+    def at_bar(self, step: int | None) -> None:
+        """The bar moved on. A bar that starts again may count something else."""
+        if step is not None:
+            if step > self.bar:
+                self.clear()
+            self.bar = step
 
 
 class Notes:
@@ -33,35 +55,33 @@ class Notes:
         self.newest_time: float | None = None
 
     def add(self, note: Note, source: str, head_step: int | None) -> None:
-        """`head_step`: the newest training step of that log before this line."""
+        """`head_step`: the newest training step of that log, for lines that do not state where they stand."""
         log = self.sources.setdefault(source, Source())
-        self.advance(source, head_step)
         if note.time is not None:
             self.newest_time = note.time if self.newest_time is None else max(self.newest_time, note.time)
         if note.total is not None and note.total > 0:
             self.totals[note.total] += 1
         if note.kind == "progress":
             self._progress[source] = note
-            self.advance(source, note.step)
+            log.at_bar(note.step)
             return
         self._kept.append(note)
         if note.kind in ("start", "resume"):
-            log.survived += len(log.deadly)
-            log.deadly, log.ended, log.ended_after, log.step = [], None, [], -1
-        elif note.kind == "end":
-            log.ended, log.ended_after = note, [n for n, _ in log.deadly]
+            log.clear()
+            log.row = log.bar = -1
+            return
+        if note.kind == "end":
+            log.at_row(note.step if note.step is not None else head_step)
+            log.ended, log.ended_after = note, list(log.deadly)
         elif note.kind in FATAL:
-            log.deadly.append((note, log.step))
+            log.at_row(note.step if note.step is not None else head_step)
+            log.deadly.append(note)
 
     def advance(self, source: str, step: int | None) -> None:
-        """Training reached `step` in a log: errors before it were survived, an end before it was not the end."""
+        """The newest training step of a log, its rows all read."""
         log = self.sources.get(source)
-        if log is None or step is None or step <= log.step:
-            return
-        log.step = step
-        alive = [entry for entry in log.deadly if entry[1] >= step]
-        log.survived += len(log.deadly) - len(alive)
-        log.deadly, log.ended, log.ended_after = alive, None, []
+        if log is not None and step is not None and step > log.row:
+            log.at_row(step)
 
     @property
     def all(self) -> list[Note]:

@@ -48,9 +48,12 @@ def reached(table: Table, planned: int | None) -> bool:
     counts from 0 ends one short."""
     if planned is None or not table.n:
         return False
-    steps = table.steps
-    gap = int(np.median(np.diff(steps[-_RECENT:]))) if table.n > 1 else 1
-    return int(steps[-1]) + gap > planned - (1 if steps[0] == 0 else 0)
+    return int(table.steps[-1]) + row_gap(table) > planned - (1 if table.steps[0] == 0 else 0)
+
+
+def row_gap(table: Table) -> int:
+    """Steps between two rows, usually."""
+    return int(np.median(np.diff(table.steps[-_RECENT:]))) if table.n > 1 else 1
 
 
 def step_intervals(table: Table, timer: Series | None) -> np.ndarray[tuple[int], np.dtype[np.float64]]:

@@ -1,0 +1,65 @@
+"""Checkpoints by the names of directories, and whether they are whole."""
+
+from __future__ import annotations
+
+import pytest
+
+from rltui.run.checkpoints import find, step_of
+
+
+@pytest.mark.parametrize(
+    ("path", "step"),
+    [
+        ("ckpts/proj/exp/global_step_800", 800),
+        ("out/actor/global_step_50", 50),
+        ("outputs/checkpoint-300", 300),
+        ("ckpt/_actor/global_step120", 120),
+        ("ckpt/global_step120_hf", 120),
+        ("ckpt/best_global_step90", 90),
+        ("results/grpo/step_40", 40),
+        ("results/grpo/tmp_step_40", None),
+        ("save/iter_0000050", 50),
+        ("run/weights/step_20", 20),
+        ("run/rollouts/step_20", None),
+        ("exp/default/epoch1epochstep3globalstep13", 13),
+        ("outputs/checkpoint-300/optimizer", None),
+        ("checkpoint", None),
+    ],
+)
+def test_step_in_a_name(path: str, step: int | None) -> None:
+    assert step_of(path) == step
+
+
+def found(contents: dict[str, dict[str, int]]) -> dict[int, bool | None]:
+    files = [(f"{folder}/{name}", size) for folder, inside in contents.items() for name, size in inside.items()]
+    return {c.step: c.complete for c in find(contents, files)}
+
+
+WHOLE = {"model.safetensors": 1000, "optimizer.pt": 2000, "trainer_state.json": 10}
+
+
+def test_whole_and_cut_off() -> None:
+    out = found(
+        {
+            "o/checkpoint-1": WHOLE,
+            "o/checkpoint-2": WHOLE,
+            "o/checkpoint-3": {**WHOLE, "optimizer.pt": 100},
+            "o/checkpoint-4": {"model.safetensors": 1000, "optimizer.pt": 2000},
+            "o/checkpoint-5": {"trainer_state.json": 10},
+        }
+    )
+    assert out == {1: True, 2: True, 3: False, 4: False, 5: False}
+
+
+def test_without_weights_anywhere_nobody_can_tell() -> None:
+    assert found({"o/checkpoint-1": {"trainer_state.json": 9}, "o/checkpoint-2": {}}) == {1: None, 2: None}
+
+
+def test_nested_files_belong_to_their_checkpoint_and_one_step_is_one_checkpoint() -> None:
+    files = [(f"d/global_step_{n}/actor/model_rank_{r}.pt", 500) for n in (10, 20) for r in (0, 1)]
+    assert [(c.step, c.path, c.complete) for c in find(["d/global_step_10", "d/global_step_20"], files)] == [
+        (10, "d/global_step_10", True),
+        (20, "d/global_step_20", True),
+    ]
+    twice = find(["d/critic/global_step_5", "d/actor/global_step_5"], [])
+    assert [c.path for c in twice] == ["d/actor/global_step_5"]
