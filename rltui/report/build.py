@@ -1,5 +1,5 @@
 """From a frame to the one report object. Puts together what run and diagnosis say; the only numbers made here are
-those of `summaries` and the hours left."""
+those of `summaries`."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def build(
     phases = run.phases(until_row=span.end_row)
     return Report(
         as_of=_iso(_as_of(run, span)),
-        run=_identity(run, span, phases, now),
+        run=_identity(run, span, now),
         config={
             name: ConfigEntry(entry.value, entry.key, entry.source, entry.active, entry.note)
             for name, entry in run.config.items()
@@ -135,12 +135,8 @@ def _iso(time: float | None) -> str | None:
         return None  # a time stamp that no calendar holds
 
 
-def _identity(run: Run, span: _Span, phases: PhaseTable, now: float | None) -> RunIdentity:
+def _identity(run: Run, span: _Span, now: float | None) -> RunIdentity:
     state = run.state(now)
-    left = None
-    if run.planned_steps is not None and span.last_step is not None:
-        left = max(0, run.planned_steps - span.last_step)
-    running = state.state == "running" and left is not None and phases.step_s is not None
     return RunIdentity(
         id=run.id,
         path=run.path,
@@ -155,7 +151,7 @@ def _identity(run: Run, span: _Span, phases: PhaseTable, now: float | None) -> R
         ),
         framework_version=run.framework_version,
         state_because=state.because,
-        eta_s=left * phases.step_s if running and left is not None and phases.step_s is not None else None,
+        eta_s=run.eta_s() if state.state == "running" and not span.cut else None,
         last_row_time=span.last_time,
     )
 
@@ -177,7 +173,7 @@ def _phases(table: PhaseTable) -> Phases:
     items = tuple(
         PhaseItem(item.name, item.key, item.seconds, item.share, item.expected, item.status) for item in table.items
     )
-    return Phases(table.window_steps, table.overlapped, table.bottleneck, items, table.note)
+    return Phases(table.window_steps, table.overlapped, table.bottleneck, items, table.note, table.step_s)
 
 
 def _hardware(frame: Frame) -> Hardware:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 
-_SPECIAL = re.compile(r"[\\`*\[\]<>|~]")
+_SPECIAL = re.compile(r"[\\`*\[\]<|~]")
 _EDGE_UNDERSCORE = re.compile(r"(?<![^\W_])_+|_+(?![^\W_])")
 _ENTITY = re.compile(r"&(?=#?\w+;)")
-_LEADING = re.compile(r"^(\s*)([#+=-]|\d+(?=[.)]))")
+_LEADING = re.compile(r"^(?:#{1,6}|[+-]|=+|-+|>)(?=\s|$)|^>|^\d+(?=[.)](?:\s|$))")  # what a line may not begin with
 _RUNS = re.compile("`+")
 
 
@@ -16,11 +16,11 @@ def one_line(text: str) -> str:
 
 
 def plain(text: str) -> str:
-    """Prose: one line in which pipes, backticks, brackets, emphasis, entities and a leading #, -, + or 1. are text."""
+    """Prose: one line in which pipes, backticks, brackets, emphasis, entities and leading # - + > 1. are text."""
     text = _SPECIAL.sub(r"\\\g<0>", one_line(text))
     text = _EDGE_UNDERSCORE.sub(lambda m: "\\_" * len(m[0]), text)
     text = _ENTITY.sub("&amp;", text)
-    return _LEADING.sub(lambda m: f"{m[1]}\\{m[2]}" if not m[2].isdigit() else f"{m[1]}{m[2]}\\", text)
+    return _LEADING.sub(lambda m: f"{m[0]}\\" if m[0].isdigit() else f"\\{m[0]}", text)
 
 
 def code(text: str, *, cell: bool = False) -> str:

@@ -62,7 +62,7 @@ def _folded(report: Report, root: Finding, active: list[Finding]) -> list[str]:
         return []
     lines = ["- goes with it:"]
     for finding in below:
-        numbers = "; ".join(_evidence(report, evidence) for evidence in finding.evidence[:2])
+        numbers = "; ".join(_evidence(report, evidence) for evidence in finding.evidence[:1])
         lines.append(f"  - {SEVERITY[finding.severity]} {_name(finding)}{_since(finding)}: {numbers}".rstrip(": "))
     return lines
 

@@ -17,25 +17,29 @@ CHART_WIDTH, CHART_HEIGHT = 78, 10
 OWN_METRICS = 40
 """Metrics without a known name that get a row; the JSON holds them all."""
 
+UNITS_UNSAID = ("", "-", "1", "reward", "score", "loss", "norm", "value", "advantage", "fraction", "ratio", "count")
+"""The metric's name says as much."""
+
+NOT_DRAWN = ("constant", "too few points", "nothing finite")
+
 KL_IN_REWARD = "reward has the KL penalty taken off (score − β·KL): read the task score beside it, not the reward alone"
 KL_IN_LOSS = "the KL term is in the loss: the reward is the task score; drift shows in KL, clip fraction, gradient norm"
 
 
 def metric_label(report: Report, name: str) -> str:
-    """The short name of a metric, escaped; its key where it has none."""
-    summary = report.metrics.get(name)
-    if summary is None or not summary.label or summary.label == summary.key:
+    """The short name of a metric (given by its name in the report or its raw key), escaped; else that key itself."""
+    summary = report.metrics.get(name) or next((m for m in report.metrics.values() if m.key == name), None)
+    if summary is None or summary.canonical is None:
         return code(name)
-    member = name.partition(":")[2]
-    return plain(f"{summary.label} {member}".strip())
+    return plain(_text_label(summary))
 
 
 def section(report: Report, frame: Frame | None) -> list[str]:
     if not report.metrics:
         return ["No metric rows yet."]
     ordered = sorted(report.metrics.items(), key=lambda item: _group(item[1]))
-    known = [(name, m) for name, m in ordered if _has_meaning(name, m)]
-    own = [(name, m) for name, m in ordered if not _has_meaning(name, m)]
+    known = [(name, m) for name, m in ordered if m.canonical is not None]
+    own = [(name, m) for name, m in ordered if m.canonical is None]
     lines = [
         "Windows are means of the first, middle and last max(5, 10 %) of a metric's points; change is first → last "
         "window, slope per 100 steps, corr with the step.",
@@ -52,10 +56,6 @@ def section(report: Report, frame: Frame | None) -> list[str]:
     if frame is not None:
         lines += _plots(report, frame, known)
     return lines
-
-
-def _has_meaning(name: str, summary: MetricSummary) -> bool:
-    return name != summary.key or summary.label not in ("", summary.key)
 
 
 def reward_note(report: Report) -> str:
@@ -76,11 +76,11 @@ def _table(report: Report, metrics: list[tuple[str, MetricSummary]]) -> list[str
     head = ["metric", "first", "mid", "last", "change", "slope", "corr", "min", "max", "shape", "key"]
     rows = []
     for name, m in metrics:
-        unit = f" ({plain(m.unit)})" if m.unit and m.unit != "-" else ""
+        unit = f" ({plain(m.unit)})" if m.unit not in UNITS_UNSAID else ""
         gaps = f"{m.nan} not finite" if m.nan else ""
         rows.append(
             [
-                metric_label(report, name).replace("|", "\\|") if name == m.key else metric_label(report, name) + unit,
+                (plain(_text_label(m)) if m.canonical is not None else code(name, cell=True)) + unit,
                 *(_number(value) for value in (m.first, m.mid, m.last)),
                 change(m.first, m.last) or NOT_AVAILABLE,
                 _number(m.slope_per_100_steps, sign=True),
@@ -104,18 +104,18 @@ def _group(summary: MetricSummary) -> int:
 
 def _plots(report: Report, frame: Frame, known: list[tuple[str, MetricSummary]]) -> list[str]:
     first, last = report.run.steps.first, report.run.steps.last
-    drawable = [(name, m, frame.series[m.key]) for name, m in known if m.key in frame.series and m.count > 1]
+    drawable = [(m, frame.series[m.key]) for _, m in known if m.key in frame.series and m.shape not in NOT_DRAWN]
     if first is None or last is None or not drawable:
         return []
     return [*fenced(_sparklines(report, drawable, first, last)), "", *_charts(report, frame)]
 
 
-def _sparklines(report: Report, drawable: list[tuple[str, MetricSummary, Series]], first: int, last: int) -> list[str]:
+def _sparklines(report: Report, drawable: list[tuple[MetricSummary, Series]], first: int, last: int) -> list[str]:
     """One row a metric on one step axis, with the best checkpoint and the onset of the worst finding above it."""
     from rltui.plots.axis import labels, rail
     from rltui.plots.spark import sparkline
 
-    names = [_text_label(m, name) for name, m, _ in drawable]
+    names = [_text_label(m) for m, _ in drawable]
     width = min(30, max(len(name) for name in names))
     best = report.verdict.best_checkpoint
     onset = next((f.onset_step for f in report.findings if f.status == "active" and f.severity != "info"), None)
@@ -127,18 +127,19 @@ def _sparklines(report: Report, drawable: list[tuple[str, MetricSummary, Series]
         legend = ["◆ best checkpoint"] * (best is not None) + ["▼ onset of the worst finding"] * (onset is not None)
         lines.append(" " * (width + 2) + rail(marks, first, last, SPARK) + "  " + "  ".join(legend))
     group = None
-    for label, (_, m, series) in zip(names, drawable, strict=True):
+    for label, (m, series) in zip(names, drawable, strict=True):
         if m.group != group:
             group = m.group
             lines.append(group.upper())
         row = sparkline(series.steps, series.values, SPARK, first, last)
-        lines.append(f"{label[:width]:<{width}}  {row}  {number(m.last_value, missing='NaN')} {m.unit}".rstrip(" -"))
+        unit = m.unit if m.unit not in UNITS_UNSAID else ""
+        lines.append(f"{label[:width]:<{width}}  {row}  {number(m.last_value, missing='NaN')} {unit}".rstrip())
     return lines
 
 
-def _text_label(summary: MetricSummary, name: str) -> str:
-    member = name.partition(":")[2]
-    return f"{summary.label or name} {member}".strip()
+def _text_label(summary: MetricSummary) -> str:
+    label = summary.label or summary.key
+    return label if not summary.member or summary.member in label else f"{label} {summary.member}"
 
 
 def _charts(report: Report, frame: Frame) -> list[str]:
@@ -154,7 +155,7 @@ def _charts(report: Report, frame: Frame) -> list[str]:
     marks = [Mark(best.step, "best")] if best is not None else []
     if worst is not None and worst.onset_step is not None:
         marks.append(Mark(worst.onset_step, "onset"))
-    called = {m.key: _text_label(m, name) for name, m in report.metrics.items()}
+    called = {m.key: _text_label(m) for m in report.metrics.values()}
     lines: list[str] = []
     for key in shown:
         series = frame.series[key]

@@ -60,7 +60,8 @@ def _value(value: object) -> str:
 def step_time(report: Report) -> list[str]:
     phases = report.phases
     if not phases.items:
-        return [plain(phases.note) or "Step times by phase are not logged.", ""]
+        step = [f"A step takes {number(phases.step_s)} s (median)."] if phases.step_s is not None else []
+        return [" ".join([*step, _sentence(phases.note or "step times by phase are not logged")]), ""]
     width = max(len(item.name) for item in phases.items)
     lines = []
     for item in phases.items:
@@ -79,12 +80,19 @@ def step_time(report: Report) -> list[str]:
         )
         lines.append("  ".join(cells).rstrip())
     head = f"Medians over the last {phases.window_steps} steps"
+    if phases.step_s is not None:
+        head = f"A step takes {number(phases.step_s)} s; medians over the last {phases.window_steps} steps"
     if phases.overlapped:
         head += "; phases overlap, shares do not add up to 100 %"
     if phases.bottleneck:
         head += f"; bottleneck: **{plain(phases.bottleneck)}**"
-    note = [plain(phases.note), ""] if phases.note else []
+    note = [_sentence(phases.note), ""] if phases.note else []
     return [f"{head}.", "", *fenced(lines), "", *note]
+
+
+def _sentence(text: str) -> str:
+    text = plain(text)
+    return text[:1].upper() + text[1:] + ("" if text.endswith(".") else ".")
 
 
 def hardware(report: Report) -> list[str]:
@@ -127,8 +135,10 @@ def pipeline(report: Report) -> list[str]:
 def unknowns(report: Report) -> list[str]:
     coverage = report.coverage
     lines = [f"{coverage.present} of {coverage.expected} expected metrics are logged."]
-    if report.unknowns:
-        lines += ["", *(f"- {plain(text)}" for text in report.unknowns)]
+    in_table = {f"{gap.metric} is not logged" for gap in coverage.missing[:MISSING_SHOWN]}
+    said = [text for text in report.unknowns if text not in in_table]
+    if said:
+        lines += ["", *(f"- {plain(text)}" for text in said)]
     rows = [
         [code(gap.metric, cell=True), ", ".join(code(rule, cell=True) for rule in gap.blocks), plain(gap.enable)]
         for gap in coverage.missing[:MISSING_SHOWN]

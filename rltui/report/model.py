@@ -76,6 +76,8 @@ class MetricSummary:
     label: str = ""
     unit: str = ""
     group: str = ""
+    canonical: str | None = None  # None: the vocabulary does not know the key
+    member: str = ""  # of several keys of one canonical metric: the validation set, the reward function
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +97,7 @@ class Phases:
     bottleneck: str | None
     items: tuple[PhaseItem, ...]
     note: str = ""
+    step_s: float | None = None  # median seconds of a whole step
 
 
 @dataclass(frozen=True, slots=True)

@@ -72,6 +72,8 @@ def summarise(series: Series, rows: int, name: MetricName | None, window: int | 
         label=name.label if name else series.key,
         unit=name.unit if name else "",
         group=name.group if name else "other",
+        canonical=name.canonical if name else None,
+        member=name.member if name else "",
     )
 
 

@@ -56,6 +56,9 @@ class FakeRun(Run):
     def state(self, now: float | None = None) -> RunState:
         return self.fake_state
 
+    def eta_s(self) -> float | None:
+        return 1400.0
+
     def phases(self, until_row: int | None = None, window: int = 20) -> PhaseTable:
         return self.fake_phases
 
