@@ -121,12 +121,17 @@ def fixes(report: Report) -> list[str]:
 
 
 def _roots_with(report: Report, part: str) -> list[Finding]:
-    """Open findings that are no symptom and hold causes or fixes; notes only where nothing louder does."""
+    """Open findings that are no symptom and hold causes or fixes. Of the notes only advice on the config: a note on
+    a metric of a healthy run asks for nothing."""
     known = {f.id for f in report.findings if f.status == "active"}
-    open_now = [
-        f for f in report.findings if f.status == "active" and f.root not in known - {f.id} and getattr(f, part)
+    return [
+        f
+        for f in report.findings
+        if f.status == "active"
+        and f.root not in known - {f.id}
+        and (f.severity != "info" or f.basis == "config")
+        and getattr(f, part)
     ]
-    return [f for f in open_now if f.severity != "info"] or open_now
 
 
 def _rank(order: tuple[str, ...], word: str) -> int:

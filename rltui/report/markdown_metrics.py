@@ -20,7 +20,8 @@ OWN_METRICS = 40
 UNITS_UNSAID = ("", "-", "1", "reward", "score", "loss", "norm", "value", "advantage", "fraction", "ratio", "count")
 """The metric's name says as much."""
 
-NOT_DRAWN = ("constant", "too few points", "nothing finite")
+CONSTANT = "constant"
+NOT_DRAWN = (CONSTANT, "nothing finite")
 
 KL_IN_REWARD = "reward has the KL penalty taken off (score − β·KL): read the task score beside it, not the reward alone"
 KL_IN_LOSS = "the KL term is in the loss: the reward is the task score; drift shows in KL, clip fraction, gradient norm"
@@ -48,9 +49,9 @@ def section(report: Report, frame: Frame | None) -> list[str]:
     note = reward_note(report)
     if note:
         lines += [f"Note: {note}.", ""]
-    lines += [*_table(report, known), ""]
+    lines += [*_table(known), "", *_constants(known)]
     if own:
-        lines += ["Keys without a known meaning:", "", *_table(report, own[:OWN_METRICS]), ""]
+        lines += ["Keys without a known meaning:", "", *_table(own[:OWN_METRICS]), "", *_constants(own[:OWN_METRICS])]
     if len(own) > OWN_METRICS:
         lines += [f"… and {len(own) - OWN_METRICS} more in the JSON report.", ""]
     if frame is not None:
@@ -72,15 +73,28 @@ def reward_note(report: Report) -> str:
     return ""
 
 
-def _table(report: Report, metrics: list[tuple[str, MetricSummary]]) -> list[str]:
+def _constants(metrics: list[tuple[str, MetricSummary]]) -> list[str]:
+    """What never moved needs no row."""
+    fixed = [(name, m) for name, m in metrics if m.shape == CONSTANT]
+    said = ", ".join(f"{_label(name, m)} {number(m.last, missing=NOT_AVAILABLE)}" for name, m in fixed)
+    return [f"Constant throughout: {said}.", ""] if fixed else []
+
+
+def _label(name: str, summary: MetricSummary, *, cell: bool = False) -> str:
+    return plain(_text_label(summary)) if summary.canonical is not None else code(name, cell=cell)
+
+
+def _table(metrics: list[tuple[str, MetricSummary]]) -> list[str]:
     head = ["metric", "first", "mid", "last", "change", "slope", "corr", "min", "max", "shape", "key"]
     rows = []
     for name, m in metrics:
+        if m.shape == CONSTANT:
+            continue
         unit = f" ({plain(m.unit)})" if m.unit not in UNITS_UNSAID else ""
         gaps = f"{m.nan} not finite" if m.nan else ""
         rows.append(
             [
-                (plain(_text_label(m)) if m.canonical is not None else code(name, cell=True)) + unit,
+                _label(name, m, cell=True) + unit,
                 *(_number(value) for value in (m.first, m.mid, m.last)),
                 change(m.first, m.last) or NOT_AVAILABLE,
                 _number(m.slope_per_100_steps, sign=True),
@@ -104,10 +118,24 @@ def _group(summary: MetricSummary) -> int:
 
 def _plots(report: Report, frame: Frame, known: list[tuple[str, MetricSummary]]) -> list[str]:
     first, last = report.run.steps.first, report.run.steps.last
-    drawable = [(m, frame.series[m.key]) for _, m in known if m.key in frame.series and m.shape not in NOT_DRAWN]
+    drawable = _distinct([(m, frame.series[m.key]) for _, m in known if m.key in frame.series])
     if first is None or last is None or not drawable:
         return []
     return [*fenced(_sparklines(report, drawable, first, last)), "", *_charts(report, frame)]
+
+
+def _distinct(metrics: list[tuple[MetricSummary, Series]]) -> list[tuple[MetricSummary, Series]]:
+    """What is worth a row: no constants, no counters, and of metrics with the same values (score and reward without
+    any shaping) the first."""
+    seen: set[bytes] = set()
+    out = []
+    for m, series in metrics:
+        values = series.values.tobytes()
+        if m.shape in NOT_DRAWN or m.group == "progress" or m.count < 2 or values in seen:
+            continue
+        seen.add(values)
+        out.append((m, series))
+    return out
 
 
 def _sparklines(report: Report, drawable: list[tuple[MetricSummary, Series]], first: int, last: int) -> list[str]:
