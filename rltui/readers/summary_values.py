@@ -8,7 +8,7 @@ import struct
 import numpy as np
 
 from rltui.readers.base import ConfigRecord, Record
-from rltui.readers.config_tree import flatten
+from rltui.readers.config_text import flatten
 from rltui.readers.float32 import shortest
 from rltui.readers.json_number import NONFINITE
 from rltui.readers.protobuf import FIXED32, double, fields, last, messages, signed, text, varint
@@ -48,10 +48,11 @@ def config(tag: str, item: bytes) -> list[Record]:
     for value in messages(_bytes(last(item, _TENSOR)), _STRINGS):
         try:
             tree = json.loads(value.strip(b"` \n\t").removeprefix(b"json"))
+            if isinstance(tree, dict) and tree:
+                flat = flatten(tree if name == "args" else {name: tree})
+                return [ConfigRecord(flat, f"TensorBoard text tag {name}")]
         except (ValueError, RecursionError):
             continue
-        if isinstance(tree, dict) and tree:
-            return [ConfigRecord(flatten(tree if name == "args" else {name: tree}), f"TensorBoard text tag {name}")]
     return []
 
 
@@ -91,9 +92,9 @@ def _single(value: bytes) -> float:
     return float(shortest(np.frombuffer(value, dtype="<f4"))[0])
 
 
-def _hparams(content: bytes) -> dict[str, object]:
+def _hparams(content: bytes) -> dict[object, object]:
     """HParamsPluginData.session_start_info.hparams, a map of google.protobuf.Value."""
-    found: dict[str, object] = {}
+    found: dict[object, object] = {}
     for entry in messages(_bytes(last(content, 3)), 1):
         value: object = None
         for field, _, inner in fields(_bytes(last(entry, 2))):

@@ -9,7 +9,7 @@ from functools import lru_cache
 from math import isfinite
 
 from rltui.readers.base import ConfigRecord, Exit, HardwareRow, Record, RunInfo
-from rltui.readers.config_tree import flatten
+from rltui.readers.config_text import flatten
 from rltui.readers.json_number import number
 from rltui.readers.leveldb_blocks import BlockLog
 from rltui.readers.protobuf import WireError, fields, last, messages, signed, text, timestamp, varint
@@ -143,10 +143,8 @@ class WandbReader:
         return [RunInfo({"step_key": self._step_key})]
 
     def _output(self, value: bytes) -> list[Record]:
-        stream, line = last(value, 1), last(value, 3)
-        if not isinstance(line, bytes):
-            return []
-        return self._console.feed(stream if isinstance(stream, int) else 0, line, timestamp(last(value, 2)))
+        line = last(value, 3)
+        return self._console.feed(line, timestamp(last(value, 2))) if isinstance(line, bytes) else []
 
     def _run(self, value: bytes) -> list[Record]:
         info = {
@@ -182,14 +180,17 @@ def _items(value: bytes, number_: int) -> Iterator[tuple[list[str], bytes]]:
 
 
 def _config(value: bytes, origin: str) -> list[Record]:
-    tree: dict[str, object] = {}
+    tree: dict[object, object] = {}
     for path, json_text in _items(value, 1):
         if path[0] != "_wandb":
             try:
                 tree[".".join(path)] = json.loads(json_text)
             except (ValueError, RecursionError):
                 continue
-    return [ConfigRecord(flatten(tree), origin)] if tree else []
+    try:
+        return [ConfigRecord(flatten(tree), origin)] if tree else []
+    except RecursionError:  # thousands of brackets
+        return []
 
 
 def _stats(value: bytes) -> list[Record]:

@@ -11,14 +11,15 @@ ENOUGH_ROWS = 3
 
 
 class CapturedConsole:
-    """Text to records through a console reader for each stream.
+    """Text to records through a console reader. Both streams go to one reader in the order of their records, as they
+    went to the terminal: the progress bars of stderr tell the steps of the lines on stdout.
 
     Lines and notes are yielded as they come. What else the text says (step lines, a printed config) repeats what the
     history and config records hold with more digits; it is kept back and yielded only if there is no history.
     """
 
     def __init__(self) -> None:
-        self._streams: dict[int, Reader] = {}
+        self._reader: Reader | None = None
         self._held: list[Record] = []
         self._held_rows = 0
         self._needed: bool | None = None  # None: not known yet
@@ -28,18 +29,17 @@ class CapturedConsole:
             self._needed = False
             self._held.clear()
 
-    def feed(self, stream: int, text: bytes, time: float | None) -> list[Record]:
-        reader = self._streams.get(stream)
-        if reader is None:
-            from rltui.readers.registry import make  # the registry knows the W&B reader
+    def feed(self, text: bytes, time: float | None) -> list[Record]:
+        if self._reader is None:
+            from rltui.readers.registry import make  # late: the registry knows the W&B reader
 
-            reader = self._streams[stream] = make("console")
-        return self._sort(reader.feed(text), time)
+            self._reader = make("console")
+        return self._sort(self._reader.feed(text), time)
 
     def finish(self) -> list[Record]:
-        out: list[Record] = []
-        for reader in self._streams.values():
-            out += self._sort(reader.finish(), None)
+        if self._reader is None:
+            return []
+        out = self._sort(self._reader.finish(), None)
         return out + self._release()
 
     def _release(self) -> list[Record]:
