@@ -1,0 +1,279 @@
+"""Console logs: one reader that knows several dialects and takes each line as it comes.
+
+A log names its trainer late, after pages of start-up noise, and may hold the output of several programs; so the
+dialects are not chosen beforehand. Step lines of verl are cut out first, many at once; of the rest only those
+lines are looked at that hold one of a few marks.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections import Counter
+from itertools import accumulate
+
+import orjson
+
+from rltui.readers import generic_console, trl_console, verl_console
+from rltui.readers.base import LogLine, Note, Record
+from rltui.readers.config_text import PrintedDict, overrides
+from rltui.readers.lines import LineBuffer
+from rltui.readers.notes import NoteFinder, split_prefix, time_of, triggers
+from rltui.readers.progress import bar
+from rltui.readers.rows import RowBuilder
+from rltui.text import clean
+
+MAX_LOG_LINES = 300
+"""Plain lines given out of one block of bytes, the newest ones: the pane shows no more, and cleaning text costs."""
+
+_HEAD = 32  # bytes that tell a notebook service's log
+_SCAN_LIMIT = 20_000  # characters of one line that are looked at
+_MARKS = (b"%|", b"{'", b"actor_rollout_ref.")
+_STEP_MARKS = (b"step", b"Step", b"iteration", b"Iteration", b"rollout ", b"perf ")
+_ENDS = re.compile(rb"[\r\n]")
+_BLANK = re.compile(rb" {10,}")
+
+
+class ConsoleReader:
+    """Reads a console log of any dialect. `format` is the dialect that was recognised; it changes little: a log known
+    to be verl's or TRL's is not searched for other trainers' lines."""
+
+    whole = False
+
+    def __init__(self, format: str = "console") -> None:
+        self.format = format
+        self.skipped: Counter[str] = Counter()
+        self.skipped_at: dict[str, str] = {}
+        self._buffer = LineBuffer(carriage_returns=True)
+        self._unwrap: bool | None = None  # not known yet
+        self._head = b""
+        self._wrapped = LineBuffer()
+        self._rows = RowBuilder()
+        self._notes = NoteFinder()
+        self._stepper = trl_console.Stepper()
+        self._generic = format == "console"
+        self._step_block: generic_console.StepBlock | None = None
+        self._dicts: dict[str, PrintedDict] = {}
+        self._line = 1  # number of the line that the next byte belongs to
+        self._step: int | None = None  # newest training step
+        self._after_blank = False  # the newest segment of the file was a blanked progress bar
+        self._progress: tuple[int | None, int | None] = (None, None)
+        self._set_looks()
+
+    def feed(self, data: bytes) -> list[Record]:
+        if self._unwrap is None:
+            data = self._head + data
+            self._head = b""
+            if len(data) < _HEAD:
+                self._head = data
+                return []
+            self._unwrap = _is_notebook(data)
+        block = self._buffer.feed(self._unwrapped(data) if self._unwrap else data)
+        if self._buffer.too_long:
+            self._skip("line longer than 1 MiB", self._buffer.too_long)
+            self._buffer.too_long = 0
+        return self._read(block) if block else []
+
+    def finish(self) -> list[Record]:
+        opened: list[Record] = []
+        if self._head:
+            self._unwrap = False
+            head, self._head = self._head, b""
+            opened = self.feed(head)
+        rest = self._buffer.peek()
+        line = self._line
+        records = self._read(rest) if rest else []
+        self._line = line  # the line is not over
+        for step, cells in self._stepper.settle():
+            self._add_trained(step, cells)
+        self._close_step_block()
+        return [*opened, *records, *self._notes.finish(line, self._step), *self._rows.take()]
+
+    # -- blocks ----------------------------------------------------------------------------------------------------
+
+    def _read(self, block: bytes) -> list[Record]:
+        steps: list[int] = []
+        rest = block
+        offsets: list[int] = []
+        if b"step:" in block:
+            steps, lines, around = verl_console.cut(block)
+            if lines:
+                verl_console.parse(steps, lines, self._rows)
+                offsets = list(accumulate(map(len, around[:-1])))
+                rest = b"".join(around)
+                self._found_dialect()
+        records = self._scan(rest, offsets, steps)
+        if steps:
+            self._step = steps[-1]
+        return [*records, *self._rows.take()]
+
+    def _scan(self, text: bytes, offsets: list[int], steps: list[int]) -> list[Record]:
+        """Everything but verl's step lines. `steps[i]` is the step that began at `offsets[i]` of the text."""
+        out: list[Record] = []
+        newest: dict[str, Note] = {}
+        first_line = self._line
+        at = counted = 0
+        while at < len(text):
+            if not (self._dicts or self._notes.in_traceback or self._step_block):
+                found = self._looks.search(text, at)
+                if found is None:
+                    break
+                at = _segment_start(text, found.start(), at)
+            end = found.start() if (found := _ENDS.search(text, at)) else len(text)
+            self._line += text.count(b"\n", counted, at)
+            counted = at
+            if end > at:
+                i = bisect_right(offsets, at)
+                if i:
+                    self._step = steps[i - 1]
+                self._segment(text, at, min(end, at + _SCAN_LIMIT), out, newest)
+            at = end + 1
+        self._line += text.count(b"\n", counted)
+        self._after_blank = self._blank_before(text, len(text))
+        return [*out, *newest.values(), *self._log_lines(text, first_line)]
+
+    def _segment(self, text: bytes, start: int, end: int, out: list[Record], newest: dict[str, Note]) -> None:
+        segment = text[start:end]
+        painted = bar(segment) if b"%|" in segment else None
+        if painted is not None:
+            for step, cells in self._stepper.paint(painted, self._blank_before(text, start)):
+                self._add_trained(step, cells)
+            if (
+                not painted.nested
+                and painted.name in ("", "Training Progress")
+                and painted.total == (self._stepper.total or painted.total)
+            ):
+                self._report(newest, painted.done, painted.total)
+        elif b"'epoch'" in segment and (line := trl_console.cells(segment)) is not None:
+            if "train_runtime" in line:
+                out.append(Note("end", clean(segment.decode("utf-8", "replace"), 500), self._line, self._step))
+                return
+            self._found_dialect()
+            for step, known in self._stepper.place(line, self._blank_before(text, start)):
+                self._add_trained(step, known)
+            return
+        decoded = segment.decode("utf-8", "replace")
+        for note in self._notes.line(decoded, self._line, self._step):
+            if note.kind == "progress" or note.kind == "phase":
+                newest[note.kind] = note
+            else:
+                out.append(note)
+        prefix, message = split_prefix(decoded)
+        self._config(prefix, message, out)
+        if self._generic and painted is None:
+            self._generic_line(prefix, message, newest)
+
+    # -- dialects --------------------------------------------------------------------------------------------------
+
+    def _add_trained(self, step: int, cells: dict[str, str]) -> None:
+        self._rows.add(step, cells)
+        self._step = step
+
+    def _found_dialect(self) -> None:
+        if self._generic:
+            self._close_step_block()
+            self._generic = False
+            self._set_looks()
+
+    def _generic_line(self, prefix: str, message: str, newest: dict[str, Note]) -> None:
+        logged = generic_console.dict_line(message) if "{" in message else None
+        if logged is not None:
+            self._rows.add(*logged)
+            self._step = logged[0]
+            return
+        begun = generic_console.step_line(message)
+        block = self._step_block
+        if begun is not None:
+            if block is not None and block.step == begun.step:
+                block.cells.update(begun.cells)
+                block.lines = 0
+                return
+            self._close_step_block()
+            self._step_block, self._step = begun, begun.step
+            if begun.total is not None:
+                self._report(newest, begun.step, begun.total)
+        elif block is not None:
+            block.lines += 1
+            if block.lines <= generic_console.MAX_BLOCK and len(block.cells) < generic_console.MAX_BLOCK and not prefix:
+                for key, value in generic_console.attributes(message).items():
+                    block.cells.setdefault(key, value)
+
+    def _close_step_block(self) -> None:
+        if self._step_block is not None and self._step_block.cells:
+            self._rows.add(self._step_block.step, self._step_block.cells)
+        self._step_block = None
+
+    def _config(self, prefix: str, message: str, out: list[Record]) -> None:
+        printed = self._dicts.get(prefix)
+        if printed is None and PrintedDict.opens(message) and len(self._dicts) < 16:
+            printed = self._dicts[prefix] = PrintedDict(prefix, self._line)
+        if printed is not None:
+            config = printed.add(message)
+            if config is not None:
+                out.append(config)
+            if config is not None or printed.failed:
+                del self._dicts[prefix]
+        elif "actor_rollout_ref." in message and (config := overrides(message, self._line)) is not None:
+            out.append(config)
+
+    # -- small parts -----------------------------------------------------------------------------------------------
+
+    def _set_looks(self) -> None:
+        marks = [*_MARKS, *(text.encode() for text in triggers()), *(_STEP_MARKS if self._generic else ())]
+        self._looks = re.compile(b"|".join(re.escape(mark) for mark in marks))
+
+    def _report(self, newest: dict[str, Note], done: int, total: int) -> None:
+        if self._progress != (done, total):
+            self._progress = (done, total)
+            newest["progress"] = Note("progress", f"step {done} of {total}", self._line, done, total)
+
+    def _blank_before(self, text: bytes, start: int) -> bool:
+        """Whether the segment before this place (empty ones do not count) is a blanked progress bar."""
+        while start and text[start - 1] in b"\r\n":
+            start -= 1
+        if not start:
+            return self._after_blank
+        if text[start - 1] != 0x20:
+            return False
+        begin = max(text.rfind(b"\n", 0, start), text.rfind(b"\r", 0, start)) + 1
+        return _BLANK.fullmatch(text, begin, start) is not None
+
+    def _log_lines(self, text: bytes, first_line: int) -> list[LogLine]:
+        lines = text.rsplit(b"\n", MAX_LOG_LINES + 1)
+        number = first_line + text.count(b"\n") - len(lines) + 1
+        out = []
+        for i, line in enumerate(lines):
+            if i == 0 and len(lines) > MAX_LOG_LINES + 1:
+                continue
+            segments = [s for s in line[-_SCAN_LIMIT:].split(b"\r") if s.strip()]
+            if not segments or (b"%|" in segments[-1] and bar(segments[-1]) is not None):
+                continue
+            decoded = segments[-1][:4000].decode("utf-8", "replace")
+            message = split_prefix(decoded)[1]
+            if message.strip():
+                out.append(LogLine(clean(decoded, 1000), number + i, time_of(message)))
+        return out
+
+    def _skip(self, reason: str, count: int) -> None:
+        self.skipped[reason] += count
+        self.skipped_at.setdefault(reason, f"line {self._line}")
+
+    def _unwrapped(self, data: bytes) -> bytes:
+        """The text within the JSON lines of a notebook service's log."""
+        out = []
+        for line in self._wrapped.feed(data).splitlines():
+            try:
+                item = orjson.loads(line.lstrip(b"[,").rstrip(b"],\r\n"))
+                out.append(item["data"].encode("utf-8", "replace"))
+            except (orjson.JSONDecodeError, TypeError, KeyError, AttributeError):
+                if line.strip(b"[]\r\n "):
+                    self._skip("line that is not JSON in a notebook log", 1)
+        return b"".join(out)
+
+
+def _is_notebook(data: bytes) -> bool:
+    return data.lstrip()[:40].startswith((b'[{"stream_name"', b'{"stream_name"'))
+
+
+def _segment_start(text: bytes, at: int, least: int) -> int:
+    return max(text.rfind(b"\n", least, at), text.rfind(b"\r", least, at), least - 1) + 1

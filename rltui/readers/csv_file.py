@@ -1,0 +1,106 @@
+"""CSV with a header: Lightning's metrics.csv, exports of W&B and TensorBoard, parsed logs."""
+
+from __future__ import annotations
+
+import csv
+from collections import Counter
+from math import nan
+
+from rltui.readers.base import NO_STEP, Record
+from rltui.readers.keys import first_of, step_of, time_of
+from rltui.readers.lines import LineBuffer
+from rltui.readers.rows import RowBuilder
+
+SEPARATORS = ",;\t"
+_NOT_METRICS = {"parsed_index", ""}
+_BANDS = ("__MIN", "__MAX")
+"""W&B exports write each metric three times: the value and the band of the samples that it stands for."""
+
+
+def header(line: bytes) -> tuple[str, list[str]]:
+    """Separator and column names of a header line."""
+    text = line.decode("utf-8-sig", "replace").strip("\r\n")
+    separator = max(SEPARATORS, key=text.count)
+    return separator, [name.strip() for name in next(csv.reader([text], delimiter=separator), [])]
+
+
+class CsvReader:
+    """Empty cells are missing. A row with another number of cells than the header is left out."""
+
+    format = "csv"
+    whole = False
+
+    def __init__(self) -> None:
+        self.skipped: Counter[str] = Counter()
+        self.skipped_at: dict[str, str] = {}
+        self._buffer = LineBuffer()
+        self._rows = RowBuilder(self._is_metric)
+        self._separator = ","
+        self._columns: list[str] = []
+        self._step: str | None = None
+        self._time: str | None = None
+        self._line = 0
+
+    def feed(self, data: bytes) -> list[Record]:
+        block = self._buffer.feed(data)
+        if self._buffer.too_long:
+            self._skip("line longer than 1 MiB", self._buffer.too_long)
+            self._buffer.too_long = 0
+        return self._read(block.split(b"\n")[:-1]) if block else []
+
+    def finish(self) -> list[Record]:
+        rest = self._buffer.peek()
+        if not self._columns or rest.count(self._separator.encode()) != len(self._columns) - 1:
+            return []
+        line, skipped = self._line, self.skipped.copy()
+        records = self._read([rest])
+        self._line, self.skipped = line, skipped  # the line may grow yet
+        return records
+
+    def _read(self, lines: list[bytes]) -> list[Record]:
+        for line in lines:
+            self._line += 1
+            if not line.strip():
+                continue
+            if not self._columns:
+                self._begin(line)
+                continue
+            text = line.decode("utf-8", "replace").replace("\0", "").rstrip("\r")
+            try:
+                cells = next(csv.reader([text], delimiter=self._separator), [])
+            except csv.Error:
+                cells = []
+            if len(cells) != len(self._columns):
+                self._skip("row with another number of cells than the header")
+                continue
+            row = dict(zip(self._columns, cells, strict=True))
+            step = step_of(row[self._step])[0] if self._step is not None else None
+            self._rows.add(
+                NO_STEP if step is None else step,
+                {_plain_name(key): value for key, value in row.items() if self._is_metric(key)},
+                nan if self._time is None else time_of(row[self._time]),
+            )
+        return [*self._rows.take()]
+
+    def _begin(self, line: bytes) -> None:
+        try:
+            self._separator, self._columns = header(line)
+        except csv.Error:
+            self._skip("header that is no CSV")
+            return
+        lowered = {name.lower(): name for name in reversed(self._columns)}
+        step, time = first_of("step", self._columns) or first_of("step", lowered), first_of("time", self._columns)
+        self._step = lowered.get(step, step) if step is not None else None
+        self._time = time
+
+    def _is_metric(self, key: str) -> bool:
+        return key not in (self._step, self._time) and key not in _NOT_METRICS and not key.endswith(_BANDS)
+
+    def _skip(self, reason: str, count: int = 1) -> None:
+        self.skipped[reason] += count
+        self.skipped_at.setdefault(reason, f"line {self._line}")
+
+
+def _plain_name(key: str) -> str:
+    """The metric's key behind the run's name of a W&B export (`run - metric`)."""
+    return key.rpartition(" - ")[2]

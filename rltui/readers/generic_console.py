@@ -1,0 +1,103 @@
+"""Console lines of trainers without a dialect of their own.
+
+`Step 3 | Loss 0.1 | LR 1e-6`, `epoch: 0|step: 3|act_loss: 0.2`, `step 12: {'train/loss': 0.1}`, and blocks: a heading
+`==== Step 3/100 ====` with `  • Loss: 0.1` lines below it. Numbers below a step belong to it until the next step.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+MAX_BLOCK = 400
+"""Lines after a step line that can still belong to it, and cells of one step."""
+
+_NUMBER = r"[-+]?(?:\d[\d,]*\.?\d*(?:[eE][-+]?\d+)?|\.\d+|nan|inf)"
+_UNIT = r"(?:\s?(?:%|m?s|sec|seconds|[KMGT]i?B|tokens?|(?:tokens?|tok|toks|it|samples)/s(?:ec)?))?(?:\s*\([\d.]+%\))?"
+_NAME = r"[A-Za-z][\w/.@\-]*(?: [\w/.@()\-]+){0,4}?"
+_LEVEL = re.compile(
+    r"^(?:\[?\d{4}-\d\d-\d\d[ T_]\d\d:\d\d:\d\d[\d.,]*\S*|\d\d:\d\d:\d\d|\[?(?:DEBUG|INFO|SUCCESS|WARNING)\]?"
+    r"|\d\d-\d\d \d\d:\d\d:\d\d|\[[^\]]{1,80}\]|\S{1,60}\.py:\d+\]?|[-|:])\s*"
+)
+_STEP = re.compile(
+    r"^(?:global[_ ]?step|train(?:ing)?[_ ]?step|step|iter(?:ation)?)\s*[:=]?\s*(\d{1,15})(?:\s?/\s?(\d{1,15}))?$",
+    re.IGNORECASE,
+)
+_HEADING = re.compile(r"^[=\-*#\s]{3,}Step\s+(\d{1,15})\s?/\s?(\d{1,15})[=\-*#\s]{3,}$")
+_PAIR = re.compile(rf"^({_NAME})(?:\s*[:=]\s*|\s+)({_NUMBER}){_UNIT}$")
+_STRICT_PAIR = re.compile(rf"^({_NAME})\s*[:=]\s*({_NUMBER}){_UNIT}$")
+_WORDS = re.compile(rf"([\w/.@\-]+)[:=]({_NUMBER})(?=\s|$)")
+_SPLIT = re.compile(r"\s*[|,]\s+|\s*\|\s*|\s{2,}")
+_DICT = re.compile(
+    r"\b(?:global[_ ]?step|(?:critic-)?step|rollout|perf|passrate|multi_turn|iteration|pipeline step|eval)"
+    r"\W{1,3}(\d{1,15})"
+    r"[^{\n]{0,80}(\{['\"].*\})"
+)
+_DICT_CELL = re.compile(rf"['\"]([^'\"]{{1,300}})['\"]: ?['\"]?(?:np\.\w+\()?({_NUMBER})\)?['\"]?(?=[,}}])")
+
+
+@dataclass(slots=True)
+class StepBlock:
+    """The step that lines belong to now."""
+
+    step: int
+    total: int | None = None
+    cells: dict[str, float] = field(default_factory=dict)
+    lines: int = 0
+
+
+def dict_line(message: str) -> tuple[int, dict[str, float]] | None:
+    """A logged dict behind the step that it names."""
+    found = _DICT.search(message)
+    if found is None:
+        return None
+    cells = {key: _value(text) for key, text in _DICT_CELL.findall(found[2])}
+    return (int(found[1]), cells) if len(cells) > 1 else None
+
+
+def step_line(message: str) -> StepBlock | None:
+    """A line or heading that begins a step."""
+    heading = _HEADING.match(message)
+    if heading is not None:
+        return StepBlock(int(heading[1]), int(heading[2]))
+    parts = _parts(message)
+    steps = [found for part in parts if (found := _STEP.match(part))]
+    if len(steps) != 1 or len(parts) < 2:
+        return None
+    cells, understood = _pairs([part for part in parts if not _STEP.match(part)], _PAIR)
+    if len(cells) < 2 or 2 * understood < len(parts) - 1:
+        return None
+    total = steps[0][2]
+    return StepBlock(int(steps[0][1]), int(total) if total else None, cells)
+
+
+def attributes(message: str) -> dict[str, float]:
+    """Numbers of a line below a step line; empty where the line holds anything else."""
+    parts = _parts(message.lstrip("•*- \t"))
+    cells, understood = _pairs(parts, _STRICT_PAIR)
+    return cells if cells and understood == len(parts) else {}
+
+
+def _parts(message: str) -> list[str]:
+    text = message.strip()
+    while found := _LEVEL.match(text):
+        text = text[found.end() :]
+    return [part for part in _SPLIT.split(text) if part]
+
+
+def _pairs(parts: list[str], pair: re.Pattern[str]) -> tuple[dict[str, float], int]:
+    cells: dict[str, float] = {}
+    understood = 0
+    for part in parts[:MAX_BLOCK]:
+        found = pair.match(part)
+        if found is not None:
+            cells[found[1]] = _value(found[2])
+            understood += 1
+        elif " " in part and len(words := _WORDS.findall(part)) > 1:
+            cells.update((key, _value(text)) for key, text in words)
+            understood += 1
+    return cells, understood
+
+
+def _value(text: str) -> float:
+    return float(text.replace(",", ""))

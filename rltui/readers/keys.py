@@ -1,0 +1,55 @@
+"""The keys by which containers name the step and the time of a row. Which they are is data (`data/keys.json`)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Container
+from datetime import datetime
+from functools import cache
+from importlib.resources import files
+from math import isfinite, nan
+
+from rltui.readers.rows import number
+
+_MILLISECONDS = 1e11
+"""Seconds since the epoch stay below this until the year 5138: larger time stamps are milliseconds."""
+
+
+@cache
+def names(kind: str) -> tuple[str, ...]:
+    """Keys of one kind ("step", "total", "time", "config", "text"), the most telling first."""
+    data: dict[str, list[str]] = json.loads(files("rltui.readers").joinpath("data/keys.json").read_text("utf-8"))
+    return tuple(data[kind])
+
+
+def first_of(kind: str, keys: Container[str]) -> str | None:
+    """The first key of a kind that is there."""
+    return next((name for name in names(kind) if name in keys), None)
+
+
+def step_of(value: object) -> tuple[int | None, int | None]:
+    """Step and planned steps of a step cell: 3, 3.0, "3" or "3/100". None where it holds none."""
+    if isinstance(value, int) and not isinstance(value, bool):
+        return (value if 0 <= value < 1 << 53 else None), None
+    if isinstance(value, str) and "/" in value:
+        step, _, total = value.partition("/")
+        return step_of(step)[0], step_of(total)[0]
+    x = number(value)
+    if x is None or not isfinite(x) or x != int(x) or not 0 <= x < 1 << 53:
+        return None, None
+    return int(x), None
+
+
+def time_of(value: object) -> float:
+    """Seconds since the epoch of a time cell: seconds, milliseconds or ISO 8601 text; NaN where it holds none."""
+    x = number(value)
+    if x is None and isinstance(value, str):
+        try:
+            x = datetime.fromisoformat(value.strip()).timestamp()
+        except (ValueError, OverflowError, OSError):
+            return nan
+    if x is None or not isfinite(x):
+        return nan
+    if abs(x) > _MILLISECONDS:
+        x /= 1000
+    return x if x > 1e8 else nan  # less is seconds since the start of the run

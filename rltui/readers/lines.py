@@ -1,0 +1,74 @@
+"""Bytes as they come, cut into complete lines."""
+
+from __future__ import annotations
+
+MAX_LINE = 1 << 20
+"""Longest line that is read: no trainer writes longer ones, and memory stays bounded on a file without newlines."""
+
+
+class LineBuffer:
+    """Holds back the unterminated last line. With `carriage_returns`, a progress bar's `\\r` ends a line as well."""
+
+    def __init__(self, carriage_returns: bool = False) -> None:
+        self.too_long = 0  # lines left out because they are longer than MAX_LINE
+        self.rest = b""
+        self._carriage_returns = carriage_returns
+        self._dropping = False
+        self._seen = b""  # what `peek` gave out
+
+    def feed(self, data: bytes) -> bytes:
+        """All lines that are complete now, each with its end. An over-long line leaves only its end."""
+        data = self.rest + data if self.rest else data
+        end = self._last_end(data, 0, len(data))
+        block, self.rest = data[:end], data[end:]
+        if self._dropping and end:
+            block = block[self._next_end(block) - 1 :]
+            self._dropping = False
+        if len(block) > MAX_LINE:
+            block = self._without_long(block)
+        if len(self.rest) > MAX_LINE:
+            if not self._dropping:
+                self.too_long += 1
+            self._dropping = True
+        if self._dropping:
+            self.rest = b""
+        if self._seen and block:
+            first = self._next_end(block)
+            if block[: first - 1] == self._seen:
+                block = block[first - 1 :]
+            self._seen = b""
+        return block
+
+    def peek(self) -> bytes:
+        """The unterminated last line, once: empty when it was given out before and did not grow."""
+        if self.rest == self._seen:
+            return b""
+        self._seen = self.rest
+        return self.rest
+
+    def _last_end(self, data: bytes, start: int, stop: int) -> int:
+        end = data.rfind(b"\n", start, stop)
+        if self._carriage_returns:
+            end = max(end, data.rfind(b"\r", max(end, start), stop))
+        return end + 1
+
+    def _next_end(self, data: bytes) -> int:
+        end = data.find(b"\n") + 1
+        if self._carriage_returns:
+            before = data.find(b"\r", 0, end or len(data)) + 1
+            return before or end
+        return end
+
+    def _without_long(self, block: bytes) -> bytes:
+        kept = []
+        at = 0
+        while at < len(block):
+            end = self._last_end(block, at, at + MAX_LINE + 1)
+            if end:
+                kept.append(block[at:end])
+            else:
+                end = at + self._next_end(block[at:])
+                kept.append(block[end - 1 : end])
+                self.too_long += 1
+            at = end
+        return b"".join(kept)

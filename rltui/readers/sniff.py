@@ -1,0 +1,176 @@
+"""Which container a file is, by its first bytes. The name only helps where the content leaves it open."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+
+import orjson
+
+from rltui.readers import trl_console, verl_console
+from rltui.readers.csv_file import header
+from rltui.readers.generic_console import dict_line, step_line
+from rltui.readers.keys import first_of, names
+from rltui.readers.notes import split_prefix
+from rltui.readers.rows import number
+
+_LOOKED_AT = 400  # lines
+_TEXT = 200
+"""A cell with more characters than this is prose: rows of metrics hold none."""
+_TFRECORD_VERSION = b"brain.Event:"
+_WANDB = b":W&B"
+_NOT_LOGS = (
+    ".md",
+    ".rst",
+    ".py",
+    ".sh",
+    ".yaml",
+    ".yml",
+    ".toml",
+    ".ini",
+    ".cfg",
+    ".html",
+    ".ipynb",
+    ".patch",
+    ".diff",
+)
+_LOG_NAMES = re.compile(r"\.(?:log|out|err)(?:\.\d+)?$|(?:^|[_-])(?:log|stdout|stderr|console|nohup)\b", re.IGNORECASE)
+_BINARY = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
+_TRAINING = re.compile(
+    rb"\(\w+ pid=\d+|Ray instance|ray init kwargs|verl\.|vllm|[Dd]eep[Ss]peed|transformers|torch(?:run|\.distributed| )"
+    rb"|trl[ ./]|GRPO|grpo|\bPPO\b|\bppo_|Training Progress|Loading (?:weights|checkpoint shards)|wandb: |CUDA|NCCL"
+    rb"|\d+%\|[^|\n]*\| \d+/\d+ \[|trainable params|Running training|[Uu]nsloth|'train_runtime'|huggingface"
+    rb"|[Cc]heckpoint|\bepoch\b|learning_rate"
+)
+_REQUIREMENT = re.compile(rb"^[\w.\-\[\]]+\s*(?:[=<>~!]=|@)\s*\S+$")
+
+
+def sniff(head: bytes, name: str) -> str | None:
+    """Format name of `rltui.readers.registry`, None for what is no run's file.
+
+    `head` is the first part of the file (16 KiB or more where there is more), `name` its base name.
+    """
+    if head.startswith(_WANDB):
+        return "wandb"
+    if _TFRECORD_VERSION in head[:64] or (
+        ".tfevents." in name and (not head or (len(head) >= 24 and head[4:8] == b"\0\0\0\0"))
+    ):
+        return "tensorboard"
+    if name.endswith(".wandb") and len(head) < len(_WANDB) and _WANDB.startswith(head):
+        return "wandb"
+    if not head.strip() or name.endswith(_NOT_LOGS) or _is_binary(head):
+        return None
+    text = head[3:] if head.startswith(b"\xef\xbb\xbf") else head
+    start = text.lstrip()
+    if start.startswith((b'[{"stream_name"', b'{"stream_name"')):
+        return "console"  # a notebook service's log: lines of JSON around a console's text
+    if start.startswith((b"{", b"[")) and not start.startswith((b"{'", b"[INFO", b"[20")):
+        found = _json(start, head_is_all=len(head) < 1 << 14)
+        if found is not _NOT_JSON:
+            return found
+    return _console(text, name) or _csv(text) or _unnamed_console(text, name)
+
+
+_NOT_JSON = "not JSON"
+
+
+def _json(text: bytes, head_is_all: bool) -> str | None:
+    if re.search(rb'"log_history"\s*:\s*\[', text):
+        return "trainer-state"
+    lines = [line for line in text.split(b"\n")[:_LOOKED_AT] if line.strip()]
+    rows = []
+    for line in lines:
+        try:
+            row = orjson.loads(line)
+        except orjson.JSONDecodeError:
+            try:
+                row = json.loads(line.decode("utf-8", "replace"))
+            except (ValueError, RecursionError):
+                continue
+        if isinstance(row, dict):
+            rows.append(row)
+    if not rows:
+        if len(lines) == 1 and not text.endswith(b"\n") and re.match(rb'\{"step": ?\d+, ?"data": ?\{', text):
+            return "jsonl"  # one long row, cut off
+        # an indented document: a trainer state whose log begins later, or somebody's config
+        if re.search(rb'"(?:best_metric|best_global_step|best_model_checkpoint)"\s*:', text[:2000]):
+            return "trainer-state"
+        return None if re.match(rb'[{\[]\s*["{\[\]}\d]', text) else _NOT_JSON
+    if len(rows) == 1 and len(lines) == 1 and head_is_all and first_of("step", rows[0]) is None:
+        return None  # one object without a step: results or config
+    return "jsonl" if any(map(_is_metrics, rows)) and not any(map(_is_sample, rows)) else None
+
+
+def _is_metrics(row: dict[str, object]) -> bool:
+    data = row.get("data")
+    cells = data if isinstance(data, dict) else row
+    numbers = sum(1 for value in cells.values() if number(value) is not None)
+    nested = sum(1 for value in cells.values() if isinstance(value, dict))
+    if first_of("step", row) is None:
+        return numbers >= 2 and 2 * numbers >= len(cells)
+    return numbers + nested >= 1
+
+
+def _is_sample(row: dict[str, object]) -> bool:
+    """A rollout, a dataset's example, a result of one item: text is what it is about."""
+    texts = names("text")
+    for key, value in row.items():
+        if isinstance(value, str) and (key in texts or len(value) > _TEXT):
+            return True
+        if isinstance(value, list) and value and (key in texts or isinstance(value[0], str | dict) or len(value) > 64):
+            return True
+    return False
+
+
+def _console(text: bytes, name: str) -> str | None:
+    if b"step:" in text and any(b":" in line for line in verl_console.cut(text)[1]):
+        return "verl-console"
+    if b"'epoch'" in text and any(trl_console.cells(part) for part in re.split(rb"[\r\n]", text)):
+        return "trl-console"
+    lines = text.decode("utf-8", "replace").splitlines()[: 5 * _LOOKED_AT]
+    for line in lines:
+        message = split_prefix(line)[1]
+        if step_line(message) is not None or ("{" in message and dict_line(message) is not None):
+            return "console"
+    return None
+
+
+def _csv(text: bytes) -> str | None:
+    lines = [line for line in text.split(b"\n")[:20] if line.strip()]
+    if len(lines) < 1:
+        return None
+    try:
+        separator, columns = header(lines[0])
+        rows = [
+            next(csv.reader([line.decode("utf-8", "replace").strip("\r")], delimiter=separator))
+            for line in lines[1:-1] or lines[1:]
+        ]
+    except (csv.Error, StopIteration):
+        return None
+    if (
+        len(columns) < 2
+        or len(set(columns)) < len(columns)
+        or any(number(name) is not None or len(name) > _TEXT for name in columns)
+    ):
+        return None
+    lowered = {column.lower() for column in columns}
+    stated = first_of("step", columns) or first_of("step", lowered)
+    if stated is None or any(len(row) != len(columns) for row in rows) or lowered & set(names("text")):
+        return None
+    cells = [cell for row in rows for cell in row if cell]
+    numbers = sum(1 for cell in cells if number(cell) is not None)
+    return "csv" if 2 * numbers >= len(cells) else None
+
+
+def _unnamed_console(text: bytes, name: str) -> str | None:
+    """A log that shows no metric yet: the marks of training software have to stand in it."""
+    lines = [line for line in text.split(b"\n")[:_LOOKED_AT] if line.strip()]
+    if sum(1 for line in lines if _REQUIREMENT.match(line.strip())) * 2 > len(lines):
+        return None
+    marks = len(set(_TRAINING.findall(text)))
+    return "console" if marks >= 2 or (marks and _LOG_NAMES.search(name)) else None
+
+
+def _is_binary(head: bytes) -> bool:
+    return b"\0" in head[:1024] or len(_BINARY.findall(head[:4096])) * 50 > min(len(head), 4096)

@@ -1,0 +1,124 @@
+"""The dict lines of TRL and the HF Trainer: `{'loss': '0.0123', 'kl': '0.0021', ..., 'epoch': '0.02'}`.
+
+The line names no step. tqdm writes it by blanking its bar, printing the line and painting the bar again, so the bar
+painted next stands at the line's step. Where standard output is buffered (a pipe, a file) the lines come later and in
+batches, but the blanked bars stay where they were: their positions, in order, are the steps of the lines.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from dataclasses import dataclass, field
+
+from rltui.readers.progress import Bar
+
+HOLD = 20
+"""Lines held back at most while nothing tells their steps; they are numbered from one then."""
+
+_CELL = re.compile(r"'([^']{1,300})': (?:'([^']*)'|([^,}\s]+))")
+_ROW = re.compile(rb"^(?:\x1b\[[0-9;]*[A-Za-z])*(\{'.*'epoch': [^{}]*\})")
+
+
+def cells(segment: bytes) -> dict[str, str] | None:
+    """The cells of a segment that is such a line, values still as text; None for any other segment."""
+    found = _ROW.match(segment)
+    if found is None:
+        return None
+    text = found[1].decode("utf-8", "replace")
+    return {key: quoted or bare for key, quoted, bare in _CELL.findall(text)}
+
+
+Row = tuple[int, dict[str, str]]
+
+
+@dataclass(slots=True)
+class Stepper:
+    """Finds the step of each line; one per file. All methods return the lines whose step became known."""
+
+    total: int = 0
+    done: int = 0  # where the training's bar stands
+    _base: int = 0  # where the bar stood when this launch began
+    _count: int = 0  # training lines of this launch that have their step
+    _last: int = 0  # step of the newest of them
+    _interval: int = 0  # steps between two of them
+    _marks: deque[int] = field(default_factory=deque)  # positions of blanked bars whose line has not come yet
+    _held: list[dict[str, str]] = field(default_factory=list)
+    _at_blank: bool = False  # the first held line stands directly behind a blanked bar
+    _newest: dict[str, str] = field(default_factory=dict)
+
+    def paint(self, bar: Bar, blanked: bool) -> list[Row]:
+        """A bar was painted, directly behind a blanked one or not."""
+        if bar.name or bar.nested or not bar.total:
+            return []
+        if self._count and self.done == self.total > bar.total:
+            return []  # an evaluation after the training
+        out: list[Row] = []
+        if self.total and (bar.total != self.total or bar.done < self.done):
+            out = self.settle()
+            self._interval = self._interval if bar.total == self.total else 0
+            self._count, self._base, self._last = 0, bar.done, bar.done
+            self._marks.clear()
+        self.total, self.done = bar.total, bar.done
+        if self._at_blank:
+            if len(self._held) == 1:
+                self._marks.clear()  # written at once, so older marks belong to no line
+            self._marks.append(bar.done)
+        elif self._held and not self._marks and not self._interval:
+            lines = self._count + sum(map(_trains, self._held))
+            self._interval = max(1, round((bar.done - self._base) / max(1, lines)))
+        elif blanked:
+            self._marks.append(bar.done)
+        self._at_blank = False
+        return out + self._release()
+
+    def place(self, line: dict[str, str], blanked: bool) -> list[Row]:
+        """A line was read, directly behind a blanked bar or not."""
+        if line == self._newest:
+            return []  # printed twice, by the bar's callback and by another
+        self._newest = line
+        if not self._held:
+            self._at_blank = blanked
+        self._held.append(line)
+        if len(self._held) == 1 and self._at_blank:
+            return []
+        if len(self._held) >= HOLD and not self._marks and not self._interval:
+            self._interval = 1
+        return self._release()
+
+    def settle(self) -> list[Row]:
+        """The file ends here: all lines get the step they most likely have."""
+        if not self._held:
+            return []
+        if self._at_blank and len(self._held) == 1:
+            self._marks.clear()
+            if not self._interval:
+                self._marks.append(self.done)
+        self._interval = self._interval or 1
+        self._at_blank = False
+        return self._release()
+
+    def _release(self) -> list[Row]:
+        out: list[Row] = []
+        for line in self._held:
+            trains = _trains(line)
+            if self._marks:
+                step = self._marks.popleft()
+            elif self._interval and not self._at_blank:
+                step = self._last + self._interval * trains
+            else:
+                break
+            if trains:
+                if step > self._last:
+                    self._interval = step - self._last
+                    self._last = step
+                self._count += 1
+            out.append((step, line))
+        if out:
+            del self._held[: len(out)]
+            self._at_blank = False
+        return out
+
+
+def _trains(line: dict[str, str]) -> bool:
+    return not any(key.startswith("eval_") for key in line)

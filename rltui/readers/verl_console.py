@@ -1,0 +1,119 @@
+"""The step lines of verl's console logger: `step:7 - actor/kl_loss:0.002 - timing_s/gen:np.float64(12.3) - ...`.
+
+Many lines are parsed at once by turning them into JSON; a line that does not convert cleanly (debug text glued to it,
+words among the numbers) is taken apart piece by piece. Both ways give the same numbers.
+"""
+
+from __future__ import annotations
+
+import re
+
+import orjson
+
+from rltui.readers.rows import RowBuilder
+
+_HEAD = re.compile(rb"step:(\d{1,15}) - (?=[^\s:]{1,300}:[-+.\w(])")
+_GLUED = re.compile(r"(?<![\w/])step:(\d{1,15}) - (?=[^\s:]{1,300}:[-+.\w(])")
+_NUMPY = re.compile(rb":np\.\w+\(([^()\s]*)\)")
+_NON_FINITE = re.compile(rb":([-+]?(?:nan|inf))(?= - |\n|\Z)")
+_WORD = re.compile(rb":(?:True|False|None)(?= - |\n|\Z)")
+_NOT_PLAIN = (b'"', b"\\", b"{", b"null", b"true", b"false", b"\x00")
+_VALUE = re.compile(
+    r"\s*(?:np\.\w+\(\s*)?([-+]?(?:\d+\.?\d*(?:[eE][-+]?\d+)?|\.\d+(?:[eE][-+]?\d+)?|nan|inf))\)?(?![\w.])"
+)
+
+
+def cut(block: bytes) -> tuple[list[int], list[bytes], list[bytes]]:
+    """Steps and step lines (without `step:N - `), and the text around them: one piece before each, one at the end."""
+    steps: list[int] = []
+    lines: list[bytes] = []
+    around: list[bytes] = []
+    find = block.find
+    carriage_returns = b"\r" in block
+    kept = at = 0
+    while (at := find(b"step:", at)) >= 0:
+        head = _HEAD.match(block, at)
+        if head is None:
+            at += 5
+            continue
+        end = find(b"\n", at)
+        if end < 0:
+            end = len(block)
+        if carriage_returns and (r := find(b"\r", at, end)) >= 0:
+            end = r
+        steps.append(int(head[1]))
+        lines.append(block[head.end() : end])
+        around.append(block[kept:at])
+        kept = at = end
+    around.append(block[kept:])
+    return steps, lines, around
+
+
+def parse(steps: list[int], lines: list[bytes], rows: RowBuilder) -> None:
+    """Adds the rows of step lines."""
+    parsed = _as_json(lines)
+    if parsed is None:
+        for step, line in zip(steps, lines, strict=True):
+            one = _as_json([line])
+            if one is not None:
+                rows.add_alike([step], one, plain=True)
+            else:
+                for at, cells in _pieces(step, line.decode("utf-8", "replace")):
+                    if cells:
+                        rows.add(at, cells)
+        return
+    at = 0
+    while at < len(parsed):  # runs of rows with the same keys: validation adds some now and then
+        layout = list(parsed[at])
+        end = at + 1
+        while end < len(parsed) and list(parsed[end]) == layout:
+            end += 1
+        rows.add_alike(steps[at:end], parsed[at:end], plain=True)
+        at = end
+
+
+def _as_json(lines: list[bytes]) -> list[dict[str, float]] | None:
+    text = b"\n".join(lines)
+    if any(mark in text for mark in _NOT_PLAIN):
+        return None
+    if b":np." in text:
+        text = _NUMPY.sub(rb":\1", text)
+    if b"nan" in text or b"inf" in text:
+        text = _NON_FINITE.sub(rb':"\1"', text)  # as text: JSON has no word for them
+    if b":True" in text or b":False" in text or b":None" in text:
+        text = _WORD.sub(rb':""', text)
+    text = text.replace(b" - ", b',"').replace(b":", b'":').replace(b"\n", b'},{"')
+    try:
+        parsed: list[dict[str, float]] = orjson.loads(b'[{"' + text + b"}]")
+    except orjson.JSONDecodeError:
+        return None
+    return parsed if len(parsed) == len(lines) else None
+
+
+def _pieces(step: int, line: str) -> list[tuple[int, dict[str, float]]]:
+    """The cells of one step line; several where step lines are glued together."""
+    rows = []
+    at = 0
+    for glued in _GLUED.finditer(line):
+        rows.append((step, _cells(line[at : glued.start()])))
+        step, at = int(glued[1]), glued.end()
+    rows.append((step, _cells(line[at:])))
+    return rows
+
+
+def _cells(line: str) -> dict[str, float]:
+    cells: dict[str, float] = {}
+    pending = ""
+    for piece in line.split(" - "):
+        key, colon, value = (pending + piece).rpartition(":")
+        if not colon:
+            pending += piece + " - "  # a data source's name may hold " - "
+            continue
+        pending = ""
+        found = _VALUE.match(value)
+        if found is None:
+            continue
+        cells[key] = float(found[1])
+        if value[found.end() :].strip():
+            break  # other output glued to the line: what follows is no metric
+    return cells
