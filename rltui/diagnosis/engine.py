@@ -15,7 +15,7 @@ from rltui.diagnosis.catalogue import Rule, rules
 from rltui.diagnosis.coverage import blocked, coverage
 from rltui.diagnosis.findings import build
 from rltui.diagnosis.life import Life, follow
-from rltui.diagnosis.liveness import present_signals
+from rltui.diagnosis.liveness import coverage_signal, present_signals
 from rltui.diagnosis.look import Feed, Look, look_rows
 from rltui.diagnosis.model import Coverage, Diagnosis, Finding, NotEvaluable, StageResult, Verdict
 from rltui.diagnosis.pipeline import STAGES, stages
@@ -158,17 +158,20 @@ class Engine:
         look = Look(feed, rows, state.open())
         run_state = run.state(now) if newest else None
         lives = dict(state.lives)
+        seen = coverage(look, self.catalogue, DETECTORS)
+        gap = coverage_signal(seen, look, self.catalogue["logging-coverage-gap"].params["least"].value)
+        present = [("logging-coverage-gap", gap)] if gap is not None else []
         if run_state is not None:
-            for rule_id, signal in present_signals(run_state, look):
-                life = follow(Life(), signal, rows, look.step, 1, 1)
-                lives[rule_id, None] = _dated(life, Life(), signal, look, self.catalogue[rule_id])
+            present += present_signals(run_state, look)
+        for rule_id, signal in present:
+            life = follow(Life(), signal, rows, look.step, 1, 1)
+            lives[rule_id, None] = _dated(life, Life(), signal, look, self.catalogue[rule_id])
         config = run.config
         findings = build(lives, self.catalogue, look, config, self.window)
         active = [f for f in findings if f.status == "active"]
         skipped = [b for i in DETECTORS if (b := blocked(self.catalogue[i], look)) is not None]
         out = {b.id for b in skipped}
         ran = [i for i in DETECTORS if i not in out] if rows else []
-        seen = coverage(look, self.catalogue, DETECTORS)
         broken = [
             f.onset_step for f in findings if f.severity == "critical" and f.onset_step is not None and f.id in BREAKS
         ]

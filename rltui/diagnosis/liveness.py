@@ -1,9 +1,10 @@
-"""Whether the run still runs: the present state, not its rows."""
+"""What holds for the run as it stands now: whether it still runs, and whether it logs enough."""
 
 from __future__ import annotations
 
 from rltui.diagnosis.look import Look
-from rltui.diagnosis.signal import CRITICAL, WARNING, Signal
+from rltui.diagnosis.model import Coverage
+from rltui.diagnosis.signal import CRITICAL, NOTICE, WARNING, Signal
 from rltui.run.run import RunState
 
 
@@ -26,3 +27,15 @@ def present_signals(state: RunState, look: Look) -> list[tuple[str, Signal]]:
             )
         ]
     return []
+
+
+def coverage_signal(coverage: Coverage, look: Look, least: float) -> Signal | None:
+    """Advice where too few of the expected metrics are logged; it never moves the verdict."""
+    share = coverage.present / coverage.expected if coverage.expected else 1.0
+    if look.n and share >= least:
+        return None
+    if not look.n:
+        return Signal(NOTICE, "No metric row was found: only text, or a logger that writes elsewhere.")
+    names = ", ".join(m.metric for m in coverage.missing[:6])
+    text = f"{coverage.present} of {coverage.expected} expected metrics are logged; missing: {names}."
+    return Signal(NOTICE, text, onset_step=int(look.steps[0]))

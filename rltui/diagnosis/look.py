@@ -152,9 +152,9 @@ class Look:
         """Canonical name of the raw task reward: score_mean, else reward_mean."""
         return "score_mean" if self.series("score_mean") is not None else "reward_mean"
 
-    def restarted(self, rows: int) -> bool:
-        """Whether a restart lies within the last `rows` rows."""
+    def restarts(self, rows: int) -> list[int]:
+        """Steps at which the run was resumed, within the last `rows` rows."""
         if not self.n:
-            return False
+            return []
         first = int(self.steps[max(0, self.n - rows)])
-        return any(first <= step <= self.step for step in self._feed.run.history.table.restarts)
+        return [step for step in self._feed.run.history.table.restarts if first <= step <= self.step]

@@ -66,7 +66,7 @@ def _pairs(n: int) -> tuple[Ints, Ints]:
 
 
 def block_medians(x: Floats, blocks: int) -> Floats:
-    """`blocks` equal blocks of the newest points, in order; medians where a block holds 5 values or more, else means."""
+    """`blocks` equal blocks of the newest points, in order; medians of 5 values or more, else means."""
     size = len(x) // blocks
     table = x[len(x) - size * blocks :].reshape(blocks, size)
     if size < 5:
@@ -169,13 +169,13 @@ def standard_error(x: Floats) -> float:
 
 
 def change(x: Floats, rows: int = 0) -> float:
-    """Mean of the last rows minus mean of the first ones, in standard errors of that difference; 0 below 10 points.
+    """Mean of the last rows minus mean of the first ones, in standard errors of that difference; 0 below 20 points.
 
-    `rows` looks back only so far. Windows hold a tenth of the points, 5 to 50.
+    `rows` looks back only so far. Windows hold a tenth of the points, 10 to 50.
     """
     if rows:
         x = x[-rows:]
-    k = min(50, max(5, len(x) // 10))
+    k = min(50, max(10, len(x) // 10))
     if len(x) < 2 * k:
         return 0.0
     first, last = x[:k], x[-k:]

@@ -28,19 +28,28 @@ def head(x: Floats, rows: float) -> float:
 
 def gaining(look: Look, rows: int = 0, errors: float = 2.0) -> bool:
     """Train reward is `errors` standard errors better than before, over the last `rows` rows (0: since the start)."""
-    return look.change(look.reward, rows) >= errors
+    return look.change(look.reward, rows) >= errors and not farmed(look)
+
+
+def farmed(look: Look) -> bool:
+    """The total reward no longer stands for the task."""
+    return any(look.open.get(i, 0) >= 2 for i in ("reward-component-decoupling", "kl-penalty-gaming"))
 
 
 def losing(look: Look, rows: int = 200) -> bool:
     """Train reward falls: a collapse or decline is open, or its trend points down."""
-    return any(look.open.get(i, 0) >= 2 for i in ("reward-collapse", "reward-peak-decline")) or (
-        look.trend(look.reward, rows).direction < 0
+    return (
+        any(look.open.get(i, 0) >= 2 for i in ("reward-collapse", "reward-peak-decline"))
+        or farmed(look)
+        or (look.trend(look.reward, rows).direction < 0)
     )
 
 
 def solved(look: Look, level: float = 0.9) -> bool:
     """Reward near its ceiling: what then falls (entropy, length, gradient) has nothing left to buy."""
     profile = look.profile
+    if farmed(look):
+        return False
     if profile.ceiling is None or profile.floor is None or profile.ceiling <= profile.floor:
         return False
     return tail(look.values(look.reward), 20) >= profile.floor + level * (profile.ceiling - profile.floor)

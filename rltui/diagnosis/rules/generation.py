@@ -25,7 +25,7 @@ def truncation_high(look: Look, p: Params, memory: Memory) -> list[Signal]:
         level = WARNING if better and way < 0 else CRITICAL
     elif share > p["harm"] and losing(look):
         level = CRITICAL
-    elif (share > p["warn"] or way > 0) and not better:
+    elif (share > p["warn"] or (way > 0 and share > p["growth"] * head(cut, p["window"]))) and not better:
         level = WARNING
     cap = look.settings.length_cap
     limit = f" of {num(cap)} tokens" if cap else ""

@@ -98,13 +98,9 @@ def _fall(x: Floats, start: int, below: int) -> int:
     """Where the fall began: the last row before it that stood at the level of the peak's block."""
     level = median(x[max(0, start - 25) : start])
     low = median(x[below : below + 5]) if below < len(x) else float(x[-1])
-    near = level - 0.25 * (level - low)
-    part = x[max(0, start - 5) : below]
-    if len(part) < 5:
+    if below - start < 0:
         return below
-    smooth = np.sort(np.lib.stride_tricks.sliding_window_view(part, 5), axis=1)[:, 2]
-    above = np.flatnonzero(smooth >= near)
-    return max(0, start - 5) + (int(above[-1]) + 2 if len(above) else 0)
+    return _turn(x[:below], max(0, start - 5), level, low)
 
 
 def reward_peak_decline(look: Look, p: Params, memory: Memory) -> list[Signal]:
@@ -124,7 +120,9 @@ def reward_peak_decline(look: Look, p: Params, memory: Memory) -> list[Signal]:
         drop, z, peak, low, peak_at = view
         if size == 1 and n > p["recent"]:
             peak_at += n - int(p["recent"])
-        step = int(series.steps[min(n - 1, peak_at * size)])
+        step = int(
+            series.steps[min(n - 1, _turn(blocks.medians if size > 1 else series.values, peak_at, peak, low) * size)]
+        )
         held_out = validation(look)
         level = (
             CRITICAL
@@ -142,6 +140,16 @@ def reward_peak_decline(look: Look, p: Params, memory: Memory) -> list[Signal]:
             )
         ]
     return []
+
+
+def _turn(x: Floats, start: int, peak: float, low: float) -> int:
+    """Last index from `start` on at which the median of 5 stood within a quarter of the fall from the peak."""
+    part = x[start:]
+    if len(part) < 5:
+        return start
+    smooth = np.sort(np.lib.stride_tricks.sliding_window_view(part, 5), axis=1)[:, 2]
+    near = np.flatnonzero(smooth >= peak - 0.25 * (peak - low))
+    return start + (int(near[-1]) + 2 if len(near) else 0)
 
 
 def _decline(x: Floats, long: bool, p: Params) -> tuple[float, float, float, float, int] | None:

@@ -1,0 +1,83 @@
+"""Validation against its own peak and against the train reward."""
+
+from __future__ import annotations
+
+from math import log, sqrt
+
+import numpy as np
+
+from rltui.diagnosis.look import Look
+from rltui.diagnosis.rules.base import Memory, Params
+from rltui.diagnosis.signal import CRITICAL, WARNING, Signal, num
+from rltui.diagnosis.trends import change, sd_d
+from rltui.run.table import Floats, Series
+
+
+def _fallen(x: Floats, p: Params) -> tuple[int, float, float, float] | None:
+    """Index and height of the smoothed peak, level now, and the fall in standard errors; None where none counts.
+
+    The peak is the best of many noisy means: the limit grows with their number as the expected maximum does.
+    """
+    if len(x) < p["evals"]:
+        return None
+    smooth = (x[:-2] + x[1:-1] + x[2:]) / 3.0
+    error = max(sd_d(x), float(np.std(np.diff(x))) / sqrt(2.0) * 0.5) / sqrt(3.0)
+    j = int(smooth.argmax())
+    fall = float(smooth[j] - smooth[-1])
+    limit = p["se"] + sqrt(2.0 * log(max(2.0, len(x) / 3.0)))
+    if error <= 0 or fall <= limit * error or j >= len(smooth) - 2:
+        return None
+    return j + 1, float(smooth[j]), float(smooth[-1]), fall / error
+
+
+def _regressed(look: Look, p: Params) -> tuple[Series, int, float, float, float] | None:
+    """As `_fallen`, where the evaluation before says so too."""
+    series = look.series("val_score")
+    if series is None or _fallen(series.values[:-1], p) is None:
+        return None
+    found = _fallen(series.values, p)
+    return None if found is None else (series, *found)
+
+
+def val_regression(look: Look, p: Params, memory: Memory) -> list[Signal]:
+    """Validation below its peak, twice in a row."""
+    found = _regressed(look, p)
+    if found is None:
+        return []
+    series, j, peak, now, z = found
+    step = int(series.steps[j])
+    baseline = float(series.values[0])
+    error = sd_d(series.values)
+    level = CRITICAL if now < baseline - 2.0 * error else WARNING
+    summary = (
+        f"Validation peaked at {num(peak)} at step {step} and stands at {num(now)}, {num(z)} standard errors lower"
+    )
+    summary += f" and below its start of {num(baseline)}." if level == CRITICAL else "."
+    return [
+        Signal(level, summary, (("val_score", f"peak {num(peak)} at step {step}"), (look.reward, "")), onset_step=step)
+    ]
+
+
+def train_val_divergence(look: Look, p: Params, memory: Memory) -> list[Signal]:
+    """Validation falls from its peak while the train reward goes on rising."""
+    found = _regressed(look, p)
+    reward = look.series(look.reward)
+    if found is None or reward is None:
+        return []
+    series, j, peak, now, z = found
+    step = int(series.steps[j])
+    since = reward.values[int(np.searchsorted(reward.steps, step)) :]
+    if change(since) < p["gain_se"]:
+        return []
+    level = CRITICAL if now < float(series.values[0]) or z > p["critical_se"] else WARNING
+    k = min(50, max(10, len(since) // 10))
+    a, b = float(since[:k].mean()), float(since[-k:].mean())
+    summary = f"Train reward rose {num(a)} → {num(b)} since step {step}, validation fell {num(peak)} → {num(now)}."
+    return [
+        Signal(
+            level,
+            summary,
+            (("val_score", f"{num(z)} standard errors below its peak"), (look.reward, "rises")),
+            onset_step=step,
+        )
+    ]
