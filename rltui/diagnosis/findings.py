@@ -9,7 +9,7 @@ from rltui.diagnosis.causes import Fired, causes, fixes, roots
 from rltui.diagnosis.life import Life, Opening
 from rltui.diagnosis.look import Look
 from rltui.diagnosis.model import SEVERITY_RANK, Basis, Episode, Evidence, Finding, Severity
-from rltui.diagnosis.shapes import describe
+from rltui.diagnosis.shapes import Shape, describe
 from rltui.run.run import ConfigValue
 
 SEVERITY: tuple[Severity, ...] = ("info", "info", "warning", "critical")
@@ -33,9 +33,19 @@ def build(
         )
         if rule_id not in best or fired.level > best[rule_id].level:
             best[rule_id] = fired
+    shapes: dict[str, Shape] = {}
     root_of = roots(list(best.values()), catalogue, look.step)
     findings = [
-        _finding(catalogue[rule_id], subject, life, look, config, root_of.get(rule_id) if life.level else None, window)
+        _finding(
+            catalogue[rule_id],
+            subject,
+            life,
+            look,
+            config,
+            root_of.get(rule_id) if life.level else None,
+            window,
+            shapes,
+        )
         for (rule_id, subject), life in shown.items()
     ]
     level = {f.id: SEVERITY_RANK[f.severity] for f in findings if f.status == "active"}
@@ -73,6 +83,7 @@ def _finding(
     config: Mapping[str, ConfigValue],
     root: str | None,
     window: int | None,
+    shapes: dict[str, Shape],
 ) -> Finding:
     signal = life.signal
     assert signal is not None
@@ -92,7 +103,7 @@ def _finding(
         basis=BASES[rule.basis],
         root=root,
         evidence=tuple(
-            _evidence(name, text, look, window) for name, text in signal.proofs if look.logged(name) is not None
+            _evidence(name, text, look, window, shapes) for name, text in signal.proofs if look.logged(name) is not None
         ),
         causes=causes(rule, config),
         fixes=fixes(rule, look.framework),
@@ -106,9 +117,12 @@ def _episode(o: Opening) -> Episode:
     return Episode(o.onset_step, o.end_step, SEVERITY[o.peak])
 
 
-def _evidence(name: str, text: str, look: Look, window: int | None) -> Evidence:
+def _evidence(name: str, text: str, look: Look, window: int | None, shapes: dict[str, Shape]) -> Evidence:
+    """`shapes` keeps what other findings' evidence on the same metric has already asked for."""
     series = look.logged(name)
-    shape = describe(series, window)
+    if name not in shapes:
+        shapes[name] = describe(series, window)
+    shape = shapes[name]
     words = f"{text}; {shape.word}" if text else shape.word
     return Evidence(
         name, series.key if series is not None else name, shape.first, shape.mid, shape.last, shape.slope, words

@@ -109,5 +109,5 @@ def reference_mismatch_at_start(look: Look, p: Params, memory: Memory) -> list[S
         return []
     late = len(look.values(look.reward)) >= p["gain_rows"] and look.change(look.reward) < 2.0
     level = WARNING if start > p["warn"] and late and look.settings.kl_coef != 0 else NOTICE
-    text = f"KL to the reference is {num(start)} in the first rows, where it should be near 0: another model is the reference."
+    text = f"KL to the reference is {num(start)} in the first rows, where 0 is due: another model is the reference."
     return [Signal(level, text, (("kl_ref", f"first rows {num(start)}"),), onset_step=int(look.steps[0]))]

@@ -21,7 +21,8 @@ def _fallen(x: Floats, p: Params) -> tuple[int, float, float, float] | None:
     if len(x) < p["evals"]:
         return None
     smooth = (x[:-2] + x[1:-1] + x[2:]) / 3.0
-    error = max(sd_d(x), float(np.std(np.diff(x))) / sqrt(2.0) * 0.5) / sqrt(3.0)
+    near = x[-200:]
+    error = max(sd_d(near), float(np.std(np.diff(near))) / sqrt(8.0)) / sqrt(3.0)
     j = int(smooth.argmax())
     fall = float(smooth[j] - smooth[-1])
     limit = p["se"] + sqrt(2.0 * log(max(2.0, len(x) / 3.0)))
@@ -47,7 +48,7 @@ def val_regression(look: Look, p: Params, memory: Memory) -> list[Signal]:
     series, j, peak, now, z = found
     step = int(series.steps[j])
     baseline = float(series.values[0])
-    error = sd_d(series.values)
+    error = sd_d(series.values[-200:])
     level = CRITICAL if now < baseline - 2.0 * error else WARNING
     summary = (
         f"Validation peaked at {num(peak)} at step {step} and stands at {num(now)}, {num(z)} standard errors lower"

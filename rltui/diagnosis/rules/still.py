@@ -102,12 +102,11 @@ def reward_plateau(look: Look, p: Params, memory: Memory) -> list[Signal]:
     evals = int(p["evals"])
     if len(held_out) >= 2 * evals and look.open.get("reward-plateau") and rows >= p["warn_share"] * len(x):
         later = held_out[-evals:]
-        if abs(float(later[-2:].mean() - later[:2].mean())) < sd_d(held_out):
+        if abs(float(later[-2:].mean() - later[:2].mean())) < sd_d(held_out[-200:]):
             level = WARNING
-    noise = sd_d(x[-rows:])
     summary = (
         f"Reward has been flat at {num(tail(x, 20))} for the last {rows} rows "
-        f"(a gain below {num(_detectable(noise, rows // 2))} could not be seen)."
+        f"(a gain below {num(_detectable(recent.noise, rows // 2))} could not be seen)."
     )
     return [Signal(level, summary, ((look.reward, f"flat over {rows} rows"),), moved=look.reward)]
 
