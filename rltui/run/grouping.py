@@ -8,8 +8,8 @@ Nothing in a directory tree says "this is a run", so names and formats decide, i
    `wandb/run-.../files/`, `runs/Nov20_.../`) are climbed, never above the listed root.
 3. **Several runs in one home?** Only where one kind of file is there under several labels: `a.log` and `b.log`,
    `tensorboard_log/p/exp1` and `.../exp2`. Different kinds complete each other (console, jsonl, TensorBoard, W&B), and
-   so do names that say only a role (`train.log`, `eval.log`). A log of no known trainer counts as a run only where
-   there is none of a known one.
+   so do names that say only a role (`train.log`, `eval.log`, `vllm_server.log`). Beside metric containers, a log of no
+   known trainer never makes a second run.
 4. **Several launches in one home?** W&B ids, TensorBoard folders or logs that differ only by a time stamp or job number
    are restarts of one run where the home holds one set of checkpoints, since launches that share it continue each
    other. Without checkpoints they are runs of their own, as in a project folder whose `wandb/` collects everything;
@@ -71,7 +71,9 @@ _Run = list[_Unit]
 def group(listing: Listing, sniff: Callable[[str], str | None]) -> list[RunCandidate]:
     """The runs of a listing, in the order of their ids. `sniff` gives the format of a file, None where it is no metric
     file; it is asked once for each file whose name may be one's."""
-    root = os.path.dirname(listing.root) if listing.files and listing.files[0].path == listing.root else listing.root
+    if len(listing.files) == 1 and not listing.dirs:
+        return _named_by_the_user(listing.files[0].path, sniff)
+    root = listing.root
     checkpoints = [path for path in listing.dirs if path != root and is_checkpoint_dir(path)]
     by_role = _by_role(listing, root, set(checkpoints))
     formats = {path: found for path in by_role["metrics"] if (found := sniff(path)) is not None}
@@ -88,13 +90,21 @@ def group(listing: Listing, sniff: Callable[[str], str | None]) -> list[RunCandi
     return sorted(_with_others(_unique(candidates), root, others), key=lambda candidate: candidate.id)
 
 
+def _named_by_the_user(path: str, sniff: Callable[[str], str | None]) -> list[RunCandidate]:
+    """A listing of one file and no directory is that file, whatever its name."""
+    found = sniff(path)
+    if found is None:
+        return []
+    name = os.path.splitext(os.path.basename(path))[0]
+    return [RunCandidate(name, path, ((path, found),), dirs=(os.path.dirname(path) or os.curdir,))]
+
+
 def _by_role(listing: Listing, root: str, checkpoints: set[str]) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {"metrics": [], "config": [], "rollouts": [], "other": []}
     for file in listing.files:
         in_checkpoint = os.path.dirname(file.path) in checkpoints
         relative = os.path.relpath(file.path, root)
-        role = "metrics" if file.path == listing.root else file_roles.role(relative, in_checkpoint)
-        found[role].append(file.path)
+        found[file_roles.role(relative, in_checkpoint)].append(file.path)
     return found
 
 
@@ -204,9 +214,10 @@ def _beside_their_events(units: list[_Unit]) -> list[_Unit]:
 
 def _split(units: list[_Unit], share_checkpoints: bool) -> list[_Run]:
     """The runs of one home: rules 3 and 4."""
-    known = [unit for unit in units if unit.is_known] or units
+    has_containers = any(unit.kind != "text" for unit in units)
+    counted = [unit for unit in units if unit.is_known] if has_containers else units
     labels: dict[str, set[str]] = defaultdict(set)
-    for unit in known:
+    for unit in counted:
         labels[unit.kind].add(unit.label)
     if all(len(found - {""}) <= 1 for found in labels.values()):
         return _launches(units, share_checkpoints)

@@ -87,7 +87,8 @@ ONE_RUN = {
     "roles only": ("train.log", "eval.log", "train_metrics.jsonl", "gpu_monitor.log"),
     "stdout and stderr of a job": ("grpo_123.out", "grpo_123.err"),
     "rotated": ("train.log", "train.log.1", "train.log.2"),
-    "a log and text of no known trainer": ("exp3.log", "server.log", "setup.log"),
+    "a log and those of its helpers": ("exp3.log", "vllm_server.log", "setup.log"),
+    "text of no known trainer beside a container": ("metrics.jsonl", "exp3.log", "my_server_x.log"),
     "one W&B id in two folders": (*wandb(W1), "wandb/run-20261121_010101-aaaa1111/run-aaaa1111.wandb"),
     "TensorBoard with hparams below": (f"runs/exp/{TB.format(1)}", f"runs/exp/1712/{TB.format(2)}"),
     "hydra": ("outputs/2026-11-20/23-17-11/.hydra/config.yaml", "outputs/2026-11-20/23-17-11/train.log"),
@@ -111,7 +112,7 @@ SEVERAL = {
         {"baseline-20260427", "ablation-20260429"},
     ),
     "a flat folder of logs": (("logs/a.log", "logs/b.log", "logs/c.log"), {"a", "b", "c"}),
-    "a flat folder, one log of no known trainer": (("a.log", "b.log", "server_c.log"), {"a", "b", "server-c"}),
+    "a flat folder, one log of no known trainer": (("a.log", "b.log", "server_c.log"), {"a", "b", "c"}),
     "labelled pairs": (("a.log", "b.log", "a.jsonl", "b_metrics.jsonl"), {"a", "b"}),
     "TensorBoard experiments": ((f"runs/exp1/{TB.format(1)}", f"runs/exp2/{TB.format(2)}"), {"exp1", "exp2"}),
     "verl experiments": (
