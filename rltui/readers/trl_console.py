@@ -14,7 +14,10 @@ from dataclasses import dataclass, field
 from rltui.readers.progress import Bar
 
 HOLD = 20
-"""Lines held back at most while nothing tells their steps; they are numbered from one then."""
+"""Lines held back at most while no bar tells their steps; they are numbered from one then."""
+HOLD_WITH_BAR = 5000
+"""The same where a bar stands at the run's beginning: in W&B's output.log it stands apart from the lines, and only
+its last position tells how far apart they are."""
 
 _CELL = re.compile(r"'([^']{1,300})': (?:'([^']*)'|([^,}\s]+))")
 _ROW = re.compile(rb"^(?:\x1b\[[0-9;]*[A-Za-z])*(\{'.*'epoch': [^{}]*\})")
@@ -64,9 +67,9 @@ class Stepper:
             if len(self._held) == 1:
                 self._marks.clear()  # written at once, so older marks belong to no line
             self._marks.append(bar.done)
-        elif self._held and not self._marks and not self._interval:
-            lines = self._count + sum(map(_trains, self._held))
-            self._interval = max(1, round((bar.done - self._base) / max(1, lines)))
+        elif self._held and not self._marks:
+            if bar.done == bar.total:
+                self._guess()
         elif blanked:
             self._marks.append(bar.done)
         self._at_blank = False
@@ -80,10 +83,12 @@ class Stepper:
         if not self._held:
             self._at_blank = blanked
         self._held.append(line)
-        if len(self._held) == 1 and self._at_blank:
-            return []
-        if len(self._held) >= HOLD and not self._marks and not self._interval:
-            self._interval = 1
+        if self._at_blank:
+            if len(self._held) == 1:
+                return []
+            self._at_blank = bool(self._marks)  # with no bar painted in between, it was not written at once
+        if len(self._held) >= (HOLD_WITH_BAR if self.total else HOLD):
+            self._guess()
         return self._release()
 
     def settle(self) -> list[Row]:
@@ -94,9 +99,15 @@ class Stepper:
             self._marks.clear()
             if not self._interval:
                 self._marks.append(self.done)
-        self._interval = self._interval or 1
+        self._guess()
         self._at_blank = False
         return self._release()
+
+    def _guess(self) -> None:
+        """Without marks: as many steps apart as the bar's position allows."""
+        if not self._interval:
+            lines = self._count + sum(map(_trains, self._held))
+            self._interval = max(1, round((self.done - self._base) / max(1, lines)))
 
     def _release(self) -> list[Row]:
         out: list[Row] = []
