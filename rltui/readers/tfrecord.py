@@ -100,9 +100,11 @@ class RecordLog:
                 starts.append(ends + HEAD)
                 lengths.append(sizes)
                 self._recent = (self._recent + found)[-_WINDOW:]
-            if len(found) == _REPEATS:  # there may be more
+            if self._lost:
+                pos += 1
+            elif len(found) == _REPEATS:  # there may be more
                 self._period = self._period or _find_period(self._recent)
-            elif not self._lost:
+            else:
                 return pos
 
     def _one_by_one(self, buffer: bytes, pos: int) -> tuple[list[int], int]:
@@ -118,7 +120,7 @@ class RecordLog:
                     self.skipped["damaged record"] += 1
                     self.skipped_at.setdefault("damaged record", f"byte {self._at + pos}")
                     self._lost = True
-                    return found, pos + 1
+                    return found, pos
                 if len(crcs) < 1 << 16:
                     crcs[length] = crc
             if end - pos < HEAD + length + TAIL:
