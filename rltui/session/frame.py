@@ -40,3 +40,4 @@ class Frame:
     now: float
     live: bool  # the run is being followed
     revision: int
+    rollout_files: tuple[str, ...] = ()  # dumps that lie with the run, by path; their contents are not part of a frame

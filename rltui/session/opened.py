@@ -230,6 +230,7 @@ class OpenedRun:
             now=clock.time() if now is None else now,
             live=self.follow,
             revision=self._revision,
+            rollout_files=self._candidate.rollouts,
         )
 
 
