@@ -3,6 +3,8 @@ those of `summaries`."""
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -29,7 +31,7 @@ from rltui.run.run import PhaseTable, Run, SourceInfo
 from rltui.run.table import Series
 from rltui.session import Frame
 
-NOTED = ("resume", "traceback", "oom", "killed", "fault", "end")
+NOTED = ("resume", "traceback", "oom", "killed", "fault")
 NOTES_SHOWN = 20
 
 
@@ -59,7 +61,7 @@ def build(
         phases=_phases(phases),
         pipeline=diagnosis.pipeline,
         hardware=_hardware(frame),
-        rollouts=_rollouts(run),
+        rollouts=_rollouts(frame.rollout_files),
         coverage=diagnosis.coverage,
         unknowns=diagnosis.unknowns,
         checks=diagnosis.checks,
@@ -201,11 +203,14 @@ def _hardware(frame: Frame) -> Hardware:
     return Hardware(gpus, shown, sample.source, sample.note)
 
 
-def _rollouts(run: Run) -> Rollouts:
-    files = [source for source in run.sources if source.format.startswith("rollouts")]
+def _rollouts(files: tuple[str, ...]) -> Rollouts:
+    """Trainers write one dump a step and call it after the step: `200.jsonl`, `completions_00200.parquet`."""
     if not files:
         return Rollouts(None, (), 0, "no rollout files found beside the logs")
-    return Rollouts(files[0].path, (), sum(file.rows for file in files), "")
+    numbers = (re.findall(r"\d+", os.path.basename(path)) for path in files)
+    steps = sorted({int(found[-1]) for found in numbers if found})
+    where = files[0] if len(files) == 1 else os.path.commonpath(files)
+    return Rollouts(where, tuple(steps), len(files), "count is of files, their contents are not part of this report")
 
 
 def _notes(frame: Frame) -> tuple[str, ...]:
@@ -214,7 +219,9 @@ def _notes(frame: Frame) -> tuple[str, ...]:
     if not frame.loading.done and frame.loading.total_bytes:
         share = 100 * frame.loading.done_bytes / frame.loading.total_bytes
         out.append(f"still reading: {share:.0f} % of {frame.loading.total_bytes / 1e6:.1f} MB")
-    for note in [note for note in frame.notes if note.kind in NOTED][-NOTES_SHOWN:]:
-        at = f"step {note.step}" if note.step is not None else f"line {note.line}" if note.line else ""
-        out.append(": ".join(part for part in (at, note.kind, note.text) if part))
-    return tuple(out)
+    said = []
+    for note in frame.notes:
+        if note.kind in NOTED:
+            at = f"step {note.step}" if note.step is not None else f"line {note.line}" if note.line else ""
+            said.append(": ".join(part for part in (at, note.kind, note.text) if part))
+    return (*out, *list(dict.fromkeys(said))[-NOTES_SHOWN:])  # two logs of one run tell the same

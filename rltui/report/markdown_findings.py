@@ -33,7 +33,7 @@ def symptoms(report: Report) -> list[str]:
     notes = [f for f in roots if f.severity == "info"]
     if notes:
         lines += ["Notes and advice (they do not move the verdict):", ""]
-        lines += [f"- {_name(f)}{_since(f)}: {plain(f.summary or _first_text(f))}" for f in notes]
+        lines += [f"- {_noted(f)} ({code(f.id)}{_since(f)})" for f in notes]
         lines.append("")
     over = [f for f in report.findings if f.status == "resolved"]
     if over:
@@ -152,5 +152,6 @@ def _spans(finding: Finding) -> str:
     return ", ".join(f"steps {a} to {b}" if b is not None else f"from step {a}" for a, b in spans)
 
 
-def _first_text(finding: Finding) -> str:
-    return next((evidence.text for evidence in finding.evidence if evidence.text), "")
+def _noted(finding: Finding) -> str:
+    """What is seen, not the rule's title: that names a fault, and at this level there is none."""
+    return plain(finding.summary).rstrip(".") or _name(finding)

@@ -66,7 +66,7 @@ def reward_note(report: Report) -> str:
         entry = report.config.get(name)
         return entry is not None and entry.active and entry.value not in (None, False, 0, 0.0, "", "False", "false")
 
-    if on("kl_in_reward"):
+    if on("kl_in_reward") or on("kl_coef_reward"):
         return KL_IN_REWARD
     if on("use_kl_loss") or on("kl_coef_loss"):
         return KL_IN_LOSS
@@ -74,10 +74,21 @@ def reward_note(report: Report) -> str:
 
 
 def _constants(metrics: list[tuple[str, MetricSummary]]) -> list[str]:
-    """What never moved needs no row."""
-    fixed = [(name, m) for name, m in metrics if m.shape == CONSTANT]
-    said = ", ".join(f"{_label(name, m)} {number(m.last, missing=NOT_AVAILABLE)}" for name, m in fixed)
-    return [f"Constant throughout: {said}.", ""] if fixed else []
+    """What never moved, or was logged once, needs no row."""
+    lines = []
+    for head, wanted in (("Constant throughout", _constant), ("Logged once", _once)):
+        said = [f"{_label(name, m)} {_number(m.last)}" for name, m in metrics if wanted(m)]
+        if said:
+            lines += [f"{head}: {', '.join(said)}.", ""]
+    return lines
+
+
+def _constant(summary: MetricSummary) -> bool:
+    return summary.shape == CONSTANT and not summary.nan
+
+
+def _once(summary: MetricSummary) -> bool:
+    return summary.count == 1 and not summary.nan
 
 
 def _label(name: str, summary: MetricSummary, *, cell: bool = False) -> str:
@@ -88,7 +99,7 @@ def _table(metrics: list[tuple[str, MetricSummary]]) -> list[str]:
     head = ["metric", "first", "mid", "last", "change", "slope", "corr", "min", "max", "shape", "key"]
     rows = []
     for name, m in metrics:
-        if m.shape == CONSTANT:
+        if _constant(m) or _once(m):
             continue
         unit = f" ({plain(m.unit)})" if m.unit not in UNITS_UNSAID else ""
         gaps = f"{m.nan} not finite" if m.nan else ""
@@ -167,6 +178,8 @@ def _sparklines(report: Report, drawable: list[tuple[MetricSummary, Series]], fi
 
 def _text_label(summary: MetricSummary) -> str:
     label = summary.label or summary.key
+    if summary.group == "validation" and not label.lower().startswith("val"):
+        label = f"validation {label}"  # a bare data set's name could be anything
     return label if not summary.member or summary.member in label else f"{label} {summary.member}"
 
 

@@ -9,6 +9,14 @@ from rltui.report.model import Report
 
 LEVELS = {"pass": "✓ pass", "warn": "! warn", "fail": "✗ fail", "unknown": "? unknown"}
 SHARE_BAR = 30
+IMPORTANT = (
+    *("model", "adv_estimator", "policy_loss_mode", "group_size", "lr", "critic_lr"),
+    *("use_kl_loss", "kl_coef_loss", "kl_in_reward", "kl_coef_reward", "kl_coef_advantage", "kl_estimator"),
+    *("clip_low", "clip_high", "clip_dual", "entropy_coef", "loss_agg_mode", "norm_adv_by_std", "temperature"),
+    *("max_prompt_length", "max_response_length", "train_batch_prompts", "rollout_batch", "mini_batch", "ppo_epochs"),
+    *("total_steps", "save_freq", "test_freq", "is_correction", "max_staleness", "reward_weights"),
+)
+"""Canonical settings that usually explain a run, in the order in which people ask for them."""
 MISSING_SHOWN = 30
 
 
@@ -31,14 +39,26 @@ def identity(report: Report) -> list[str]:
     if run.restarts:
         lines.append(f"- Restarts: from step {', '.join(str(step) for step in run.restarts)}")
     used = [s for s in run.sources if s.rows or s.skipped or not s.note.endswith("not used")]
-    rows = [[code(s.path, cell=True), plain(s.format), str(s.rows), str(s.skipped), plain(s.note)] for s in used]
+    rows = [
+        [code(_below(s.path, run.path), cell=True), plain(s.format), str(s.rows), str(s.skipped), plain(s.note)]
+        for s in used
+    ]
     return [*lines, "", *table(["read", "format", "rows", "skipped", "note"], rows, "llrr"), "", *_config(report)]
 
 
+def _below(path: str, run: str) -> str:
+    """A file's path as seen from the run."""
+    return path[len(run) :].lstrip("/") if path.startswith(run.rstrip("/") + "/") else path
+
+
 def _config(report: Report) -> list[str]:
+    """A table of what usually explains a run, and of what is set in vain; the rest in one line."""
     if not report.config:
         return ["No config was found in the logs: causes cannot be tied to settings."]
-    ordered = sorted(report.config.items(), key=lambda item: not item[1].active)
+    listed = [(name, entry) for name, entry in report.config.items() if entry.value is not None]
+    important = [(name, entry) for name, entry in listed if name in IMPORTANT or not entry.active]
+    rest = [f"{plain(n.replace('_', ' '))} {code(_value(e.value))}" for n, e in listed if (n, e) not in important]
+    ordered = sorted(important, key=lambda item: (not item[1].active, _place(item[0])))
     rows = [
         [
             plain(name.replace("_", " ")),
@@ -47,9 +67,13 @@ def _config(report: Report) -> list[str]:
             plain(entry.note if entry.active else entry.note or "set but inactive"),
         ]
         for name, entry in ordered
-        if entry.value is not None
     ]
-    return table(["setting", "value", "key", "note"], rows)
+    also = ["", f"Also set: {', '.join(rest)}."] if rest else []
+    return [*table(["setting", "value", "key", "note"], rows), *also]
+
+
+def _place(name: str) -> int:
+    return IMPORTANT.index(name) if name in IMPORTANT else len(IMPORTANT)
 
 
 def _value(value: object) -> str:
@@ -69,7 +93,7 @@ def step_time(report: Report) -> list[str]:
         if item.expected is not None:
             low, high = item.expected
             expected = f"usual {100 * low:.0f}-{100 * high:.0f} %"
-        flag = {"high": "! high", "low": "! low"}.get(item.status, "")
+        flag = item.status if item.status in ("high", "low") else ""
         cells = (
             f"{item.name:<{width}}",
             f"{number(item.seconds):>7} s",
@@ -110,8 +134,11 @@ def hardware(report: Report) -> list[str]:
         ]
         for gpu in found.gpus
     ]
-    lines = [f"Hardware ({found.source}{', ' + plain(found.note) if found.note else ''}):", ""]
-    lines += table(["GPU", "name", "memory", "power", "utilisation", "temperature"], rows, "llrrrr")
+    lines = [f"Hardware ({found.source}{', ' + plain(found.note) if found.note else ''}):"]
+    if rows:
+        lines += ["", *table(["GPU", "name", "memory", "power", "utilisation", "temperature"], rows, "llrrrr")]
+    else:
+        lines[0] += " no GPU samples."
     if found.host is not None:
         host = found.host
         memory = _of(size(host.ram_used_gb), size(host.ram_total_gb))
@@ -148,11 +175,15 @@ def unknowns(report: Report) -> list[str]:
     if len(coverage.missing) > MISSING_SHOWN:
         lines += ["", f"… and {len(coverage.missing) - MISSING_SHOWN} more in the JSON report."]
     if report.not_evaluable:
-        rows = [[plain(title), plain(needs), plain(enable)] for title, needs, enable in report.not_evaluable]
-        lines += ["", "Checks that could not run:", "", *table(["check", "needs", "to enable"], rows)]
+        needing: dict[tuple[str, str], list[str]] = {}
+        for title, needs, enable in report.not_evaluable:
+            needing.setdefault((needs, enable), []).append(title)
+        rows = [["; ".join(plain(t) for t in titles), plain(n), plain(e)] for (n, e), titles in needing.items()]
+        lines += ["", "Checks that could not run:", "", *table(["checks", "need", "to enable"], rows)]
     if report.rollouts.source is None:
         lines += ["", f"Rollouts: {plain(report.rollouts.note)}."]
     else:
-        where = code(report.rollouts.source)
-        lines += ["", f"Rollouts: {report.rollouts.count} in {where}. {plain(report.rollouts.note)}".rstrip()]
+        found = report.rollouts
+        span = f", steps {found.steps[0]} to {found.steps[-1]}" if found.steps else ""
+        lines += ["", f"Rollouts: {found.count} in {code(found.source or '')}{span}. {_sentence(found.note)}"]
     return lines

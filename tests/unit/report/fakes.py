@@ -151,9 +151,9 @@ def sick_frame() -> Frame:
     run.planned_steps, run.as_of = 200, 1_795_216_631.0
     run.fake_state = RunState("running", "last row 3 s ago")
     run.fake_config = {
-        "kl_coef": ConfigValue(0.001, "beta", "printed config"),
+        "kl_coef_loss": ConfigValue(0.001, "beta", "printed config"),
         "lr": ConfigValue(3e-6, "learning_rate", "printed config"),
-        "kl_in_reward_coef": ConfigValue(0.1, "kl_ctrl.kl_coef", "printed config", False, "set but inactive"),
+        "kl_coef_reward": ConfigValue(0.1, "kl_ctrl.kl_coef", "printed config", False, "set but inactive"),
     }
     run.fake_names = {
         "kl": name("kl", "kl_ref", group="drift", unit="nats/token"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import jsonschema
@@ -48,7 +49,7 @@ def test_a_full_report_keeps_the_contract() -> None:
     assert data["run"]["eta_s"] == 1400.0
     assert [f["id"] for f in data["findings"]] == ["kl-runaway", "reward-flat-from-start"]
     assert set(data["metrics"]) == {"kl_ref", "reward_mean", "val_score:math", "val_score:gsm8k"}
-    assert data["config"]["kl_in_reward_coef"]["active"] is False
+    assert data["config"]["kl_coef_reward"]["active"] is False
     assert data["phases"]["items"][0]["expected"] == [0.4, 0.75]
     assert data["coverage"]["missing"][0]["blocks"] == ["entropy-collapse"]
     assert data["not_evaluable"][0] == {"title": "Entropy collapse", "needs": "entropy", "enable": "log_entropy: true"}
@@ -181,13 +182,26 @@ def test_sources_say_what_was_left_out() -> None:
 
 
 def test_notes_tell_crashes_and_unfinished_reading() -> None:
-    notes = (Note("progress", "3/10", 1), Note("oom", "CUDA out of memory", 812), Note("end", "done", 0, step=9))
+    notes = (
+        Note("progress", "3/10", 1),
+        Note("oom", "CUDA out of memory", 812),
+        Note("traceback", "ValueError: x", 0, step=9),
+        Note("traceback", "ValueError: x", 40, step=9),
+    )
     report = build(fakes.frame(notes=notes, loading=Loading(10, 40_000_000, "console.log", False)))
     assert report.notes == (
         "still reading: 0 % of 40.0 MB",
         "line 812: oom: CUDA out of memory",
-        "step 9: end: done",
+        "step 9: traceback: ValueError: x",
     )
+
+
+def test_rollout_dumps_are_named_with_their_steps() -> None:
+    files = ("run/rollouts/100.jsonl", "run/rollouts/20.jsonl")
+    rollouts = as_json(build(replace(fakes.frame(), rollout_files=files)))["rollouts"]
+    assert (rollouts["source"], rollouts["steps"], rollouts["count"]) == ("run/rollouts", [20, 100], 2)
+    one = build(replace(fakes.frame(), rollout_files=("run/completions_00040.parquet",))).rollouts
+    assert (one.source, one.steps) == ("run/completions_00040.parquet", (40,))
 
 
 def test_state_and_its_evidence() -> None:

@@ -9,7 +9,7 @@ import pytest
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from rltui.diagnosis.model import Cause, Episode, Evidence, Fix
+from rltui.diagnosis.model import Cause, Episode, Evidence, Fix, NotEvaluable
 from rltui.report.build import build
 from rltui.report.escape import code, fenced, plain, table
 from rltui.report.markdown import render
@@ -98,6 +98,57 @@ def test_a_resolved_finding_is_over_and_asks_for_nothing() -> None:
     assert "KL keeps rising (warning), steps 10 to 30" in section(text, 3)
     assert "No critical finding and no warning: 41 checks ran." in section(text, 3)
     assert "Nothing to fix." in section(text, 5)
+
+
+def test_a_note_of_a_healthy_run_prescribes_nothing_but_config_advice_does() -> None:
+    note = fakes.finding(severity="info", basis="hypothesis", summary="KL stands at 0.2; validation gained with it.")
+    advice = fakes.finding(id="cfg-no-eval", title="No validation", severity="info", basis="config")
+    text = render(build(fakes.frame(result=fakes.diagnosis(findings=(note, advice)))))
+    assert "KL stands at 0.2; validation gained with it (`kl-runaway`, since step 40)" in section(text, 3)
+    assert "###" not in section(text, 3)
+    assert "KL keeps rising" not in section(text, 4) + section(text, 5)
+    assert "No validation" in section(text, 4)
+    assert "No validation" in section(text, 5)
+
+
+def test_what_never_moves_takes_no_row_and_equal_metrics_one_sparkline() -> None:
+    run = fakes.FakeRun()
+    run.fake_names = {key: fakes.name(key, key) for key in ("score", "reward", "fixed", "once")}
+    moving = [float(i) for i in range(30)]
+    metrics = {
+        "score": fakes.series("score", moving),
+        "reward": fakes.series("reward", moving),
+        "fixed": fakes.series("fixed", [0.0] * 30),
+        "once": fakes.series("once", [7.0]),
+    }
+    frame = fakes.frame(metrics, run)
+    text = section(render(build(frame), frame), 2)
+    assert "Constant throughout: fixed 0.000." in text
+    assert "Logged once: once 7.00." in text
+    rows = [line.split(" |")[0] for line in text.splitlines() if line.startswith("| ")]
+    assert rows == ["| metric", "| ---", "| score", "| reward"]
+    first_block = text.split("```text")[1]
+    assert "score  ▁" in first_block
+    assert "reward  ▁" not in first_block
+
+
+def test_settings_that_explain_little_share_a_line() -> None:
+    run = fakes.FakeRun()
+    run.fake_config = {
+        "seed": ConfigValue(7, "seed", ""),
+        "lr": ConfigValue(1e-6, "learning_rate", ""),
+        "nothing": ConfigValue(None, "nothing", ""),
+    }
+    text = section(render(build(fakes.frame(run=run))), 1)
+    assert "| lr | `1e-06` | `learning_rate` |" in text
+    assert "Also set: seed `7`." in text
+    assert "nothing" not in text
+
+
+def test_checks_that_need_the_same_share_a_row() -> None:
+    skipped = tuple(NotEvaluable(f"r{i}", f"Check {i}", "kl_ref", "beta > 0") for i in range(3))
+    text = section(render(build(fakes.frame(result=fakes.diagnosis(not_evaluable=skipped)))), 9)
+    assert "| Check 0; Check 1; Check 2 | kl_ref | beta > 0 |" in text
 
 
 def test_undefined_numbers_read_not_available() -> None:
