@@ -9,7 +9,7 @@ import numpy as np
 
 from rltui.readers.base import Exit, Note
 from rltui.run.notes import Notes
-from rltui.run.progress import reached, row_gap, step_intervals
+from rltui.run.progress import row_gap, step_intervals, steps_short
 from rltui.run.table import Series, Table
 
 State = Literal["running", "stalled", "finished", "crashed", "unknown"]
@@ -48,24 +48,29 @@ def judge(seen: Evidence) -> RunState:
     counts where someone listened."""
     table, planned = seen.table, seen.planned
     last = int(table.steps[-1]) if table.n else None
-    of = f"step {last} of {planned}" if planned is not None else f"step {last}"
-    if reached(table, planned):
+    stood = "the start" if last is None else f"step {last}"
+    of = f"{stood} of {planned}" if planned is not None else stood
+    short, gap = steps_short(table, planned), row_gap(table)
+    if short == 0:
         return RunState("finished", f"all planned steps are done: {of}")
-    ended = _end(seen.notes)
-    deadly = _deadly(seen, last, ended is not None)
+    ended, deadly = _last_words(seen.notes, last, gap)
     if seen.exit is not None and seen.exit.code != 0:
         quote = deadly[0].text if deadly else ""
         return RunState("crashed", f"the process exited with code {seen.exit.code} at {of}", quote)
-    if deadly and not (ended is not None and planned is None):
-        if not (seen.now is not None and _fresh(seen)):
+    if deadly:
+        if not _fresh(seen):
             return RunState("crashed", f"an error ended the log at {of}", deadly[0].text)
-        return RunState("running", f"rows still arrive after an error, now at {of}", deadly[0].text)
+        return RunState("running", f"an error {_age(seen):.0f} s ago may have ended the run at {of}", deadly[0].text)
+    if short is not None and short < gap:
+        return RunState("finished", f"all planned steps are done: {of}, a row every {gap}")
     if ended is not None and last is not None:
         return RunState("finished", f"the trainer says that it is done, at {of}", ended.text)
     if seen.exit is not None and last is not None:
         return RunState("finished", f"the process exited with code 0, at {of}")
     if seen.now is not None and seen.newest is not None:
-        return _listened(seen, max(0.0, seen.now - seen.newest), of)
+        if _fresh(seen):
+            return RunState("running", f"{of}, last sign of life {_age(seen):.0f} s ago")
+        return RunState("stalled", f"silent for {_age(seen):.0f} s at {of}; usual is {_patience(seen):.0f} s at most")
     if last is None:
         return RunState("unknown", "no training step is logged")
     if planned is not None:
@@ -73,36 +78,39 @@ def judge(seen: Evidence) -> RunState:
     return RunState("unknown", f"the log ends at {of}, the plan is not known and there is no end mark")
 
 
-def _end(notes: Notes) -> Note | None:
-    return next((source.ended for source in notes.sources.values() if source.ended is not None), None)
+def _last_words(notes: Notes, last: int | None, gap: int) -> tuple[Note | None, list[Note]]:
+    """The end that a log announces, and the errors that nothing survived, the first one first.
 
-
-def _deadly(seen: Evidence, last_step: int | None, ended: bool) -> list[Note]:
-    """Errors after which no training followed, the first one first. What came after the announced end is no crash. A
-    log that stopped more than a row before the newest one has been survived by the run: its errors do not count."""
-    out: list[Note] = []
-    for source in seen.notes.sources.values():
-        if source.step >= 0 and last_step is not None and source.step < last_step - row_gap(seen.table):
+    Survived is an error with more than one more row after it: a log that several processes write into may show the
+    row of the failed step after the error. What came after an announced end is no crash; what came before it is one,
+    unless training went on. A log that ends more than a row before the newest one speaks of an earlier attempt.
+    """
+    ended: Note | None = None
+    deadly: list[Note] = []
+    for source in notes.sources.values():
+        at = source.step
+        if at is not None and last is not None and at < last - gap:
             continue
-        notes = source.ended_after if source.ended is not None else source.deadly
-        if ended and source.ended is None:
-            notes = []
-        out += notes
-    return sorted(out, key=lambda note: (note.kind == "fault", note.line))
+        words = source.since(at - gap if at is not None else 0)
+        end = next((i for i, word in enumerate(words) if word.note.kind == "end"), None)
+        if end is not None:
+            ended = words[end].note
+            words = words[:end]
+        deadly += [word.note for word in words]
+    return ended, sorted(deadly, key=lambda note: note.kind == "fault")
+
+
+def _age(seen: Evidence) -> float:
+    """Seconds since the last sign of life; 0 for a run that nobody follows."""
+    return max(0.0, seen.now - seen.newest) if seen.now is not None and seen.newest is not None else 0.0
 
 
 def _fresh(seen: Evidence) -> bool:
-    limit = _patience(seen)
-    return seen.now is not None and seen.newest is not None and seen.now - seen.newest <= limit
+    """Whether the run is followed and gave a sign of life not long ago."""
+    return seen.now is not None and seen.newest is not None and _age(seen) <= _patience(seen)
 
 
 def _patience(seen: Evidence) -> float:
     intervals = step_intervals(seen.table, seen.timer)
     usual = float(np.percentile(intervals, 95)) if len(intervals) else 0.0
     return max(STALL_TIMES * usual, usual + STALL_ADD_S)
-
-
-def _listened(seen: Evidence, age: float, of: str) -> RunState:
-    if _fresh(seen):
-        return RunState("running", f"{of}, last sign of life {age:.0f} s ago")
-    return RunState("stalled", f"silent for {age:.0f} s at {of}; usual is {_patience(seen):.0f} s at most")

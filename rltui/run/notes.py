@@ -2,46 +2,66 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter, deque
 from dataclasses import dataclass, field, replace
 
 from rltui.readers.base import Note
 
 KEPT = 2000
+_NUMBER = re.compile(r"(?:0x[0-9a-f]+|\d+)(?:\.\d+)*")
 FATAL = ("traceback", "oom", "killed", "fault")
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """An end or an error, and the training step at which its log stood; None where nothing tells."""
+
+    note: Note
+    step: int | None
 
 
 @dataclass(slots=True)
 class Source:
-    """What one log said last. `deadly`: errors after which no training followed in this log (yet)."""
+    """What one log says about its end, in file order, since its last launch. Errors that the training survived are
+    among them: `since` leaves them out."""
 
-    deadly: list[Note] = field(default_factory=list)
-    ended: Note | None = None
-    ended_after: list[Note] = field(default_factory=list)  # errors that stood unanswered when the end was announced
-    row: int = -1  # newest training step
-    bar: int = -1  # newest step of the progress bar: rows may be logged every tenth step only
+    events: deque[Standing] = field(default_factory=lambda: deque(maxlen=KEPT))
+    row: int | None = None  # newest training step
+    bar: int | None = None  # newest step of the progress bar: rows may be logged every tenth step only
 
     @property
-    def step(self) -> int:
-        """The newest step that the log tells of, -1 where it tells of none."""
-        return max(self.row, self.bar)
+    def step(self) -> int | None:
+        """The newest step that the log tells of."""
+        known = [step for step in (self.row, self.bar) if step is not None]
+        return max(known) if known else None
 
-    def clear(self) -> None:
-        """Training went on: errors before were survived, an end before was not the end."""
-        self.deadly, self.ended, self.ended_after = [], None, []
+    def launch(self) -> None:
+        self.events.clear()
+        self.row = self.bar = None
 
-    def at_row(self, step: int | None) -> None:
-        """A training step that is not the last one: the next one, or an earlier one after a restart."""
-        if step is not None and step != self.row:
-            self.row = step
-            self.clear()
-
-    def at_bar(self, step: int | None) -> None:
-        """The bar moved on. A bar that starts again may count something else."""
+    def reach(self, step: int | None) -> None:
+        """The newest row. A step back is a restart: what was said before is of another attempt."""
         if step is not None:
-            if step > self.bar:
-                self.clear()
-            self.bar = step
+            if self.row is not None and step < self.row:
+                self.launch()
+            self.row = step
+
+    def since(self, step: int) -> list[Standing]:
+        """What was said at this step or later, without errors of a kind that was survived before. Where a log tells
+        steps, an error of unknown place came before the first of them; an end of unknown place stays an end."""
+        late, survived = [], set()
+        for event in self.events:
+            if event.step >= step if event.step is not None else self.step is None or event.note.kind == "end":
+                late.append(event)
+            else:
+                survived.add(_shape(event.note))
+        return [event for event in late if event.note.kind == "end" or _shape(event.note) not in survived]
+
+
+def _shape(note: Note) -> tuple[str, str]:
+    """What two errors of one kind have in common: the text without its numbers."""
+    return note.kind, _NUMBER.sub("0", note.text)[:120]
 
 
 class Notes:
@@ -63,25 +83,21 @@ class Notes:
             self.totals[note.total] += 1
         if note.kind == "progress":
             self._progress[source] = note
-            log.at_bar(note.step)
+            log.bar = note.step if note.step is not None else log.bar
             return
         self._kept.append(note)
         if note.kind in ("start", "resume"):
-            log.clear()
-            log.row = log.bar = -1
-            return
-        if note.kind == "end":
-            log.at_row(note.step if note.step is not None else head_step)
-            log.ended, log.ended_after = note, list(log.deadly)
-        elif note.kind in FATAL:
-            log.at_row(note.step if note.step is not None else head_step)
-            log.deadly.append(note)
+            log.launch()
+        elif note.kind == "end" or note.kind in FATAL:
+            row = note.step if note.step is not None else head_step
+            log.reach(row)
+            log.events.append(Standing(note, row if row is not None else log.bar))
 
-    def advance(self, source: str, step: int | None) -> None:
+    def reach(self, source: str, step: int | None) -> None:
         """The newest training step of a log, its rows all read."""
         log = self.sources.get(source)
-        if log is not None and step is not None and step > log.row:
-            log.at_row(step)
+        if log is not None and step is not None and (log.row is None or step > log.row):
+            log.row = step
 
     @property
     def all(self) -> list[Note]:

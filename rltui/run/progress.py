@@ -43,12 +43,12 @@ def _last_step(find: Callable[[str], Series | None]) -> int | None:
     return max(steps) if steps else None
 
 
-def reached(table: Table, planned: int | None) -> bool:
-    """Whether the last row is the last one that the plan allows: rows may be several steps apart, and a trainer that
-    counts from 0 ends one short."""
+def steps_short(table: Table, planned: int | None) -> int | None:
+    """How many planned steps the last row is short of, None without a plan or rows. A trainer that counts from 0 ends
+    one short of its plan."""
     if planned is None or not table.n:
-        return False
-    return int(table.steps[-1]) + row_gap(table) > planned - (1 if table.steps[0] == 0 else 0)
+        return None
+    return max(0, planned - (1 if table.steps[0] == 0 else 0) - int(table.steps[-1]))
 
 
 def row_gap(table: Table) -> int:

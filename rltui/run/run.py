@@ -221,7 +221,7 @@ class Run:
         known = [t for t in times if t is not None]
         newest = max(known) if known else None
         for part in self.history.parts:
-            self._notes.advance(part.name, part.table.head_step)
+            self._notes.reach(part.name, part.table.head_step)
         clock = now if now is not None else newest
         timer = self.series("time_per_step_s")
         return judge(

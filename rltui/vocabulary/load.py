@@ -29,7 +29,8 @@ class Metric:
     direction: str
     trap: str = ""
     healthy: str = ""
-    member_label: str = ""  # how the label of one of several members is made, "{}" its name
+    many: bool = False  # one key for each of several members (reward functions, data sets)
+    member_label: str = ""  # how the label of a member is made, "{}" its name
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,11 +70,10 @@ class PhaseRules:
 
 @dataclass(frozen=True, slots=True)
 class CheckpointRules:
-    """How checkpoint directories are called (regex, group 1 the step), which file names the newest complete one."""
+    """How checkpoint directories are called (regex, group 1 the step), and those that are still being written."""
 
     dirs: tuple[re.Pattern[str], ...] = ()
     partial: tuple[re.Pattern[str], ...] = ()
-    tracker: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -273,7 +273,6 @@ def dialect(name: str) -> Dialect:
         checkpoints=CheckpointRules(
             dirs=_regexes(saved["dirs"]),
             partial=_regexes(saved.get("partial", [])),
-            tracker=tuple(saved.get("tracker", ())),
         )
         if saved
         else (base.checkpoints if base else CheckpointRules()),

@@ -118,6 +118,8 @@ def resolve(raw: str, framework: str | None) -> Meaning:
         phase = phases()[canonical[len(PHASE) :]]
         return Meaning(raw, canonical, f"{phase.label} time", "s", "speed", meaning=phase.meaning, direction="down")
     metric = metrics()[canonical]
+    if metric.many and not groups:
+        groups = (key,)
     return Meaning(
         key=raw,
         canonical=canonical,

@@ -66,8 +66,27 @@ def test_survival_is_seen_where_only_a_progress_bar_tells() -> None:
     a_run.add_note(note("traceback", CRASH, 2), LOG)
     a_run.add_note(note("progress", "", 3, step=5, total=50), LOG)
     assert a_run.state().state == "crashed"
-    a_run.add_note(note("progress", "", 4, step=6, total=50), LOG)
+    a_run.add_note(note("progress", "", 4, step=7, total=50), LOG)
     assert a_run.state().state == "unknown"
+
+
+def test_the_row_of_the_failed_step_may_be_printed_after_the_error() -> None:
+    a_run = run(64, PLAN)
+    a_run.add_note(note("traceback", CRASH, 900, step=64), LOG)
+    more(a_run, 1, 65)
+    assert a_run.state().state == "crashed"
+    more(a_run, 1, 66)
+    assert a_run.state().state == "stalled"
+
+
+def test_an_error_like_one_that_was_survived_is_no_crash() -> None:
+    a_run = run(20, PLAN)
+    a_run.add_note(note("traceback", "TimeoutError: sample 17 took 30 s", 1), LOG)
+    more(a_run, 40, 21)
+    a_run.add_note(note("traceback", "TimeoutError: sample 4 took 31 s", 2), LOG)
+    assert a_run.state().state == "stalled"
+    a_run.add_note(note("traceback", CRASH, 3), LOG)
+    assert (a_run.state().state, a_run.state().quote) == ("crashed", CRASH)
 
 
 def test_an_end_is_an_end_even_with_a_traceback_after_it() -> None:

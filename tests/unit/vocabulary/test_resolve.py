@@ -95,7 +95,11 @@ def test_two_containers_of_a_run_agree_on_bare_keys() -> None:
     assert bare_key("train/kl", None) == "train/kl"
 
 
-@given(st.sampled_from(dialect_names()), st.text(min_size=1, max_size=40), st.sampled_from(["", "train/", "eval/", "eval/eval_"]))
+@given(
+    st.sampled_from(dialect_names()),
+    st.text(min_size=1, max_size=40),
+    st.sampled_from(["", "train/", "eval/", "eval/eval_"]),
+)
 def test_resolving_never_fails_and_bare_keys_mean_the_same(name: str, text: str, prefix: str) -> None:
     key = prefix + text
     meaning = resolve(key, name)
