@@ -47,7 +47,8 @@ class Stepper:
     _interval: int = 0  # steps between two of them
     _marks: deque[int] = field(default_factory=deque)  # positions of blanked bars whose line has not come yet
     _held: list[dict[str, str]] = field(default_factory=list)
-    _at_blank: bool = False  # the first held line stands directly behind a blanked bar
+    _at_blank: bool = False  # lines stand directly behind a blanked bar that was not painted again yet
+    _batch: int = 0  # lines since a bar was painted
     _newest: dict[str, str] = field(default_factory=dict)
 
     def paint(self, bar: Bar, blanked: bool) -> list[Row]:
@@ -64,7 +65,7 @@ class Stepper:
             self._marks.clear()
         self.total, self.done = bar.total, bar.done
         if self._at_blank:
-            if len(self._held) == 1:
+            if self._batch == 1:
                 self._marks.clear()  # written at once, so older marks belong to no line
             self._marks.append(bar.done)
         elif self._held and not self._marks:
@@ -72,7 +73,7 @@ class Stepper:
                 self._guess()
         elif blanked:
             self._marks.append(bar.done)
-        self._at_blank = False
+        self._at_blank, self._batch = False, 0
         return out + self._release()
 
     def place(self, line: dict[str, str], blanked: bool) -> list[Row]:
@@ -80,13 +81,14 @@ class Stepper:
         if line == self._newest:
             return []  # printed twice, by the bar's callback and by another
         self._newest = line
-        if not self._held:
-            self._at_blank = blanked
         self._held.append(line)
-        if self._at_blank:
-            if len(self._held) == 1:
+        self._batch += 1
+        if self._batch == 1:
+            self._at_blank = blanked
+            if blanked:
                 return []
-            self._at_blank = bool(self._marks)  # with no bar painted in between, it was not written at once
+        elif self._batch == 2 and not self._marks:
+            self._at_blank = False  # no bar painted in between: the first one was not written at once either
         if len(self._held) >= (HOLD_WITH_BAR if self.total else HOLD):
             self._guess()
         return self._release()
@@ -95,7 +97,7 @@ class Stepper:
         """The file ends here: all lines get the step they most likely have."""
         if not self._held:
             return []
-        if self._at_blank and len(self._held) == 1:
+        if self._at_blank and self._batch == 1:
             self._marks.clear()
             if not self._interval:
                 self._marks.append(self.done)
@@ -127,7 +129,6 @@ class Stepper:
             out.append((step, line))
         if out:
             del self._held[: len(out)]
-            self._at_blank = False
         return out
 
 
