@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from textual.app import App, SystemCommand
 from textual.screen import Screen
@@ -31,6 +31,10 @@ class RltuiApp(App[None]):
 
     TITLE = "rltui"
     ENABLE_COMMAND_PALETTE = True
+    CSS = """
+    CommandPalette { background: transparent; }
+    SearchIcon { display: none; }
+    """
     COMMAND_PALETTE_BINDING = "ctrl+p"
     BINDINGS: ClassVar = []
     COMMANDS: ClassVar = App.COMMANDS | {lambda: _go_provider()}
@@ -49,6 +53,7 @@ class RltuiApp(App[None]):
         # Under NO_COLOR Textual fixes its filter here, and only the native colours leave text readable.
         super().__init__(ansi_color=True if self.palette.ansi else None)
         self.set_reactive(App.theme, self._textual_theme())
+        self.stylesheet.set_variables(self.get_css_variables())
         self.glyphs = glyphs
         self.clock = clock
         self.mouse_on = mouse

@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 
 def verbs(app: RltuiApp) -> Iterable[SystemCommand]:
     """(name, help, what it does) of every command."""
-    yield SystemCommand("config", "run and resolved config, with the source of every value", partial(app.open_named, "config"))
+    yield SystemCommand(
+        "config", "run and resolved config, with the source of every value", partial(app.open_named, "config")
+    )
     yield SystemCommand("pipeline", "the five pipeline stages", partial(app.open_named, "pipeline"))
     yield SystemCommand("coverage", "what is not logged, and how to log it", partial(app.open_named, "coverage"))
     yield SystemCommand("snapshot", "write the report as Markdown", app.snapshot)

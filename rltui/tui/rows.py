@@ -38,7 +38,7 @@ def put(text: str, width: int, role: str = "fg", align: str = "<") -> Segment:
 def spread(width: int, left: Row, right: Row, fill: str = " ", role: str = "fg") -> Row:
     """`left` and `right` at the two edges. Where both do not fit, `left` is cut."""
     room = width - length(right)
-    if length(left) > room:
+    if length(left) >= room and right:
         left = clip(left, max(0, room - 1))
     return [*left, (fill * max(0, room - length(left)), role), *right]
 

@@ -1,4 +1,4 @@
-"""Starts the screen: terminal manners first, then the app, then (in its worker thread) the session."""
+"""Opens the screen: settings that must stand before Textual is imported, then the app."""
 
 from __future__ import annotations
 
@@ -7,77 +7,77 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from rltui.tui import compat
+
 if TYPE_CHECKING:
     from rltui.session.locate import Found
-    from rltui.session.live import LiveRun
-    from rltui.tui.worker import Choice
+    from rltui.tui.worker import Choice, FrameSource
 
 
-class LocalOpener:
-    """Finds the runs that the user named (or those below the current directory) and opens one with its hardware."""
+class SessionOpener:
+    """Finds and opens runs through the session. Its methods run in the worker thread and import late."""
 
     def __init__(self, targets: Sequence[str], key_map: Mapping[str, str], format_in: str | None) -> None:
-        self._targets = list(targets) or ["."]
-        self._key_map = dict(key_map)
-        self._format_in = format_in
+        self.targets = list(targets) or ["."]
+        self.key_map = dict(key_map)
+        self.format_in = format_in
         self._found: list[Found] = []
 
-    def find(self) -> Sequence[Choice]:
+    def find(self) -> list[Choice]:
         from rltui.session.locate import locate
         from rltui.tui.worker import Choice
 
-        self._found = locate(self._targets, self._format_in)
-        return [
-            Choice(
-                name=one.candidate.id,
-                path=one.candidate.root,
-                format=", ".join(sorted({fmt for _, fmt in one.candidate.files})),
-                modified=max((f.mtime for f in one.files), default=None),
-                bytes=sum(f.size for f in one.files),
-            )
-            for one in self._found
-        ]
+        self._found = locate(self.targets, self.format_in)
+        out = []
+        for found in self._found:
+            run = found.candidate
+            formats = dict(run.files)
+            files = [file for file in found.listing.files if file.path in formats]
+            newest = max((file.mtime for file in files), default=None)
+            names = ", ".join(dict.fromkeys(formats.values()))
+            out.append(Choice(run.id, run.root, names, newest, sum(file.size for file in files)))
+        return out
 
-    def open(self, index: int) -> LiveRun:
-        from rltui.hardware.sampler import Sampler
+    def open(self, index: int) -> FrameSource:
         from rltui.session.live import LiveRun
 
-        found = self._found[index]
-        sampler = Sampler(os.uname().nodename, found.candidate.root)
-        return LiveRun(found, key_map=self._key_map, sampler=sampler)
+        return LiveRun(self._found[index], key_map=self.key_map)
 
 
 def start(
     targets: Sequence[str],
     *,
-    key_map: Mapping[str, str] | None = None,
+    key_map: Mapping[str, str],
     format_in: str | None = None,
     theme: str | None = None,
     glyphs: str | None = None,
     mouse: bool | None = None,
 ) -> int:
-    """Runs the screen to its end; returns the exit code, 2 with one line on stderr where nothing could be opened."""
-    from rltui.tui import compat
-
-    compat.prepare()  # before Textual is imported
-
+    """Runs the screen on what `targets` name; returns the exit code. What could not be opened goes to stderr."""
+    compat.prepare()
     from rltui.plots.glyphs import pick
     from rltui.tui.app import RltuiApp
-    from rltui.tui.theme import theme_names
 
-    names = theme_names()
-    if theme is not None and theme not in names:
-        print(f"rltui: no theme {theme}; there are {', '.join(names)}", file=sys.stderr)
-        return 2
-    use_mouse = not compat.over_ssh() if mouse is None else mouse
+    mouse_on = not compat.over_ssh() if mouse is None else mouse
+    opener = SessionOpener(targets, key_map, format_in)
     app = RltuiApp(
-        LocalOpener(targets, key_map or {}, format_in),
-        target=targets[0] if targets else os.getcwd(),
-        theme=theme or ("mono" if os.environ.get("NO_COLOR") else "dark"),
+        opener,
+        target=" ".join(opener.targets),
+        theme=theme or default_theme(os.environ),
         glyphs=pick(glyphs, os.environ),
-        mouse=use_mouse,
+        mouse=mouse_on,
     )
-    app.run(mouse=use_mouse)
+    app.run(mouse=mouse_on)
     if app.failure:
         print(f"rltui: {app.failure}", file=sys.stderr)
     return app.return_code or 0
+
+
+def default_theme(environ: Mapping[str, str]) -> str:
+    """mono under NO_COLOR, ansi-16 on a terminal of few colours, light where COLORFGBG says so, else dark."""
+    if environ.get("NO_COLOR"):
+        return "mono"
+    if environ.get("TERM", "") in ("linux", "screen", "vt100", "xterm-16color") and not environ.get("COLORTERM"):
+        return "ansi-16"
+    background = environ.get("COLORFGBG", "").rsplit(";", 1)[-1]
+    return "light" if background in ("7", "15") else "dark"

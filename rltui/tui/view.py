@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 ROLE = {"critical": "crit", "warning": "warn", "info": "dim"}
 GLYPH = {"critical": "✗", "warning": "!", "info": "·", "resolved": "✓"}
-UNITS = {"nats per token": "nats", "tokens": "tok", "seconds": "s", "tok/s/GPU": "tok/s"}
-"""Units that are written shorter on the screen; those with more than a word are left out."""
+SHOWN_UNITS = {"tokens": "tok", "tokens/s": "tok/s", "tokens/s/GPU": "tok/s", "nats": "nats", "s": "s", "GiB": "GiB"}
+"""Units as the screen writes them; those that the metric's name already tells (reward, loss) are left out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,15 +109,17 @@ class View:
 
     def label(self, name: str) -> str:
         metric = self.metric(name)
-        return metric.label if metric and metric.label else name.replace("_", " ")
+        if metric is not None and metric.label:
+            return metric.label
+        from rltui.vocabulary.load import metrics  # a metric that is not logged: its name is known all the same
+
+        known = metrics().get(name)
+        return known.label if known else name
 
     def unit(self, name: str) -> str:
         metric = self.metric(name)
         unit = metric.unit if metric else ""
-        if unit.startswith("fraction"):
-            return "%"
-        unit = UNITS.get(unit, unit)
-        return unit if unit in ("s", "tok", "nats", "GB", "GiB", "W", "tok/s") else ""
+        return "%" if unit == "fraction" else SHOWN_UNITS.get(unit, "")
 
     def value(self, name: str, value: float | None, decimals: int | None = None) -> str:
         """A value of a metric as people read it: fractions in percent."""

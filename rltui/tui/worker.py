@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from threading import Event, Thread
 from typing import TYPE_CHECKING, Protocol
@@ -114,8 +115,8 @@ class Worker:
         if self._source is not None:
             self._source.close()
 
-    def _thread(self, work: object) -> None:
-        Thread(target=work, name="rltui-session", daemon=True).start()  # type: ignore[arg-type]
+    def _thread(self, work: Callable[[], None]) -> None:
+        Thread(target=work, name="rltui-session", daemon=True).start()
 
     def _post(self, message: Message) -> None:
         if not self._stop.is_set():
@@ -154,9 +155,17 @@ class Worker:
             source.close()
 
     def _write(self, frame: Frame, report: Report) -> None:
-        from rltui.report.snapshot import write
+        from rltui.report.markdown import render
+        from rltui.report.snapshot import write_snapshot
 
         try:
-            self._post(SnapshotWritten(str(write(report, frame))))
-        except OSError as error:
+            path = write_snapshot(render(report, frame), report.run.path, os.getcwd(), state_dir(os.environ))
+            self._post(SnapshotWritten(path))
+        except (OSError, ValueError) as error:
             self._post(SnapshotWritten("", f"no snapshot: {error}"))
+
+
+def state_dir(environ: Mapping[str, str]) -> str:
+    """The user's state directory of rltui, by the XDG rules."""
+    base = environ.get("XDG_STATE_HOME", "")
+    return os.path.join(base if os.path.isabs(base) else os.path.expanduser("~/.local/state"), "rltui")

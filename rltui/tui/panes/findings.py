@@ -10,7 +10,9 @@ from rltui.tui.rows import SELECTED, Row, put, scrolled, title
 from rltui.tui.view import GLYPH, ROLE, View
 
 ARROW = (" → ", "dim")
-WORD = {"critical": "critical", "warning": "warning", "info": "info", "resolved": "resolved"}
+LABEL, CHANGE = 17, 7
+WORDS_FROM = 76
+"""Narrower panes show the severity by its glyph alone, and the onset without a word."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,16 +86,21 @@ def _head(view: View, width: int, focus: bool, items: list[Listed]) -> Row:
     else:
         right = []
     if resolved and width >= 100:
-        right = [(f"{resolved} resolved, ", "dim"), ("A", "key"), (" shows them" + ("   " if right else ""), "dim"), *right]
+        right = [
+            (f"{resolved} resolved, ", "dim"),
+            ("A", "key"),
+            (" shows them" + ("   " if right else ""), "dim"),
+            *right,
+        ]
     return title(width, "1", "Findings", right or None, focus, _note(view, items))
 
 
 def _numbers(view: View, evidence: Evidence | None, width: int, strong: bool, role: str) -> Row:
     """`0.034 →  0.052 →  0.159 %   4.8×` with the label in front where there is room."""
     wide = width >= 120
-    label_w = 18 if wide else 0
+    label_w = LABEL if wide else 0
     if evidence is None:
-        return [(" " * (label_w + (24 if wide else 15) + 3 + 8), "fg")]
+        return [(" " * (label_w + (24 if wide else 15) + 3 + CHANGE), "fg")]
     name = view.name_of(evidence.metric) or evidence.metric
     row: Row = [put(view.label(name), label_w - 1, "dim"), (" ", "fg")] if wide else []
     first, mid, last = (view.value(name, x) for x in (evidence.first, evidence.mid, evidence.last))
@@ -102,17 +109,18 @@ def _numbers(view: View, evidence: Evidence | None, width: int, strong: bool, ro
         row += [put(mid, 6, "fg", ">"), ARROW]
     unit = view.unit(name)
     row += [put(last, 6, "strong" if strong else "fg", ">"), (f" {unit if unit in ('%', 's') else '':<2}", "dim")]
-    return [*row, put(change(evidence.first, evidence.last), 8, role, ">")]
+    return [*row, put(change(evidence.first, evidence.last), CHANGE, role, ">")]
 
 
 def _row(view: View, item: Listed, width: int, selected: bool, title_w: int) -> Row:
     start: Row = [("▌", SELECTED)] if selected else [(" ", "fg")]
     if item.finding is None:
         name, needs, enable = item.check or ("", "", "")
-        row: Row = [*start, ("? unknown   ", "dim"), put(name, title_w, "fg")]
+        unknown = "? unknown   " if width >= WORDS_FROM else "? "
+        row: Row = [*start, (unknown, "dim"), put(name, title_w, "fg")]
         if width >= 120:
             return [*row, put(f"needs {needs}", 24, "dim"), put(f" {enable}", max(0, width - title_w - 38), "dim")]
-        return [*row, put(f" needs {needs}", max(0, width - title_w - 13), "dim")]
+        return [*row, put(f" needs {needs}", max(0, width - title_w - 1 - len(unknown)), "dim")]
     f = item.finding
     resolved = f.status == "resolved"
     word = "resolved" if resolved else f.severity
@@ -120,16 +128,24 @@ def _row(view: View, item: Listed, width: int, selected: bool, title_w: int) -> 
     later = view.cursor is not None and f.onset_step is not None and f.onset_step > view.cursor
     name = ("└ " if f.root else "") + f.title
     name_role = "dim" if later or resolved else "strong" if selected else "fg"
-    row = [*start, (f"{GLYPH[word]} {WORD[word]:<10}", "dim" if later else role), put(name, title_w, name_role)]
+    words = f"{GLYPH[word]} {word:<10}" if width >= WORDS_FROM else f"{GLYPH[word]} "
+    row = [*start, (words, "dim" if later else role), put(name, title_w, name_role)]
     row += _numbers(view, f.evidence[0] if f.evidence else None, width, selected, role if selected else "fg")
     onset = "" if f.onset_step is None else number(f.onset_step, decimals=0) if later else integer(f.onset_step)
-    row += [("   since " if onset else " " * 9, "dim"), put(onset, 5, "fg")]
+    since = "   since " if width >= WORDS_FROM else "  "
+    row += [(since if onset else " " * len(since), "dim"), put(onset, len(str(view.span[1])), "fg", ">")]
     if width >= 120:
-        row.append(put(f" {f.life}", 9, "fg" if f.life == "worse" else "dim"))
+        row.append(put(f"   {f.life}", 11, "fg" if f.life == "worse" else "dim"))
     room = width - sum(len(t) for t, _ in row)
     if room > 8 and width >= 120:
-        row.append(put(f" {hint(f)}", room, "dim"))
+        row.append(put(hint(f), room, "dim"))
     return row
+
+
+def _title_width(view: View, width: int) -> int:
+    """What the other columns leave in a narrow pane."""
+    words = 12 + 9 if width >= WORDS_FROM else 2 + 2
+    return max(8, width - 1 - words - 18 - CHANGE - len(str(view.span[1])))
 
 
 def draw(
@@ -141,8 +157,10 @@ def draw(
     if view.report is None:
         return head, {}, 0
     if not items:
-        return [*head, [("   every check ran, none found anything", "dim")]], {}, 0
-    title_w = 41 if width >= 140 else 34 if width >= 120 else max(12, width - 58)
+        checks = view.report.checks
+        why = f"all clear: {checks} checks" if checks else "no check could run yet: too few metric rows"
+        return [*head, [(f"   {why}", "dim")]], {}, 0
+    title_w = 41 if width >= 140 else 34 if width >= 120 else _title_width(view, width)
     rows: list[Row] = []
     owners: list[int] = []
     keep = 0
@@ -153,7 +171,11 @@ def draw(
         owners.append(i)
         second = item.finding.evidence[1] if item.finding and len(item.finding.evidence) > 1 else None
         if i == selected and second is not None and height > len(items) + 1 and width >= 120:
-            more: Row = [(" " * (13 + title_w), "fg"), *_numbers(view, second, width, False, "fg"), (" " * 24, "fg")]
+            more: Row = [
+                (" " * (13 + title_w), "fg"),
+                *_numbers(view, second, width, False, "fg"),
+                (" " * (20 + len(str(view.span[1]))), "fg"),
+            ]
             room = width - sum(len(t) for t, _ in more)
             rows.append([*more, put(second.text, max(0, room), "dim")])
             owners.append(i)

@@ -14,7 +14,13 @@ def draw(view: View, width: int, height: int, screen: str) -> list[Row]:
     wide = width >= 120
     tail: Row = [(view.wire, "dim")] if wide and view.wire else []
     if view.message:
-        return [spread(width - 1, [(" ", "fg"), (cut(view.message, width - 16 if tail else width - 2), view.message_role)], tail)]
+        return [
+            spread(
+                width - 1,
+                [(" ", "fg"), (cut(view.message, width - 16 if tail else width - 2), view.message_role)],
+                tail,
+            )
+        ]
     gap = "   " if wide else "  "
     items = footer(screen)[:]
     last = [item for item in items if item[0] in LAST]

@@ -5,9 +5,13 @@ from __future__ import annotations
 from rltui.hardware.base import GpuSample, HardwareSample
 from rltui.plots.meter import meter
 from rltui.plots.numbers import duration, number, size
+from rltui.report.model import GpuNow
 from rltui.tui.panes.header import gpu_kind
 from rltui.tui.rows import Row, put, scrolled, title, wrap
 from rltui.tui.view import View
+
+STEPS = 3
+"""Steps that the power rows span."""
 
 
 def needed(view: View) -> int:
@@ -16,7 +20,7 @@ def needed(view: View) -> int:
     if report is None:
         return 2
     host = report.hardware.host
-    rows = 2 + len(report.hardware.gpus) if report.hardware.gpus else 2
+    rows = 2 + len(report.hardware.gpus) if report.hardware.gpus else 3
     if host is not None:
         rows += (host.ram_used_gb is not None) + (host.disk_free_gb is not None)
     return rows
@@ -44,20 +48,32 @@ def _find(sample: HardwareSample, node: str, index: int) -> GpuSample | None:
     return next((g for g in sample.gpus if g.node == node and g.index == index), None)
 
 
-def power(view: View, found: tuple[HardwareSample, ...], node: str, index: int, limit: float | None, width: int) -> str:
-    """One cell a sample, newest at the right, from 0 to the power limit."""
-    from rltui.plots.spark import spark_levels
+def window(view: View, found: tuple[HardwareSample, ...]) -> tuple[float, float, str]:
+    """(from, to, in words) of the power rows: the last three steps where their length is known, else all samples."""
+    if len(found) < 2:
+        return 0.0, 0.0, "power"
+    end, start = found[-1].time, found[0].time
+    step = sum(item.seconds for item in view.report.phases.items) if view.report else 0.0
+    if step > 0 and STEPS * step <= end - start:
+        return end - STEPS * step, end, f"power, last {STEPS} steps"
+    return start, end, f"power, last {duration(end - start)}"
 
-    recent = [_find(sample, node, index) for sample in found[-width:]]
-    watts = [float("nan") if g is None or g.power_w is None else g.power_w for g in recent]
-    known = [w for w in watts if w == w]
-    if not known:
+
+def power(view: View, found: tuple[HardwareSample, ...], gpu: GpuNow, width: int) -> str:
+    """Power over the window of time that all rows share, from 0 to the limit, newest at the right."""
+    from rltui.plots.spark import sparkline
+
+    points = [(s.time, g.power_w) for s in found if (g := _find(s, gpu.node, gpu.index)) and g.power_w is not None]
+    if not points:
         return " " * width
-    levels = spark_levels(watts, len(watts), 0.0, limit or max(known))
-    return "".join(" " if v is None else view.glyphs.spark[v] for v in levels).rjust(width)
+    first, last, _ = window(view, found)
+    times, watts = [t - first for t, _ in points], [w for _, w in points]
+    start = next((i for i, t in enumerate(times) if t >= 0), 0)
+    bounds = (0.0, gpu.power_limit_w or max(watts))
+    return sparkline(times[start:], watts[start:], width, 0.0, last - first, view.glyphs, bounds)
 
 
-def _heading(view: View, width: int, focus: bool, found: tuple[HardwareSample, ...]) -> Row:
+def _heading(view: View, width: int, focus: bool) -> Row:
     report = view.report
     gpus = report.hardware.gpus if report else ()
     nodes = dict.fromkeys(gpu.node for gpu in gpus if gpu.node)
@@ -76,21 +92,24 @@ def draw(view: View, width: int, height: int, *, focus: bool, top: int = 0) -> l
     if report is None:
         return [title(width, "4", "GPU", None, focus)]
     found = samples(view)
-    rows = [_heading(view, width, focus, found)]
+    rows = [_heading(view, width, focus)]
     if height < 2:
         return rows
     hardware = report.hardware
-    if height < 4:
+    if height < 4 and (hardware.gpus or width >= 70):
         return [*rows, _one_line(view, width, found)]
     host: list[Row] = _host(view, width)
     if not hardware.gpus:
         why = hardware.note or "no GPU samples"
-        return [*rows, *[[(f"   {line}", "dim")] for line in wrap(why, width - 4)[: max(1, height - 1 - len(host))]], *host]
+        return [
+            *rows,
+            *[[(f"   {line}", "dim")] for line in wrap(why, width - 4)[: max(1, height - 1 - len(host))]],
+            *host,
+        ]
     bar_w = max(6, width - 29)
     totals = {round(g.memory_total_gb) for g in hardware.gpus if g.memory_total_gb}
     head = f"GB of {totals.pop()}" if len(totals) == 1 else "GB"
-    span = found[-1].time - found[max(0, len(found) - bar_w)].time if len(found) > 1 else 0.0
-    over = f"power, last {duration(span)}" if span >= 1 else "power"
+    over = window(view, found)[2]
     rows.append([(f"   {head:>9}   ", "dim"), put(over, bar_w, "dim"), (f"{'W':>7}{'°C':>6}", "dim")])
     at_cursor = found[-1] if view.cursor is not None and found else None
     body: list[Row] = []
@@ -99,9 +118,17 @@ def draw(view: View, width: int, height: int, *, focus: bool, top: int = 0) -> l
         used, watts, temp = (
             (now.memory_used_gb, now.power_w, now.temp_c) if now else (gpu.memory_used_gb, gpu.power_w, gpu.temp_c)
         )
-        cells = power(view, found, gpu.node, gpu.index, gpu.power_limit_w, bar_w)
+        cells = power(view, found, gpu, bar_w)
         numbers = f"{number(watts, decimals=0, missing='–'):>7}{number(temp, decimals=0, missing='–'):>6}"
-        body.append([put(f" {gpu.index}", 4, "dim"), (f"{_memory(used):>8}", "fg"), ("   ", "fg"), (cells, "ink"), (numbers, "fg")])
+        body.append(
+            [
+                put(f" {gpu.index}", 4, "dim"),
+                (f"{_memory(used):>8}", "fg"),
+                ("   ", "fg"),
+                (cells, "ink"),
+                (numbers, "fg"),
+            ]
+        )
     room = height - len(rows) - len(host)
     body, _ = scrolled(body, max(1, room), None, top)
     return [*rows, *body, *host][:height]
@@ -117,9 +144,20 @@ def _host(view: View, width: int) -> list[Row]:
         share = host.ram_used_gb / host.ram_total_gb if host.ram_total_gb else None
         filled, track = meter(share, bar_w, view.glyphs)
         of = f"of {number(host.ram_total_gb)} GB" if host.ram_total_gb else "GB"
-        rows.append([(" RAM", "dim"), (f"{number(host.ram_used_gb):>8}", "fg"), ("   ", "fg"), (filled, "ink"), (track, "rule"), put(of, 13, "dim", ">")])
+        rows.append(
+            [
+                (" RAM", "dim"),
+                (f"{number(host.ram_used_gb):>8}", "fg"),
+                ("   ", "fg"),
+                (filled, "ink"),
+                (track, "rule"),
+                put(of, 13, "dim", ">"),
+            ]
+        )
     if host.disk_free_gb is not None:
-        rows.append([(" disk", "dim"), (f"{size(host.disk_free_gb):>10} ", "fg"), ("free in the run's directory", "dim")])
+        rows.append(
+            [(" disk", "dim"), (f"{size(host.disk_free_gb):>10} ", "fg"), ("free in the run's directory", "dim")]
+        )
     return rows
 
 
@@ -134,15 +172,28 @@ def _one_line(view: View, width: int, found: tuple[HardwareSample, ...]) -> Row:
         watts = [g.power_w for g in gpus if g.power_w is not None]
         if used:
             total = gpus[0].memory_total_gb
-            row += [("memory ", "dim"), (number(max(used)), "fg"), (f"/{total:.0f} GB   " if total else " GB   ", "dim")]
+            row += [
+                ("memory ", "dim"),
+                (number(max(used)), "fg"),
+                (f"/{total:.0f} GB   " if total else " GB   ", "dim"),
+            ]
         if watts:
             limit = gpus[0].power_limit_w
-            cells = power(view, found, gpus[0].node, gpus[0].index, limit, 20 if width >= 76 else 8)
+            cells = power(view, found, gpus[0], 20 if width >= 76 else 8)
             mean = sum(watts) / len(watts)
-            row += [("power ", "dim"), (cells, "ink"), (f" {mean:.0f}", "fg"), (f"/{limit:.0f} W   " if limit else " W   ", "dim")]
+            row += [
+                ("power ", "dim"),
+                (cells, "ink"),
+                (f" {mean:.0f}", "fg"),
+                (f"/{limit:.0f} W   " if limit else " W   ", "dim"),
+            ]
     else:
         row.append(put(f"{hardware.note or 'no GPU samples'}   ", min(48, max(0, width - 28)), "dim"))
     host = hardware.host
     if host and host.ram_used_gb is not None:
-        row += [("RAM ", "dim"), (number(host.ram_used_gb), "fg"), (f"/{number(host.ram_total_gb)} GB" if host.ram_total_gb else " GB", "dim")]
+        row += [
+            ("RAM ", "dim"),
+            (number(host.ram_used_gb), "fg"),
+            (f"/{number(host.ram_total_gb)} GB" if host.ram_total_gb else " GB", "dim"),
+        ]
     return row

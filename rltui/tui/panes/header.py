@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rltui.plots.numbers import duration, integer
-from rltui.tui.rows import Row, spread
+from rltui.tui.rows import Row, cut, spread
 from rltui.tui.view import View
 
 STATES = {
@@ -46,7 +46,7 @@ def state(view: View, width: int) -> Row:
     return [(glyph, role), (word, "fg" if role == "ok" else role), (since, "dim")]
 
 
-def progress(view: View, width: int) -> Row:
+def progress(view: View, width: int, eta: bool = True) -> Row:
     """`step 812 / 2000   41 %   ETA 2 d 15 h`; with a step cursor, which step is shown."""
     report = view.report
     if report is None or report.run.steps.last is None:
@@ -61,7 +61,7 @@ def progress(view: View, width: int) -> Row:
         row += [("step " if wide else "", "dim"), (integer(steps.last), "strong")]
         if steps.total:
             row.append((f"{slash}{integer(steps.total)}{gap}{100 * steps.last / steps.total:.0f} %", "dim"))
-        if report.run.eta_s:
+        if report.run.eta_s and eta:
             row += [(f"{gap}ETA ", "dim"), (duration(report.run.eta_s), "fg")]
     if view.paused:
         row.append((f"{gap}paused", "accent"))
@@ -79,7 +79,7 @@ def who(view: View, width: int) -> Row:
     if gpus:
         known += [", ".join(dict.fromkeys(gpu.node for gpu in gpus if gpu.node)), gpu_kind(view)]
     text = " · ".join(part for part in known if part)
-    return [(" ", "fg"), (run.id, "strong"), (f"   {text}" if text and width >= 80 else "", "dim")]
+    return [(" ", "fg"), (run.id, "strong"), (f"   {text}" if text and width >= 110 else "", "dim")]
 
 
 def gpu_kind(view: View) -> str:
@@ -98,8 +98,10 @@ def draw(view: View, width: int, height: int) -> list[Row]:
 def crumbs(view: View, width: int, path: tuple[str, ...]) -> list[Row]:
     """The top line of a drill-down: where this is."""
     name = view.report.run.id if view.report else view.target
-    left: Row = [(" ", "fg"), (name, "dim")]
+    if width < 100:
+        path = path[-2:]
+    left: Row = [(" ", "fg"), (cut(name, max(8, width // 4)), "dim")]
     for i, place in enumerate(path):
         left += [("  ›  ", "dim"), (place, "strong" if i == len(path) - 1 else "dim")]
-    right = [*progress(view, min(width, 119)), *state(view, min(width, 119))]
+    right = [*progress(view, min(width, 119), eta=False), *state(view, min(width, 119))]
     return [spread(width - 1, left, right)]

@@ -38,7 +38,11 @@ def _event(note: Note, width: int) -> Row:
     role = ROLES.get(note.kind, "fg")
     when = clock(note.time) or (f"{note.step}" if note.step is not None else "")
     kind = f"{GLYPHS.get(role, '  ')}{note.kind}"
-    return [put(f" {when}", 8, "dim"), put(kind, 14, role if role != "fg" else "dim"), (cut(note.text, max(0, width - 22)), "fg")]
+    return [
+        put(f" {when}", 8, "dim"),
+        put(kind, 14, role if role != "fg" else "dim"),
+        (cut(note.text, max(0, width - 22)), "fg"),
+    ]
 
 
 def draw(view: View, width: int, height: int, *, focus: bool, back: int = 0) -> list[Row]:
@@ -67,5 +71,11 @@ def raw(view: View, width: int, height: int, *, pattern: str | None, typing: boo
     end = max(min(height - 1, len(kept)), len(kept) - back)
     number_w = len(str(kept[-1].line)) + 2
     for line in kept[max(0, end - height + 1) : end]:
-        rows.append([put(str(line.line) if line.line else "", number_w - 1, "dim", ">"), ("  ", "fg"), (cut(line.text, width - number_w - 2), "fg")])
+        rows.append(
+            [
+                put(str(line.line) if line.line else "", number_w - 1, "dim", ">"),
+                ("  ", "fg"),
+                (cut(line.text, width - number_w - 2), "fg"),
+            ]
+        )
     return rows

@@ -5,13 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import zip_longest
 
+from rltui.diagnosis.model import Finding
 from rltui.plots.axis import column, labels, rail
 from rltui.plots.numbers import change, fixed_decimals
+from rltui.report.model import MetricSummary
 from rltui.tui.filters import matches
 from rltui.tui.rows import SELECTED, Row, put, scrolled, title
 from rltui.tui.view import GLYPH, ROLE, Heading, View, headings
 
-
+MOST_DECIMALS = 5
 RECENT = 50
 """Points that decide how many decimals a metric is shown with, so that its value does not dance."""
 
@@ -83,11 +85,9 @@ def lines(view: View, room: int, *, everything: bool, pattern: str, narrow: bool
         chosen = set(overview(view, room + (0 if narrow else 1), narrow))
         groups = [(h, [item for item in names if item[0] in chosen]) for h, names in groups]
     out: list[Line] = []
-    total = sum(1 + len(names) for _, names in groups if names)
-    airy = narrow is False and total + len(groups) - 1 <= room
+    groups = [(heading, names) for heading, names in groups if names]
+    airy = sum(2 + len(names) for _, names in groups) - 1 <= room
     for heading, names in groups:
-        if not names:
-            continue
         if not narrow:
             if out and (airy or everything):
                 out.append(Line("blank"))
@@ -181,7 +181,12 @@ def _row(view: View, line: Line, cols: Columns, selected: bool) -> Row:
         return [put(f" {line.name.upper()}", width, "dim"), put(line.prefix, max(0, cols.key - 3), "dim")]
     if line.kind == "missing":
         rest = cols.spark + cols.now + cols.unit + cols.change + cols.key
-        return [start, ("? ", "dim"), put(view.label(line.name), cols.name, "dim"), put("not logged", rest, "dim")]
+        return [
+            start,
+            ("? ", "dim"),
+            put(view.label(line.name), cols.name - 1, "dim"),
+            put(" not logged", rest + 1, "dim"),
+        ]
     finding = view.flagged.get(line.name)
     metric = view.metric(line.name)
     role = ROLE[finding.severity] if finding else ""
@@ -191,17 +196,32 @@ def _row(view: View, line: Line, cols: Columns, selected: bool) -> Row:
     series = view.series(line.name)
     scale = 100.0 if view.unit(line.name) == "%" else 1.0
     decimals = fixed_decimals(series.values[-RECENT:] * scale) if series is not None and len(series) else None
-    row: Row = [start, (f"{glyph} ", "dim" if later else role or "fg"), put(view.label(line.name), cols.name - 1, strong)]
+    if decimals is not None and decimals > MOST_DECIMALS:
+        decimals = None  # a learning rate: written as 3e-6
+    row: Row = [
+        start,
+        (f"{glyph} ", "dim" if later else role or "fg"),
+        put(view.label(line.name), cols.name - 1, strong),
+    ]
     row.append((" ", "fg"))
     row += _spark(view, line.name, cols.spark, role, finding.onset_step if finding else None)
     row.append(put(view.value(line.name, view.now_value(line.name), decimals), cols.now, strong, ">"))
     if cols.unit:
         row.append(put(f" {view.unit(line.name)}", cols.unit, "dim"))
-    moved = change(metric.first, metric.last) if metric else ""
+    moved = _moved(metric, finding)
     row.append(put(moved, cols.change, role or "fg", ">"))
     if cols.key and metric:
-        row += [("   ", "fg"), put(metric.key.split("/", 1)[-1] if "/" in metric.key else metric.key, cols.key - 3, "dim")]
+        row += [
+            ("   ", "fg"),
+            put(metric.key.split("/", 1)[-1] if "/" in metric.key else metric.key, cols.key - 3, "dim"),
+        ]
     return row
+
+
+def _moved(metric: MetricSummary | None, finding: Finding | None) -> str:
+    """First window to last; where a finding heads the metric, as the finding counts it (past a peak: from there)."""
+    basis = finding.evidence[0] if finding else metric
+    return change(basis.first, basis.last) if basis else ""
 
 
 def _title(view: View, width: int, focus: bool, shown: int, pattern: str | None, typing: bool) -> Row:
@@ -215,7 +235,11 @@ def _title(view: View, width: int, focus: bool, shown: int, pattern: str | None,
             right += [("◆", "accent"), (" best checkpoint", "dim")]
         worst = view.worst
         if worst is not None and worst.onset_step is not None:
-            right += [("   " if right else "", "fg"), ("▼", ROLE[worst.severity]), (" onset of the worst finding", "dim")]
+            right += [
+                ("   " if right else "", "fg"),
+                ("▼", ROLE[worst.severity]),
+                (" onset of the worst finding", "dim"),
+            ]
     note = f"{shown} of {total}" if shown < total else ""
     return title(width, "2", "Metrics", right or None, focus, note)
 
@@ -245,7 +269,9 @@ def draw(
     if not names:
         why = f"nothing matches /{pattern}; Esc clears it" if pattern else _empty(view)
         return [*rows[:1], [("   " + why, "dim")]], {}, 0
-    keep = next((i for i, line in enumerate(found) if line.name == selected and line.kind in ("metric", "missing")), None)
+    keep = next(
+        (i for i, line in enumerate(found) if line.name == selected and line.kind in ("metric", "missing")), None
+    )
     _, start = scrolled([[] for _ in found], room, keep, top)
     shown = found[start : start + room]
     owners: dict[int, str] = {}

@@ -108,7 +108,11 @@ def _one_line(view: View, width: int, items: tuple[PhaseItem, ...], total: float
             continue
         role = HIGH.get(item.status, "")
         share = item.share if view.cursor is None else took / total
-        part: Row = [(f"{'! ' if role else ''}{item.name} ", role or "fg"), (_percent(share), role or "fg"), (" %   ", "dim")]
+        part: Row = [
+            (f"{'! ' if role else ''}{item.name} ", role or "fg"),
+            (_percent(share), role or "fg"),
+            (" %   ", "dim"),
+        ]
         if sum(len(t) for t, _ in [*row, *part]) > width:
             break
         row += part

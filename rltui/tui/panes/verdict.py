@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rltui.plots.numbers import number
-from rltui.tui.rows import Row, put, spread, wrap
+from rltui.tui.rows import Row, cut, put, spread, wrap
 from rltui.tui.view import View
 
 BADGES = {
@@ -44,6 +44,14 @@ def best(view: View, short: bool) -> Row:
     return [(keep, "fg"), (name, "strong"), (f", {metric}{value}{spread_}{unit}{disk}.", "fg")]
 
 
+def clause(text: str, width: int) -> str:
+    """The whole text where it fits, else its first clause, else what fits of it."""
+    if len(text) <= width:
+        return text
+    heads = (text.split(mark, 1)[0] for mark in (". ", "; ", ", "))
+    return next((f"{head.rstrip('.')}." for head in heads if len(head) < width), cut(text, width))
+
+
 def draw(view: View, width: int, height: int) -> list[Row]:
     report = view.report
     if report is None:
@@ -55,7 +63,8 @@ def draw(view: View, width: int, height: int) -> list[Row]:
     if width < 120:
         lines = wrap(verdict.text, width - indent - 1) or [""]
         second = best(view, short=True)
-        rows = [[*badge, (lines[0], "strong")]]
+        first = clause(verdict.text, width - indent - 1) if second else lines[0]
+        rows = [[*badge, (first, "strong")]]
         if second:
             return [*rows, [(" ", "fg"), *second, (f"  {checks(view)}", "dim")]]
         rest = " ".join(lines[1:]) or f"{checks(view)}. {verdict.would_change}"
@@ -64,7 +73,10 @@ def draw(view: View, width: int, height: int) -> list[Row]:
     lines = wrap(verdict.text, width - indent - 1) or [""]
     rows = [[*badge, (lines[0], "strong")]]
     second = best(view, short=False)
-    confidence = f"Confidence {number(verdict.confidence, decimals=2)}.  {verdict.would_change}".rstrip()
+    sure = (
+        f"Confidence {number(verdict.confidence, decimals=2)}.  " if verdict.decision != "not-enough-evidence" else ""
+    )
+    confidence = f"{sure}{verdict.would_change}".rstrip()
     tail = wrap(confidence, width - indent - 1)
     if second:
         middle = [[pad, *second, (f"  {lines[1]}" if len(lines) > 1 else "", "fg")]]
@@ -79,14 +91,16 @@ def draw(view: View, width: int, height: int) -> list[Row]:
 def _opening(view: View, width: int) -> list[Row]:
     if view.error:
         lines = wrap(view.error, width - 4)
-        return [[(" ", "fg"), ("✗ ", "crit"), (line if i == 0 else f"  {line}", "fg")] for i, line in enumerate(lines[:3])]
+        return [
+            [(" ", "fg"), ("✗ ", "crit"), (line if i == 0 else f"  {line}", "fg")] for i, line in enumerate(lines[:3])
+        ]
     return [[(" ", "fg"), ("Opening ", "fg"), (view.target, "strong"), (" …", "fg")]]
 
 
 def pipeline(view: View, width: int, height: int) -> list[Row]:
     """`pipeline  reward ✓  ›  advantages ✓  ›  …` and how much of the run could be checked."""
     report = view.report
-    if report is None:
+    if report is None or not report.pipeline:
         return []
     left: Row = [(" pipeline  ", "dim")]
     for i, stage in enumerate(report.pipeline):

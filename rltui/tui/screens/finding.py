@@ -48,7 +48,7 @@ class FindingScreen(PaneScreen):
             places["charts"] = Region(1, y, width - side - 4, body)
             places["words"] = Region(width - side - 1, y, side, body)
         else:
-            each = max(5, body * 2 // 5)
+            each = max(5, body // 2)
             places["charts"] = Region(1, y, width - 2, each)
             places["words"] = Region(1, y + each, width - 2, body - each)
         return places | {"footer": Region(0, height - 1, width, 1)}
@@ -83,7 +83,11 @@ class FindingScreen(PaneScreen):
             if finding.last_step is not None and finding.last_step > finding.onset_step:
                 head.append((f", {finding.last_step - finding.onset_step} steps", "dim"))
         head.append((f", {finding.life}", "dim"))
-        head += [("   confidence ", "dim"), (number(finding.confidence, decimals=2), "fg"), (f" from {finding.basis}" if finding.basis != "hypothesis" else "", "dim")]
+        head += [
+            ("   confidence ", "dim"),
+            (number(finding.confidence, decimals=2), "fg"),
+            (f" from {finding.basis}" if finding.basis != "hypothesis" else "", "dim"),
+        ]
         indent = len(word) + 5
         line = (wrap(finding.summary, width - indent - 1) or [""])[0]
         return [clip(head, width - 1), [(" " * indent, "fg"), (line, "fg")]]
@@ -124,7 +128,11 @@ class FindingScreen(PaneScreen):
         name = view.name_of(evidence.metric) or evidence.metric
         first, mid, last = (view.value(name, x) for x in (evidence.first, evidence.mid, evidence.last))
         unit = view.unit(name)
-        row: Row = [("▌" if selected else " ", "accent"), put(view.label(name), 20, "strong"), (f"{first} → {mid} → {last}{' ' + unit if unit else ''}", "fg")]
+        row: Row = [
+            ("▌" if selected else " ", "accent"),
+            put(view.label(name), 20, "strong"),
+            (f"{first} → {mid} → {last}{' ' + unit if unit else ''}", "fg"),
+        ]
         moved = change(evidence.first, evidence.last)
         row.append((f"   {moved}" if moved else "", "fg"))
         row.append((f"   {evidence.text}" if evidence.text else "", "dim"))
@@ -162,20 +170,36 @@ class FindingScreen(PaneScreen):
         rows: list[Row] = []
         root = next((f for f in (self.view.report.findings if self.view.report else ()) if f.id == finding.root), None)
         if root is not None:
-            rows += [title(width, "", "Symptom of"), [(f" {GLYPH[root.severity]} ", ROLE[root.severity]), (root.title, "fg")], []]
+            rows += [
+                title(width, "", "Symptom of"),
+                [(f" {GLYPH[root.severity]} ", ROLE[root.severity]), (root.title, "fg")],
+                [],
+            ]
         if finding.causes:
             rows.append(title(width, "", "Likely causes"))
             for cause in finding.causes:
                 rows += [[(" ", "fg"), (line, "fg")] for line in wrap(cause.text, width - 2)]
                 if cause.config_key:
                     value = "" if cause.value is None else config_value(cause.value)
-                    rows.append(clip([("   ", "fg"), (cause.config_key, "dim"), (" = " if value else "", "dim"), (value, "strong")], width))
+                    rows.append(
+                        clip(
+                            [
+                                ("   ", "fg"),
+                                (cause.config_key, "dim"),
+                                (" = " if value else "", "dim"),
+                                (value, "strong"),
+                            ],
+                            width,
+                        )
+                    )
             rows.append([])
         if finding.fixes:
             rows.append(title(width, "", "Fixes", [("impact    risk", "dim")]))
             for i, fix in enumerate(finding.fixes, 1):
                 lines = wrap(fix.text, width - 22) or [""]
-                rows.append(spread(width, [(f" {i} ", "dim"), (lines[0], "fg")], [(f"{fix.impact:>6}  {fix.risk:>6}", "fg")]))
+                rows.append(
+                    spread(width, [(f" {i} ", "dim"), (lines[0], "fg")], [(f"{fix.impact:>6}  {fix.risk:>6}", "fg")])
+                )
                 rows += [[("   ", "fg"), (line, "fg")] for line in lines[1:]]
                 if fix.config_key:
                     rows += [[("   ", "fg"), (line, "dim")] for line in wrap(fix.config_key, width - 4)]
@@ -183,7 +207,9 @@ class FindingScreen(PaneScreen):
         if finding.refute:
             rows.append(title(width, "", "What would refute it"))
             for text in finding.refute:
-                rows += [[(" · " if i == 0 else "   ", "dim"), (line, "fg")] for i, line in enumerate(wrap(text, width - 4))]
+                rows += [
+                    [(" · " if i == 0 else "   ", "dim"), (line, "fg")] for i, line in enumerate(wrap(text, width - 4))
+                ]
             rows.append([])
         if len(finding.episodes) > 1:
             rows.append(title(width, "", "Episodes"))

@@ -17,14 +17,16 @@ LEGEND = (
 )  # fmt: skip
 
 
-def rows_of(screen: str, width: int) -> list[Row]:
+def rows_of(screen: str, width: int, enter: str) -> list[Row]:
     """Groups of keys, one key a row."""
     rows: list[Row] = []
     for group, members in keys.help_table(screen):
         rows += [[]] if rows else []
         rows.append([(f" {group.upper()}", "dim")])
         for key in members:
-            rows.append([(" ", "fg"), put(key.shown, 8, "key"), put(key.tooltip, max(0, width - 10))])
+            rows.append(
+                [(" ", "fg"), put(key.shown.replace("↵", enter), 10, "key"), put(key.tooltip, max(0, width - 12))]
+            )
     return rows
 
 
@@ -51,7 +53,7 @@ class HelpScreen(PaneScreen):
             return header.crumbs(self.view, width, ("Help", self.about))
         columns = 2 if width >= 110 else 1
         each = width // columns - 2
-        rows = rows_of(self.about, each)
+        rows = rows_of(self.about, each, self.view.glyphs.enter)
         body = height - 3
         if columns == 2:
             half = next((i for i, row in enumerate(rows) if not row and i >= len(rows) // 2 - 3), len(rows))

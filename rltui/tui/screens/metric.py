@@ -65,7 +65,10 @@ class MetricScreen(PaneScreen):
         row: Row = [(" ", "fg")]
         if finding is not None:
             row.append((f"{GLYPH[finding.severity]} {finding.severity}  ", ROLE[finding.severity]))
-        row += [(f"{view.label(self.metric)}  ", "strong"), (view.value(self.metric, view.now_value(self.metric)), "strong")]
+        row += [
+            (f"{view.label(self.metric)}  ", "strong"),
+            (view.value(self.metric, view.now_value(self.metric)), "strong"),
+        ]
         row.append((f" {view.unit(self.metric)}", "dim"))
         moved = change(metric.first, metric.last)
         if moved and moved != "→":
@@ -139,7 +142,12 @@ class MetricScreen(PaneScreen):
             return [("        ", "fg"), ("h l", "key"), (" move a cursor through the steps", "dim")]
         metric = view.metric(self.metric)
         value = view.value_at(self.metric, view.cursor)
-        row: Row = [("        ", "fg"), ("│ ", "accent"), (f"step {view.cursor}", "accent.b"), (f"   {view.value(self.metric, value)}", "fg")]
+        row: Row = [
+            ("        ", "fg"),
+            ("│ ", "accent"),
+            (f"step {view.cursor}", "accent.b"),
+            (f"   {view.value(self.metric, value)}", "fg"),
+        ]
         row.append((f" {view.unit(self.metric)}", "dim"))
         if metric is not None and value is not None:
             moved = change(metric.first, value)

@@ -43,13 +43,22 @@ class PickerScreen(PaneScreen):
 
     def draw(self, pane: str, width: int, height: int) -> list[Row]:
         if pane == "header":
-            return [spread(width - 1, [(" ", "fg"), ("rltui", "strong"), ("   which run?", "dim")], [(self.view.target, "dim")])]
+            return [
+                spread(
+                    width - 1, [(" ", "fg"), ("rltui", "strong"), ("   which run?", "dim")], [(self.view.target, "dim")]
+                )
+            ]
         name_w = min(44, max(20, max((len(c.name) for c in self.choices), default=0) + 2))
         format_w = 20 if width >= 90 else 0
         rows: list[Row] = []
         for i, choice in enumerate(self.choices):
             start = ("▌", SELECTED) if i == self.selected else (" ", "fg")
-            row: Row = [start, (" ", "fg"), put(choice.name, name_w, "strong" if i == self.selected else "fg"), put(when(choice.modified), 18, "dim")]
+            row: Row = [
+                start,
+                (" ", "fg"),
+                put(choice.name, name_w, "strong" if i == self.selected else "fg"),
+                put(when(choice.modified), 18, "dim"),
+            ]
             row += [put(choice.format, format_w, "dim"), put(size_text(choice.bytes / 1e9), 9, "fg", ">"), ("  ", "fg")]
             used = 2 + name_w + 18 + format_w + 11
             rows.append([*row, put(choice.path, max(0, width - used), "dim")])

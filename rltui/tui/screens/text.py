@@ -89,21 +89,37 @@ class ConfigScreen(TextScreen):
                 blocks.append((f"{name} {value}", [first, *[[(" " * 12, "fg"), (line, "fg")] for line in lines[1:]]]))
         blocks.append(("", [[], [put(" SOURCES", 40, "dim")]]))
         for source in run.sources:
-            rows: list[Row] = [[(" ", "fg"), put(source.format, 22, "fg"), put(f"{source.rows} rows", 12, "dim"), (source.path, "fg")]]
+            rows: list[Row] = [
+                [(" ", "fg"), put(source.format, 22, "fg"), put(f"{source.rows} rows", 12, "dim"), (source.path, "fg")]
+            ]
             if source.skipped or source.note:
                 text = " · ".join(p for p in (f"{source.skipped} skipped" if source.skipped else "", source.note) if p)
-                rows += [[(" " * 23, "fg"), (line, "warn" if source.skipped else "dim")] for line in wrap(text, width - 24)]
+                rows += [
+                    [(" " * 23, "fg"), (line, "warn" if source.skipped else "dim")] for line in wrap(text, width - 24)
+                ]
             blocks.append((f"{source.format} {source.path} {source.note}", rows))
         name_w, value_w = (24, 22) if width >= 100 else (20, 14)
-        blocks.append(("", [[], [put(" CONFIG", name_w + 1, "dim"), put("value", value_w, "dim"), ("key, source", "dim")]]))
+        blocks.append(
+            ("", [[], [put(" CONFIG", name_w + 1, "dim"), put("value", value_w, "dim"), ("key, source", "dim")]])
+        )
         for name, entry in sorted(report.config.items(), key=lambda item: not item[1].active):
             role = "fg" if entry.active else "dim"
             value = config_value(entry.value)
             where = f"{entry.key}   {entry.source}"
-            rows = [[(" ", "fg"), put(name, name_w, role), put(value, value_w - 1, "strong" if entry.active else "dim"), (" ", "fg"), put(where, max(0, width - name_w - value_w - 1), "dim")]]
+            rows = [
+                [
+                    (" ", "fg"),
+                    put(name, name_w, role),
+                    put(value, value_w - 1, "strong" if entry.active else "dim"),
+                    (" ", "fg"),
+                    put(where, max(0, width - name_w - value_w - 1), "dim"),
+                ]
+            ]
             if not entry.active or entry.note:
                 note = entry.note or "not on the active path"
-                rows += [[(" " * (name_w + 1), "fg"), (line, "dim")] for line in wrap(note, max(20, width - name_w - 2))]
+                rows += [
+                    [(" " * (name_w + 1), "fg"), (line, "dim")] for line in wrap(note, max(20, width - name_w - 2))
+                ]
             blocks.append((f"{name} {entry.key} {value}", rows))
         return blocks
 
@@ -151,18 +167,34 @@ class CoverageScreen(TextScreen):
             blocks.append(("", [[(" CHECKS THAT COULD NOT RUN", "dim")]]))
         for name, needs, enable in report.not_evaluable:
             rows: list[Row] = [[(" ? ", "dim"), (name, "fg")], [("   needs ", "dim"), (needs, "fg")]]
-            rows += [[("   ", "fg"), (line, "accent" if i == 0 else "fg")] for i, line in enumerate(wrap(enable, width - 4))]
+            rows += [
+                [("   ", "fg"), (line, "accent" if i == 0 else "fg")] for i, line in enumerate(wrap(enable, width - 4))
+            ]
             blocks.append((f"{name} {needs} {enable}", rows))
         if cover.missing:
             blocks.append(("", [[], [(" NOT LOGGED", "dim")]]))
         for gap in cover.missing:
-            rows = [[(" ? ", "dim"), put(self.view.label(gap.metric), 30), (f"blocks {', '.join(gap.blocks)}" if gap.blocks else "", "dim")]]
+            rows = [
+                [
+                    (" ? ", "dim"),
+                    put(self.view.label(gap.metric), 30),
+                    (f"blocks {', '.join(gap.blocks)}" if gap.blocks else "", "dim"),
+                ]
+            ]
             rows += [[("   ", "fg"), (line, "dim")] for line in wrap(gap.enable, width - 4)]
             blocks.append((f"{gap.metric} {' '.join(gap.blocks)} {gap.enable}", rows))
         if report.unknowns:
             blocks.append(("", [[], [(" UNKNOWN", "dim")]]))
             for text in report.unknowns:
-                blocks.append((text, [[(" · " if i == 0 else "   ", "dim"), (line, "fg")] for i, line in enumerate(wrap(text, width - 4))]))
+                blocks.append(
+                    (
+                        text,
+                        [
+                            [(" · " if i == 0 else "   ", "dim"), (line, "fg")]
+                            for i, line in enumerate(wrap(text, width - 4))
+                        ],
+                    )
+                )
         return blocks
 
 

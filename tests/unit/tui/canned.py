@@ -55,16 +55,16 @@ METRICS: dict[str, tuple[str, str, str, str, Points, Points, float]] = {
     "score_mean": ("critic/score/mean", "score mean", "reward", "reward", [*UP, (620, 0.614), (812, 0.616)], [*UP, (812, 0.701)], 0.025),
     "val_score": ("val-core/math500/acc/mean@1", "math500 accuracy", "score", "validation", [(1, 0.331), (300, 0.389), (600, 0.411), (812, 0.389)], [(1, 0.331), (300, 0.389), (812, 0.446)], 0.008),
     "frac_reward_zero_std": ("critic/zero_variance", "zero-variance groups", "fraction", "reward", [(1, 0.21), (300, 0.17), (600, 0.22), (812, 0.29)], [(1, 0.21), (300, 0.17), (812, 0.21)], 0.09),
-    "kl_ref": ("actor/kl_loss", "KL to reference", "nats per token", "drift", [(1, 0.004), (25, 0.038), (400, 0.052), (640, 0.062), (700, 0.094), (760, 0.148), (812, 0.196)], [(1, 0.004), (25, 0.024), (812, 0.034)], 0.045),
-    "ppo_kl": ("actor/ppo_kl", "approximate KL", "nats per token", "drift", [(1, 0.0003), (640, 0.0004), (812, 0.0013)], [(1, 0.0003), (812, 0.0004)], 0.16),
+    "kl_ref": ("actor/kl_loss", "KL to reference", "nats", "drift", [(1, 0.004), (25, 0.038), (400, 0.052), (640, 0.062), (700, 0.094), (760, 0.148), (812, 0.196)], [(1, 0.004), (25, 0.024), (812, 0.034)], 0.045),
+    "ppo_kl": ("actor/ppo_kl", "approximate KL", "nats", "drift", [(1, 0.0003), (640, 0.0004), (812, 0.0013)], [(1, 0.0003), (812, 0.0004)], 0.16),
     "clip_frac": ("actor/pg_clipfrac", "clip fraction", "fraction", "drift", [(1, 0.011), (690, 0.013), (812, 0.027)], [(1, 0.011), (812, 0.012)], 0.09),
-    "entropy": ("actor/entropy", "entropy", "nats per token", "policy", [(1, 0.93), (300, 0.61), (596, 0.47), (812, 0.26)], [(1, 0.93), (300, 0.61), (812, 0.49)], 0.03),
+    "entropy": ("actor/entropy", "entropy", "nats", "policy", [(1, 0.93), (300, 0.61), (596, 0.47), (812, 0.26)], [(1, 0.93), (300, 0.61), (812, 0.49)], 0.03),
     "grad_norm": ("actor/grad_norm", "gradient norm", "norm", "policy", [(1, 0.34), (688, 0.38), (812, 0.74)], [(1, 0.34), (812, 0.36)], 0.12),
     "pg_loss": ("actor/pg_loss", "policy loss", "loss", "policy", [(1, 0.0021), (812, 0.0041)], [(1, 0.0021), (812, 0.0091)], 2.0),
     "response_length_mean": ("response_length/mean", "length mean", "tokens", "length", [(1, 612), (400, 840), (628, 980), (812, 1508)], [(1, 612), (812, 1010)], 0.03),
     "response_clip_ratio": ("response_length/clip_ratio", "cut at limit", "fraction", "length", [(1, 0.031), (500, 0.06), (700, 0.11), (812, 0.41)], [(1, 0.031), (812, 0.042)], 0.08),
     "time_per_step_s": ("timing_s/step", "step time", "s", "speed", [(1, 118), (628, 131), (812, 192)], [(1, 118), (812, 133)], 0.02),
-    "throughput_tokens_per_gpu": ("perf/throughput", "throughput", "tok/s/GPU", "speed", [(1, 2140), (640, 2050), (812, 1690)], [(1, 2140), (812, 2085)], 0.02),
+    "throughput_tokens_per_gpu": ("perf/throughput", "throughput", "tokens/s/GPU", "speed", [(1, 2140), (640, 2050), (812, 1690)], [(1, 2140), (812, 2085)], 0.02),
     "timing_gen": ("timing_s/gen", "generation", "s", "speed", [(1, 66), (628, 76), (812, 137)], [(1, 66), (812, 76)], 0.03),
     "lr": ("actor/lr", "learning rate", "1", "policy", [(1, 3e-6), (812, 3e-6)], [(1, 1e-6), (812, 1e-6)], 0.0),
     "custom/thing": ("custom/thing", "custom/thing", "", "other", [(1, 1.0), (812, 2.0)], [(1, 1.0), (812, 2.0)], 0.1),
@@ -166,13 +166,27 @@ def hardware(healthy: bool, samples: int = 60) -> tuple[HardwareSample, ...]:
             GpuSample("node17", i, "NVIDIA H100 80GB HBM3", 71.2 + i % 5 * 0.4, 80.0, (640 if busy else 300) + rng.gauss(0, 12), 700.0, 0.9, 58 + i % 7)
             for i in range(8)
         )  # fmt: skip
-        out.append(HardwareSample(START + N * STEP_S - 2.0 * (samples - k), gpus, HostSample(611 if healthy else 812, 1007, disk_free_gb=1900, disk_total_gb=7100)))
+        out.append(
+            HardwareSample(
+                START + N * STEP_S - 2.0 * (samples - k),
+                gpus,
+                HostSample(611 if healthy else 812, 1007, disk_free_gb=1900, disk_total_gb=7100),
+            )
+        )
     return tuple(out)
 
 
 def verdict_of(healthy: bool) -> Verdict:
     if healthy:
-        return Verdict("continue", ("healthy",), 0.91, (), "All clear: 41 checks, 3 could not run.", "Reward gains 0.032 per 100 steps; KL stays at 0.034.", BestCheckpoint(800, "checkpoints/global_step_800", True, "val_score", 0.447, 0.011))
+        return Verdict(
+            "continue",
+            ("healthy",),
+            0.91,
+            (),
+            "All clear: 41 checks, 3 could not run.",
+            "Reward gains 0.032 per 100 steps; KL stays at 0.034.",
+            BestCheckpoint(800, "checkpoints/global_step_800", True, "val_score", 0.447, 0.011),
+        )
     return Verdict(
         "stop-use-best", ("unstable", "not-learning"), 0.86, ("kl-up-reward-flat",),
         "KL keeps rising while reward is flat, since step 640; validation is past its peak.",
@@ -195,7 +209,10 @@ def make(healthy: bool = False, n: int = N, gpus: bool = True) -> tuple[Frame, R
     coverage = Coverage(46, 42, (MissingMetric("rollout_train_logprob_diff", ("logprob-mismatch",), SKIPPED[0][2]),))
     verdict = verdict_of(healthy)
     end = START + n * STEP_S
-    log = tuple(LogLine(f"(TaskRunner pid=1) step:{i} - actor/kl_loss:0.1 - critic/score/mean:0.6", i, START + i * STEP_S) for i in range(1, n + 1))
+    log = tuple(
+        LogLine(f"(TaskRunner pid=1) step:{i} - actor/kl_loss:0.1 - critic/score/mean:0.6", i, START + i * STEP_S)
+        for i in range(1, n + 1)
+    )
     notes = (
         Note("start", "launch of verl 0.7", 1, None, None, START),
         Note("checkpoint", "global_step_600 saved", 600, 600, None, START + 600 * STEP_S),
@@ -209,7 +226,25 @@ def make(healthy: bool = False, n: int = N, gpus: bool = True) -> tuple[Frame, R
         PhaseItem("other", "", 5.0, 0.03, None, "unknown"),
     )  # fmt: skip
     now = samples[-1] if samples else None
-    gpu_now = tuple(GpuNow(g.node, g.index, g.name, g.memory_used_gb, g.memory_total_gb, g.power_w, g.power_limit_w, g.util, g.temp_c, 1) for g in now.gpus) if now else ()
+    gpu_now = (
+        tuple(
+            GpuNow(
+                g.node,
+                g.index,
+                g.name,
+                g.memory_used_gb,
+                g.memory_total_gb,
+                g.power_w,
+                g.power_limit_w,
+                g.util,
+                g.temp_c,
+                1,
+            )
+            for g in now.gpus
+        )
+        if now
+        else ()
+    )
     host = HostNow(now.host.ram_used_gb, now.host.ram_total_gb, now.host.disk_free_gb) if now and now.host else None
     report = Report(
         as_of="2026-09-21T12:00:00+00:00",
@@ -228,7 +263,9 @@ def make(healthy: bool = False, n: int = N, gpus: bool = True) -> tuple[Frame, R
     )  # fmt: skip
     diagnosis = Diagnosis(n, verdict, found, pipeline, coverage, (), 41, report.unknowns)
     loading = Loading(1_000_000, 1_000_000, "", True)
-    frame = Frame(CannedRun(), diagnosis, MappingProxyType(series), log[-500:], notes, samples, loading, end + 3, True, n)  # type: ignore[arg-type]
+    frame = Frame(
+        CannedRun(), diagnosis, MappingProxyType(series), log[-500:], notes, samples, loading, end + 3, True, n
+    )  # type: ignore[arg-type]
     return frame, report
 
 

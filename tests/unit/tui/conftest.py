@@ -1,0 +1,74 @@
+"""An app over canned frames, and waiting for conditions instead of sleeping."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+
+import pytest
+from textual.pilot import Pilot
+
+from rltui.report.model import Report
+from rltui.session import Frame
+from rltui.tui.app import RltuiApp
+from rltui.tui.worker import Choice, FrameSource
+from tests.unit.tui import canned
+
+WIDE, NARROW = (160, 45), (80, 24)
+Open = Callable[..., AbstractAsyncContextManager[tuple[RltuiApp, Pilot[None]]]]
+
+
+class CannedOpener:
+    """Offers `choices` runs; each opens the same source."""
+
+    def __init__(self, source: FrameSource, choices: int = 1, error: str = "") -> None:
+        self.source = source
+        self.choices = choices
+        self.error = error
+        self.opened: list[int] = []
+
+    def find(self) -> Sequence[Choice]:
+        if self.error:
+            raise ValueError(self.error)
+        return [Choice(f"run-{i}", f"runs/run-{i}", "jsonl", canned.START, 1000) for i in range(self.choices)]
+
+    def open(self, index: int) -> FrameSource:
+        self.opened.append(index)
+        return self.source
+
+
+async def wait_for(pilot: Pilot[None], condition: Callable[[], bool], what: str = "") -> None:
+    """Lets the app work until the condition holds."""
+    for _ in range(400):
+        if condition():
+            return
+        await pilot.pause(0.01)
+    raise AssertionError(f"never came true: {what}")
+
+
+def screen_text(app: RltuiApp) -> str:
+    """What the terminal shows, as text."""
+    return "\n".join(strip.text for strip in app.screen._compositor.render_strips())
+
+
+@pytest.fixture
+def open_app(monkeypatch: pytest.MonkeyPatch) -> Open:
+    """`async with open_app(frames, size) as (app, pilot)`: the app with the first frame on screen."""
+
+    @asynccontextmanager
+    async def opened(
+        made: Sequence[tuple[Frame, Report]], size: tuple[int, int] = WIDE, choices: int = 1, theme: str = "dark"
+    ) -> AsyncIterator[tuple[RltuiApp, Pilot[None]]]:
+        reports = {id(frame): report for frame, report in made}
+        monkeypatch.setattr("rltui.report.build.build", lambda frame, **_: reports[id(frame)])
+        source = canned.CannedSource([frame for frame, _ in made])
+        app = RltuiApp(CannedOpener(source, choices), target="here", theme=theme, clock=canned.clock)
+        async with app.run_test(size=size) as pilot:
+            if choices == 1:
+                await wait_for(pilot, lambda: app.view.report is not None, "the first frame")
+                await pilot.pause()
+            else:
+                await wait_for(pilot, lambda: app.screen.id == "picker", "the picker")
+            yield app, pilot
+
+    return opened

@@ -1,0 +1,115 @@
+"""The key table is the one source: bindings, footer, help and README agree with it, and every key does no harm."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from rltui.tui import keys
+from rltui.tui.screens.base import PaneScreen
+from rltui.tui.screens.finding import FindingScreen
+from rltui.tui.screens.help import HelpScreen
+from rltui.tui.screens.main import MainScreen
+from rltui.tui.screens.metric import MetricScreen
+from rltui.tui.screens.picker import PickerScreen
+from rltui.tui.screens.text import ConfigScreen, CoverageScreen, PipelineScreen
+from tests.unit.tui import canned
+from tests.unit.tui.conftest import NARROW, WIDE, Open, screen_text
+
+SCREENS: dict[str, type[PaneScreen]] = {
+    screen.NAME: screen
+    for screen in (
+        MainScreen,
+        MetricScreen,
+        FindingScreen,
+        ConfigScreen,
+        PipelineScreen,
+        CoverageScreen,
+        HelpScreen,
+        PickerScreen,
+    )
+}
+ENDS = {"q", "Q,ctrl+q", "ctrl+z", "ctrl+s"}
+OPENS = {
+    "main": [],
+    "metric": ["2", "enter"],
+    "finding": ["enter"],
+    "config": ["i"],
+    "pipeline": ["P"],
+    "coverage": ["C"],
+}
+
+
+def test_every_screen_of_the_table_exists_and_has_every_action() -> None:
+    assert set(keys.ALL) == set(SCREENS)
+    for key in keys.KEYS:
+        name = key.action.split("(")[0]
+        if not name.startswith("app."):
+            for screen in key.where:
+                assert hasattr(SCREENS[screen], f"action_{name}"), (key.id, screen)
+
+
+def test_ids_are_unique_and_no_key_has_two_meanings_on_a_screen() -> None:
+    assert max(Counter(key.id for key in keys.KEYS).values()) == 1
+    for screen in keys.ALL:
+        bound = Counter(name for key in keys.on(screen) for name in key.keys.split(","))
+        assert max(bound.values()) == 1, bound
+
+
+def test_nothing_is_bound_to_the_keys_of_tmux_and_screen_or_to_twins() -> None:
+    bound = {name for key in keys.KEYS for name in key.keys.split(",")}
+    assert not bound & {"ctrl+a", "ctrl+b", "ctrl+h", "ctrl+i", "ctrl+j", "ctrl+m"}
+
+
+@pytest.mark.parametrize("screen", keys.ALL)
+def test_bindings_are_the_table(screen: str) -> None:
+    table = {(key.id, key.keys, key.action, key.tooltip) for key in keys.on(screen)}
+    assert {(b.id, b.key, b.action, b.tooltip) for b in keys.bindings(screen)} == table
+
+
+@pytest.mark.parametrize("screen", keys.ALL)
+def test_the_footer_holds_only_keys_that_work_there(screen: str) -> None:
+    working = {key.shown for key in keys.on(screen)} | {key.footer_shown for key in keys.on(screen)}
+    shown = keys.footer(screen)
+    assert shown
+    assert {key for key, _ in shown} <= working
+
+
+def test_the_readme_table_lists_every_key() -> None:
+    table = keys.markdown_table()
+    assert table.count("\n") == len(keys.KEYS) + 2
+    for key in keys.KEYS:
+        assert key.tooltip.replace("| OR", "\\| OR") in table
+
+
+@pytest.mark.parametrize("screen", list(OPENS))
+async def test_help_lists_exactly_the_keys_of_its_screen(open_app: Open, screen: str) -> None:
+    async with open_app([canned.make()]) as (app, pilot):
+        await pilot.press(*OPENS[screen])
+        assert app.screen.id == screen
+        await pilot.press("question_mark")
+        await pilot.pause()
+        text = screen_text(app)
+        for key in keys.KEYS:
+            assert (key.tooltip in text) == (screen in key.where), key.id
+
+
+@pytest.mark.parametrize("size", [WIDE, NARROW])
+@pytest.mark.parametrize("screen", list(OPENS))
+async def test_every_key_of_every_screen_leaves_a_live_app(open_app: Open, screen: str, size: tuple[int, int]) -> None:
+    async with open_app([canned.make()], size) as (app, pilot):
+        for key in keys.on(screen):
+            if key.keys in ENDS or key.id == "interrupt":
+                continue
+            while not app.at_top:
+                app.pop_screen()
+            await pilot.pause()
+            await pilot.press("G", "escape", *OPENS[screen])
+            for name in key.keys.split(","):
+                await pilot.press(name)
+                if app.screen.id != screen:
+                    break
+            await pilot.pause()
+            assert app.is_running, key.id
+            assert app._exception is None, key.id

@@ -1,0 +1,218 @@
+"""The main screen: what it shows at which size, and where its keys lead."""
+
+from __future__ import annotations
+
+import pytest
+
+from rltui.tui.app import RltuiApp
+from rltui.tui.screens.main import MainScreen
+from tests.unit.tui import canned
+from tests.unit.tui.conftest import NARROW, WIDE, Open, screen_text, wait_for
+
+
+def main(app: RltuiApp) -> MainScreen:
+    screen = app.screen
+    assert isinstance(screen, MainScreen)
+    return screen
+
+
+async def test_the_worst_finding_is_selected_and_shown_with_its_numbers(open_app: Open) -> None:
+    async with open_app([canned.make()]) as (app, _):
+        text = screen_text(app)
+        assert "✗ STOP · USE BEST" in text
+        assert "Keep global_step_600" in text
+        row = next(line for line in text.splitlines() if "▌✗ critical" in line)
+        assert "KL rising while reward is flat" in row
+        assert "since 640" in row
+        assert "kl_loss_coef 0.001, lr 3e-6" in row
+        assert "step 812 / 2000   41 %" in text
+
+
+async def test_a_healthy_run_says_what_could_not_be_checked_and_how(open_app: Open) -> None:
+    async with open_app([canned.make(healthy=True)]) as (app, _):
+        text = screen_text(app)
+        assert "✓ CONTINUE" in text
+        assert "actor_rollout_ref.rollout.calculate_log_probs=True" in text
+        assert "critical" not in text.split("↵")[0]
+
+
+@pytest.mark.parametrize("size", [WIDE, (120, 40), (100, 50), NARROW, (60, 20), (300, 100)])
+async def test_verdict_and_worst_finding_never_go(open_app: Open, size: tuple[int, int]) -> None:
+    async with open_app([canned.make()], size) as (app, _):
+        text = screen_text(app)
+        assert "STOP · USE BEST" in text
+        assert "KL rising while rew" in text
+        assert "KL to reference" in text
+        assert "? help" in text
+        assert all(len(line) <= size[0] for line in text.splitlines())
+
+
+async def test_metrics_with_findings_come_before_others_where_room_is_short(open_app: Open) -> None:
+    async with open_app([canned.make()], NARROW) as (app, _):
+        text = screen_text(app).split("2 Metrics")[1]
+        for label in ("math500 accuracy", "KL to reference", "entropy", "cut at limit", "step time"):
+            assert label in text
+
+
+async def test_a_terminal_that_is_too_small_says_so_and_grows_back(open_app: Open) -> None:
+    async with open_app([canned.make()], NARROW) as (app, pilot):
+        await pilot.resize_terminal(40, 10)
+        await wait_for(pilot, lambda: "too small" in screen_text(app), "the message")
+        await pilot.resize_terminal(*WIDE)
+        await wait_for(pilot, lambda: "6 Log and events" in screen_text(app), "the wide layout")
+
+
+async def test_enter_and_escape_for_a_finding(open_app: Open) -> None:
+    async with open_app([canned.make()]) as (app, pilot):
+        await pilot.press("w", "enter")
+        await pilot.pause()
+        text = screen_text(app)
+        assert app.screen.id == "finding"
+        assert "Validation past its peak" in text
+        assert "What would refute it" in text
+        assert "Resume from global_step_600" in text
+        await pilot.press("escape")
+        assert main(app).finding == 1
+
+
+async def test_enter_and_escape_for_a_metric(open_app: Open) -> None:
+    async with open_app([canned.make()]) as (app, pilot):
+        await pilot.press("2", "j", "enter")
+        await pilot.pause()
+        text = screen_text(app)
+        assert "math500 accuracy" in text
+        assert "val-core/math500/acc/mean@1" in text
+        assert "first window" in text
+        await pilot.press("y")
+        assert "full range" in screen_text(app)
+        await pilot.press("alt+escape")
+        assert app.screen.id == "main"
+
+
+async def test_escape_never_quits_and_q_does_at_the_top(open_app: Open) -> None:
+    async with open_app([canned.make()]) as (app, pilot):
+        await pilot.press("escape", "escape", "escape")
+        assert app.is_running
+        assert app.screen.id == "main"
+        await pilot.press("i", "q")
+        assert app.screen.id == "main"
+        await pilot.press("q")
+        assert app._exit
+
+
+async def test_ctrl_c_asks_first(open_app: Open) -> None:
+    async with open_app([canned.make()]) as (app, pilot):
+        await pilot.press("ctrl+c")
+        assert "press Ctrl+c again to quit" in screen_text(app)
+        assert not app._exit
+        await pilot.press("ctrl+c")
+        assert app._exit
+
+
+async def test_filter_narrows_while_typing_and_escape_clears(open_app: Open) -> None:
+    async with open_app([canned.make()]) as (app, pilot):
+        await pilot.press("slash", *"kl !loss")
+        assert main(app).names() == ["ppo_kl"]
+        await pilot.press("backspace", "backspace", "backspace", "backspace", "backspace", "backspace", "enter")
+        assert set(main(app).names()) == {"kl_ref", "ppo_kl"}
+        await pilot.press("n", "n", "enter")
+        assert app.screen.id == "metric"
+        await pilot.press("escape", "escape")
+        assert len(main(app).names()) > 5
+        assert main(app).pattern is None
+
+
+async def test_the_step_cursor_moves_all_panes(open_app: Open) -> None:
+    made = canned.make()
+    async with open_app([made]) as (app, pilot):
+        await pilot.press("left_curly_bracket", *["left_square_bracket"] * 2)
+        assert app.view.cursor == 800
+        text = screen_text(app)
+        assert "at step 800 of 812" in text
+        gen = made[0].series["timing_s/gen"]
+        assert f"{gen.values[799]:.0f} s" in text.split("3 Step time")[1]
+        await pilot.press("escape")
+        assert app.view.cursor is None
+        await pilot.press("left_square_bracket", "G")
+        assert app.view.cursor is None
+        await pilot.press("left_square_bracket", "right_square_bracket")
+        assert app.view.cursor is None
+
+
+async def test_pause_keeps_what_is_shown(open_app: Open) -> None:
+    first, second = canned.make(n=600), canned.make(n=700)
+    async with open_app([first]) as (app, pilot):
+        await pilot.press("p")
+        from rltui.tui.worker import FrameArrived
+
+        app.post_message(FrameArrived(*second))
+        await pilot.pause()
+        assert app.view.report is first[1]
+        assert "paused" in screen_text(app)
+        await pilot.press("f")
+        app.post_message(FrameArrived(*second))
+        await wait_for(pilot, lambda: app.view.report is second[1], "the newer frame")
+
+
+async def test_zoom_shows_every_metric_and_the_raw_log(open_app: Open) -> None:
+    async with open_app([canned.make()]) as (app, pilot):
+        await pilot.press("2", "2")
+        assert main(app).zoomed
+        assert set(main(app).names()) == set(canned.METRICS)
+        await pilot.press("escape", "6", "6")
+        assert "step:812 - actor/kl_loss" in screen_text(app)
+        await pilot.press("z")
+        assert not main(app).zoomed
+
+
+async def test_all_findings_adds_resolved_ones_and_skipped_checks(open_app: Open) -> None:
+    async with open_app([canned.make()]) as (app, pilot):
+        assert "Gradient norm jumped" not in screen_text(app)
+        await pilot.press("A")
+        await pilot.press("G")
+        text = screen_text(app)
+        assert "Gradient norm jumped" in text
+        assert "needs reward parts" in text
+
+
+async def test_nothing_to_show_says_why(open_app: Open) -> None:
+    async with open_app([canned.empty()]) as (app, pilot):
+        text = screen_text(app)
+        assert "no metric rows yet" in text
+        assert "no phase times logged" in text
+        assert "this source has no text log" in text
+        for key in ("enter", "2", "enter", "j", "6", "6", "z", "left_square_bracket", "e"):
+            await pilot.press(key)
+        assert app.screen.id == "main"
+
+
+async def test_without_gpus_the_pane_gives_the_reason(open_app: Open) -> None:
+    async with open_app([canned.make(gpus=False)]) as (app, _):
+        assert "no NVIDIA driver on this machine" in screen_text(app)
+
+
+async def test_backspace_goes_to_the_last_place_and_back(open_app: Open) -> None:
+    async with open_app([canned.make()]) as (app, pilot):
+        await pilot.press("enter", "escape", "backspace")
+        assert app.screen.id == "finding"
+        await pilot.press("backspace")
+        assert app.screen.id == "main"
+
+
+async def test_the_picker_opens_the_chosen_run(open_app: Open) -> None:
+    async with open_app([canned.make()], choices=3) as (app, pilot):
+        assert "run-2" in screen_text(app)
+        await pilot.press("j", "escape", "enter")
+        await wait_for(pilot, lambda: app.view.report is not None, "the frame of the chosen run")
+        assert app.worker.opener.opened == [1]  # type: ignore[attr-defined]
+        assert app.screen.id == "main"
+
+
+async def test_what_cannot_be_opened_ends_with_a_message() -> None:
+    from tests.unit.tui.conftest import CannedOpener
+
+    app = RltuiApp(CannedOpener(canned.CannedSource([]), error="nowhere: no such file or directory"))
+    async with app.run_test() as pilot:
+        await wait_for(pilot, lambda: bool(app.failure), "the failure")
+    assert app.return_code == 2
+    assert app.failure == "nowhere: no such file or directory"
