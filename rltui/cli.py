@@ -114,6 +114,8 @@ def _report(words: list[str]) -> int:
     parser.add_argument(
         "--at", type=int, metavar="STEP", help="as it stood at this step (later rows are not looked at)"
     )
+    parser.add_argument("--since", type=int, metavar="STEP", help="numbers of the metrics from this step on")
+    parser.add_argument("--last", type=int, metavar="N", help="numbers of the metrics over the last N rows")
     parser.add_argument("--window", type=int, metavar="N", help="rows of the first, mid and last window")
     parser.add_argument("--now", metavar="TIME", help="ISO 8601: makes a report reproducible")
     parser.add_argument("--append", metavar="FILE", help="append a check-in entry to this file")
@@ -124,8 +126,9 @@ def _report(words: list[str]) -> int:
     several.add_argument("--newest", action="store_true", help="of several runs the one written last")
     _reading_options(parser)
     args = parser.parse_args(words)
-    if args.window is not None and args.window < 1:
-        raise _Stop("--window wants a number of rows, at least 1")
+    for name in ("window", "last"):
+        if (rows := getattr(args, name)) is not None and rows < 1:
+            raise _Stop(f"--{name} wants a number of rows, at least 1")
     found = _locate([args.run], args.format_in)
     if len(found) > 1 and args.newest:
         found = [max(found, key=_newest)]
@@ -146,7 +149,7 @@ def _print_reports(found: list[Found], args: argparse.Namespace) -> int:
     for one in found:
         opened = OpenedRun(one, key_map=_key_map(args.map), until_step=getattr(args, "at", None))
         opened.load()
-        frame = opened.frame(now)
+        frame = opened.frame(now).narrowed(getattr(args, "since", None), getattr(args, "last", None))
         report = build(frame, window=getattr(args, "window", None), now=now)
         opened.close()
         worst = max([worst, *map(_rank, report.findings)])

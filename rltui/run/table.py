@@ -43,6 +43,13 @@ class Series:
             return self
         return Series(self.key, self.steps[:end], self.values[:end], self.rows[:end], self.times[:end])
 
+    def since_row(self, n: int) -> Series:
+        """The points from row `n` on."""
+        start = int(np.searchsorted(self.rows, n))
+        if start == 0:
+            return self
+        return Series(self.key, self.steps[start:], self.values[start:], self.rows[start:], self.times[start:])
+
     def finite(self) -> Series:
         """Without the points that were logged as NaN or infinite."""
         keep = np.isfinite(self.values)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from rltui.diagnosis.model import Diagnosis
 from rltui.hardware.base import HardwareSample
@@ -41,3 +41,11 @@ class Frame:
     live: bool  # the run is being followed
     revision: int
     rollout_files: tuple[str, ...] = ()  # dumps that lie with the run, by path; their contents are not part of a frame
+
+    def narrowed(self, since_step: int | None = None, last_rows: int | None = None) -> Frame:
+        """The same run with the numbers of its later rows only: from a step on, or the last so many rows."""
+        steps = self.run.history.table.steps
+        row = 0 if since_step is None else int(steps.searchsorted(since_step))
+        if last_rows is not None:
+            row = max(row, len(steps) - last_rows)
+        return replace(self, series={k: part for k, s in self.series.items() if len(part := s.since_row(row))})

@@ -1,0 +1,151 @@
+"""The command line's contract: exit codes, one clear line for what is wrong, the same bytes for the same input."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from rltui.cli import main
+from rltui.report.schema import load_schema
+from tests.conftest import REPO
+
+SAMPLES = REPO / "sample_runs"
+CRASH = SAMPLES / "verl-grpo-crash"
+HEALTHY = SAMPLES / "trl-grpo-healthy"
+
+
+def run(capsys: pytest.CaptureFixture[str], *words: str | Path) -> tuple[int, str, str]:
+    code = main([str(w) for w in words])
+    out, err = capsys.readouterr()
+    return code, out, err
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["report", "nope.log"], ["nope.log", "no such file"]),
+        (["report"], ["RUN"]),
+        (["report", REPO / "pyproject.toml"], ["pyproject.toml", "no training log", "--format-in"]),
+        (["report", SAMPLES], ["6 runs", "--newest", "--all", "trl-nan-crash"]),
+        (["report", HEALTHY, "--now", "yesterday"], ["--now", "ISO 8601"]),
+        (["report", HEALTHY, "--format-in", "bogus"], ["bogus", "jsonl"]),
+        (["report", HEALTHY, "--map", "score"], ["--map", "CANONICAL=KEY"]),
+        (["report", HEALTHY, "--window", "0"], ["--window"]),
+        (["report", HEALTHY, "-o", "absent/dir/file"], ["absent/dir/file"]),
+        (["runs", "absent"], ["absent", "no such directory"]),
+    ],
+)
+def test_wrong_use_is_one_clear_line_and_exit_code_2(
+    capsys: pytest.CaptureFixture[str], words: list[str | Path], says: list[str]
+) -> None:
+    code, out, err = run(capsys, *words)
+    assert code == 2
+    assert out == ""
+    assert err.startswith("rltui: ")
+    assert "Traceback" not in err
+    for word in says:
+        assert word in err
+
+
+def test_a_file_without_permission_is_named(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    log = tmp_path / "train.log"
+    log.write_text("step:1 - actor/pg_loss:0.1\n")
+    log.chmod(0)
+    if os.access(log, os.R_OK):
+        pytest.skip("this user may read everything")
+    code, _, err = run(capsys, "report", log)
+    assert code == 2
+    assert "train.log" in err
+
+
+def test_every_sample_run_gives_a_valid_report(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = run(capsys, "report", SAMPLES, "--all", "--format", "json")
+    reports = json.loads(out)
+    assert code == 0
+    assert len(reports) == 6
+    for report in reports:
+        jsonschema.validate(report, load_schema())
+
+
+def test_the_same_input_and_time_give_the_same_bytes(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ("report", CRASH, "--format", "json", "--now", "2026-11-21T10:00:00Z")
+    assert run(capsys, *words)[1] == run(capsys, *words)[1]
+
+
+def test_fail_on_turns_a_finding_into_exit_code_1(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(capsys, "report", CRASH, "--fail-on", "critical")[0] == 1
+    assert run(capsys, "report", CRASH)[0] == 0
+    assert run(capsys, "report", HEALTHY, "--fail-on", "critical")[0] == 0
+
+
+def test_at_looks_at_no_later_row(capsys: pytest.CaptureFixture[str]) -> None:
+    _, out, _ = run(capsys, "report", CRASH, "--format", "json", "--at", "40")
+    report = json.loads(out)
+    assert report["run"]["steps"]["last"] == 40
+    assert all(f["onset_step"] is None or f["onset_step"] <= 40 for f in report["findings"])
+    assert "run-crashed" not in {f["id"] for f in report["findings"]}
+
+
+def test_last_and_since_narrow_the_numbers(capsys: pytest.CaptureFixture[str]) -> None:
+    whole = json.loads(run(capsys, "report", HEALTHY, "--format", "json")[1])
+    last = json.loads(run(capsys, "report", HEALTHY, "--format", "json", "--last", "10")[1])
+    since = json.loads(run(capsys, "report", HEALTHY, "--format", "json", "--since", "240")[1])
+    count = {k: m["count"] for k, m in last["metrics"].items()}
+    assert max(count.values()) == 10
+    assert since["run"]["steps"]["first"] >= 240
+    assert last["metrics"]["reward_mean"]["last_value"] == whole["metrics"]["reward_mean"]["last_value"]
+    assert last["verdict"] == whole["verdict"]
+
+
+def test_append_only_adds(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    status = tmp_path / "STATUS.md"
+    status.write_text("# mine\n")
+    run(capsys, "report", CRASH, "--append", status)
+    first = status.read_text()
+    run(capsys, "report", CRASH, "--append", status)
+    assert first.startswith("# mine\n")
+    assert status.read_text().startswith(first)
+    assert len(status.read_text()) > len(first)
+
+
+def test_map_reads_a_key_as_a_metric(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    log = tmp_path / "metrics.jsonl"
+    log.write_text("".join(f'{{"step": {i}, "my/goal": {i / 40}, "loss": 0.1}}\n' for i in range(1, 41)))
+    _, out, _ = run(capsys, "report", log, "--format", "json", "--map", "reward_mean=my/goal")
+    assert json.loads(out)["metrics"]["reward_mean"]["key"] == "my/goal"
+
+
+def test_runs_lists_what_needs_attention_first(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = run(capsys, "runs", SAMPLES, "--format", "json")
+    listed = json.loads(out)["runs"]
+    assert code == 0
+    assert [r["id"] for r in listed][-1] == "trl-grpo-healthy"
+    assert {r["id"] for r in listed} == {p.name for p in SAMPLES.iterdir() if p.is_dir()}
+
+
+def test_an_empty_directory_is_told_what_to_do(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    code, out, _ = run(capsys, "runs", tmp_path)
+    assert code == 0
+    assert "rltui demo" in out
+
+
+def test_without_a_terminal_a_run_is_reported_and_nothing_lists_the_runs(tmp_path: Path) -> None:
+    def piped(*words: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "rltui", *words]
+        return subprocess.run(command, capture_output=True, text=True, cwd=SAMPLES, check=False)
+
+    assert "trl-nan-crash" in piped().stdout
+    assert "trl-nan-crash" in piped("demo").stdout
+    assert piped("verl-grpo-crash").stdout.lstrip().startswith("#")
+
+
+def test_doctor_says_what_works(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = run(capsys, "doctor")
+    assert code == 0
+    assert "NVML" in out
