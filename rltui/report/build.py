@@ -208,7 +208,7 @@ def _rollouts(files: tuple[str, ...]) -> Rollouts:
     `completions_200_<hash>.table.json`."""
     if not files:
         return Rollouts(None, (), 0, "no rollout files found beside the logs")
-    named = (re.match(r"(?:[^.]*\D)?(\d{1,9})(?:_[0-9a-f]{8,})?\.", os.path.basename(path)) for path in files)
+    named = (re.match(r"(?:[^.]*?\D)?(\d{1,9})(?:_[0-9a-f]{8,})?\.", os.path.basename(path)) for path in files)
     steps = sorted({int(match[1]) for match in named if match})
     where = files[0] if len(files) == 1 else os.path.commonpath(files)
     return Rollouts(where, tuple(steps), len(files), "count is of files, their contents are not part of this report")

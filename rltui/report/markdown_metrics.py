@@ -14,6 +14,7 @@ GROUPS = (
 )
 SPARK = 50
 CHART_WIDTH, CHART_HEIGHT = 78, 10
+MEMBERS = 8
 OWN_METRICS = 40
 """Metrics without a known name that get a row; the JSON holds them all."""
 
@@ -41,6 +42,7 @@ def section(report: Report, frame: Frame | None) -> list[str]:
     ordered = sorted(report.metrics.items(), key=lambda item: _group(item[1]))
     known = [(name, m) for name, m in ordered if m.canonical is not None]
     own = [(name, m) for name, m in ordered if m.canonical is None]
+    known, left_out = _few_members(known)
     lines = [
         "Windows are means of the first, middle and last max(5, 10 %) of a metric's points; change is first → last "
         "window, slope per 100 steps, corr with the step.",
@@ -50,6 +52,8 @@ def section(report: Report, frame: Frame | None) -> list[str]:
     if note:
         lines += [f"Note: {note}.", ""]
     lines += [*_table(known), "", *_constants(known)]
+    if left_out:
+        lines += [f"… and {left_out} more members of these families in the JSON report.", ""]
     if own:
         lines += ["Keys without a known meaning:", "", *_table(own[:OWN_METRICS]), "", *_constants(own[:OWN_METRICS])]
     if len(own) > OWN_METRICS:
@@ -57,6 +61,18 @@ def section(report: Report, frame: Frame | None) -> list[str]:
     if frame is not None:
         lines += _plots(report, frame, known)
     return lines
+
+
+def _few_members(metrics: list[tuple[str, MetricSummary]]) -> tuple[list[tuple[str, MetricSummary]], int]:
+    """At most `MEMBERS` metrics of one canonical name, and how many were left out: verl validates some 30 ways a data
+    set. Its own headline keys come first, spreads over the samples last."""
+    families: dict[str | None, list[tuple[str, MetricSummary]]] = {}
+    for name, m in metrics:
+        families.setdefault(m.canonical, []).append((name, m))
+    kept: list[tuple[str, MetricSummary]] = []
+    for members in families.values():
+        kept += sorted(members, key=lambda item: (item[1].key.endswith("/std"), "-aux/" in item[1].key))[:MEMBERS]
+    return kept, len(metrics) - len(kept)
 
 
 def reward_note(report: Report) -> str:
@@ -180,7 +196,8 @@ def _text_label(summary: MetricSummary) -> str:
     label = summary.label or summary.key
     if summary.group == "validation" and not label.lower().startswith("val"):
         label = f"validation {label}"  # a bare data set's name could be anything
-    return label if not summary.member or summary.member in label else f"{label} {summary.member}"
+    said = not summary.member or summary.member.replace("/", " ") in label.replace("/", " ")
+    return label if said else f"{label} {summary.member}"
 
 
 def _charts(report: Report, frame: Frame) -> list[str]:

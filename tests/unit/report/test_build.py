@@ -200,7 +200,7 @@ def test_rollout_dumps_are_named_with_their_steps() -> None:
     files = ("run/rollouts/100.jsonl", "run/rollouts/20.jsonl")
     rollouts = as_json(build(replace(fakes.frame(), rollout_files=files)))["rollouts"]
     assert (rollouts["source"], rollouts["steps"], rollouts["count"]) == ("run/rollouts", [20, 100], 2)
-    for name in ("completions_00040.parquet", "completions_40_0a1b2c3d4e5f.table.json", "step40.jsonl"):
+    for name in ("completions_00040.parquet", "completions_40_0a1b2c3d4e5f77287749.table.json", "step40.jsonl"):
         assert build(replace(fakes.frame(), rollout_files=(f"run/{name}",))).rollouts.steps == (40,), name
     assert build(replace(fakes.frame(), rollout_files=("run/samples.jsonl",))).rollouts.steps == ()
 

@@ -132,6 +132,17 @@ def test_what_never_moves_takes_no_row_and_equal_metrics_one_sparkline() -> None
     assert "reward  ▁" not in first_block
 
 
+def test_a_large_family_shows_its_headline_members_first() -> None:
+    run = fakes.FakeRun()
+    keys = [f"val-aux/aime/acc/best@{k}/std" for k in range(2, 12)] + ["val-core/aime/acc/mean@30"]
+    run.fake_names = {key: fakes.name(key, "val_score", key, "validation") for key in keys}
+    metrics = {key: fakes.series(key, [0.1, 0.2, float(i)]) for i, key in enumerate(keys)}
+    text = section(render(build(fakes.frame(metrics, run))), 2)
+    assert text.count("| val score") == 8
+    assert "`val-core/aime/acc/mean@30`" in text
+    assert "and 3 more members" in text
+
+
 def test_settings_that_explain_little_share_a_line() -> None:
     run = fakes.FakeRun()
     run.fake_config = {
