@@ -1,9 +1,9 @@
 """Linux's inotify through the C library: the kernel says when a file changes, so that nobody has to ask.
 
 It knows nothing of changes made on another machine of a network file system; `waiter` asks slowly as well.
-"""
 
-from __future__ import annotations
+Also sent to remote machines: Python 3.6 and the standard library only.
+"""
 
 import ctypes
 import math
@@ -34,22 +34,22 @@ class Inotify:
         self._poll = select.poll()
         self._poll.register(self._descriptor, select.POLLIN)
 
-    def watch_file(self, path: str) -> int | None:
+    def watch_file(self, path: str) -> "int | None":
         """The number of the watch, None where it cannot be set (no such file, too many watches)."""
         return self._watch(path, _OF_FILE)
 
-    def watch_directory(self, path: str) -> int | None:
+    def watch_directory(self, path: str) -> "int | None":
         """As `watch_file`, for the names in a directory; changes inside its files do not wake."""
         return self._watch(path, _OF_DIRECTORY)
 
     def unwatch(self, watch: int) -> None:
         self._libc.inotify_rm_watch(self._descriptor, watch)
 
-    def events(self, timeout_s: float) -> list[tuple[int, str]] | None:
+    def events(self, timeout_s: float) -> "list[tuple[int, str]] | None":
         """(watch, name in its directory or "") of what changed within the time; None where events were lost."""
         if not self._poll.poll(max(0, math.ceil(timeout_s * 1000))):
             return []
-        found: list[tuple[int, str]] = []
+        found = []  # type: list[tuple[int, str]]
         data = os.read(self._descriptor, 1 << 16)
         position = 0
         while position < len(data):
@@ -66,7 +66,7 @@ class Inotify:
     def close(self) -> None:
         os.close(self._descriptor)
 
-    def _watch(self, path: str, mask: int) -> int | None:
+    def _watch(self, path: str, mask: int) -> "int | None":
         try:
             name = os.fsencode(path)
         except ValueError:

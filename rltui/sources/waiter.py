@@ -2,9 +2,9 @@
 
 An idle wait wakes once a second (a `stat` of each path, for network file systems, where inotify is silent), or four
 times a second where there is no inotify. A file written all the time wakes at most 25 times a second.
-"""
 
-from __future__ import annotations
+Also sent to remote machines: Python 3.6 and the standard library only.
+"""
 
 import os
 import time
@@ -16,8 +16,6 @@ _POLL_S = 0.25
 _MIN_GAP_S = 0.04
 """A log line is worth showing at once, a thousand a second are worth showing together."""
 
-_Signature = tuple[int, int, int, int, int] | None  # device, inode, size, mtime and ctime in ns; None: not there
-
 
 class Waiter:
     """Remembers between waits what it saw of each path, so that a change between two waits is not missed.
@@ -26,19 +24,19 @@ class Waiter:
     """
 
     def __init__(self, use_inotify: bool = True) -> None:
-        self._inotify: Inotify | None = None
+        self._inotify = None  # type: Inotify | None
         if use_inotify:
             try:
                 self._inotify = Inotify()
             except (OSError, AttributeError):  # no inotify in this kernel or C library, or too many instances
                 self._inotify = None
-        self._paths: tuple[str, ...] = ()
-        self._seen: dict[str, _Signature] = {}
-        self._watches: dict[int, set[str]] = {}  # watch of a file, or of a directory -> its paths
+        self._paths = ()  # type: tuple[str, ...]
+        self._seen = {}  # type: dict[str, tuple[int, ...] | None]  # () before the first look
+        self._watches = {}  # type: dict[int, set[str]]  # watch of a file, or of a directory -> its paths
         self._unwatched = False  # a path that exists could not be watched
         self._last_wake = 0.0
 
-    def wait(self, paths: list[str], timeout_s: float) -> bool:
+    def wait(self, paths: "list[str]", timeout_s: float) -> bool:
         """True as soon as one of the paths may have changed, was replaced, appeared or went; a path that was not in
         the last wait counts as changed. False when the time is over."""
         deadline = time.monotonic() + timeout_s
@@ -68,13 +66,15 @@ class Waiter:
             return False
         pause_s = min(remaining_s, _POLL_S if self._unwatched else _SLOW_POLL_S)
         wanted = time.monotonic() + pause_s
-        while (left := wanted - time.monotonic()) > 0:
+        while True:
+            left = wanted - time.monotonic()
+            if left <= 0:
+                return False
             events = self._inotify.events(left)
             if events is None or any(self._concerns(watch, name) for watch, name in events):
                 return True
             if events:  # neighbours in the same directory: do not run after each of them
                 time.sleep(min(_MIN_GAP_S, max(0.0, wanted - time.monotonic())))
-        return False
 
     def _pace(self, deadline: float) -> None:
         """Holds a wake-up back that follows the last one too closely."""
@@ -98,7 +98,7 @@ class Waiter:
                     self._watch(path)
         return changed
 
-    def _follow(self, paths: list[str]) -> None:
+    def _follow(self, paths: "list[str]") -> None:
         """Other paths than last time: forgets those that are gone, watches the new ones at the first look."""
         self._paths = tuple(paths)
         kept = set(paths)
@@ -129,7 +129,8 @@ class Waiter:
         )
 
 
-def _signature(path: str) -> _Signature:
+def _signature(path: str) -> "tuple[int, ...] | None":
+    """Device, inode, size, mtime and ctime in ns; None: not there."""
     try:
         found = os.stat(path)
     except (OSError, ValueError):

@@ -1,71 +1,14 @@
-"""A bounded look below a directory for files that may belong to a run.
-
-Breadth first, so that shallow runs are found before a deep tree uses up the bounds. Names decide: an entry whose name
-is of no interest is never asked for its size (a checkpoint on a parallel file system can hold thousands). Links are
-followed after everything real, so that a run reached both ways keeps its real path.
-"""
+"""A bounded look below a local directory for files that may belong to a run (how: `tree`)."""
 
 from __future__ import annotations
 
-import errno
-import os
-import re
-import stat
-import time
-from collections import Counter, deque
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping
 
 from rltui.sources import errors
 from rltui.sources.base import FileStat, Listing
+from rltui.sources.tree import MAX_DEPTH, MAX_ENTRIES, MAX_SECONDS, is_checkpoint_dir, walk_tree
 
-MAX_DEPTH = 12
-MAX_ENTRIES = 200_000
-MAX_SECONDS = 20.0
-_CHECK_EVERY = 256
-_SMALL_JSON_BYTES = 256 << 10
-
-_CHECKPOINT_DIR = re.compile(
-    r"(?:global_?step|checkpoint|ckpt|iter|step|epoch)[-_]?\d+(?:[-_.]\w+)*|\d+_ckpt|checkpoint[-_](?:best|last|final)",
-    re.IGNORECASE,
-)
-"""Name of a folder that holds weights: verl `global_step_100`, HF `checkpoint-100`, Megatron `iter_0000100`."""
-
-_INTERESTING = re.compile(
-    r""".*\.(?:log|out|err|txt|jsonl|ndjson|json|csv|tsv|yaml|yml|toml|wandb|parquet)(?:\.\d{1,4})?
-      | .*tfevents.* | .*\.[oe]\d+ | slurm[-_.].* | (?:stdout|stderr|nohup|console|output|log)(?:[-_.].*)?""",
-    re.VERBOSE | re.IGNORECASE,
-)
-_BORING = re.compile(
-    r"""(?:tokenizer(?:_config)?|special_tokens_map|added_tokens|vocab|merges|(?:\w+_)?processor_config|generation_config
-          |chat_template|dataset_infos?|package(?:-lock)?)\.(?:json|txt)
-      | .*\.index\.json | requirements.*\.txt | pyproject\.toml | licen[cs]e.*""",
-    re.VERBOSE | re.IGNORECASE,
-)
-_CACHE_DIR = re.compile(
-    r"""node_modules|__pycache__|site-packages|dist-packages|virtualenv|venv|env|conda|miniconda\d?|anaconda\d?|mlruns
-      | (?:models|datasets|spaces)--.* | .*_compile_cache | torchinductor_.* | triton_cache | lost\+found
-      | \.(?!hydra$).* """,
-    re.VERBOSE | re.IGNORECASE,
-)
-_ENVIRONMENT_MARKS = frozenset({"pyvenv.cfg", "conda-meta"})
-_SAMPLE_DIR = re.compile(
-    r"(?:.*[-_])?(?:rollouts?|generations?|completions?|samples?|trajector(?:y|ies))", re.IGNORECASE
-)
-"""Holds one folder or file of samples a step: its `step_10` is no checkpoint."""
-_SYSTEM_DIRS = frozenset({"/proc", "/sys", "/dev"})
-
-
-@dataclass(slots=True)
-class _Walk:
-    """What one walk has gathered. `seen` holds the identity of every directory entered and of every file listed."""
-
-    files: list[FileStat] = field(default_factory=list)
-    dirs: list[str] = field(default_factory=list)
-    links: list[tuple[str, int]] = field(default_factory=list)  # to follow after everything real
-    seen: set[tuple[int, int]] = field(default_factory=set)
-    skipped: Counter[str] = field(default_factory=Counter)
-    entries: int = 0
+__all__ = ["is_checkpoint_dir", "listing", "walk"]
 
 
 def walk(
@@ -77,164 +20,21 @@ def walk(
     found: Callable[[int], None] | None = None,
     cancelled: Callable[[], bool] | None = None,
 ) -> Listing:
-    """The interesting files at and below `root`, sorted by path, all absolute; of a file, only itself.
-
-    `found` is told the number of files so far after each directory; `cancelled` is asked before each. Bounds, errors
-    and a cancellation are counted in `Listing.skipped` and make it incomplete, apart from caches ("cache"), links to
-    what was listed already ("loop") and directories without permission ("permission").
-    """
-    top = os.path.abspath(root)
+    """See `walk_tree`, which also names the bounds; what went wrong with the root is `Listing.error`."""
     try:
-        status = os.stat(top)
+        tree = walk_tree(root, max_depth, max_entries, max_seconds, found, cancelled)
     except (OSError, ValueError) as error:
-        return Listing(top, (), (), complete=False, error=errors.from_exception(root, error))
-    if not stat.S_ISDIR(status.st_mode):
-        if not stat.S_ISREG(status.st_mode):
-            return Listing(top, (), (), complete=False, error=errors.not_a_file(root, status.st_mode))
-        return Listing(top, (errors.file_stat(top, status),), (), complete=True)
-    state = _Walk(seen=_ancestors(top))
-    deadline = time.monotonic() + max_seconds
-    queue = deque([(top, 0)])
-    stopped = ""
-    while queue or state.links:
-        if not queue:
-            _follow_links(state, queue)
-            continue
-        if cancelled is not None and cancelled():
-            stopped = "cancelled"
-        if stopped:
-            break
-        path, depth = queue.popleft()
-        if depth > max_depth:
-            state.skipped["depth"] += 1
-            continue
-        stopped = _scan(state, queue, path, depth, is_root=path == top, max_entries=max_entries, deadline=deadline)
-        if found is not None:
-            found(len(state.files))
-    if stopped:
-        state.skipped[stopped] += 1 + len(queue)
-    if "permission" in state.skipped and not state.dirs:
-        denied = errors.from_exception(top, PermissionError(errno.EACCES, ""))
-        return Listing(top, (), (), complete=False, skipped=dict(state.skipped), error=denied)
-    complete = not stopped and not state.skipped["depth"]
-    skipped = {reason: count for reason, count in state.skipped.items() if count}
-    files = tuple(sorted(state.files, key=lambda file: file.path))
-    return Listing(top, files, tuple(sorted(state.dirs)), complete, skipped)
+        return Listing(root, (), (), complete=False, error=errors.from_exception(root, error))
+    return listing(root, tree.files, tree.dirs, tree.complete, tree.skipped)
 
 
-def is_checkpoint_dir(path: str) -> bool:
-    """Whether the name of this directory is that of a folder of weights."""
-    parent, name = os.path.split(path)
-    return _CHECKPOINT_DIR.fullmatch(name) is not None and not _SAMPLE_DIR.fullmatch(os.path.basename(parent))
-
-
-def _scan(
-    state: _Walk,
-    queue: deque[tuple[str, int]],
-    path: str,
-    depth: int,
-    *,
-    is_root: bool,
-    max_entries: int,
-    deadline: float,
-) -> str:
-    """Lists one directory into `state` and its sub-directories into `queue`; the bound that was reached, or ""."""
-    is_checkpoint = not is_root and is_checkpoint_dir(path)
-    below: list[str] = []
-    names = 0
-    try:
-        status = os.stat(path)
-        if _identity(status) in state.seen:
-            state.skipped["loop"] += 1
-            return ""
-        state.seen.add(_identity(status))
-        with os.scandir(path) as entries:
-            state.dirs.append(path)
-            for entry in entries:
-                state.entries += 1
-                names += 1
-                if state.entries > max_entries:
-                    return "entries"
-                if names % _CHECK_EVERY == 0 and time.monotonic() > deadline:
-                    return "time"
-                if entry.name in _ENVIRONMENT_MARKS and not is_root:
-                    state.skipped["cache"] += 1
-                    return ""
-                _take(state, entry, below, depth, is_checkpoint)
-    except OSError as error:
-        kind = errors.from_exception(path, error).kind
-        state.skipped["permission" if kind == "permission" else kind] += 1
-        return ""
-    queue.extend((name, depth + 1) for name in sorted(below))
-    return "time" if time.monotonic() > deadline else ""
-
-
-def _take(state: _Walk, entry: os.DirEntry[str], below: list[str], depth: int, is_checkpoint: bool) -> None:
-    """Sorts one entry: a directory to enter, a link for later, a file to list, or nothing of interest."""
-    try:
-        if entry.is_symlink():
-            if not is_checkpoint:
-                state.links.append((entry.path, depth + 1))
-        elif entry.is_dir(follow_symlinks=False):
-            if is_checkpoint:
-                return
-            if _CACHE_DIR.fullmatch(entry.name) or entry.path in _SYSTEM_DIRS:
-                state.skipped["cache"] += 1
-            else:
-                below.append(entry.path)
-        elif _is_interesting(entry.name) and (not is_checkpoint or entry.name.endswith(".json")):
-            status = entry.stat(follow_symlinks=False)
-            if not is_checkpoint or status.st_size <= _SMALL_JSON_BYTES or entry.name == "trainer_state.json":
-                _list_file(state, entry.path, status)
-    except OSError as error:
-        state.skipped[errors.from_exception(entry.path, error).kind] += 1
-
-
-def _follow_links(state: _Walk, queue: deque[tuple[str, int]]) -> None:
-    """Takes the links gathered so far: what they lead to is listed unless it was already."""
-    links, state.links = sorted(state.links), []
-    for path, depth in links:
-        name = os.path.basename(path)
-        try:
-            status = os.stat(path)
-        except OSError as error:
-            state.skipped[errors.from_exception(path, error).kind] += 1
-            continue
-        if stat.S_ISDIR(status.st_mode):
-            if _CACHE_DIR.fullmatch(name):
-                state.skipped["cache"] += 1
-            else:
-                queue.append((path, depth))
-        elif _is_interesting(name):
-            _list_file(state, path, status)
-
-
-def _list_file(state: _Walk, path: str, status: os.stat_result) -> None:
-    if not stat.S_ISREG(status.st_mode):
-        return
-    if status.st_ino and _identity(status) in state.seen:
-        state.skipped["loop"] += 1
-        return
-    state.seen.add(_identity(status))
-    state.files.append(errors.file_stat(path, status))
-
-
-def _is_interesting(name: str) -> bool:
-    return _INTERESTING.fullmatch(name) is not None and _BORING.fullmatch(name) is None
-
-
-def _identity(status: os.stat_result) -> tuple[int, int]:
-    return status.st_dev, status.st_ino
-
-
-def _ancestors(path: str) -> set[tuple[int, int]]:
-    """The directories above: a link up to one of them would list everything beside the root as well."""
-    found: set[tuple[int, int]] = set()
-    current = os.path.realpath(path)
-    while (parent := os.path.dirname(current)) != current:
-        current = parent
-        try:
-            found.add(_identity(os.stat(current)))
-        except OSError:
-            continue
-    return found
+def listing(
+    root: str,
+    files: Iterable[tuple[str, int, float, str]],
+    dirs: Iterable[str],
+    complete: bool,
+    skipped: Mapping[str, int],
+) -> Listing:
+    """The listing of what `walk_tree` found, here or on a remote machine."""
+    left_out = {reason: count for reason, count in skipped.items() if count}
+    return Listing(root, tuple(FileStat(*file) for file in files), tuple(dirs), complete, left_out)

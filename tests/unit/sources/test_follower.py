@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from rltui.sources import follower as follower_module
+from rltui.sources import os_errors
 from rltui.sources.base import Delta, Follower
 from rltui.sources.local import LocalPlace
 
@@ -180,7 +180,7 @@ def test_nothing_is_held_open(log: Path, follow: Follower) -> None:
 def test_a_quiet_file_is_not_opened(log: Path, follow: Follower, monkeypatch: pytest.MonkeyPatch) -> None:
     age(log, 100)
     follow.read()
-    monkeypatch.setattr(follower_module.errors, "open_file", None)
+    monkeypatch.setattr(os_errors, "open_regular", None)
     assert follow.read() == Delta(b"", 7, stat=follow.read().stat)
 
 
