@@ -20,6 +20,7 @@ from rltui.text import clean
 HEADER = b":W&B\xe1\xbe\x00"
 _HISTORY, _SUMMARY, _CONFIG, _STATS, _METRIC, _OUTPUT_RAW = 2, 3, 5, 7, 12, 13
 _RUN, _EXIT, _ENVIRONMENT = 17, 18, 26
+_ENVIRONMENT_FIELDS = {2: "python", 12: "host", 18: "gpu", 19: "gpu_count"}
 _SLICE = 1 << 20
 """Bytes that are decoded at once: bounds the memory, whatever the size of the pieces fed."""
 
@@ -82,6 +83,7 @@ class WandbReader:
                 except WireError:
                     self._skip("undecodable record", f"record {self._records}")
             self._decode(rows)
+            others += self._console.flush()
             out += [r for r in others if not isinstance(r, Exit)]
             out += rows
             out += [r for r in others if isinstance(r, Exit)]
@@ -216,6 +218,3 @@ def _environment(value: bytes) -> list[Record]:
         if field in _ENVIRONMENT_FIELDS and (isinstance(inner, int) or inner):
             found[_ENVIRONMENT_FIELDS[field]] = str(inner) if isinstance(inner, int) else clean(text(inner))
     return [RunInfo(found)] if found else []
-
-
-_ENVIRONMENT_FIELDS = {2: "python", 12: "host", 18: "gpu", 19: "gpu_count"}

@@ -9,6 +9,13 @@ from rltui.readers.base import ConfigRecord, LogLine, Note, Reader, Record, Rows
 ENOUGH_ROWS = 3
 """So many console rows without one history row, and the run logs none: history lags a step behind, not three."""
 
+TOGETHER = 100
+"""At most so many pieces are read at once: the console reader gives out a bounded number of lines for one text."""
+
+
+def _second(time: float | None) -> int | None:
+    return None if time is None else int(time)
+
 
 class CapturedConsole:
     """Text to records through a console reader. Both streams go to one reader in the order of their records, as they
@@ -20,6 +27,8 @@ class CapturedConsole:
 
     def __init__(self) -> None:
         self._reader: Reader | None = None
+        self._pieces: list[bytes] = []  # of one second, not read yet
+        self._time: float | None = None  # of the first of them
         self._held: list[Record] = []
         self._held_rows = 0
         self._needed: bool | None = None  # None: not known yet
@@ -30,16 +39,30 @@ class CapturedConsole:
             self._held.clear()
 
     def feed(self, text: bytes, time: float | None) -> list[Record]:
+        """Takes a piece of output. Pieces of the same second are read together: a progress bar writes thousands."""
+        out: list[Record] = []
+        if self._pieces and (len(self._pieces) >= TOGETHER or _second(time) != _second(self._time)):
+            out = self.flush()
+        if not self._pieces:
+            self._time = time
+        self._pieces.append(text)
+        return out
+
+    def flush(self) -> list[Record]:
+        """Reads the pieces that wait."""
+        if not self._pieces:
+            return []
         if self._reader is None:
             from rltui.readers.registry import make  # late: the registry knows the W&B reader
 
             self._reader = make("console")
-        return self._sort(self._reader.feed(text), time)
+        text, self._pieces = b"".join(self._pieces), []
+        return self._sort(self._reader.feed(text), self._time)
 
     def finish(self) -> list[Record]:
-        if self._reader is None:
-            return []
-        out = self._sort(self._reader.finish(), None)
+        out = self.flush()
+        if self._reader is not None:
+            out += self._sort(self._reader.finish(), None)
         return out + self._release()
 
     def _release(self) -> list[Record]:

@@ -85,6 +85,9 @@ class HistoryRows:
             logged = grid[self._grid.by_name["_step"]]
             usable = unstated & (np.abs(logged) < _MAX_STEP)
             steps[usable] = logged[usable].astype(np.int64)
+        for key in STEP_KEYS:
+            if (column := self._grid.by_name.get(key)) is not None:
+                grid[column, np.isinf(grid[column])] = np.nan  # a step that is no number is none
         begin = 0
         if self.step_key is None:
             begin = self._find_step_key(grid)

@@ -198,6 +198,13 @@ def test_captured_console_is_joined_to_lines() -> None:
     assert lines == [LogLine("Loading the model and the data of this run", 0, 1_700_000_000.0)]
 
 
+def test_every_line_of_a_busy_console_reaches_the_log() -> None:
+    records = [output(i, f"line {i}\n", seconds=1_700_000_000 + i // 500) for i in range(1200)]
+    lines = [r for r in _read(*records).result if isinstance(r, LogLine)]  # type: ignore[attr-defined]
+    assert [line.text for line in lines] == [f"line {i}" for i in range(1200)]
+    assert [line.time for line in lines] == [1_700_000_000.0 + i // 500 for i in range(1200)]
+
+
 VERL_LINES = [f"step:{i} - actor/pg_loss:{i}.5 - critic/score/mean:0.25 - timing_s/step:9.0\n" for i in range(1, 6)]
 
 
@@ -215,7 +222,7 @@ def test_step_lines_of_the_captured_console_are_left_out_where_there_is_history(
 
 # -- properties --------------------------------------------------------------------------------------------------------
 
-_key = st.sampled_from(["actor/loss", "a", "critic/score/mean", "k" * 130, "_timestamp", "train/global_step"])
+_key = st.sampled_from(["actor/loss", "a", "critic/score/mean", "k" * 130, "_timestamp", "train/global_step", "step"])
 _value = st.one_of(
     st.floats(allow_nan=False, allow_infinity=False).map(json.dumps),
     st.integers(-(10**25), 10**25).map(str),
