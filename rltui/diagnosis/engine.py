@@ -162,7 +162,7 @@ class Engine:
         gap = coverage_signal(seen, look, self.catalogue["logging-coverage-gap"].params["least"].value)
         present = [("logging-coverage-gap", gap)] if gap is not None else []
         if run_state is not None:
-            present += present_signals(run_state, look)
+            present += present_signals(run_state, look, run.followed)
         for rule_id, signal in present:
             life = follow(Life(), signal, rows, look.step, 1, 1)
             lives[rule_id, None] = _dated(life, Life(), signal, look, self.catalogue[rule_id])

@@ -123,7 +123,7 @@ def _abort(case: Case) -> list[Finding] | None:
 def _pause(case: Case) -> list[Finding] | None:
     solved = case.at("warning", ("reward-saturated",))
     broken = [f for f in case.at("critical", MECHANICAL) if not (solved and f.id == "no-learning-signal")]
-    stopped = case.at("critical", ("run-crashed",)) + case.at("warning", ("run-stalled",))
+    stopped = case.at("critical", ("run-crashed", "run-stalled"))
     return (broken + stopped) or None
 
 

@@ -31,9 +31,12 @@ def gaining(look: Look, rows: int = 0, errors: float = 2.0) -> bool:
     return look.change(look.reward, rows) >= errors and not farmed(look)
 
 
+FARMED = ("reward-component-decoupling", "kl-penalty-gaming", "train-val-divergence")
+
+
 def farmed(look: Look) -> bool:
     """The total reward no longer stands for the task."""
-    return any(look.open.get(i, 0) >= 2 for i in ("reward-component-decoupling", "kl-penalty-gaming"))
+    return any(look.open.get(i, 0) >= 2 for i in FARMED)
 
 
 def losing(look: Look, rows: int = 200) -> bool:

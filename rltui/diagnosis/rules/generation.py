@@ -20,12 +20,13 @@ def truncation_high(look: Look, p: Params, memory: Memory) -> list[Signal]:
         return []
     way = look.trend("response_clip_ratio").direction
     better = way < 0 or (gaining(look) and not losing(look))
+    doubled = way > 0 and share > p["growth"] * head(cut, p["window"])
     level = NOTICE
     if share > p["critical"]:
         level = WARNING if better and way < 0 else CRITICAL
     elif share > p["harm"] and losing(look):
         level = CRITICAL
-    elif (share > p["warn"] or (way > 0 and share > p["growth"] * head(cut, p["window"]))) and not better:
+    elif (doubled and share > p["harm"]) or ((doubled or share > p["warn"]) and not better):
         level = WARNING
     cap = look.settings.length_cap
     limit = f" of {num(cap)} tokens" if cap else ""

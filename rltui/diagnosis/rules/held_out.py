@@ -21,14 +21,24 @@ def _fallen(x: Floats, p: Params) -> tuple[int, float, float, float] | None:
     if len(x) < p["evals"]:
         return None
     smooth = (x[:-2] + x[1:-1] + x[2:]) / 3.0
-    near = x[-200:]
-    error = max(sd_d(near), float(np.std(np.diff(near))) / sqrt(8.0)) / sqrt(3.0)
+    error = _noise(x[-200:], p) / sqrt(3.0)
     j = int(smooth.argmax())
     fall = float(smooth[j] - smooth[-1])
     limit = p["se"] + sqrt(2.0 * log(max(2.0, len(x) / 3.0)))
     if error <= 0 or fall <= limit * error or j >= len(smooth) - 2:
         return None
     return j + 1, float(smooth[j]), float(smooth[-1]), fall / error
+
+
+def _noise(x: Floats, p: Params) -> float:
+    """Sd of one evaluation, from differences of neighbours. The greatest difference is left out: it may be the fall.
+
+    Half of the plain sd guards against a lucky small median of few differences.
+    """
+    d = np.sort(np.abs(np.diff(x)))[:-1]
+    robust = 1.4826 * float(d[len(d) // 2]) / sqrt(2.0)
+    plain = sqrt(float((d * d).mean()) / 2.0)
+    return max(robust, 0.5 * plain, p["least"] * float(np.abs(x).max()))
 
 
 def _regressed(look: Look, p: Params) -> tuple[Series, int, float, float, float] | None:
@@ -49,7 +59,7 @@ def val_regression(look: Look, p: Params, memory: Memory) -> list[Signal]:
     step = int(series.steps[j])
     baseline = float(series.values[0])
     error = sd_d(series.values[-200:])
-    level = CRITICAL if now < baseline - 2.0 * error else WARNING
+    level = CRITICAL if now < baseline - p["below_start"] * error else WARNING
     summary = (
         f"Validation peaked at {num(peak)} at step {step} and stands at {num(now)}, {num(z)} standard errors lower"
     )
