@@ -69,9 +69,8 @@ def _scalar(text: str) -> object:
 
 @dataclass(slots=True)
 class PrintedDict:
-    """Collects the lines of one `pprint`ed dict. All lines of it carry the same Ray prefix."""
+    """Collects the lines of one `pprint`ed dict."""
 
-    prefix: str
     line: int
     failed: bool = False  # the text was no literal
     _lines: list[str] = field(default_factory=list)

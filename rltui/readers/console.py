@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections import Counter
+from collections import Counter, deque
 from itertools import accumulate
 
 import orjson
@@ -19,18 +19,23 @@ from rltui.readers.base import LogLine, Note, Record
 from rltui.readers.config_text import PrintedDict, overrides
 from rltui.readers.lines import LineBuffer
 from rltui.readers.notes import NoteFinder, split_prefix, time_of, triggers
-from rltui.readers.progress import bar
+from rltui.readers.progress import Bar, bar
 from rltui.readers.rows import RowBuilder
 from rltui.text import clean
 
-MAX_LOG_LINES = 300
-"""Plain lines given out of one block of bytes, the newest ones: the pane shows no more, and cleaning text costs."""
+MAX_LOG_LINES = 500
+"""Plain lines given out at once, the newest ones: the pane shows no more, and cleaning text costs."""
+FULL_BLOCK = 1_000_000
+"""A read of so many bytes is one of many through a long file: its plain lines wait until the last one."""
 
 _HEAD = 32  # bytes that tell a notebook service's log
 _SCAN_LIMIT = 20_000  # characters of one line that are looked at
+_PROSE = 2000  # a line with more characters is no list of numbers
+_DIGITS = b"0123456789."
+_DULL_SHAPES = 20_000
+_DULL_LENGTH = 1000
 _MARKS = (b"%|", b"{'", b"actor_rollout_ref.")
 _STEP_MARKS = (b"step", b"Step", b"iteration", b"Iteration", b"rollout ", b"perf ")
-_ENDS = re.compile(rb"[\r\n]")
 _BLANK = re.compile(rb" {10,}")
 
 
@@ -58,6 +63,8 @@ class ConsoleReader:
         self._step: int | None = None  # newest training step
         self._after_blank = False  # the newest segment of the file was a blanked progress bar
         self._progress: tuple[int | None, int | None] = (None, None)
+        self._dull: set[bytes] = set()  # lines without their digits that were of no interest
+        self._newest: deque[tuple[int, bytes]] = deque(maxlen=MAX_LOG_LINES)
         self._set_looks()
 
     def feed(self, data: bytes) -> list[Record]:
@@ -72,7 +79,10 @@ class ConsoleReader:
         if self._buffer.too_long:
             self._skip("line longer than 1 MiB", self._buffer.too_long)
             self._buffer.too_long = 0
-        return self._read(block) if block else []
+        records = self._read(block) if block else []
+        if len(data) < FULL_BLOCK:
+            records += self._log_lines()
+        return records
 
     def finish(self) -> list[Record]:
         opened: list[Record] = []
@@ -87,7 +97,8 @@ class ConsoleReader:
         for step, cells in self._stepper.settle():
             self._add_trained(step, cells)
         self._close_step_block()
-        return [*opened, *records, *self._notes.finish(line, self._step), *self._rows.take()]
+        ends = self._notes.finish(line, self._step)
+        return [*opened, *records, *ends, *self._rows.take(), *self._log_lines()]
 
     # -- blocks ----------------------------------------------------------------------------------------------------
 
@@ -112,56 +123,64 @@ class ConsoleReader:
         out: list[Record] = []
         newest: dict[str, Note] = {}
         first_line = self._line
-        at = counted = 0
-        while at < len(text):
-            if not (self._dicts or self._notes.in_traceback or self._step_block):
-                found = self._looks.search(text, at)
-                if found is None:
-                    break
-                at = _segment_start(text, found.start(), at)
-            end = found.start() if (found := _ENDS.search(text, at)) else len(text)
-            self._line += text.count(b"\n", counted, at)
-            counted = at
-            if end > at:
-                i = bisect_right(offsets, at)
-                if i:
-                    self._step = steps[i - 1]
-                self._segment(text, at, min(end, at + _SCAN_LIMIT), out, newest)
-            at = end + 1
-        self._line += text.count(b"\n", counted)
+        at = 0
+        for line in text.split(b"\n"):
+            for segment in line.split(b"\r") if b"\r" in line else (line,):
+                shape = segment.translate(None, _DIGITS)
+                if shape and (shape not in self._dull or self._follows()):
+                    if offsets and (i := bisect_right(offsets, at)):
+                        self._step = steps[i - 1]
+                    if not self._segment(segment, text, at, out, newest) and len(shape) < _DULL_LENGTH:
+                        if len(self._dull) >= _DULL_SHAPES:
+                            self._dull.clear()
+                        self._dull.add(shape)
+                at += len(segment) + 1
+            self._line += 1
+        self._line -= 1
         self._after_blank = self._blank_before(text, len(text))
-        return [*out, *newest.values(), *self._log_lines(text, first_line)]
+        self._keep_lines(text, first_line)
+        return [*out, *newest.values()]
 
-    def _segment(self, text: bytes, start: int, end: int, out: list[Record], newest: dict[str, Note]) -> None:
-        segment = text[start:end]
+    def _follows(self) -> bool:
+        """Whether lines matter now that would not matter by themselves."""
+        return bool(self._dicts or self._step_block or self._notes.in_traceback)
+
+    def _segment(self, segment: bytes, text: bytes, at: int, out: list[Record], newest: dict[str, Note]) -> bool:
+        """One line or painted bar, at a place of the text. Returns whether a line of this shape can matter."""
+        following = self._follows()
+        if not following and self._looks.search(segment, 0, _SCAN_LIMIT) is None:
+            return False
+        segment = segment[:_SCAN_LIMIT]
         painted = bar(segment) if b"%|" in segment else None
         if painted is not None:
-            for step, cells in self._stepper.paint(painted, self._blank_before(text, start)):
-                self._add_trained(step, cells)
-            if (
-                not painted.nested
-                and painted.name in ("", "Training Progress")
-                and painted.total == (self._stepper.total or painted.total)
-            ):
-                self._report(newest, painted.done, painted.total)
+            self._paint(painted, text, at, newest)
         elif b"'epoch'" in segment and (line := trl_console.cells(segment)) is not None:
             if "train_runtime" in line:
                 out.append(Note("end", clean(segment.decode("utf-8", "replace"), 500), self._line, self._step))
-                return
-            self._found_dialect()
-            for step, known in self._stepper.place(line, self._blank_before(text, start)):
-                self._add_trained(step, known)
-            return
+            else:
+                self._found_dialect()
+                for step, known in self._stepper.place(line, self._blank_before(text, at)):
+                    self._add_trained(step, known)
+            return True
         decoded = segment.decode("utf-8", "replace")
-        for note in self._notes.line(decoded, self._line, self._step):
+        notes = self._notes.line(decoded, self._line, self._step)
+        for note in notes:
             if note.kind == "progress" or note.kind == "phase":
                 newest[note.kind] = note
             else:
                 out.append(note)
         prefix, message = split_prefix(decoded)
-        self._config(prefix, message, out)
+        matters = self._config(prefix, message, out)
         if self._generic and painted is None:
-            self._generic_line(prefix, message, newest)
+            matters = self._generic_line(prefix, message, newest) or matters
+        return bool(painted or notes or matters or following or self._follows())
+
+    def _paint(self, painted: Bar, text: bytes, at: int, newest: dict[str, Note]) -> None:
+        for step, cells in self._stepper.paint(painted, self._blank_before(text, at)):
+            self._add_trained(step, cells)
+        trains = not painted.nested and painted.name in ("", "Training Progress")
+        if trains and painted.total == (self._stepper.total or painted.total):
+            self._report(newest, painted.done, painted.total)
 
     # -- dialects --------------------------------------------------------------------------------------------------
 
@@ -175,51 +194,58 @@ class ConsoleReader:
             self._generic = False
             self._set_looks()
 
-    def _generic_line(self, prefix: str, message: str, newest: dict[str, Note]) -> None:
+    def _generic_line(self, prefix: str, message: str, newest: dict[str, Note]) -> bool:
         logged = generic_console.dict_line(message) if "{" in message else None
         if logged is not None:
             self._rows.add(*logged)
             self._step = logged[0]
-            return
+            return True
+        if len(message) > _PROSE:
+            return False
         begun = generic_console.step_line(message)
         block = self._step_block
-        if begun is not None:
-            if block is not None and block.step == begun.step:
-                block.cells.update(begun.cells)
-                block.lines = 0
-                return
-            self._close_step_block()
-            self._step_block, self._step = begun, begun.step
-            if begun.total is not None:
-                self._report(newest, begun.step, begun.total)
-        elif block is not None:
-            block.lines += 1
-            if block.lines <= generic_console.MAX_BLOCK and len(block.cells) < generic_console.MAX_BLOCK and not prefix:
-                for key, value in generic_console.attributes(message).items():
-                    block.cells.setdefault(key, value)
+        if begun is None:
+            if block is not None:
+                block.lines += 1
+                if block.lines > generic_console.MAX_BLOCK:
+                    self._close_step_block()
+                elif not prefix:
+                    block.take(generic_console.attributes(message))
+            return False
+        if block is not None and block.step == begun.step:
+            block.cells.update(begun.cells)
+            block.lines = 0
+            return True
+        self._close_step_block()
+        self._step_block, self._step = begun, begun.step
+        if begun.total is not None:
+            self._report(newest, begun.step, begun.total)
+        return True
 
     def _close_step_block(self) -> None:
         if self._step_block is not None and self._step_block.cells:
             self._rows.add(self._step_block.step, self._step_block.cells)
         self._step_block = None
 
-    def _config(self, prefix: str, message: str, out: list[Record]) -> None:
+    def _config(self, prefix: str, message: str, out: list[Record]) -> bool:
         printed = self._dicts.get(prefix)
         if printed is None and PrintedDict.opens(message) and len(self._dicts) < 16:
-            printed = self._dicts[prefix] = PrintedDict(prefix, self._line)
+            printed = self._dicts[prefix] = PrintedDict(self._line)
         if printed is not None:
             config = printed.add(message)
-            if config is not None:
-                out.append(config)
             if config is not None or printed.failed:
                 del self._dicts[prefix]
-        elif "actor_rollout_ref." in message and (config := overrides(message, self._line)) is not None:
+        else:
+            config = overrides(message, self._line) if "actor_rollout_ref." in message else None
+        if config is not None:
             out.append(config)
+        return config is not None
 
     # -- small parts -----------------------------------------------------------------------------------------------
 
     def _set_looks(self) -> None:
         marks = [*_MARKS, *(text.encode() for text in triggers()), *(_STEP_MARKS if self._generic else ())]
+        self._dull.clear()
         self._looks = re.compile(b"|".join(re.escape(mark) for mark in marks))
 
     def _report(self, newest: dict[str, Note], done: int, total: int) -> None:
@@ -238,20 +264,25 @@ class ConsoleReader:
         begin = max(text.rfind(b"\n", 0, start), text.rfind(b"\r", 0, start)) + 1
         return _BLANK.fullmatch(text, begin, start) is not None
 
-    def _log_lines(self, text: bytes, first_line: int) -> list[LogLine]:
+    def _keep_lines(self, text: bytes, first_line: int) -> None:
         lines = text.rsplit(b"\n", MAX_LOG_LINES + 1)
         number = first_line + text.count(b"\n") - len(lines) + 1
-        out = []
-        for i, line in enumerate(lines):
-            if i == 0 and len(lines) > MAX_LOG_LINES + 1:
-                continue
+        if len(lines) > MAX_LOG_LINES + 1:
+            lines[0] = b""
+        self._newest.extend((number + i, line) for i, line in enumerate(lines) if line)
+
+    def _log_lines(self) -> list[Record]:
+        """The newest plain lines, cleaned; each once."""
+        out: list[Record] = []
+        for number, line in self._newest:
             segments = [s for s in line[-_SCAN_LIMIT:].split(b"\r") if s.strip()]
             if not segments or (b"%|" in segments[-1] and bar(segments[-1]) is not None):
                 continue
             decoded = segments[-1][:4000].decode("utf-8", "replace")
             message = split_prefix(decoded)[1]
             if message.strip():
-                out.append(LogLine(clean(decoded, 1000), number + i, time_of(message)))
+                out.append(LogLine(clean(decoded, 1000), number, time_of(message)))
+        self._newest.clear()
         return out
 
     def _skip(self, reason: str, count: int) -> None:
@@ -273,7 +304,3 @@ class ConsoleReader:
 
 def _is_notebook(data: bytes) -> bool:
     return data.lstrip()[:40].startswith((b'[{"stream_name"', b'{"stream_name"'))
-
-
-def _segment_start(text: bytes, at: int, least: int) -> int:
-    return max(text.rfind(b"\n", least, at), text.rfind(b"\r", least, at), least - 1) + 1

@@ -45,6 +45,12 @@ class StepBlock:
     cells: dict[str, float] = field(default_factory=dict)
     lines: int = 0
 
+    def take(self, cells: dict[str, float]) -> None:
+        """Numbers of a further line; the first one of a name counts."""
+        for key, value in cells.items():
+            if len(self.cells) < MAX_BLOCK:
+                self.cells.setdefault(key, value)
+
 
 def dict_line(message: str) -> tuple[int, dict[str, float]] | None:
     """A logged dict behind the step that it names."""

@@ -19,7 +19,6 @@ Object = dict[str, object]
 
 MAX_LAYOUTS = 10_000
 MAX_DEPTH = 8
-_NOT_PLAIN = (b"true", b"false")  # a boolean would pass for a number
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,18 +57,18 @@ class JsonlReader:
             return []
         lines = block.split(b"\n")
         lines.pop()
-        return self._read(lines, plain=not any(word in block for word in _NOT_PLAIN))
+        return self._read(lines)
 
     def finish(self) -> list[Record]:
         rest = self._buffer.peek()
         if not rest.strip().endswith(b"}"):
             return []
         line, skipped = self._line, self.skipped.copy()
-        records = self._read([rest], plain=False)
+        records = self._read([rest])
         self._line, self.skipped = line, skipped  # the line may grow yet
         return records
 
-    def _read(self, lines: list[bytes], plain: bool) -> list[Record]:
+    def _read(self, lines: list[bytes]) -> list[Record]:
         out: list[Record] = []
         rows: list[Object] = []
         inner: list[Object] = []
@@ -83,7 +82,7 @@ class JsonlReader:
             data = row.get("data")
             cells = data if isinstance(data, dict) else row
             if rows and not (strict and list(cells) == keys and list(row) == outer_keys):
-                self._add(rows, inner, plain, out)
+                self._add(rows, inner, True, out)
                 rows, inner = [], []
             if not rows:
                 outer_keys, keys = list(row), list(cells)
@@ -93,7 +92,7 @@ class JsonlReader:
                 self._add(rows, inner, False, out)
                 rows, inner = [], []
         if rows:
-            self._add(rows, inner, plain, out)
+            self._add(rows, inner, True, out)
         if self._plan is not None:
             step, total = self._plan
             out.append(Note("progress", f"step {step} of {total}", self._line, step, total))

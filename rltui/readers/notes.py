@@ -15,7 +15,9 @@ from rltui.readers.base import Note, NoteKind
 from rltui.text import clean
 
 PER_KIND = 500
-"""Notes of one kind kept of one file; of warnings, those that differ in more than numbers."""
+"""Notes of one kind kept of one file."""
+WARNINGS = 100
+"""The same of warnings, counting those that differ in more than numbers."""
 MAX_TRACEBACK = 1000
 """Lines followed of one traceback; a longer one is a log that is no traceback."""
 TRACEBACK = "Traceback (most recent call last)"
@@ -80,6 +82,11 @@ def triggers() -> tuple[str, ...]:
     return (TRACEBACK, *(text for rule in _rules() for text in rule.any))
 
 
+@cache
+def _trigger() -> re.Pattern[str]:
+    return re.compile("|".join(map(re.escape, triggers())))
+
+
 @dataclass(slots=True)
 class _Traceback:
     lines: int = 0
@@ -110,6 +117,8 @@ class NoteFinder:
         if TRACEBACK in message:
             if len(self._open) < 64:
                 self._open[prefix] = _Traceback()
+            return out
+        if _trigger().search(message) is None:
             return out
         seen: set[str] = set()
         for rule in _rules():
@@ -155,7 +164,7 @@ class NoteFinder:
 
     def _new(self, message: str) -> bool:
         shape = _DIGITS.sub("0", message)[:120]
-        if shape in self._warned or len(self._warned) >= PER_KIND:
+        if shape in self._warned or len(self._warned) >= WARNINGS:
             return False
         self._warned.add(shape)
         return True

@@ -15,6 +15,8 @@ MAX_KEYS = 5000
 MAX_CELLS = 1 << 22
 """Cells of one block: rows whose keys keep changing would fill the memory with missing cells otherwise."""
 
+_NUMBERS = {int, float}
+
 
 def number(value: object) -> float | None:
     """The number a logged value holds: also of "0.0316" and "NaN". None for anything else, booleans too."""
@@ -51,7 +53,8 @@ class RowBuilder:
         *,
         plain: bool,
     ) -> None:
-        """Rows of equal keys in equal order. `plain` promises that no value is a boolean, a NaN or an infinity."""
+        """Rows of equal keys in equal order. `plain` promises that no value is a NaN, an infinity or a huge integer, as
+        orjson's values are."""
         if len(self._rows) and (len(self._rows) + len(rows)) * (len(self._rows.values) + len(rows[0])) > MAX_CELLS:
             self._close()
         block = self._rows
@@ -101,11 +104,8 @@ class RowBuilder:
 
 def _cells(column: tuple[object, ...], plain: bool) -> tuple[array[float] | None, list[int]]:
     """A column as floats and the places of non-finite values; no column at all where nothing is a number."""
-    if plain:
-        try:
-            return array("d", column), []  # type: ignore[arg-type]
-        except (TypeError, OverflowError):
-            pass
+    if plain and set(map(type, column)) <= _NUMBERS:
+        return array("d", column), []  # type: ignore[arg-type]
     cells = array("d")
     bad = []
     present = False

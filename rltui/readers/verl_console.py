@@ -17,7 +17,8 @@ _GLUED = re.compile(r"(?<![\w/])step:(\d{1,15}) - (?=[^\s:]{1,300}:[-+.\w(])")
 _NUMPY = re.compile(rb":np\.\w+\(([^()\s]*)\)")
 _NON_FINITE = re.compile(rb":([-+]?(?:nan|inf))(?= - |\n|\Z)")
 _WORD = re.compile(rb":(?:True|False|None)(?= - |\n|\Z)")
-_NOT_PLAIN = (b'"', b"\\", b"{", b"null", b"true", b"false", b"\x00")
+_NOT_PLAIN = (b'"', b"\\", b"{")  # would mean something in JSON
+_WRAPPERS = (b"np.float64(", b"np.float32(", b"np.int64(", b"np.int32(")
 _VALUE = re.compile(
     r"\s*(?:np\.\w+\(\s*)?([-+]?(?:\d+\.?\d*(?:[eE][-+]?\d+)?|\.\d+(?:[eE][-+]?\d+)?|nan|inf))\)?(?![\w.])"
 )
@@ -77,7 +78,7 @@ def _as_json(lines: list[bytes]) -> list[dict[str, float]] | None:
     if any(mark in text for mark in _NOT_PLAIN):
         return None
     if b":np." in text:
-        text = _NUMPY.sub(rb":\1", text)
+        text = _unwrapped(text)
     if b"nan" in text or b"inf" in text:
         text = _NON_FINITE.sub(rb':"\1"', text)  # as text: JSON has no word for them
     if b":True" in text or b":False" in text or b":None" in text:
@@ -88,6 +89,16 @@ def _as_json(lines: list[bytes]) -> list[dict[str, float]] | None:
     except orjson.JSONDecodeError:
         return None
     return parsed if len(parsed) == len(lines) else None
+
+
+def _unwrapped(text: bytes) -> bytes:
+    """Without numpy's names around numbers."""
+    opened = sum(text.count(wrapper) for wrapper in _WRAPPERS)
+    if opened == text.count(b")") == text.count(b"("):  # no other brackets: twice as fast
+        for wrapper in _WRAPPERS:
+            text = text.replace(wrapper, b"")
+        return text.replace(b")", b"")
+    return _NUMPY.sub(rb":\1", text)
 
 
 def _pieces(step: int, line: str) -> list[tuple[int, dict[str, float]]]:
