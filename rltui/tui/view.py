@@ -11,11 +11,11 @@ from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
-from rltui.diagnosis.model import SEVERITY_RANK, Finding
 from rltui.plots.glyphs import BLOCK, GlyphSet
 from rltui.plots.numbers import number
 
 if TYPE_CHECKING:
+    from rltui.diagnosis.model import Finding
     from rltui.report.model import MetricSummary, Report
     from rltui.run.history import Series
     from rltui.session import Frame
@@ -60,6 +60,8 @@ class View:
 
     def take(self, frame: Frame, report: Report) -> None:
         """Shows a new frame. Fixes, for each metric, the worst open finding that it heads."""
+        from rltui.diagnosis.model import SEVERITY_RANK  # not at the top: the first paint needs no report
+
         self.frame, self.report = frame, report
         self.error = ""
         self.flagged = {}

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from rltui.diagnosis.model import Evidence, Finding
 from rltui.plots.numbers import change, integer, number
 from rltui.tui.rows import SELECTED, Row, put, scrolled, title
 from rltui.tui.view import GLYPH, ROLE, View
 
+if TYPE_CHECKING:
+    from rltui.diagnosis.model import Evidence, Finding
+
 ARROW = (" → ", "dim")
-LABEL, CHANGE = 17, 7
+LABEL, CHANGE = 17, 8
 WORDS_FROM = 76
 """Narrower panes show the severity by its glyph alone, and the onset without a word."""
 
@@ -63,6 +66,8 @@ def hint(finding: Finding) -> str:
 
 
 def _note(view: View, items: list[Listed]) -> str:
+    if view.report is None:
+        return ""
     counts = {"critical": 0, "warning": 0, "info": 0}
     for item in items:
         if item.finding is not None and item.finding.status == "active":
@@ -73,7 +78,7 @@ def _note(view: View, items: list[Listed]) -> str:
         f"{counts['info']} info" if counts["info"] else "",
     ]
     if not any(parts):
-        skipped = len(view.report.not_evaluable) if view.report else 0
+        skipped = len(view.report.not_evaluable)
         parts = ["none open", f"{skipped} checks could not run" if skipped else ""]
     return " · ".join(part for part in parts if part)
 

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from rltui.hardware.base import GpuSample, HardwareSample
+from typing import TYPE_CHECKING
+
 from rltui.plots.meter import meter
 from rltui.plots.numbers import duration, number, size
-from rltui.report.model import GpuNow
 from rltui.tui.panes.header import gpu_kind
 from rltui.tui.rows import Row, put, scrolled, title, wrap
 from rltui.tui.view import View
+
+if TYPE_CHECKING:
+    from rltui.hardware.base import GpuSample, HardwareSample
+    from rltui.report.model import GpuNow
 
 STEPS = 3
 """Steps that the power rows span."""

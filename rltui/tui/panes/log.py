@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from datetime import datetime
+from typing import TYPE_CHECKING
 
-from rltui.readers.base import LogLine, Note
 from rltui.tui.filters import matches
 from rltui.tui.rows import Row, cut, put, scrolled, title
 from rltui.tui.view import View
 
+if TYPE_CHECKING:
+    from rltui.readers.base import LogLine, Note
+
 ROLES = {"traceback": "crit", "oom": "crit", "killed": "crit", "fault": "crit", "warning": "warn"}
 GLYPHS = {"crit": "✗ ", "warn": "! "}
-QUIET = ("progress", "phase")
+QUIET = ("progress", "phase", "validation")
 
 
 def clock(time: float | None) -> str:

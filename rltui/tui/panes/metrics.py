@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import zip_longest
+from typing import TYPE_CHECKING
 
-from rltui.diagnosis.model import Finding
 from rltui.plots.axis import column, labels, rail
 from rltui.plots.numbers import change, fixed_decimals
-from rltui.report.model import MetricSummary
 from rltui.tui.filters import matches
 from rltui.tui.rows import SELECTED, Row, put, scrolled, title
 from rltui.tui.view import GLYPH, ROLE, Heading, View, headings
+
+if TYPE_CHECKING:
+    from rltui.diagnosis.model import Finding
+    from rltui.report.model import MetricSummary
 
 MOST_DECIMALS = 5
 RECENT = 50
@@ -120,11 +123,11 @@ class Columns:
     @classmethod
     def of(cls, width: int) -> Columns:
         if width < 76:
-            name, now, unit, chg, key = 17, 7, 0, 7, 0
+            name, now, unit, chg, key = 17, 8, 0, 7, 0
         elif width < 90:
-            name, now, unit, chg, key = 21, 8, 6, 7, 0
+            name, now, unit, chg, key = 21, 9, 6, 8, 0
         else:
-            name, now, unit, chg, key = 21, 8, 6, 7, 21
+            name, now, unit, chg, key = 21, 9, 6, 8, 21
         spark = width - 3 - name - now - unit - chg - key
         if spark < 8:
             name = max(8, name - (8 - spark))
@@ -205,7 +208,10 @@ def _row(view: View, line: Line, cols: Columns, selected: bool) -> Row:
     ]
     row.append((" ", "fg"))
     row += _spark(view, line.name, cols.spark, role, finding.onset_step if finding else None)
-    row.append(put(view.value(line.name, view.now_value(line.name), decimals), cols.now, strong, ">"))
+    now = view.now_value(line.name)
+    if now and decimals is not None and abs(now * scale) < 0.5 * 10**-decimals:
+        decimals = None  # would read as zero
+    row.append(put(view.value(line.name, now, decimals), cols.now, strong, ">"))
     if cols.unit:
         row.append(put(f" {view.unit(line.name)}", cols.unit, "dim"))
     moved = _moved(metric, finding)

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from rltui.plots.meter import excess
 from rltui.plots.numbers import number
-from rltui.report.model import PhaseItem
 from rltui.tui.rows import Row, put, title, wrap
 from rltui.tui.view import View
 
-HIGH = {"high": "warn", "low": "warn"}
+if TYPE_CHECKING:
+    from rltui.report.model import PhaseItem
+
+
+NOTE_WIDTH = 48
 
 
 def needed(view: View) -> int:
     """Rows that the pane would like to have."""
     if view.report is None or not view.report.phases.items:
         return 3
-    return 1 + len(view.report.phases.items) + (1 if _notes(view) else 0)
+    return 1 + len(view.report.phases.items) + min(2, len(wrap(_notes(view), NOTE_WIDTH)))
 
 
 def seconds(view: View, item: PhaseItem) -> float | None:
@@ -24,6 +29,11 @@ def seconds(view: View, item: PhaseItem) -> float | None:
         return item.seconds
     name = view.name_of(item.key)
     return view.value_at(name, view.cursor) if name else None
+
+
+def _role(view: View, item: PhaseItem) -> str:
+    """Coloured only where a finding is open: on a healthy run a high share is a note, not an alarm."""
+    return "warn" if item.status == "high" and view.worst is not None else ""
 
 
 def _percent(share: float) -> str:
@@ -79,12 +89,12 @@ def draw(view: View, width: int, height: int, *, focus: bool) -> list[Row]:
     total = _total(view)
     if height < 4:
         return [*rows, _one_line(view, width, items, total)]
-    name_w = 18 if width >= 90 else 11
+    name_w = 18 if width >= 90 else 14
     bar_w = max(4, width - 2 - name_w - 17)
-    decimals = 0 if total >= 100 else 1 if total >= 10 else 2
+    decimals = 0 if total >= 100 else 1 if total >= 10 else 2 if total >= 1 else 3
     for item in items[: height - 1]:
         took = seconds(view, item)
-        role = HIGH.get(item.status, "")
+        role = _role(view, item)
         if took is None:
             rows.append([("   ", "fg"), put(item.name, name_w), ("not logged", "dim")])
             continue
@@ -106,7 +116,7 @@ def _one_line(view: View, width: int, items: tuple[PhaseItem, ...], total: float
         took = seconds(view, item)
         if took is None or not total:
             continue
-        role = HIGH.get(item.status, "")
+        role = _role(view, item)
         share = item.share if view.cursor is None else took / total
         part: Row = [
             (f"{'! ' if role else ''}{item.name} ", role or "fg"),

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
+
 from rltui.plots.numbers import number
-from rltui.tui.rows import Row, cut, put, spread, wrap
+from rltui.tui.rows import Row, cut, length, put, spread, wrap
 from rltui.tui.view import View
 
 BADGES = {
@@ -32,8 +34,11 @@ def best(view: View, short: bool) -> Row:
     found = report.verdict.best_checkpoint if report else None
     if report is None or found is None:
         return []
-    keep = "Keep " if report.verdict.decision in ("stop-use-best", "pause-and-fix", "abort-now") else "Best so far "
-    name = found.path.rstrip("/").rsplit("/", 1)[-1] if found.path else f"step {found.step}"
+    if found.path:
+        keep = "Keep " if report.verdict.decision in ("stop-use-best", "pause-and-fix", "abort-now") else "Best so far "
+        name = found.path.rstrip("/").rsplit("/", 1)[-1]
+    else:
+        keep, name = "Best at ", f"step {found.step}"
     value = view.value(found.metric, found.value)
     unit = " %" if view.unit(found.metric) == "%" else ""
     spread_ = ""
@@ -42,6 +47,17 @@ def best(view: View, short: bool) -> Row:
     disk = {True: ", on disk", False: ", not on disk", None: ""}[found.on_disk]
     metric = "" if short else f"{view.label(found.metric)} "
     return [(keep, "fg"), (name, "strong"), (f", {metric}{value}{spread_}{unit}{disk}.", "fg")]
+
+
+def sentences(text: str, width: int, whole: bool = False) -> tuple[str, str]:
+    """(whole sentences that fit, the rest). The first one is cut rather than left out, unless `whole`."""
+    parts = re.split(r"(?<=[.!?]) +", text)
+    taken = 0
+    while taken < len(parts) and len(" ".join(parts[: taken + 1])) <= width:
+        taken += 1
+    if taken or whole or not text:
+        return " ".join(parts[:taken]), " ".join(parts[taken:])
+    return cut(parts[0], width), " ".join(parts[1:])
 
 
 def clause(text: str, width: int) -> str:
@@ -70,22 +86,20 @@ def draw(view: View, width: int, height: int) -> list[Row]:
         rest = " ".join(lines[1:]) or f"{checks(view)}. {verdict.would_change}"
         return [*rows, [put(f" {rest}", width - 1, "dim")]]
     pad = (" " * indent, "fg")
-    lines = wrap(verdict.text, width - indent - 1) or [""]
-    rows = [[*badge, (lines[0], "strong")]]
+    room = width - indent - 1
+    first, rest = sentences(verdict.text, room)
+    rows = [[*badge, (first, "strong")]]
     second = best(view, short=False)
-    sure = (
-        f"Confidence {number(verdict.confidence, decimals=2)}.  " if verdict.decision != "not-enough-evidence" else ""
-    )
-    confidence = f"{sure}{verdict.would_change}".rstrip()
-    tail = wrap(confidence, width - indent - 1)
     if second:
-        middle = [[pad, *second, (f"  {lines[1]}" if len(lines) > 1 else "", "fg")]]
-    elif len(lines) > 1:
-        middle = [[pad, (lines[1], "fg")]]
-    else:
-        middle = []
-    rows += middle
-    return rows + [[pad, (line, "dim")] for line in tail[: 3 - len(rows)]]
+        more, rest = sentences(rest, room - length(second) - 2, whole=True)
+        rows.append([pad, *second, (f"  {more}", "fg")])
+    sure = f"Confidence {number(verdict.confidence, decimals=2)}." if verdict.decision != "not-enough-evidence" else ""
+    tail = wrap(" ".join(part for part in (rest, sure, verdict.would_change) if part), room)
+    left = 3 - len(rows)
+    return rows + [
+        [pad, (f"{cut(line, room - 1)} …" if i == left - 1 and len(tail) > left else line, "dim")]
+        for i, line in enumerate(tail[:left])
+    ]
 
 
 def _opening(view: View, width: int) -> list[Row]:
