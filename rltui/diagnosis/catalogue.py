@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from functools import lru_cache
 from importlib.resources import files
 from typing import get_args
@@ -11,6 +12,7 @@ from typing import get_args
 import orjson
 
 from rltui.diagnosis.model import Kind
+from rltui.settings import Settings
 
 FAMILY = {
     "verl": "verl",
@@ -94,6 +96,7 @@ class Rule:
     suppresses: tuple[str, ...]
     suppressed_by: tuple[str, ...]
     confidence: float
+    enabled: bool = True  # false: switched off by the user
 
     def values(self) -> dict[str, float]:
         """Thresholds by name."""
@@ -111,6 +114,24 @@ def rules() -> dict[str, Rule]:
         for raw in data["rules"]:
             rule = _rule(raw, data["group"])
             out[rule.id] = rule
+    return out
+
+
+def adjusted(settings: Settings) -> dict[str, Rule]:
+    """The catalogue with the user's own thresholds and switches. Raises `SettingsError` for a name it does not have."""
+    out = dict(rules())
+    for rule_id, own in settings.rules.items():
+        rule = out.get(rule_id)
+        if rule is None:
+            near = get_close_matches(rule_id, out, 3, 0.5)
+            raise settings.wrong(f"rules.{rule_id}", f"no such rule{f'; near: {", ".join(near)}' if near else ''}")
+        params = dict(rule.params)
+        for name, value in own.params.items():
+            if name not in params:
+                known = ", ".join(params) or "none"
+                raise settings.wrong(f"rules.{rule_id}.params.{name}", f"no such parameter; this rule has: {known}")
+            params[name] = Param(value, f"your setting (default {params[name].value:g}: {params[name].why})")
+        out[rule_id] = replace(rule, params=params, enabled=own.enabled)
     return out
 
 

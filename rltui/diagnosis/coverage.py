@@ -50,6 +50,8 @@ def coverage(look: Look, catalogue: Mapping[str, Rule], running: Iterable[str]) 
 
 def blocked(rule: Rule, look: Look) -> NotEvaluable | None:
     """Why a rule cannot run on these rows, None where it can."""
+    if not rule.enabled:
+        return NotEvaluable(rule.id, rule.title, "switched off in your settings", f"rules.{rule.id}.enabled = true")
     if rule.group == "kl" and look.settings.kl_coef == 0 and look.series("kl_ref") is None:
         return NotEvaluable(
             rule.id, rule.title, "a KL to the reference, which is off in this run", enable("kl_ref", look.framework)

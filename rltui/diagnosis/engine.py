@@ -137,7 +137,7 @@ class Engine:
         lives = dict(state.lives)
         for rule_id, detect in DETECTORS.items():
             rule = self.catalogue.get(rule_id)
-            if rule is None:
+            if rule is None or not rule.enabled:
                 continue
             notes = dict(memory.get(rule_id, {}))
             signals = {s.subject: s for s in detect(look, self._params[rule_id], notes)}
@@ -158,12 +158,14 @@ class Engine:
         look = Look(feed, rows, state.open())
         run_state = run.state(now) if newest else None
         lives = dict(state.lives)
-        seen = coverage(look, self.catalogue, DETECTORS)
+        seen = coverage(look, self.catalogue, [i for i in DETECTORS if self.catalogue[i].enabled])
         gap = coverage_signal(seen, look, self.catalogue["logging-coverage-gap"].params["least"].value)
         present = [("logging-coverage-gap", gap)] if gap is not None else []
         if run_state is not None:
             present += present_signals(run_state, look, run.followed)
         for rule_id, signal in present:
+            if not self.catalogue[rule_id].enabled:
+                continue
             life = follow(Life(), signal, rows, look.step, 1, 1)
             lives[rule_id, None] = _dated(life, Life(), signal, look, self.catalogue[rule_id])
         config = run.config

@@ -9,7 +9,7 @@ import numpy as np
 from rltui.diagnosis.look import Look
 from rltui.diagnosis.rules.base import Memory, Params
 from rltui.diagnosis.signal import CRITICAL, WARNING, Signal, num
-from rltui.diagnosis.trends import change, sd_d
+from rltui.diagnosis.trends import change, mann_kendall_p, sd_d
 from rltui.run.table import Floats, Series
 
 
@@ -42,12 +42,34 @@ def _noise(x: Floats, p: Params) -> float:
 
 
 def _regressed(look: Look, p: Params) -> tuple[Series, int, float, float, float] | None:
-    """As `_fallen`, where the evaluation before says so too."""
+    """As `_fallen`, where the evaluation before says so too; or a drift down confirmed three times in a row."""
     series = look.series("val_score")
-    if series is None or _fallen(series.values[:-1], p) is None:
+    if series is None:
         return None
-    found = _fallen(series.values, p)
-    return None if found is None else (series, *found)
+    x = series.values[-int(p["drift_most"]) :]
+    first = len(series) - len(x)
+    found = _fallen(x, p)
+    if found is None or _fallen(x[:-1], p) is None:
+        found = _drifted(x, p)
+    return None if found is None else (series, first + found[0], *found[1:])
+
+
+def _falls(x: Floats, p: Params) -> bool:
+    chance, sign = mann_kendall_p(x)
+    return sign < 0 and chance < p["drift_p"]
+
+
+def _drifted(x: Floats, p: Params) -> tuple[int, float, float, float] | None:
+    """A slow fall that no single evaluation shows, seen three times in a row.
+
+    Evaluations draw their noise anew each time, so the plain Mann-Kendall test holds, without blocks.
+    """
+    if len(x) < p["drift_evals"] or not all(_falls(x[:end], p) for end in (len(x), -1, -2)):
+        return None
+    smooth = (x[:-2] + x[1:-1] + x[2:]) / 3.0
+    j = int(smooth.argmax())
+    fall = float(smooth[j] - smooth[-1])
+    return j + 1, float(smooth[j]), float(smooth[-1]), fall / max(sd_d(x) / sqrt(3.0), 1e-12)
 
 
 def val_regression(look: Look, p: Params, memory: Memory) -> list[Signal]:
