@@ -10,6 +10,8 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections import Counter, deque
+from collections.abc import Mapping
+from dataclasses import dataclass
 from itertools import accumulate
 
 import orjson
@@ -39,6 +41,17 @@ _STEP_MARKS = (b"step", b"Step", b"iteration", b"Iteration", b"rollout ", b"perf
 _BLANK = re.compile(rb" {10,}")
 
 
+@dataclass(slots=True)
+class _StepLines:
+    """verl's step lines of one block: where they began in the text without them, how far reading and adding got."""
+
+    steps: list[int]
+    lines: list[bytes]
+    offsets: list[int]
+    reached: int = 0
+    added: int = 0
+
+
 class ConsoleReader:
     """Reads a console log of any dialect. `format` is the dialect that was recognised; it changes little: a log known
     to be verl's or TRL's is not searched for other trainers' lines."""
@@ -54,6 +67,7 @@ class ConsoleReader:
         self._head = b""
         self._wrapped = LineBuffer()
         self._rows = RowBuilder()
+        self._cut = _StepLines([], [], [])
         self._notes = NoteFinder()
         self._stepper = trl_console.Stepper()
         self._generic = format == "console"
@@ -95,7 +109,7 @@ class ConsoleReader:
         records = self._read(rest) if rest else []
         self._line = line  # the line is not over
         for step, cells in self._stepper.settle():
-            self._add_trained(step, cells)
+            self._add(step, cells)
         self._close_step_block()
         ends = self._notes.finish(line, self._step)
         return [*opened, *records, *ends, *self._rows.take(), *self._log_lines()]
@@ -103,23 +117,20 @@ class ConsoleReader:
     # -- blocks ----------------------------------------------------------------------------------------------------
 
     def _read(self, block: bytes) -> list[Record]:
-        steps: list[int] = []
-        rest = block
-        offsets: list[int] = []
+        text = block
         if b"step:" in block:
             steps, lines, around = verl_console.cut(block)
             if lines:
-                verl_console.parse(steps, lines, self._rows)
-                offsets = list(accumulate(map(len, around[:-1])))
-                rest = b"".join(around)
-                self._found_dialect()
-        records = self._scan(rest, offsets, steps)
-        if steps:
-            self._step = steps[-1]
+                self._cut = _StepLines(steps, lines, list(accumulate(map(len, around[:-1]))))
+                text = b"".join(around)
+        records = self._scan(text)
+        self._reach(len(text))
+        self._add_cut()
+        self._cut = _StepLines([], [], [])
         return [*records, *self._rows.take()]
 
-    def _scan(self, text: bytes, offsets: list[int], steps: list[int]) -> list[Record]:
-        """Everything but verl's step lines. `steps[i]` is the step that began at `offsets[i]` of the text."""
+    def _scan(self, text: bytes) -> list[Record]:
+        """Everything but verl's step lines."""
         out: list[Record] = []
         newest: dict[str, Note] = {}
         first_line = self._line
@@ -128,8 +139,7 @@ class ConsoleReader:
             for segment in line.split(b"\r") if b"\r" in line else (line,):
                 shape = segment.translate(None, _DIGITS)
                 if shape and (shape not in self._dull or self._follows()):
-                    if offsets and (i := bisect_right(offsets, at)):
-                        self._step = steps[i - 1]
+                    self._reach(at)
                     if not self._segment(segment, text, at, out, newest) and len(shape) < _DULL_LENGTH:
                         if len(self._dull) >= _DULL_SHAPES:
                             self._dull.clear()
@@ -140,6 +150,28 @@ class ConsoleReader:
         self._after_blank = self._blank_before(text, len(text))
         self._keep_lines(text, first_line)
         return [*out, *newest.values()]
+
+    def _reach(self, at: int) -> None:
+        """Takes note of the step lines before a place of the text."""
+        cut = self._cut
+        reached = bisect_right(cut.offsets, at)
+        if reached > cut.reached:
+            self._found_dialect()
+            cut.reached = reached
+            self._step = cut.steps[reached - 1]
+
+    def _add_cut(self) -> None:
+        """Adds the rows of the step lines reached: many at once, but before a row of another dialect behind them."""
+        cut = self._cut
+        if cut.added < cut.reached:
+            part = slice(cut.added, cut.reached)
+            cut.added = cut.reached
+            verl_console.parse(cut.steps[part], cut.lines[part], self._rows)
+
+    def _add(self, step: int, cells: Mapping[str, object]) -> None:
+        self._add_cut()
+        self._rows.add(step, cells)
+        self._step = step
 
     def _follows(self) -> bool:
         """Whether lines matter now that would not matter by themselves."""
@@ -160,7 +192,7 @@ class ConsoleReader:
             else:
                 self._found_dialect()
                 for step, known in self._stepper.place(line, self._blank_before(text, at)):
-                    self._add_trained(step, known)
+                    self._add(step, known)
             return True
         decoded = segment.decode("utf-8", "replace")
         notes = self._notes.line(decoded, self._line, self._step)
@@ -177,16 +209,12 @@ class ConsoleReader:
 
     def _paint(self, painted: Bar, text: bytes, at: int, newest: dict[str, Note]) -> None:
         for step, cells in self._stepper.paint(painted, self._blank_before(text, at)):
-            self._add_trained(step, cells)
+            self._add(step, cells)
         trains = not painted.nested and painted.name in ("", "Training Progress")
         if trains and painted.total == (self._stepper.total or painted.total):
             self._report(newest, painted.done, painted.total)
 
     # -- dialects --------------------------------------------------------------------------------------------------
-
-    def _add_trained(self, step: int, cells: dict[str, str]) -> None:
-        self._rows.add(step, cells)
-        self._step = step
 
     def _found_dialect(self) -> None:
         if self._generic:
@@ -197,8 +225,7 @@ class ConsoleReader:
     def _generic_line(self, prefix: str, message: str, newest: dict[str, Note]) -> bool:
         logged = generic_console.dict_line(message) if "{" in message else None
         if logged is not None:
-            self._rows.add(*logged)
-            self._step = logged[0]
+            self._add(*logged)
             return True
         if len(message) > _PROSE:
             return False
@@ -223,9 +250,10 @@ class ConsoleReader:
         return True
 
     def _close_step_block(self) -> None:
-        if self._step_block is not None and self._step_block.cells:
-            self._rows.add(self._step_block.step, self._step_block.cells)
-        self._step_block = None
+        block, self._step_block = self._step_block, None
+        if block is not None and block.cells:
+            self._add_cut()
+            self._rows.add(block.step, block.cells)
 
     def _config(self, prefix: str, message: str, out: list[Record]) -> bool:
         printed = self._dicts.get(prefix)

@@ -1,0 +1,70 @@
+"""Feeding readers in pieces, and what came out in a form that can be compared."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from rltui.readers.base import ConfigRecord, LogLine, Note, Reader, Record, Rows
+from rltui.readers.registry import make
+
+Cells = dict[str, float | None]
+
+
+@dataclass
+class Read:
+    """All records of one file. A cell that was logged as NaN or an infinity is None here."""
+
+    reader: Reader
+    rows: list[tuple[int, Cells]] = field(default_factory=list)
+    times: list[float] = field(default_factory=list)
+    notes: list[Note] = field(default_factory=list)
+    configs: list[ConfigRecord] = field(default_factory=list)
+    log: list[LogLine] = field(default_factory=list)
+
+    @property
+    def steps(self) -> list[int]:
+        return [step for step, _ in self.rows]
+
+    def kinds(self) -> list[str]:
+        return [note.kind for note in self.notes]
+
+    def take(self, records: Iterable[Record]) -> None:
+        for record in records:
+            if isinstance(record, Rows):
+                check(record)
+                for i, step in enumerate(record.steps):
+                    cells: Cells = {key: column[i] for key, column in record.values.items() if column[i] == column[i]}
+                    cells.update({key: None for key, bad in record.nonfinite.items() if i in bad})
+                    self.rows.append((step, cells))
+                self.times.extend(record.times)
+            elif isinstance(record, Note):
+                self.notes.append(record)
+            elif isinstance(record, ConfigRecord):
+                self.configs.append(record)
+            elif isinstance(record, LogLine):
+                self.log.append(record)
+
+
+def check(rows: Rows) -> None:
+    """The promises of `Rows`: equal lengths, NaN where nothing finite was logged."""
+    n = len(rows)
+    assert len(rows.times) == n
+    assert all(len(column) == n for column in rows.values.values())
+    for key, bad in rows.nonfinite.items():
+        assert all(rows.values[key][i] != rows.values[key][i] for i in bad)
+
+
+def read(format: str, data: bytes | str, sizes: Iterable[int] = (), finish: bool = True) -> Read:
+    """Reads a whole file, cut into pieces of the given sizes and one last piece."""
+    if isinstance(data, str):
+        data = data.encode()
+    out = Read(make(format))
+    at = 0
+    for size in sizes:
+        out.take(out.reader.feed(data[at : at + size]))
+        at += size
+    out.take(out.reader.feed(data[at:]))
+    if finish:
+        out.take(out.reader.finish())
+    return out

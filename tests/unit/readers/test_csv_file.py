@@ -1,0 +1,57 @@
+from __future__ import annotations
+
+from math import isnan
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rltui.readers.base import NO_STEP
+from tests.unit.readers.reading import read
+
+
+def test_sparse_columns_of_lightning() -> None:
+    found = read("csv", "epoch,step,train_loss,val_loss\n0,9,0.5,\n0,9,,0.4\n1,19,nan,\n")
+    assert found.rows == [
+        (9, {"epoch": 0.0, "train_loss": 0.5}),
+        (9, {"epoch": 0.0, "val_loss": 0.4}),
+        (19, {"epoch": 1.0, "train_loss": None}),
+    ]
+
+
+def test_parsed_log_and_separators() -> None:
+    for separator in ",;\t":
+        text = "parsed_index,step,actor/kl_loss,note\r\n0,5,0.25,hello\r\n1,6,-inf,\r\n".replace(",", separator)
+        assert read("csv", text).rows == [(5, {"actor/kl_loss": 0.25}), (6, {"actor/kl_loss": None})]
+
+
+def test_exports_of_wandb_and_tensorboard() -> None:
+    found = read("csv", '"Step","run-1 - reward","run-1 - reward__MIN","run-1 - reward__MAX"\n"1","0.5","0.1","0.9"\n')
+    assert found.rows == [(1, {"reward": 0.5})]
+    found = read("csv", "Wall time,Step,Value\n1750000000.5,10,0.25\n")
+    assert found.rows == [(10, {"Value": 0.25})]
+    assert found.times == [1750000000.5]
+
+
+def test_no_step_column_and_bad_rows() -> None:
+    found = read("csv", "\ufeffloss,kl\n1,2\n1,2,3\n\n3,x\n4")
+    assert found.rows == [(NO_STEP, {"loss": 1.0, "kl": 2.0}), (NO_STEP, {"loss": 3.0})]
+    assert found.reader.skipped == {"row with another number of cells than the header": 1}
+    assert found.reader.skipped_at["row with another number of cells than the header"] == "line 3"
+    assert all(isnan(time) for time in found.times)
+
+
+def test_an_unterminated_last_row_counts_once() -> None:
+    found = read("csv", "step,a\n1,2\n2,3")
+    assert found.steps == [1, 2]
+    found.take(found.reader.feed(b"\n3,4\n"))
+    assert found.steps == [1, 2, 3]
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(st.sampled_from(["1,2,3", "2,,0.5", "x", "", "3,nan,1e-3", '4,"a,b",1', '5,"un,2']), max_size=10),
+    st.lists(st.integers(1, 20), max_size=20),
+)
+def test_the_same_however_it_is_cut(lines: list[str], sizes: list[int]) -> None:
+    data = "step,a,b\n" + "".join(line + "\n" for line in lines)
+    assert read("csv", data, sizes).rows == read("csv", data).rows

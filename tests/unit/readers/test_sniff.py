@@ -1,0 +1,95 @@
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from rltui.readers.sniff import sniff
+
+TRL = "{'loss': '0.0123', 'grad_norm': '0.45', 'epoch': '0.02'}\n"
+SAMPLE = {"input": "Solve it", "output": "42", "score": 1.0, "step": 7}
+STATE = json.dumps({"best_metric": None, "log_history": [{"step": 1, "loss": 0.5}]}, indent=2)
+NOISE = "\x1b[36m(TaskRunner pid=4)\x1b[0m vllm INFO something about CUDA\n" * 400
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "expected"),
+    [
+        (
+            "noise\n\x1b[36m(TaskRunner pid=1)\x1b[0m step:7 - actor/kl_loss:np.float64(0.1) - a:1\n",
+            "x",
+            "verl-console",
+        ),
+        ("\r 1%|x | 3/300 [00:00<?, ?it/s]\r      \r" + TRL, "console.log", "trl-console"),
+        (NOISE, "grpo.log", "console"),
+        (NOISE, "data", "console"),
+        ("***** Running training *****\nstep: 0|act_loss: 0.2|cri_loss: 0.3\n", "a.log", "console"),
+        ("========= Step 3/100 =========\n  • Loss: 0.1\n", "out.txt", "console"),
+        ('[{"stream_name":"stderr","time":7.3,"data":"x"}\n', "vsr-env.log", "console"),
+        ('{"step":1,"data":{"actor/kl_loss":0.1}}\n{"step":2,"da', "run.jsonl", "jsonl"),
+        ('{"step":1,"data":{"actor/kl_loss":' + "0.1" * 9, "run.jsonl", "jsonl"),
+        ('{"loss": NaN, "global_step/max_steps": "1/9"}\n', "logging.jsonl", "jsonl"),
+        ('{"config": {"lr": 1e-6}}\n{"loss": 0.5, "reward": 1, "kl": 0.1}\n', "metrics.jsonl", "jsonl"),
+        ("step,actor/entropy_loss,critic/score/mean\n26,0.7,0.4\n", "m.csv", "csv"),
+        ("Wall time;Step;Value\n1.5;2;3\n", "export.csv", "csv"),
+        (STATE, "trainer_state.json", "trainer-state"),
+        ("", "train.log", None),
+        (json.dumps(SAMPLE) + "\n", "7.jsonl", None),
+        (json.dumps({"prompt": [{"role": "user", "content": "x"}], "answer": "4"}) + "\n", "train.jsonl", None),
+        (json.dumps({"chosen": "a", "rejected": "b", "margin": 0.5, "n": 1}) + "\n", "dpo.jsonl", None),
+        (json.dumps({"lr": 1e-6, "model": "x", "steps": 3}, indent=2), "args.json", None),
+        (json.dumps({"train_runtime": 3.5, "train_loss": 0.1}), "all_results.json", None),
+        ("# GRPO\nWe train with trl and CUDA. step:1 - a:1\n", "README.md", None),
+        ("torch==2.9\ntransformers>=5\nvllm==0.9 \ndeepspeed==0.1\n", "requirements.txt", None),
+        ("The cat sat on the mat.\nIt was 3 - 1 = 2.\n", "story.txt", None),
+        ("id,question,answer\n1,what,4\n", "data.csv", None),
+        ("name,age\nbob,3\n", "people.csv", None),
+    ],
+)
+def test_by_content(text: str, name: str, expected: str | None) -> None:
+    assert sniff(text.encode(), name) == expected
+
+
+def test_binary_files() -> None:
+    assert sniff(b":W&B\xbe\xe0\x01" + b"\0" * 40, "run-x.wandb") == "wandb"
+    record = b"\x18\0\0\0\0\0\0\0\xa3\x7f\x4b\x22\x09\0\0\x80\xd0\x3c\x18\xdaA\x1a\rbrain.Event:2" + b"\0" * 9
+    assert sniff(record, "renamed") == "tensorboard"
+    assert sniff(b"\x7fELF\x02\x01\x01" + b"\0" * 99, "train.log") is None
+    assert sniff(b"PAR1\x15\x04\x15" + bytes(range(256)), "x.parquet") is None
+    assert sniff(b"SQLite format 3\0" + b"\x10\0\x01\x01\0@  ", "mlflow.db") is None
+
+
+def test_no_bytes_raise() -> None:
+    for seed in range(300):
+        sniff(os.urandom(seed), "x.jsonl")
+        sniff(b"{'[\","[: seed % 5] + os.urandom(seed).replace(b"\0", b"a"), "x.log")
+
+
+def test_labelled_runs(runs_dir: Path) -> None:
+    """Every console log, metrics file and trainer state of the labelled runs is told from everything else there."""
+    wrong = []
+    for path in sorted(runs_dir.rglob("*")):
+        inside = path.relative_to(runs_dir).parts
+        if not path.is_file() or len(inside) < 3 or "mlruns" in inside:
+            continue
+        name = path.name
+        with path.open("rb") as file:
+            found = sniff(file.read(1 << 14), name)
+        expected: set[str | None] = {None}
+        if path.suffix in (".log", ".out") or name.startswith("terminal_output"):
+            expected = {"verl-console", "trl-console", "console"}
+        elif path.suffix == ".jsonl":
+            expected = {"jsonl"}
+        elif path.suffix == ".csv":
+            expected = {"csv"}
+        elif name == "trainer_state.json":
+            expected = {"trainer-state"}
+        elif ".tfevents." in name:
+            expected = {"tensorboard"}
+        elif path.suffix == ".wandb":
+            expected = {"wandb"}
+        if found not in expected:
+            wrong.append((inside, found))
+    assert wrong == []
