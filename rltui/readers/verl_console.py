@@ -18,6 +18,7 @@ _NUMPY = re.compile(rb":np\.\w+\(([^()\s]*)\)")
 _NON_FINITE = re.compile(rb":([-+]?(?:nan|inf))(?= - |\n|\Z)")
 _WORD = re.compile(rb":(?:True|False|None)(?= - |\n|\Z)")
 _NOT_PLAIN = (b'"', b"\\", b"{")  # would mean something in JSON
+_GROUP = 32
 _WRAPPERS = (b"np.float64(", b"np.float32(", b"np.int64(", b"np.int32(")
 _VALUE = re.compile(
     r"\s*(?:np\.\w+\(\s*)?([-+]?(?:\d+\.?\d*(?:[eE][-+]?\d+)?|\.\d+(?:[eE][-+]?\d+)?|nan|inf))\)?(?![\w.])"
@@ -53,6 +54,10 @@ def cut(block: bytes) -> tuple[list[int], list[bytes], list[bytes]]:
 def parse(steps: list[int], lines: list[bytes], rows: RowBuilder) -> None:
     """Adds the rows of step lines."""
     parsed = _as_json(lines)
+    if parsed is None and len(lines) > _GROUP:
+        for i in range(0, len(lines), _GROUP):  # one odd line shall not slow down the others
+            parse(steps[i : i + _GROUP], lines[i : i + _GROUP], rows)
+        return
     if parsed is None:
         for step, line in zip(steps, lines, strict=True):
             one = _as_json([line])
