@@ -13,7 +13,6 @@ from rltui.tui.rows import SELECTED, Row, changes
 
 if TYPE_CHECKING:
     from rltui.tui.app import RltuiApp
-    from rltui.tui.screens.base import PaneScreen
 
 
 class Pane(Widget, can_focus=False):
@@ -37,9 +36,6 @@ class Pane(Widget, can_focus=False):
         ]
         if regions:
             self.refresh(*regions)
-
-    def on_resize(self) -> None:
-        cast("PaneScreen", self.screen).pane_resized(self)
 
     def render_line(self, y: int) -> Strip:
         app = cast("RltuiApp", self.app)

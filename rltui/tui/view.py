@@ -55,7 +55,6 @@ class View:
         self.wire = ""
         self.message = ""
         self.message_role = "fg"
-        self.error = ""
         self.flagged: dict[str, Finding] = {}
 
     def take(self, frame: Frame, report: Report) -> None:
@@ -63,7 +62,6 @@ class View:
         from rltui.diagnosis.model import SEVERITY_RANK  # not at the top: the first paint needs no report
 
         self.frame, self.report = frame, report
-        self.error = ""
         self.flagged = {}
         for finding in report.findings:
             if finding.status == "active" and finding.severity in ("critical", "warning") and finding.evidence:

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Protocol
 
 from textual.message import Message
 
+from rltui.tui import panes
+
 if TYPE_CHECKING:
     from textual.app import App
 
@@ -123,6 +125,7 @@ class Worker:
             self.app.post_message(message)
 
     def _find(self) -> None:
+        panes.load()
         try:
             choices = tuple(self.opener.find())
         except Exception as error:

@@ -37,10 +37,10 @@ def listed(view: View, everything: bool) -> list[Listed]:
     return found or checks
 
 
-def needed(view: View, everything: bool) -> int:
+def needed(view: View, everything: bool, second_row: bool) -> int:
     """Rows that the pane would like to have, title included."""
     items = listed(view, everything)
-    second = 1 if items and items[0].finding is not None and len(items[0].finding.evidence) > 1 else 0
+    second = 1 if second_row and items and items[0].finding is not None and len(items[0].finding.evidence) > 1 else 0
     return 1 + max(1, len(items) + second)
 
 

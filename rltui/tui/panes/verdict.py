@@ -71,7 +71,7 @@ def clause(text: str, width: int) -> str:
 def draw(view: View, width: int, height: int) -> list[Row]:
     report = view.report
     if report is None:
-        return _opening(view, width)
+        return []
     verdict = report.verdict
     word, role = BADGES[verdict.decision]
     badge: Row = [(" ", "fg"), (f" {word} ", role), ("  ", "fg")]
@@ -100,15 +100,6 @@ def draw(view: View, width: int, height: int) -> list[Row]:
         [pad, (f"{cut(line, room - 1)} …" if i == left - 1 and len(tail) > left else line, "dim")]
         for i, line in enumerate(tail[:left])
     ]
-
-
-def _opening(view: View, width: int) -> list[Row]:
-    if view.error:
-        lines = wrap(view.error, width - 4)
-        return [
-            [(" ", "fg"), ("✗ ", "crit"), (line if i == 0 else f"  {line}", "fg")] for i, line in enumerate(lines[:3])
-        ]
-    return [[(" ", "fg"), ("Opening ", "fg"), (view.target, "strong"), (" …", "fg")]]
 
 
 def pipeline(view: View, width: int, height: int) -> list[Row]:

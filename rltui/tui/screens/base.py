@@ -32,6 +32,8 @@ class PaneLayout(Layout):
     def arrange(self, parent: Widget, children: list[Widget], size: Size, greedy: bool = True) -> ArrangeResult:
         places = parent.arranged(size) if isinstance(parent, PaneScreen) else {}
         gone = Region(0, 0, 0, 0)
+        if isinstance(parent, PaneScreen):
+            parent.fill(places)
         return [
             WidgetPlacement(places.get(child.id or "", gone), gone.offset, child.styles.margin, child)
             for child in children
@@ -107,6 +109,13 @@ class PaneScreen(Screen[None]):
             if place:
                 pane.show(self._content(pane.id or "", place))
 
+    def fill(self, places: Places) -> None:
+        """Content for panes that get another size now, so that they are painted once and not first blank."""
+        for pane in self.query(Pane):
+            place = places.get(pane.id or "")
+            if place and place.size != pane.size:
+                pane.rows = self._content(pane.id or "", place)
+
     def _content(self, name: str, place: Region) -> list[Row]:
         if self.size.width < SMALLEST.width or self.size.height < SMALLEST.height:
             return [
@@ -129,12 +138,6 @@ class PaneScreen(Screen[None]):
 
     def on_screen_resume(self) -> None:
         self.redraw()
-
-    def pane_resized(self, pane: Pane) -> None:
-        """A pane got another size: what it shows is drawn for it."""
-        place = self._places.get(pane.id or "")
-        if place:
-            pane.show(self._content(pane.id or "", place))
 
     # -- filter --------------------------------------------------------------------------------------------------
 

@@ -6,8 +6,8 @@ from typing import ClassVar
 
 from textual.geometry import Region, Size
 
+from rltui.tui import panes
 from rltui.tui.pane import Pane
-from rltui.tui.panes import findings, gpu, header, log, metrics, phases, verdict
 from rltui.tui.rows import Row
 from rltui.tui.screens.base import PaneScreen, Places, stacked
 
@@ -46,7 +46,7 @@ class MainScreen(PaneScreen):
         width, height = size
         inset = width - 2
         air = 1 if height >= 30 else 0
-        want = findings.needed(self.view, self.everything)
+        want = self._needed("findings")
         found = min(want, max(3, height // 3 - 3))
         places = stacked(size, [("header", 1), ("", air), ("verdict", 3), ("", air), ("pipeline", 1), ("", air)])
         y = 5 + 3 * air
@@ -63,9 +63,18 @@ class MainScreen(PaneScreen):
             y += rows + (1 if rows else 0)
         return places | {"footer": Region(0, height - 1, width, 1)}
 
+    def _needed(self, pane: str) -> int:
+        """Rows that a pane would like to have."""
+        view = self.view
+        if view.report is None:
+            return panes.opening.NEEDED[pane]
+        if pane == "findings":
+            return panes.findings.needed(view, self.everything, self.size.width >= WIDE)
+        return panes.phases.needed(view) if pane == "phases" else panes.gpu.needed(view)
+
     def _side(self, room: int) -> list[tuple[str, int]]:
         """Rows of step time, GPU and log in one column: the log gives way first, then GPU, then step time."""
-        time, gpus = phases.needed(self.view), gpu.needed(self.view)
+        time, gpus = self._needed("phases"), self._needed("gpu")
         rest = room - time - gpus - 2
         if rest >= 2:
             return [("phases", time), ("gpu", gpus), ("log", rest)]
@@ -78,12 +87,11 @@ class MainScreen(PaneScreen):
     def _narrow(self, size: Size) -> Places:
         width, height = size
         air = 1 if height >= 24 else 0
-        want = findings.needed(self.view, self.everything)
-        items = len(findings.listed(self.view, self.everything))
-        found = min(want, 1 + max(1, items), max(3, height // 4 + 1))
+        want = self._needed("findings")
+        found = min(want, max(3, height // 4 + 1))
         tall = height >= 40
-        time = phases.needed(self.view) if tall else 2
-        gpus = min(gpu.needed(self.view), 10) if tall else 2
+        time = self._needed("phases") if tall else 2
+        gpus = min(self._needed("gpu"), 10) if tall else 2
         if height < 22:
             gpus = 0
         events = 6 if tall else 0
@@ -104,20 +112,22 @@ class MainScreen(PaneScreen):
 
     def draw(self, pane: str, width: int, height: int) -> list[Row]:
         view, focus = self.view, self.focus_on == pane
+        if view.report is None:
+            return panes.opening.draw(view, pane, width, focus)
         if pane == "header":
-            return header.draw(view, width, height)
+            return panes.header.draw(view, width, height)
         if pane == "verdict":
-            return verdict.draw(view, width, height)
+            return panes.verdict.draw(view, width, height)
         if pane == "pipeline":
-            return verdict.pipeline(view, width, height)
+            return panes.verdict.pipeline(view, width, height)
         if pane == "findings":
-            rows, owners, top = findings.draw(
+            rows, owners, top = panes.findings.draw(
                 view, width, height, focus=focus, selected=self.finding, everything=self.everything, top=self.tops[pane]
             )
             self.owners[pane], self.tops[pane] = owners, top
             return rows
         if pane == "metrics":
-            rows, names, top = metrics.draw(
+            rows, names, top = panes.metrics.draw(
                 view,
                 width,
                 height,
@@ -131,12 +141,12 @@ class MainScreen(PaneScreen):
             self.owners[pane], self.tops[pane] = names, top
             return rows
         if pane == "phases":
-            return phases.draw(view, width, height, focus=focus)
+            return panes.phases.draw(view, width, height, focus=focus)
         if pane == "gpu":
-            return gpu.draw(view, width, height, focus=focus, top=self.tops[pane])
+            return panes.gpu.draw(view, width, height, focus=focus, top=self.tops[pane])
         if self.zoomed:
-            return log.raw(view, width, height, pattern=self.pattern, typing=self.typing, back=self.tops["log"])
-        return log.draw(view, width, height, focus=focus, back=self.tops["log"])
+            return panes.log.raw(view, width, height, pattern=self.pattern, typing=self.typing, back=self.tops["log"])
+        return panes.log.draw(view, width, height, focus=focus, back=self.tops["log"])
 
     # -- panes ---------------------------------------------------------------------------------------------------
 
@@ -192,26 +202,28 @@ class MainScreen(PaneScreen):
 
     def names(self) -> list[str]:
         """Metrics of the list as it is now."""
+        if self.view.report is None:
+            return []
         place = self._places.get("metrics")
         height, width = (place.height, place.width) if place else (20, 80)
         narrow = width < 90
         room = height - 1 - (0 if narrow and height < 16 else 2)
         pattern = self.pattern or ""
-        found = metrics.lines(self.view, room, everything=self.zoomed, pattern=pattern, narrow=narrow)
+        found = panes.metrics.lines(self.view, room, everything=self.zoomed, pattern=pattern, narrow=narrow)
         return [line.name for line in found if line.kind == "metric"]
 
     def _select(self, index: int) -> None:
         """Row `index` of the pane in focus, clamped."""
         pane = self.focus_on
         if pane == "findings":
-            count = len(findings.listed(self.view, self.everything))
+            count = len(panes.findings.listed(self.view, self.everything))
             self.finding = max(0, min(index, count - 1))
         elif pane == "metrics":
             names = self.names()
             self.metric = names[max(0, min(index, len(names) - 1))] if names else None
         elif pane == "log":
             lines = self.view.frame.log if self.view.frame else ()
-            count = len(lines) if self.zoomed else len(log.events(self.view))
+            count = len(lines) if self.zoomed else len(panes.log.events(self.view))
             self.tops["log"] = max(0, min(-index, count - 1))
         elif pane == "gpu":
             gpus = self.view.report.hardware.gpus if self.view.report else ()
@@ -259,7 +271,7 @@ class MainScreen(PaneScreen):
         self._select(self.finding)
 
     def action_finding(self, severity: str, by: int) -> None:
-        found = findings.listed(self.view, self.everything)
+        found = panes.findings.listed(self.view, self.everything)
         wanted = [i for i, item in enumerate(found) if item.finding is not None and item.finding.severity == severity]
         if not wanted:
             self.rltui.say(f"no {severity} finding is open")
@@ -273,7 +285,7 @@ class MainScreen(PaneScreen):
 
     def action_open(self) -> None:
         if self.focus_on == "findings":
-            found = findings.listed(self.view, self.everything)
+            found = panes.findings.listed(self.view, self.everything)
             item = found[self.finding] if self.finding < len(found) else None
             if item is not None and item.finding is not None:
                 self.rltui.open_finding(item.finding.id, item.finding.subject)
