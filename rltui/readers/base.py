@@ -9,7 +9,10 @@ from __future__ import annotations
 from array import array
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import Literal, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
+
+if TYPE_CHECKING:
+    import sqlite3
 
 NO_STEP = -1
 """Step of a row that states none."""
@@ -122,3 +125,29 @@ class Reader(Protocol):
     def finish(self) -> list[Record]:
         """The file ends here for now: yields what a complete but unterminated last record holds (a last line without
         a newline that parses). Feeding may go on afterwards; nothing is yielded twice."""
+
+
+@dataclass(frozen=True, slots=True)
+class ContainedRun:
+    """One of the runs of a container that can hold several. `key` tells it from the others, `start` sorts by time."""
+
+    format: str
+    key: str
+    name: str
+    start: str
+
+
+class DatabaseReader(Protocol):
+    """Reader of one run in a database, which is changed in place and so is no stream of bytes.
+
+    The contract of `Reader` holds with rows in place of bytes: each `read` yields what was added since the one before,
+    over any number of reads the same records come out, and no database raises.
+    """
+
+    format: str
+    whole: bool  # another database under the same path is read anew from its first row
+    skipped: Counter[str]
+    skipped_at: dict[str, str]
+
+    def read(self, connection: sqlite3.Connection) -> list[Record]:
+        """What the database holds now beyond what was read before. The connection may see a new state each time."""

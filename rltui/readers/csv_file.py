@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 from collections import Counter
 from math import nan
 
@@ -15,6 +16,9 @@ SEPARATORS = ",;\t"
 _NOT_METRICS = {"parsed_index", ""}
 _BANDS = ("__MIN", "__MAX")
 """W&B exports write each metric three times: the value and the band of the samples that it stands for."""
+_TENSORBOARD = {"Wall time", "Step", "Value"}
+_TENSORBOARD_NAME = re.compile(r"(?:run-.*-tag-)?(.+?)(?: ?\(\d+\))?\.csv(?:\.\w+)?", re.IGNORECASE)
+"""`run-RUN-tag-TAG.csv`, as TensorBoard names a download."""
 
 
 def header(line: bytes) -> tuple[str, list[str]]:
@@ -25,16 +29,18 @@ def header(line: bytes) -> tuple[str, list[str]]:
 
 
 class CsvReader:
-    """Empty cells are missing. A row with another number of cells than the header is left out."""
+    """`name` is the file's. Empty cells are missing. A row with another number of cells than the header is left out."""
 
     format = "csv"
     whole = False
 
-    def __init__(self) -> None:
+    def __init__(self, name: str = "") -> None:
+        self._file = name
+        self._metrics: dict[str, str] = {}  # column -> key
         self.skipped: Counter[str] = Counter()
         self.skipped_at: dict[str, str] = {}
         self._buffer = LineBuffer()
-        self._rows = RowBuilder(self._is_metric)
+        self._rows = RowBuilder()
         self._separator = ","
         self._columns: list[str] = []
         self._step: str | None = None
@@ -77,7 +83,7 @@ class CsvReader:
             step = step_of(row[self._step])[0] if self._step is not None else None
             self._rows.add(
                 NO_STEP if step is None else step,
-                {_plain_name(key): value for key, value in row.items() if self._is_metric(key)},
+                {key: row[column] for column, key in self._metrics.items()},
                 nan if self._time is None else time_of(row[self._time]),
             )
         return [*self._rows.take()]
@@ -92,6 +98,16 @@ class CsvReader:
         step, time = first_of("step", self._columns) or first_of("step", lowered), first_of("time", self._columns)
         self._step = lowered.get(step, step) if step is not None else None
         self._time = time
+        self._metrics = self._keys([name for name in self._columns if self._is_metric(name)])
+
+    def _keys(self, columns: list[str]) -> dict[str, str]:
+        """The key of each metric column. An export of several W&B runs keeps their names, so that none hides another;
+        TensorBoard names the metric only in the name of the file."""
+        match = _TENSORBOARD_NAME.fullmatch(self._file)
+        if match and set(self._columns) == _TENSORBOARD:
+            return {"Value": match[1]}
+        plain = [_plain_name(column) for column in columns]
+        return dict(zip(columns, plain if len(set(plain)) == len(plain) else columns, strict=True))
 
     def _is_metric(self, key: str) -> bool:
         return key not in (self._step, self._time) and key not in _NOT_METRICS and not key.endswith(_BANDS)

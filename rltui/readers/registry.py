@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from rltui.readers.base import Reader
+from rltui.readers.base import ContainedRun, DatabaseReader, Reader
 
-FORMATS = ("verl-console", "trl-console", "console", "jsonl", "csv", "trainer-state", "tensorboard", "wandb")
+FORMATS = ("verl-console", "trl-console", "console", "jsonl", "csv", "trainer-state", "tensorboard", "wandb", "swanlab")
+DATABASES = ("trackio", "mlflow")
+"""Formats whose runs lie in a SQLite file, read by a `DatabaseReader`."""
 
 
-def make(format: str) -> Reader:
-    """A fresh reader for one file. Raises ValueError for a name that is not in `FORMATS`."""
+def make(format: str, name: str = "") -> Reader:
+    """A fresh reader for one file, whose base name tells what its content leaves open. Raises ValueError for a format
+    that is not in `FORMATS`."""
     if format in ("verl-console", "trl-console", "console"):
         from rltui.readers.console import ConsoleReader
 
@@ -20,7 +23,7 @@ def make(format: str) -> Reader:
     if format == "csv":
         from rltui.readers.csv_file import CsvReader
 
-        return CsvReader()
+        return CsvReader(name)
     if format == "trainer-state":
         from rltui.readers.trainer_state import TrainerStateReader
 
@@ -33,4 +36,43 @@ def make(format: str) -> Reader:
         from rltui.readers.wandb import WandbReader
 
         return WandbReader()
+    if format == "swanlab":
+        from rltui.readers.swanlab import SwanlabReader
+
+        return SwanlabReader()
     raise ValueError(f"no reader for {format!r}: choose one of {', '.join(FORMATS)}")
+
+
+def make_unpacking(format: str, name: str = "") -> Reader:
+    """The same behind a door that unpacks compressed and UTF-16 bytes."""
+    from rltui.readers.compressed import UnpackingReader
+
+    return UnpackingReader(make(format, name))
+
+
+def make_database(format: str, run: str) -> DatabaseReader:
+    """A fresh reader for one run of a database. Raises ValueError for a format that is not in `DATABASES`."""
+    if format == "trackio":
+        from rltui.readers.trackio import TrackioReader
+
+        return TrackioReader(run)
+    if format == "mlflow":
+        from rltui.readers.mlflow import MlflowReader
+
+        return MlflowReader(run)
+    raise ValueError(f"no database reader for {format!r}")
+
+
+def runs_in_database(database: bytes, wal: bytes) -> list[ContainedRun]:
+    """The runs of a SQLite file, the oldest first; none where it is no tracker's or cannot be read."""
+    from rltui.readers import mlflow, trackio
+    from rltui.readers.sqlite_bytes import Damaged, open_bytes
+
+    try:
+        connection = open_bytes(database, wal)
+    except Damaged:
+        return []
+    try:
+        return trackio.runs(connection) or mlflow.runs(connection)
+    finally:
+        connection.close()

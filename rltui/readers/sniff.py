@@ -9,6 +9,7 @@ import re
 import orjson
 
 from rltui.readers import trl_console, verl_console
+from rltui.readers.compressed import NotSupported, unpacked_head
 from rltui.readers.csv_file import header
 from rltui.readers.generic_console import dict_line, step_line
 from rltui.readers.keys import first_of, names
@@ -20,6 +21,9 @@ _TEXT = 200
 """A cell with more characters than this is prose: rows of metrics hold none."""
 _TFRECORD_VERSION = b"brain.Event:"
 _WANDB = b":W&B"
+_SWANLAB = b":SWL"
+_SQLITE = b"SQLite format 3\0"
+_MLFLOW_RUN = re.compile(rb"^lifecycle_stage: [\s\S]*^run_(?:id|uuid): ", re.MULTILINE)
 _NOT_LOGS = (
     ".md",
     ".rst",
@@ -47,12 +51,20 @@ _REQUIREMENT = re.compile(rb"^[\w.\-\[\]]+\s*(?:[=<>~!]=|@)\s*\S+$")
 
 
 def sniff(head: bytes, name: str) -> str | None:
-    """Format name of `rltui.readers.registry`, None for what is no run's file.
+    """Format name of `rltui.readers.registry`, None for what is no run's file. "sqlite" may hold runs of a database,
+    "mlflow-files" is the `meta.yaml` of a run in a file store.
 
     `head` is the first part of the file (16 KiB or more where there is more), `name` its base name.
     """
+    head, name = _unpacked(head, name)
     if head.startswith(_WANDB):
         return "wandb"
+    if head.startswith(_SWANLAB):
+        return "swanlab"
+    if head.startswith(_SQLITE) or (not head and name.endswith(".db")):
+        return "sqlite"
+    if name == "meta.yaml":
+        return "mlflow-files" if _MLFLOW_RUN.search(head) else None
     if _TFRECORD_VERSION in head[:64] or (
         ".tfevents." in name and (not head or (len(head) >= 24 and head[4:8] == b"\0\0\0\0"))
     ):
@@ -70,6 +82,16 @@ def sniff(head: bytes, name: str) -> str | None:
         if found is not _NOT_JSON:
             return found
     return _console(text, name) or _csv(text) or _unnamed_console(text, name)
+
+
+def _unpacked(head: bytes, name: str) -> tuple[bytes, str]:
+    """Head and name of what a packed file holds."""
+    stem, dot, ending = name.rpartition(".")
+    plain = stem if dot and ending in ("gz", "xz", "zst") else name
+    try:
+        return unpacked_head(head), plain
+    except NotSupported:
+        return head, name
 
 
 _NOT_JSON = "not JSON"

@@ -49,10 +49,18 @@ class HistoryRows:
     def rows(self, records: list[bytes]) -> list[Rows]:
         """The rows of HistoryRecord messages, in order."""
         cells = decode(records, self._grid.table)
-        columns = self._grid.columns(cells.keys)
-        if cells.count > 1 and cells.count * len(self._grid.names) > MAX_CELLS:
+        if cells.count > 1 and cells.count * len(self._grid.table.keys) > MAX_CELLS:
             half = cells.count // 2
             return self.rows(records[:half]) + self.rows(records[half:])
+        return self.rows_of(cells)
+
+    def key_number(self, key: str) -> int:
+        """The number by which `Cells` name a key."""
+        return self._grid.table.number(key.encode("utf-8", "replace"))
+
+    def rows_of(self, cells: Cells) -> list[Rows]:
+        """The rows of cells that another container holds in records like W&B's. Keys times rows: at most MAX_CELLS."""
+        columns = self._grid.columns(cells.keys)
         self.undecodable += len(cells.undecodable)
         grid: Floats = np.full((len(self._grid.names), cells.count), np.nan)
         grid[columns, cells.rows] = cells.values

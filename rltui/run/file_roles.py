@@ -24,9 +24,13 @@ _CONFIG_FILE = re.compile(
     r"(?:args|training_args|params|hparams|hyperparameters|meta|metadata|wandb-metadata|run_config|.*config.*)\.(?:json|ya?ml|toml)",
     re.I,
 )
+MLFLOW_RUN = "meta.yaml"
+"""Stands for a run of an MLflow file store: the folder it lies in."""
 _METRIC_JSON = re.compile(r"(?:.*trainer_state|.*log_history|.*metrics.*|.*history.*)\.json", re.I)
 _METRIC_FILE = re.compile(
-    r".*\.(?:log|out|err|txt|jsonl|ndjson|csv|tsv|wandb)(?:\.\d{1,4})?|.*tfevents.*|.*\.[oe]\d+|[^.]+", re.I
+    r".*\.(?:log|out|err|txt|jsonl|ndjson|csv|tsv|wandb|swanlab|db|sqlite3?)(?:\.\d{1,4})?(?:\.(?:gz|xz|zst))?"
+    r"|.*tfevents.*|.*\.[oe]\d+|[^.]+",
+    re.I,
 )
 _WANDB_RUN_DIR = re.compile(r"(?:offline-)?run-(?P<time>\d{8}_\d{6})-(?P<id>[\w-]+)")
 
@@ -56,7 +60,7 @@ def role(relative: str, in_checkpoint: bool) -> Role:
     is_dump = name.endswith((".jsonl", ".json", ".parquet"))
     if _SAMPLE_FILE.fullmatch(name) or (is_dump and any(SAMPLE_DIR.fullmatch(folder) for folder in folders)):
         return "rollouts"
-    if _METRIC_JSON.fullmatch(name):
+    if _METRIC_JSON.fullmatch(name) or name == MLFLOW_RUN:
         return "metrics"
     if _CONFIG_FILE.fullmatch(name):
         return "config"
@@ -89,7 +93,7 @@ def launch(name: str) -> str:
 
 
 def _words(name: str) -> list[str]:
-    stem = re.sub(r"(?:\.(?:log|out|err|txt|jsonl|ndjson|json|csv|tsv|\d{1,4}))+$", "", name)
+    stem = re.sub(r"(?:\.(?:log|out|err|txt|jsonl|ndjson|json|csv|tsv|gz|xz|zst|\d{1,4}))+$", "", name)
     return [word for word in re.split(r"[^A-Za-z0-9]+", stem) if word and word.lower() not in _WORDS["role_words"]]
 
 

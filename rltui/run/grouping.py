@@ -25,16 +25,26 @@ the user who means one can name it.
 from __future__ import annotations
 
 import os
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Container
 from dataclasses import dataclass, replace
 
+from rltui.readers.base import ContainedRun
 from rltui.run import file_roles
 from rltui.sources.base import Listing
 from rltui.sources.walk import is_checkpoint_dir
 
-_FORMAT_ORDER = ("jsonl", "csv", "tensorboard", "wandb", "verl-console", "trl-console", "console", "trainer-state")
+_FORMAT_ORDER = (
+    *("jsonl", "csv", "trackio", "mlflow", "mlflow-files", "tensorboard", "swanlab", "wandb"),
+    *("verl-console", "trl-console", "console", "trainer-state"),
+)
 """Which source is believed first where several have a step (a console log is rounded, a state file is late)."""
+
+RUN_MARK = "#"
+"""Between a database and the name of one of its runs, in what the user types and sees."""
+
+_TRACKED = ("sqlite", "mlflow-files")
+"""Files that name their runs themselves."""
 
 _KEPT_TRAINER_STATES = 2  # each holds the whole history so far; the one before the last in case the last is broken
 
@@ -51,6 +61,7 @@ class RunCandidate:
     checkpoints: tuple[str, ...] = ()  # directories
     dirs: tuple[str, ...] = ()  # where new files of this run may appear
     note: str = ""  # what was left out or taken together
+    inside: tuple[tuple[str, str], ...] = ()  # of each file that can hold several runs, the key of this one
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,26 +69,41 @@ class _Unit:
     """Files that certainly belong together: one log, one event folder, one W&B directory, the states of one trainer."""
 
     home: str
-    kind: str  # "text" | "table" | "tensorboard" | "wandb" | "trainer-state"
+    kind: str  # "text" | "table" | "trainer-state" | the name of a container's format
     files: tuple[tuple[str, str], ...]
     label: str = ""
     launch: str = ""
     is_known: bool = True  # of a known trainer or a metric container, not just some text
+    inside: tuple[tuple[str, str], ...] = ()
 
 
 _Run = list[_Unit]
 
 
-def group(listing: Listing, sniff: Callable[[str], str | None]) -> list[RunCandidate]:
+def _no_runs(path: str, format: str) -> list[ContainedRun]:
+    return []
+
+
+def group(
+    listing: Listing,
+    sniff: Callable[[str], str | None],
+    runs_in: Callable[[str, str], list[ContainedRun]] = _no_runs,
+) -> list[RunCandidate]:
     """The runs of a listing, in the order of their ids. `sniff` gives the format of a file, None where it is no metric
-    file; it is asked once for each file whose name may be one's."""
-    if len(listing.files) == 1 and not listing.dirs:
-        return _named_by_the_user(listing.files[0].path, sniff)
+    file; it is asked once for each file whose name may be one's. `runs_in` gives the runs of a database or of a run in
+    a file store (path and format), none where it is no tracker's."""
     root = listing.root
+    if len(listing.files) == 1 and not listing.dirs:
+        return _named_by_the_user(listing.files[0].path, sniff, runs_in)
     checkpoints = [path for path in listing.dirs if path != root and is_checkpoint_dir(path)]
     by_role = _by_role(listing, root, set(checkpoints))
+    own_meta = os.path.join(root, file_roles.MLFLOW_RUN)
+    if own_meta in by_role["metrics"]:  # a run of a file store itself: the rest are its metrics and params
+        by_role["metrics"] = [own_meta]
     formats = {path: found for path in by_role["metrics"] if (found := sniff(path)) is not None}
+    tracked = {path: formats.pop(path) for path in [p for p, found in formats.items() if found in _TRACKED]}
     units = _beside_their_events(_units(root, formats, set(checkpoints)))
+    units += _tracked_units(root, [(path, runs_in(path, found)) for path, found in tracked.items()])
     homes: dict[str, list[_Unit]] = defaultdict(list)
     for unit in units:
         homes[unit.home].append(unit)
@@ -90,11 +116,26 @@ def group(listing: Listing, sniff: Callable[[str], str | None]) -> list[RunCandi
     return sorted(_with_others(_unique(candidates), root, others), key=lambda candidate: candidate.id)
 
 
-def _named_by_the_user(path: str, sniff: Callable[[str], str | None]) -> list[RunCandidate]:
+def _named_by_the_user(
+    path: str, sniff: Callable[[str], str | None], runs_in: Callable[[str, str], list[ContainedRun]]
+) -> list[RunCandidate]:
     """A listing of one file and no directory is that file, whatever its name."""
     found = sniff(path)
     if found is None:
         return []
+    folder = os.path.dirname(path) or os.curdir
+    if found in _TRACKED:
+        runs = runs_in(path, found)
+        return [
+            RunCandidate(
+                unit.label or runs[0].name,
+                _tracked_root(path, unit.label) if len(runs) > 1 else path,
+                unit.files,
+                dirs=(folder,),
+                inside=unit.inside,
+            )
+            for unit in _tracked_units(folder, [(path, runs)])
+        ]
     name = os.path.splitext(os.path.basename(path))[0]
     return [RunCandidate(name, path, ((path, found),), dirs=(os.path.dirname(path) or os.curdir,))]
 
@@ -139,6 +180,35 @@ def _units(root: str, formats: dict[str, str], checkpoints: set[str]) -> list[_U
         units.append(_Unit(_climb(folder, root), "trainer-state", _newest_states(files)))
     units = _one_unit_for_each_wandb_id(units)
     return units + _event_units(root, events, {unit.home for unit in units})
+
+
+def _tracked_units(root: str, found: list[tuple[str, list[ContainedRun]]]) -> list[_Unit]:
+    """A unit for each run of a tracker's database or file store, labelled by its name. The only run of a database needs
+    no label: whatever else lies there is that run's."""
+    names = Counter(run.name for _, runs in found for run in runs)
+    units = []
+    for path, runs in found:
+        for run in runs:
+            is_only = len(runs) == 1 and run.format != "mlflow-files"
+            label = "" if is_only else run.name if names[run.name] == 1 else f"{run.name}-{run.key[:8]}"
+            home = _climb(_store_home(path, root) if run.format == "mlflow-files" else os.path.dirname(path), root)
+            units.append(_Unit(home, run.format, ((path, run.format),), label, inside=((path, run.key),)))
+    return units
+
+
+def _tracked_root(path: str, name: str) -> str:
+    """What the user types for one of several runs: `DATABASE#NAME`, or the run's folder in a file store."""
+    return os.path.dirname(path) if os.path.basename(path) == file_roles.MLFLOW_RUN else f"{path}{RUN_MARK}{name}"
+
+
+def _store_home(meta: str, root: str) -> str:
+    """Where the store of a run lies: `mlruns/<experiment>/<run>/meta.yaml`."""
+    folder = os.path.dirname(meta)
+    for _ in range(3):
+        if folder == root:
+            break
+        folder = os.path.dirname(folder)
+    return folder
 
 
 def _climb(folder: str, root: str) -> str:
@@ -290,18 +360,22 @@ def _absorb(runs: dict[str, list[_Run]]) -> None:
 def _candidate(root: str, home: str, run: _Run, *, is_alone: bool) -> RunCandidate:
     """The run as it is shown: a name unique among its siblings, files in the order in which they are believed."""
     files = sorted((item for unit in run for item in unit.files), key=_belief)
+    inside = tuple(item for unit in run for item in unit.inside)
     below = os.path.relpath(home, root)
     place = os.path.basename(os.path.abspath(root)) if below == os.curdir else below
     if is_alone:
-        return RunCandidate(place, home, tuple(files), dirs=_folders(home, files), note=_note(run))
+        return RunCandidate(place, home, tuple(files), dirs=_folders(home, files), note=_note(run), inside=inside)
     name = next((part for unit in run for part in (unit.label, unit.launch) if part), os.path.basename(files[0][0]))
     only = files[0][0] if len(files) == 1 else home
+    if inside and len(files) == 1:
+        only = _tracked_root(only, name)
     return RunCandidate(
         name if below == os.curdir else f"{below}/{name}",
         only,
         tuple(files),
         dirs=_folders(os.path.dirname(files[0][0]), files),
         note=_note(run),
+        inside=inside,
     )
 
 
@@ -337,7 +411,10 @@ def _with_others(candidates: list[RunCandidate], root: str, others: dict[str, li
     """Hands configs, rollouts and checkpoints to the run they lie with. What lies with several runs and names none of
     them: a config is everyone's, the rest no one's."""
     given: dict[str, dict[str, list[str]]] = {c.id: defaultdict(list) for c in candidates}
-    homes = {c.id: c.root if c.root not in dict(c.files) else os.path.dirname(c.root) for c in candidates}
+    homes = {
+        c.id: os.path.dirname(c.files[0][0]) if c.root.partition(RUN_MARK)[0] in dict(c.files) else c.root
+        for c in candidates
+    }
     places = set(homes.values())
     for kind, paths in others.items():
         for path in paths:

@@ -2,14 +2,27 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, field
 
 from rltui.readers.base import Reader, Record
-from rltui.readers.registry import make
+from rltui.readers.registry import make_unpacking
 from rltui.run.history import Part
 from rltui.sources.base import Follower, Place, SourceError
 
-RANKS = {"jsonl": 50, "csv": 45, "tensorboard": 40, "wandb": 30, "verl-console": 20, "trl-console": 20, "console": 20}
+RANKS = {
+    "jsonl": 50,
+    "csv": 45,
+    "trackio": 43,
+    "mlflow": 42,
+    "mlflow-files": 41,
+    "tensorboard": 40,
+    "swanlab": 35,
+    "wandb": 30,
+    "verl-console": 20,
+    "trl-console": 20,
+    "console": 20,
+}
 """Which container wins a cell of the same step and key: files written for machines before printed text, a
 trainer_state.json (a copy inside a checkpoint) last."""
 
@@ -41,8 +54,13 @@ class Feed:
     _follower: Follower | None = None
 
     def __post_init__(self) -> None:
-        self.reader = make(self.format)
+        self.reader = make_unpacking(self.format, os.path.basename(self.path))
         self.part = Part(self.path, (RANKS.get(self.format, 10), self.mtime))
+
+    @property
+    def watched(self) -> list[str]:
+        """The paths whose change brings something to read."""
+        return [self.path]
 
     def read(self, max_bytes: int = 1 << 20) -> Batch:
         """The next records; a rewritten file starts with a fresh reader."""
@@ -51,7 +69,7 @@ class Feed:
         delta = self._follower.read(max_bytes)
         restarted = delta.reset
         if restarted:
-            self.reader = make(self.format)
+            self.reader = make_unpacking(self.format, os.path.basename(self.path))
         if delta.stat is not None:
             self.size, self.mtime = delta.stat.size, delta.stat.mtime
         records = self.reader.feed(delta.data) if delta.data else []

@@ -8,8 +8,12 @@ import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
+from rltui.readers.base import ContainedRun
+from rltui.readers.mlflow_store import runs as runs_in_store
+from rltui.readers.registry import runs_in_database
 from rltui.readers.sniff import sniff
-from rltui.run.grouping import RunCandidate, group
+from rltui.run.grouping import RUN_MARK, RunCandidate, group
+from rltui.session.container_feeds import read_database
 from rltui.sources.base import FileStat, Listing, Place, SourceError
 from rltui.sources.local import LocalPlace
 
@@ -46,9 +50,21 @@ def locate(arguments: Iterable[str], format_in: str | None = None, place: Place 
     here = place or LocalPlace()
     found: list[Found] = []
     for argument in arguments:
+        database, mark, run = argument.rpartition(RUN_MARK)
+        if mark and not os.path.exists(argument) and os.path.isfile(database):
+            found.extend(_one_of(_runs_at(database, here, format_in), database, run))
+            continue
         for path in _paths(argument):
             found.extend(_runs_at(path, here, format_in))
     return found
+
+
+def _one_of(found: list[Found], database: str, run: str) -> list[Found]:
+    named = [one for one in found if run == one.candidate.id or run in dict(one.candidate.inside).values()]
+    if not named:
+        names = ", ".join(one.candidate.id for one in found[:20])
+        raise NotARun(f"{database}: holds no run {run!r}; there are {names}")
+    return named
 
 
 def discover(root: str, place: Place | None = None) -> list[Found]:
@@ -75,7 +91,7 @@ def _runs_at(path: str, place: Place, format_in: str | None) -> list[Found]:
     if listing.error is not None:
         raise NotARun(f"{path}: {listing.error.text}")
     formats: dict[str, str | None] = {}
-    candidates = group(listing, _sniffer(place, formats, format_in))
+    candidates = group(listing, _sniffer(place, formats, format_in), _run_finder(place))
     if not candidates:
         raise NotARun(_nothing(path, listing))
     return [Found(candidate, place, listing) for candidate in candidates]
@@ -94,6 +110,17 @@ def _sniffer(place: Place, seen: dict[str, str | None], format_in: str | None) -
             head = place.head(path, HEAD)
             seen[path] = None if isinstance(head, SourceError) else format_in or sniff(head, os.path.basename(path))
         return seen[path]
+
+    return ask
+
+
+def _run_finder(place: Place) -> Callable[[str, str], list[ContainedRun]]:
+    def ask(path: str, format: str) -> list[ContainedRun]:
+        if format == "mlflow-files":
+            meta = place.read(path, 1 << 16)
+            return [] if isinstance(meta, SourceError) else runs_in_store(meta)
+        found = read_database(place, path)
+        return [] if isinstance(found, SourceError) else runs_in_database(*found)
 
     return ask
 

@@ -15,7 +15,8 @@ from rltui.readers.base import NO_STEP, ConfigRecord, Exit, HardwareRow, LogLine
 from rltui.run import checkpoints
 from rltui.run.history import newest_time
 from rltui.run.run import Run, SourceInfo
-from rltui.session.feed import Batch, Feed
+from rltui.session.container_feeds import AnyFeed, feed_for
+from rltui.session.feed import Batch
 from rltui.session.frame import Frame, Loading
 from rltui.session.locate import Found
 from rltui.vocabulary.resolve import bare_key
@@ -115,7 +116,7 @@ class OpenedRun:
 
     def wait(self, timeout_s: float) -> bool:
         """Blocks until a file of the run may have changed, at most `timeout_s`."""
-        return self.place.wait([f.path for f in self.feeds], timeout_s)
+        return self.place.wait([path for f in self.feeds for path in f.watched], timeout_s)
 
     def close(self) -> None:
         for feed in self.feeds:
@@ -123,14 +124,14 @@ class OpenedRun:
 
     # -- records to run ------------------------------------------------------------------------------------------
 
-    def _take(self, feed: Feed, batch: Batch) -> None:
+    def _take(self, feed: AnyFeed, batch: Batch) -> None:
         if batch.error is not None:
             feed.note = batch.error.text
         if batch.restarted:
             feed.restarting = True
         self._records(feed, batch.records)
 
-    def _records(self, feed: Feed, records: Iterable[Record]) -> None:
+    def _records(self, feed: AnyFeed, records: Iterable[Record]) -> None:
         run = self.run
         for record in records:
             if isinstance(record, Rows):
@@ -149,7 +150,7 @@ class OpenedRun:
             elif isinstance(record, HardwareRow):
                 run.recorded_hardware.append(record)
 
-    def _rows(self, feed: Feed, rows: Rows) -> None:
+    def _rows(self, feed: AnyFeed, rows: Rows) -> None:
         if not len(rows):
             return
         if self.run.framework is not None:
@@ -191,7 +192,7 @@ class OpenedRun:
         self._revision += 1
         self._diagnosis = None
 
-    def _source(self, feed: Feed) -> SourceInfo:
+    def _source(self, feed: AnyFeed) -> SourceInfo:
         return SourceInfo(
             path=feed.path,
             format=feed.format,
@@ -238,7 +239,7 @@ def _plain(rows: Iterable[HardwareRow]) -> list[tuple[float, dict[str, float]]]:
     return [(r.time, r.values) for r in rows]
 
 
-def _choose(found: Found) -> tuple[list[Feed], list[SourceInfo]]:
+def _choose(found: Found) -> tuple[list[AnyFeed], list[SourceInfo]]:
     """The files to read, and those left out with the reason.
 
     Left out: a console log that W&B captured while the trainer's own is there, and all but the largest
@@ -246,6 +247,7 @@ def _choose(found: Found) -> tuple[list[Feed], list[SourceInfo]]:
     """
     files = {f.path: f for f in found.listing.files}
     formats = dict(found.candidate.files)
+    inside = dict(found.candidate.inside)
     consoles = [p for p, f in formats.items() if f.endswith("console")]
     captured = [p for p in consoles if "/wandb/" in p.replace(os.sep, "/") and p.endswith("output.log")]
     states = [p for p, f in formats.items() if f == "trainer-state"]
@@ -255,11 +257,12 @@ def _choose(found: Found) -> tuple[list[Feed], list[SourceInfo]]:
     if states:
         newest = max(states, key=lambda p: (files[p].size, files[p].mtime))
         why |= {p: f"an older copy of {os.path.relpath(newest, found.listing.root)}" for p in states if p != newest}
-    feeds, ignored = [], []
+    feeds: list[AnyFeed] = []
+    ignored = []
     for path, fmt in formats.items():
         stat = files[path]
         if path in why:
             ignored.append(SourceInfo(path, fmt, note=why[path], used=False, mtime=stat.mtime))
         else:
-            feeds.append(Feed(path, fmt, found.place, stat.size, stat.mtime))
+            feeds.append(feed_for(path, fmt, found.place, stat, inside.get(path, "")))
     return feeds, ignored

@@ -33,7 +33,8 @@ _CHECKPOINT_DIR = re.compile(
 """Name of a folder that holds weights: verl `global_step_100`, HF `checkpoint-100`, Megatron `iter_0000100`."""
 
 _INTERESTING = re.compile(
-    r""".*\.(?:log|out|err|txt|jsonl|ndjson|json|csv|tsv|yaml|yml|toml|wandb|parquet)(?:\.\d{1,4})?
+    r""".*\.(?:log|out|err|txt|jsonl|ndjson|json|csv|tsv|yaml|yml|toml|wandb|swanlab|parquet)(?:\.\d{1,4})?(?:\.(?:gz|xz|zst))?
+      | .*\.(?:db|sqlite3?)
       | .*tfevents.* | .*\.[oe]\d+ | slurm[-_.].* | (?:stdout|stderr|nohup|console|output|log)(?:[-_.].*)?""",
     re.VERBOSE | re.IGNORECASE,
 )
@@ -44,7 +45,7 @@ _BORING = re.compile(
     re.VERBOSE | re.IGNORECASE,
 )
 _CACHE_DIR = re.compile(
-    r"""node_modules|__pycache__|site-packages|dist-packages|virtualenv|venv|env|conda|miniconda\d?|anaconda\d?|mlruns
+    r"""node_modules|__pycache__|site-packages|dist-packages|virtualenv|venv|env|conda|miniconda\d?|anaconda\d?
       | (?:models|datasets|spaces)--.* | .*_compile_cache | torchinductor_.* | triton_cache | lost\+found
       | \.(?!hydra$).* """,
     re.VERBOSE | re.IGNORECASE,
@@ -55,6 +56,10 @@ _SAMPLE_DIR = re.compile(
 )
 """Holds one folder or file of samples a step: its `step_10` is no checkpoint."""
 _SYSTEM_DIRS = frozenset({"/proc", "/sys", "/dev"})
+_STORE_DIRS = frozenset({"metrics", "params", "tags", "inputs", "outputs", "artifacts", "traces"})
+_STORE_FILES = frozenset({"metrics", "params"})
+"""Folders of a run in an MLflow file store, which hold a small file for each metric and param: hundreds. They are
+listed only where the run itself is the root, and then whatever the names of their files."""
 
 
 class Tree:
@@ -68,6 +73,7 @@ class Tree:
         self.links = []  # type: list[tuple[str, int]]  # to follow after everything real
         self.seen = set()  # type: set[tuple[int, int]]  # every directory entered, every file listed
         self.entries = 0
+        self.whole = set()  # type: set[str]  # directories of which every file is of interest
 
 
 def walk_tree(
@@ -163,14 +169,35 @@ def _scan(
         kind = os_errors.kind_of(error)
         tree.skipped["permission" if kind == "permission" else kind] += 1
         return ""
+    if _is_store_run(path, tree, below):
+        kept = _STORE_FILES if is_root else frozenset()
+        below = [name for name in below if os.path.basename(name) in kept | (_names(below) - _STORE_DIRS)]
+        tree.whole.update(name for name in below if os.path.basename(name) in kept)
     queue.extend((name, depth + 1) for name in sorted(below))
     return "time" if time.monotonic() > deadline else ""
 
 
+def _is_store_run(path: str, tree: Tree, below: "list[str]") -> bool:
+    """Whether the directory that was just listed is a run of an MLflow file store."""
+    meta = os.path.join(path, "meta.yaml")
+    return "metrics" in _names(below) and any(file[0] == meta for file in reversed(tree.files))
+
+
+def _names(paths: "list[str]") -> "set[str]":
+    return {os.path.basename(path) for path in paths}
+
+
 def _take(tree: Tree, entry: "os.DirEntry[str]", below: "list[str]", depth: int, is_checkpoint: bool) -> None:
     """Sorts one entry: a directory to enter, a link for later, a file to list, or nothing of interest."""
+    is_whole = os.path.dirname(entry.path) in tree.whole
     try:
-        if entry.is_symlink():
+        if is_whole and not entry.is_symlink():
+            if entry.is_dir(follow_symlinks=False):
+                below.append(entry.path)
+                tree.whole.add(entry.path)
+            else:
+                _list_file(tree, entry.path, entry.stat(follow_symlinks=False))
+        elif entry.is_symlink():
             if not is_checkpoint:
                 tree.links.append((entry.path, depth + 1))
         elif entry.is_dir(follow_symlinks=False):

@@ -1,0 +1,205 @@
+"""The door through which bytes reach a reader: compressed and UTF-16 files come out as the text that they hold."""
+
+from __future__ import annotations
+
+import codecs
+import importlib
+import lzma
+import zlib
+from collections import Counter
+from collections.abc import Callable
+from typing import Protocol
+
+from rltui.readers.base import Reader, Record
+
+GZIP, XZ, ZSTD = b"\x1f\x8b\x08", b"\xfd7zXZ\0", b"\x28\xb5\x2f\xfd"
+_UTF16 = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
+_MAGICS = (GZIP, XZ, ZSTD, *_UTF16)
+_PIECE = 1 << 20
+"""Bytes that are unpacked and read at once: a small file may hold gigabytes of zeros."""
+ZSTD_MISSING = "zstd-compressed: needs Python 3.14 or `pip install rltui[zstd]`"
+
+
+class NotSupported(Exception):  # noqa: N818  (a message for the user)
+    """The packing is known, the library for it is not here. The text says what to install."""
+
+
+class _Unpacker(Protocol):
+    """One member of a compressed file."""
+
+    @property
+    def eof(self) -> bool: ...
+    @property
+    def unused_data(self) -> bytes: ...
+    def decompress(self, data: bytes, max_length: int) -> bytes: ...
+
+
+def packing(head: bytes) -> bytes | None:
+    """The magic with which the head of a packed file begins, None for plain bytes."""
+    return next((magic for magic in _MAGICS if head.startswith(magic)), None)
+
+
+def unpacked_head(head: bytes, max_bytes: int = 1 << 16) -> bytes:
+    """The first bytes of what the head of a file holds, for sniffing. Raises NotSupported."""
+    magic = packing(head)
+    if magic is None:
+        return head
+    out = bytearray()
+
+    def take(piece: bytes) -> None:
+        out.extend(piece)
+        if len(out) >= max_bytes:
+            raise _Enough
+
+    try:
+        _opener(magic, take, lambda reason: None)(head)
+    except _Enough:
+        pass
+    return bytes(out[:max_bytes])
+
+
+class _Enough(Exception):  # noqa: N818
+    """So much was unpacked that it suffices."""
+
+
+class UnpackingReader:
+    """A reader behind that door. Packed or not is told by the first bytes; a torn end waits for its rest, several
+    members follow one another, damage ends the file and is counted."""
+
+    def __init__(self, reader: Reader) -> None:
+        self.inner = reader
+        self.format = reader.format
+        self.whole = reader.whole
+        self.skipped: Counter[str] = reader.skipped
+        self.skipped_at: dict[str, str] = reader.skipped_at
+        self._head = b""
+        self._read = 0
+        self._out: list[Record] = []
+        self._feed: Callable[[bytes], None] | None = None
+
+    def feed(self, data: bytes) -> list[Record]:
+        if self._feed is None:
+            self._head += data
+            if any(len(self._head) < len(m) and m.startswith(self._head) for m in _MAGICS):
+                return []
+            data, self._head = self._head, b""
+            self._feed = self._open(data)
+        self._feed(data)
+        self._read += len(data)
+        out, self._out = self._out, []
+        return out
+
+    def finish(self) -> list[Record]:
+        out: list[Record] = []
+        if self._head:
+            head, self._head = self._head, b""
+            self._feed = self._take
+            out = self.feed(head)
+        return [*out, *self.inner.finish()]
+
+    def _open(self, head: bytes) -> Callable[[bytes], None]:
+        magic = packing(head)
+        if magic is None:
+            return self._take
+        try:
+            return _opener(magic, self._take, self._damaged)
+        except NotSupported as missing:
+            self._damaged(str(missing))
+            return lambda data: None
+
+    def _take(self, data: bytes) -> None:
+        self._out += self.inner.feed(data)
+        # a reader that unwraps or recognises its file names the format later
+        self.format = self.inner.format
+
+    def _damaged(self, reason: str) -> None:
+        self.skipped[reason] += 1
+        self.skipped_at.setdefault(reason, f"after byte {self._read}")
+
+
+def _opener(magic: bytes, take: Callable[[bytes], None], damaged: Callable[[str], None]) -> Callable[[bytes], None]:
+    """What takes the packed bytes and hands the plain ones to `take`."""
+    if magic in _UTF16:
+        decoder = codecs.getincrementaldecoder(_UTF16[magic])("replace")
+        first = True
+
+        def decode(data: bytes) -> None:
+            nonlocal first
+            plain = decoder.decode(data)
+            take((plain.removeprefix("\ufeff") if first else plain).encode("utf-8", "replace"))
+            first = False
+
+        return decode
+    make = {GZIP: _gzip, XZ: _xz, ZSTD: _zstd}[magic]()
+    return _Members(make, take, damaged).feed
+
+
+class _Members:
+    """The members of a compressed file, one after the other."""
+
+    def __init__(
+        self, make: Callable[[], _Unpacker], take: Callable[[bytes], None], damaged: Callable[[str], None]
+    ) -> None:
+        self._make = make
+        self._take = take
+        self._say_damaged = damaged
+        self._member: _Unpacker | None = None
+        self._over = False
+
+    def feed(self, data: bytes) -> None:
+        while not self._over:
+            if self._member is None:
+                data = data.lstrip(b"\0")  # padding between members
+                if not data:
+                    return
+                self._member = self._make()
+            try:
+                plain = self._member.decompress(data, _PIECE)
+            except (zlib.error, lzma.LZMAError, EOFError, ValueError, RuntimeError) as error:
+                self._over = True
+                self._say_damaged(f"damaged compression ({type(error).__name__}): the rest is not read")
+                return
+            if plain:
+                self._take(plain)
+            if self._member.eof:
+                data, self._member = self._member.unused_data, None
+            elif len(plain) < _PIECE:
+                return
+            else:
+                data = b""
+
+
+class _Gzip:
+    """One gzip member with the interface of the other unpackers."""
+
+    def __init__(self) -> None:
+        self._zlib = zlib.decompressobj(wbits=31)
+
+    @property
+    def eof(self) -> bool:
+        return self._zlib.eof
+
+    @property
+    def unused_data(self) -> bytes:
+        return self._zlib.unused_data
+
+    def decompress(self, data: bytes, max_length: int) -> bytes:
+        return self._zlib.decompress(self._zlib.unconsumed_tail + data, max_length)
+
+
+def _gzip() -> Callable[[], _Unpacker]:
+    return _Gzip
+
+
+def _xz() -> Callable[[], _Unpacker]:
+    return lambda: lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=1 << 28)
+
+
+def _zstd() -> Callable[[], _Unpacker]:
+    for name in ("compression.zstd", "backports.zstd"):
+        try:
+            decompressor: Callable[[], _Unpacker] = importlib.import_module(name).ZstdDecompressor
+        except ImportError:
+            continue
+        return decompressor
+    raise NotSupported(ZSTD_MISSING)

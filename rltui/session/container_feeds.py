@@ -1,0 +1,215 @@
+"""Feeds of containers that are no stream of bytes: a database, a folder of files. They look like `Feed` from outside."""
+
+from __future__ import annotations
+
+import os
+import time as clock
+from dataclasses import dataclass, field
+
+from rltui.readers.base import DatabaseReader, Record
+from rltui.readers.mlflow_store import METRICS, PARAMS, MlflowStoreReader
+from rltui.readers.registry import DATABASES, make_database
+from rltui.readers.sqlite_bytes import JOURNAL_SUFFIX, MAX_BYTES, WAL_SUFFIX, Damaged, open_bytes
+from rltui.run.history import Part
+from rltui.session.feed import RANKS, Batch, Feed
+from rltui.sources.base import FileStat, Follower, Place, SourceError
+
+_TRIES = 3
+"""Attempts to see a database between two writes before the next poll has to do."""
+_SHARE = 10.0
+"""A database is left alone for so many times the time that its last reading took."""
+_PARAM_BYTES = 1 << 16
+_STORE_FILES = 10_000
+
+
+def read_database(place: Place, path: str) -> tuple[bytes, bytes] | SourceError:
+    """A database and its write-ahead log, both as they stood at one moment as far as that can be told."""
+    database = b""
+    wal: bytes | SourceError = b""
+    for _ in range(_TRIES):
+        before = _state(place, path)
+        if isinstance(before[0], FileStat) and before[0].size > MAX_BYTES:
+            return SourceError(path, "io", f"is larger than {MAX_BYTES >> 20} MiB: not read")
+        found = place.read(path, MAX_BYTES)
+        wal = place.read(path + WAL_SUFFIX, MAX_BYTES) if before[1] is not None else b""
+        if isinstance(found, SourceError):
+            return found
+        database = found
+        if _state(place, path) == before:
+            break
+    return database, b"" if isinstance(wal, SourceError) else wal
+
+
+def _state(place: Place, path: str) -> tuple[FileStat | SourceError, FileStat | None]:
+    wal = place.stat(path + WAL_SUFFIX)
+    return place.stat(path), wal if isinstance(wal, FileStat) and wal.size else None
+
+
+@dataclass(slots=True)
+class DatabaseFeed:
+    """One run of a database. The file is read whole whenever it changed, the rows from where the last read ended."""
+
+    path: str
+    format: str
+    place: Place
+    size: int
+    mtime: float
+    run: str
+    part: Part = field(init=False)
+    reader: DatabaseReader = field(init=False)
+    note: str = ""
+    restarting: bool = False
+    _seen: tuple[FileStat | SourceError, FileStat | None] | None = None
+    _not_before: float = 0.0
+
+    def __post_init__(self) -> None:
+        self.reader = make_database(self.format, self.run)
+        self.part = Part(self.path, (RANKS[self.format], self.mtime))
+
+    @property
+    def watched(self) -> list[str]:
+        return [self.path, self.path + WAL_SUFFIX]
+
+    def read(self, max_bytes: int = 1 << 20) -> Batch:
+        """What was added since the last read; another file under the same path is read from its beginning."""
+        started = clock.monotonic()
+        state = _state(self.place, self.path)
+        if isinstance(state[0], SourceError):
+            self._seen = None
+            return Batch([], 0, False, error=state[0])
+        if state == self._seen or started < self._not_before:
+            return Batch([], 0, False)
+        before = self._seen[0] if self._seen else None
+        restarted = isinstance(before, FileStat) and before.identity != state[0].identity
+        found = read_database(self.place, self.path)
+        if isinstance(found, SourceError):
+            return Batch([], 0, False, error=found)
+        try:
+            connection = open_bytes(*found)
+        except Damaged as damage:  # half written, perhaps: the next change is another try
+            self._seen = state
+            return Batch([], 0, False, error=SourceError(self.path, "io", f"the database cannot be read: {damage}"))
+        if restarted:
+            self.reader = make_database(self.format, self.run)
+        try:
+            records = self.reader.read(connection)
+        finally:
+            connection.close()
+        self._seen = state
+        self.size, self.mtime = state[0].size, max(s.mtime for s in state if isinstance(s, FileStat))
+        self.note = self._unfinished()
+        self._not_before = clock.monotonic() + _SHARE * (clock.monotonic() - started)
+        return Batch(records, sum(map(len, found)), False, restarted)
+
+    def _unfinished(self) -> str:
+        journal = self.place.stat(self.path + JOURNAL_SUFFIX)
+        is_hot = isinstance(journal, FileStat) and journal.size > 0
+        return "a transaction was open when it was read: the newest rows may be missing" if is_hot else ""
+
+    def finish(self) -> list[Record]:
+        """Nothing waits: rows are whole."""
+        return []
+
+    def close(self) -> None:
+        """Nothing is held between reads."""
+
+
+@dataclass(slots=True)
+class StoreFeed:
+    """One run of an MLflow file store; `path` is its `meta.yaml`. Each poll lists the folder and follows what grew."""
+
+    path: str
+    format: str
+    place: Place
+    size: int
+    mtime: float
+    part: Part = field(init=False)
+    reader: MlflowStoreReader = field(init=False)
+    note: str = ""
+    restarting: bool = False
+    _followers: dict[str, Follower] = field(default_factory=dict)
+    _sizes: dict[str, tuple[int, float, str]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.reader = MlflowStoreReader()
+        self.part = Part(self.path, (RANKS[self.format], self.mtime))
+
+    @property
+    def watched(self) -> list[str]:
+        folder = os.path.dirname(self.path)
+        return [self.path, os.path.join(folder, METRICS), *self._followers]
+
+    def read(self, max_bytes: int = 1 << 20) -> Batch:
+        """New values and params. A metric's file that was rewritten begins the whole run anew."""
+        folder = os.path.dirname(self.path)
+        listing = self.place.walk(folder)
+        if listing.error is not None:
+            return Batch([], 0, False, error=listing.error)
+        changed = [
+            (os.path.relpath(file.path, folder).replace(os.sep, "/"), file)
+            for file in listing.files[:_STORE_FILES]
+            if self._sizes.get(file.path) != (file.size, file.mtime, file.identity)
+        ]
+        meta, params, metrics, bytes_read = b"", [], [], 0
+        for name, file in changed:
+            if file.path == self.path:
+                data = self.place.read(file.path, _PARAM_BYTES)
+                meta = data if isinstance(data, bytes) else b""
+            elif name.startswith(f"{PARAMS}/"):
+                data = self.place.read(file.path, _PARAM_BYTES)
+                if isinstance(data, bytes):
+                    params.append((name.partition("/")[2], data))
+            elif name.startswith(f"{METRICS}/"):
+                pieces = self._follow(file.path)
+                if pieces is None:
+                    return self._anew()
+                metrics.append((name.partition("/")[2], pieces))
+                bytes_read += len(pieces)
+            self._sizes[file.path] = (file.size, file.mtime, file.identity)
+            self.mtime = max(self.mtime, file.mtime)
+        if len(listing.files) > _STORE_FILES:
+            self.note = f"more than {_STORE_FILES} files: the rest is not read"
+        self.size = max(self.size, sum(file.size for file in listing.files))
+        return Batch(self.reader.read(meta, params, metrics), bytes_read, False)
+
+    def _follow(self, path: str) -> bytes | None:
+        """The bytes after those read before; None where the file was rewritten."""
+        follower = self._followers.get(path)
+        if follower is None:
+            follower = self._followers[path] = self.place.follow(path)
+        pieces = b""
+        while True:
+            delta = follower.read()
+            if delta.reset:
+                return None
+            pieces += delta.data
+            if not delta.more:
+                return pieces
+
+    def _anew(self) -> Batch:
+        self.close()
+        self._sizes.clear()
+        self.reader = MlflowStoreReader()
+        again = self.read()
+        return Batch(again.records, again.bytes_read, again.more, restarted=True, error=again.error)
+
+    def finish(self) -> list[Record]:
+        """Nothing waits: a line without its end is half a number."""
+        return []
+
+    def close(self) -> None:
+        for follower in self._followers.values():
+            follower.close()
+        self._followers.clear()
+
+
+AnyFeed = Feed | DatabaseFeed | StoreFeed
+
+
+def feed_for(path: str, format: str, place: Place, stat: FileStat, inside: str = "") -> AnyFeed:
+    """The feed of one container. `inside` is the key of the run in a database that may hold several."""
+    if format in DATABASES:
+        return DatabaseFeed(path, format, place, stat.size, stat.mtime, inside)
+    if format == "mlflow-files":
+        return StoreFeed(path, format, place, stat.size, stat.mtime)
+    return Feed(path, format, place, stat.size, stat.mtime)
