@@ -37,7 +37,10 @@ def best_checkpoint(
     if series is None:
         return None
     values = smooth(series.values, width)
-    error = sd_d(series.values[-NOISE_ROWS:]) / np.sqrt(min(width, len(values)))
+    if not np.isfinite(values).all():
+        return None  # values so large that their mean overflows rank nothing
+    spread = sd_d(series.values[-NOISE_ROWS:]) / np.sqrt(min(width, len(values)))
+    error = float(spread) if np.isfinite(spread) else None
     allowed = (
         np.ones(len(values), bool) if broken_at is None else series.steps < max(broken_at, int(series.steps[0]) + 1)
     )
@@ -51,10 +54,10 @@ def best_checkpoint(
         scores = [float(values[i]) for i in at]
         top = max(range(len(usable)), key=lambda i: (scores[i], -usable[i].step))
         chosen = usable[top]
-        return BestCheckpoint(chosen.step, chosen.path, chosen.complete, series.key, scores[top], float(error))
+        return BestCheckpoint(chosen.step, chosen.path, chosen.complete, series.key, scores[top], error)
     top = int(np.where(allowed, values, -np.inf).argmax())
     on_disk = False if saved else None
-    return BestCheckpoint(int(series.steps[top]), None, on_disk, series.key, float(values[top]), float(error))
+    return BestCheckpoint(int(series.steps[top]), None, on_disk, series.key, float(values[top]), error)
 
 
 def _ranking(look: Look, truth: str | None) -> tuple[Series | None, int]:

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
+import numpy as np
+
 from rltui.diagnosis.best import best_checkpoint
 from rltui.diagnosis.blocks import BlockCache
 from rltui.diagnosis.catalogue import Rule, rules
@@ -68,22 +70,24 @@ class Engine:
 
     def advance(self, run: Run, now: float | None = None) -> Diagnosis:
         """Takes in what the run has by now and says how it stands. `now` ages a run that is being followed."""
-        feed = self._feed(run)
-        table = run.history.table
-        self._fold(feed, table.n)
-        return self._diagnose(feed, self._states[-1], table.n, run, now, newest=True)
+        with np.errstate(all="ignore"):  # values that overflow are data here, not a fault of ours
+            feed = self._feed(run)
+            table = run.history.table
+            self._fold(feed, table.n)
+            return self._diagnose(feed, self._states[-1], table.n, run, now, newest=True)
 
     def at(self, run: Run, rows: int) -> Diagnosis:
         """The diagnosis as it stood after the first `rows` rows."""
-        feed = self._feed(run)
-        self._fold(feed, run.history.table.n)
-        start = next(s for s in reversed(self._states) if s.n <= rows)
-        state = start
-        for n in look_rows(start.n):
-            if n > rows:
-                break
-            state = self._step(feed, state, n)
-        return self._diagnose(feed, state, rows, run, None, newest=rows >= run.history.table.n)
+        with np.errstate(all="ignore"):
+            feed = self._feed(run)
+            self._fold(feed, run.history.table.n)
+            start = next(s for s in reversed(self._states) if s.n <= rows)
+            state = start
+            for n in look_rows(start.n):
+                if n > rows:
+                    break
+                state = self._step(feed, state, n)
+            return self._diagnose(feed, state, rows, run, None, newest=rows >= run.history.table.n)
 
     def rewind(self, row: int) -> None:
         """Row number `row` was revised: what was concluded from it is forgotten."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import isfinite
 
 from rltui.diagnosis.catalogue import Rule
 from rltui.diagnosis.causes import Fired, causes, fixes, roots
@@ -124,6 +125,10 @@ def _evidence(name: str, text: str, look: Look, window: int | None, shapes: dict
         shapes[name] = describe(series, window)
     shape = shapes[name]
     words = f"{text}; {shape.word}" if text else shape.word
-    return Evidence(
-        name, series.key if series is not None else name, shape.first, shape.mid, shape.last, shape.slope, words
-    )
+    first, mid, last, slope = (_known(v) for v in (shape.first, shape.mid, shape.last, shape.slope))
+    return Evidence(name, series.key if series is not None else name, first, mid, last, slope, words)
+
+
+def _known(value: float | None) -> float | None:
+    """None for what overflowed on the way."""
+    return value if value is not None and isfinite(value) else None

@@ -172,7 +172,7 @@ def flat(t: Trend, effect: float = 0.5, p: float = 0.2) -> bool:
 
 
 def standard_error(x: Floats) -> float:
-    """Standard error of the mean of an autocorrelated window: sd_m inflated by its lag-1 correlation."""
+    """Standard error of the mean of an autocorrelated window: sd inflated by its lag-1 correlation."""
     n = len(x)
     if n < 3:
         return float("nan")
@@ -211,7 +211,8 @@ def onset(x: Floats, margin: int = 5) -> int:
     n = len(x)
     if n < 2 * margin + 1:
         return max(0, n - 1)
-    ranks = np.argsort(np.argsort(x, kind="stable"), kind="stable").astype(np.float64)
+    _, where, counts = np.unique(x, return_inverse=True, return_counts=True)
+    ranks = (np.cumsum(counts) - counts / 2.0)[where]  # ties share a rank
     ranks -= ranks.mean()
     cut = np.arange(margin, n - margin + 1)
     head = np.cumsum(ranks)[cut - 1]

@@ -1,0 +1,82 @@
+"""The catalogue is whole: 76 rules, every threshold with its reason, every relation to a rule that exists."""
+
+from __future__ import annotations
+
+import inspect
+
+import pytest
+
+from rltui.diagnosis import rules as detectors
+from rltui.diagnosis.catalogue import enable, family, rules
+from rltui.diagnosis.causes import IMPACT, RISK, Fired, roots
+from rltui.diagnosis.coverage import _expected
+
+
+def test_every_rule_is_there_once_and_complete() -> None:
+    catalogue = rules()
+    assert len(catalogue) == 76
+    assert len({r.title for r in catalogue.values()}) == 76
+    for rule in catalogue.values():
+        assert rule.title
+        assert rule.why
+        assert rule.formula
+        assert rule.causes
+        assert rule.refute
+        assert 0 < rule.confidence <= 1
+        assert rule.hold_looks >= 1
+        related = {*rule.caused_by, *rule.leads_to, *rule.suppresses, *rule.suppressed_by}
+        assert related <= set(catalogue), rule.id
+        assert all(p.why for p in rule.params.values()), rule.id
+        assert all(f.impact in IMPACT and f.risk in RISK for f in rule.fixes), rule.id
+
+
+def test_detectors_belong_to_rules_and_use_their_thresholds() -> None:
+    catalogue = rules()
+    assert set(detectors.DETECTORS) <= set(catalogue)
+    for rule_id, detect in detectors.DETECTORS.items():
+        module = inspect.getmodule(detect)
+        assert module is not None
+        source = inspect.getsource(module)
+        for name in catalogue[rule_id].params:
+            assert f'p["{name}"]' in source, f"{rule_id}: threshold {name} is read nowhere"
+
+
+@pytest.mark.parametrize("framework", ["verl", "trl", "openrlhf", "nemo_rl", "slime", None])
+def test_every_expected_metric_can_be_enabled(framework: str | None) -> None:
+    assert all(enable(str(e["metric"]), framework) for e in _expected())
+
+
+def test_relatives_share_config_spelling() -> None:
+    assert family("search_r1") == "verl"
+    assert family("ms-swift") == "trl"
+    assert family("unheard of") == "other"
+
+
+def fired(rule_id: str, onset: int, level: int = 2) -> Fired:
+    return Fired(rule_id, level, onset, 0.8)
+
+
+def test_the_earliest_cause_is_the_root() -> None:
+    found = roots(
+        [fired("kl-runaway", 100, 3), fired("reward-collapse", 140, 3), fired("entropy-explosion", 120)], rules(), 400
+    )
+    assert found == {"reward-collapse": "kl-runaway", "entropy-explosion": "kl-runaway"}
+
+
+def test_an_effect_cannot_come_before_its_cause() -> None:
+    assert roots([fired("truncation-high", 300), fired("entropy-explosion", 290)], rules(), 400)
+    late = roots([fired("grad-norm-explosion", 350), fired("reward-collapse", 100)], rules(), 400)
+    assert late.get("reward-collapse") is None
+
+
+def test_feedback_loops_end() -> None:
+    loop = [fired("truncation-high", 100), fired("entropy-explosion", 101), fired("length-explosion", 102)]
+    found = roots(loop, rules(), 400)
+    assert len(set(found.values())) == 1
+    assert set(found) | set(found.values()) == {f.id for f in loop}
+
+
+def test_who_speaks_for_another_is_its_root() -> None:
+    assert roots([fired("kl-up-reward-flat", 50), fired("kl-runaway", 200, 3)], rules(), 400) == {
+        "kl-up-reward-flat": "kl-runaway"
+    }

@@ -1,0 +1,114 @@
+"""The six tests in their order, the checkpoint to keep, the five stages."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rltui.diagnosis.engine import Engine
+from rltui.run.run import Checkpoint
+from tests.unit.diagnosis.fake_run import FakeRun
+from tests.unit.diagnosis.series import learning_run, noise
+
+N = 400
+
+
+def test_too_few_rows_are_never_healthy() -> None:
+    verdict = Engine().advance(FakeRun(learning_run(0, 8)).grow()).verdict
+    assert verdict.decision == "not-enough-evidence"
+    assert "healthy" not in verdict.kinds
+
+
+def test_without_reward_and_validation_nobody_can_tell() -> None:
+    columns = {"grad_norm": np.ones(100), "entropy": np.full(100, 0.5)}
+    assert Engine().advance(FakeRun(columns).grow()).verdict.decision == "not-enough-evidence"
+
+
+def test_nan_beats_everything() -> None:
+    columns = dict(learning_run(0, N)) | {"score_mean": np.zeros(N), "pg_loss": [0.1] * 200 + [float("nan")] * 200}
+    verdict = Engine().advance(FakeRun(columns).grow()).verdict
+    assert verdict.decision == "abort-now"
+    assert verdict.because[0] == "nonfinite-values"
+
+
+def test_a_solved_task_is_a_stop_not_a_fault() -> None:
+    solved = np.clip(np.arange(N) / 100, 0.2, 1.0)
+    columns = dict(learning_run(0, N)) | {
+        "score_mean": solved,
+        "frac_reward_zero_std": np.where(solved >= 1, 1.0, 0.2),
+        "grad_norm": np.where(solved >= 1, 0.0, 0.5),
+        "val_score": [None] * N,
+    }
+    d = Engine().advance(FakeRun(columns).grow())
+    assert d.verdict.decision == "stop-use-best"
+    assert next(f for f in d.findings if f.id == "no-learning-signal").root == "reward-saturated"
+
+
+def test_rising_validation_overrules_a_falling_train_reward() -> None:
+    rng = np.random.default_rng(1)
+    up = np.minimum(1, np.arange(N) / 200)
+    columns = dict(learning_run(0, N)) | {
+        "score_mean": 0.5 + 0.2 * up - 0.25 * np.clip((np.arange(N) - 220) / 150, 0, 1) + 0.02 * noise(rng, N),
+        "val_score": [0.2 + 0.4 * i / N if i % 10 == 0 else None for i in range(N)],
+    }
+    assert Engine().advance(FakeRun(columns).grow()).verdict.decision == "continue-watch"
+
+
+def peaked(n: int = N) -> dict[str, object]:
+    columns = dict(learning_run(0, n))
+    t = np.arange(n)
+    curve = 0.3 + 0.3 * np.minimum(1, t / 200) - 0.25 * np.clip((t - 220) / 100, 0, 1)
+    rng = np.random.default_rng(2)
+    columns["val_score"] = [float(curve[i] + 0.005 * rng.standard_normal()) if i % 10 == 0 else None for i in range(n)]
+    return columns
+
+
+def test_the_best_checkpoint_is_the_saved_one_at_the_peak() -> None:
+    run = FakeRun(peaked()).grow()
+    run.checkpoints = [Checkpoint(s, f"checkpoint-{s}", True) for s in (100, 200, 300, 400)]
+    best = Engine().advance(run).verdict.best_checkpoint
+    assert best is not None
+    assert (best.step, best.on_disk, best.metric) == (200, True, "val_score")
+    assert best.se is not None
+    assert 0.001 < best.se < 0.02
+
+
+def test_an_incomplete_checkpoint_is_not_kept() -> None:
+    run = FakeRun(peaked()).grow()
+    run.checkpoints = [Checkpoint(100, "a", True), Checkpoint(200, "b", False)]
+    best = Engine().advance(run).verdict.best_checkpoint
+    assert best is not None
+    assert best.step == 100
+
+
+def test_without_checkpoints_in_sight_nobody_can_tell_whether_it_is_on_disk() -> None:
+    best = Engine().advance(FakeRun(peaked()).grow()).verdict.best_checkpoint
+    assert best is not None
+    assert best.on_disk is None
+    assert best.path is None
+    assert 180 <= best.step <= 235
+
+
+def test_nothing_after_the_break_is_kept() -> None:
+    columns = dict(learning_run(0, N))
+    columns["pg_loss"] = np.where(np.arange(N) >= 250, np.nan, 0.1)
+    run = FakeRun(columns).grow()
+    run.checkpoints = [Checkpoint(s, str(s), None) for s in (100, 200, 300)]
+    best = Engine().advance(run).verdict.best_checkpoint
+    assert best is not None
+    assert (best.step, best.on_disk) == (200, None)
+
+
+def test_stages_fail_where_the_fault_is_and_spoil_what_follows() -> None:
+    columns = dict(learning_run(0, N)) | {"score_mean": np.zeros(N)}
+    stages = {s.stage: s for s in Engine().advance(FakeRun(columns).grow()).pipeline}
+    assert stages["reward"].status == "fail"
+    assert stages["generation"].status == "pass"
+    assert "provisional" in stages["generation"].because
+
+
+def test_a_stage_that_nothing_logs_is_unknown() -> None:
+    columns = {k: v for k, v in learning_run(0, N).items() if k in ("score_mean", "grad_norm")}
+    stages = {s.stage: s.status for s in Engine().advance(FakeRun(columns).grow()).pipeline}
+    assert stages["log-probs"] == "unknown"
+    assert stages["generation"] == "unknown"
+    assert stages["reward"] == "pass"
