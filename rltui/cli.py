@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from rltui import __version__
+from rltui.settings import SettingsError
 
 if TYPE_CHECKING:
     from rltui.diagnosis.model import Finding
@@ -25,12 +26,19 @@ SEVERITIES = {"never": 3, "critical": 2, "warning": 1}
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs one command; returns the exit code."""
     words = list(sys.argv[1:] if argv is None else argv)
-    commands = {"report": _report, "runs": _runs, "doctor": _doctor, "demo": _demo}
+    commands = {
+        "report": _report,
+        "runs": _runs,
+        "explain": _explain,
+        "config": _config,
+        "doctor": _doctor,
+        "demo": _demo,
+    }
     try:
         if words and words[0] in commands:
             return commands[words[0]](words[1:])
         return _screen(words)
-    except _Stop as stop:
+    except (_Stop, SettingsError) as stop:
         print(f"rltui: {stop}", file=sys.stderr)
         return 2
     except BrokenPipeError:
@@ -62,7 +70,9 @@ def _reading_options(parser: argparse.ArgumentParser) -> None:
 
 def _screen(words: list[str]) -> int:
     parser = _parser(
-        "rltui", "Terminal monitor and diagnostician for RL post-training. Commands: report, runs, demo, doctor."
+        "rltui",
+        "Terminal monitor and diagnostician for RL post-training. Commands: report, runs, explain, config, "
+        "demo, doctor.",
     )
     parser.add_argument("run", nargs="*", metavar="RUN", help="default: what is found below the current directory")
     parser.add_argument("--version", action="version", version=f"rltui {__version__}")
@@ -79,8 +89,13 @@ def _screen(words: list[str]) -> int:
 
 
 def _open_screen(targets: list[str], args: argparse.Namespace | None) -> int:
+    from rltui import settings
     from rltui.tui.start import start
 
+    if settings.load().rules:
+        from rltui.diagnosis.catalogue import adjusted
+
+        adjusted(settings.load())  # a wrong setting is told before the screen opens
     return start(
         targets,
         key_map=_key_map(args.map) if args else {},
@@ -186,6 +201,32 @@ def _runs(words: list[str]) -> int:
     found = discover(args.dir)
     listed = rows(found)
     _write(to_json(listed) if args.format == "json" else to_text(listed, args.dir), None)
+    return 0
+
+
+def _explain(words: list[str]) -> int:
+    parser = _parser("rltui explain", "Prints a rule or a knowledge page; without an id the list of both.")
+    parser.add_argument("id", nargs="?", metavar="ID", help="a finding's id, or the name of a page")
+    parser.add_argument("--format", choices=("text", "json"), default="text")
+    args = parser.parse_args(words)
+    from rltui.report.explain import as_json, as_text, nearest
+
+    explained = as_json(args.id) if args.format == "json" else as_text(args.id)
+    if explained is None:
+        near = nearest(args.id)
+        raise _Stop(f"explain {args.id}: no such rule or page" + (f"; near: {', '.join(near)}" if near else ""))
+    _write(explained, None)
+    return 0
+
+
+def _config(words: list[str]) -> int:
+    parser = _parser("rltui config", "The user's settings: where they are, what they change, whether they are valid.")
+    parser.add_argument("what", nargs="?", choices=("path", "show", "check"), default="show")
+    args = parser.parse_args(words)
+    from rltui.report.settings_text import checked, shown
+    from rltui.settings import path
+
+    _write({"path": path, "show": shown, "check": checked}[args.what](), None)
     return 0
 
 

@@ -17,6 +17,12 @@ def labelled_runs() -> Path | None:
     return path if path.is_dir() else None
 
 
+@pytest.fixture(autouse=True)
+def own_settings(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No test sees the settings of whoever runs it."""
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path_factory.getbasetemp() / "no-settings"))
+
+
 @pytest.fixture
 def runs_dir() -> Path:
     path = labelled_runs()

@@ -123,8 +123,8 @@ def adjusted(settings: Settings) -> dict[str, Rule]:
     for rule_id, own in settings.rules.items():
         rule = out.get(rule_id)
         if rule is None:
-            near = get_close_matches(rule_id, out, 3, 0.5)
-            raise settings.wrong(f"rules.{rule_id}", f"no such rule{f'; near: {", ".join(near)}' if near else ''}")
+            near = ", ".join(get_close_matches(rule_id, out, 3, 0.5))
+            raise settings.wrong(f"rules.{rule_id}", f"no such rule; near: {near}" if near else "no such rule")
         params = dict(rule.params)
         for name, value in own.params.items():
             if name not in params:

@@ -7,6 +7,8 @@ import time as clock
 from collections import deque
 from collections.abc import Callable, Iterable
 
+from rltui import settings
+from rltui.diagnosis.catalogue import adjusted
 from rltui.diagnosis.engine import Engine, unread
 from rltui.diagnosis.model import Diagnosis
 from rltui.hardware.base import HardwareSample
@@ -46,7 +48,7 @@ class OpenedRun:
         self._candidate = candidate
         self._samples = samples
         self._log: deque[LogLine] = deque(maxlen=LOG_LINES)
-        self._engine = Engine()
+        self._engine = Engine(catalogue=adjusted(settings.load()))
         self._diagnosis: Diagnosis | None = None
         self._revision = 0
         self._bare: dict[str, str] = {}
