@@ -1,0 +1,245 @@
+"""`rltui explain`: a rule of the catalogue or a knowledge page as text for a terminal of 80 columns, or as JSON."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable
+from difflib import get_close_matches
+from functools import lru_cache
+
+import orjson
+
+from rltui import settings
+from rltui.diagnosis.catalogue import Rule, adjusted
+from rltui.diagnosis.knowledge import Page, pages, pages_for
+from rltui.report.explain_terms import keys_of, label_of, severity_of, standing, title_of
+
+WIDTH = 80
+
+GROUPS = {
+    "config": "Settings, before the first step",
+    "reward": "Reward",
+    "val": "Validation and generalisation",
+    "kl": "KL and drift",
+    "entropy": "Entropy",
+    "loss": "Loss, advantages, invariants",
+    "grad": "Gradients",
+    "offpolicy": "Policy steps and stale rollouts",
+    "mismatch": "Sampler against trainer",
+    "gen": "Length, truncation, text",
+    "tool": "Tools, turns, formats",
+    "critic": "Critic",
+    "dpo": "Preference training",
+    "throughput": "Step time",
+    "gpu": "GPU",
+    "host": "Host and disk",
+    "liveness": "Alive, stalled, crashed",
+    "ckpt": "Checkpoints",
+    "logging": "Logging",
+}
+"""Group of the catalogue -> heading, in the order of the list."""
+
+PAGE_GROUPS = {
+    "method": "Pages: how to diagnose",
+    "meaning": "Pages: what a number means",
+    "pitfalls": "Pages: pitfalls of home-made code",
+    "action": "Pages: what to do",
+}
+
+LEVELS = {"notice": "note", "warning": "warning", "critical": "critical"}
+SEVERITY = {"info": "note", "warning": "warning", "critical": "critical"}
+
+
+def as_text(word: str | None) -> str | None:
+    """The page of this id; the list of all for None; None where there is no such id."""
+    if word is None:
+        return _index()
+    if word in _rules():
+        return _rule_text(_rules()[word])
+    return _page_text(pages()[word]) if word in pages() else None
+
+
+def as_json(word: str | None) -> str | None:
+    """The same as JSON; strict, keys in a fixed order."""
+    if word is None:
+        data: object = {
+            "rules": [_entry(rule) for rule in _in_order()],
+            "pages": [{"id": p.id, "title": p.title, "when": p.when, "rules": p.rules} for p in pages().values()],
+        }
+    elif word in _rules():
+        data = _rule_data(_rules()[word])
+    elif word in pages():
+        page = pages()[word]
+        data = {"id": page.id, "title": page.title, "when": page.when, "rules": page.rules, "text": page.text}
+    else:
+        return None
+    return orjson.dumps(data, option=orjson.OPT_INDENT_2).decode()
+
+
+def nearest(word: str) -> list[str]:
+    """Ids that the user may have meant, best first: alike ones, then those that hold one of the words."""
+    ids = [*_rules(), *pages()]
+    parts = [part for part in word.lower().replace("_", "-").split("-") if len(part) > 1]
+    held = [i for i in ids if any(part in i for part in parts)]
+    return list(dict.fromkeys([*get_close_matches(word.lower(), ids, 5, 0.5), *held]))[:5]
+
+
+@lru_cache(maxsize=1)
+def _rules() -> dict[str, Rule]:
+    """The rules as they run for this user."""
+    return adjusted(settings.load())
+
+
+def _in_order() -> list[Rule]:
+    order = list(GROUPS)
+    return sorted(_rules().values(), key=lambda r: order.index(r.group))
+
+
+# -- the list ---------------------------------------------------------------------------------------------------------
+
+
+def _index() -> str:
+    lines = ["# Rules", ""]
+    lines += _wrap("`rltui explain ID` prints a rule or a page. Beside a rule: the worst that it can say.")
+    group = None
+    for rule in _in_order():
+        if rule.group != group:
+            group = rule.group
+            lines += ["", f"## {GROUPS[group]}", ""]
+        lines.append(f"{rule.id:<30} {SEVERITY[severity_of(rule)]:<9} {_short(rule.title, WIDTH - 41)}")
+        if (why := standing(rule)) is not None:
+            lines += _wrap(f"does not run: {why}", "      ", "      ")
+    for name, heading in PAGE_GROUPS.items():
+        lines += ["", f"## {heading}", ""]
+        for page in pages().values():
+            if page.group == name:
+                lines += _wrap(f"{page.id:<30} {page.when}", "", " " * 31)
+    return "\n".join(lines) + "\n"
+
+
+def _short(text: str, width: int) -> str:
+    return text if len(text) <= width else text[: width - 1].rstrip() + "…"
+
+
+# -- a rule -----------------------------------------------------------------------------------------------------------
+
+
+def _rule_text(rule: Rule) -> str:
+    lines = [f"# {rule.title}", ""]
+    stage = f"stage {rule.stage}" if rule.stage else "no stage of its own"
+    lines += _wrap(f"{rule.id} · {rule.name} · at worst {SEVERITY[severity_of(rule)]} · {stage} · {rule.kind}")
+    if (why := standing(rule)) is not None:
+        lines += ["", *_wrap(f"Does not run: {why}.")]
+    lines += _section("Looks at", _metric_lines(rule))
+    lines += _section("Formula", _wrap(rule.formula))
+    lines += _section("Speaks when", _items(f"{LEVELS[k]}: {v}" for k, v in rule.thresholds.items()))
+    lines += _section("Thresholds", _items(f"{name} = {p.value:g}: {p.why}" for name, p in rule.params.items()))
+    why_so = [rule.why, f"Basis: {rule.threshold_basis}." if rule.threshold_basis else ""]
+    lines += _section("Why these", [line for text in why_so if text for line in _wrap(text)])
+    lines += _section("Does not run", _items(_silence(rule)))
+    lines += _section("False alarms known", _items(rule.false_alarms))
+    lines += _section("Likely causes", _items(c.text for c in rule.causes))
+    lines += _section("Fixes", _fix_lines(rule))
+    lines += _section("Would confirm it", _items(rule.confirm))
+    lines += _section("Would refute it", _items(rule.refute))
+    lines += _section("Related", _items(_relations(rule)))
+    lines += _section("Pages", _items(f"{p.id}: {p.when}" for p in pages_for(rule.id)))
+    lines += _section("Sources", _items(f"{key}: {where}" for key, where in rule.sources))
+    return "\n".join(lines) + "\n"
+
+
+def _section(title: str, lines: list[str]) -> list[str]:
+    return ["", f"## {title}", "", *lines] if lines else []
+
+
+def _wrap(text: str, first: str = "", rest: str = "") -> list[str]:
+    """Lines of at most 80 columns; a key or an address is never broken."""
+    return textwrap.wrap(
+        text, WIDTH, initial_indent=first, subsequent_indent=rest, break_long_words=False, break_on_hyphens=False
+    )
+
+
+def _items(texts: Iterable[str], indent: str = "") -> list[str]:
+    return [line for text in texts for line in _wrap(text, f"{indent}- ", f"{indent}  ")]
+
+
+def _metric_lines(rule: Rule) -> list[str]:
+    lines = []
+    for metric in rule.metrics:
+        lines += _items([f"{label_of(metric)} ({metric})"])
+        lines += _items((f"{framework}: {keys}" for framework, keys in keys_of(metric).items()), "  ")
+    return lines
+
+
+def _silence(rule: Rule) -> list[str]:
+    """When the rule keeps quiet whatever the numbers say."""
+    out = [f"it applies only if: {rule.applies_if}"] if rule.applies_if else []
+    out += [f"without {' or '.join(label_of(m) for m in group)}: it is then not evaluable" for group in rule.needs]
+    if rule.hold_looks > 1 or rule.hold_rows > 1:
+        out.append(f"before the condition has held over {rule.hold_looks} looks and {rule.hold_rows} rows")
+    if rule.suppressed_by:
+        out.append(f"as a finding of its own while one of these is open: {', '.join(rule.suppressed_by)}")
+    return out
+
+
+def _fix_lines(rule: Rule) -> list[str]:
+    lines = []
+    for fix in rule.fixes:
+        lines += _items([f"{fix.text} (impact {fix.impact}, risk {fix.risk})"])
+        lines += _items((f"{title_of(name)}: {keys}" for name, keys in fix.config.items()), "  ")
+    return lines
+
+
+def _relations(rule: Rule) -> list[str]:
+    told = (
+        ("caused by", rule.caused_by),
+        ("leads to", rule.leads_to),
+        ("speaks for", rule.suppresses),
+        ("is told under", rule.suppressed_by),
+    )
+    return [f"{how}: {', '.join(ids)}" for how, ids in told if ids]
+
+
+def _page_text(page: Page) -> str:
+    lines = [f"# {page.title}", "", *_wrap(f"When to open: {page.when}"), "", page.text.rstrip()]
+    lines += _section("Rules", _items(f"{i}: {_rules()[i].title}" for i in page.rules))
+    return "\n".join(lines) + "\n"
+
+
+# -- as data ----------------------------------------------------------------------------------------------------------
+
+
+def _entry(rule: Rule) -> dict[str, object]:
+    return {
+        "id": rule.id,
+        "title": rule.title,
+        "group": rule.group,
+        "severity": severity_of(rule),
+        "does_not_run": standing(rule),
+    }
+
+
+def _rule_data(rule: Rule) -> dict[str, object]:
+    return {
+        **_entry(rule),
+        "name": rule.name,
+        "stage": rule.stage,
+        "kind": rule.kind,
+        "metrics": [{"metric": m, "label": label_of(m), "keys": keys_of(m)} for m in rule.metrics],
+        "needs": rule.needs,
+        "formula": rule.formula,
+        "levels": rule.thresholds,
+        "params": {name: {"value": p.value, "why": p.why} for name, p in rule.params.items()},
+        "why": rule.why,
+        "threshold_basis": rule.threshold_basis,
+        "silent": _silence(rule),
+        "false_alarms": rule.false_alarms,
+        "causes": [c.text for c in rule.causes],
+        "fixes": [{"text": f.text, "impact": f.impact, "risk": f.risk, "config": dict(f.config)} for f in rule.fixes],
+        "confirm": rule.confirm,
+        "refute": rule.refute,
+        "caused_by": rule.caused_by,
+        "leads_to": rule.leads_to,
+        "pages": [p.id for p in pages_for(rule.id)],
+        "sources": [{"key": key, "url": where} for key, where in rule.sources],
+    }
