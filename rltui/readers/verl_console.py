@@ -12,14 +12,15 @@ import orjson
 
 from rltui.readers.rows import RowBuilder
 
+Cells = dict[str, object]
+
 _HEAD = re.compile(rb"step:(\d{1,15}) - (?=[^\s:]{1,300}:[-+.\w(])")
 _GLUED = re.compile(r"(?<![\w/])step:(\d{1,15}) - (?=[^\s:]{1,300}:[-+.\w(])")
 _NUMPY = re.compile(rb":np\.\w+\(([^()\s]*)\)")
 _NON_FINITE = re.compile(rb":([-+]?(?:nan|inf))(?= - |\n|\Z)")
 _WORD = re.compile(rb":(?:True|False|None)(?= - |\n|\Z)")
 _NOT_PLAIN = (b'"', b"\\", b"{")  # would mean something in JSON
-_GROUP = 32
-_WRAPPERS = (b"np.float64(", b"np.float32(", b"np.int64(", b"np.int32(")
+_BETWEEN = b'},{"'
 _VALUE = re.compile(
     r"\s*(?:np\.\w+\(\s*)?([-+]?(?:\d+\.?\d*(?:[eE][-+]?\d+)?|\.\d+(?:[eE][-+]?\d+)?|nan|inf))\)?(?![\w.])"
 )
@@ -54,56 +55,48 @@ def cut(block: bytes) -> tuple[list[int], list[bytes], list[bytes]]:
 def parse(steps: list[int], lines: list[bytes], rows: RowBuilder) -> None:
     """Adds the rows of step lines."""
     parsed = _as_json(lines)
-    if parsed is None and len(lines) > _GROUP:
-        for i in range(0, len(lines), _GROUP):  # one odd line shall not slow down the others
-            parse(steps[i : i + _GROUP], lines[i : i + _GROUP], rows)
-        return
-    if parsed is None:
-        for step, line in zip(steps, lines, strict=True):
-            one = _as_json([line])
-            if one is not None:
-                rows.add_alike([step], one, plain=True)
-            else:
-                for at, cells in _pieces(step, line.decode("utf-8", "replace")):
-                    if cells:
-                        rows.add(at, cells)
-        return
     at = 0
     while at < len(parsed):  # runs of rows with the same keys: validation adds some now and then
-        layout = list(parsed[at])
+        first = parsed[at]
         end = at + 1
-        while end < len(parsed) and list(parsed[end]) == layout:
-            end += 1
-        rows.add_alike(steps[at:end], parsed[at:end], plain=True)
+        if first is None:
+            for step, cells in _pieces(steps[at], lines[at].decode("utf-8", "replace")):
+                if cells:
+                    rows.add(step, cells)
+        else:
+            layout, run = list(first), [first]
+            while end < len(parsed) and (row := parsed[end]) is not None and list(row) == layout:
+                run.append(row)
+                end += 1
+            rows.add_alike(steps[at:end], run, plain=True)
         at = end
 
 
-def _as_json(lines: list[bytes]) -> list[dict[str, float]] | None:
+def _as_json(lines: list[bytes]) -> list[Cells | None]:
+    """The cells of each line, None for a line that does not convert."""
     text = b"\n".join(lines)
     if any(mark in text for mark in _NOT_PLAIN):
-        return None
+        text = b"\n".join(b"" if any(mark in line for mark in _NOT_PLAIN) else line for line in lines)
     if b":np." in text:
-        text = _unwrapped(text)
-    if b"nan" in text or b"inf" in text:
-        text = _NON_FINITE.sub(rb':"\1"', text)  # as text: JSON has no word for them
-    if b":True" in text or b":False" in text or b":None" in text:
-        text = _WORD.sub(rb':""', text)
-    text = text.replace(b" - ", b',"').replace(b":", b'":').replace(b"\n", b'},{"')
+        text = _NUMPY.sub(rb":\1", text)
     try:
-        parsed: list[dict[str, float]] = orjson.loads(b'[{"' + text + b"}]")
+        parsed: list[Cells | None] = orjson.loads(b'[{"' + _converted(text) + b"}]")
+    except orjson.JSONDecodeError:
+        text = _NON_FINITE.sub(rb':"\1"', text)  # as text: JSON has no word for them
+        parsed = [_one(line) for line in _converted(_WORD.sub(rb':""', text)).split(_BETWEEN)]
+    return parsed if len(parsed) == len(lines) else [None] * len(lines)
+
+
+def _converted(text: bytes) -> bytes:
+    return text.replace(b" - ", b',"').replace(b":", b'":').replace(b"\n", _BETWEEN)
+
+
+def _one(converted: bytes) -> Cells | None:
+    try:
+        cells: Cells = orjson.loads(b'{"' + converted + b"}")
     except orjson.JSONDecodeError:
         return None
-    return parsed if len(parsed) == len(lines) else None
-
-
-def _unwrapped(text: bytes) -> bytes:
-    """Without numpy's names around numbers."""
-    opened = sum(text.count(wrapper) for wrapper in _WRAPPERS)
-    if opened == text.count(b")") == text.count(b"("):  # no other brackets: twice as fast
-        for wrapper in _WRAPPERS:
-            text = text.replace(wrapper, b"")
-        return text.replace(b")", b"")
-    return _NUMPY.sub(rb":\1", text)
+    return cells
 
 
 def _pieces(step: int, line: str) -> list[tuple[int, dict[str, float]]]:
