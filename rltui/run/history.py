@@ -2,20 +2,37 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import isnan
 
 import numpy as np
 
 from rltui.readers.base import NO_STEP, Rows
-from rltui.run.table import Series, Table
+from rltui.run.columns import Axis
+from rltui.run.table import Floats, Ints, Series, Table
 
 __all__ = ["History", "Part", "Series", "Table"]
+
+FEW_ROWS = 16
+"""Up to so many new rows, or an eighth of all, are folded into the merged table one by one; more, and it is built anew
+(and diagnosed anew: a writer that flushes every two minutes brings many rows at once)."""
+
+LOOKED_AT = 8
+"""First rows of a file by which it is told whether it is a later attempt."""
+
+SAME = 1e-3
+"""Values of two files that agree this closely (relatively) are of one attempt: TensorBoard rounds to 7 digits, a
+console to 4."""
 
 
 @dataclass(slots=True)
 class Part:
-    """The table of one source within a run. The higher `rank` wins a cell; among equals the later start wins."""
+    """The table of one source within a run. The higher `rank` wins a cell; among equals the later start wins.
+
+    `rank` is (class of the container, start in seconds since the epoch). Parts of one class are attempts at the run,
+    one after the other, where they hold the same keys with other values.
+    """
 
     name: str
     rank: tuple[int, float]
@@ -28,6 +45,7 @@ class History:
     def __init__(self) -> None:
         self.parts: list[Part] = []
         self._merged: Table | None = None
+        self._ends: dict[str, int] = {}
 
     @property
     def table(self) -> Table:
@@ -36,7 +54,8 @@ class History:
             filled = sorted((p for p in self.parts if p.table.n), key=lambda p: p.rank)
             if len(filled) == 1:
                 return filled[0].table
-            self._merged = _merge(filled)
+            self._ends = attempts(filled)
+            self._merged = _merge(filled, self._ends)
         return self._merged
 
     def add_part(self, part: Part) -> None:
@@ -45,66 +64,117 @@ class History:
 
     def add(self, part: Part, rows: Rows) -> None:
         """Adds rows to a part and folds them into the merged table: row by row when few, else it is built anew."""
-        merged, few = self._merged, len(rows) <= 16
-        before = part.table.n
-        part.table.add(rows)
+        merged, table = self._merged, part.table
+        before, restarts = table.n, len(table.restarts)
+        table.add(rows)
         if merged is None:
             return
-        if not few or before == 0:
+        few = len(rows) <= max(FEW_ROWS, merged.n // 8)
+        if not few or before < LOOKED_AT or len(table.restarts) > restarts or part.name in self._ends:
             self.rebuild()
             return
         better = [p.table for p in self.parts if p is not part and p.rank > part.rank and p.table.n]
-        for step in {s for s in rows.steps if s != NO_STEP} | set(part.table.steps[before:].tolist()):
-            row = part.table.row_at(step)
+        for step in {s for s in rows.steps if s != NO_STEP} | set(table.steps[before:].tolist()):
+            row = table.row_at(step)
             if row is None:
                 continue
-            cells = part.table.cells(row)
-            for table in better:
-                at = table.row_at(step)
+            cells, time = table.cells(row), float(table.times[row])
+            for other in better:
+                at = other.row_at(step)
                 if at is not None:
-                    held = table.cells(at)
+                    held = other.cells(at)
                     cells = {k: v for k, v in cells.items() if k not in held}
-            merged.put(step, float(part.table.times[row]), cells, fold=True)
-        merged.restarts = _restarts(self.parts)
+                    time = float(other.times[at]) if other.times[at] == other.times[at] else time
+            merged.put(step, time, cells, fold=True)
 
     def rebuild(self) -> None:
         """The merged table is built anew at its next use (a part was replaced, renamed or filled in bulk)."""
         self._merged = None
 
 
-def _merge(ordered: list[Part]) -> Table:
-    """All parts in one table; `ordered` by rising rank."""
+def attempts(ordered: list[Part]) -> dict[str, int]:
+    """Part -> the step from which a later attempt at the run took over: parts of one class that hold the same keys,
+    where the later one begins within the earlier or right behind it and does not just repeat it."""
+    ends: dict[str, int] = {}
+    for i, earlier in enumerate(ordered):
+        for later in ordered[i + 1 :]:
+            if later.rank[0] == earlier.rank[0] and _takes_over(earlier, later):
+                first = int(later.table.steps[0])
+                ends[earlier.name] = min(ends.get(earlier.name, first), first)
+    return ends
+
+
+def _takes_over(earlier: Part, later: Part) -> bool:
+    a, b = earlier.table, later.table
+    shared = [key for key in b.columns if key in a.columns]
+    if not later.rank[1] > earlier.rank[1] or 2 * len(shared) < min(len(a.columns), len(b.columns)):
+        return False
+    first, last = int(b.steps[0]), int(a.steps[-1])
+    if first > last + 1:
+        return False
+    repeated = [row for row in (a.row_at(step) for step in b.steps[:LOOKED_AT].tolist()) if row is not None]
+    if not repeated:
+        return True
+    for row in repeated:
+        at = b.row_at(int(a.steps[row]))
+        old, new = a.cells(row), b.cells(at if at is not None else 0)
+        if any(k in old and abs(old[k] - v) > SAME * max(abs(old[k]), abs(v)) for k, v in new.items()):
+            return True
+    return False
+
+
+def _merge(ordered: list[Part], ends: Mapping[str, int]) -> Table:
+    """All parts in one table; `ordered` by rising rank. `ends`: see `attempts`. Columns that one part holds alone are
+    shared with it, not copied."""
     out = Table()
     if not ordered:
         return out
-    steps = np.unique(np.concatenate([p.table.steps for p in ordered]))
-    times = np.full(len(steps), np.nan)
-    values: dict[str, np.ndarray[tuple[int], np.dtype[np.float64]]] = {}
-    nonfinite: dict[str, set[int]] = {}
+    live = {p.name: int(p.table.steps.searchsorted(ends[p.name])) if p.name in ends else p.table.n for p in ordered}
+    steps: Ints = np.unique(np.concatenate([p.table.steps[: live[p.name]] for p in ordered]))
+    times: Floats = np.full(len(steps), np.nan)
     for part in ordered:
-        table = part.table
-        at = np.searchsorted(steps, table.steps)
-        known = ~np.isnan(table.times)
-        times[at[known]] = table.times[known]
-        for key in table.columns:
-            series = table.series(key)
-            if series is None:
+        stated = part.table.times[: live[part.name]]
+        known = ~np.isnan(stated)
+        times[steps.searchsorted(part.table.steps[: live[part.name]])[known]] = stated[known]
+    merged: dict[str, tuple[Ints, Floats]] = {}  # key -> rows, values
+    joined: dict[tuple[int, int], tuple[Ints, Ints, Ints]] = {}  # two sets of rows, and both; by their identity
+    for part in reversed(ordered):
+        for axis, keys in part.table.axes():
+            count = axis.place(live[part.name])
+            if not count:
                 continue
-            where = at[series.rows]
-            target = values.setdefault(key, np.full(len(steps), np.nan))
-            target[where] = series.values
-            bad = nonfinite.setdefault(key, set())
-            bad.difference_update(where.tolist())
-            bad.update(where[np.isnan(series.values)].tolist())
-    out.load(steps, times, values, {k: sorted(v) for k, v in nonfinite.items() if v})
-    out.restarts = _restarts(ordered)
-    heads = [h for h in (p.table.head_step for p in ordered) if h is not None]
+            rows: Ints = steps.searchsorted(axis.steps[:count])
+            for key in keys:
+                values = part.table.columns[key].values[:count]
+                held = merged.get(key)
+                if held is None:
+                    merged[key] = rows, values
+                    continue
+                pair = (id(held[0]), id(rows))
+                if pair not in joined:
+                    both = np.union1d(held[0], rows)
+                    joined[pair] = held[0], rows, held[0] if len(both) == len(held[0]) else both
+                both = joined[pair][2]
+                if both is not held[0]:
+                    merged[key] = both, _overlaid(both, (rows, values), held)
+    groups: dict[int, tuple[Axis, dict[str, Floats]]] = {}
+    for key, (rows, values) in merged.items():
+        if id(rows) not in groups:
+            groups[id(rows)] = (Axis(rows, steps[rows], times[rows]), {})
+        groups[id(rows)][1][key] = values
+    out.load(steps, times, groups.values())
+    restarts = {step for part in ordered for step in part.table.restarts} | set(ends.values())
+    out.restarts = sorted(step for step in restarts if step > int(steps[0]))
+    heads = [h for p in ordered if p.name not in ends and (h := p.table.head_step) is not None]
     out.set_head(max(heads))
     return out
 
 
-def _restarts(parts: list[Part]) -> list[int]:
-    return sorted({step for part in parts for step in part.table.restarts})
+def _overlaid(rows: Ints, under: tuple[Ints, Floats], over: tuple[Ints, Floats]) -> Floats:
+    values: Floats = np.empty(len(rows), dtype=np.float64)
+    for at, cells in (under, over):
+        values[rows.searchsorted(at)] = cells
+    return values
 
 
 def newest_time(table: Table) -> float | None:
@@ -112,5 +182,5 @@ def newest_time(table: Table) -> float | None:
     times = table.times
     if not len(times):
         return None
-    newest = float(np.nanmax(times)) if not np.isnan(times).all() else float("nan")
+    newest = float(np.fmax.reduce(times))
     return None if isnan(newest) else newest

@@ -1,135 +1,24 @@
-"""Rows of one source as columns: one row a training step, missing cells told from logged NaN.
-
-Storage is numpy columns that grow by doubling. A `Series` is a view on the filled part, never a copy, so that a
-snapshot for the screen costs nothing. Appending never touches what a view shows; a late revision replaces the column.
-"""
+"""Rows of one source as columns: one row a training step, missing cells told from logged NaN (see `columns`)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from math import isfinite
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from math import isfinite, nan
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rltui.readers.base import NO_STEP, Rows
+from rltui.run.columns import Axis, Column, Floats, Ints, Series, with_room
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+__all__ = ["Column", "Floats", "Ints", "Series", "Table"]
 
+RESTART_SHARE = 0.5
+"""A row that goes back is of another attempt where at least so much of what it repeats has another value: a resumed run
+does everything anew, a late revision changes a cell or two."""
 
-@dataclass(frozen=True, slots=True)
-class Series:
-    """The logged points of one metric, in step order: only rows that hold the metric.
-
-    `values` is NaN exactly where the trainer logged NaN or an infinity. `rows` are row numbers in the table, `times`
-    seconds since the epoch (NaN unknown). All four have equal length.
-    """
-
-    key: str
-    steps: Ints
-    values: Floats
-    rows: Ints
-    times: Floats
-
-    def __len__(self) -> int:
-        return len(self.steps)
-
-    def until_row(self, n: int) -> Series:
-        """The points in the first `n` rows of the table: what was known then."""
-        end = int(np.searchsorted(self.rows, n))
-        if end == len(self.rows):
-            return self
-        return Series(self.key, self.steps[:end], self.values[:end], self.rows[:end], self.times[:end])
-
-    def since_row(self, n: int) -> Series:
-        """The points from row `n` on."""
-        start = int(np.searchsorted(self.rows, n))
-        if start == 0:
-            return self
-        return Series(self.key, self.steps[start:], self.values[start:], self.rows[start:], self.times[start:])
-
-    def finite(self) -> Series:
-        """Without the points that were logged as NaN or infinite."""
-        keep = np.isfinite(self.values)
-        if keep.all():
-            return self
-        return Series(self.key, self.steps[keep], self.values[keep], self.rows[keep], self.times[keep])
-
-
-class Column:
-    """One metric over all rows of a table. NaN = nothing finite here; `nonfinite` = rows where NaN/inf was logged.
-
-    `present` lists the rows that hold the metric, so that a sparse metric (validation) is not searched for anew.
-    """
-
-    __slots__ = ("_present", "count", "data", "nonfinite")
-
-    def __init__(self, capacity: int) -> None:
-        self.data: Floats = np.full(capacity, np.nan)
-        self.nonfinite: set[int] = set()
-        self.count = 0  # rows that hold the metric
-        self._present: list[int] | None = []
-
-    def grow(self, capacity: int) -> None:
-        bigger: Floats = np.full(capacity, np.nan)
-        bigger[: len(self.data)] = self.data
-        self.data = bigger
-
-    def holds(self, row: int) -> bool:
-        return bool(self.data[row] == self.data[row]) or row in self.nonfinite
-
-    def set(self, row: int, value: float) -> None:
-        if not self.holds(row):
-            self.count += 1
-            if self._present is not None:
-                if self._present and row < self._present[-1]:
-                    self._present = None
-                else:
-                    self._present.append(row)
-        if isfinite(value):
-            self.data[row] = value
-            self.nonfinite.discard(row)
-        else:
-            self.data[row] = np.nan
-            self.nonfinite.add(row)
-
-    def extend(self, start: int, values: Floats, bad: list[int] | None) -> None:
-        """Rows `start`.. take `values`; `bad` are offsets into `values` that were logged as NaN or infinite."""
-        self.data[start : start + len(values)] = values
-        self.data[start : start + len(values)][~np.isfinite(values)] = np.nan
-        if bad:
-            self.nonfinite.update(start + i for i in bad)
-        held = np.isfinite(values)
-        if bad:
-            held[bad] = True
-        rows = np.flatnonzero(held)
-        self.count += len(rows)
-        if self._present is not None and self.count != start + len(values):
-            self._present.extend((rows + start).tolist())
-        elif self.count == start + len(values):
-            self._present = None  # every row so far: no list needed
-
-    def shifted(self, row: int, n: int, capacity: int) -> None:
-        """Makes room for a new row before `row`."""
-        data: Floats = np.full(capacity, np.nan)
-        data[:row] = self.data[:row]
-        data[row + 1 : n + 1] = self.data[row:n]
-        self.data = data
-        self.nonfinite = {r + 1 if r >= row else r for r in self.nonfinite}
-        self._present = None
-
-    def rows(self, n: int) -> Ints | None:
-        """Rows among the first `n` that hold the metric, None when all of them do."""
-        if self.count == n:
-            return None
-        if self._present is None or len(self._present) != self.count:
-            held = np.isfinite(self.data[:n])
-            if self.nonfinite:
-                held[[r for r in self.nonfinite if r < n]] = True
-            self._present = np.flatnonzero(held).tolist()
-        return np.array(self._present, dtype=np.int64)
+RESTART_ROWS = 2
+"""Rows beyond a restart are abandoned where it goes back at least so far: two processes that write into one log are
+apart by one row."""
 
 
 class Table:
@@ -140,13 +29,9 @@ class Table:
         self.restarts: list[int] = []
         self.columns: dict[str, Column] = {}
         self._changed_from: int | None = None
-        self._capacity = 64
-        self._steps: Ints = np.zeros(self._capacity, dtype=np.int64)
-        self._times: Floats = np.full(self._capacity, np.nan)
-        self._index: Ints = np.arange(self._capacity, dtype=np.int64)
+        self._steps: Ints = np.empty(0, dtype=np.int64)
+        self._times: Floats = np.empty(0, dtype=np.float64)
         self._head = -1  # row of the newest record: after a restart it lies before the end
-        self._cache: dict[str, tuple[int, int, Series]] = {}
-        self._revision = 0
 
     # -- reading -------------------------------------------------------------------------------------------------
 
@@ -163,30 +48,46 @@ class Table:
         """Step of the newest record; after a restart smaller than the largest step seen."""
         return int(self._steps[self._head]) if self._head >= 0 else None
 
+    @property
+    def head_time(self) -> float | None:
+        """Time of the newest record, None where it states none."""
+        time = float(self._times[self._head]) if self._head >= 0 else nan
+        return time if time == time else None
+
     def series(self, key: str) -> Series | None:
         """The points of a column; None for a key never seen."""
         column = self.columns.get(key)
         if column is None:
             return None
-        cached = self._cache.get(key)
-        if cached is not None and cached[0] == self.n and cached[1] == self._revision:
-            return cached[2]
-        rows = column.rows(self.n)
-        if rows is None:
-            out = Series(key, self.steps, column.data[: self.n], self._index[: self.n], self.times)
-        else:
-            out = Series(key, self._steps[rows], column.data[rows], rows, self._times[rows])
-        self._cache[key] = (self.n, self._revision, out)
-        return out
+        axis = column.axis
+        n = axis.count
+        return Series(key, axis.steps[:n], column.values[:n], axis.rows[:n], axis.times[:n], column.all_finite)
 
     def row_at(self, step: int) -> int | None:
         """Row number of a step, None where the step has no row."""
-        i = int(np.searchsorted(self.steps, step))
+        i = int(self.steps.searchsorted(step))
         return i if i < self.n and self._steps[i] == step else None
 
     def cells(self, row: int) -> dict[str, float]:
         """The logged cells of a row; NaN where NaN or an infinity was logged."""
-        return {key: float(column.data[row]) for key, column in self.columns.items() if column.holds(row)}
+        places: dict[Axis, int] = {}
+        out = {}
+        for key, column in self.columns.items():
+            axis = column.axis
+            at = places.get(axis)
+            if at is None:
+                at = axis.place(row)
+                at = places[axis] = at if axis.holds(row, at) else -1
+            if at >= 0:
+                out[key] = float(column.values[at])
+        return out
+
+    def axes(self) -> Iterator[tuple[Axis, list[str]]]:
+        """Each axis with the keys of its columns."""
+        groups: dict[Axis, list[str]] = {}
+        for key, column in self.columns.items():
+            groups.setdefault(column.axis, []).append(key)
+        yield from groups.items()
 
     def take_changed(self) -> int | None:
         """The earliest already shown row that was revised since the last call, then forgets it."""
@@ -203,13 +104,15 @@ class Table:
         if (steps == NO_STEP).any():
             steps = self._numbered(steps)
         last = int(self._steps[self.n - 1]) if self.n else None
-        if bool((np.diff(steps) > 0).all()) and (last is None or int(steps[0]) > last):
+        if len(steps) > 1 and bool((steps[1:] > steps[:-1]).all()) and (last is None or int(steps[0]) > last):
             self._extend(steps, rows)
             return
         bad = {key: set(where) for key, where in rows.nonfinite.items()}
         for i, step in enumerate(steps.tolist()):
             cells = {k: v[i] for k, v in rows.values.items() if v[i] == v[i]}
-            cells.update({key: float("nan") for key, where in bad.items() if i in where})
+            for key, where in bad.items():
+                if i in where:
+                    cells[key] = nan
             self.put(step, rows.times[i], cells)
 
     def _numbered(self, steps: Ints) -> Ints:
@@ -221,62 +124,177 @@ class Table:
         return out
 
     def _extend(self, steps: Ints, rows: Rows) -> None:
+        """Rows behind the last one, a column at a time."""
+        start = self.n
+        times: Floats = np.frombuffer(rows.times, dtype=np.float64)
+        self._grow(steps, times)
+        groups: dict[tuple[Axis | None, bytes], tuple[list[str], Ints | None]] = {}
+        for key, raw in rows.values.items():
+            values: Floats = np.frombuffer(raw, dtype=np.float64)
+            bad = rows.nonfinite.get(key)
+            held = np.isfinite(values)
+            if bad:
+                held[bad] = True
+            whole = len(held) == len(steps) and bool(held.all())
+            column = self.columns.get(key)
+            group = (None if column is None else column.axis, b"" if whole else held.tobytes())
+            groups.setdefault(group, ([], None if whole else np.flatnonzero(held)))[0].append(key)
+        for (axis, _), (keys, where) in groups.items():
+            if where is not None and not len(where):
+                continue
+            target = self._axis_of(axis, keys)
+            at = target.count
+            if where is None:
+                target.extend(np.arange(start, self.n), steps, times)
+            else:
+                target.extend(where + start, steps[where], times[where])
+            for key in keys:
+                values = np.frombuffer(rows.values[key], dtype=np.float64)
+                column = self.columns[key]
+                column.values = with_room(column.values, at, target.count)
+                column.values[at : target.count] = values if where is None else values[where]
+                if rows.nonfinite.get(key):
+                    column.all_finite = False
+
+    def _grow(self, steps: Ints, times: Floats) -> None:
         start, end = self.n, self.n + len(steps)
-        self._reserve(end)
-        self._steps[start:end] = steps
-        self._times[start:end] = np.frombuffer(rows.times, dtype=np.float64)
-        for key, values in rows.values.items():
-            self._column(key).extend(start, np.frombuffer(values, dtype=np.float64), rows.nonfinite.get(key))
+        self._steps, self._times = with_room(self._steps, start, end), with_room(self._times, start, end)
+        self._steps[start:end], self._times[start:end] = steps, times
         self.n = end
         self._head = end - 1
+
+    def _axis_of(self, axis: Axis | None, keys: list[str]) -> Axis:
+        """The axis that these columns, all of `axis`, go on with alone: a new one where others stay behind."""
+        if axis is None:
+            new = Axis.empty()
+            for key in keys:
+                self.columns[key] = Column(new, np.empty(0, dtype=np.float64))
+            return new
+        if axis.members == len(keys):
+            return axis
+        new = axis.copy()
+        for key in keys:
+            self.columns[key].move(new)
+        return new
 
     def put(self, step: int, time: float, cells: Mapping[str, float], fold: bool = False) -> None:
         """One row. NaN or an infinity in `cells` means that it was logged so; absent keys are missing.
 
-        A row that goes back to an earlier step with other values for keys already there is a restart, unless it is
-        only folded in from another source; in any case the later value wins and keys of both are kept.
+        A row that goes back to an earlier step with other values for what is already there begins another attempt,
+        unless it is only folded in from another source: the rows beyond it are abandoned. In any case the later value
+        wins and keys of both are kept.
         """
         last = int(self._steps[self.n - 1]) if self.n else None
         if last is None or step > last:
             row = self.n
-            self._reserve(row + 1)
-            self._steps[row] = step
-            self._times[row] = time
+            self._steps, self._times = with_room(self._steps, row, row + 1), with_room(self._times, row, row + 1)
+            self._steps[row], self._times[row] = step, time
             self.n += 1
+            self._fill(row, cells)
         else:
-            row = int(np.searchsorted(self.steps, step))
+            row = int(self.steps.searchsorted(step))
             if self._steps[row] != step:
                 self._insert(row, step, time)
-            elif not fold and step < (self.head_step or 0) and self._differs(row, cells):
+            elif not fold and row < self._head and self._redone(row, cells):
                 self.restarts.append(step)
-            self._mark(row)
+                if self._head - row >= RESTART_ROWS:
+                    self.keep(row + 1)
+            if self._fill(row, cells):
+                self._mark(row)
             if time == time and self._times[row] != time:
-                self._times = self._times.copy()
-                self._times[row] = time
+                self._restamp(row, time)
         self._head = row
-        for key, value in cells.items():
-            column = self._column(key)
-            if row < self.n - 1 or column.holds(row):
-                column.data = column.data.copy()  # a view handed out before keeps what it showed
-            column.set(row, value)
 
-    def load(self, steps: Ints, times: Floats, values: Mapping[str, Floats], bad: Mapping[str, list[int]]) -> None:
-        """Fills an empty table with rising steps and whole columns (NaN = missing, unless its row stands in `bad`)."""
-        self._reserve(len(steps))
-        self._steps[: len(steps)] = steps
-        self._times[: len(steps)] = times
-        for key, column in values.items():
-            self._column(key).extend(0, column, bad.get(key))
+    def _fill(self, row: int, cells: Mapping[str, float]) -> bool:
+        """Sets cells of a row that is there; true when any of them is new or another than before."""
+        groups: dict[Axis | None, list[str]] = {}
+        for key in cells:
+            column = self.columns.get(key)
+            groups.setdefault(None if column is None else column.axis, []).append(key)
+        changed = False
+        for axis, keys in groups.items():
+            place = 0 if axis is None else axis.place(row)
+            if axis is not None and axis.holds(row, place):
+                changed |= self._revise(place, cells, keys)
+                continue
+            changed = True
+            target = self._axis_of(axis, keys)
+            step, time = int(self._steps[row]), float(self._times[row])
+            count = target.count
+            if place == count:
+                target.append(row, step, time)
+            else:
+                target.rows = np.insert(target.rows[:count], place, row)
+                target.steps = np.insert(target.steps[:count], place, step)
+                target.times = np.insert(target.times[:count], place, time)
+                target.count += 1
+            for key in keys:
+                column = self.columns[key]
+                if place == count:
+                    if count == len(column.values):
+                        column.values = with_room(column.values, count, count + 1)
+                else:
+                    column.values = np.insert(column.values[:count], place, 0.0)
+                column.values[place] = self._cell(column, cells[key])
+        return changed
+
+    def _revise(self, place: int, cells: Mapping[str, float], keys: Iterable[str]) -> bool:
+        """Other values at a place that is held: a view handed out before keeps what it showed."""
+        changed = False
+        for key in keys:
+            column = self.columns[key]
+            value, old = self._cell(column, cells[key]), float(column.values[place])
+            if value != old and (value == value or old == old):
+                column.values = column.values.copy()
+                column.values[place] = value
+                changed = True
+        return changed
+
+    @staticmethod
+    def _cell(column: Column, value: float) -> float:
+        if isfinite(value):
+            return value
+        column.all_finite = False
+        return nan
+
+    def _restamp(self, row: int, time: float) -> None:
+        self._times = self._times.copy()
+        self._times[row] = time
+        for axis, _ in self.axes():
+            place = axis.place(row)
+            if axis.holds(row, place):
+                axis.times = axis.times.copy()
+                axis.times[place] = time
+
+    def _insert(self, row: int, step: int, time: float) -> None:
+        """Makes a new row before `row`."""
+        self._steps, self._times = np.insert(self.steps, row, step), np.insert(self.times, row, time)
+        for axis, _ in self.axes():
+            place = axis.place(row)
+            if place < axis.count:
+                axis.rows = axis.rows.copy()
+                axis.rows[place:] += 1
+        self.n += 1
+        self._head += self._head >= row
+        self._mark(row)
+
+    def load(self, steps: Ints, times: Floats, groups: Iterable[tuple[Axis, Mapping[str, Floats]]]) -> None:
+        """Fills an empty table with rising steps and whole columns by axis, which must state the same steps and times.
+        The arrays stay the caller's: they are copied before the first change."""
         self.n = len(steps)
         self._head = self.n - 1
+        self._steps, self._times = steps, times
+        for axis, columns in groups:
+            for key, values in columns.items():
+                self.columns[key] = Column(axis, values, bool(np.isfinite(values).all()))
 
     def set_head(self, step: int) -> None:
         """Names the step of the newest record."""
-        self._head = min(int(np.searchsorted(self.steps, step)), self.n - 1)
+        self._head = min(int(self.steps.searchsorted(step)), self.n - 1)
 
     def restart_at(self, step: int) -> None:
         """A new attempt begins at `step` (the file was truncated, a new file began): later rows are abandoned."""
-        row = int(np.searchsorted(self.steps, step))
+        row = int(self.steps.searchsorted(step))
         if row < self.n:
             if row:
                 self.restarts.append(step)
@@ -284,69 +302,47 @@ class Table:
 
     def keep(self, n: int) -> None:
         """Forgets all rows from row `n` on."""
-        old, self.n = self.n, n
-        for column in self.columns.values():
-            column.data = column.data.copy()
-            column.data[n:old] = np.nan
-            column.nonfinite = {r for r in column.nonfinite if r < n}
-            column.count = int(np.isfinite(column.data[:n]).sum()) + len(column.nonfinite)
-            column._present = None
-        self.columns = {k: c for k, c in self.columns.items() if c.count}
+        if n >= self.n:
+            return
+        self.n = n
+        self._steps, self._times = self._steps[:n].copy(), self._times[:n].copy()
+        for axis, keys in list(self.axes()):
+            count = axis.place(n)
+            if not count:
+                for key in keys:
+                    del self.columns[key]
+            elif count < axis.count:
+                axis.rows, axis.steps = axis.rows[:count].copy(), axis.steps[:count].copy()
+                axis.times, axis.count = axis.times[:count].copy(), count
+                for key in keys:
+                    column = self.columns[key]
+                    column.values = column.values[:count].copy()
         self._head = n - 1
         self._mark(n)
 
     def rename(self, name: Callable[[str], str]) -> None:
         """Renames columns; where two meet, the cells of the later one win."""
-        columns, self.columns, self._cache = self.columns, {}, {}
+        columns, self.columns = self.columns, {}
         for key, column in columns.items():
             new = name(key)
-            if new not in self.columns:
+            held = self.columns.get(new)
+            if held is None:
                 self.columns[new] = column
                 continue
-            target = self.columns[new]
-            rows = column.rows(self.n)
-            for row in range(self.n) if rows is None else rows.tolist():
-                target.set(row, float(column.data[row]))
+            rows = np.union1d(held.axis.rows[: held.axis.count], column.axis.rows[: column.axis.count])
+            values = np.empty(len(rows), dtype=np.float64)
+            for one in (held, column):
+                values[rows.searchsorted(one.axis.rows[: one.axis.count])] = one.values[: one.axis.count]
+                one.axis.members -= 1
+            axis = Axis(rows, self._steps[rows], self._times[rows])
+            self.columns[new] = Column(axis, values, held.all_finite and column.all_finite)
 
-    def _differs(self, row: int, cells: Mapping[str, float]) -> bool:
-        for key, value in cells.items():
-            column = self.columns.get(key)
-            if column is not None:
-                old = float(column.data[row])
-                if old == old and value == value and abs(old - value) > 1e-12 + 1e-6 * abs(old):
-                    return True
-        return False
+    def _redone(self, row: int, cells: Mapping[str, float]) -> bool:
+        """Whether a row repeats this one with other values in most cells that both hold."""
+        old = self.cells(row)
+        both = [(old[key], value) for key, value in cells.items() if key in old]
+        other = sum(1 for a, b in both if a == a and b == b and abs(a - b) > 1e-12 + 1e-6 * abs(a))
+        return other > 0 and other >= RESTART_SHARE * len(both)
 
     def _mark(self, row: int) -> None:
-        self._revision += 1
         self._changed_from = row if self._changed_from is None else min(self._changed_from, row)
-
-    def _column(self, key: str) -> Column:
-        column = self.columns.get(key)
-        if column is None:
-            column = self.columns[key] = Column(self._capacity)
-        return column
-
-    def _reserve(self, n: int) -> None:
-        if n <= self._capacity:
-            return
-        while self._capacity < n:
-            self._capacity *= 2
-        steps = np.zeros(self._capacity, dtype=np.int64)
-        steps[: self.n] = self.steps
-        times: Floats = np.full(self._capacity, np.nan)
-        times[: self.n] = self.times
-        self._steps, self._times = steps, times
-        self._index = np.arange(self._capacity, dtype=np.int64)
-        for column in self.columns.values():
-            column.grow(self._capacity)
-
-    def _insert(self, row: int, step: int, time: float) -> None:
-        self._reserve(self.n + 1)
-        steps, times = np.zeros(self._capacity, dtype=np.int64), np.full(self._capacity, np.nan)
-        steps[: self.n + 1] = np.insert(self.steps, row, step)
-        times[: self.n + 1] = np.insert(self.times, row, time)
-        self._steps, self._times = steps, times
-        for column in self.columns.values():
-            column.shifted(row, self.n, self._capacity)
-        self.n += 1

@@ -28,9 +28,17 @@ def block(rows: list[tuple[int, dict[str, float]]]) -> Rows:
 
 
 def model(rows: list[tuple[int, dict[str, float]]]) -> dict[int, dict[str, float]]:
+    """Rows by step, later cells win; a row that goes back two rows or more with other values abandons what follows."""
     out: dict[int, dict[str, float]] = {}
+    head = -1
     for step, cells in rows:
+        both = [(out[step][k], v) for k, v in cells.items() if k in out.get(step, {})]
+        other = [1 for a, b in both if a == a and b == b and abs(a - b) > 1e-12 + 1e-6 * abs(a)]
+        beyond = [s for s in out if step < s <= head]
+        if len(beyond) >= 2 and other and 2 * len(other) >= len(both):
+            out = {s: held for s, held in out.items() if s <= step}
         out.setdefault(step, {}).update(cells)
+        head = step
     return out
 
 
@@ -94,6 +102,7 @@ def test_going_back_with_other_values_is_a_restart_and_the_later_value_wins() ->
     assert table.restarts == [6]
     assert table.head_step == 6
     assert table.cells(5) == {"loss": 60.0}
+    assert table.steps.tolist() == [1, 2, 3, 4, 5, 6]
     assert table.take_changed() == 5
     assert table.take_changed() is None
 

@@ -1,0 +1,129 @@
+"""Columns of a table that grow at their end. Columns that are logged together share one axis: which rows they are in.
+
+Storage grows by doubling, unused room is never touched. A `Series` is a view on the filled part, never a copy, so that
+a snapshot for the screen costs nothing. Appending never touches what a view shows; a revision replaces the array.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """The logged points of one metric, in step order: only rows that hold the metric.
+
+    `values` is NaN exactly where the trainer logged NaN or an infinity. `rows` are row numbers in the table, `times`
+    seconds since the epoch (NaN unknown). All four have equal length. `all_finite`: known to hold no NaN.
+    """
+
+    key: str
+    steps: Ints
+    values: Floats
+    rows: Ints
+    times: Floats
+    all_finite: bool = False
+
+    def __len__(self) -> int:
+        return len(self.steps)
+
+    def until_row(self, n: int) -> Series:
+        """The points in the first `n` rows of the table: what was known then."""
+        count = len(self.rows)
+        if not count or self.rows[count - 1] < n:
+            return self
+        return self._cut(0, int(self.rows.searchsorted(n)))
+
+    def since_row(self, n: int) -> Series:
+        """The points from row `n` on."""
+        start = int(self.rows.searchsorted(n))
+        return self if start == 0 else self._cut(start, len(self.rows))
+
+    def finite(self) -> Series:
+        """Without the points that were logged as NaN or infinite."""
+        if self.all_finite:
+            return self
+        keep = np.isfinite(self.values)
+        if keep.all():
+            return Series(self.key, self.steps, self.values, self.rows, self.times, True)
+        return Series(self.key, self.steps[keep], self.values[keep], self.rows[keep], self.times[keep], True)
+
+    def _cut(self, start: int, end: int) -> Series:
+        at = slice(start, end)
+        return Series(self.key, self.steps[at], self.values[at], self.rows[at], self.times[at], self.all_finite)
+
+
+def with_room(array: NDArray, count: int, needed: int) -> NDArray:  # type: ignore[type-arg]
+    """An array of at least `needed` places whose first `count` are those of `array`."""
+    if needed <= len(array):
+        return array
+    bigger = np.empty(max(needed, 2 * len(array), 64), dtype=array.dtype)
+    bigger[:count] = array[:count]
+    return bigger
+
+
+class Axis:
+    """The rows that a group of columns is in, with step and time of each. `members`: how many columns use it."""
+
+    __slots__ = ("count", "members", "rows", "steps", "times")
+
+    def __init__(self, rows: Ints, steps: Ints, times: Floats) -> None:
+        self.rows, self.steps, self.times = rows, steps, times
+        self.count = len(rows)
+        self.members = 0
+
+    @classmethod
+    def empty(cls) -> Axis:
+        return cls(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.float64))
+
+    def copy(self) -> Axis:
+        n = self.count
+        return Axis(self.rows[:n].copy(), self.steps[:n].copy(), self.times[:n].copy())
+
+    def extend(self, rows: Ints, steps: Ints, times: Floats) -> None:
+        n, end = self.count, self.count + len(rows)
+        self.rows, self.steps = with_room(self.rows, n, end), with_room(self.steps, n, end)
+        self.times = with_room(self.times, n, end)
+        self.rows[n:end], self.steps[n:end], self.times[n:end] = rows, steps, times
+        self.count = end
+
+    def append(self, row: int, step: int, time: float) -> None:
+        n = self.count
+        if n == len(self.rows) or n == len(self.steps) or n == len(self.times):
+            self.rows, self.steps = with_room(self.rows, n, n + 1), with_room(self.steps, n, n + 1)
+            self.times = with_room(self.times, n, n + 1)
+        self.rows[n], self.steps[n], self.times[n] = row, step, time
+        self.count = n + 1
+
+    def last_row(self) -> int:
+        return int(self.rows[self.count - 1]) if self.count else -1
+
+    def place(self, row: int) -> int:
+        """Where `row` stands or would stand among the points."""
+        return self.count if row > self.last_row() else int(self.rows[: self.count].searchsorted(row))
+
+    def holds(self, row: int, place: int) -> bool:
+        return place < self.count and bool(self.rows[place] == row)
+
+
+class Column:
+    """The values of one metric at the rows of its axis. NaN: logged as NaN or an infinity."""
+
+    __slots__ = ("all_finite", "axis", "values")
+
+    def __init__(self, axis: Axis, values: Floats, all_finite: bool = True) -> None:
+        self.axis = axis
+        self.values = values
+        self.all_finite = all_finite
+        axis.members += 1
+
+    def move(self, axis: Axis) -> None:
+        self.axis.members -= 1
+        self.axis = axis
+        axis.members += 1

@@ -1,0 +1,178 @@
+"""Runs of any length for the benchmarks: the same 60 metrics as console log, JSONL, W&B log and TensorBoard events.
+
+python -m tests.bench.generate FORMAT FILE STEPS
+"""
+
+from __future__ import annotations
+
+import random
+import struct
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from zlib import crc32
+
+import numpy as np
+import orjson
+
+from rltui.readers.tfrecord import masked_crc32c
+
+GROUPS = {
+    "actor": "entropy kl_loss kl_coef pg_loss pg_clipfrac ppo_kl pg_clipfrac_lower grad_norm lr reward_kl_penalty",
+    "critic": "score/mean score/max score/min rewards/mean rewards/max rewards/min advantages/mean advantages/max "
+    "advantages/min returns/mean returns/max returns/min values/mean vf_loss vf_clipfrac grad_norm",
+    "response_length": "mean max min clip_ratio",
+    "prompt_length": "mean max min clip_ratio",
+    "response": "aborted_ratio",
+    "timing_s": "generate_sequences gen reward old_log_prob ref values adv update_critic update_actor step "
+    "save_checkpoint testing",
+    "timing_per_token_ms": "gen update_actor ref values adv",
+    "perf": "total_num_tokens time_per_step throughput mfu/actor max_memory_allocated_gb max_memory_reserved_gb",
+    "training": "global_step epoch",
+}
+KEYS = [f"{group}/{name}" for group, names in GROUPS.items() for name in names.split()]
+START = 1.7e9
+RAY = "\x1b[36m(TaskRunner pid=48123)\x1b[0m "
+NOISE = (
+    RAY + "INFO 07-14 10:11:12 [loggers.py:116] Engine 000: Avg prompt throughput: 812.3 tokens/s, Running: 12 reqs\n",
+    "\x1b[36m(WorkerDict pid=48301)\x1b[0m WARNING 07-14 10:11:12 [cuda.py:59] Using a slow tokenizer; step: warmup\n",
+    RAY + "[response] Janet sells 16 - 3 - 4 = <<16-3-4=9>>9 duck eggs a day.\n#### 18\n",
+    RAY + "Training Progress:   3%|▎         | 14/435 [12:07<5:58:01, 51.02s/it]\n",
+)
+
+
+def blocks(steps: int, size: int = 2000) -> Iterator[tuple[int, np.ndarray]]:
+    """First step and values (rows x 60) of one block after another. A healthy run: levels that drift, and noise."""
+    draw = np.random.default_rng(7)
+    level = draw.uniform(0.2, 4.0, len(KEYS))
+    period = draw.uniform(50, 900, len(KEYS))
+    for first in range(1, steps + 1, size):
+        at = np.arange(first, min(first + size, steps + 1), dtype=np.float64)[:, None]
+        values = level * (1 + 0.2 * np.sin(at / period)) + 0.05 * draw.standard_normal((len(at), len(KEYS)))
+        values[:, KEYS.index("training/global_step")] = at[:, 0]
+        values[:, KEYS.index("training/epoch")] = at[:, 0] // 117
+        yield first, values
+
+
+def verl(steps: int) -> Iterator[bytes]:
+    """verl's console with Ray's prefixes, other output in between, and numpy's names around every tenth number."""
+    chance = random.Random(7)
+    around = [("np.float64(", ")") if i % 10 == 3 else ("", "") for i in range(len(KEYS))]
+    for first, values in blocks(steps):
+        out = []
+        for i, row in enumerate(values.tolist()):
+            out += [chance.choice(NOISE) for _ in range(chance.randint(1, 4))]
+            cells = (f"{k}:{a}{v!r}{b}" for k, v, (a, b) in zip(KEYS, row, around, strict=True))
+            out.append(f"{RAY}step:{first + i} - {' - '.join(cells)}\n")
+        yield "".join(out).encode()
+
+
+def jsonl(steps: int) -> Iterator[bytes]:
+    """verl's file logger."""
+    for first, values in blocks(steps):
+        rows = ({"step": first + i, "data": dict(zip(KEYS, r, strict=True))} for i, r in enumerate(values.tolist()))
+        yield b"".join(orjson.dumps(row) + b"\n" for row in rows)
+
+
+def tensorboard(steps: int) -> Iterator[bytes]:
+    """One event a scalar, as SummaryWriter writes them in a loop over a dict. Checksums of the data are left 0: no
+    reader here or in the baselines looks at them."""
+    lengths: dict[int, bytes] = {}
+    for first, values in blocks(steps):
+        out = []
+        for i, row in enumerate(values.astype("<f4")):
+            step = _varint(first + i)
+            head = b"\x09" + struct.pack("<d", START + first + i) + b"\x10" + step + b"\x2a"
+            for key, cell in zip(KEYS, row, strict=True):
+                value = b"\x0a" + _sized(key.encode()) + b"\x15" + cell.tobytes()
+                event = head + _sized(b"\x0a" + _sized(value))
+                if len(event) not in lengths:
+                    size = struct.pack("<Q", len(event))
+                    lengths[len(event)] = size + struct.pack("<I", masked_crc32c(size))
+                out += [lengths[len(event)], event, b"\0\0\0\0"]
+        yield b"".join(out)
+
+
+def wandb(steps: int) -> Iterator[bytes]:
+    """A transaction log: per step one history and two summary records, items in random order, 32 KiB blocks."""
+    chance = random.Random(7)
+    at, number = 7, 1
+    yield b":W&B\xe1\xbe\x00"
+    run = _message(17, _message(1, b"bench001") + _message(3, b"bench"))
+    framed, at = _framed(b"\x08\x01" + run, at)
+    yield framed
+    keys = [_message(2, key.encode()) for key in (*KEYS, "_step", "_runtime", "_timestamp")]
+    for first, values in blocks(steps):
+        out = []
+        for i, row in enumerate(values.tolist()):
+            step = first + i
+            cells = [*row, step, 10.0 * step, START + 10.0 * step]
+            items = [_message(1, key + b"\x82\x01" + _sized(b"%r" % v)) for key, v in zip(keys, cells, strict=True)]
+            chance.shuffle(items)
+            body = b"".join(items)
+            history = _message(2, body + _message(2, b"\x08" + _varint(step)))
+            clock = b"".join(item for item in items if b"\x01_" in item[:4])
+            for payload in (history, _message(3, body), _message(3, clock)):
+                number += 1
+                framed, at = _framed(b"\x08" + _varint(number) + payload, at)
+                out.append(framed)
+        yield b"".join(out)
+
+
+def _varint(value: int) -> bytes:
+    out = bytearray()
+    while value > 127:
+        out.append(value & 127 | 128)
+        value >>= 7
+    out.append(value)
+    return bytes(out)
+
+
+def _sized(data: bytes) -> bytes:
+    return _varint(len(data)) + data
+
+
+def _message(number: int, data: bytes) -> bytes:
+    return _varint(number << 3 | 2) + _sized(data)
+
+
+def _framed(record: bytes, at: int) -> tuple[bytes, int]:
+    """A record as chunks of LevelDB's log from file offset `at` on, and the offset behind it."""
+    out, first = bytearray(), True
+    while first or record:
+        left = 32768 - at % 32768
+        if left < 7:
+            out += bytes(left)
+            at += left
+            left = 32768
+        chunk, record = record[: left - 7], record[left - 7 :]
+        kind = (2 if record else 1) if first else (3 if record else 4)
+        out += struct.pack("<IHB", crc32(chunk, crc32(bytes([kind]))), len(chunk), kind) + chunk
+        at += 7 + len(chunk)
+        first = False
+    return bytes(out), at
+
+
+WRITERS: dict[str, tuple[str, Callable[[int], Iterator[bytes]]]] = {
+    "verl": ("console.log", verl),
+    "jsonl": ("metrics.jsonl", jsonl),
+    "tensorboard": ("events.out.tfevents.1700000000.bench.1.0", tensorboard),
+    "wandb": ("run-bench001.wandb", wandb),
+}
+
+
+def write(kind: str, directory: Path, steps: int) -> Path:
+    """The file of a format in `directory`, written unless it is there."""
+    name, writer = WRITERS[kind]
+    path = directory / f"{kind}-{steps}" / name
+    if not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        partial = path.with_name(path.name + ".partial")
+        with partial.open("wb") as out:
+            out.writelines(writer(steps))
+        partial.rename(path)
+    return path
+
+
+if __name__ == "__main__":
+    print(write(sys.argv[1], Path(sys.argv[2]), int(sys.argv[3])))
