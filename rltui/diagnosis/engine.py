@@ -166,7 +166,7 @@ class Engine:
         gap = coverage_signal(seen, look, self.catalogue["logging-coverage-gap"].params["least"].value)
         present = [("logging-coverage-gap", gap)] if gap is not None else []
         if run_state is not None:
-            present += present_signals(run_state, look, run.followed)
+            present += present_signals(run_state, look)
         for rule_id, signal in present:
             if not self.catalogue[rule_id].enabled:
                 continue

@@ -8,7 +8,7 @@ from rltui.diagnosis.signal import CRITICAL, NOTICE, WARNING, Signal
 from rltui.run.run import RunState
 
 
-def present_signals(state: RunState, look: Look, followed: bool) -> list[tuple[str, Signal]]:
+def present_signals(state: RunState, look: Look) -> list[tuple[str, Signal]]:
     """Rule id and signal for a run that crashed or stands still."""
     planned = look.settings.planned_steps
     where = f"at step {look.step}" + (f" of {planned}" if planned else "") if look.n else "before the first step"
@@ -20,7 +20,7 @@ def present_signals(state: RunState, look: Look, followed: bool) -> list[tuple[s
         level = CRITICAL if state.quote else WARNING
         return [("run-crashed", Signal(level, f"The run ended {where}. {because}.{quote}", proofs, onset_step=step))]
     if state.state == "stalled":
-        level = CRITICAL if followed else WARNING  # a log that merely ends may be a copy
+        level = CRITICAL if state.sure else WARNING  # a log that merely ends may be a copy
         text = f"No new row since the one {where}. {because}.{quote}"
         return [("run-stalled", Signal(level, text, proofs, onset_step=step))]
     return []

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Literal
+
+ProcessState = Literal["running", "sleeping", "disk", "stopped", "traced", "zombie", "gone"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +46,18 @@ class HostSample:
     disk_free_gb: float | None = None  # of the run's directory
     disk_total_gb: float | None = None
     limited_by: str | None = None  # "cgroup" where the container's limit is below the machine's memory
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessFact:
+    """One process of a trainer. `cpu`: cores busy lately, None before that is known. `how` it was found: "log" (it
+    writes the run's log) or "directory" (it works there, or names it: it may be another program)."""
+
+    pid: int
+    name: str
+    state: ProcessState
+    cpu: float | None = None
+    how: str = "log"
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,46 +1,62 @@
-"""Is the run alive? Told from the data's own times and words, never from a file's silence alone."""
+"""Is the run alive? Told from the data's own times and words; silence counts only where someone listens."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, field
 from typing import Literal
 
-import numpy as np
-
 from rltui.readers.base import Exit, Note
-from rltui.run.notes import Notes
-from rltui.run.progress import row_gap, step_intervals, steps_short
-from rltui.run.table import Series, Table
+from rltui.run.notes import Notes, quoted
+from rltui.run.pace import Pace
+from rltui.run.progress import row_gap, steps_short
+from rltui.run.pulse import Pulse
+from rltui.run.stall import StallCard, Word, error_counts, span, weigh
+from rltui.run.table import Table
 
 State = Literal["running", "stalled", "finished", "crashed", "unknown"]
 
-STALL_TIMES = 3.0
-STALL_ADD_S = 600.0
-"""Silent for longer than 3 times, and 600 s more than, the 95th percentile of the step time: stalled. The seconds are
-verl's NCCL time-out."""
+_STATES: dict[Word, State] = {
+    "hung": "stalled",
+    "slow": "running",
+    "fine": "running",
+    "finished": "finished",
+    "crashed": "crashed",
+    "unknown": "unknown",
+}
+_CONSEQUENCE = re.compile(
+    r"Actor\w*Error|WorkerCrashedError|ChildFailedError|closing signal|BrokenPipe|SignalException"
+)
+"""What processes say that lost another one: another line of the same end is the better quote."""
 
 
 @dataclass(frozen=True, slots=True)
 class RunState:
-    """State by the time rules of the design, with the evidence in words and the quoted line where there is one."""
+    """State by the time rules of the design, with the evidence in words and the quoted line where there is one.
+
+    `card` is there where the run is followed. `sure`: a stall beyond doubt; no log that merely ends is one."""
 
     state: State
     because: str
     quote: str = ""
+    card: StallCard | None = None
+
+    @property
+    def sure(self) -> bool:
+        return self.card is not None and self.card.sure
 
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What the judgement needs. `newest`: newest sign of life (row or, followed, file time), `now`: None when the run
-    is not followed."""
+    """What the judgement needs. `now`: None when the run is not followed; only then `pulse` and `pace` count."""
 
     table: Table
     planned: int | None
     notes: Notes
     exit: Exit | None
-    timer: Series | None
-    newest: float | None
-    now: float | None
+    now: float | None = None
+    pulse: Pulse = field(default_factory=Pulse)
+    pace: Pace = field(default_factory=Pace)
 
 
 def judge(seen: Evidence) -> RunState:
@@ -52,30 +68,36 @@ def judge(seen: Evidence) -> RunState:
     of = f"{stood} of {planned}" if planned is not None else stood
     short, gap = steps_short(table, planned), row_gap(table)
     if short == 0:
-        return RunState("finished", f"all planned steps are done: {of}")
+        return _ended(seen, "finished", f"all planned steps are done: {of}")
     ended, deadly = _last_words(seen.notes, last, gap)
+    quote = quoted(deadly[0]) if deadly else ""
     if seen.exit is not None and seen.exit.code != 0:
-        quote = deadly[0].text if deadly else ""
-        return RunState("crashed", f"the process exited with code {seen.exit.code} at {of}", quote)
-    if deadly:
-        if not _fresh(seen):
-            return RunState("crashed", f"an error ended the log at {of}", deadly[0].text)
-        return RunState("running", f"an error {_age(seen):.0f} s ago may have ended the run at {of}", deadly[0].text)
+        return _ended(seen, "crashed", f"the process exited with code {seen.exit.code} at {of}", quote)
+    if deadly and (seen.now is None or error_counts(seen.pulse, seen.pace, seen.now)):
+        return _ended(seen, "crashed", f"an error ended the log at {of}", quote)
+    if deadly and seen.now is not None:
+        ago = span(max(0.0, seen.now - (seen.pulse.output_at or seen.now)))
+        because = f"an error {ago} ago may have ended the run at {of}"
+        return RunState("running", because, quote, StallCard("slow", (because,), quote=quote))
     if short is not None and short < gap:
-        return RunState("finished", f"all planned steps are done: {of}, a row every {gap}")
+        return _ended(seen, "finished", f"all planned steps are done: {of}, a row every {gap}")
     if ended is not None and last is not None:
-        return RunState("finished", f"the trainer says that it is done, at {of}", ended.text)
+        return _ended(seen, "finished", f"the trainer says that it is done, at {of}", quoted(ended))
     if seen.exit is not None and last is not None:
-        return RunState("finished", f"the process exited with code 0, at {of}")
-    if seen.now is not None and seen.newest is not None:
-        if _fresh(seen):
-            return RunState("running", f"{of}, last sign of life {_age(seen):.0f} s ago")
-        return RunState("stalled", f"silent for {_age(seen):.0f} s at {of}; usual is {_patience(seen):.0f} s at most")
+        return _ended(seen, "finished", f"the process exited with code 0, at {of}")
+    if seen.now is not None and seen.pulse.moved_at is not None:
+        card = weigh(seen.pulse, seen.pace, of, planned is not None, seen.now)
+        return RunState(_STATES[card.verdict], "; ".join(card.because), card.quote, card)
     if last is None:
         return RunState("unknown", "no training step is logged")
     if planned is not None:
         return RunState("stalled", f"the log ends at {of} without an end mark: stopped or cut off")
     return RunState("unknown", f"the log ends at {of}, the plan is not known and there is no end mark")
+
+
+def _ended(seen: Evidence, word: Literal["finished", "crashed"], because: str, quote: str = "") -> RunState:
+    card = StallCard(word, (because,), quote=quote, sure=True, over=True) if seen.now is not None else None
+    return RunState(_STATES[word], because, quote, card)
 
 
 def _last_words(notes: Notes, last: int | None, gap: int) -> tuple[Note | None, list[Note]]:
@@ -97,20 +119,4 @@ def _last_words(notes: Notes, last: int | None, gap: int) -> tuple[Note | None, 
             ended = words[end].note
             words = words[:end]
         deadly += [word.note for word in words]
-    return ended, sorted(deadly, key=lambda note: note.kind == "fault")
-
-
-def _age(seen: Evidence) -> float:
-    """Seconds since the last sign of life; 0 for a run that nobody follows."""
-    return max(0.0, seen.now - seen.newest) if seen.now is not None and seen.newest is not None else 0.0
-
-
-def _fresh(seen: Evidence) -> bool:
-    """Whether the run is followed and gave a sign of life not long ago."""
-    return seen.now is not None and seen.newest is not None and _age(seen) <= _patience(seen)
-
-
-def _patience(seen: Evidence) -> float:
-    intervals = step_intervals(seen.table, seen.timer)
-    usual = float(np.percentile(intervals, 95)) if len(intervals) else 0.0
-    return max(STALL_TIMES * usual, usual + STALL_ADD_S)
+    return ended, sorted(deadly, key=lambda note: _CONSEQUENCE.search(note.text) is not None)

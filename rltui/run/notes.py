@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import re
 from collections import Counter, deque
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from rltui.readers.base import Note
 
-KEPT = 2000
+FIRST_KEPT = 250
+LAST_KEPT = 250
+"""Notes of one kind that are kept: the first ones tell how it began, the last ones how it stands."""
+SHAPES = 200
 _NUMBER = re.compile(r"(?:0x[0-9a-f]+|\d+)(?:\.\d+)*")
+_BAR = re.compile(r"^[^|]{0,60}?\d{1,3}%\|[^|]{0,1000}\|\s*\d+/\d+\s\[[^\]]*\]")
 FATAL = ("traceback", "oom", "killed", "fault")
+UNDER_WAY = ("phase", "validation", "checkpoint")
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,16 +25,21 @@ class Standing:
 
     note: Note
     step: int | None
+    shape: tuple[str, str]
 
 
 @dataclass(slots=True)
 class Source:
-    """What one log says about its end, in file order, since its last launch. Errors that the training survived are
-    among them: `since` leaves them out."""
+    """What one log says about its end, in file order, since its last launch.
 
-    events: deque[Standing] = field(default_factory=lambda: deque(maxlen=KEPT))
+    An error that the training survived is forgotten but for its shape. Of a flood of alike errors the first is kept,
+    so that no flood can push out another.
+    """
+
+    events: list[Standing] = field(default_factory=list)
     row: int | None = None  # newest training step
     bar: int | None = None  # newest step of the progress bar: rows may be logged every tenth step only
+    _survived: set[tuple[str, str]] = field(default_factory=set)
 
     @property
     def step(self) -> int | None:
@@ -38,6 +49,7 @@ class Source:
 
     def launch(self) -> None:
         self.events.clear()
+        self._survived.clear()
         self.row = self.bar = None
 
     def reach(self, step: int | None) -> None:
@@ -47,16 +59,30 @@ class Source:
                 self.launch()
             self.row = step
 
+    def say(self, note: Note, step: int | None) -> None:
+        """Takes an end or an error, unless one of its shape stands at this step already."""
+        event = Standing(note, step, _shape(note))
+        if note.kind != "end" and any(e.shape == event.shape and e.step == step for e in self.events):
+            return
+        if len(self.events) >= SHAPES:
+            early = next((i for i, e in enumerate(self.events) if e.note.kind != "end" and e.step != step), None)
+            if early is None:
+                return  # so many different errors at one step: the first ones count
+            self._survived.add(self.events.pop(early).shape)
+            if len(self._survived) > SHAPES:
+                self._survived.pop()
+        self.events.append(event)
+
     def since(self, step: int) -> list[Standing]:
         """What was said at this step or later, without errors of a kind that was survived before. Where a log tells
         steps, an error of unknown place came before the first of them; an end of unknown place stays an end."""
-        late, survived = [], set()
+        late, survived = [], set(self._survived)
         for event in self.events:
             if event.step >= step if event.step is not None else self.step is None or event.note.kind == "end":
                 late.append(event)
             else:
-                survived.add(_shape(event.note))
-        return [event for event in late if event.note.kind == "end" or _shape(event.note) not in survived]
+                survived.add(event.shape)
+        return [event for event in late if event.note.kind == "end" or event.shape not in survived]
 
 
 def _shape(note: Note) -> tuple[str, str]:
@@ -64,34 +90,65 @@ def _shape(note: Note) -> tuple[str, str]:
     return note.kind, _NUMBER.sub("0", note.text)[:120]
 
 
-class Notes:
-    """All notes of a run. Of the many progress lines only the newest of each source is kept."""
+def quoted(note: Note) -> str:
+    """The text of a note without a progress bar painted on the same line."""
+    return _BAR.sub("", note.text).strip()
+
+
+class _Kept:
+    """Notes of one kind: the first ones and the last ones, each with its place among all."""
 
     def __init__(self) -> None:
-        self._kept: deque[Note] = deque(maxlen=KEPT)
-        self._progress: dict[str, Note] = {}
+        self.first: list[tuple[int, Note]] = []
+        self.last: deque[tuple[int, Note]] = deque(maxlen=LAST_KEPT)
+
+    def add(self, place: int, note: Note) -> None:
+        if len(self.first) < FIRST_KEPT:
+            self.first.append((place, note))
+        else:
+            self.last.append((place, note))
+
+    def __iter__(self) -> Iterator[tuple[int, Note]]:
+        yield from self.first
+        yield from self.last
+
+
+class Notes:
+    """All notes of a run. Of the many lines that tell progress or a phase only the newest of each source is kept."""
+
+    def __init__(self) -> None:
+        self._kept: dict[str, _Kept] = {}
+        self._progress: dict[tuple[str, str], Note] = {}
+        self._count = 0
+        self._all: list[Note] | None = None
         self.sources: dict[str, Source] = {}
         self.totals: Counter[int] = Counter()
         self.newest_time: float | None = None
+        self.under_way: Note | None = None  # the phase, validation or checkpoint announced last
 
     def add(self, note: Note, source: str, head_step: int | None) -> None:
         """`head_step`: the newest training step of that log, for lines that do not state where they stand."""
         log = self.sources.setdefault(source, Source())
+        self._all = None
         if note.time is not None:
             self.newest_time = note.time if self.newest_time is None else max(self.newest_time, note.time)
         if note.total is not None and note.total > 0:
             self.totals[note.total] += 1
-        if note.kind == "progress":
-            self._progress[source] = note
-            log.bar = note.step if note.step is not None else log.bar
+        if note.kind in UNDER_WAY:
+            self.under_way = note
+        if note.kind in ("progress", "phase"):
+            self._progress[source, note.kind] = note
+            if note.kind == "progress" and note.step is not None:
+                log.bar = note.step
             return
-        self._kept.append(note)
+        self._count += 1
+        self._kept.setdefault(note.kind, _Kept()).add(self._count, note)
         if note.kind in ("start", "resume"):
             log.launch()
         elif note.kind == "end" or note.kind in FATAL:
             row = note.step if note.step is not None else head_step
             log.reach(row)
-            log.events.append(Standing(note, row if row is not None else log.bar))
+            log.say(note, row if row is not None else log.bar)
 
     def reach(self, source: str, step: int | None) -> None:
         """The newest training step of a log, its rows all read."""
@@ -99,10 +156,17 @@ class Notes:
         if log is not None and step is not None and (log.row is None or step > log.row):
             log.row = step
 
+    def of_kind(self, kind: str) -> list[Note]:
+        """Kept notes of one kind, oldest first."""
+        return [note for _, note in self._kept.get(kind, ())]
+
     @property
     def all(self) -> list[Note]:
         """Notable lines in the order in which they were read, the newest progress lines last."""
-        return [*self._kept, *self._progress.values()]
+        if self._all is None:
+            ordered = sorted((item for kept in self._kept.values() for item in kept), key=lambda item: item[0])
+            self._all = [*(note for _, note in ordered), *self._progress.values()]
+        return self._all
 
     def planned(self, last_step: int | None) -> int | None:
         """The number of steps that progress lines count towards: the total stated most often among those that the run
@@ -112,8 +176,15 @@ class Notes:
 
     def forget_after(self, step: int) -> None:
         """As if the logs ended where the training reached `step`."""
-        self._kept = deque((n for n in self._kept if n.step is None or n.step <= step), maxlen=KEPT)
+        for kind, kept in self._kept.items():
+            fresh = self._kept[kind] = _Kept()
+            for place, note in kept:
+                if note.step is None or note.step <= step:
+                    fresh.add(place, note)
         self._progress = {
-            s: replace(n, step=step) if n.step is not None and n.step > step else n for s, n in self._progress.items()
+            key: replace(n, step=step) if n.step is not None and n.step > step else n
+            for key, n in self._progress.items()
         }
         self.sources = {}
+        self.under_way = None
+        self._all = None

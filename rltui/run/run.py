@@ -13,6 +13,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from rltui.readers.base import Exit, HardwareRow, LogLine, Note, RunInfo
 from rltui.run.checkpoints import Checkpoint
 from rltui.run.config import Config, ConfigValue
@@ -21,11 +23,14 @@ from rltui.run.identity import algorithm, stated_version
 from rltui.run.liveness import Evidence, RunState, State, judge
 from rltui.run.names import MetricName, Names, canonical_series, converted, is_canonical, named
 from rltui.run.notes import Notes
+from rltui.run.pace import RECENT, Pace, learn
 from rltui.run.phases import PhaseShare, PhaseTable, phase_table
-from rltui.run.progress import eta_seconds, planned_steps
+from rltui.run.progress import eta_seconds, planned_steps, row_gap
+from rltui.run.pulse import Pulse
+from rltui.run.stall import StallCard
 from rltui.run.table import Series
 from rltui.vocabulary.load import GENERIC, dialect
-from rltui.vocabulary.resolve import detect_dialect
+from rltui.vocabulary.resolve import PHASE, detect_dialect, keys_for
 
 __all__ = [
     "Checkpoint",
@@ -36,6 +41,7 @@ __all__ = [
     "Run",
     "RunState",
     "SourceInfo",
+    "StallCard",
     "State",
 ]
 
@@ -83,6 +89,8 @@ class Run:
         self._hints: list[str] = []
         self._seen: tuple[int, int, int, int] | None = None
         self._cut_at: int | None = None
+        self.pulse = Pulse()
+        self._pace: tuple[object, Pace] | None = None
 
     # -- filling -------------------------------------------------------------------------------------------------
 
@@ -212,29 +220,85 @@ class Run:
                 out[meaning.member or key] = converted(series, meaning)
         return out
 
+    def listen(self) -> None:
+        """The first read is over and the following begins: what is there by now was not seen to come."""
+        written = max((s.mtime for s in self.sources if s.used and s.mtime is not None), default=self.as_of)
+        self.pulse.start(written, *self._counters())
+
+    def heard(self, now: float) -> None:
+        """Something new was read at `now`."""
+        self.pulse.hear(now, *self._counters())
+
+    def _counters(self) -> tuple[int | None, tuple[object, ...], Note | None]:
+        """The newest step of rows and bars, all that moves as work is done, and the phase announced last."""
+        head = self.history.table.head_step
+        bars = tuple(source.bar for source in self._notes.sources.values())
+        phase = self._notes.under_way
+        known = [step for step in (head, *bars) if step is not None]
+        said = (phase.kind, phase.text, phase.line) if phase is not None else None
+        return max(known, default=None), (head, bars, self.history.table.n, said), phase
+
+    def pace(self) -> Pace:
+        """How long steps usually take, as far as the recent ones tell."""
+        table, pulse = self.history.table, self.pulse
+        newest = pulse.beats[-1] if pulse.beats else None
+        state = (id(table), table.n, newest, len(self.checkpoints), len(self._config.raw), self.dialect)
+        if self._pace is None or self._pace[0] != state:
+            timer = self.series("time_per_step_s")
+            bars = [source.bar for source in self._notes.sources.values() if source.bar is not None]
+            head = table.head_step
+            step = max([*bars, *([] if head is None else [head])], default=None)
+            pace = learn(
+                table,
+                np.zeros(0) if timer is None else timer.finite().values,
+                tuple(pulse.beats),
+                self._marks(),
+                self._periods(),
+                step,
+                1 if bars else row_gap(table),
+            )
+            self._pace = (state, pace)
+        return self._pace[1]
+
+    def _marks(self) -> set[int]:
+        """Recent steps that validated or saved a checkpoint."""
+        marks = {c.step for c in self.checkpoints}
+        marks |= {
+            n.step for kind in ("checkpoint", "validation") for n in self._notes.of_kind(kind) if n.step is not None
+        }
+        table = self.history.table
+        rare = [key for key, name in self.names.items() if name.group == "validation"]
+        timers = [
+            key
+            for phase in ("validation", "checkpoint")
+            for key in keys_for(PHASE + phase, self.dialect, table.columns)
+        ]
+        for key in (*rare, *timers):
+            series = table.series(key)
+            if series is not None:
+                steps, values = series.steps[-RECENT:], series.values[-RECENT:]
+                marks.update(steps[values > 0].tolist() if key in timers else steps.tolist())
+        return marks
+
+    def _periods(self) -> set[int]:
+        """Every so many steps a validation or a checkpoint is planned. TRL also takes shares of the plan below 1."""
+        stated = {self._config.positive(self.dialect, name) for name in ("test_freq", "save_freq")}
+        plan = self.planned_steps or 0
+        return {round(p if p >= 1 else p * plan) for p in stated if p is not None}
+
     def state(self, now: float | None = None) -> RunState:
         """`now` only where the run is being followed; without it the data's own newest time stamp rules."""
         table = self.history.table
         if self._cut_at is not None:
             return RunState("running", f"as it stood at step {self._cut_at}")
-        times = [self.as_of, *(s.mtime for s in self.sources if s.used)] if self.followed else [self.as_of]
-        known = [t for t in times if t is not None]
-        newest = max(known) if known else None
         for part in self.history.parts:
             self._notes.reach(part.name, part.table.head_step)
-        clock = now if now is not None else newest
-        timer = self.series("time_per_step_s")
-        return judge(
-            Evidence(
-                table=table,
-                planned=self.planned_steps,
-                notes=self._notes,
-                exit=self.exit,
-                timer=timer,
-                newest=newest,
-                now=clock if self.followed else None,
-            )
-        )
+        if not self.followed:
+            return judge(Evidence(table, self.planned_steps, self._notes, self.exit))
+        if self.pulse.moved_at is None:
+            self.listen()
+        clock = now if now is not None else self.pulse.output_at
+        return judge(Evidence(table, self.planned_steps, self._notes, self.exit, clock, self.pulse, self.pace()))
 
     def phases(self, until_row: int | None = None, window: int = 20) -> PhaseTable:
         self.refresh_names()

@@ -9,7 +9,7 @@ from rltui.diagnosis.model import Diagnosis
 from rltui.hardware.base import HardwareSample
 from rltui.readers.base import LogLine, Note
 from rltui.run.history import Series
-from rltui.run.run import Run
+from rltui.run.run import Run, StallCard
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +40,7 @@ class Frame:
     now: float
     live: bool  # the run is being followed
     revision: int
+    stall: StallCard | None = None  # hung, slow or fine, of a run that is being followed
     rollout_files: tuple[str, ...] = ()  # dumps that lie with the run, by path; their contents are not part of a frame
 
     def narrowed(self, since_step: int | None = None, last_rows: int | None = None) -> Frame:

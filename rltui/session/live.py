@@ -5,6 +5,7 @@ from __future__ import annotations
 import time as clock
 
 from rltui.hardware.base import HardwareSample
+from rltui.hardware.process import ProcessWatch
 from rltui.hardware.sampler import Sampler
 from rltui.session.frame import Frame
 from rltui.session.locate import Found
@@ -15,6 +16,9 @@ PAINT_EVERY_S = 0.25
 
 HARDWARE_EVERY_S = 2.0
 """New hardware samples alone bring a frame this often."""
+
+WAITING_EVERY_S = 30.0
+"""A run that is slow or hung brings one this often: its evidence grows."""
 
 
 class LiveRun:
@@ -31,7 +35,11 @@ class LiveRun:
         self.opened = OpenedRun(found, follow=True, key_map=key_map, samples=self._samples)
         if sampler is not None:
             sampler.start()
-        self._sent_hardware = 0.0
+        local = found.place.name == ""
+        files = [path for feed in self.opened.feeds for path in feed.watched]
+        self._processes = ProcessWatch(files, found.candidate.root) if local else None
+        self._sent_hardware = self._sent = 0.0
+        self._waiting = False
         self._closed = False
 
     def next_frame(self, timeout_s: float) -> Frame | None:
@@ -47,10 +55,33 @@ class LiveRun:
         if not changed and self.opened.wait(timeout_s):
             changed = self.opened.poll()
         latest = self._sampler.latest() if self._sampler is not None else None
+        now = self._now()
+        self._feel(latest)
+        changed = self.opened.aged(now) or changed
         if changed or (latest is not None and latest.time - self._sent_hardware >= HARDWARE_EVERY_S):
             self._sent_hardware = latest.time if latest is not None else 0.0
-            return self.opened.frame()
+            return self._frame(now)
+        if now - self._sent >= WAITING_EVERY_S and self._waiting:
+            return self._frame(now)
         return None
+
+    def _frame(self, now: float) -> Frame:
+        frame = self.opened.frame(now)
+        self._sent, self._waiting = now, frame.stall is not None and frame.stall.verdict in ("slow", "hung")
+        return frame
+
+    def _feel(self, latest: HardwareSample | None) -> None:
+        """Takes the newest facts of processes and GPUs."""
+        pulse = self.opened.run.pulse
+        if self._processes is not None:
+            pulse.processes = self._processes.look()
+        if latest is not None:
+            pulse.gpus = latest.gpus
+
+    def _now(self) -> float:
+        """The time by which the run is judged. While a remote machine is out of reach its silence is not the run's."""
+        link = self.opened.place.link()
+        return clock.time() if link is None or link.state == "connected" else link.since
 
     def _samples(self) -> tuple[HardwareSample, ...]:
         return () if self._sampler is None else tuple(self._sampler.history().samples)

@@ -16,7 +16,7 @@ from rltui.hardware.recorded import samples as recorded_samples
 from rltui.readers.base import NO_STEP, ConfigRecord, Exit, HardwareRow, LogLine, Note, Record, Rows, RunInfo
 from rltui.run import checkpoints
 from rltui.run.history import newest_time
-from rltui.run.run import Run, SourceInfo
+from rltui.run.run import Run, RunState, SourceInfo
 from rltui.session.container_feeds import AnyFeed, feed_for
 from rltui.session.feed import Batch
 from rltui.session.frame import Frame, Loading
@@ -51,6 +51,7 @@ class OpenedRun:
         self._engine = Engine(catalogue=adjusted(settings.load()))
         self._diagnosis: Diagnosis | None = None
         self._revision = 0
+        self._stands: object = None
         self._bare: dict[str, str] = {}
         self._done = False
         self._until_step = until_step
@@ -86,6 +87,8 @@ class OpenedRun:
             self._done = True
             self._cut_to_step()
             self._identify()
+            if self.follow:
+                self.run.listen()
         return self.loading()
 
     def loading(self) -> Loading:
@@ -114,7 +117,19 @@ class OpenedRun:
                 more = batch.more
         if changed:
             self._identify()
+            self.run.heard(clock.time())
         return changed
+
+    def aged(self, now: float) -> bool:
+        """Time passes while nothing is read: true when the run stands otherwise than when it was last diagnosed."""
+        if not self._done or not self.follow:
+            return False
+        stands = _standing(self.run.state(now))
+        if stands == self._stands:
+            return False
+        self._stands, self._diagnosis = stands, None
+        self._revision += 1
+        return True
 
     def wait(self, timeout_s: float) -> bool:
         """Blocks until a file of the run may have changed, at most `timeout_s`."""
@@ -215,13 +230,16 @@ class OpenedRun:
         if not self._done:
             return unread()
         if self._diagnosis is None:
-            self._diagnosis = self._engine.advance(self.run, clock.time() if self.follow else None)
+            now = clock.time() if self.follow else None
+            self._stands = _standing(self.run.state(now))
+            self._diagnosis = self._engine.advance(self.run, now)
         return self._diagnosis
 
     def frame(self, now: float | None = None) -> Frame:
         """The present state as one immutable message. `now` (default: the clock) ages a followed run."""
         table = self.run.history.table
         series = {key: s for key in table.columns if (s := table.series(key)) is not None}
+        now = clock.time() if now is None else now
         return Frame(
             run=self.run,
             diagnosis=self.diagnosis(),
@@ -230,11 +248,16 @@ class OpenedRun:
             notes=tuple(self.run.notes),
             hardware=self._samples() or tuple(recorded_samples(_plain(self.run.recorded_hardware))),
             loading=self.loading(),
-            now=clock.time() if now is None else now,
+            now=now,
             live=self.follow,
             revision=self._revision,
             rollout_files=self._candidate.rollouts,
+            stall=self.run.state(now).card if self.follow and self._done else None,
         )
+
+
+def _standing(state: RunState) -> tuple[object, ...]:
+    return state.state, state.card.verdict if state.card is not None else None, state.sure
 
 
 def _plain(rows: Iterable[HardwareRow]) -> list[tuple[float, dict[str, float]]]:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from rltui.diagnosis.engine import Engine, unread
 from rltui.diagnosis.look import look_rows
 from rltui.diagnosis.model import Diagnosis
-from rltui.run.run import RunState
+from rltui.run.run import RunState, StallCard
 from tests.unit.diagnosis.fake_run import FakeRun
 from tests.unit.diagnosis.series import learning_run, still_run
 
@@ -138,7 +138,7 @@ def test_other_config_starts_over() -> None:
 
 
 @pytest.mark.parametrize(
-    ("state", "quote", "followed", "finding", "severity", "decision"),
+    ("state", "quote", "sure", "finding", "severity", "decision"),
     [
         ("crashed", "CUDA out of memory", False, "run-crashed", "critical", "pause-and-fix"),
         ("crashed", "", False, "run-crashed", "warning", "continue-watch"),
@@ -146,9 +146,9 @@ def test_other_config_starts_over() -> None:
         ("stalled", "", False, "run-stalled", "warning", "continue-watch"),
     ],
 )
-def test_runs_that_ended(state, quote, followed, finding, severity, decision) -> None:  # type: ignore[no-untyped-def]
-    run = FakeRun(learning_run(4), state=RunState(state, "no row since", quote)).grow()
-    run.followed = followed
+def test_runs_that_ended(state, quote, sure, finding, severity, decision) -> None:  # type: ignore[no-untyped-def]
+    card = StallCard("hung", sure=True) if sure else None
+    run = FakeRun(learning_run(4), state=RunState(state, "no row since", quote, card)).grow()
     d = Engine().advance(run)
     assert [(f.id, f.severity) for f in d.findings if f.severity != "info"] == [(finding, severity)]
     assert d.verdict.decision == decision

@@ -146,7 +146,7 @@ class TestFollowed:
     def test_long_silence_is_a_stall(self) -> None:
         state = self.followed().state(1600.0 + 700.0)
         assert state.state == "stalled"
-        assert "700 s" in state.because
+        assert "no output for 12 min" in state.because
 
     def test_an_error_counts_once_rows_stay_away(self) -> None:
         a_run = self.followed()
