@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from rltui.session.locate import Found
 
 EPILOG = """\
-RUN is a file, a directory or a glob. A directory that holds several runs opens the picker;
-`report` then wants --newest or --all. Exit codes: 0 done, 1 a finding at or above --fail-on,
-2 wrong usage or nothing readable at the path."""
+RUN is a file, a directory, a glob, DATABASE#RUN, or - for standard input (train.py | rltui -).
+A directory that holds several runs opens the picker; `report` then wants --newest or --all.
+Exit codes: 0 done, 1 a finding at or above --fail-on, 2 wrong usage or nothing readable at the path."""
 
 SEVERITIES = {"never": 3, "critical": 2, "warning": 1}
 

@@ -1,4 +1,4 @@
-"""Feeds of containers that are no stream of bytes: a database, a folder of files. They look like `Feed` from outside."""
+"""Feeds of containers that are no stream of bytes: a database, a folder of files. From outside they look like `Feed`."""
 
 from __future__ import annotations
 

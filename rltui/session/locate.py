@@ -14,6 +14,7 @@ from rltui.readers.registry import runs_in_database
 from rltui.readers.sniff import sniff
 from rltui.run.grouping import RUN_MARK, RunCandidate, group
 from rltui.session.container_feeds import read_database
+from rltui.sources import stdin
 from rltui.sources.base import FileStat, Listing, Place, SourceError
 from rltui.sources.local import LocalPlace
 
@@ -21,6 +22,8 @@ HEAD = 1 << 16
 """Bytes read of a file to tell its format: start-up noise of a trainer fills the first 16 KiB easily."""
 
 _SCHEMES = re.compile(r"^(ssh://|slurm:|wandb:|[\w.-]+(@[\w.-]+)?:)")
+
+_live_input: stdin.StdinPlace | None = None
 
 
 class NotARun(Exception):  # noqa: N818  (a message for the user, not a fault)
@@ -50,6 +53,9 @@ def locate(arguments: Iterable[str], format_in: str | None = None, place: Place 
     here = place or LocalPlace()
     found: list[Found] = []
     for argument in arguments:
+        if argument == stdin.PATH:
+            found.append(_piped(format_in))
+            continue
         database, mark, run = argument.rpartition(RUN_MARK)
         if mark and not os.path.exists(argument) and os.path.isfile(database):
             found.extend(_one_of(_runs_at(database, here, format_in), database, run))
@@ -57,6 +63,28 @@ def locate(arguments: Iterable[str], format_in: str | None = None, place: Place 
         for path in _paths(argument):
             found.extend(_runs_at(path, here, format_in))
     return found
+
+
+def take_standard_input() -> None:
+    """Sets the pipe aside for `-`, to be followed live, before descriptor 0 becomes the terminal."""
+    global _live_input
+    if not os.isatty(0):
+        _live_input = stdin.standard_input(live=True)
+
+
+def _piped(format_in: str | None) -> Found:
+    """The run that comes through standard input. Its format is told from the first bytes; text of no known kind is a
+    console's."""
+    if _live_input is None and os.isatty(0):
+        raise NotARun("-: standard input is the keyboard; pipe a log into it, as in: train.py | rltui -")
+    place = _live_input or stdin.standard_input(live=False)
+    listing = place.walk(stdin.PATH)
+    head = place.head(stdin.PATH, HEAD)
+    bytes_ = b"" if isinstance(head, SourceError) else head
+    found = format_in or sniff(bytes_, "stdin.log")
+    if found is None or found == "sqlite":
+        found = "jsonl" if bytes_.lstrip().startswith(b'{"') else "console"
+    return Found(RunCandidate("standard input", stdin.PATH, ((stdin.PATH, found),)), place, listing)
 
 
 def _one_of(found: list[Found], database: str, run: str) -> list[Found]:
@@ -81,7 +109,7 @@ def _paths(argument: str) -> list[str]:
     matches = sorted(glob.glob(argument)) if glob.has_magic(argument) else []
     if matches:
         return matches
-    if argument == "-" or _SCHEMES.match(argument):
+    if _SCHEMES.match(argument):
         raise NotARun(f"{argument}: reading from there is not built yet; name a file or directory on this machine")
     raise NotARun(f"{argument}: no such file or directory")
 

@@ -12,6 +12,7 @@ from collections.abc import Mapping, MutableMapping
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from rich.console import Console
     from textual.app import App
     from textual.widget import Widget
 
@@ -29,6 +30,19 @@ def prepare(environ: MutableMapping[str, str] = os.environ) -> None:
     if over_ssh(environ):
         # A dropped link leaves the terminal in the kitty protocol, and the shell prints "13;129u" for Enter.
         environ.setdefault("TEXTUAL_DISABLE_KITTY_KEY", "1")
+
+
+def keys_from_terminal() -> str:
+    """Makes the terminal standard input, which Textual reads keys from, where a pipe is. Returns why not, or ""."""
+    if os.isatty(0):
+        return ""
+    try:
+        terminal = os.open("/dev/tty", os.O_RDWR)
+    except OSError as error:
+        return f"no terminal to read keys from ({error.strerror}); use: rltui report -"
+    os.dup2(terminal, 0)
+    os.close(terminal)
+    return ""
 
 
 class WireMeter:
@@ -58,6 +72,27 @@ class WireMeter:
             self._marks.pop(0)
         then, count = self._marks[0]
         return (self.bytes - count) / (now - then) if now > then else 0.0
+
+
+def send_changed_cells_only() -> None:
+    """Makes a partial update start at its first changed cell. Textual 8.2 cuts a refreshed region at its right end
+    only and sends the widget's row from the left: a clock at the end of a line would cost the whole line each second.
+    """
+    from rich.control import Control
+    from textual._compositor import ChopsUpdate
+
+    def render_segments(self: ChopsUpdate, console: Console) -> str:
+        sequences: list[str] = []
+        for y, x1, x2 in self.spans:
+            for end, (x, strip) in zip(self.chop_ends[y], self.chops[y].items(), strict=False):
+                if strip is None or x >= x2 or end <= x1:
+                    continue
+                start = max(x, x1)
+                sequences.append(Control.move_to(start, y).segment.text)
+                sequences.append(strip.crop(start - x, min(end, x2) - x).render(console))
+        return "".join(sequences)
+
+    ChopsUpdate.render_segments = render_segments  # type: ignore[method-assign]
 
 
 def arrange_again(widget: Widget) -> None:

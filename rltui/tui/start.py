@@ -55,6 +55,13 @@ def start(
 ) -> int:
     """Runs the screen on what `targets` name; returns the exit code. What could not be opened goes to stderr."""
     compat.prepare()
+    if "-" in targets:
+        from rltui.session.locate import take_standard_input
+
+        take_standard_input()
+        if why_not := compat.keys_from_terminal():
+            print(f"rltui: {why_not}", file=sys.stderr)
+            return 2
     from rltui.plots.glyphs import pick
     from rltui.tui.app import RltuiApp
 

@@ -58,7 +58,7 @@ def test_binary_files() -> None:
     assert sniff(record, "renamed") == "tensorboard"
     assert sniff(b"\x7fELF\x02\x01\x01" + b"\0" * 99, "train.log") is None
     assert sniff(b"PAR1\x15\x04\x15" + bytes(range(256)), "x.parquet") is None
-    assert sniff(b"SQLite format 3\0" + b"\x10\0\x01\x01\0@  ", "mlflow.db") is None
+    assert sniff(b"SQLite format 3\0" + b"\x10\0\x01\x01\0@  ", "mlflow.db") == "sqlite"
 
 
 def test_no_bytes_raise() -> None:
