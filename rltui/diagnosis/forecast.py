@@ -6,6 +6,7 @@ trend test of the rules sees a course, and its error bars are those of the fitte
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from math import sqrt
 
@@ -38,7 +39,7 @@ class Forecast:
     text: str
 
 
-def forecasts(look: Look, catalogue: dict[str, Rule]) -> tuple[Forecast, ...]:
+def forecasts(look: Look, catalogue: Mapping[str, Rule]) -> tuple[Forecast, ...]:
     """Everything that can be foretold from these rows. Reads no clock."""
     floor = catalogue["entropy-collapse"].params["floor"].value
     found = [end_of_run(look), entropy_floor(look, floor), length_limit(look)]

@@ -1,0 +1,107 @@
+"""KL x reward x validation: which case of the table the run is in now."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib.resources import files
+from typing import Literal
+
+import orjson
+
+from rltui.diagnosis.look import Look
+from rltui.diagnosis.rules.base import gaining, losing, tail, validation
+
+Way = Literal["up", "flat", "down", "high", "none"]
+
+LEAST = 30  # rows below which the trend test says nothing
+VALIDATION_SE = 2.0  # standard errors by which validation has moved
+HIGH_KL = 0.15  # nats per token: beyond it a level KL is far from the reference
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """`kl`: "high" is level and far from the reference. "none": not logged, off, or too few rows. `id` None: outside
+    the table."""
+
+    kl: Way
+    reward: Way
+    validation: Way
+    id: str | None
+    reading: str
+    advice: str
+
+    @property
+    def text(self) -> str:
+        """One line: the three courses and how they read."""
+        moves = f"KL {self.kl}, reward {self.reward}, validation {self.validation}".replace("none", "unknown")
+        return f"{moves}: {self.reading}" + (f"; {self.advice}" if self.advice else "")
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One case of the table: the ways that it covers."""
+
+    id: str
+    kl: tuple[str, ...]
+    reward: tuple[str, ...]
+    validation: tuple[str, ...]
+    reading: str
+    advice: str
+
+
+@lru_cache(maxsize=1)
+def table() -> tuple[Row, ...]:
+    """Every case, in the order of the table."""
+    data = orjson.loads((files("rltui.diagnosis") / "data" / "kl_reward.json").read_bytes())
+    return tuple(
+        Row(c["id"], tuple(c["kl"]), tuple(c["reward"]), tuple(c["validation"]), c["reading"], c["advice"])
+        for c in data["cases"]
+    )
+
+
+def case(look: Look) -> Case:
+    """The present case. A course that no row of the table covers is told as it is."""
+    kl, reward, held_out = _kl(look), _reward(look), _validation(look)
+    for row in table():
+        if kl in row.kl and reward in row.reward and held_out in row.validation:
+            return Case(kl, reward, held_out, row.id, row.reading, row.advice)
+    if kl == "none":
+        reading = "KL to the reference is off or unknown: the table does not apply"
+    elif reward == "none":
+        reading = "too little is known of the reward"
+    else:
+        reading = "outside the table"
+    return Case(kl, reward, held_out, None, reading, "")
+
+
+def _kl(look: Look) -> Way:
+    series = look.series("kl_ref")
+    if series is None or len(series) < LEAST:
+        return "none"
+    moved = _direction(look.trend("kl_ref").direction)
+    if moved != "flat":
+        return moved
+    return "high" if look.profile.kl_per_token and tail(series.values, 10) > HIGH_KL else "flat"
+
+
+def _reward(look: Look) -> Way:
+    if len(look.values(look.reward)) < LEAST:
+        return "none"
+    if losing(look):
+        return "down"
+    recent = max(50, look.n // 5)
+    if look.trend(look.reward).direction > 0 or gaining(look, recent):
+        return "up"
+    return "flat"
+
+
+def _validation(look: Look) -> Way:
+    moved = validation(look)
+    if moved is None:
+        return "none"
+    return _direction(int(moved >= VALIDATION_SE) - int(moved <= -VALIDATION_SE))
+
+
+def _direction(sign: int) -> Way:
+    return "up" if sign > 0 else "down" if sign < 0 else "flat"

@@ -1,0 +1,71 @@
+"""What going on may bring and what it costs: expected gain to the planned end against the time and GPU hours left."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from rltui.diagnosis.catalogue import Rule
+from rltui.diagnosis.forecast import end_of_run
+from rltui.diagnosis.look import Look
+from rltui.diagnosis.model import Finding
+from rltui.diagnosis.signal import num, percent
+from rltui.diagnosis.trends import WINDOW, theil_sen
+from rltui.diagnosis.verdict import COST_ONLY
+
+LEAST = 4  # points that show a slope
+RISK = {"info": 0.05, "warning": 0.3, "critical": 0.8}
+"""Chance that the rest of the run loses rather than gains, by the worst open root. Engineering judgement."""
+
+
+@dataclass(frozen=True, slots=True)
+class Worth:
+    """`gain`: expected change of `metric` until the planned end, in its own unit, already discounted by `risk`;
+    `low`, `high` its middle 90 %. `hours`: wall time left, None without a step time. Of a metric that falls or stands
+    still the gain is 0: nobody has to go on."""
+
+    metric: str
+    gain: float
+    low: float
+    high: float
+    risk: float
+    steps: int
+    hours: float | None
+    gpu_hours: float | None
+    text: str
+
+
+def worth(
+    look: Look, active: Sequence[Finding], catalogue: Mapping[str, Rule], gpus: int | None = None
+) -> Worth | None:
+    """None without a plan or with too few points. `gpus`: how many the run uses, None unknown."""
+    planned = look.settings.planned_steps
+    if planned is None or planned <= look.step:
+        return None
+    name = "val_score" if len(look.values("val_score")) >= LEAST else look.reward
+    series = look.series(name)
+    if series is None or len(series) < LEAST:
+        return None
+    recent = series.values[-max(LEAST, min(WINDOW, len(series) // 3)) :]
+    steps = series.steps[-len(recent) :].astype(np.float64)
+    slope, slow, fast = theil_sen(steps, recent)
+    left = planned - look.step
+    learning = [f.severity for f in active if f.root is None and catalogue[f.id].group not in COST_ONLY]
+    risk = max((RISK[s] for s in learning), default=RISK["info"])
+    gain, low, high = (max(0.0, s * left) * (1.0 - risk) for s in (slope, slow, fast))
+    end = end_of_run(look)
+    hours = None if end is None else end.at / 3600
+    gpu_hours = None if hours is None or gpus is None else hours * gpus
+    text = f"going on for {left} steps may bring {series.key} +{num(gain)} ({num(low)} to {num(high)})"
+    if gain == 0:
+        text = f"going on for {left} steps brings {series.key} nothing at its recent course"
+    text += f", {percent(risk)} risk of a decline taken off" if gain else f", at {percent(risk)} risk of a decline"
+    if name != "val_score":
+        text += "; by train reward only, validation is not known"
+    if gpu_hours is not None:
+        text += f"; it costs {num(gpu_hours)} GPU hours"
+    elif hours is not None:
+        text += f"; it costs {num(hours)} h"
+    return Worth(name, gain, low, high, risk, left, hours, gpu_hours, text)

@@ -1,0 +1,23 @@
+"""A look at given columns, for tests of what is computed from one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from rltui.diagnosis.blocks import BlockCache
+from rltui.diagnosis.look import Feed, Look
+from rltui.diagnosis.profile import Settings
+from tests.unit.diagnosis.fake_run import FakeRun
+
+
+def look_at(
+    columns: Mapping[str, Sequence[float | None] | np.ndarray],
+    planned: int | None = None,
+    config: Mapping[str, object] | None = None,
+    open_levels: Mapping[str, int] | None = None,
+) -> Look:
+    """All rows of the columns, one look."""
+    run = FakeRun(columns, planned=planned, config=config).grow()
+    return Look(Feed(run, BlockCache(), Settings.of(run)), run.history.table.n, open_levels or {})

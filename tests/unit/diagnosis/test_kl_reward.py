@@ -1,0 +1,81 @@
+"""The table of KL, reward and validation: each case by its courses, and what lies outside it."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pytest
+
+from rltui.diagnosis.kl_reward import case, table
+from tests.unit.diagnosis.looks import look_at
+from tests.unit.diagnosis.series import noise
+
+N = 300
+MOVES = {"up": 1.0, "flat": 0.0, "down": -1.0}
+
+
+def columns(kl: str, reward: str, held_out: str | None, level: float = 0.06) -> dict[str, object]:
+    rng = np.random.default_rng(3)
+    t = np.arange(N) / N
+    out: dict[str, object] = {
+        "kl_ref": level + MOVES[kl] * 0.05 * t + 0.004 * noise(rng, N),
+        "score_mean": 0.5 + MOVES[reward] * 0.3 * t + 0.03 * noise(rng, N),
+    }
+    if held_out is not None:
+        values = 0.4 + MOVES[held_out] * 0.3 * t
+        out["val_score"] = [
+            v + 0.01 * e if i % 20 == 0 else None for i, (v, e) in enumerate(zip(values, noise(rng, N), strict=True))
+        ]
+    return out
+
+
+@pytest.mark.parametrize(
+    ("kl", "reward", "held_out", "expected"),
+    [
+        ("up", "up", "up", "learning"),
+        ("up", "up", "flat", "not-transferring"),
+        ("up", "up", "down", "over-optimised"),
+        ("up", "up", None, "unverified"),
+        ("up", "flat", None, "drift"),
+        ("up", "down", None, "divergence"),
+        ("flat", "up", None, "efficient"),
+        ("flat", "up", "down", "format-gain"),
+        ("flat", "flat", None, "converged"),
+        ("flat", "down", "down", "forgetting"),
+        ("down", "up", None, "back-to-reference"),
+        ("down", "down", None, "penalty-wins"),
+    ],
+)
+def test_cases(kl: str, reward: str, held_out: str | None, expected: str) -> None:
+    found = case(look_at(columns(kl, reward, held_out)))  # type: ignore[arg-type]
+    assert found.id == expected, found
+    assert found.text.startswith(f"KL {kl}, reward {reward}, validation {held_out or 'unknown'}: ")
+
+
+def test_a_level_kl_far_from_the_reference_is_another_case() -> None:
+    assert case(look_at(columns("flat", "flat", None, level=0.6))).id == "balance"  # type: ignore[arg-type]
+
+
+def test_a_combination_without_a_row_is_told_as_it_is() -> None:
+    found = case(look_at(columns("down", "flat", None)))  # type: ignore[arg-type]
+    assert found.id is None
+    assert "outside the table" in found.text
+
+
+@pytest.mark.parametrize("kl", [np.zeros(N), None, np.full(10, 0.1)])
+def test_kl_that_is_off_or_unknown_is_no_course(kl: np.ndarray | None) -> None:
+    given = {"score_mean": columns("flat", "up", None)["score_mean"]}
+    if kl is not None:
+        given["kl_ref"] = [*kl, *[None] * (N - len(kl))]
+    found = case(look_at(given))  # type: ignore[arg-type]
+    assert (found.kl, found.id) == ("none", None)
+    assert "does not apply" in found.text
+
+
+def test_no_combination_has_two_rows() -> None:
+    for kl, reward, held_out in product(
+        ("up", "flat", "high", "down"), ("up", "flat", "down"), ("up", "flat", "down", "none")
+    ):
+        rows = [r.id for r in table() if kl in r.kl and reward in r.reward and held_out in r.validation]
+        assert len(rows) <= 1, (kl, reward, held_out, rows)

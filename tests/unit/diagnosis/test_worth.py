@@ -1,0 +1,69 @@
+"""Expected gain against cost: what is left to win, less the risk that is open, and the hours it takes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from rltui.diagnosis.catalogue import rules
+from rltui.diagnosis.engine import Engine
+from rltui.diagnosis.model import Diagnosis
+from rltui.diagnosis.worth import Worth, worth
+from tests.unit.diagnosis.fake_run import FakeRun
+from tests.unit.diagnosis.looks import look_at
+from tests.unit.diagnosis.series import noise
+
+N = 300
+
+
+def rising(slope: float) -> dict[str, object]:
+    rng = np.random.default_rng(0)
+    values = 0.4 + slope * np.arange(N)
+    return {
+        "score_mean": values + 0.01 * noise(rng, N),
+        "val_score": [v if i % 10 == 0 else None for i, v in enumerate(values)],
+        "time_per_step_s": np.full(N, 36.0),
+    }
+
+
+def weigh(columns: dict[str, object], diagnosis: Diagnosis | None = None, gpus: int | None = None) -> Worth:
+    found = worth(look_at(columns, planned=N + 100), diagnosis.findings if diagnosis else (), rules(), gpus)  # type: ignore[arg-type]
+    assert found is not None
+    return found
+
+
+def test_a_rising_validation_is_continued_and_discounted() -> None:
+    w = weigh(rising(0.001), gpus=8)
+    assert w.gain == pytest.approx(100 * 0.001 * 0.95, rel=0.01)
+    assert w.low <= w.gain <= w.high
+    assert w.hours == pytest.approx(1.0)
+    assert w.gpu_hours == pytest.approx(8.0)
+    assert "it costs 8 GPU hours" in w.text
+    assert "5 % risk" in w.text
+
+
+def test_nothing_is_left_to_win_where_validation_stands_or_falls() -> None:
+    for slope in (0.0, -0.001):
+        w = weigh(rising(slope))
+        assert w.gain == 0
+        assert "brings val_score nothing" in w.text
+        assert "costs 1 h" in w.text
+
+
+def test_an_open_root_takes_its_share_of_the_gain() -> None:
+    columns = rising(0.001)
+    columns["response_clip_ratio"] = np.full(N, 0.8)
+    d = Engine().advance(FakeRun(columns, planned=N + 100).grow())  # type: ignore[arg-type]
+    assert any(f.severity == "critical" and f.root is None for f in d.findings)
+    assert weigh(columns, d).risk == 0.8
+    assert weigh(columns, d).gain < 0.3 * weigh(columns).gain
+
+
+def test_without_validation_it_says_that_it_rests_on_the_train_reward() -> None:
+    columns = {k: v for k, v in rising(0.001).items() if k != "val_score"}
+    assert "train reward only" in weigh(columns).text
+
+
+def test_without_a_plan_nothing_is_said() -> None:
+    assert worth(look_at(rising(0.001)), (), rules()) is None  # type: ignore[arg-type]
+    assert worth(look_at(rising(0.001), planned=N), (), rules()) is None  # type: ignore[arg-type]
