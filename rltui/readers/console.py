@@ -77,6 +77,7 @@ class ConsoleReader:
         self._step: int | None = None  # newest training step
         self._after_blank = False  # the newest segment of the file was a blanked progress bar
         self._progress: tuple[int | None, int | None] = (None, None)
+        self._other_bar: Bar | None = None
         self._dull: set[bytes] = set()  # lines without their digits that were of no interest
         self._newest: deque[tuple[int, bytes]] = deque(maxlen=MAX_LOG_LINES)
         self._set_looks()
@@ -213,6 +214,10 @@ class ConsoleReader:
         trains = not painted.nested and painted.name in ("", "Training Progress")
         if trains and painted.total == (self._stepper.total or painted.total):
             self._report(newest, painted.done, painted.total)
+        elif painted.total and painted != self._other_bar:
+            self._other_bar = painted  # a validation or a rollout under way
+            done = f"{painted.name or 'other work'}: {painted.done} of {painted.total}"
+            newest["phase"] = Note("phase", clean(done, 200), self._line)
 
     # -- dialects --------------------------------------------------------------------------------------------------
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections import Counter
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
@@ -14,10 +13,9 @@ from typing import Any
 from rltui.readers.base import Note, NoteKind
 from rltui.text import clean
 
-PER_KIND = 500
-"""Notes of one kind kept of one file."""
 WARNINGS = 100
-"""The same of warnings, counting those that differ in more than numbers."""
+"""Warnings given out of one file, counting those that differ in more than numbers. Other notes are all given out: any
+error may be the one that ends the run."""
 MAX_TRACEBACK = 1000
 """Lines followed of one traceback; a longer one is a log that is no traceback."""
 TRACEBACK = "Traceback (most recent call last)"
@@ -98,7 +96,6 @@ class NoteFinder:
 
     def __init__(self) -> None:
         self._open: dict[str, _Traceback] = {}
-        self._count: Counter[str] = Counter()
         self._warned: set[str] = set()
 
     @property
@@ -113,7 +110,7 @@ class NoteFinder:
         if self._open and prefix in self._open:
             ended = self._follow(prefix, message)
             if ended is not None:
-                self._note(out, Note("traceback", clean(ended, 500), line, step, None, time))
+                out.append(Note("traceback", clean(ended, 500), line, step, None, time))
         if TRACEBACK in message:
             if len(self._open) < 64:
                 self._open[prefix] = _Traceback()
@@ -136,7 +133,7 @@ class NoteFinder:
             at = _whole(stated.get("step"))
             if at is None and rule.kind != "progress":
                 at = step
-            self._note(out, Note(rule.kind, clean(message, 500), line, at, _whole(stated.get("total")), time))
+            out.append(Note(rule.kind, clean(message, 500), line, at, _whole(stated.get("total")), time))
         return out
 
     def finish(self, line: int, step: int | None) -> list[Note]:
@@ -144,7 +141,7 @@ class NoteFinder:
         out: list[Note] = []
         for traceback in self._open.values():
             if traceback.last:
-                self._note(out, Note("traceback", clean(traceback.last, 500), line, step))
+                out.append(Note("traceback", clean(traceback.last, 500), line, step))
         self._open.clear()
         return out
 
@@ -168,11 +165,6 @@ class NoteFinder:
             return False
         self._warned.add(shape)
         return True
-
-    def _note(self, out: list[Note], note: Note) -> None:
-        self._count[note.kind] += 1
-        if self._count[note.kind] <= PER_KIND or note.kind in ("phase", "progress"):
-            out.append(note)
 
 
 def _whole(text: str | None) -> int | None:

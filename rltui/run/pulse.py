@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import deque
 from dataclasses import dataclass, field
 
@@ -9,6 +10,8 @@ from rltui.hardware.base import GpuSample, ProcessFact
 from rltui.readers.base import Note
 
 BEATS = 201
+LINES = 1000
+_CLOCK = re.compile(r"\d{1,4}[-/:]\d\d[-/:]\d\d(?:[ T_]\d\d:\d\d:\d\d)?(?:[.,]\d+)?")
 
 
 @dataclass(slots=True)
@@ -20,7 +23,7 @@ class Pulse:
     """
 
     moved_at: float | None = None  # a step, a counter or a phase moved
-    output_at: float | None = None  # anything at all was written
+    output_at: float | None = None  # anything was written that was not said before in this step
     heard: bool = False  # something came while we listened: it is no dead copy
     phase: Note | None = None  # what was announced since the last step
     phase_at: float | None = None
@@ -29,6 +32,8 @@ class Pulse:
     gpus: tuple[GpuSample, ...] = ()
     _step: int | None = None
     _last: tuple[object, ...] = ()
+    _said: set[str] = field(default_factory=set)
+    _fresh: bool = False
 
     def start(
         self, written_at: float | None, step: int | None, counters: tuple[object, ...], phase: Note | None
@@ -37,13 +42,25 @@ class Pulse:
         self.moved_at = self.output_at = self.phase_at = written_at
         self._step, self._last, self.phase = step, counters, phase
 
+    def line(self, text: str) -> None:
+        """A line of the log. One that repeats itself, its clock aside, is no sign of life: servers idle aloud."""
+        said = _CLOCK.sub("", text)
+        if said not in self._said and len(self._said) < LINES:
+            self._said.add(said)
+            self._fresh = True
+
     def hear(self, now: float, step: int | None, counters: tuple[object, ...], phase: Note | None) -> None:
         """Something new was read. `step`: the newest training step or position of the bar; `counters`: everything that
         changes when work is done, so that a bar painted again at the same place is no movement."""
-        self.output_at, self.heard = now, True
+        self.heard = True
         stepped = step is not None and step != self._step
         if counters != self._last or stepped:
-            self.moved_at, self._last = now, counters
+            self.moved_at = self.output_at = now
+            self._last = counters
+            self._said.clear()
+        elif self._fresh:
+            self.output_at = now
+        self._fresh = False
         if stepped and step is not None:
             if self.beats and step < self.beats[-1][0]:
                 self.beats.clear()

@@ -235,7 +235,7 @@ class Run:
         bars = tuple(source.bar for source in self._notes.sources.values())
         phase = self._notes.under_way
         known = [step for step in (head, *bars) if step is not None]
-        said = (phase.kind, phase.text, phase.line) if phase is not None else None
+        said = (phase.kind, phase.text) if phase is not None else None
         return max(known, default=None), (head, bars, self.history.table.n, said), phase
 
     def pace(self) -> Pace:

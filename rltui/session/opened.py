@@ -156,6 +156,8 @@ class OpenedRun:
             elif isinstance(record, LogLine):
                 if feed.format.endswith("console") or not self._has_console:
                     self._log.append(record)
+                    if self._done:
+                        run.pulse.line(record.text)
             elif isinstance(record, Note):
                 run.add_note(record, feed.path)
             elif isinstance(record, ConfigRecord):
