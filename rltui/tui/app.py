@@ -59,6 +59,7 @@ class RltuiApp(App[None]):
         self.mouse_on = mouse
         self.view = View(target, glyphs)
         self.worker = Worker(self, opener)
+        compat.send_changed_cells_only()
         self.wire = compat.WireMeter()
         self.failure = ""
         self._seconds = 0

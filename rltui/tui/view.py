@@ -78,6 +78,13 @@ class View:
             return 0, 0
         return steps.first, steps.last
 
+    def axis(self, width: int) -> tuple[int, int]:
+        """First and last step of sparklines of so many cells. The end moves on by half cells, not with every step:
+        else each new step would shift every bar, and every shifted bar is sent to the terminal."""
+        first, last = self.span
+        half = max(1, (last - first + 1) // (2 * max(1, width)))
+        return first, first - 1 + -(-(last - first + 1) // half) * half
+
     @property
     def at(self) -> int:
         """The step that the panes show."""

@@ -152,7 +152,7 @@ def axis_rows(view: View, cols: Columns) -> list[Row]:
     if view.cursor is not None:
         marks.append((view.cursor, "│"))
     row: Row = [lead]
-    line, at = rail(marks, first, last, cols.spark), 0
+    line, at = rail(marks, *view.axis(cols.spark), cols.spark), 0
     for x, glyph in enumerate(line):
         if glyph != " ":
             row += [(line[at:x], "fg"), (glyph, roles[glyph])]
@@ -164,7 +164,7 @@ def _spark(view: View, name: str, width: int, role: str, onset: int | None) -> R
     from rltui.plots.spark import sparkline  # needs numpy, which the first paint does without
 
     series = view.series(name)
-    first, last = view.span
+    first, last = view.axis(width)
     if series is None or not len(series):
         return [(" " * width, "ink")]
     text = sparkline(series.steps, series.values, width, first, last, view.glyphs)
