@@ -46,6 +46,7 @@ _TRAINING = re.compile(
     rb"|trl[ ./]|GRPO|grpo|\bPPO\b|\bppo_|Training Progress|Loading (?:weights|checkpoint shards)|wandb: |CUDA|NCCL"
     rb"|\d+%\|[^|\n]*\| \d+/\d+ \[|trainable params|Running training|[Uu]nsloth|'train_runtime'|huggingface"
     rb"|validation generation end|test_gen_batch|[Cc]heckpoint|\bepoch\b|learning_rate"
+    rb"|(?m:^)-{4,} [^\n]*[Rr]eward: "  # rollouts printed one after the other, each under its reward
 )
 _REQUIREMENT = re.compile(rb"^[\w.\-\[\]]+\s*(?:[=<>~!]=|@)\s*\S+$")
 
