@@ -77,7 +77,7 @@ def test_labelled_runs(runs_dir: Path) -> None:
         name = path.name
         with path.open("rb") as file:
             found = sniff(file.read(1 << 14), name)
-        expected: set[str | None] = {None}
+        expected: set[str | None] = {"console"} if "debug_log" in name else {None}
         if path.suffix in (".log", ".out") or name.startswith("terminal_output"):
             expected = {"verl-console", "trl-console", "console"}
         elif path.suffix == ".jsonl":
@@ -88,6 +88,8 @@ def test_labelled_runs(runs_dir: Path) -> None:
             expected = {"trainer-state"}
         elif ".tfevents." in name:
             expected = {"tensorboard"}
+        elif path.suffix == ".db":
+            expected = {"sqlite"}
         elif path.suffix == ".wandb":
             expected = {"wandb"}
         if found not in expected:
