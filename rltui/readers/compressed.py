@@ -8,6 +8,7 @@ import lzma
 import zlib
 from collections import Counter
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Protocol
 
 from rltui.readers.base import Reader, Record
@@ -51,10 +52,8 @@ def unpacked_head(head: bytes, max_bytes: int = 1 << 16) -> bytes:
         if len(out) >= max_bytes:
             raise _Enough
 
-    try:
+    with suppress(_Enough):
         _opener(magic, take, lambda reason: None)(head)
-    except _Enough:
-        pass
     return bytes(out[:max_bytes])
 
 
@@ -130,17 +129,22 @@ def _opener(magic: bytes, take: Callable[[bytes], None], damaged: Callable[[str]
             first = False
 
         return decode
-    make = {GZIP: _gzip, XZ: _xz, ZSTD: _zstd}[magic]()
-    return _Members(make, take, damaged).feed
+    make, damage = {GZIP: _gzip, XZ: _xz, ZSTD: _zstd}[magic]()
+    return _Members(make, damage, take, damaged).feed
 
 
 class _Members:
     """The members of a compressed file, one after the other."""
 
     def __init__(
-        self, make: Callable[[], _Unpacker], take: Callable[[bytes], None], damaged: Callable[[str], None]
+        self,
+        make: Callable[[], _Unpacker],
+        damage: type[Exception],
+        take: Callable[[bytes], None],
+        damaged: Callable[[str], None],
     ) -> None:
         self._make = make
+        self._damage = damage
         self._take = take
         self._say_damaged = damaged
         self._member: _Unpacker | None = None
@@ -155,9 +159,9 @@ class _Members:
                 self._member = self._make()
             try:
                 plain = self._member.decompress(data, _PIECE)
-            except (zlib.error, lzma.LZMAError, EOFError, ValueError, RuntimeError) as error:
+            except (self._damage, EOFError):
                 self._over = True
-                self._say_damaged(f"damaged compression ({type(error).__name__}): the rest is not read")
+                self._say_damaged("damaged compression: the rest is not read")
                 return
             if plain:
                 self._take(plain)
@@ -187,19 +191,23 @@ class _Gzip:
         return self._zlib.decompress(self._zlib.unconsumed_tail + data, max_length)
 
 
-def _gzip() -> Callable[[], _Unpacker]:
-    return _Gzip
+_Kind = tuple[Callable[[], _Unpacker], type[Exception]]
+"""What unpacks one member, and what it raises for damage."""
 
 
-def _xz() -> Callable[[], _Unpacker]:
-    return lambda: lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=1 << 28)
+def _gzip() -> _Kind:
+    return _Gzip, zlib.error
 
 
-def _zstd() -> Callable[[], _Unpacker]:
+def _xz() -> _Kind:
+    return lambda: lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=1 << 28), lzma.LZMAError
+
+
+def _zstd() -> _Kind:
     for name in ("compression.zstd", "backports.zstd"):
         try:
-            decompressor: Callable[[], _Unpacker] = importlib.import_module(name).ZstdDecompressor
+            zstd = importlib.import_module(name)
         except ImportError:
             continue
-        return decompressor
+        return zstd.ZstdDecompressor, zstd.ZstdError
     raise NotSupported(ZSTD_MISSING)

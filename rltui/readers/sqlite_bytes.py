@@ -30,7 +30,7 @@ _TICK = 1000
 Words = NDArray[np.uint32]
 
 
-class Damaged(ValueError):
+class Damaged(ValueError):  # noqa: N818  (a state of the bytes, told to the user)
     """The bytes are not a database that SQLite reads. The text says what it found."""
 
 

@@ -28,7 +28,8 @@ def runs(connection: sqlite3.Connection) -> list[ContainedRun]:
     key = _key(columns)
     try:
         found = connection.execute(
-            f"SELECT {key}, max(run_name), min(timestamp) FROM metrics GROUP BY {key} ORDER BY min(id) LIMIT {_MAX_RUNS}"
+            f"SELECT {key}, max(run_name), min(timestamp) FROM metrics "
+            f"GROUP BY {key} ORDER BY min(id) LIMIT {_MAX_RUNS}"
         ).fetchall()
     except (sqlite3.Error, OverflowError):
         return []

@@ -6,7 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rltui.readers.base import NO_STEP
+from rltui.readers.registry import make
 from tests.unit.readers.reading import read
+from tests.unit.readers_binary.collect import by_step
+from tests.unit.readers_binary.collect import read as collected
 
 
 def test_sparse_columns_of_lightning() -> None:
@@ -55,3 +58,38 @@ def test_an_unterminated_last_row_counts_once() -> None:
 def test_the_same_however_it_is_cut(lines: list[str], sizes: list[int]) -> None:
     data = "step,a,b\n" + "".join(line + "\n" for line in lines)
     assert read("csv", data, sizes).rows == read("csv", data).rows
+
+
+def test_tensorboard_export_is_named_by_its_file() -> None:
+    text = b"Wall time,Step,Value\n1700000000.5,1,0.25\n1700000001.5,2,NaN\n"
+    for name, key in (
+        ("run-.-tag-train_loss.csv", "train_loss"),
+        ("run-exp_1-tag-kl.csv", "kl"),
+        ("reward (1).csv", "reward"),
+        ("reward.csv.gz", "reward"),
+    ):
+        records = collected(make("csv", name), text)
+        assert {s: {k: repr(v) for k, v in c.items()} for s, c in by_step(records).items()} == {
+            1: {key: "0.25"},
+            2: {key: "nan"},
+        }
+
+
+def test_wandb_export() -> None:
+    text = b'"Step","brave-sun-1 - train/loss","brave-sun-1 - train/loss__MIN","brave-sun-1 - train/loss__MAX"\n'
+    text += b'"1","0.5","0.4","0.6"\n'
+    assert by_step(collected(make("csv", "wandb_export_2026-01-01.csv"), text)) == {1: {"train/loss": 0.5}}
+
+
+def test_wandb_export_of_several_runs_keeps_them_apart() -> None:
+    text = b'"train/global_step","a - loss","a - loss__MIN","b - loss","b - loss__MAX"\n'
+    text += b'"1","0.5","0.4","","0.6"\n"2","","","0.25",""\n'
+    assert by_step(collected(make("csv"), text)) == {1: {"a - loss": 0.5}, 2: {"b - loss": 0.25}}
+
+
+def test_lightning_rows_of_one_step() -> None:
+    text = b"epoch,lr,step,train_loss,val_loss\n0,0.1,9,0.5,\n0,,9,,0.75\n1,0.1,19,0.25,\n"
+    assert by_step(collected(make("csv", "metrics.csv"), text)) == {
+        9: {"epoch": 0.0, "lr": 0.1, "train_loss": 0.5, "val_loss": 0.75},
+        19: {"epoch": 1.0, "lr": 0.1, "train_loss": 0.25},
+    }
