@@ -28,6 +28,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     words = list(sys.argv[1:] if argv is None else argv)
     commands = {
         "report": _report,
+        "watch": _watch,
         "runs": _runs,
         "explain": _explain,
         "config": _config,
@@ -71,7 +72,7 @@ def _reading_options(parser: argparse.ArgumentParser) -> None:
 def _screen(words: list[str]) -> int:
     parser = _parser(
         "rltui",
-        "Terminal monitor and diagnostician for RL post-training. Commands: report, runs, explain, config, "
+        "Terminal monitor and diagnostician for RL post-training. Commands: report, watch, runs, explain, config, "
         "demo, doctor.",
     )
     parser.add_argument("run", nargs="*", metavar="RUN", help="default: what is found below the current directory")
@@ -186,6 +187,44 @@ def _print_reports(found: list[Found], args: argparse.Namespace) -> int:
         text = "\n".join(texts)
     _write(text, getattr(args, "output", None))
     return 1 if worst >= SEVERITIES[getattr(args, "fail_on", "never")] else 0
+
+
+def _watch(words: list[str]) -> int:
+    parser = _parser("rltui watch", "Follows runs without a screen and prints a line for each thing that happens.")
+    parser.add_argument("run", nargs="+", metavar="RUN")
+    parser.add_argument("--format", choices=("text", "json"), default="text", help="json: one object a line")
+    parser.add_argument(
+        "--until",
+        choices=("continue-watch", "stop", "end"),
+        default="end",
+        help="end when a run's verdict is continue-watch or worse; stop-use-best, pause-and-fix or abort-now; "
+        "or (default) when every run has finished or crashed, which always ends it",
+    )
+    parser.add_argument("--fail-on", choices=tuple(SEVERITIES), default="critical")
+    parser.add_argument(
+        "--exec", metavar="CMD", help="run on each event (no shell): JSON on its standard input, RLTUI_* set"
+    )
+    parser.add_argument("--append", metavar="FILE", help="append a check-in entry to this file at each event")
+    parser.add_argument("--timeout", type=float, metavar="S", help="end after so many seconds")
+    _reading_options(parser)
+    args = parser.parse_args(words)
+    if args.timeout is not None and not args.timeout > 0:
+        raise _Stop("--timeout wants seconds, more than 0")
+    found = _locate(args.run, args.format_in)
+    from rltui.watch.command import Command
+    from rltui.watch.loop import Options, watch
+
+    try:
+        command = Command.words(args.exec) if args.exec is not None else []
+    except ValueError as error:
+        raise _Stop(f"--exec {error}") from None
+    if args.append is not None:
+        try:
+            open(args.append, "ab").close()
+        except OSError as error:
+            raise _Stop(f"--append {args.append}: cannot be written ({error.strerror})") from None
+    options = Options(args.format == "json", args.until, args.fail_on, tuple(command), args.append, args.timeout)
+    return watch(found, options, _key_map(args.map))
 
 
 def _runs(words: list[str]) -> int:

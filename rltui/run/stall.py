@@ -13,10 +13,11 @@ from rltui.run.pulse import Pulse
 Word = Literal["hung", "slow", "fine", "finished", "crashed", "unknown"]
 
 SLOW = 2.0
+SLOW_S = 10.0
 HUNG = 3.0
 HUNG_ADD_S = 600.0
-"""Slow: no movement for twice the 95th percentile of the step time. Hung: for 3 times, and 600 s more than it. The
-seconds are verl's NCCL time-out (DIAGNOSIS run-stalled)."""
+"""Slow: no movement for twice the 95th percentile of the step time, and 10 s. Hung: for 3 times, and 600 s more than
+it. The 600 s are verl's NCCL time-out."""
 IDLE_ADD_S = 60.0
 """In place of the 600 s where processes and GPUs are seen to do nothing."""
 WORKING = 10.0
@@ -62,9 +63,13 @@ def weigh(pulse: Pulse, pace: Pace, at: str, planned: bool, now: float) -> Stall
     known = pace.now is not None and pace.now.count >= (1 if pace.next_special else KNOWN_FROM)
     wait = _Wait(pace, known)
     processes = [p for p in pulse.processes if p.how == "log"]
-    evidence = [_silence(pulse, age, now), _usual(pace, usual)]
-    evidence += [*_process_words(pulse.processes), *_gpu_words(_gpus(pulse))]
     word, sure = _verdict(pulse, processes, wait, age, now)
+    observed = pulse.heard or bool(processes)
+    if word == "hung" and not observed and not planned:
+        word = "unknown"  # a log that merely ends: nobody saw it alive, nobody knows where it was to end
+    silence = f"last sign of life {span(age)} ago" if word == "fine" else _silence(pulse, age, now)
+    evidence = [silence, _usual(pace, usual)]
+    evidence += [*_process_words(pulse.processes), *_gpu_words(_gpus(pulse))]
     over = bool(processes) and all(p.state in ("gone", "zombie") for p in processes)
     if over:
         word = "crashed" if planned else "unknown"
@@ -72,6 +77,8 @@ def weigh(pulse: Pulse, pace: Pace, at: str, planned: bool, now: float) -> Stall
         evidence = [f"{ended}, without an end mark", *evidence[:1]]
     else:
         evidence.append(f"at {at}")
+        if word in ("hung", "unknown") and not observed:
+            evidence.append("not seen alive so far: it may be over, or a copy")
     return StallCard(
         verdict=word,
         because=tuple(text for text in evidence if text),
@@ -104,7 +111,7 @@ class _Wait:
         self._least = 0.0 if known else FIRST_S
 
     def slow(self) -> float:
-        return max(SLOW * self.high, self._least)
+        return max(SLOW * self.high, SLOW_S, self._least)
 
     def hung(self, add_s: float, least: float | None = None) -> float:
         return max(HUNG * self.high, self.high + add_s, self._least if least is None else least)
@@ -150,7 +157,7 @@ def _age(then: float | None, now: float) -> float:
 def span(seconds: float) -> str:
     """A duration as people say it: 0.4 s, 95 s, 41 min, 3.5 h, 4 days."""
     if seconds < 10:
-        return f"{seconds:.2g} s"
+        return f"{round(seconds, 2):.2g} s"
     if seconds < 300:
         return f"{seconds:.0f} s"
     if seconds < 3 * 3600:
