@@ -9,6 +9,7 @@ import asyncio
 import os
 import signal
 from collections.abc import Mapping, MutableMapping
+from functools import partial
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -107,7 +108,7 @@ def set_mouse(app: App[None], on: bool) -> None:
     if driver is None or not hasattr(driver, "_enable_mouse_support"):
         return
     driver._mouse = True  # both calls are no-ops without it
-    (driver._enable_mouse_support if on else driver._disable_mouse_support)()
+    getattr(driver, "_enable_mouse_support" if on else "_disable_mouse_support")()
     driver._mouse = on
     driver.flush()
 
@@ -116,4 +117,4 @@ def on_signals(app: App[None]) -> None:
     """TERM and HUP leave the screen in order, so that the terminal is restored. Call it once the app runs."""
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGHUP):
-        loop.add_signal_handler(number, lambda code=128 + number: app.exit(return_code=code))
+        loop.add_signal_handler(number, partial(app.exit, return_code=128 + number))

@@ -10,6 +10,14 @@ MOST = 11
 LAST = ("Esc", "?")  # kept where not all fit: how to leave, how to learn the rest
 
 
+def _name(view: View, key: str) -> str:
+    return view.glyphs.enter if key == "↵" else key
+
+
+def _size(view: View, item: tuple[str, str], gap: str) -> int:
+    return len(_name(view, item[0])) + 1 + len(item[1]) + len(gap)
+
+
 def draw(view: View, width: int, height: int, screen: str) -> list[Row]:
     wide = width >= 120
     tail: Row = [(view.wire, "dim")] if wide and view.wire else []
@@ -26,15 +34,14 @@ def draw(view: View, width: int, height: int, screen: str) -> list[Row]:
     last = [item for item in items if item[0] in LAST]
     first = [item for item in items if item[0] not in LAST][: MOST - len(last)]
     room = width - 2 - length(tail) - (2 if tail else 0)
-    size = lambda item: length([(view.glyphs.enter if item[0] == "↵" else item[0], ""), (f" {item[1]}{gap}", "")])  # noqa: E731
-    room -= sum(size(item) for item in last)
+    room -= sum(_size(view, item, gap) for item in last)
     row: Row = [(" ", "fg")]
     shown = []
     for item in first:
-        if room < size(item):
+        if room < _size(view, item, gap):
             break
-        room -= size(item)
+        room -= _size(view, item, gap)
         shown.append(item)
     for key, what in [*shown, *last]:
-        row += [(view.glyphs.enter if key == "↵" else key, "key"), (f" {what}{gap}", "dim")]
+        row += [(_name(view, key), "key"), (f" {what}{gap}", "dim")]
     return [spread(width - 1, row, tail)]

@@ -51,16 +51,16 @@ def progress(view: View, width: int, eta: bool = True) -> Row:
     report = view.report
     if report is None or report.run.steps.last is None:
         return []
-    wide, steps = width >= 120, report.run.steps
+    wide, last, total = width >= 120, report.run.steps.last, report.run.steps.total
     gap, slash = ("   ", " / ") if wide else ("  ", "/")
     row: Row = []
     if view.cursor is not None:
         row += [("at step " if wide else "at ", "accent"), (integer(view.cursor), "accent.b"), (" of ", "dim")]
-        row.append((integer(steps.last), "fg"))
+        row.append((integer(last), "fg"))
     else:
-        row += [("step " if wide else "", "dim"), (integer(steps.last), "strong")]
-        if steps.total:
-            row.append((f"{slash}{integer(steps.total)}{gap}{100 * steps.last / steps.total:.0f} %", "dim"))
+        row += [("step " if wide else "", "dim"), (integer(last), "strong")]
+        if total:
+            row.append((f"{slash}{integer(total)}{gap}{100 * last / total:.0f} %", "dim"))
         if report.run.eta_s and eta:
             row += [(f"{gap}ETA ", "dim"), (duration(report.run.eta_s), "fg")]
     if view.paused:

@@ -198,7 +198,9 @@ def _row(view: View, line: Line, cols: Columns, selected: bool) -> Row:
     strong = "strong" if role == "crit" or selected else "fg"
     series = view.series(line.name)
     scale = 100.0 if view.unit(line.name) == "%" else 1.0
-    decimals = fixed_decimals(series.values[-RECENT:] * scale) if series is not None and len(series) else None
+    decimals = (
+        fixed_decimals((series.values[-RECENT:] * scale).tolist()) if series is not None and len(series) else None
+    )
     if decimals is not None and decimals > MOST_DECIMALS:
         decimals = None  # a learning rate: written as 3e-6
     row: Row = [

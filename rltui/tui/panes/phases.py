@@ -102,10 +102,18 @@ def draw(view: View, width: int, height: int, *, focus: bool) -> list[Row]:
         usual = item.expected[1] if item.expected and role else None
         inside, over = excess(share, usual, bar_w, view.glyphs)
         bar: Row = [(inside, "ink"), (over, role or "ink"), (" " * (bar_w - len(inside) - len(over)), "fg")]
-        rows.append([
-            (" ! " if role else "   ", role or "fg"), put(item.name, name_w - 1), (" ", "fg"), *bar,
-            put(number(took, decimals=decimals), 6, "fg", ">"), (" s", "dim"), put(_percent(share), 6, role or "fg", ">"), (" %", "dim"),
-        ])  # fmt: skip
+        rows.append(
+            [
+                (" ! " if role else "   ", role or "fg"),
+                put(item.name, name_w - 1),
+                (" ", "fg"),
+                *bar,
+                put(number(took, decimals=decimals), 6, "fg", ">"),
+                (" s", "dim"),
+                put(_percent(share), 6, role or "fg", ">"),
+                (" %", "dim"),
+            ]
+        )
     note = _notes(view)
     return rows + [[(f"   {line}", "dim")] for line in wrap(note, width - 4)[: max(0, height - len(rows))]]
 

@@ -1,11 +1,11 @@
-"""What every screen has: panes at places that depend on the size, keys from the table, the line editor of the filter."""
+"""What every screen has: panes at places that depend on the size, keys from the table, the filter's line editor."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar, cast
 
 from textual import events
-from textual.binding import Binding, BindingsMap
+from textual.binding import BindingsMap
 from textual.geometry import Region, Size
 from textual.layout import ArrangeResult, Layout, WidgetPlacement
 from textual.screen import Screen
@@ -51,7 +51,7 @@ class PaneScreen(Screen[None]):
 
     def __init__(self) -> None:
         super().__init__(id=self.NAME)
-        self._bindings = BindingsMap(cast("list[Binding]", keys.bindings(self.NAME)))
+        self._bindings = BindingsMap(keys.bindings(self.NAME))
         self._layout = PaneLayout()
         self._places: Places = {}
         self.pattern: str | None = None

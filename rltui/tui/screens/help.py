@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import zip_longest
 from typing import ClassVar
 
 from textual.geometry import Region, Size
 
 from rltui.tui import keys
 from rltui.tui.panes import header
-from rltui.tui.rows import Row, put, title
+from rltui.tui.rows import Row, length, put, title
 from rltui.tui.screens.base import PaneScreen, Places
 
 LEGEND = (
@@ -58,11 +60,8 @@ class HelpScreen(PaneScreen):
         if columns == 2:
             half = next((i for i, row in enumerate(rows) if not row and i >= len(rows) // 2 - 3), len(rows))
             left, right = rows[:half], rows[half + 1 :]
-            rows = [
-                [*(l if (l := left[i] if i < len(left) else []) else []), *_gap(left[i] if i < len(left) else [], each + 2),
-                 *(right[i] if i < len(right) else [])]
-                for i in range(max(len(left), len(right)))
-            ]  # fmt: skip
+            pairs: Iterator[tuple[Row, Row]] = zip_longest(left, right, fillvalue=[])
+            rows = [_beside(a, b, each + 2) for a, b in pairs]
         self.top = max(0, min(self.top, len(rows) - body))
         legend: Row = [(" ", "fg")]
         for text, role in LEGEND:
@@ -80,5 +79,5 @@ class HelpScreen(PaneScreen):
         self.action_move(end * 1000)
 
 
-def _gap(row: Row, width: int) -> Row:
-    return [(" " * max(0, width - sum(len(text) for text, _ in row)), "fg")]
+def _beside(left: Row, right: Row, width: int) -> Row:
+    return [*left, (" " * max(0, width - length(left)), "fg"), *right]

@@ -102,10 +102,21 @@ class MainScreen(PaneScreen):
         places = stacked(size, column)
         places |= stacked(
             size,
-            [("findings", found), ("", air), ("metrics", rows), ("", air), ("phases", time), ("", between), ("gpu", gpus),
-             ("", between), ("log", events)],
-            1, width - 2, 3 + air,
-        )  # fmt: skip
+            [
+                ("findings", found),
+                ("", air),
+                ("metrics", rows),
+                ("", air),
+                ("phases", time),
+                ("", between),
+                ("gpu", gpus),
+                ("", between),
+                ("log", events),
+            ],
+            1,
+            width - 2,
+            3 + air,
+        )
         return places | {"footer": Region(0, height - 1, width, 1)}
 
     # -- content -------------------------------------------------------------------------------------------------

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from functools import partial
+from typing import TYPE_CHECKING, ClassVar
 
 from textual.geometry import Region, Size
 
@@ -12,7 +13,14 @@ from rltui.tui.rows import Row, clip, put, title, wrap
 from rltui.tui.screens.base import PaneScreen, Places
 from rltui.tui.view import GLYPH, ROLE
 
-SCALES = (("lin", True, "robust range 1–99 % · linear"), ("lin", False, "full range · linear"), ("log", True, "robust range 1–99 % · logarithmic"))  # fmt: skip
+if TYPE_CHECKING:
+    from rltui.run.run import Checkpoint
+
+SCALES = (
+    ("lin", True, "robust range 1–99 % · linear"),
+    ("lin", False, "full range · linear"),
+    ("log", True, "robust range 1–99 % · logarithmic"),
+)
 SMOOTH_SHARE = 50
 """The smoothing window is this part of the points, at most `SMOOTH_MOST` of them."""
 SMOOTH_MOST = 25
@@ -109,9 +117,15 @@ class MetricScreen(PaneScreen):
         factor = 100.0 if view.unit(self.metric) == "%" else 1.0
         line = Line(series.steps, series.values * factor, smooth=smooth, dots=smooth > 1, spans=spans)
         drawing = draw(
-            [line], width, max(4, height - 3), marks=marks, scale=scale, robust=robust,
-            x_range=(float(first), float(last)), glyphs=view.glyphs,
-        )  # fmt: skip
+            [line],
+            width,
+            max(4, height - 3),
+            marks=marks,
+            scale=scale,
+            robust=robust,
+            x_range=(float(first), float(last)),
+            glyphs=view.glyphs,
+        )
         over = f"{words} · smoothed over {smooth}" if smooth > 1 else words
         if drawing.scale != scale:
             over += " (nothing positive to take the logarithm of)"
@@ -132,7 +146,7 @@ class MetricScreen(PaneScreen):
         rows: list[Row] = [title(width, "", "Chart", [(over, "dim")], True), self._readout(width)]
         return [*rows, *[list(row) for row in drawing.rows], clip(legend, width)]
 
-    def _checkpoints(self) -> list[object]:
+    def _checkpoints(self) -> list[Checkpoint]:
         return list(self.view.frame.run.checkpoints) if self.view.frame else []
 
     def _readout(self, width: int) -> Row:
@@ -165,17 +179,23 @@ class MetricScreen(PaneScreen):
         view, metric = self.view, self.view.metric(self.metric)
         if metric is None:
             return []
-        show = lambda x: view.value(self.metric, x)  # noqa: E731
+        show = partial(view.value, self.metric)
         unit = view.unit(self.metric)
         slope = metric.slope_per_100_steps
         factor = 100 if unit == "%" else 1
         rows = [
-            self._pair("first window", show(metric.first), unit), self._pair("mid window", show(metric.mid), unit),
-            self._pair("last window", show(metric.last), unit), self._pair("min", show(metric.min)),
-            self._pair("max", show(metric.max)), self._pair("mean", show(metric.mean)), [],
-            self._pair("slope", number(None if slope is None else factor * slope, sign=True, missing="–"), "per 100 steps"),
+            self._pair("first window", show(metric.first), unit),
+            self._pair("mid window", show(metric.mid), unit),
+            self._pair("last window", show(metric.last), unit),
+            self._pair("min", show(metric.min)),
+            self._pair("max", show(metric.max)),
+            self._pair("mean", show(metric.mean)),
+            [],
+            self._pair(
+                "slope", number(None if slope is None else factor * slope, sign=True, missing="–"), "per 100 steps"
+            ),
             self._pair("correlation", number(metric.corr_step, sign=True, decimals=2, missing="–"), "with the step"),
-        ]  # fmt: skip
+        ]
         if metric.shape:
             rows += [[], [(" shape  ", "dim"), (metric.shape, "fg")]]
         return rows
@@ -184,17 +204,27 @@ class MetricScreen(PaneScreen):
         view, metric = self.view, self.view.metric(self.metric)
         if metric is None:
             return []
-        show = lambda x: view.value(self.metric, x)  # noqa: E731
+        show = partial(view.value, self.metric)
         slope = metric.slope_per_100_steps
         factor = 100 if view.unit(self.metric) == "%" else 1
         return [
             title(width, "", "Statistics", [(self._counted(), "dim")]),
-            [(" first → mid → last  ", "dim"), (f"{show(metric.first)} → {show(metric.mid)} → {show(metric.last)}", "fg"),
-             ("   min ", "dim"), (show(metric.min), "fg"), ("   max ", "dim"), (show(metric.max), "fg")],
-            [(" slope ", "dim"), (number(None if slope is None else factor * slope, sign=True, missing="–"), "fg"), (" per 100 steps", "dim"),
-             (f"   {metric.shape}" if metric.shape else "", "fg")],
+            [
+                (" first → mid → last  ", "dim"),
+                (f"{show(metric.first)} → {show(metric.mid)} → {show(metric.last)}", "fg"),
+                ("   min ", "dim"),
+                (show(metric.min), "fg"),
+                ("   max ", "dim"),
+                (show(metric.max), "fg"),
+            ],
+            [
+                (" slope ", "dim"),
+                (number(None if slope is None else factor * slope, sign=True, missing="–"), "fg"),
+                (" per 100 steps", "dim"),
+                (f"   {metric.shape}" if metric.shape else "", "fg"),
+            ],
             *self._used(width)[:3],
-        ]  # fmt: skip
+        ]
 
     def _counted(self) -> str:
         metric = self.view.metric(self.metric)
@@ -224,10 +254,14 @@ class MetricScreen(PaneScreen):
         if self.view.cursor is not None:
             rows += [[], title(width, "", f"At step {self.view.cursor}")]
             rows += [
-                [put(f" {self.view.label(name)}", 26, "dim"), put(self.view.value(name, self.view.value_at(name, self.view.cursor)), 10, "fg", ">"), (f" {self.view.unit(name)}", "dim")]
+                [
+                    put(f" {self.view.label(name)}", 26, "dim"),
+                    put(self.view.value(name, self.view.value_at(name, self.view.cursor)), 10, "fg", ">"),
+                    (f" {self.view.unit(name)}", "dim"),
+                ]
                 for name in list(self.view.flagged)[:6]
                 if name != self.metric
-            ]  # fmt: skip
+            ]
         rows += [[], title(width, "", "Where it comes from")]
         if metric is not None:
             rows += [[(" key   ", "dim"), (line, "fg")] for line in wrap(metric.key, width - 8)]

@@ -140,9 +140,14 @@ class PipelineScreen(TextScreen):
             glyph, role = STAGES[stage.status]
             lines = wrap(stage.because, max(20, width - 34)) or [""]
             rows: list[Row] = [
-                [(f" {number} ", "dim"), put(stage.stage, 14, "strong"), put(f"{glyph} {words[stage.status]}", 14, role), (lines[0], "fg")],
+                [
+                    (f" {number} ", "dim"),
+                    put(stage.stage, 14, "strong"),
+                    put(f"{glyph} {words[stage.status]}", 14, role),
+                    (lines[0], "fg"),
+                ],
                 *[[(" " * 31, "fg"), (line, "fg")] for line in lines[1:]],
-            ]  # fmt: skip
+            ]
             for finding in report.findings:
                 if finding.stage == stage.stage and finding.status == "active":
                     rows.append([(" " * 17, "fg"), (f"· {finding.title}", "dim")])
@@ -161,7 +166,14 @@ class CoverageScreen(TextScreen):
         if report is None:
             return []
         cover = report.coverage
-        summary: Row = [(f" {cover.present} of {cover.expected}", "strong"), (" expected metrics are logged; ", "fg"), (f"{report.checks}", "strong"), (" checks ran, ", "fg"), (f"{len(report.not_evaluable)}", "strong"), (" could not", "fg")]  # fmt: skip
+        summary: Row = [
+            (f" {cover.present} of {cover.expected}", "strong"),
+            (" expected metrics are logged; ", "fg"),
+            (f"{report.checks}", "strong"),
+            (" checks ran, ", "fg"),
+            (f"{len(report.not_evaluable)}", "strong"),
+            (" could not", "fg"),
+        ]
         blocks: list[tuple[str, list[Row]]] = [("", [summary, []])]
         if report.not_evaluable:
             blocks.append(("", [[(" CHECKS THAT COULD NOT RUN", "dim")]]))

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import csv
 import random
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from pathlib import Path
 from threading import Event
 from types import MappingProxyType
 
@@ -49,26 +50,29 @@ STEP_S = 150.0
 N, ONSET, TOTAL = 812, 640, 2000
 Points = list[tuple[int, float]]
 
-UP: Points = [(1, 0.31), (200, 0.46), (450, 0.585)]
-METRICS: dict[str, tuple[str, str, str, str, Points, Points, float]] = {
-    # canonical: key, label, unit, group, sick, healthy, noise
-    "score_mean": ("critic/score/mean", "score mean", "reward", "reward", [*UP, (620, 0.614), (812, 0.616)], [*UP, (812, 0.701)], 0.025),
-    "val_score": ("val-core/math500/acc/mean@1", "math500 accuracy", "score", "validation", [(1, 0.331), (300, 0.389), (600, 0.411), (812, 0.389)], [(1, 0.331), (300, 0.389), (812, 0.446)], 0.008),
-    "frac_reward_zero_std": ("critic/zero_variance", "zero-variance groups", "fraction", "reward", [(1, 0.21), (300, 0.17), (600, 0.22), (812, 0.29)], [(1, 0.21), (300, 0.17), (812, 0.21)], 0.09),
-    "kl_ref": ("actor/kl_loss", "KL to reference", "nats", "drift", [(1, 0.004), (25, 0.038), (400, 0.052), (640, 0.062), (700, 0.094), (760, 0.148), (812, 0.196)], [(1, 0.004), (25, 0.024), (812, 0.034)], 0.045),
-    "ppo_kl": ("actor/ppo_kl", "approximate KL", "nats", "drift", [(1, 0.0003), (640, 0.0004), (812, 0.0013)], [(1, 0.0003), (812, 0.0004)], 0.16),
-    "clip_frac": ("actor/pg_clipfrac", "clip fraction", "fraction", "drift", [(1, 0.011), (690, 0.013), (812, 0.027)], [(1, 0.011), (812, 0.012)], 0.09),
-    "entropy": ("actor/entropy", "entropy", "nats", "policy", [(1, 0.93), (300, 0.61), (596, 0.47), (812, 0.26)], [(1, 0.93), (300, 0.61), (812, 0.49)], 0.03),
-    "grad_norm": ("actor/grad_norm", "gradient norm", "norm", "policy", [(1, 0.34), (688, 0.38), (812, 0.74)], [(1, 0.34), (812, 0.36)], 0.12),
-    "pg_loss": ("actor/pg_loss", "policy loss", "loss", "policy", [(1, 0.0021), (812, 0.0041)], [(1, 0.0021), (812, 0.0091)], 2.0),
-    "response_length_mean": ("response_length/mean", "length mean", "tokens", "length", [(1, 612), (400, 840), (628, 980), (812, 1508)], [(1, 612), (812, 1010)], 0.03),
-    "response_clip_ratio": ("response_length/clip_ratio", "cut at limit", "fraction", "length", [(1, 0.031), (500, 0.06), (700, 0.11), (812, 0.41)], [(1, 0.031), (812, 0.042)], 0.08),
-    "time_per_step_s": ("timing_s/step", "step time", "s", "speed", [(1, 118), (628, 131), (812, 192)], [(1, 118), (812, 133)], 0.02),
-    "throughput_tokens_per_gpu": ("perf/throughput", "throughput", "tokens/s/GPU", "speed", [(1, 2140), (640, 2050), (812, 1690)], [(1, 2140), (812, 2085)], 0.02),
-    "timing_gen": ("timing_s/gen", "generation", "s", "speed", [(1, 66), (628, 76), (812, 137)], [(1, 66), (812, 76)], 0.03),
-    "lr": ("actor/lr", "learning rate", "1", "policy", [(1, 3e-6), (812, 3e-6)], [(1, 1e-6), (812, 1e-6)], 0.0),
-    "custom/thing": ("custom/thing", "custom/thing", "", "other", [(1, 1.0), (812, 2.0)], [(1, 1.0), (812, 2.0)], 0.1),
-}  # fmt: skip
+
+def _points(text: str) -> Points:
+    return [(int(step), float(value)) for step, value in (pair.split(":") for pair in text.split())]
+
+
+def _metrics() -> dict[str, tuple[str, str, str, str, Points, Points, float]]:
+    """Name -> key, label, unit, group, course of the sick and of the healthy run, noise as a share of the value."""
+    with Path(__file__).with_name("canned_metrics.csv").open(encoding="utf-8") as rows:
+        return {
+            r["name"]: (
+                r["key"],
+                r["label"],
+                r["unit"],
+                r["group"],
+                _points(r["sick"]),
+                _points(r["healthy"]),
+                float(r["noise"]),
+            )
+            for r in csv.DictReader(rows)
+        }
+
+
+METRICS = _metrics()
 
 
 class CannedRun:
@@ -77,9 +81,17 @@ class CannedRun:
     def __init__(self) -> None:
         self.checkpoints = [Checkpoint(step, f"checkpoints/global_step_{step}", True) for step in range(200, 801, 200)]
         self.names = {
-            key: MetricName(key, name, label, unit, group, meaning=f"what {label} means", trap="per token, not per response" if name == "kl_ref" else "")
+            key: MetricName(
+                key,
+                name,
+                label,
+                unit,
+                group,
+                meaning=f"what {label} means",
+                trap="per token, not per response" if name == "kl_ref" else "",
+            )
             for name, (key, label, unit, group, *_) in METRICS.items()
-        }  # fmt: skip
+        }
 
 
 def curve(points: Points, noise: float, seed: int, n: int) -> np.ndarray:
@@ -106,9 +118,26 @@ def summary(name: str, series: Series, rows: int) -> MetricSummary:
     mid = (len(v) - k) // 2
     first, middle, last = (float(v[a : a + k].mean()) for a in (0, mid, len(v) - k))
     return MetricSummary(
-        series.key, len(v), rows - len(v), 0, float(v[0]), float(v[-1]), first, middle, last, float(v.min()), float(v.max()),
-        float(v.mean()), 100 * (last - first) / abs(first), 0.01, 0.9, "rises", label, unit, group,
-    )  # fmt: skip
+        series.key,
+        len(v),
+        rows - len(v),
+        0,
+        float(v[0]),
+        float(v[-1]),
+        first,
+        middle,
+        last,
+        float(v.min()),
+        float(v.max()),
+        float(v.mean()),
+        100 * (last - first) / abs(first),
+        0.01,
+        0.9,
+        "rises",
+        label,
+        unit,
+        group,
+    )
 
 
 def evidence(metrics: Mapping[str, MetricSummary], name: str, text: str = "") -> Evidence:
@@ -117,20 +146,43 @@ def evidence(metrics: Mapping[str, MetricSummary], name: str, text: str = "") ->
 
 
 def finding(
-    id_: str, title: str, severity: str, onset: int, found: tuple[Evidence, ...], *, root: str | None = None, life: str = "open",
-    causes: tuple[Cause, ...] = (), status: str = "active", stage: str = "loss",
-) -> Finding:  # fmt: skip
+    id_: str,
+    title: str,
+    severity: str,
+    onset: int,
+    found: tuple[Evidence, ...],
+    *,
+    root: str | None = None,
+    life: str = "open",
+    causes: tuple[Cause, ...] = (),
+    status: str = "active",
+    stage: str = "loss",
+) -> Finding:
     return Finding(
-        id_, None, title, severity if status == "active" else "info", severity, status, (Episode(onset, None, severity),), stage, onset,
-        N, 0.86, "hypothesis", root, found, causes,
+        id_,
+        None,
+        title,
+        severity if status == "active" else "info",
+        severity,
+        status,
+        (Episode(onset, None, severity),),
+        stage,
+        onset,
+        N,
+        0.86,
+        "hypothesis",
+        root,
+        found,
+        causes,
         (
             Fix("Resume from global_step_600", "trainer.resume_mode=resume_path", "high", "low"),
             Fix("Raise the KL penalty 0.001 → 0.005", "actor_rollout_ref.actor.kl_loss_coef=0.005", "high", "low"),
             Fix("Lower the learning rate 3e-6 → 1e-6", "actor_rollout_ref.actor.optim.lr=1e-6", "medium", "low"),
         ),
         ("Score gains 0.01 per 100 steps by step 870", "KL over masked tokens: approximate KL would stay flat"),
-        life, "The policy leaves the reference and the score does not pay for it: drift without learning.",
-    )  # type: ignore[arg-type]  # fmt: skip
+        life,
+        "The policy leaves the reference and the score does not pay for it: drift without learning.",
+    )  # type: ignore[arg-type]
 
 
 def findings_of(m: Mapping[str, MetricSummary]) -> tuple[Finding, ...]:
@@ -141,13 +193,60 @@ def findings_of(m: Mapping[str, MetricSummary]) -> tuple[Finding, ...]:
     )
     limit = (Cause("Limit too low", "data.max_response_length", 2048),)
     return (
-        finding("kl-up-reward-flat", "KL rising while reward is flat", "critical", ONSET, (evidence(m, "kl_ref"), evidence(m, "score_mean", "slope +0.001 ± 0.004 per 100")), life="worse", causes=causes),
-        finding("reward-peak-decline", "Validation past its peak", "warning", 600, (evidence(m, "val_score", "of its peak, 0.412 at step 600"),), root="kl-up-reward-flat"),
-        finding("truncation-high", "Responses reach the length limit", "warning", 700, (evidence(m, "response_clip_ratio"),), life="worse", causes=limit, stage="generation"),
-        finding("step-time-regression", "Generation dominates the step", "warning", 712, (evidence(m, "time_per_step_s", "follows response length"),), root="truncation-high", life="worse", stage="generation"),
-        finding("entropy-collapse", "Entropy falls faster than reward gains", "warning", 596, (evidence(m, "entropy"),), life="steady"),
-        finding("grad-norm-explosion", "Gradient norm jumped", "warning", 120, (evidence(m, "grad_norm"),), status="resolved"),
-    )  # fmt: skip
+        finding(
+            "kl-up-reward-flat",
+            "KL rising while reward is flat",
+            "critical",
+            ONSET,
+            (evidence(m, "kl_ref"), evidence(m, "score_mean", "slope +0.001 ± 0.004 per 100")),
+            life="worse",
+            causes=causes,
+        ),
+        finding(
+            "reward-peak-decline",
+            "Validation past its peak",
+            "warning",
+            600,
+            (evidence(m, "val_score", "of its peak, 0.412 at step 600"),),
+            root="kl-up-reward-flat",
+        ),
+        finding(
+            "truncation-high",
+            "Responses reach the length limit",
+            "warning",
+            700,
+            (evidence(m, "response_clip_ratio"),),
+            life="worse",
+            causes=limit,
+            stage="generation",
+        ),
+        finding(
+            "step-time-regression",
+            "Generation dominates the step",
+            "warning",
+            712,
+            (evidence(m, "time_per_step_s", "follows response length"),),
+            root="truncation-high",
+            life="worse",
+            stage="generation",
+        ),
+        finding(
+            "entropy-collapse",
+            "Entropy falls faster than reward gains",
+            "warning",
+            596,
+            (evidence(m, "entropy"),),
+            life="steady",
+        ),
+        finding(
+            "grad-norm-explosion",
+            "Gradient norm jumped",
+            "warning",
+            120,
+            (evidence(m, "grad_norm"),),
+            status="resolved",
+        ),
+    )
 
 
 SKIPPED = (
@@ -163,9 +262,19 @@ def hardware(healthy: bool, samples: int = 60) -> tuple[HardwareSample, ...]:
     for k in range(samples):
         busy = (k // 6) % 3 == 0
         gpus = tuple(
-            GpuSample("node17", i, "NVIDIA H100 80GB HBM3", 71.2 + i % 5 * 0.4, 80.0, (640 if busy else 300) + rng.gauss(0, 12), 700.0, 0.9, 58 + i % 7)
+            GpuSample(
+                "node17",
+                i,
+                "NVIDIA H100 80GB HBM3",
+                71.2 + i % 5 * 0.4,
+                80.0,
+                (640 if busy else 300) + rng.gauss(0, 12),
+                700.0,
+                0.9,
+                58 + i % 7,
+            )
             for i in range(8)
-        )  # fmt: skip
+        )
         out.append(
             HardwareSample(
                 START + N * STEP_S - 2.0 * (samples - k),
@@ -188,11 +297,14 @@ def verdict_of(healthy: bool) -> Verdict:
             BestCheckpoint(800, "checkpoints/global_step_800", True, "val_score", 0.447, 0.011),
         )
     return Verdict(
-        "stop-use-best", ("unstable", "not-learning"), 0.86, ("kl-up-reward-flat",),
+        "stop-use-best",
+        ("unstable", "not-learning"),
+        0.86,
+        ("kl-up-reward-flat",),
         "KL keeps rising while reward is flat, since step 640; validation is past its peak.",
         "Would change if the score gains 0.01 per 100 steps by step 870, or KL falls below 0.1.",
         BestCheckpoint(600, "checkpoints/global_step_600", True, "val_score", 0.412, 0.011),
-    )  # fmt: skip
+    )
 
 
 def make(healthy: bool = False, n: int = N, gpus: bool = True) -> tuple[Frame, Report]:
@@ -204,8 +316,14 @@ def make(healthy: bool = False, n: int = N, gpus: bool = True) -> tuple[Frame, R
     step = {True: "pass", False: "fail"}[healthy]
     pipeline = tuple(
         StageResult(stage, level, f"why {stage} is {level}")
-        for stage, level in (("reward", "pass"), ("advantages", "pass"), ("log-probs", "unknown"), ("loss", step), ("generation", "pass" if healthy else "warn"))
-    )  # type: ignore[arg-type]  # fmt: skip
+        for stage, level in (
+            ("reward", "pass"),
+            ("advantages", "pass"),
+            ("log-probs", "unknown"),
+            ("loss", step),
+            ("generation", "pass" if healthy else "warn"),
+        )
+    )  # type: ignore[arg-type]
     coverage = Coverage(46, 42, (MissingMetric("rollout_train_logprob_diff", ("logprob-mismatch",), SKIPPED[0][2]),))
     verdict = verdict_of(healthy)
     end = START + n * STEP_S
@@ -221,10 +339,12 @@ def make(healthy: bool = False, n: int = N, gpus: bool = True) -> tuple[Frame, R
     )
     gen = (137.0, 0.71, "high") if not healthy else (76.0, 0.58, "usual")
     items = (
-        PhaseItem("generation", "timing_s/gen", gen[0], gen[1], (0.4, 0.6), gen[2]), PhaseItem("log-probs", "timing_s/old_log_prob", 14.0, 0.07, None, "unknown"),
-        PhaseItem("reference", "timing_s/ref", 9.0, 0.05, None, "unknown"), PhaseItem("update", "timing_s/update_actor", 27.0, 0.14, (0.15, 0.35), "usual"),
+        PhaseItem("generation", "timing_s/gen", gen[0], gen[1], (0.4, 0.6), gen[2]),
+        PhaseItem("log-probs", "timing_s/old_log_prob", 14.0, 0.07, None, "unknown"),
+        PhaseItem("reference", "timing_s/ref", 9.0, 0.05, None, "unknown"),
+        PhaseItem("update", "timing_s/update_actor", 27.0, 0.14, (0.15, 0.35), "usual"),
         PhaseItem("other", "", 5.0, 0.03, None, "unknown"),
-    )  # fmt: skip
+    )
     now = samples[-1] if samples else None
     gpu_now = (
         tuple(
@@ -249,18 +369,42 @@ def make(healthy: bool = False, n: int = N, gpus: bool = True) -> tuple[Frame, R
     report = Report(
         as_of="2026-09-21T12:00:00+00:00",
         run=RunIdentity(
-            "qwen2.5-7b-grpo-math", "outputs/qwen2.5-7b-grpo-math", "verl", "GRPO", "running", Steps(1, n, TOTAL, n), (), (SourceUsed("outputs/metrics.jsonl", "jsonl", n, 0, ""),),
-            "0.7", "", (TOTAL - n) * 192.0, end,
+            "qwen2.5-7b-grpo-math",
+            "outputs/qwen2.5-7b-grpo-math",
+            "verl",
+            "GRPO",
+            "running",
+            Steps(1, n, TOTAL, n),
+            (),
+            (SourceUsed("outputs/metrics.jsonl", "jsonl", n, 0, ""),),
+            "0.7",
+            "",
+            (TOTAL - n) * 192.0,
+            end,
         ),
         config={
-            "kl_coef_loss": ConfigEntry(0.001, "actor_rollout_ref.actor.kl_loss_coef", "printed dict at line 12", True, ""),
+            "kl_coef_loss": ConfigEntry(
+                0.001, "actor_rollout_ref.actor.kl_loss_coef", "printed dict at line 12", True, ""
+            ),
             "lr": ConfigEntry(3e-6, "actor_rollout_ref.actor.optim.lr", "printed dict at line 12", True, ""),
-            "kl_in_reward": ConfigEntry(0.01, "algorithm.kl_ctrl.kl_coef", "printed dict at line 12", False, "use_kl_in_reward is off"),
+            "kl_in_reward": ConfigEntry(
+                0.01, "algorithm.kl_ctrl.kl_coef", "printed dict at line 12", False, "use_kl_in_reward is off"
+            ),
         },
-        verdict=verdict, findings=found, metrics=metrics, phases=Phases(20, False, "generation", items), pipeline=pipeline,
-        hardware=Hardware(gpu_now, host, "live" if gpus else "none", "" if gpus else "no NVIDIA driver on this machine"),
-        rollouts=Rollouts(None, (), 0, "no rollout files"), coverage=coverage, unknowns=("whether the reward function changed at step 640",), checks=41, not_evaluable=SKIPPED,
-    )  # fmt: skip
+        verdict=verdict,
+        findings=found,
+        metrics=metrics,
+        phases=Phases(20, False, "generation", items),
+        pipeline=pipeline,
+        hardware=Hardware(
+            gpu_now, host, "live" if gpus else "none", "" if gpus else "no NVIDIA driver on this machine"
+        ),
+        rollouts=Rollouts(None, (), 0, "no rollout files"),
+        coverage=coverage,
+        unknowns=("whether the reward function changed at step 640",),
+        checks=41,
+        not_evaluable=SKIPPED,
+    )
     diagnosis = Diagnosis(n, verdict, found, pipeline, coverage, (), 41, report.unknowns)
     loading = Loading(1_000_000, 1_000_000, "", True)
     frame = Frame(
@@ -275,9 +419,19 @@ def empty() -> tuple[Frame, Report]:
     verdict = Verdict("not-enough-evidence", (), 0.0, (), "No metric rows yet.", "The first steps.", None)
     identity = replace(report.run, steps=Steps(None, None, None, 0), last_row_time=None, eta_s=None, state="unknown")
     report = replace(
-        report, run=identity, verdict=verdict, metrics={}, config={}, phases=Phases(20, False, None, (), ""), hardware=Hardware((), None, "none", ""), checks=0,
-        not_evaluable=(), coverage=Coverage(46, 0, ()), pipeline=(), unknowns=(),
-    )  # fmt: skip
+        report,
+        run=identity,
+        verdict=verdict,
+        metrics={},
+        config={},
+        phases=Phases(20, False, None, (), ""),
+        hardware=Hardware((), None, "none", ""),
+        checks=0,
+        not_evaluable=(),
+        coverage=Coverage(46, 0, ()),
+        pipeline=(),
+        unknowns=(),
+    )
     return replace(frame, series={}, log=(), notes=(), hardware=()), report
 
 
@@ -306,7 +460,3 @@ class CannedSource:
 
 def clock() -> float:
     return START + N * STEP_S + 3
-
-
-def wall() -> float:
-    return time.time()
