@@ -232,7 +232,7 @@ def _one_unit_for_each_wandb_id(units: list[_Unit]) -> list[_Unit]:
     """A resumed W&B run has a folder for each launch and one id: one unit, at the time of its newest launch."""
     kept: dict[tuple[str, str, str], _Unit] = {}
     for number, unit in enumerate(sorted(units, key=lambda unit: unit.launch)):
-        is_wandb = unit.kind == "wandb"
+        is_wandb = unit.kind == "wandb" and "-" in unit.launch  # a copied file has no folder of its own
         key = (unit.home, unit.kind, unit.launch.split("-", 1)[1] if is_wandb else str(number))
         kept[key] = replace(unit, files=kept[key].files + unit.files) if key in kept else unit
     return list(kept.values())

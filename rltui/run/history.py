@@ -62,6 +62,10 @@ class History:
         self.parts.append(part)
         self.rebuild()
 
+    def remove_part(self, part: Part) -> None:
+        self.parts.remove(part)
+        self.rebuild()
+
     def add(self, part: Part, rows: Rows) -> None:
         """Adds rows to a part and folds them into the merged table: row by row when few, else it is built anew."""
         merged, table = self._merged, part.table

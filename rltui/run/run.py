@@ -51,7 +51,11 @@ _HINTS = 400
 
 @dataclass(frozen=True, slots=True)
 class SourceInfo:
-    """What was read from where. `skipped` counts by reason; `used` false for a file that was ignored (note: why)."""
+    """What was read from where. `skipped` counts by reason; `used` false for a file that was ignored (note: why).
+
+    `newest` is the time stamp of its newest row (seconds since the epoch, None unknown), `lag` how far behind the
+    training its writer is known to be, in words ("" where it writes at once).
+    """
 
     path: str
     format: str
@@ -60,6 +64,8 @@ class SourceInfo:
     note: str = ""
     used: bool = True
     mtime: float | None = None
+    newest: float | None = None
+    lag: str = ""
 
 
 class Run:

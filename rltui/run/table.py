@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import pairwise
 from math import isfinite, nan
 
 import numpy as np
@@ -19,6 +20,13 @@ does everything anew, a late revision changes a cell or two."""
 RESTART_ROWS = 2
 """Rows beyond a restart are abandoned where it goes back at least so far: two processes that write into one log are
 apart by one row."""
+
+
+def _cells(rows: Rows, i: int) -> dict[str, float]:
+    """The logged cells of one row of a block."""
+    cells = {key: column[i] for key, column in rows.values.items() if i < len(column) and column[i] == column[i]}
+    cells.update({key: nan for key, bad in rows.nonfinite.items() if i in bad})
+    return cells
 
 
 class Table:
@@ -103,17 +111,15 @@ class Table:
         steps: Ints = np.frombuffer(rows.steps, dtype=np.int64)
         if (steps == NO_STEP).any():
             steps = self._numbered(steps)
-        last = int(self._steps[self.n - 1]) if self.n else None
-        if len(steps) > 1 and bool((steps[1:] > steps[:-1]).all()) and (last is None or int(steps[0]) > last):
-            self._extend(steps, rows)
-            return
-        bad = {key: set(where) for key, where in rows.nonfinite.items()}
-        for i, step in enumerate(steps.tolist()):
-            cells = {k: v[i] for k, v in rows.values.items() if v[i] == v[i]}
-            for key, where in bad.items():
-                if i in where:
-                    cells[key] = nan
-            self.put(step, rows.times[i], cells)
+        borders = [0, *(np.flatnonzero(steps[1:] <= steps[:-1]) + 1).tolist(), len(steps)]
+        for start, stop in pairwise(borders):  # rising steps within each
+            while start < stop:
+                last = int(self._steps[self.n - 1]) if self.n else None
+                if stop - start > 1 and (last is None or int(steps[start]) > last):
+                    self._extend(steps, rows, start, stop)
+                    break
+                self.put(int(steps[start]), rows.times[start], _cells(rows, start))
+                start += 1
 
     def _numbered(self, steps: Ints) -> Ints:
         step = self.head_step or 0
@@ -123,18 +129,19 @@ class Table:
             out[i] = step
         return out
 
-    def _extend(self, steps: Ints, rows: Rows) -> None:
-        """Rows behind the last one, a column at a time."""
+    def _extend(self, all_steps: Ints, rows: Rows, first: int, stop: int) -> None:
+        """Rows `first`.. before `stop` of a block, which lie behind the last one, a column at a time."""
         start = self.n
-        times: Floats = np.frombuffer(rows.times, dtype=np.float64)
+        steps = all_steps[first:stop]
+        times: Floats = np.frombuffer(rows.times, dtype=np.float64)[first:stop]
         self._grow(steps, times)
+        self._join_axes()
         groups: dict[tuple[Axis | None, bytes], tuple[list[str], Ints | None]] = {}
         for key, raw in rows.values.items():
-            values: Floats = np.frombuffer(raw, dtype=np.float64)
-            bad = rows.nonfinite.get(key)
+            values: Floats = np.frombuffer(raw, dtype=np.float64)[first:stop]
             held = np.isfinite(values)
-            if bad:
-                held[bad] = True
+            if bad := rows.nonfinite.get(key):
+                held[[i - first for i in bad if first <= i < stop]] = True
             whole = len(held) == len(steps) and bool(held.all())
             column = self.columns.get(key)
             group = (None if column is None else column.axis, b"" if whole else held.tobytes())
@@ -149,7 +156,7 @@ class Table:
             else:
                 target.extend(where + start, steps[where], times[where])
             for key in keys:
-                values = np.frombuffer(rows.values[key], dtype=np.float64)
+                values = np.frombuffer(rows.values[key], dtype=np.float64)[first:stop]
                 column = self.columns[key]
                 column.values = with_room(column.values, at, target.count)
                 column.values[at : target.count] = values if where is None else values[where]
@@ -162,6 +169,15 @@ class Table:
         self._steps[start:end], self._times[start:end] = steps, times
         self.n = end
         self._head = end - 1
+
+    def _join_axes(self) -> None:
+        """Columns that have come to be in the same rows share one axis again: a block may end within a row."""
+        seen: dict[tuple[int, int], Axis] = {}
+        for axis, keys in self.axes():
+            other = seen.setdefault((axis.count, axis.last_row()), axis)
+            if other is not axis and np.array_equal(other.rows[: other.count], axis.rows[: axis.count]):
+                for key in keys:
+                    self.columns[key].move(other)
 
     def _axis_of(self, axis: Axis | None, keys: list[str]) -> Axis:
         """The axis that these columns, all of `axis`, go on with alone: a new one where others stay behind."""

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import time as clock
+from dataclasses import replace
 
+from rltui.diagnosis.engine import unread
 from rltui.hardware.base import HardwareSample
 from rltui.hardware.process import ProcessWatch
 from rltui.hardware.sampler import Sampler
 from rltui.session.frame import Frame
-from rltui.session.locate import Found
+from rltui.session.locate import Found, look_again
 from rltui.session.opened import OpenedRun
 
 PAINT_EVERY_S = 0.25
@@ -16,6 +18,15 @@ PAINT_EVERY_S = 0.25
 
 HARDWARE_EVERY_S = 2.0
 """New hardware samples alone bring a frame this often."""
+
+GLANCE_EVERY_S = 5.0
+"""The ends of the files are read anew this often while a history takes long (a slow link)."""
+
+LOOK_AGAIN_S = 30.0
+"""The run's directory is looked through for new files this often..."""
+
+LOOK_AGAIN_AT_ONCE_S = 2.0
+"""...and so soon after the last time where something woke us that was no news of a known file."""
 
 WAITING_EVERY_S = 30.0
 """A run that is slow or hung brings one this often: its evidence grows."""
@@ -32,6 +43,12 @@ class LiveRun:
         sampler: Sampler | None = None,
     ) -> None:
         self._sampler = sampler
+        self._found = found
+        self._key_map = key_map
+        self._glanced: Frame | None = None
+        self._glanced_at = 0.0
+        self._formats: dict[str, str | None] = {}
+        self._looked = clock.monotonic()
         self.opened = OpenedRun(found, follow=True, key_map=key_map, samples=self._samples)
         if sampler is not None:
             sampler.start()
@@ -47,13 +64,12 @@ class LiveRun:
         if self._closed:
             return None
         if not self.opened.loading().done:
-            until = clock.monotonic() + PAINT_EVERY_S
-            while not self._closed and not self.opened.read_block().done and clock.monotonic() < until:
-                pass
-            return self.opened.frame()
+            return self._loading()
         changed = self.opened.poll()
-        if not changed and self.opened.wait(timeout_s):
-            changed = self.opened.poll()
+        if not changed:
+            woken = self.opened.wait(timeout_s)
+            changed = woken and self.opened.poll()
+            changed = self._look_again(woken and not changed) or changed
         latest = self._sampler.latest() if self._sampler is not None else None
         now = self._now()
         self._feel(latest)
@@ -64,6 +80,37 @@ class LiveRun:
         if now - self._sent >= WAITING_EVERY_S and self._waiting:
             return self._frame(now)
         return None
+
+    def _loading(self) -> Frame:
+        """While the history is read: first what stands at the end of each file, then the progress, then the whole."""
+        if self.opened.long and clock.monotonic() - self._glanced_at > GLANCE_EVERY_S:
+            glance = OpenedRun(self._found, follow=True, key_map=self._key_map, samples=self._samples, glance=True)
+            glance.load()
+            first = self._glanced is None
+            self._glanced, self._glanced_at = glance.frame(), clock.monotonic()
+            if first:
+                return self._progress(self._glanced)
+        until = clock.monotonic() + PAINT_EVERY_S
+        while not self._closed and not self.opened.read_block().done and clock.monotonic() < until:
+            pass
+        if self.opened.loading().done or self._glanced is None:
+            return self.opened.frame()
+        return self._progress(self._glanced)
+
+    def _progress(self, glanced: Frame) -> Frame:
+        return replace(glanced, loading=self.opened.loading(), diagnosis=unread(), now=clock.time())
+
+    def _look_again(self, woken: bool) -> bool:
+        """Takes up files that appeared in the run's directory; true when there are any."""
+        since = clock.monotonic() - self._looked
+        if since < (LOOK_AGAIN_AT_ONCE_S if woken else LOOK_AGAIN_S):
+            return False
+        self._looked = clock.monotonic()
+        found = look_again(self._found, self._formats)
+        if found is None:
+            return False
+        self._found = found
+        return self.opened.admit(found)
 
     def _frame(self, now: float) -> Frame:
         frame = self.opened.frame(now)
@@ -88,6 +135,6 @@ class LiveRun:
 
     def close(self) -> None:
         """Ends a running `next_frame` soon; safe from another thread."""
-        self._closed = True
+        self._closed = self.opened.cancelled = True
         if self._sampler is not None:
             self._sampler.stop()

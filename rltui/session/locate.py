@@ -103,6 +103,21 @@ def discover(root: str, place: Place | None = None) -> list[Found]:
         return []
 
 
+def look_again(found: Found, formats: dict[str, str | None]) -> Found | None:
+    """The same run with the files that are there now; None where its directory cannot be listed, or holds no run any
+    more that could be the same. `formats` keeps the formats of known files from one look to the next."""
+    formats.update(found.candidate.files)
+    for path in [path for path, format in formats.items() if format is None]:
+        del formats[path]  # it may have been empty
+    listing = found.place.walk(found.candidate.root)
+    if listing.error is not None:
+        return None
+    candidates = group(listing, _sniffer(found.place, formats, None), _run_finder(found.place))
+    known = {path for path, _ in found.candidate.files}
+    same = [c for c in candidates if known & {path for path, _ in c.files} and c.inside == found.candidate.inside]
+    return Found(same[0], found.place, listing) if len(same) == 1 else None
+
+
 def _paths(argument: str) -> list[str]:
     if os.path.exists(argument):
         return [argument]

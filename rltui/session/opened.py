@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
 import time as clock
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterable
+from functools import cache
+from importlib.resources import files as package_files
 
 from rltui import settings
 from rltui.diagnosis.catalogue import adjusted
@@ -18,16 +21,24 @@ from rltui.run import checkpoints
 from rltui.run.history import newest_time
 from rltui.run.run import Run, RunState, SourceInfo
 from rltui.session.container_feeds import AnyFeed, feed_for
-from rltui.session.feed import Batch
+from rltui.session.feed import Batch, Feed
 from rltui.session.frame import Frame, Loading
 from rltui.session.locate import Found
+from rltui.session.tail import TailFeed
 from rltui.vocabulary.resolve import bare_key
 
 LOG_LINES = 2000
+LONG = 4 << 20
+"""Bytes of history from which on its end is read first: less is read before anyone notices."""
+QUIET_S = 5.0
+"""A file that nobody wrote to for so long is at its end: a last line without a newline is complete."""
 
 
 class OpenedRun:
-    """Reads all files of one run, then follows them. One thread owns it; frames may go to others."""
+    """Reads all files of one run, then follows them. One thread owns it; frames may go to others.
+
+    With `glance`, only the end of each file is read and nothing is diagnosed.
+    """
 
     def __init__(
         self,
@@ -37,6 +48,7 @@ class OpenedRun:
         key_map: dict[str, str] | None = None,
         until_step: int | None = None,
         samples: Callable[[], tuple[HardwareSample, ...]] = tuple,
+        glance: bool = False,
     ) -> None:
         candidate = found.candidate
         self.place = found.place
@@ -56,18 +68,52 @@ class OpenedRun:
         self._done = False
         self._until_step = until_step
         self._read_bytes = 0
-        self.feeds, self._ignored = _choose(found)
+        self._told: dict[tuple[str, str], Counter[str]] = {}  # (kind, text) of a note -> how often each source told it
+        self._repeated: set[Note] = set()
+        self._failed: dict[str, str] = {}  # path -> why it could not be read the last time
+        self.cancelled = False  # set by another thread: reading ends at the next block
+        self._glance = glance
+        chosen, self._ignored = _choose(found)
+        tails = [TailFeed(feed) for feed in chosen if isinstance(feed, Feed)]
+        self.feeds: list[AnyFeed | TailFeed] = [*tails] if glance else [*chosen]
         for feed in self.feeds:
             self.run.history.add_part(feed.part)
         self._unread = list(self.feeds)
         self._has_console = any(f.format.endswith("console") for f in self.feeds)
         self._find_checkpoints()
 
+    @property
+    def long(self) -> bool:
+        """Reading the history takes long enough to be noticed."""
+        return sum(feed.size for feed in self.feeds) >= LONG
+
+    def admit(self, found: Found) -> bool:
+        """Takes up files and checkpoints that appeared in the run's directory; true when there are any."""
+        known = {feed.path for feed in self.feeds}
+        chosen, self._ignored = _choose(found)
+        new = [feed for feed in chosen if feed.path not in known]
+        left_out = {source.path for source in self._ignored}
+        self._listing, self._candidate = found.listing, found.candidate
+        before = self.run.checkpoints
+        self._find_checkpoints()
+        for feed in new:
+            self.run.history.add_part(feed.part)
+        self.feeds += new
+        for old in [feed for feed in self.feeds if feed.path in left_out]:  # an older copy of what appeared
+            old.close()
+            self.feeds.remove(old)
+            self.run.history.remove_part(old.part)
+        self._has_console = any(f.format.endswith("console") for f in self.feeds)
+        if new or self.run.checkpoints != before:
+            self._identify()
+            return True
+        return False
+
     # -- reading -------------------------------------------------------------------------------------------------
 
     def load(self) -> None:
         """Reads every file to its end."""
-        while not self.read_block().done:
+        while not self.cancelled and not self.read_block().done:
             pass
 
     def read_block(self) -> Loading:
@@ -78,7 +124,7 @@ class OpenedRun:
             self._take(feed, batch)
             self._read_bytes += batch.bytes_read
             if not batch.more:
-                if not self.follow:
+                if not self.follow or clock.time() - feed.mtime > QUIET_S:
                     self._records(feed, feed.finish())
                 self._unread.pop(0)
             if batch.bytes_read:
@@ -110,10 +156,9 @@ class OpenedRun:
         changed = False
         for feed in self.feeds:
             more = True
-            while more:
+            while more and not self.cancelled:
                 batch = feed.read()
-                changed |= bool(batch.records) or batch.restarted
-                self._take(feed, batch)
+                changed |= self._take(feed, batch)
                 more = batch.more
         if changed:
             self._identify()
@@ -133,7 +178,8 @@ class OpenedRun:
 
     def wait(self, timeout_s: float) -> bool:
         """Blocks until a file of the run may have changed, at most `timeout_s`."""
-        return self.place.wait([path for f in self.feeds for path in f.watched], timeout_s)
+        files = [path for f in self.feeds for path in f.watched]
+        return self.place.wait([*files, *self._candidate.dirs], timeout_s)
 
     def close(self) -> None:
         for feed in self.feeds:
@@ -141,14 +187,21 @@ class OpenedRun:
 
     # -- records to run ------------------------------------------------------------------------------------------
 
-    def _take(self, feed: AnyFeed, batch: Batch) -> None:
-        if batch.error is not None:
-            feed.note = batch.error.text
+    def _take(self, feed: AnyFeed | TailFeed, batch: Batch) -> bool:
+        """True when the batch changes anything that is shown."""
+        failed = batch.error.text if batch.error is not None else ""
+        changed = bool(batch.records) or batch.restarted or failed != self._failed.get(feed.path, "")
+        if failed:
+            feed.note = failed
+        elif feed.note == self._failed.get(feed.path):
+            feed.note = ""
+        self._failed[feed.path] = failed
         if batch.restarted:
             feed.restarting = True
         self._records(feed, batch.records)
+        return changed
 
-    def _records(self, feed: AnyFeed, records: Iterable[Record]) -> None:
+    def _records(self, feed: AnyFeed | TailFeed, records: Iterable[Record]) -> None:
         run = self.run
         for record in records:
             if isinstance(record, Rows):
@@ -160,6 +213,7 @@ class OpenedRun:
                         run.pulse.line(record.text)
             elif isinstance(record, Note):
                 run.add_note(record, feed.path)
+                self._note(record, feed.path)
             elif isinstance(record, ConfigRecord):
                 run.add_config(record.values, f"{record.origin} in {os.path.basename(feed.path)}")
             elif isinstance(record, RunInfo):
@@ -169,7 +223,14 @@ class OpenedRun:
             elif isinstance(record, HardwareRow):
                 run.recorded_hardware.append(record)
 
-    def _rows(self, feed: AnyFeed, rows: Rows) -> None:
+    def _note(self, note: Note, path: str) -> None:
+        """Marks what another source of the run told before: a console and W&B's copy of it end with the same line."""
+        told = self._told.setdefault((note.kind, note.text), Counter())
+        told[path] += 1
+        if told[path] <= max((count for other, count in told.items() if other != path), default=0):
+            self._repeated.add(note)
+
+    def _rows(self, feed: AnyFeed | TailFeed, rows: Rows) -> None:
         if not len(rows):
             return
         if self.run.framework is not None:
@@ -202,16 +263,19 @@ class OpenedRun:
                 feed.part.table.rename(self._name)
             run.history.rebuild()
             run.identify()
+        order = [feed.part.name for feed in sorted(self.feeds, key=lambda f: f.part.rank)]
         for feed in self.feeds:
             start = feed.part.table.times[0] if feed.part.table.n else feed.mtime
             feed.part.rank = (feed.part.rank[0], float(start) if start == start else feed.mtime)
+        if order != [feed.part.name for feed in sorted(self.feeds, key=lambda f: f.part.rank)]:
+            run.history.rebuild()
         run.refresh_names()
         run.as_of = newest_time(run.history.table) or run.newest_note_time()
         run.sources = [self._source(f) for f in self.feeds] + self._ignored
         self._revision += 1
         self._diagnosis = None
 
-    def _source(self, feed: AnyFeed) -> SourceInfo:
+    def _source(self, feed: AnyFeed | TailFeed) -> SourceInfo:
         return SourceInfo(
             path=feed.path,
             format=feed.format,
@@ -219,6 +283,8 @@ class OpenedRun:
             skipped=dict(feed.reader.skipped),
             note=feed.note or "; ".join(f"{why} at {where}" for why, where in feed.reader.skipped_at.items()),
             mtime=feed.mtime,
+            newest=feed.part.table.head_time,
+            lag=_lags().get(feed.format, ""),
         )
 
     def _find_checkpoints(self) -> None:
@@ -229,7 +295,7 @@ class OpenedRun:
 
     def diagnosis(self) -> Diagnosis:
         """The diagnosis of all rows read so far; while the first read goes on, one that says so."""
-        if not self._done:
+        if not self._done or self._glance:
             return unread()
         if self._diagnosis is None:
             now = clock.time() if self.follow else None
@@ -247,7 +313,7 @@ class OpenedRun:
             diagnosis=self.diagnosis(),
             series=series,
             log=tuple(self._log),
-            notes=tuple(self.run.notes),
+            notes=tuple(note for note in dict.fromkeys(self.run.notes) if note not in self._repeated),
             hardware=self._samples() or tuple(recorded_samples(_plain(self.run.recorded_hardware))),
             loading=self.loading(),
             now=now,
@@ -256,6 +322,14 @@ class OpenedRun:
             rollout_files=self._candidate.rollouts,
             stall=self.run.state(now).card if self.follow and self._done else None,
         )
+
+
+@cache
+def _lags() -> dict[str, str]:
+    """Format -> how far its writer is behind, in words."""
+    text = package_files("rltui.session").joinpath("lag.json").read_text(encoding="utf-8")
+    lags: dict[str, str] = json.loads(text)
+    return lags
 
 
 def _standing(state: RunState) -> tuple[object, ...]:
