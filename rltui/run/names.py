@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from rltui.run.table import Series, Table
@@ -50,11 +50,17 @@ class Names:
     def __init__(self) -> None:
         self.dialect = GENERIC
         self.forced: dict[str, str] = {}
+        self._columns: Collection[str] = ()
+        self._count = 0
         self._meanings: dict[str, Meaning] = {}
         self._sources: dict[str, list[str]] = {}
 
-    def refresh(self, columns: Iterable[str], dialect: str) -> bool:
-        """Takes up new columns or another dialect; true when anything changed."""
+    def refresh(self, columns: Collection[str], dialect: str) -> bool:
+        """Takes up new columns or another dialect; true when anything changed. Cheap where `columns` is the same object
+        with as many keys as before: keys are only ever added to it."""
+        if columns is self._columns and len(columns) == self._count and dialect == self.dialect:
+            return False
+        self._columns, self._count = columns, len(columns)
         keys = list(columns)
         if dialect == self.dialect and len(keys) == len(self._meanings) and all(k in self._meanings for k in keys):
             return False

@@ -322,12 +322,10 @@ class Table:
             return
         self.n = n
         self._steps, self._times = self._steps[:n].copy(), self._times[:n].copy()
-        for axis, keys in list(self.axes()):
+        self.columns = {key: column for key, column in self.columns.items() if column.axis.place(n)}
+        for axis, keys in self.axes():
             count = axis.place(n)
-            if not count:
-                for key in keys:
-                    del self.columns[key]
-            elif count < axis.count:
+            if count < axis.count:
                 axis.rows, axis.steps = axis.rows[:count].copy(), axis.steps[:count].copy()
                 axis.times, axis.count = axis.times[:count].copy(), count
                 for key in keys:
