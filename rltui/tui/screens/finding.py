@@ -9,6 +9,7 @@ from textual.geometry import Region, Size
 from rltui.diagnosis.model import Evidence, Finding
 from rltui.plots.axis import labels
 from rltui.plots.numbers import change, number
+from rltui.tui.charts import Charts
 from rltui.tui.panes import header
 from rltui.tui.panes.findings import config_value
 from rltui.tui.rows import Row, clip, put, spread, title, wrap
@@ -30,6 +31,7 @@ class FindingScreen(PaneScreen):
         self.key = (finding, subject)
         self.row = 0
         self.top = 0
+        self.charts = Charts()
 
     @property
     def found(self) -> Finding | None:
@@ -100,7 +102,7 @@ class FindingScreen(PaneScreen):
         if finding.onset_step is not None:
             right += [("▼", ROLE[finding.severity]), (f" onset {finding.onset_step}", "dim")]
         rows = [title(width, "", "Evidence", right or None, True)]
-        drawn = [e for e in finding.evidence if (s := self._series(e)) is not None and len(s)]
+        drawn = [e for e in finding.evidence if (s := self.view.series(self._metric_of(e))) is not None and len(s)]
         bare = [e for e in finding.evidence if e not in drawn]
         if not finding.evidence:
             return [*rows, [(" stands on config or log lines, not on a metric", "dim")]]
@@ -119,13 +121,12 @@ class FindingScreen(PaneScreen):
             rows.append(self._caption(evidence, width, False))
         return rows + text_rows
 
-    def _series(self, evidence: Evidence):  # type: ignore[no-untyped-def]
-        name = self.view.name_of(evidence.metric) or self.view.name_of(evidence.key)
-        return self.view.series(name) if name else None
+    def _metric_of(self, evidence: Evidence) -> str:
+        return self.view.name_of(evidence.metric) or self.view.name_of(evidence.key) or evidence.metric
 
     def _caption(self, evidence: Evidence, width: int, selected: bool) -> Row:
         view = self.view
-        name = view.name_of(evidence.metric) or evidence.metric
+        name = self._metric_of(evidence)
         first, mid, last = (view.value(name, x) for x in (evidence.first, evidence.mid, evidence.last))
         unit = view.unit(name)
         row: Row = [
@@ -143,28 +144,11 @@ class FindingScreen(PaneScreen):
         return [[(" · " if i == 0 else "   ", "dim"), (line, "fg")] for i, line in enumerate(wrap(text, width - 4))]
 
     def _chart(self, finding: Finding, evidence: Evidence, width: int, height: int) -> list[Row]:
-        from rltui.plots.chart import Line, Mark, draw
-
-        view, series = self.view, self._series(evidence)
-        first, last = view.span
-        head = evidence is finding.evidence[0]
-        role = ROLE[finding.severity] if head and finding.status == "active" else ""
-        onset = finding.onset_step
-        spans = ((float(onset), float(last), role),) if role and role != "dim" and onset is not None else ()
-        marks = [Mark(onset, "onset")] if onset is not None else []
-        best = view.best_step()
-        if best is not None:
-            marks.append(Mark(best, "best"))
-        if view.cursor is not None:
-            marks.append(Mark(view.cursor, "cursor"))
-        name = view.name_of(evidence.metric) or evidence.metric
-        factor = 100.0 if view.unit(name) == "%" else 1.0
-        smooth = max(1, min(25, len(series) // 50))
-        line = Line(series.steps, series.values * factor, smooth=smooth, dots=smooth > 1, spans=spans)
-        drawing = draw(
-            [line], width, height, marks=marks, x_range=(float(first), float(last)), labels=False, glyphs=view.glyphs
+        coloured = evidence is finding.evidence[0] and finding.status == "active"
+        drawing = self.charts.draw(
+            self.view, self._metric_of(evidence), width, height, finding=finding, coloured=coloured, labels=False
         )
-        return [list(row) for row in drawing.rows]
+        return [list(row) for row in drawing.rows] if drawing else []
 
     def _words(self, finding: Finding, width: int) -> list[Row]:
         rows: list[Row] = []

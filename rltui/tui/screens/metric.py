@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 from textual.geometry import Region, Size
 
 from rltui.plots.numbers import change, integer, number
+from rltui.tui.charts import Charts, window
 from rltui.tui.panes import header
 from rltui.tui.rows import Row, clip, put, title, wrap
 from rltui.tui.screens.base import PaneScreen, Places
@@ -21,9 +22,6 @@ SCALES = (
     ("lin", False, "full range · linear"),
     ("log", True, "robust range 1–99 % · logarithmic"),
 )
-SMOOTH_SHARE = 50
-"""The smoothing window is this part of the points, at most `SMOOTH_MOST` of them."""
-SMOOTH_MOST = 25
 
 
 class MetricScreen(PaneScreen):
@@ -36,6 +34,7 @@ class MetricScreen(PaneScreen):
         super().__init__()
         self.metric = metric
         self.scale = 0
+        self.charts = Charts()
 
     def places(self, size: Size) -> Places:
         width, height = size
@@ -93,39 +92,22 @@ class MetricScreen(PaneScreen):
         return name.meaning if name else ""
 
     def _chart(self, width: int, height: int) -> list[Row]:
-        from rltui.plots.chart import Line, Mark, draw  # plotext and numpy: not before they are needed
-
         view, series = self.view, self.view.series(self.metric)
         scale, robust, words = SCALES[self.scale]
-        if series is None or not len(series):
-            return [title(width, "", "Chart", None, True), [(" nothing logged yet", "dim")]]
-        smooth = max(1, min(SMOOTH_MOST, len(series) // SMOOTH_SHARE))
-        finding = view.flagged.get(self.metric)
-        first, last = view.span
-        spans: tuple[tuple[float, float, str], ...] = ()
-        marks = []
-        if finding is not None and finding.onset_step is not None:
-            spans = ((float(finding.onset_step), float(last), ROLE[finding.severity]),)
-            marks.append(Mark(finding.onset_step, "onset"))
-        best = view.best_step()
-        marks += [Mark(c.step, "checkpoint") for c in self._checkpoints() if c.step != best]
-        if best is not None:
-            marks.append(Mark(best, "best"))
-        marks += [Mark(step, "restart") for step in (view.report.run.restarts if view.report else ())]
-        if view.cursor is not None:
-            marks.append(Mark(view.cursor, "cursor"))
-        factor = 100.0 if view.unit(self.metric) == "%" else 1.0
-        line = Line(series.steps, series.values * factor, smooth=smooth, dots=smooth > 1, spans=spans)
-        drawing = draw(
-            [line],
+        finding, best = view.flagged.get(self.metric), view.best_step()
+        drawing = self.charts.draw(
+            view,
+            self.metric,
             width,
             max(4, height - 3),
-            marks=marks,
+            finding=finding,
+            coloured=True,
             scale=scale,
             robust=robust,
-            x_range=(float(first), float(last)),
-            glyphs=view.glyphs,
         )
+        if drawing is None or series is None:
+            return [title(width, "", "Chart", None, True), [(" nothing logged yet", "dim")]]
+        smooth = window(len(series))
         over = f"{words} · smoothed over {smooth}" if smooth > 1 else words
         if drawing.scale != scale:
             over += " (nothing positive to take the logarithm of)"
