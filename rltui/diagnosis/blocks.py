@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from rltui.diagnosis.trends import median
+from rltui.run.medians import median
 from rltui.run.table import Floats
 
 MOST = 256

@@ -19,17 +19,15 @@ from rltui.diagnosis.findings import build
 from rltui.diagnosis.life import Life, follow
 from rltui.diagnosis.liveness import coverage_signal, present_signals
 from rltui.diagnosis.look import Feed, Look, look_rows
+from rltui.diagnosis.dating import dated
 from rltui.diagnosis.model import Coverage, Diagnosis, Finding, NotEvaluable, StageResult, Verdict
 from rltui.diagnosis.pipeline import STAGES, stages
 from rltui.diagnosis.profile import Settings
 from rltui.diagnosis.rules import DETECTORS
-from rltui.diagnosis.signal import Signal
-from rltui.diagnosis.trends import onset
 from rltui.diagnosis.verdict import Case, judge
 from rltui.run.run import Run
 from rltui.run.table import Table
 
-ONSET_ROWS = 200  # rows before the present in which a change point is sought
 KEEP_NEWEST = 4
 KEEP_EVERY = 32
 
@@ -152,7 +150,7 @@ class Engine:
                 before = lives.get((rule_id, subject), Life())
                 after = follow(before, signals.get(subject), n, look.step, rule.hold_looks, rule.hold_rows)
                 if after.level > before.level and after.signal is not None:
-                    after = _dated(after, before, after.signal, look, rule)
+                    after = dated(after, before, after.signal, look)
                 lives[rule_id, subject] = after
         return State(n, lives, memory)
 
@@ -171,7 +169,7 @@ class Engine:
             if not self.catalogue[rule_id].enabled:
                 continue
             life = follow(Life(), signal, rows, look.step, 1, 1)
-            lives[rule_id, None] = _dated(life, Life(), signal, look, self.catalogue[rule_id])
+            lives[rule_id, None] = dated(life, Life(), signal, look)
         config = run.config
         findings = build(lives, self.catalogue, look, config, self.window)
         active = [f for f in findings if f.status == "active"]
@@ -197,22 +195,6 @@ class Engine:
 
 BREAKS = ("nonfinite-values", "reward-collapse", "kl-penalty-gaming", "entropy-explosion")
 """After the onset of these no checkpoint is trusted."""
-
-
-def _dated(after: Life, before: Life, signal: Signal, look: Look, rule: Rule) -> Life:
-    """The newest opening with its onset: stated by the signal, else the change point of the metric that moved."""
-    opening = after.openings[-1]
-    step = signal.onset_step
-    if step is None and signal.moved is not None:
-        series = look.series(signal.moved)
-        if series is not None:
-            values = series.values[-ONSET_ROWS:]
-            step = int(series.steps[len(series) - len(values) + onset(values)])
-    if step is None:
-        step = opening.opened_step
-    if before.level == 0 and len(after.openings) > 1:
-        step = max(step, after.openings[-2].end_step or step)
-    return replace(after, openings=(*after.openings[:-1], replace(opening, onset_step=step)))
 
 
 def _unknowns(seen: Coverage, skipped: list[NotEvaluable], findings: tuple[Finding, ...]) -> tuple[str, ...]:

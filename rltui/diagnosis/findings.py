@@ -30,7 +30,7 @@ def build(
     best: dict[str, Fired] = {}
     for (rule_id, _), life in active.items():
         fired = Fired(
-            rule_id, life.level, life.openings[-1].onset_step or 0, _confidence(catalogue[rule_id], life, look)
+            rule_id, life.level, life.onset_step or 0, _confidence(catalogue[rule_id], life, look)
         )
         if rule_id not in best or fired.level > best[rule_id].level:
             best[rule_id] = fired
@@ -98,7 +98,7 @@ def _finding(
         status="active" if active else "resolved",
         episodes=tuple(_episode(o) for o in life.openings),
         stage=rule.stage,
-        onset_step=life.openings[-1].onset_step,
+        onset_step=life.onset_step,
         last_step=life.last_step if active else life.openings[-1].end_step,
         confidence=_confidence(rule, life, look),
         basis=BASES[rule.basis],
@@ -115,7 +115,7 @@ def _finding(
 
 
 def _episode(o: Opening) -> Episode:
-    return Episode(o.onset_step, o.end_step, SEVERITY[o.peak])
+    return Episode(o.begin, o.end_step, SEVERITY[o.peak])
 
 
 def _evidence(name: str, text: str, look: Look, window: int | None, shapes: dict[str, Shape]) -> Evidence:

@@ -15,7 +15,8 @@ import numpy as np
 from rltui.diagnosis.catalogue import Rule
 from rltui.diagnosis.look import Look
 from rltui.diagnosis.signal import num
-from rltui.diagnosis.trends import WINDOW, median, standard_error, theil_sen, trend
+from rltui.diagnosis.trends import WINDOW, standard_error, theil_sen, trend
+from rltui.run.medians import median
 from rltui.run.table import Series
 
 BLOCKS = 12  # means that are fitted: neighbouring rows are alike, blocks are nearly independent

@@ -4,18 +4,25 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from rltui.diagnosis.signal import Signal
+from rltui.diagnosis.signal import WARNING, Signal
 
 
 @dataclass(frozen=True, slots=True)
 class Opening:
-    """One episode. Steps and rows; `end_step` None while open; `peak` the highest level."""
+    """One episode. Steps and rows; `end_step` None while open; `peak` the highest level; `loud_step` where the damage
+    began that made it a warning or worse, the last time that it became one."""
 
     onset_step: int | None
     opened_step: int
     opened_row: int
     end_step: int | None
     peak: int
+    loud_step: int | None = None
+
+    @property
+    def begin(self) -> int | None:
+        """Step from which the episode counts: where it became loud, if it ever did, else where it was first noticed."""
+        return self.onset_step if self.loud_step is None else self.loud_step
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +54,13 @@ class Life:
     @property
     def peak(self) -> int:
         return max((o.peak for o in self.openings), default=0)
+
+    @property
+    def onset_step(self) -> int | None:
+        """Where the newest episode began, as severe as it is now."""
+        if not self.openings:
+            return None
+        return self.openings[-1].onset_step if 0 < self.level < WARNING else self.openings[-1].begin
 
 
 def follow(life: Life, signal: Signal | None, n: int, step: int, looks: int, rows: int) -> Life:

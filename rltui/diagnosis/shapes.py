@@ -47,7 +47,7 @@ def describe(series: Series | None, window: int | None = None) -> Shape:
     x = series.values
     w = window_rows(n, window)
     start = (n - w) // 2
-    first, mid, last = float(x[:w].mean()), float(x[start : start + w].mean()), float(x[-w:].mean())
+    first, mid, last = (float(np.add.reduce(x[a : a + w])) / w for a in (0, start, n - w))
     if n < 3:
         return Shape(first, mid, last, None, None, None, None, course(series.steps, x))
     t = series.steps.astype(np.float64)
@@ -56,7 +56,7 @@ def describe(series: Series | None, window: int | None = None) -> Shape:
 
 
 def _correlation(t: Floats, x: Floats) -> float | None:
-    dt, dx = t - t.mean(), x - x.mean()
+    dt, dx = t - np.add.reduce(t) / len(t), x - np.add.reduce(x) / len(x)
     # sums, not dot products: BLAS starts threads on long columns, which costs more than it saves here
     scale = float(np.sqrt((dt * dt).sum() * (dx * dx).sum()))
     return float((dt * dx).sum()) / scale if scale > 0 else None

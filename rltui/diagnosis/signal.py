@@ -12,7 +12,8 @@ class Signal:
     """A rule's condition holds now, at this level (1 notice, 2 warning, 3 critical).
 
     `summary` is one sentence with this run's numbers. `proofs` pairs a metric with what it shows. The onset is
-    `onset_step` where the rule knows it; else the change point of the metric `moved`, found when the finding opens.
+    `onset_step` where the rule knows it; else the change point of the metric `moved`, or of `hurt`, the metric whose
+    damage makes it loud, found when the finding opens and when it becomes loud.
     """
 
     level: int
@@ -20,6 +21,7 @@ class Signal:
     proofs: tuple[tuple[str, str], ...] = ()
     subject: str | None = None
     moved: str | None = None
+    hurt: str | None = None
     onset_step: int | None = None
     confidence: float | None = None
 

@@ -13,6 +13,7 @@ from math import erfc, sqrt
 
 import numpy as np
 
+from rltui.run.medians import median
 from rltui.run.table import Floats, Ints
 
 MAD_TO_SD = 1.4826  # of a normal distribution
@@ -22,17 +23,6 @@ TREND_EFFECT = 1.5  # of the noise's sd
 EXACT = 12  # points up to which the null distribution is counted out
 SHORT = 30  # below this many rows blocks hold too little: monotone thirds are asked for instead
 SHORT_EFFECT = 3.0
-
-
-def median(x: Floats) -> float:
-    """Median; several times faster than numpy's on short arrays. NaN on an empty one."""
-    n = len(x)
-    if n == 0:
-        return float("nan")
-    ordered = x.copy()
-    ordered.sort()
-    half = n // 2
-    return float(ordered[half]) if n % 2 else float(ordered[half - 1] + ordered[half]) / 2.0
 
 
 def sd_m(x: Floats) -> float:
@@ -47,10 +37,10 @@ def sd_d(x: Floats) -> float:
     """
     if len(x) < 3:
         return 0.0
-    d = np.diff(x)
+    d = x[1:] - x[:-1]
     robust = MAD_TO_SD * median(np.abs(d - median(d)))
     if robust == 0.0:
-        robust = sqrt(float(np.mean(d * d)))
+        robust = sqrt(float((d * d).sum()) / len(d))
     return robust / sqrt(2.0)
 
 
@@ -204,27 +194,36 @@ def change(x: Floats, rows: int = 0) -> float:
 
 
 def onset(x: Floats, margin: int = 5) -> int:
-    """Index at which the later behaviour begins: best two-segment fit on ranks, as a step or as a ramp from level.
+    """Index at which the later behaviour begins (see `turn`)."""
+    return turn(x, margin)[0]
 
-    Ranks make one spike weigh no more than any other row. Each segment holds at least `margin` points.
+
+def turn(x: Floats, margin: int = 5) -> tuple[int, float]:
+    """Index at which the later behaviour begins, and the share of the ranks' variance that this explains.
+
+    Best two-segment fit on ranks, as a step or as a ramp from level. Ranks make one spike weigh no more than any other
+    row. Each segment holds at least `margin` points.
     """
     n = len(x)
     if n < 2 * margin + 1:
-        return max(0, n - 1)
+        return max(0, n - 1), 0.0
     _, where, counts = np.unique(x, return_inverse=True, return_counts=True)
     ranks = (np.cumsum(counts) - counts / 2.0)[where]  # ties share a rank
     ranks -= ranks.mean()
     cut = np.arange(margin, n - margin + 1)
     head = np.cumsum(ranks)[cut - 1]
     squares = float((ranks * ranks).sum())
+    if squares == 0.0:
+        return n - 1, 0.0
     step_cost = squares - head * head / cut - head * head / (n - cut)
     t = np.arange(n, dtype=np.float64)
     ramps = np.maximum(0.0, t[None, :] - (cut[:, None] - 1))
     ramps -= ramps.mean(axis=1, keepdims=True)
     ramp_cost = squares - (ramps @ ranks) ** 2 / (ramps * ramps).sum(axis=1)
     best_step, best_ramp = int(step_cost.argmin()), int(ramp_cost.argmin())
-    best = best_step if step_cost[best_step] <= ramp_cost[best_ramp] else best_ramp
-    return int(cut[best])
+    stepped = step_cost[best_step] <= ramp_cost[best_ramp]
+    cost = float(step_cost[best_step] if stepped else ramp_cost[best_ramp])
+    return int(cut[best_step if stepped else best_ramp]), 1.0 - cost / squares
 
 
 def log_spikes(x: Floats, start: int, z: float, factor: float, floor: float, window: int = 50) -> list[int]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from rltui.run.medians import median, quantile
 from rltui.run.table import Floats, Ints, Table
 
 RECENT = 200
@@ -28,7 +29,7 @@ def usual(seconds: Sequence[float] | Floats) -> Usual | None:
     known = known[np.isfinite(known) & (known > 0)]
     if not len(known):
         return None
-    return Usual(float(np.median(known)), float(np.percentile(known, 95)), len(known))
+    return Usual(median(known), quantile(known, 0.95), len(known))
 
 
 @dataclass(frozen=True, slots=True)

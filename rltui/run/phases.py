@@ -7,10 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from rltui.run.identity import version_number
+from rltui.run.medians import median
 from rltui.run.names import Names
 from rltui.run.table import Floats, Ints, Table
 from rltui.vocabulary.load import PhaseRules, dialect, phases
-from rltui.vocabulary.resolve import PHASE, keys_for
+from rltui.vocabulary.resolve import PHASE
 
 OVERLAP = 1.02
 """Phases that sum to more than this times the step run beside each other."""
@@ -68,8 +69,8 @@ def phase_table(
     if not len(rows):
         return PhaseTable(window, None, (), note="this run logs no phase times")
     per_step = {name: _per_step(table, key, rows, end) for name, key in children.items()}
-    medians = {name: float(np.median(values)) for name, values in per_step.items() if values.any()}
-    total = float(np.median(step_seconds)) if step_seconds is not None else sum(medians.values())
+    medians = {name: median(values) for name, values in per_step.items() if values.any()}
+    total = median(step_seconds) if step_seconds is not None else sum(medians.values())
     if not np.isfinite(total) or total <= 0:
         return PhaseTable(window, None, (), note="this run logs no phase times")
     shown = {name: seconds for name, seconds in medians.items() if seconds > 0}
@@ -105,14 +106,14 @@ def _children(table: Table, names: Names, version: str | None, rules: PhaseRules
     for name in phases():
         if name == "step" or name in outside or name in rules.nested or name not in rules.keys:
             continue
-        keys = keys_for(PHASE + name, names.dialect, table.columns)
+        keys = names.sources(PHASE + name)
         if keys:
             out[name] = keys[0]
     return out
 
 
 def _first_series(table: Table, names: Names, phase: str) -> str | None:
-    keys = keys_for(PHASE + phase, names.dialect, table.columns)
+    keys = names.sources(PHASE + phase)
     return keys[0] if keys else None
 
 
@@ -167,6 +168,6 @@ def _rare(per_step: dict[str, Floats], medians: dict[str, float]) -> list[str]:
             values = per_step[name][per_step[name] > 0]
             label = phases()[name].label
             out.append(
-                f"{label} in {len(values)} of {len(per_step[name])} steps, {float(np.median(values)):.3g} s each"
+                f"{label} in {len(values)} of {len(per_step[name])} steps, {median(values):.3g} s each"
             )
     return out

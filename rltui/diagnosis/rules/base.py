@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 from rltui.diagnosis.look import Look
 from rltui.diagnosis.signal import Signal
-from rltui.diagnosis.trends import median
+from rltui.run.medians import median
 from rltui.run.table import Floats
 
 Params = Mapping[str, float]

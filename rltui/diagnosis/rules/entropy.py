@@ -5,7 +5,8 @@ from __future__ import annotations
 from rltui.diagnosis.look import Look
 from rltui.diagnosis.rules.base import Memory, Params, gaining, losing, solved, tail, validation
 from rltui.diagnosis.signal import CRITICAL, NOTICE, WARNING, Signal, num, percent
-from rltui.diagnosis.trends import flat, median
+from rltui.diagnosis.trends import flat
+from rltui.run.medians import median
 
 
 def _reference(look: Look) -> float | None:
@@ -55,7 +56,7 @@ def entropy_collapse(look: Look, p: Params, memory: Memory) -> list[Signal]:
     proofs = [("entropy", f"{percent(ratio)} of its start"), (look.reward, "no gain" if harmed else "gains")]
     if len(dead):
         proofs.append(("frac_reward_zero_std", f"{percent(dead_now)} of the groups without variance"))
-    return [Signal(level, text, tuple(proofs), moved="entropy")]
+    return [Signal(level, text, tuple(proofs), moved="entropy", hurt=look.reward)]
 
 
 def entropy_explosion(look: Look, p: Params, memory: Memory) -> list[Signal]:
@@ -79,4 +80,4 @@ def entropy_explosion(look: Look, p: Params, memory: Memory) -> list[Signal]:
     proofs = [("entropy", f"{num(now / start)} times its start" if start > 0 else "rising")]
     if look.series(look.reward) is not None:
         proofs.append((look.reward, "falls" if losing(look) else ""))
-    return [Signal(level, summary, tuple(proofs), moved="entropy")]
+    return [Signal(level, summary, tuple(proofs), moved="entropy", hurt=look.reward)]

@@ -35,7 +35,7 @@ def truncation_high(look: Look, p: Params, memory: Memory) -> list[Signal]:
     for name in ("response_length_mean", look.reward):
         if look.series(name) is not None:
             proofs.append((name, ""))
-    return [Signal(level, summary, tuple(proofs), moved="response_clip_ratio")]
+    return [Signal(level, summary, tuple(proofs), moved="response_clip_ratio", hurt=look.reward)]
 
 
 def _moves(way: int, text: str) -> str:
@@ -68,7 +68,7 @@ def length_collapse(look: Look, p: Params, memory: Memory) -> list[Signal]:
         " while the reward fell." if worse else (" while the reward rose." if gain else " without any gain in reward.")
     )
     proofs = (("response_length_mean", f"{percent(ratio)} of its start"), (look.reward, "rose" if gain else "no gain"))
-    return [Signal(level, text, proofs, moved="response_length_mean")]
+    return [Signal(level, text, proofs, moved="response_length_mean", hurt=look.reward)]
 
 
 def _task_falls(look: Look) -> bool:

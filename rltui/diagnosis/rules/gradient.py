@@ -5,7 +5,8 @@ from __future__ import annotations
 from rltui.diagnosis.look import Look
 from rltui.diagnosis.rules.base import Memory, Params, losing
 from rltui.diagnosis.signal import CRITICAL, NOTICE, WARNING, Signal, num
-from rltui.diagnosis.trends import log_spikes, median
+from rltui.diagnosis.trends import log_spikes
+from rltui.run.medians import median
 
 
 def grad_norm_explosion(look: Look, p: Params, memory: Memory) -> list[Signal]:

@@ -88,7 +88,7 @@ def kl_runaway(look: Look, p: Params, memory: Memory) -> list[Signal]:
     proofs = [("kl_ref", f"median of the last 10 rows {num(level)}")]
     if look.series(look.reward) is not None:
         proofs.append((look.reward, f"{num(look.change(look.reward))} standard errors from its start"))
-    return [Signal(out, summary, tuple(proofs), moved="kl_ref")]
+    return [Signal(out, summary, tuple(proofs), moved="kl_ref", hurt=look.reward)]
 
 
 def _doubling(kl: Floats, limit: int) -> float | None:

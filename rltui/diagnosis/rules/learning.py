@@ -7,7 +7,7 @@ import numpy as np
 from rltui.diagnosis.look import Look
 from rltui.diagnosis.rules.base import Memory, Params, tail
 from rltui.diagnosis.signal import CRITICAL, NOTICE, WARNING, Signal, percent
-from rltui.diagnosis.trends import median
+from rltui.run.medians import median
 
 
 def no_learning_signal(look: Look, p: Params, memory: Memory) -> list[Signal]:
@@ -61,7 +61,7 @@ def zero_variance_groups(look: Look, p: Params, memory: Memory) -> list[Signal]:
     proofs = [("frac_reward_zero_std", f"median of the last {window} rows {percent(share)}")]
     if look.series(look.reward) is not None:
         proofs.append((look.reward, ""))
-    return [Signal(level, summary, tuple(proofs), onset_step=_start(look, "frac_reward_zero_std", dead >= p["notice"]))]
+    return [Signal(level, summary, tuple(proofs), onset_step=_start(look, "frac_reward_zero_std", dead >= p["notice" if level == NOTICE else "warn"]))]
 
 
 def _start(look: Look, name: str, holds: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> int | None:

@@ -9,7 +9,8 @@ import numpy as np
 from rltui.diagnosis.look import Look
 from rltui.diagnosis.rules.base import Memory, Params, tail, validation
 from rltui.diagnosis.signal import CRITICAL, WARNING, Signal, num, percent
-from rltui.diagnosis.trends import MAD_TO_SD, block_medians, median, sd_d, sd_m
+from rltui.diagnosis.trends import MAD_TO_SD, block_medians, sd_d, sd_m
+from rltui.run.medians import median
 from rltui.run.table import Floats
 
 LEADS = ("nonfinite-values", "grad-norm-explosion", "entropy-explosion", "kl-runaway", "truncation-high")
