@@ -1,0 +1,78 @@
+"""What moved first? Metrics around a step: which of them changed beyond their noise, and in which order.
+
+The order is a hint at the root, no proof: a metric that is logged more coarsely or more noisily is dated later.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from rltui.diagnosis.look import Look
+from rltui.diagnosis.signal import num
+from rltui.diagnosis.trends import onset, sd_d
+from rltui.run.medians import median
+from rltui.run.table import Floats
+
+BEFORE = 100  # rows
+AFTER = 20
+LEAST = 20  # points around the step
+CLEAR = 5.0  # sd of the noise; of 20 metrics in which nothing happens one or two reach 3
+EDGE = 5  # points of the first and last level
+
+WATCHED = (
+    *("rollout_train_logprob_diff", "rollout_train_kl", "grad_norm", "entropy", "kl_ref", "ppo_kl", "clip_frac"),
+    *("pg_loss", "advantage_mean", "frac_reward_zero_std", "score_mean", "reward_mean", "val_score", "reward_std"),
+    *("response_length_mean", "response_clip_ratio", "aborted_ratio", "vf_loss", "lr", "time_per_step_s"),
+    *("num_turns_mean", "tool_failure_rate", "staleness_mean"),
+)
+"""Metrics that are asked. Ties in the step keep this order: the usual one from cause to effect."""
+
+
+@dataclass(frozen=True, slots=True)
+class FirstMove:
+    """A metric that changed around the step: when, from which level to which, in sd of its own noise."""
+
+    metric: str
+    step: int
+    before: float
+    after: float
+    sds: float
+
+    @property
+    def text(self) -> str:
+        """`entropy 0.42 → 0.9 at step 640`."""
+        return f"{self.metric} {num(self.before)} → {num(self.after)} at step {self.step}"
+
+
+def first_moves(look: Look, step: int, metrics: Iterable[str] = WATCHED) -> tuple[FirstMove, ...]:
+    """The metrics that moved in the 100 rows before `step` and the 20 after it, in the order in which they began.
+
+    Rows after the look do not count. A metric is left out where its change is within its noise.
+    """
+    found = [move for name in metrics if (move := _move(look, name, step)) is not None]
+    order = {name: i for i, name in enumerate(metrics)}
+    return tuple(sorted(found, key=lambda m: (m.step, order[m.metric])))
+
+
+def _move(look: Look, name: str, step: int) -> FirstMove | None:
+    series = look.series(name)
+    if series is None:
+        return None
+    at = int(np.searchsorted(series.steps, step))
+    first, last = max(0, at - BEFORE), min(len(series), at + AFTER)
+    x, steps = series.values[first:last], series.steps[first:last]
+    if len(x) < LEAST:
+        return None
+    cut = onset(x)
+    before, after = median(x[:cut]), _extreme(x[cut:])
+    noise = max(sd_d(x[:cut]), 1e-9 * abs(before), 1e-12)
+    sds = abs(after - before) / noise
+    return FirstMove(name, int(steps[cut]), before, after, sds) if cut >= EDGE and sds >= CLEAR else None
+
+
+def _extreme(x: Floats) -> float:
+    """Level of the last points: what the change led to."""
+    return median(x[-EDGE:])
