@@ -102,6 +102,8 @@ def draw(view: View, width: int, height: int, *, focus: bool, top: int = 0) -> l
     hardware = report.hardware
     if height < 4 and (hardware.gpus or width >= 70):
         return [*rows, _one_line(view, width, found)]
+    if view.cursor is not None and hardware.gpus and not found:
+        return [*rows, [("   not sampled at that time", "dim")]]
     host: list[Row] = _host(view, width)
     if not hardware.gpus:
         why = hardware.note or "no GPU samples"

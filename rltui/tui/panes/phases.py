@@ -41,8 +41,10 @@ def _percent(share: float) -> str:
 
 
 def _total(view: View) -> float:
+    """Seconds of a step; at the step cursor those of that step, where the run logs them."""
     items = view.report.phases.items if view.report else ()
-    return sum(x for item in items if (x := seconds(view, item)) is not None)
+    whole = view.value_at("time_per_step_s", view.cursor) if view.cursor is not None else None
+    return whole or sum(x for item in items if (x := seconds(view, item)) is not None)
 
 
 def _notes(view: View) -> str:
@@ -81,6 +83,8 @@ def draw(view: View, width: int, height: int, *, focus: bool) -> list[Row]:
     if view.report is None:
         return [title(width, "3", "Step time", None, focus)]
     items = view.report.phases.items
+    if view.cursor is not None:
+        items = tuple(item for item in items if view.name_of(item.key))  # the rest is known as a median only
     rows = [_heading(view, width, focus)]
     if height < 2:
         return rows

@@ -1,0 +1,105 @@
+"""Rows, the spans that change between two of them, the filter grammar, and the themes."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.cells import cell_len
+from rich.color import Color, ColorSystem
+
+from rltui.tui import rows
+from rltui.tui.filters import matches
+from rltui.tui.theme import load_theme, textual_theme, theme_names
+
+TEXT = st.text(alphabet="ab 好▁█×", max_size=12)
+ROW = st.lists(st.tuples(TEXT, st.sampled_from(["fg", "dim", "crit"])), max_size=6)
+WIDTH = 40
+
+
+def cells(row: rows.Row) -> list[rows.Segment]:
+    return rows._cells(row, WIDTH)
+
+
+@given(ROW, ROW)
+def test_sending_the_changed_spans_gives_the_new_row(old: rows.Row, new: rows.Row) -> None:
+    shown, wanted = cells(old), cells(new)
+    for start, end in rows.changes(old, new, WIDTH):
+        assert 0 <= start < end <= WIDTH
+        shown[start:end] = wanted[start:end]
+    assert shown == wanted
+
+
+@given(ROW)
+def test_nothing_is_sent_for_an_equal_row(row: rows.Row) -> None:
+    assert list(rows.changes(row, list(row), WIDTH)) == []
+
+
+def test_far_changes_are_sent_apart_and_near_ones_together() -> None:
+    old = [("a" * WIDTH, "fg")]
+    assert list(rows.changes(old, [("b" + "a" * 30 + "b" + "a" * 8, "fg")], WIDTH)) == [(0, 1), (31, 32)]
+    assert list(rows.changes(old, [("bab" + "a" * 37, "fg")], WIDTH)) == [(0, 3)]
+
+
+@given(TEXT, st.integers(1, 20))
+def test_a_column_is_as_wide_as_asked(text: str, width: int) -> None:
+    assert cell_len(rows.put(text, width)[0]) == width
+
+
+@given(st.lists(st.text(alphabet="ab好 ", max_size=8)).map(" ".join), st.integers(2, 20))
+def test_wrapped_lines_fit_and_lose_no_letter(text: str, width: int) -> None:
+    lines = rows.wrap(text, width)
+    assert all(cell_len(line) <= width for line in lines)
+    assert "".join(lines).replace(" ", "") == text.replace(" ", "")
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text", "passes"),
+    [
+        ("", "anything", True),
+        ("kl ref", "KL to reference", True),
+        ("kl loss", "KL to reference", False),
+        ("kl | entropy", "entropy", True),
+        ("kl|entropy", "entropy", True),
+        ("kl |", "entropy", False),
+        ("!kl", "entropy", True),
+        ("kl !loss", "actor/kl_loss", False),
+        ("/^act.r/", "actor/kl", True),
+        ("!/a|b/", "ccc", True),
+        ("/[/", "anything", False),
+    ],
+)
+def test_filter_grammar(pattern: str, text: str, passes: bool) -> None:
+    assert matches(pattern, text) == passes
+
+
+def luminance(color: Color) -> float:
+    parts = [c / 255 for c in color.get_truecolor()]
+    linear = [c / 12.92 if c <= 0.03928 else ((c + 0.055) / 1.055) ** 2.4 for c in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def contrast(a: Color, b: Color) -> float:
+    high, low = sorted((luminance(a), luminance(b)), reverse=True)
+    return (high + 0.05) / (low + 0.05)
+
+
+@pytest.mark.parametrize("name", [name for name in theme_names() if not load_theme(name).ansi])
+@pytest.mark.parametrize("colours", [None, ColorSystem.EIGHT_BIT])
+def test_text_can_be_read_on_ground_and_selection(name: str, colours: ColorSystem | None) -> None:
+    theme = load_theme(name)
+    assert theme.selection.bgcolor is not None
+    grounds = [Color.parse(theme.background), theme.selection.bgcolor]
+    for role in ("fg", "strong", "dim", "accent", "crit", "warn", "ok"):
+        ink = theme.styles[role].color
+        assert ink is not None
+        for ground in grounds:
+            seen = (ink, ground) if colours is None else (ink.downgrade(colours), ground.downgrade(colours))
+            assert contrast(*seen) >= 4.5, role
+
+
+@pytest.mark.parametrize("name", theme_names())
+def test_themes_have_the_same_roles(name: str) -> None:
+    theme = load_theme(name)
+    assert set(theme.styles) == set(load_theme("dark").styles)
+    assert (textual_theme(theme) is None) == theme.ansi
