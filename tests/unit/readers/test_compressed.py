@@ -20,7 +20,9 @@ from tests.unit.readers_binary.collect import by_step, read, rows
 
 LOG = "".join(f'{{"step": {s}, "kl": {s / 7}, "grad/norm": {s * 0.5}}}\n' for s in range(1, 400)).encode()
 PLAIN = rows(read(make("jsonl"), LOG))
-HAS_ZSTD = sys.version_info >= (3, 14) or importlib.util.find_spec("backports.zstd") is not None
+HAS_ZSTD = sys.version_info >= (3, 14) or bool(
+    importlib.util.find_spec("backports") and importlib.util.find_spec("backports.zstd")
+)
 
 
 def zstd(data: bytes) -> bytes:
