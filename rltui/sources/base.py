@@ -61,6 +61,20 @@ class Delta:
     error: SourceError | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Link:
+    """The connection to a remote place: how it stands and since when (seconds since the epoch).
+
+    While it is reconnecting, `since` is when the far side was last heard, so that now minus `since` is how stale the
+    data is. `text` is why, in ssh's own words. `note` says what works less well there ("" for nothing).
+    """
+
+    state: Literal["connected", "reconnecting", "failed"]
+    since: float
+    text: str = ""
+    note: str = ""
+
+
 class Follower(Protocol):
     """One file, read forwards, again and again."""
 
@@ -82,6 +96,8 @@ class Place(Protocol):
 
     def stat(self, path: str) -> FileStat | SourceError: ...
 
+    def is_dir(self, path: str) -> bool: ...
+
     def walk(self, root: str) -> Listing: ...
 
     def head(self, path: str, max_bytes: int = 1 << 14) -> bytes | SourceError:
@@ -94,3 +110,6 @@ class Place(Protocol):
 
     def wait(self, paths: list[str], timeout_s: float) -> bool:
         """Blocks until one of the paths may have changed or the time is over; true when something changed."""
+
+    def link(self) -> Link | None:
+        """How the connection stands; None for this machine."""

@@ -31,6 +31,9 @@ class LocalPlace:
             return errors.from_exception(path, error)
         return errors.file_stat(path, found) if stat.S_ISREG(found.st_mode) else errors.not_a_file(path, found.st_mode)
 
+    def is_dir(self, path: str) -> bool:
+        return os.path.isdir(path)
+
     def walk(
         self,
         root: str,
@@ -63,6 +66,9 @@ class LocalPlace:
         if self._waiter is None:
             self._waiter = Waiter()
         return self._waiter.wait(paths, timeout_s)
+
+    def link(self) -> None:
+        """See `Place.link`."""
 
     def close(self) -> None:
         """Gives back what `wait` holds."""

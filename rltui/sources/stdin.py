@@ -40,6 +40,7 @@ class StdinPlace:
         self._waiting = 0  # bytes in `_pieces`
         self._taken = 0  # bytes read or dropped
         self._dropped = 0
+        self._head = b""
         self._ended = False
         self._told_end = False
         self._newest = time.time()
@@ -99,14 +100,18 @@ class StdinPlace:
             return Listing(os.curdir, (self._stat(),), (), True)
 
     def head(self, path: str, max_bytes: int = 1 << 14) -> bytes | SourceError:
-        """Waits for so many bytes or the end; on a live pipe for a line and what follows it at once."""
+        """Waits for so many bytes or the end; on a live pipe for a line and what follows it at once. What the first
+        call saw is what all later ones give: the pipe may have been read by then."""
         with self._changed:
+            if self._head:
+                return self._head[:max_bytes]
             if self.live:
                 self._changed.wait_for(lambda: self._ended or any(b"\n" in piece for piece in self._pieces))
                 self._changed.wait_for(lambda: self._ended or self._waiting >= max_bytes, _GRACE_S)
             else:
                 self._changed.wait_for(lambda: self._ended or self._waiting >= max_bytes)
-            return b"".join(self._pieces)[:max_bytes]
+            self._head = b"".join(self._pieces)[:max_bytes]
+            return self._head
 
     def read(self, path: str, max_bytes: int = 1 << 24) -> bytes | SourceError:
         return self.head(path, max_bytes)

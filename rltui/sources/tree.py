@@ -203,11 +203,11 @@ def _take(tree: Tree, entry: "os.DirEntry[str]", below: "list[str]", depth: int,
         elif entry.is_dir(follow_symlinks=False):
             if is_checkpoint:
                 return
-            if _CACHE_DIR.fullmatch(entry.name) or entry.path in _SYSTEM_DIRS:
+            if is_cache_dir(entry.name) or entry.path in _SYSTEM_DIRS:
                 tree.skipped["cache"] += 1
             else:
                 below.append(entry.path)
-        elif _is_interesting(entry.name) and (not is_checkpoint or entry.name.endswith(".json")):
+        elif is_interesting(entry.name) and (not is_checkpoint or entry.name.endswith(".json")):
             status = entry.stat(follow_symlinks=False)
             if not is_checkpoint or status.st_size <= _SMALL_JSON_BYTES or entry.name == "trainer_state.json":
                 _list_file(tree, entry.path, status)
@@ -226,11 +226,11 @@ def _follow_links(tree: Tree, queue: "deque[tuple[str, int]]") -> None:
             tree.skipped[os_errors.kind_of(error)] += 1
             continue
         if stat.S_ISDIR(status.st_mode):
-            if _CACHE_DIR.fullmatch(name):
+            if is_cache_dir(name):
                 tree.skipped["cache"] += 1
             else:
                 queue.append((path, depth))
-        elif _is_interesting(name):
+        elif is_interesting(name):
             _list_file(tree, path, status)
 
 
@@ -248,7 +248,13 @@ def _file(path: str, status: os.stat_result) -> "tuple[str, int, float, str]":
     return path, status.st_size, status.st_mtime, f"{status.st_dev}:{status.st_ino}"
 
 
-def _is_interesting(name: str) -> bool:
+def is_cache_dir(name: str) -> bool:
+    """Whether no run lies in a directory of this name: installed packages, caches, hidden folders."""
+    return _CACHE_DIR.fullmatch(name) is not None
+
+
+def is_interesting(name: str) -> bool:
+    """Whether the name of this file is that of a log, a metric file or a config."""
     return _INTERESTING.fullmatch(name) is not None and _BORING.fullmatch(name) is None
 
 

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rltui.hardware.base import HardwareHistory, HardwareSample
-from rltui.hardware.host import GroupMemory, HostReader, cgroup_memory, disk
+from rltui.hardware.cgroup import GroupMemory, cgroup_memory
+from rltui.hardware.host import HostReader, disk
 from rltui.hardware.processes import ProcessNames
 from rltui.hardware.sampler import Sampler
 

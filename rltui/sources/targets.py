@@ -1,0 +1,81 @@
+"""What the user may name beside local paths: `ssh://[user@]host[:port]/path`, `slurm:[JOBID]`, `host:path`."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+_URL = re.compile(r"ssh://(?:(?P<user>[^@/]*)@)?(?P<host>\[[^\]/]*\]|[^:@/]*)(?::(?P<port>[^/]*))?(?P<path>/.*)?", re.S)
+_SCP = re.compile(r"(?:(?P<user>[^@/:\s]+)@)?(?P<host>\[[^\]/]+\]|[\w.%-]{2,}|[A-Za-z]):(?P<path>[^\\].*|)", re.S)
+_HOST = re.compile(r"[\w.:%-]+")
+_USER = re.compile(r"[\w.+@\\-]+")
+_JOB = re.compile(r"\d+(?:_\d+)?(?:\+\d+)?")
+
+
+class BadTarget(ValueError):  # noqa: N818  (a message for the user)
+    """The argument looks like a remote one and cannot be meant. The text is for the user."""
+
+
+@dataclass(frozen=True, slots=True)
+class SshTarget:
+    """A path on a host that the user's ssh knows. `path` may be relative to the home directory, "" for the home."""
+
+    host: str
+    path: str
+    user: str | None = None
+    port: int | None = None
+
+    @property
+    def name(self) -> str:
+        """`user@host:port`, as far as it was given."""
+        user = f"{self.user}@" if self.user else ""
+        return f"{user}{self.host}{f':{self.port}' if self.port else ''}"
+
+
+@dataclass(frozen=True, slots=True)
+class SlurmTarget:
+    """A job of Slurm on this machine; None: all jobs of the user."""
+
+    job: str | None
+
+
+def parse(argument: str) -> SshTarget | SlurmTarget | None:
+    """None for what is a local path. `BadTarget` for a host, user, port or job number that cannot be one.
+
+    Whether a local file of that name exists is for the caller to look at first: it wins.
+    """
+    if argument.startswith("slurm:"):
+        job = argument.removeprefix("slurm:")
+        if job and not _JOB.fullmatch(job):
+            raise BadTarget(f"{argument}: a Slurm job is a number, as in slurm:4711 or slurm:4711_3")
+        return SlurmTarget(job or None)
+    if argument.startswith("ssh://"):
+        found = _URL.fullmatch(argument)
+        if found is None or not found["path"]:
+            raise BadTarget(f"{argument}: wants ssh://[user@]host[:port]/path")
+        return _target(argument, found["host"], found["user"], found["port"], _without_home(found["path"]))
+    found = _SCP.fullmatch(argument)
+    if found is None:
+        return None
+    return _target(argument, found["host"], found["user"], None, _without_home(found["path"]))
+
+
+def _target(argument: str, host: str, user: str | None, port: str | None, path: str) -> SshTarget:
+    host = host.removeprefix("[").removesuffix("]")
+    if not _HOST.fullmatch(host) or host.startswith("-"):
+        raise BadTarget(f"{argument}: {host or 'nothing'} cannot be the name of a host")
+    if user is not None and (not _USER.fullmatch(user) or user.startswith("-")):
+        raise BadTarget(f"{argument}: {user or 'nothing'} cannot be the name of a user")
+    if port is not None and not (port.isascii() and port.isdecimal() and 0 < int(port) < 65536):
+        raise BadTarget(f"{argument}: {port or 'nothing'} is no port number")
+    if "\0" in path:
+        raise BadTarget(f"{argument!r}: a path cannot hold a NUL")
+    return SshTarget(host, path, user, int(port) if port is not None else None)
+
+
+def _without_home(path: str) -> str:
+    """Relative to the home directory, where the agent starts: `~/x` and `/~/x` are `x`."""
+    for home in ("/~/", "~/"):
+        if path.startswith(home):
+            return path.removeprefix(home)
+    return "" if path in ("~", "/~") else path
