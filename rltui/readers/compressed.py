@@ -18,6 +18,8 @@ _UTF16 = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
 _MAGICS = (GZIP, XZ, ZSTD, *_UTF16)
 _PIECE = 1 << 20
 """Bytes that are unpacked and read at once: a small file may hold gigabytes of zeros."""
+_SLICE = 1 << 13
+"""Packed bytes that are given to the library at once: it keeps back all that they hold when one of them is damaged."""
 ZSTD_MISSING = "zstd-compressed: needs Python 3.14 or `pip install rltui[zstd]`"
 
 
@@ -151,6 +153,10 @@ class _Members:
         self._over = False
 
     def feed(self, data: bytes) -> None:
+        for begin in range(0, len(data), _SLICE):
+            self._unpack(data[begin : begin + _SLICE])
+
+    def _unpack(self, data: bytes) -> None:
         while not self._over:
             if self._member is None:
                 data = data.lstrip(b"\0")  # padding between members

@@ -11,7 +11,7 @@ from rltui.readers.base import ConfigRecord, ContainedRun, Exit, HardwareRow, Re
 from rltui.readers.config_text import flatten
 from rltui.readers.recorded_rows import RecordedRows, seconds
 from rltui.readers.rows import number
-from rltui.readers.sqlite_bytes import tables
+from rltui.readers.sqlite_bytes import ERRORS, tables
 from rltui.text import clean
 
 _MAX_RUNS = 1000
@@ -37,7 +37,7 @@ def runs(connection: sqlite3.Connection) -> list[ContainedRun]:
             "SELECT run_uuid, name, start_time FROM runs WHERE lifecycle_stage IS NOT 'deleted' "
             f"AND run_uuid IN (SELECT DISTINCT run_uuid FROM metrics) ORDER BY start_time LIMIT {_MAX_RUNS}"
         ).fetchall()
-    except (sqlite3.Error, OverflowError):
+    except ERRORS:
         return []
     return [ContainedRun("mlflow", str(k), clean(str(name or k), 200), str(start)) for k, name, start in found]
 
@@ -70,7 +70,7 @@ class MlflowReader:
             if found != self._params:
                 self._params = found
                 out.append(ConfigRecord(flatten({k: plain(v) for k, v in found.items()}), "MLflow params"))
-        except (sqlite3.Error, OverflowError) as error:
+        except ERRORS as error:
             self._skip(f"runs or params: {clean(str(error), 100)}")
         values: list[Value] = []
         try:
@@ -83,7 +83,7 @@ class MlflowReader:
                 x = number(value)
                 if x is not None and isinstance(time, int) and isinstance(step, int):
                     values.append((str(key), nan if is_nan or abs(x) > _LARGEST else x, time, step))
-        except (sqlite3.Error, OverflowError) as error:
+        except ERRORS as error:
             self._skip(f"metrics after row {self._newest}: {clean(str(error), 100)}")
         return [*out, *self._values.records(values)]
 

@@ -27,6 +27,9 @@ _BUDGET_PER_BYTE = 4
 """Steps of SQLite's machine that a reading may take: a damaged tree can lead in circles."""
 _TICK = 1000
 
+ERRORS = (sqlite3.Error, OverflowError, MemoryError, ValueError)
+"""What sqlite3 raises over a damaged database; ValueError where its own message quotes bytes that are no text."""
+
 Words = NDArray[np.uint32]
 
 
@@ -59,7 +62,7 @@ def open_bytes(database: bytes, wal: bytes = b"") -> sqlite3.Connection:
 
         connection.set_progress_handler(exhausted, _TICK)
         connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
-    except (sqlite3.Error, OverflowError, MemoryError) as error:
+    except ERRORS as error:
         connection.close()
         raise Damaged(str(error)) from None
     return connection
@@ -77,7 +80,7 @@ def tables(connection: sqlite3.Connection) -> dict[str, frozenset[str]]:
             name: frozenset(str(row[1]) for row in connection.execute("SELECT * FROM pragma_table_info(?)", (name,)))
             for name in names[:1000]
         }
-    except (sqlite3.Error, OverflowError):
+    except ERRORS:
         return {}
 
 

@@ -13,7 +13,7 @@ from rltui.readers.config_text import flatten
 from rltui.readers.keys import time_of
 from rltui.readers.recorded_rows import RecordedRows
 from rltui.readers.rows import number
-from rltui.readers.sqlite_bytes import tables
+from rltui.readers.sqlite_bytes import ERRORS, tables
 from rltui.text import clean
 
 _MAX_RUNS = 1000
@@ -31,7 +31,7 @@ def runs(connection: sqlite3.Connection) -> list[ContainedRun]:
             f"SELECT {key}, max(run_name), min(timestamp) FROM metrics "
             f"GROUP BY {key} ORDER BY min(id) LIMIT {_MAX_RUNS}"
         ).fetchall()
-    except (sqlite3.Error, OverflowError):
+    except ERRORS:
         return []
     return [ContainedRun("trackio", str(k), clean(str(name), 200), str(start)) for k, name, start in found]
 
@@ -101,7 +101,7 @@ class TrackioReader:
             for row in found:
                 self._seen[table] = row[0]
                 yield row[1:]
-        except (sqlite3.Error, OverflowError) as error:
+        except ERRORS as error:
             self._skip("damaged database", f"{table} after row {self._seen.get(table, 0)}: {clean(str(error), 100)}")
 
     def _json(self, value: object, table: str) -> dict[str, object] | None:

@@ -1,0 +1,194 @@
+"""Inputs for fuzzing: a small file of each container, and a mutator of bytes. The same number gives the same input."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import lzma
+import random
+import sqlite3
+import tempfile
+from functools import cache
+from pathlib import Path
+
+from tests.unit.readers import tracker_files
+from tests.unit.readers_binary.encode import blocks, event, field, history, output, simple, summary, tfrecords
+
+ROWS: list[tracker_files.Row] = [
+    (s, {"train/loss": s / 7, "actor/kl": -0.125 * s, "reward": 1e-7 * s, "n": float(s)}) for s in range(1, 13)
+]
+_CONFIG = {"trainer": {"lr": 1e-6, "name": "x"}, "data.path": "a/b", "list": [1, 2]}
+_INTERESTING = [
+    *(b"NaN", b"-Infinity", b"1e999", b"nan", b"null", b'"', b"\\", b"{", b"}", b"[", b"]", b":", b",", b"\n", b"\r"),
+    *(b"\0", b"\xff", b"\xff\xfe", b"\xef\xbb\xbf", b"\x80", b"\x1b[31m", b"step:", b" - ", b"'", b"(", b"np.float64("),
+    *(
+        b"9" * 400,
+        b"-1",
+        b"0.",
+        b"1e-400",
+        b"\xff\xff\xff\xff\xff\xff\xff\xff\x7f",
+        b"{" * 300,
+        b"[" * 3000,
+        b" " * 500,
+    ),
+    *(
+        b"\r" * 60,
+        b"\n" * 60,
+        b"100%|##| 3/3 [",
+        b"Traceback (most recent call last):\n",
+        b"\xe2\x80\xae",
+        b"'a':" * 50,
+    ),
+]
+
+
+def _jsonl() -> bytes:
+    lines = [{"step": s, "data": c} if s % 2 else {"step": s, **c, "t": "x", "deep": {"a": s}} for s, c in ROWS]
+    lines[3] = {"global_step": 4, "loss": float("nan"), "timestamp": 1.7e9, "config": _CONFIG}
+    return "".join(json.dumps(line) + "\n" for line in lines).encode()
+
+
+def _csv() -> bytes:
+    lines = ["step,time,loss,kl,note"] + [f'{s},{1.7e9 + s},{s / 7},{"" if s % 3 else s},"a, b"' for s, _ in ROWS]
+    return ("\n".join(lines) + "\n").encode()
+
+
+def _verl() -> bytes:
+    lines = [
+        "(TaskRunner pid=123) {'actor_rollout_ref': {'actor': {'lr': 1e-06,",
+        "(TaskRunner pid=123)    'kl': 0.1}}}",
+    ]
+    for s, cells in ROWS:
+        body = " - ".join(f"{k}:{v!r}" if s % 2 else f"{k}:np.float64({v!r})" for k, v in cells.items())
+        lines += [
+            f"(TaskRunner pid=123) step:{s} - {body}",
+            f"\x1b[36m(WorkerDict pid=9)\x1b[0m {s} warnings [repeated 7x across cluster]",
+            f"Training Progress:  8%|8  | {s}/12 [00:03<00:30, 2.7s/it]\r",
+        ]
+    return "\n".join(
+        [*lines, "Traceback (most recent call last):", '  File "x.py", line 3', "ValueError: no", ""]
+    ).encode()
+
+
+def _trl() -> bytes:
+    lines = []
+    for s, cells in ROWS:
+        values = ", ".join(f"'{k}': '{v:.4g}'" if s % 2 else f"'{k}': {v!r}" for k, v in cells.items())
+        lines.append(
+            f"\r {8 * s}%|8   | {s}/12 [00:03<00:30,  2.7s/it]\r{' ' * 60}\r{{{values}, 'epoch': {s / 12:.3f}}}\n"
+        )
+    lines.append("{'train_runtime': '12.5', 'train_loss': '0.5', 'epoch': '1'}\n")
+    return "".join(lines).encode()
+
+
+def _console() -> bytes:
+    lines = []
+    for s, cells in ROWS:
+        shapes = (
+            f"2026-11-20 23:00:{s:02d} INFO step {s}: loss={cells['train/loss']:.4f} reward={s}",
+            f"[rank0] iteration {s}/12 | loss: {s / 7:.3f} | lr: 1e-06",
+            f"perf {s}: {{'train/loss': {s / 7}, 'time': 3.5}}",
+            json.dumps({"stream_name": "stdout", "time": s, "data": f"step {s} loss 0.5\n"}),
+        )
+        lines += [shapes[s % 4], "torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate 2 GiB"]
+    return "\n".join([*lines, "srun: error: Killed", ""]).encode()
+
+
+def _trainer_state() -> bytes:
+    log = [{"step": s, "epoch": s / 12, **c} for s, c in ROWS] + [{"step": 12, "train_runtime": 3.0}]
+    return json.dumps({"global_step": 12, "max_steps": 12, "best_metric": None, "log_history": log}, indent=2).encode()
+
+
+def _wandb() -> bytes:
+    records = [field(1, 1) + field(17, field(1, "id") + field(4, field(1, field(1, "t") + field(16, '{"lr": 0.1}'))))]
+    for s, cells in ROWS:
+        texts: dict[str | tuple[str, ...], str] = {k: json.dumps(v) for k, v in cells.items()}
+        texts |= {"_step": str(s), ("nested", "x"): "NaN", "table": '{"_type": "table-file"}'}
+        records += [history(3 * s, texts, s), summary(3 * s + 1, texts), output(3 * s + 2, f"step {s}\n")]
+    records.append(
+        field(1, 9) + field(7, field(2, field(1, 1_700_000_000)) + field(3, field(1, "gpu.0.gpu") + field(16, "93")))
+    )
+    records.append(field(1, 99) + field(18, field(2, 60)))
+    return blocks(records)[0]
+
+
+def _database(make: str, page: int) -> bytes:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "p.db"
+        connection = sqlite3.connect(path)
+        connection.execute(f"PRAGMA page_size = {page}")
+        connection.execute("VACUUM")
+        connection.close()
+        (tracker_files.trackio if make == "trackio" else tracker_files.mlflow)(path, {"a": ROWS, "b": ROWS[:3]})
+        return path.read_bytes()
+
+
+def write_ahead_log() -> tuple[bytes, bytes]:
+    """A trackio database and its log, in which the later rows lie."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "p.db"
+        connection = sqlite3.connect(path)
+        connection.execute("PRAGMA page_size = 512")
+        connection.execute("PRAGMA journal_mode = WAL")
+        tracker_files.trackio(path, {"a": ROWS[:4]}, wal=True)
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        for row in ROWS[4:]:
+            tracker_files.add_trackio(connection, "a", [row])
+            connection.commit()
+        found = path.read_bytes(), path.with_name("p.db-wal").read_bytes()
+        connection.close()
+        return found
+
+
+@cache
+def seeds() -> dict[str, list[bytes]]:
+    """Files by format; those of `compressed` hold JSON lines."""
+    jsonl = _jsonl()
+    tensorboard = [field(1, 1.7e9) + field(3, "brain.Event:2")] + [
+        event(s, *(simple(k, float(str(v))) for k, v in cells.items())) for s, cells in ROWS
+    ]
+    return {
+        "verl-console": [_verl()],
+        "trl-console": [_trl()],
+        "console": [_console(), _verl() + _trl()],
+        "jsonl": [jsonl],
+        "csv": [_csv(), b"Wall time,Step,Value\n1.7e9,1,0.5\n1.7e9,2,0.25\n"],
+        "trainer-state": [_trainer_state()],
+        "tensorboard": [tfrecords(tensorboard)[0]],
+        "wandb": [_wandb()],
+        "swanlab": [tracker_files.swanlab(ROWS)[0], tracker_files.swanlab_old(ROWS)],
+        "trackio": [_database("trackio", 512), _database("trackio", 4096)],
+        "mlflow": [_database("mlflow", 512), _database("mlflow", 4096)],
+        "mlflow-files": ["".join(f"{tracker_files.START_MS + s} {s / 7} {s}\n" for s, _ in ROWS).encode()],
+        "compressed": [gzip.compress(jsonl, mtime=0), lzma.compress(jsonl), jsonl.decode().encode("utf-16")],
+    }
+
+
+def mutate(data: bytes, numbers: random.Random) -> tuple[bytes, int]:
+    """The data with one to four wounds, and the offset before which nothing was touched."""
+    out = bytearray(data)
+    first = len(data)
+    for _ in range(numbers.choice((1, 1, 1, 2, 4))):
+        at = numbers.randrange(len(out) + 1)
+        length = min(numbers.choice((1, 2, 4, 8, 16, 64, 300)), len(out) - at)
+        kind = numbers.randrange(8)
+        if kind == 0 and length:
+            out[at] ^= 1 << numbers.randrange(8)
+        elif kind == 1:
+            out[at : at + length] = numbers.randbytes(length)
+        elif kind == 2:
+            del out[at : at + length]
+        elif kind == 3:
+            out[at:at] = out[at : at + length] * numbers.choice((1, 3, 40))
+        elif kind == 4:
+            out[at:at] = numbers.choice(_INTERESTING)
+        elif kind == 5:
+            other = numbers.choice(_INTERESTING)
+            out[at : at + len(other)] = other
+        elif kind == 6:
+            begin = numbers.randrange(len(out) + 1)
+            out[at : at + length] = out[begin : begin + length]
+        else:
+            del out[at:]
+        first = min(first, at)
+    return bytes(out), first
