@@ -1,0 +1,81 @@
+"""Pictures of the real screen on the sample runs; the README shows them. New ones: pytest tests/snapshots --snapshot-update"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+
+import pytest
+from textual.pilot import Pilot
+
+from rltui.plots.glyphs import BLOCK
+from rltui.session.live import LiveRun
+from rltui.session.locate import locate
+from rltui.tui.app import RltuiApp
+from rltui.tui.worker import Choice
+from tests.conftest import REPO
+
+WIDE, SMALL = (160, 45), (80, 24)
+
+
+class SampleOpener:
+    """Opens one sample run without sampling this machine's hardware, so that a picture is the same everywhere."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def find(self) -> Sequence[Choice]:
+        return [Choice(self._name, f"sample_runs/{self._name}", "", None, 0)]
+
+    def open(self, index: int) -> LiveRun:
+        return LiveRun(locate([f"sample_runs/{self._name}"])[index])
+
+
+def app(name: str, theme: str = "dark") -> RltuiApp:
+    return RltuiApp(SampleOpener(name), target=name, theme=theme, glyphs=BLOCK, mouse=False, clock=lambda: 1.8e9)
+
+
+def pressing(*keys: str) -> Callable[[Pilot[None]], Awaitable[None]]:
+    """Waits until the run is read, then presses keys."""
+
+    async def run(pilot: Pilot[None]) -> None:
+        shown = pilot.app
+        assert isinstance(shown, RltuiApp)
+        while shown.view.report is None or not (shown.view.frame and shown.view.frame.loading.done):
+            await pilot.pause(0.02)
+        for key in keys:
+            await pilot.press(key)
+        shown.view.wire = ""
+        await pilot.pause()
+
+    return run
+
+
+@pytest.fixture(autouse=True)
+def _from_the_repository(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(REPO)  # paths in the picture are those of a checkout
+    monkeypatch.delenv("NO_COLOR", raising=False)
+
+
+def test_main_sick(snap_compare: Callable[..., bool]) -> None:
+    assert snap_compare(app("trl-reward-flip"), terminal_size=WIDE, run_before=pressing())
+
+
+@pytest.mark.parametrize("theme", ["light", "mono"])
+def test_main_sick_in_theme(snap_compare: Callable[..., bool], theme: str) -> None:
+    assert snap_compare(app("trl-reward-flip", theme), terminal_size=WIDE, run_before=pressing())
+
+
+def test_main_healthy(snap_compare: Callable[..., bool]) -> None:
+    assert snap_compare(app("trl-grpo-healthy"), terminal_size=WIDE, run_before=pressing())
+
+
+def test_main_small(snap_compare: Callable[..., bool]) -> None:
+    assert snap_compare(app("trl-reward-flip"), terminal_size=SMALL, run_before=pressing())
+
+
+def test_finding(snap_compare: Callable[..., bool]) -> None:
+    assert snap_compare(app("trl-reward-flip"), terminal_size=WIDE, run_before=pressing("enter"))
+
+
+def test_metric(snap_compare: Callable[..., bool]) -> None:
+    assert snap_compare(app("trl-reward-flip"), terminal_size=WIDE, run_before=pressing("2", "enter"))
