@@ -12,7 +12,7 @@ import numpy as np
 
 from rltui.diagnosis.look import Look
 from rltui.diagnosis.signal import num
-from rltui.diagnosis.trends import onset, sd_d
+from rltui.diagnosis.trends import onset, sd_d, theil_sen
 from rltui.run.medians import median
 from rltui.run.table import Floats
 
@@ -20,7 +20,9 @@ BEFORE = 100  # rows
 AFTER = 20
 LEAST = 20  # points around the step
 CLEAR = 5.0  # sd of the noise; of 20 metrics in which nothing happens one or two reach 3
-EDGE = 5  # points of the first and last level
+EDGE = 5  # points of the first and last level; an onset right at the edge is none
+LEAST_NOISE = 0.02  # of the level before: a schedule has no noise of its own
+LINE = 20  # points before the onset that show a course which goes on
 
 WATCHED = (
     *("rollout_train_logprob_diff", "rollout_train_kl", "grad_norm", "entropy", "kl_ref", "ppo_kl", "clip_frac"),
@@ -67,12 +69,16 @@ def _move(look: Look, name: str, step: int) -> FirstMove | None:
     if len(x) < LEAST:
         return None
     cut = onset(x)
-    before, after = median(x[:cut]), _extreme(x[cut:])
-    noise = max(sd_d(x[:cut]), 1e-9 * abs(before), 1e-12)
-    sds = abs(after - before) / noise
-    return FirstMove(name, int(steps[cut]), before, after, sds) if cut >= EDGE and sds >= CLEAR else None
+    before, after = median(x[:cut]), median(x[-EDGE:])
+    noise = max(sd_d(x[:cut]), LEAST_NOISE * abs(before), 1e-12)
+    sds = min(abs(after - before), abs(after - _continued(x, cut))) / noise
+    return FirstMove(name, int(steps[cut]), before, after, sds) if cut > EDGE and sds >= CLEAR else None
 
 
-def _extreme(x: Floats) -> float:
-    """Level of the last points: what the change led to."""
-    return median(x[-EDGE:])
+def _continued(x: Floats, cut: int) -> float:
+    """Where the course before the onset would have led: a schedule or a steady drift is no move."""
+    if cut < LINE:
+        return median(x[:cut])
+    t = np.arange(cut, dtype=np.float64)
+    slope, _, _ = theil_sen(t, x[:cut])
+    return median(x[:cut] - slope * t) + slope * (len(x) - 1 - EDGE / 2)

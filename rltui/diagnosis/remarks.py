@@ -19,11 +19,14 @@ import orjson
 from rltui.diagnosis.look import Look
 from rltui.diagnosis.shapes import window_rows
 from rltui.diagnosis.signal import num, percent
+from rltui.diagnosis.trends import sd_d
+from rltui.run.medians import median
 from rltui.run.table import Floats
 
 LEAST = 20  # points
 CORRELATION = 0.4  # with the step
 ERRORS = 4.0  # standard errors between first and last window
+GAIN = 2.0  # sd of the noise that count as gain
 SIGNS = {"rises": 1, "falls": -1}
 
 
@@ -99,8 +102,11 @@ def moved(look: Look, name: str, way: str, share: float) -> Move | None:
 
 
 def _still(look: Look, name: str | None) -> bool:
-    """The metric, where one is named, is logged and does not rise."""
-    return name is None or (look.series(name) is not None and moved(look, name, "rises", 0) is None)
+    """The metric, where one is named, is logged and stands where it began. A gain of the first rows is a gain."""
+    if name is None:
+        return True
+    x = look.values(name)
+    return len(x) >= LEAST and median(x[-LEAST:]) - median(x[:5]) < GAIN * sd_d(x)
 
 
 def _correlation(x: Floats) -> float:

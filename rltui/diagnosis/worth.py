@@ -22,9 +22,11 @@ RISK = {"info": 0.05, "warning": 0.3, "critical": 0.8}
 
 @dataclass(frozen=True, slots=True)
 class Worth:
-    """`gain`: expected change of `metric` until the planned end, in its own unit, already discounted by `risk`;
-    `low`, `high` its middle 90 %. `hours`: wall time left, None without a step time. Of a metric that falls or stands
-    still the gain is 0: nobody has to go on."""
+    """What the next `ahead` steps (the steps left, at most as many as show the slope) are likely to bring.
+
+    `gain` is in the metric's own unit, already discounted by `risk`; `low`, `high` its middle 90 %. Of a metric that
+    falls or stands still it is 0: nobody has to go on. `hours`: wall time of all steps left, None without a step time.
+    """
 
     metric: str
     gain: float
@@ -32,6 +34,7 @@ class Worth:
     high: float
     risk: float
     steps: int
+    ahead: int
     hours: float | None
     gpu_hours: float | None
     text: str
@@ -54,18 +57,27 @@ def worth(
     left = planned - look.step
     learning = [f.severity for f in active if f.root is None and catalogue[f.id].group not in COST_ONLY]
     risk = max((RISK[s] for s in learning), default=RISK["info"])
-    gain, low, high = (max(0.0, s * left) * (1.0 - risk) for s in (slope, slow, fast))
+    ahead = min(left, max(1, int(steps[-1] - steps[0])))
+    room = _room(look, name, float(recent.mean()))
+    gain, low, high = (min(room, max(0.0, s * ahead)) * (1.0 - risk) for s in (slope, slow, fast))
     end = end_of_run(look)
     hours = None if end is None else end.at / 3600
     gpu_hours = None if hours is None or gpus is None else hours * gpus
-    text = f"going on for {left} steps may bring {series.key} +{num(gain)} ({num(low)} to {num(high)})"
+    span = f"{left} steps" if ahead == left else f"the next {ahead} of {left} steps"
+    text = f"going on for {span} may bring {series.key} +{num(gain)} ({num(low)} to {num(high)})"
     if gain == 0:
         text = f"going on for {left} steps brings {series.key} nothing at its recent course"
     text += f", {percent(risk)} risk of a decline taken off" if gain else f", at {percent(risk)} risk of a decline"
     if name != "val_score":
         text += "; by train reward only, validation is not known"
     if gpu_hours is not None:
-        text += f"; it costs {num(gpu_hours)} GPU hours"
+        text += f"; all {left} cost {num(gpu_hours)} GPU hours"
     elif hours is not None:
-        text += f"; it costs {num(hours)} h"
-    return Worth(name, gain, low, high, risk, left, hours, gpu_hours, text)
+        text += f"; all {left} cost {num(hours)} h"
+    return Worth(name, gain, low, high, risk, left, ahead, hours, gpu_hours, text)
+
+
+def _room(look: Look, name: str, now: float) -> float:
+    """How far the metric can still rise: to the ceiling of the train reward, without bound where none is known."""
+    ceiling = look.profile.ceiling
+    return max(0.0, ceiling - now) if name == look.reward and ceiling is not None else float("inf")

@@ -36,6 +36,16 @@ def test_of_metrics_that_do_not_move_hardly_any_is_named() -> None:
     assert sum(named) <= 10
 
 
+def test_a_schedule_and_a_steady_drift_are_no_moves() -> None:
+    rows = np.arange(N)
+    columns = {
+        "lr": 1e-6 * (1 - rows / N),
+        "entropy": 0.9 - 0.002 * rows + 0.005 * noise(np.random.default_rng(1), N),
+        "kl_ref": step_at(200, 0.05, 0.9, 2),
+    }
+    assert [m.metric for m in first_moves(look_at(columns), 210)] == ["kl_ref"]  # type: ignore[arg-type]
+
+
 def test_rows_far_from_the_step_do_not_count() -> None:
     columns = {"entropy": step_at(30, 0.4, 1.5, 1), "kl_ref": step_at(280, 0.05, 0.9, 2)}
     assert first_moves(look_at(columns), 200) == ()  # type: ignore[arg-type]

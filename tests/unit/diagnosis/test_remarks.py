@@ -106,6 +106,14 @@ def test_the_combined_alarm_wants_a_score_without_gain() -> None:
     assert "template-collapse" not in ids({**columns, "score_mean": course("score_mean", 1.6)})
 
 
+def test_an_early_gain_is_a_gain() -> None:
+    columns: dict[str, object] = {
+        m: course(m, f) for m, f in (("kl_ref", 4.0), ("entropy", 0.4), ("response_length_mean", 0.5))
+    }
+    early = 0.02 + 0.5 * np.minimum(1, np.arange(N) / 15) + 0.02 * noise(np.random.default_rng(5), N)
+    assert "template-collapse" not in ids({**columns, "score_mean": early})
+
+
 def test_a_small_move_alone_is_never_loud() -> None:
     columns = {
         "response_length_mean": course("response_length_mean", 0.9, relative=0.01),

@@ -34,11 +34,12 @@ def weigh(columns: dict[str, object], diagnosis: Diagnosis | None = None, gpus: 
 
 def test_a_rising_validation_is_continued_and_discounted() -> None:
     w = weigh(rising(0.001), gpus=8)
-    assert w.gain == pytest.approx(100 * 0.001 * 0.95, rel=0.01)
+    assert w.gain == pytest.approx(w.ahead * 0.001 * 0.95, rel=0.01)
+    assert 80 <= w.ahead <= 100
     assert w.low <= w.gain <= w.high
     assert w.hours == pytest.approx(1.0)
     assert w.gpu_hours == pytest.approx(8.0)
-    assert "it costs 8 GPU hours" in w.text
+    assert "all 100 cost 8 GPU hours" in w.text
     assert "5 % risk" in w.text
 
 
@@ -47,7 +48,7 @@ def test_nothing_is_left_to_win_where_validation_stands_or_falls() -> None:
         w = weigh(rising(slope))
         assert w.gain == 0
         assert "brings val_score nothing" in w.text
-        assert "costs 1 h" in w.text
+        assert "all 100 cost 1 h" in w.text
 
 
 def test_an_open_root_takes_its_share_of_the_gain() -> None:
@@ -62,6 +63,19 @@ def test_an_open_root_takes_its_share_of_the_gain() -> None:
 def test_without_validation_it_says_that_it_rests_on_the_train_reward() -> None:
     columns = {k: v for k, v in rising(0.001).items() if k != "val_score"}
     assert "train reward only" in weigh(columns).text
+
+
+def test_a_slope_is_not_continued_further_than_it_was_seen_nor_beyond_the_ceiling() -> None:
+    columns = {**rising(0.001), "score_max": np.ones(N), "score_min": np.zeros(N)}
+    far = worth(look_at(columns, planned=100_000), (), rules())  # type: ignore[arg-type]
+    assert far is not None
+    assert far.ahead < N
+    assert f"the next {far.ahead} of 99700 steps" in far.text
+    del columns["val_score"]
+    columns["score_mean"] = np.minimum(0.99, 0.2 + 0.004 * np.arange(N))
+    near = worth(look_at(columns, planned=100_000), (), rules())  # type: ignore[arg-type]
+    assert near is not None
+    assert near.gain <= 0.2
 
 
 def test_without_a_plan_nothing_is_said() -> None:
