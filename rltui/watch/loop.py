@@ -8,8 +8,7 @@ import signal
 import socket
 import sys
 import time as clock
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from threading import Event as Flag
@@ -72,7 +71,7 @@ class Watch:
         self._out = out
         self._news: queue.Queue[_News] = queue.Queue()
         self._stop = Flag()
-        self._signal = ""
+        self._asked = ""
         self._over = [False] * len(found)
         self._worst = [0] * len(found)
 
@@ -85,20 +84,23 @@ class Watch:
             Thread(target=self._follow, args=(i, sampler), name=f"rltui-watch-{i}", daemon=True)
             for i in range(len(self._found))
         ]
-        with self._signals():
-            for thread in threads:
-                thread.start()
-            reason = self._listen(command)
-            self._stop.set()
-            for thread in threads:
-                thread.join(2 * WAIT_S)
-            while not self._news.empty():
-                self._take(self._news.get_nowait(), command)
-            if command is not None:
-                command.close()
+        for thread in threads:
+            thread.start()
+        reason = self._listen(command)
+        self._stop.set()
+        for thread in threads:
+            thread.join(2 * WAIT_S)
+        while not self._news.empty():
+            self._take(self._news.get_nowait(), command)
+        if command is not None:
+            command.close()
         code = 1 if max(self._worst) >= FAIL[self._options.fail_on] else 0
         self._print_done(reason, code)
         return code
+
+    def stop(self, reason: str) -> None:
+        """Ends the watch soon, as its time-out would; from a signal handler or another thread."""
+        self._asked = reason
 
     # -- the main thread -------------------------------------------------------------------------------------------
 
@@ -106,7 +108,7 @@ class Watch:
         """Prints what comes until there is a reason to end, and returns it."""
         limit = self._options.timeout_s
         ends = clock.monotonic() + limit if limit is not None else None
-        while not self._signal:
+        while not self._asked:
             left = WAIT_S if ends is None else min(WAIT_S, ends - clock.monotonic())
             if left <= 0:
                 return f"the time is over ({limit:g} s)"
@@ -118,7 +120,7 @@ class Watch:
                 return f"{self._found[news.index].candidate.id} meets --until {self._options.until}"
             if all(self._over):
                 return "every run has ended"
-        return self._signal
+        return self._asked
 
     def _take(self, news: _News, command: Command | None) -> bool:
         """Tells the news; true where they end the watch."""
@@ -155,21 +157,6 @@ class Watch:
     @staticmethod
     def _tell(problem: str) -> None:
         print(f"rltui: {problem}", file=sys.stderr, flush=True)
-
-    @contextmanager
-    def _signals(self) -> Iterator[None]:
-        """SIGINT, SIGTERM and SIGHUP end the watch as its time-out would."""
-
-        def ended(number: int, _: FrameType | None) -> None:
-            self._signal = signal.Signals(number).name
-
-        wanted = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-        before = {number: signal.signal(number, ended) for number in wanted}
-        try:
-            yield
-        finally:
-            for number, handler in before.items():
-                signal.signal(number, handler)
 
     # -- a run's thread --------------------------------------------------------------------------------------------
 
@@ -211,11 +198,21 @@ class Watch:
         return ""
 
 
-def watch(
-    found: Sequence[Found], options: Options, key_map: dict[str, str] | None = None, out: TextIO | None = None
-) -> int:
-    """Watches the runs; returns the exit code (see `Watch.run`)."""
-    return Watch(found, options, dict(key_map or {}), out or sys.stdout).run()
+def watch(found: Sequence[Found], options: Options, key_map: dict[str, str]) -> int:
+    """Watches the runs and prints to standard output; returns the exit code (see `Watch.run`). SIGINT, SIGTERM and
+    SIGHUP end it cleanly."""
+    watching = Watch(found, options, key_map, sys.stdout)
+
+    def ended(number: int, _: FrameType | None) -> None:
+        watching.stop(signal.Signals(number).name)
+
+    wanted = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    before = {number: signal.signal(number, ended) for number in wanted}
+    try:
+        return watching.run()
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def line(event: Event) -> str:

@@ -1,0 +1,157 @@
+"""Runs replayed a hundred times faster than life: each event once, the right end, the right exit code."""
+
+from __future__ import annotations
+
+import io
+import json
+import math
+import signal
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import pytest
+
+from rltui.session.locate import locate
+from rltui.watch.loop import Options, Watch
+from tests.unit.trainer import lines_of, trainer, wait_for
+
+
+def rows(steps: int, shape: Callable[[int], Mapping[str, float]]) -> Iterator[str]:
+    """The lines of a TRL console log, with its end mark."""
+    for step in range(1, steps + 1):
+        noise = 0.01 * math.sin(7 * step)
+        row = {
+            "step": step,
+            "loss": 0.1 + noise,
+            "kl": 0.02 + noise / 2,
+            "entropy": 1.0 + noise,
+            "grad_norm": 0.5 + noise,
+        }
+        yield f"{ {**row, **shape(step), 'epoch': step / 1000} }\n"
+    yield "{'train_runtime': 12.5, 'train_loss': 0.1, 'epoch': 1.0}\n"
+
+
+def rising(step: int) -> float:
+    return 0.2 + 0.6 * min(1.0, step / 100) + 0.03 * math.sin(5 * step)
+
+
+def peak_then_decline(step: int) -> Mapping[str, float]:
+    return {"reward": rising(step) if step < 130 else max(0.02, 0.8 - 0.03 * (step - 130)) + 0.02 * math.sin(3 * step)}
+
+
+def outage(step: int) -> Mapping[str, float]:
+    """The verifier is away from step 100 to 140 and every reward is 0."""
+    away = 100 <= step < 140
+    return {"reward": 0.0 if away else rising(step), "reward_std": 0.0 if away else 0.2}
+
+
+def nan(step: int) -> Mapping[str, float]:
+    return {"reward": rising(step), **({"grad_norm": math.nan, "loss": math.nan} if step >= 120 else {})}
+
+
+def replayed(log: Path, lines: list[str], options: Options, first: int = 30) -> tuple[int, list[dict[str, Any]]]:
+    """Exit code and events of a watch on a log that grows by a line every 2 ms."""
+    log.write_text("".join(lines[:first]))
+
+    def write() -> None:
+        with log.open("a") as file:
+            for text in lines[first:]:
+                file.write(text)
+                file.flush()
+                time.sleep(0.002)
+
+    out, writer = io.StringIO(), Thread(target=write)
+    watch = Watch(locate([str(log)]), options, {}, out)
+    writer.start()
+    code = watch.run()
+    writer.join()
+    return code, [json.loads(text) for text in out.getvalue().splitlines()]
+
+
+def names(events: list[dict[str, Any]]) -> Counter[tuple[str, str | None]]:
+    return Counter((e["event"], e.get("finding")) for e in events)
+
+
+@pytest.mark.parametrize(
+    ("shape", "expected"),
+    [
+        (peak_then_decline, ("opened", "reward-collapse")),
+        (outage, ("opened", "reward-collapse")),
+        (nan, ("opened", "nonfinite-values")),
+    ],
+)
+def test_each_event_once(tmp_path: Path, shape: Any, expected: tuple[str, str]) -> None:
+    lines = list(rows(200, shape))
+    code, events = replayed(tmp_path / "console.log", lines, Options(as_json=True, timeout_s=20.0))
+    counted = names(events)
+    assert counted[expected] == 1
+    assert counted["summary", None] == counted["end", None] == counted["done", None] == 1
+    assert [pair for pair, n in counted.items() if n > 1 and pair[0] == "opened"] == []
+    assert events[0]["event"] == "summary"
+    assert events[-1]["event"] == "done"
+    assert (code, events[-1]["code"]) == (1, 1)
+
+
+def test_until_stop_ends_there_with_the_right_code(tmp_path: Path) -> None:
+    lines = list(rows(400, peak_then_decline))
+    code, events = replayed(tmp_path / "console.log", lines, Options(as_json=True, until="stop", timeout_s=20.0))
+    assert "meets --until stop" in events[-1]["text"]
+    assert events[-2]["decision"] in ("stop-use-best", "pause-and-fix", "abort-now")
+    worst = {"critical": 1}.get(events[-1]["worst"], 0)
+    assert code == worst
+    never = Options(as_json=True, until="stop", fail_on="never", timeout_s=20.0)
+    assert replayed(tmp_path / "again.log", lines, never)[0] == 0
+
+
+def test_a_healthy_run_makes_no_noise(tmp_path: Path) -> None:
+    lines = list(rows(150, lambda step: {"reward": rising(step)}))
+    code, events = replayed(tmp_path / "console.log", lines, Options(as_json=True, timeout_s=20.0))
+    assert [e["event"] for e in events if e.get("severity") == "critical"] == []
+    assert code == 0
+
+
+def test_a_stall_and_its_recovery_are_told_once(tmp_path: Path) -> None:
+    log, out = tmp_path / "metrics.jsonl", io.StringIO()
+    with trainer(log, step_s=0.05, virtual_s=0.05) as child:
+        wait_for(lambda: lines_of(log) > 20)
+        watch = Watch(locate([str(log)]), Options(as_json=True, timeout_s=40.0), {}, out)
+        codes: list[int] = []
+        thread = Thread(target=lambda: codes.append(watch.run()))
+        thread.start()
+        wait_for(lambda: "summary" in out.getvalue())
+        child.send_signal(signal.SIGSTOP)
+        wait_for(lambda: '"stall"' in out.getvalue())
+        child.send_signal(signal.SIGCONT)
+        wait_for(lambda: '"recovery"' in out.getvalue())
+        child.kill()
+        child.wait()
+        wait_for(lambda: '"end"' in out.getvalue())
+        thread.join(20)
+    kinds = [json.loads(text)["event"] for text in out.getvalue().splitlines()]
+    assert kinds == ["summary", "stall", "recovery", "end", "done"]
+    assert codes == [1], "a stall beyond doubt is critical"
+
+
+@pytest.mark.parametrize(
+    ("name", "finding"),
+    [
+        ("zoo/g31-add-s0", "reward-collapse"),
+        ("zoo/g51-add-s0", "reward-collapse"),
+        ("zoo/g35-sort-s1", "nonfinite-values"),
+    ],
+)
+def test_labelled_runs(labelled_run: Callable[[str], Path], tmp_path: Path, name: str, finding: str) -> None:
+    text = (labelled_run(name) / "console.log").read_bytes().decode("utf-8", "replace")
+    lines = text.splitlines(keepends=True)
+    every = max(1, len(lines) // 800)
+    pieces = ["".join(lines[i : i + every]) for i in range(0, len(lines), every)]
+    code, events = replayed(tmp_path / "console.log", pieces, Options(as_json=True, timeout_s=20.0), first=100)
+    counted = names(events)
+    assert counted["opened", finding] == 1
+    assert counted["end", None] == 1
+    assert [pair for pair, n in counted.items() if n > 1 and pair[0] == "opened"] == []
+    assert code == 1
