@@ -7,7 +7,7 @@ at once give the same findings. Rows after the last look are judged by one more 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -15,15 +15,16 @@ from rltui.diagnosis.best import best_checkpoint
 from rltui.diagnosis.blocks import BlockCache
 from rltui.diagnosis.catalogue import Rule, rules
 from rltui.diagnosis.coverage import blocked, coverage
+from rltui.diagnosis.dating import dated
 from rltui.diagnosis.findings import build
 from rltui.diagnosis.life import Life, follow
 from rltui.diagnosis.liveness import coverage_signal, present_signals
 from rltui.diagnosis.look import Feed, Look, look_rows
-from rltui.diagnosis.dating import dated
 from rltui.diagnosis.model import Coverage, Diagnosis, Finding, NotEvaluable, StageResult, Verdict
 from rltui.diagnosis.pipeline import STAGES, stages
 from rltui.diagnosis.profile import Settings
 from rltui.diagnosis.rules import DETECTORS
+from rltui.diagnosis.shapes import Trends
 from rltui.diagnosis.verdict import Case, judge
 from rltui.run.run import Run
 from rltui.run.table import Table
@@ -59,6 +60,7 @@ class Engine:
         self.window = window
         self._params = {i: self.catalogue[i].values() for i in DETECTORS if i in self.catalogue}
         self._blocks = BlockCache()
+        self._trends: Trends = {}
         self._states: list[State] = [State()]
         self._looks = 0
         self._table: Table | None = None
@@ -171,7 +173,7 @@ class Engine:
             life = follow(Life(), signal, rows, look.step, 1, 1)
             lives[rule_id, None] = dated(life, Life(), signal, look)
         config = run.config
-        findings = build(lives, self.catalogue, look, config, self.window)
+        findings = build(lives, self.catalogue, look, config, self.window, self._trends)
         active = [f for f in findings if f.status == "active"]
         skipped = [b for i in DETECTORS if (b := blocked(self.catalogue[i], look)) is not None]
         out = {b.id for b in skipped}

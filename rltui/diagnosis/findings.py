@@ -10,7 +10,7 @@ from rltui.diagnosis.causes import Fired, causes, fixes, roots
 from rltui.diagnosis.life import Life, Opening
 from rltui.diagnosis.look import Look
 from rltui.diagnosis.model import SEVERITY_RANK, Basis, Episode, Evidence, Finding, Severity
-from rltui.diagnosis.shapes import Shape, describe
+from rltui.diagnosis.shapes import Shape, Trends, describe
 from rltui.run.run import ConfigValue
 
 SEVERITY: tuple[Severity, ...] = ("info", "info", "warning", "critical")
@@ -23,18 +23,18 @@ def build(
     look: Look,
     config: Mapping[str, ConfigValue],
     window: int | None,
+    trends: Trends | None = None,
 ) -> tuple[Finding, ...]:
-    """Every finding that ever opened; worst first, roots before their symptoms, resolved ones last."""
+    """Every finding that ever opened; worst first, roots before their symptoms, resolved ones last. `trends` is kept
+    from one row to the next, see `describe`."""
     shown = {key: life for key, life in lives.items() if life.openings and life.signal is not None}
     active = {key: life for key, life in shown.items() if life.level > 0}
     best: dict[str, Fired] = {}
     for (rule_id, _), life in active.items():
-        fired = Fired(
-            rule_id, life.level, life.onset_step or 0, _confidence(catalogue[rule_id], life, look)
-        )
+        fired = Fired(rule_id, life.level, life.onset_step or 0, _confidence(catalogue[rule_id], life, look))
         if rule_id not in best or fired.level > best[rule_id].level:
             best[rule_id] = fired
-    shapes: dict[str, Shape] = {}
+    shapes = _Shapes(look, window, trends if trends is not None else {})
     root_of = roots(list(best.values()), catalogue, look.step)
     findings = [
         _finding(
@@ -44,7 +44,6 @@ def build(
             look,
             config,
             root_of.get(rule_id) if life.level else None,
-            window,
             shapes,
         )
         for (rule_id, subject), life in shown.items()
@@ -83,8 +82,7 @@ def _finding(
     look: Look,
     config: Mapping[str, ConfigValue],
     root: str | None,
-    window: int | None,
-    shapes: dict[str, Shape],
+    shapes: _Shapes,
 ) -> Finding:
     signal = life.signal
     assert signal is not None
@@ -104,7 +102,7 @@ def _finding(
         basis=BASES[rule.basis],
         root=root,
         evidence=tuple(
-            _evidence(name, text, look, window, shapes) for name, text in signal.proofs if look.logged(name) is not None
+            _evidence(name, text, look, shapes) for name, text in signal.proofs if look.logged(name) is not None
         ),
         causes=causes(rule, config),
         fixes=fixes(rule, look.framework),
@@ -118,12 +116,19 @@ def _episode(o: Opening) -> Episode:
     return Episode(o.begin, o.end_step, SEVERITY[o.peak])
 
 
-def _evidence(name: str, text: str, look: Look, window: int | None, shapes: dict[str, Shape]) -> Evidence:
-    """`shapes` keeps what other findings' evidence on the same metric has already asked for."""
-    series = look.logged(name)
-    if name not in shapes:
-        shapes[name] = describe(series, window)
-    shape = shapes[name]
+class _Shapes(dict[str, Shape]):
+    """Shapes by metric, each worked out once: several findings stand on the same ones."""
+
+    def __init__(self, look: Look, window: int | None, trends: Trends) -> None:
+        self._look, self._window, self._trends = look, window, trends
+
+    def __missing__(self, name: str) -> Shape:
+        shape = self[name] = describe(self._look.logged(name), self._window, self._trends)
+        return shape
+
+
+def _evidence(name: str, text: str, look: Look, shapes: _Shapes) -> Evidence:
+    series, shape = look.logged(name), shapes[name]
     words = f"{text}; {shape.word}" if text else shape.word
     first, mid, last, slope = (_known(v) for v in (shape.first, shape.mid, shape.last, shape.slope))
     return Evidence(name, series.key if series is not None else name, first, mid, last, slope, words)

@@ -1,4 +1,4 @@
-"""A series in a few numbers and words: first, mid and last window, slope, correlation with step, shape."""
+"""A series in a few numbers and words: first, mid and last window, slope, correlation with step, course."""
 
 from __future__ import annotations
 
@@ -36,8 +36,34 @@ def window_rows(n: int, window: int | None = None) -> int:
     return min(n, window if window else max(5, n // 10))
 
 
-def describe(series: Series | None, window: int | None = None) -> Shape:
-    """Shape of the finite points of a series. Costs O(n) for sums and a bounded amount for the rest."""
+def settled(n: int) -> int:
+    """So many of `n` points do slope, correlation and course look at: all of them below 200, then those up to the last
+    full per cent. A function of `n` alone, so that rows read one by one and all at once are described alike."""
+    return n - n % max(1, n // 100)
+
+
+@dataclass(frozen=True, slots=True)
+class _Trend:
+    """What is said of the settled points of a column. `array` and `first_row` tell whether it is still the same."""
+
+    array: Floats
+    first_row: int
+    points: int
+    slopes: tuple[float, float, float] | None
+    corr_step: float | None
+    word: str
+
+    def holds(self, array: Floats, series: Series, points: int) -> bool:
+        return self.array is array and self.first_row == int(series.rows[0]) and self.points == points
+
+
+Trends = dict[str, _Trend]
+"""By raw key: what `describe` keeps from one row to the next. A column that is revised moves to another array."""
+
+
+def describe(series: Series | None, window: int | None = None, known: Trends | None = None) -> Shape:
+    """Shape of the finite points of a series: the windows of all of them, the rest of the `settled` ones. With `known`,
+    the rest is not worked out again until more points have settled."""
     if series is None:
         return EMPTY
     series = series.finite()
@@ -48,11 +74,24 @@ def describe(series: Series | None, window: int | None = None) -> Shape:
     w = window_rows(n, window)
     start = (n - w) // 2
     first, mid, last = (float(np.add.reduce(x[a : a + w])) / w for a in (0, start, n - w))
-    if n < 3:
-        return Shape(first, mid, last, None, None, None, None, course(series.steps, x))
-    t = series.steps.astype(np.float64)
-    slope, low, high = theil_sen(t, x)
-    return Shape(first, mid, last, 100 * slope, 100 * low, 100 * high, _correlation(t, x), course(series.steps, x))
+    array, points = x if x.base is None else x.base, settled(n)
+    trend = known.get(series.key) if known is not None else None
+    if trend is None or not trend.holds(array, series, points):
+        trend = _trend(array, series, points)
+        if known is not None:
+            known[series.key] = trend
+    slope, low, high = (None, None, None) if trend.slopes is None else trend.slopes
+    return Shape(first, mid, last, slope, low, high, trend.corr_step, trend.word)
+
+
+def _trend(array: Floats, series: Series, points: int) -> _Trend:
+    steps, x = series.steps[:points], series.values[:points]
+    slopes = corr = None
+    if points > 2:
+        t = steps.astype(np.float64)
+        slope, low, high = theil_sen(t, x)
+        slopes, corr = (100 * slope, 100 * low, 100 * high), _correlation(t, x)
+    return _Trend(array, int(series.rows[0]), points, slopes, corr, course(steps, x))
 
 
 def _correlation(t: Floats, x: Floats) -> float | None:

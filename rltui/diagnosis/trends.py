@@ -13,7 +13,7 @@ from math import erfc, sqrt
 
 import numpy as np
 
-from rltui.run.medians import median
+from rltui.run.medians import median as median
 from rltui.run.table import Floats, Ints
 
 MAD_TO_SD = 1.4826  # of a normal distribution

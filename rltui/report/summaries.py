@@ -92,6 +92,15 @@ class _Blocks:
         low, high = float(np.minimum.reduce(rest)), float(np.maximum.reduce(rest))
         return sum(self.sums) + float(np.add.reduce(rest)), min(self.low, low), max(self.high, high)
 
+    def sum(self, values: Floats, start: int, stop: int) -> float:
+        """Sum of values[start:stop], after `over` these values."""
+        first, last = -(-start // BLOCK), stop // BLOCK
+        if first >= last:
+            return float(np.add.reduce(values[start:stop]))
+        whole = float(sum(self.sums[first:last]))
+        head, tail = values[start : first * BLOCK], values[last * BLOCK : stop]
+        return whole + float(np.add.reduce(head)) + float(np.add.reduce(tail))
+
 
 def summarise(
     series: Series, rows: int, name: MetricName | None, window: int | None = None, blocks: _Blocks | None = None
@@ -111,8 +120,9 @@ def summarise(
     if n:
         w = window_rows(n, window)
         start = (n - w) // 2
-        first, mid, last = (float(np.add.reduce(values[a : a + w])) / w for a in (0, start, n - w))
-        total, low, high = (blocks or _Blocks()).over(values)
+        seen = blocks or _Blocks()
+        total, low, high = seen.over(values)
+        first, mid, last = (seen.sum(values, a, a + w) / w for a in (0, start, n - w))
         mean = total / n
         change = 100 * (last - first) / abs(first) if first else None
     return _Lazy(

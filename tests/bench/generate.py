@@ -31,6 +31,47 @@ GROUPS = {
     "training": "global_step epoch",
 }
 KEYS = [f"{group}/{name}" for group, names in GROUPS.items() for name in names.split()]
+LEVELS = {  # level and noise of a healthy run; a reward that rises; the rest is about 1
+    "actor/entropy": (0.8, 0.03),
+    "actor/kl_loss": (0.004, 0.0005),
+    "actor/kl_coef": (0.001, 0.0),
+    "actor/pg_loss": (0.0, 0.01),
+    "actor/pg_clipfrac": (0.01, 0.002),
+    "actor/ppo_kl": (0.0005, 0.0001),
+    "actor/pg_clipfrac_lower": (0.0001, 0.00002),
+    "actor/grad_norm": (0.3, 0.03),
+    "actor/lr": (1e-6, 0.0),
+    "actor/reward_kl_penalty": (0.004, 0.0005),
+    "critic/score/max": (1.0, 0.0),
+    "critic/score/min": (0.0, 0.0),
+    "critic/rewards/max": (1.0, 0.0),
+    "critic/rewards/min": (0.0, 0.0),
+    "critic/advantages/mean": (0.0, 0.02),
+    "critic/advantages/max": (2.0, 0.1),
+    "critic/advantages/min": (-2.0, 0.1),
+    "critic/vf_loss": (0.05, 0.005),
+    "critic/grad_norm": (2.0, 0.2),
+    "response_length/mean": (420.0, 12.0),
+    "response_length/max": (1024.0, 0.0),
+    "response_length/min": (40.0, 6.0),
+    "response_length/clip_ratio": (0.02, 0.004),
+    "prompt_length/mean": (110.0, 3.0),
+    "prompt_length/max": (230.0, 8.0),
+    "prompt_length/min": (48.0, 3.0),
+    "prompt_length/clip_ratio": (0.0, 0.0),
+    "response/aborted_ratio": (0.0, 0.0),
+    "timing_s/gen": (24.0, 1.2),
+    "timing_s/generate_sequences": (22.0, 1.2),
+    "timing_s/update_actor": (18.0, 0.6),
+    "timing_s/step": (62.0, 2.0),
+    "perf/total_num_tokens": (540_000.0, 12_000.0),
+    "perf/time_per_step": (62.0, 2.0),
+    "perf/throughput": (2200.0, 60.0),
+    "perf/mfu/actor": (0.31, 0.01),
+    "perf/max_memory_allocated_gb": (55.0, 0.2),
+    "perf/max_memory_reserved_gb": (61.0, 0.2),
+}
+RISING = ("critic/score/mean", "critic/rewards/mean", "critic/returns/mean")
 START = 1.7e9
 RAY = "\x1b[36m(TaskRunner pid=48123)\x1b[0m "
 NOISE = (
@@ -42,13 +83,14 @@ NOISE = (
 
 
 def blocks(steps: int, size: int = 2000) -> Iterator[tuple[int, np.ndarray]]:
-    """First step and values (rows x 60) of one block after another. A healthy run: levels that drift, and noise."""
+    """First step and values (rows x 60) of one block after another. A healthy run."""
     draw = np.random.default_rng(7)
-    level = draw.uniform(0.2, 4.0, len(KEYS))
-    period = draw.uniform(50, 900, len(KEYS))
+    level, noise = np.array([LEVELS.get(key, (1.0, 0.05)) for key in KEYS]).T
+    rising = [KEYS.index(key) for key in RISING]
     for first in range(1, steps + 1, size):
         at = np.arange(first, min(first + size, steps + 1), dtype=np.float64)[:, None]
-        values = level * (1 + 0.2 * np.sin(at / period)) + 0.05 * draw.standard_normal((len(at), len(KEYS)))
+        values = level + noise * draw.standard_normal((len(at), len(KEYS)))
+        values[:, rising] = 0.3 + 0.4 * at / (at + steps / 3) + 0.02 * draw.standard_normal((len(at), len(rising)))
         values[:, KEYS.index("training/global_step")] = at[:, 0]
         values[:, KEYS.index("training/epoch")] = at[:, 0] // 117
         yield first, values
