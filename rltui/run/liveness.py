@@ -8,7 +8,7 @@ from typing import Literal
 
 from rltui.readers.base import Exit, Note
 from rltui.run.notes import Notes, quoted
-from rltui.run.pace import Pace
+from rltui.run.pace import Pace, Usual
 from rltui.run.progress import row_gap, steps_short
 from rltui.run.pulse import Pulse
 from rltui.run.stall import StallCard, Word, error_counts, span, weigh
@@ -57,6 +57,7 @@ class Evidence:
     now: float | None = None
     pulse: Pulse = field(default_factory=Pulse)
     pace: Pace = field(default_factory=Pace)
+    phase_takes: Usual | None = None
 
 
 def judge(seen: Evidence) -> RunState:
@@ -86,7 +87,7 @@ def judge(seen: Evidence) -> RunState:
     if seen.exit is not None and last is not None:
         return _ended(seen, "finished", f"the process exited with code 0, at {of}")
     if seen.now is not None and seen.pulse.moved_at is not None:
-        card = weigh(seen.pulse, seen.pace, of, planned is not None, seen.now)
+        card = weigh(seen.pulse, seen.pace, of, planned is not None, seen.now, seen.phase_takes)
         return RunState(_STATES[card.verdict], "; ".join(card.because), card.quote, card)
     if last is None:
         return RunState("unknown", "no training step is logged")

@@ -11,6 +11,9 @@ from rltui.readers.base import Note
 
 BEATS = 201
 LINES = 1000
+PHASES = 64
+DURATIONS = 50
+_NUMBER = re.compile(r"\d+(?:\.\d+)?")
 _CLOCK = re.compile(r"\d{1,4}[-/:]\d\d[-/:]\d\d(?:[ T_]\d\d:\d\d:\d\d)?(?:[.,]\d+)?")
 
 
@@ -27,11 +30,13 @@ class Pulse:
     heard: bool = False  # something came while we listened: it is no dead copy
     phase: Note | None = None  # what was announced since the last step
     phase_at: float | None = None
+    durations: dict[str, deque[float]] = field(default_factory=dict)  # seconds of each phase that was seen to end
     beats: deque[tuple[int, float]] = field(default_factory=lambda: deque(maxlen=BEATS))
     processes: tuple[ProcessFact, ...] = ()
     gpus: tuple[GpuSample, ...] = ()
     _step: int | None = None
     _last: tuple[object, ...] = ()
+    _announced: Note | None = None
     _said: set[str] = field(default_factory=set)
     _fresh: bool = False
 
@@ -40,7 +45,7 @@ class Pulse:
     ) -> None:
         """What was there before: its newest sign of life is when the files were last written."""
         self.moved_at = self.output_at = self.phase_at = written_at
-        self._step, self._last, self.phase = step, counters, phase
+        self._step, self._last, self.phase, self._announced = step, counters, phase, phase
 
     def line(self, text: str) -> None:
         """A line of the log. One that repeats itself, its clock aside, is no sign of life: servers idle aloud."""
@@ -66,7 +71,22 @@ class Pulse:
                 self.beats.clear()
             self.beats.append((step, now))
             self._step = step
-        if phase is not self.phase:
-            self.phase, self.phase_at = phase, now
+        if phase is not None and phase is not self._announced:
+            if self.phase is None or phase_key(phase) != phase_key(self.phase):
+                self._end_phase(now)
+                self.phase_at = now
+            self.phase = self._announced = phase
         elif stepped:
+            self._end_phase(now)
             self.phase = self.phase_at = None
+
+    def _end_phase(self, now: float) -> None:
+        if self.phase is not None and self.phase_at is not None:
+            key = phase_key(self.phase)
+            if key in self.durations or len(self.durations) < PHASES:
+                self.durations.setdefault(key, deque(maxlen=DURATIONS)).append(now - self.phase_at)
+
+
+def phase_key(phase: Note) -> str:
+    """What the announcements of one phase have in common: the text without its numbers."""
+    return f"{phase.kind} {_NUMBER.sub('0', phase.text)}"

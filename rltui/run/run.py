@@ -23,10 +23,10 @@ from rltui.run.identity import algorithm, stated_version
 from rltui.run.liveness import Evidence, RunState, State, judge
 from rltui.run.names import MetricName, Names, canonical_series, converted, is_canonical, named
 from rltui.run.notes import Notes
-from rltui.run.pace import RECENT, Pace, learn
+from rltui.run.pace import RECENT, Pace, Usual, learn, usual
 from rltui.run.phases import PhaseShare, PhaseTable, phase_table
 from rltui.run.progress import eta_seconds, planned_steps, row_gap
-from rltui.run.pulse import Pulse
+from rltui.run.pulse import Pulse, phase_key
 from rltui.run.stall import StallCard
 from rltui.run.table import Series
 from rltui.vocabulary.load import GENERIC, dialect
@@ -266,6 +266,20 @@ class Run:
             self._pace = (state, pace)
         return self._pace[1]
 
+    def _phase_takes(self) -> Usual | None:
+        """Seconds that the phase under way usually takes: as it was seen to, else by the logged timers."""
+        phase = self.pulse.phase
+        if phase is None:
+            return None
+        seen = self.pulse.durations.get(phase_key(phase), ())
+        if len(seen) > 2 or phase.kind == "phase":
+            return usual(list(seen))
+        columns = self.history.table.columns
+        timed = [
+            s for key in keys_for(PHASE + phase.kind, self.dialect, columns) if (s := self.history.table.series(key))
+        ]
+        return usual(np.concatenate([s.finite().values[-RECENT:] for s in timed])) if timed else usual(list(seen))
+
     def _marks(self) -> set[int]:
         """Recent steps that validated or saved a checkpoint."""
         marks = {c.step for c in self.checkpoints}
@@ -304,7 +318,10 @@ class Run:
         if self.pulse.moved_at is None:
             self.listen()
         clock = now if now is not None else self.pulse.output_at
-        return judge(Evidence(table, self.planned_steps, self._notes, self.exit, clock, self.pulse, self.pace()))
+        seen = Evidence(
+            table, self.planned_steps, self._notes, self.exit, clock, self.pulse, self.pace(), self._phase_takes()
+        )
+        return judge(seen)
 
     def phases(self, until_row: int | None = None, window: int = 20) -> PhaseTable:
         self.refresh_names()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from rltui.hardware.base import GpuSample, ProcessFact
@@ -42,7 +42,7 @@ BUSY = 0.9
 class StallCard:
     """How a followed run stands. `because`: the evidence, a phrase a line, the most telling first. `since`: when the
     present step (or `phase`, where the log announced one) began, seconds since the epoch. `usual_s` and `high_s`:
-    median and 95th percentile of what it takes. `sure`: beyond doubt. `over`: nothing more will come."""
+    median and 95th percentile of what that takes. `sure`: beyond doubt. `over`: nothing more will come."""
 
     verdict: Word
     because: tuple[str, ...] = ()
@@ -55,9 +55,11 @@ class StallCard:
     over: bool = False
 
 
-def weigh(pulse: Pulse, pace: Pace, at: str, planned: bool, now: float) -> StallCard:
+def weigh(pulse: Pulse, pace: Pace, at: str, planned: bool, now: float, phase_takes: Usual | None = None) -> StallCard:
     """The verdict for a run whose words say neither end nor error. `at`: where it stands, in words; `planned`: its
-    planned steps are known and not reached."""
+    planned steps are known and not reached; `phase_takes`: what the phase that was announced last usually takes."""
+    if pulse.phase is not None and pulse.phase.kind in ("validation", "checkpoint"):
+        pace = replace(pace, next_special=True)
     age = _age(pulse.moved_at, now)
     usual = pace.now if pace.now is not None else pace.plain
     known = pace.now is not None and pace.now.count >= (1 if pace.next_special else KNOWN_FROM)
@@ -68,24 +70,24 @@ def weigh(pulse: Pulse, pace: Pace, at: str, planned: bool, now: float) -> Stall
     if word == "hung" and not observed and not planned:
         word = "unknown"  # a log that merely ends: nobody saw it alive, nobody knows where it was to end
     silence = f"last sign of life {span(age)} ago" if word == "fine" else _silence(pulse, age, now)
-    evidence = [silence, _usual(pace, usual)]
+    evidence = [silence, _phase(pulse, phase_takes, now), _usual(pace, usual)]
     evidence += [*_process_words(pulse.processes), *_gpu_words(_gpus(pulse))]
     over = bool(processes) and all(p.state in ("gone", "zombie") for p in processes)
     if over:
         word = "crashed" if planned else "unknown"
         ended = f"its process {'is a zombie' if processes[0].state == 'zombie' else 'has ended'} at {at}"
         evidence = [f"{ended}, without an end mark", *evidence[:1]]
-    else:
-        evidence.append(f"at {at}")
-        if word in ("hung", "unknown") and not observed:
-            evidence.append("not seen alive so far: it may be over, or a copy")
+    elif word in ("hung", "unknown") and not observed:
+        evidence.append("not seen alive so far: it may be over, or a copy")
+    in_phase = pulse.phase is not None
+    clocked, stride = (phase_takes, 1) if in_phase else (usual, _stride(pace))
     return StallCard(
         verdict=word,
         because=tuple(text for text in evidence if text),
         phase=pulse.phase.text if pulse.phase is not None else "",
-        since=pulse.phase_at if pulse.phase is not None else pulse.moved_at,
-        usual_s=usual.median_s * _stride(pace) if usual is not None else None,
-        high_s=usual.high_s * _stride(pace) if usual is not None else None,
+        since=pulse.phase_at if in_phase else pulse.moved_at,
+        usual_s=clocked.median_s * stride if clocked is not None else None,
+        high_s=clocked.high_s * stride if clocked is not None else None,
         sure=sure,
         over=over,
     )
@@ -170,6 +172,13 @@ def _silence(pulse: Pulse, age: float, now: float) -> str:
     if age - quiet > max(1.0, 0.1 * age):
         return f"no counter has moved for {span(age)}, though the log was written {span(quiet)} ago"
     return f"no output for {span(age)}"
+
+
+def _phase(pulse: Pulse, takes: Usual | None, now: float) -> str:
+    if pulse.phase is None:
+        return ""
+    usually = f", usually {span(takes.median_s)} (p95 {span(takes.high_s)})" if takes is not None else ""
+    return f"in “{pulse.phase.text[:80]}” for {span(_age(pulse.phase_at, now))}{usually}"
 
 
 def _usual(pace: Pace, usual: Usual | None) -> str:

@@ -191,6 +191,35 @@ class TestFollowedRun:
         state = run.state(1655.0)
         assert state.card is not None
         assert (state.card.phase, state.card.since) == ("***** Running Evaluation *****", 1650.0)
+        assert state.card.usual_s is None
+
+    def test_what_a_phase_usually_takes_is_learned_as_it_is_seen(self) -> None:
+        run = self.followed()
+        for i, seconds in enumerate((30.0, 34.0, 32.0)):
+            at = 1700.0 + 100 * i
+            for done in (1, 2):
+                run.add_note(note("phase", f"Generating: {done} of 2", 5), LOG)
+                run.heard(at + done)
+            run.history.add(run.history.parts[0], rows(trl(1), first=61 + i, start=1000.0))
+            run.heard(at + 1 + seconds)
+        run.add_note(note("phase", "Generating: 1 of 2", 5), LOG)
+        run.heard(2000.0)
+        card = run.state(2031.0).card
+        assert card is not None
+        assert (card.phase, card.since, card.usual_s) == ("Generating: 1 of 2", 2000.0, 32.0)
+        assert any("for 31 s, usually 32 s" in text for text in card.because)
+
+    def test_a_phase_by_its_logged_timer(self) -> None:
+        timed: list[float | None] = [80.0 if step % 10 == 0 else None for step in range(1, 61)]
+        columns = {"actor/pg_loss": [0.1] * 60, "actor/entropy": [1.0] * 60, "timing_s/testing": timed}
+        run = run_of(rows(columns, start=1000.0))
+        run.followed = True
+        run.listen()
+        run.add_note(note("validation", "test_gen_batch meta info", 5), LOG)
+        run.heard(1650.0)
+        card = run.state(1700.0).card
+        assert card is not None
+        assert card.usual_s == 80.0
 
     def test_an_error_ends_the_run_at_once_where_the_process_is_gone(self) -> None:
         run = self.followed()
