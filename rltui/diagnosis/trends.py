@@ -199,7 +199,8 @@ def onset(x: Floats, margin: int = 5) -> int:
 
 
 def turn(x: Floats, margin: int = 5) -> tuple[int, float]:
-    """Index at which the later behaviour begins, and the share of the ranks' variance that this explains.
+    """Index at which the later behaviour begins, and how far it lies apart from the earlier one: 1 where every later
+    value lies on one side of every earlier one, 0 where they mix (|2 AUC - 1|).
 
     Best two-segment fit on ranks, as a step or as a ramp from level. Ranks make one spike weigh no more than any other
     row. Each segment holds at least `margin` points.
@@ -221,9 +222,8 @@ def turn(x: Floats, margin: int = 5) -> tuple[int, float]:
     ramps -= ramps.mean(axis=1, keepdims=True)
     ramp_cost = squares - (ramps @ ranks) ** 2 / (ramps * ramps).sum(axis=1)
     best_step, best_ramp = int(step_cost.argmin()), int(ramp_cost.argmin())
-    stepped = step_cost[best_step] <= ramp_cost[best_ramp]
-    cost = float(step_cost[best_step] if stepped else ramp_cost[best_ramp])
-    return int(cut[best_step if stepped else best_ramp]), 1.0 - cost / squares
+    at = int(cut[best_step if step_cost[best_step] <= ramp_cost[best_ramp] else best_ramp])
+    return at, abs(float(ranks[at:].mean() - ranks[:at].mean())) / (n / 2.0)
 
 
 def log_spikes(x: Floats, start: int, z: float, factor: float, floor: float, window: int = 50) -> list[int]:

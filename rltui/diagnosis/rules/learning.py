@@ -61,7 +61,14 @@ def zero_variance_groups(look: Look, p: Params, memory: Memory) -> list[Signal]:
     proofs = [("frac_reward_zero_std", f"median of the last {window} rows {percent(share)}")]
     if look.series(look.reward) is not None:
         proofs.append((look.reward, ""))
-    return [Signal(level, summary, tuple(proofs), onset_step=_start(look, "frac_reward_zero_std", dead >= p["notice" if level == NOTICE else "warn"]))]
+    return [
+        Signal(
+            level,
+            summary,
+            tuple(proofs),
+            onset_step=_start(look, "frac_reward_zero_std", dead >= p["notice" if level == NOTICE else "warn"]),
+        )
+    ]
 
 
 def _start(look: Look, name: str, holds: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> int | None:
