@@ -40,6 +40,7 @@ class StdinPlace:
         self._waiting = 0  # bytes in `_pieces`
         self._taken = 0  # bytes read or dropped
         self._dropped = 0
+        self._torn = False  # bytes were dropped, in the middle of a line
         self._head = b""
         self._ended = False
         self._told_end = False
@@ -62,26 +63,32 @@ class StdinPlace:
                 self._pieces.append(piece)
                 self._waiting += len(piece)
                 self._newest = time.time()
-                if self._waiting > self._max_waiting:
+                if self.live and self._waiting > self._max_waiting:
                     self._drop()
+                self._mend()
                 self._changed.notify_all()
         os.close(descriptor)
 
     def _drop(self) -> None:
-        """Gives up the older half, to the end of a line."""
-        while self._waiting > self._max_waiting // 2:
-            gone = len(self._pieces.popleft())
-            self._waiting -= gone
-            self._taken += gone
-            self._dropped += gone
-        if self._pieces:
-            first = self._pieces.popleft()
-            kept = first[first.find(b"\n") :] if b"\n" in first else b"\n"
-            lost = len(first) - len(kept)
-            self._waiting -= lost
-            self._taken += lost
-            self._dropped += lost
-            self._pieces.appendleft(kept)
+        """Gives up the older half."""
+        while self._waiting > self._max_waiting // 2 and len(self._pieces) > 1:
+            self._lose(len(self._pieces.popleft()))
+        self._torn = True
+
+    def _mend(self) -> None:
+        """After a loss, bytes count again from the end of a line on."""
+        while self._torn and self._pieces:
+            piece = self._pieces.popleft()
+            end = piece.find(b"\n")
+            self._lose(len(piece) if end < 0 else end)
+            if end >= 0:
+                self._pieces.appendleft(piece[end:])
+                self._torn = False
+
+    def _lose(self, count: int) -> None:
+        self._waiting -= count
+        self._taken += count
+        self._dropped += count
 
     # -- Place -----------------------------------------------------------------------------------------------------
 
