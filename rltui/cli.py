@@ -281,12 +281,14 @@ def _doctor(words: list[str]) -> int:
 def _locate(targets: list[str], format_in: str | None) -> list[Found]:
     from rltui.readers.registry import FORMATS
     from rltui.session.locate import NotARun, locate
+    from rltui.session.remote import Unreachable, connect
 
     if format_in is not None and format_in not in FORMATS:
         raise _Stop(f"--format-in {format_in}: no such reader; there are {', '.join(sorted(FORMATS))}")
     try:
+        connect(targets)
         return locate(targets, format_in)
-    except NotARun as problem:
+    except (NotARun, Unreachable) as problem:
         raise _Stop(str(problem)) from None
 
 

@@ -10,6 +10,7 @@ from rltui.hardware.base import HardwareSample
 from rltui.readers.base import LogLine, Note
 from rltui.run.history import Series
 from rltui.run.run import Run, StallCard
+from rltui.sources.base import Link
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +42,7 @@ class Frame:
     live: bool  # the run is being followed
     revision: int
     stall: StallCard | None = None  # hung, slow or fine, of a run that is being followed
+    link: Link | None = None  # the connection to the machine that the run is on, None for this one
     rollout_files: tuple[str, ...] = ()  # dumps that lie with the run, by path; their contents are not part of a frame
 
     def narrowed(self, since_step: int | None = None, last_rows: int | None = None) -> Frame:

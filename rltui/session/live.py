@@ -12,6 +12,7 @@ from rltui.hardware.sampler import Sampler
 from rltui.session.frame import Frame
 from rltui.session.locate import Found, look_again
 from rltui.session.opened import OpenedRun
+from rltui.session.remote_hardware import RemoteSampler, remote_sampler
 
 PAINT_EVERY_S = 0.25
 """While the history is read a frame goes out this often: progress is seen, the reading is not slowed by painting."""
@@ -40,8 +41,9 @@ class LiveRun:
         found: Found,
         *,
         key_map: dict[str, str] | None = None,
-        sampler: Sampler | None = None,
+        sampler: Sampler | RemoteSampler | None = None,
     ) -> None:
+        sampler = remote_sampler(found) or sampler
         self._sampler = sampler
         self._found = found
         self._key_map = key_map

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import glob
 import os
-import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
 
 from rltui.readers.base import ContainedRun
 from rltui.readers.mlflow_store import runs as runs_in_store
@@ -14,14 +14,16 @@ from rltui.readers.registry import runs_in_database
 from rltui.readers.sniff import sniff
 from rltui.run.grouping import RUN_MARK, RunCandidate, group
 from rltui.session.container_feeds import read_database
-from rltui.sources import stdin
+from rltui.session.remote import Unreachable, place_of
+from rltui.sources import slurm, stdin
 from rltui.sources.base import FileStat, Listing, Place, SourceError
 from rltui.sources.local import LocalPlace
+from rltui.sources.slurm import Job, SlurmError
+from rltui.sources.targets import BadTarget, SlurmTarget, SshTarget, parse
 
+SNIFF_AHEAD = 64  # files of a remote place, whose beginnings are asked for together
 HEAD = 1 << 16
 """Bytes read of a file to tell its format: start-up noise of a trainer fills the first 16 KiB easily."""
-
-_SCHEMES = re.compile(r"^(ssh://|slurm:|wandb:|[\w.-]+(@[\w.-]+)?:)")
 
 _live_input: stdin.StdinPlace | None = None
 
@@ -37,6 +39,7 @@ class Found:
     candidate: RunCandidate
     place: Place
     listing: Listing
+    job: Job | None = None  # of Slurm, where the run was named by it
 
     @property
     def files(self) -> list[FileStat]:
@@ -60,8 +63,7 @@ def locate(arguments: Iterable[str], format_in: str | None = None, place: Place 
         if mark and not os.path.exists(argument) and os.path.isfile(database):
             found.extend(_one_of(_runs_at(database, here, format_in), database, run))
             continue
-        for path in _paths(argument):
-            found.extend(_runs_at(path, here, format_in))
+        found.extend(_elsewhere(argument, format_in) or _here(argument, here, format_in))
     return found
 
 
@@ -115,25 +117,61 @@ def look_again(found: Found, formats: dict[str, str | None]) -> Found | None:
     candidates = group(listing, _sniffer(found.place, formats, None), _run_finder(found.place))
     known = {path for path, _ in found.candidate.files}
     same = [c for c in candidates if known & {path for path, _ in c.files} and c.inside == found.candidate.inside]
-    return Found(same[0], found.place, listing) if len(same) == 1 else None
+    return replace(found, candidate=same[0], listing=listing) if len(same) == 1 else None
 
 
-def _paths(argument: str) -> list[str]:
+def _here(argument: str, place: Place, format_in: str | None) -> list[Found]:
+    """Runs at a path or glob of this machine."""
+    paths = [argument] if os.path.exists(argument) else sorted(glob.glob(argument)) if glob.has_magic(argument) else []
+    if not paths:
+        raise NotARun(f"{argument}: no such file or directory")
+    return [found for path in paths for found in _runs_at(path, place, format_in)]
+
+
+def _elsewhere(argument: str, format_in: str | None) -> list[Found]:
+    """Runs on a remote machine or of a Slurm job; none where the argument names neither, or a path that is here."""
     if os.path.exists(argument):
-        return [argument]
-    matches = sorted(glob.glob(argument)) if glob.has_magic(argument) else []
-    if matches:
-        return matches
-    if _SCHEMES.match(argument):
-        raise NotARun(f"{argument}: reading from there is not built yet; name a file or directory on this machine")
-    raise NotARun(f"{argument}: no such file or directory")
+        return []
+    if argument.startswith("wandb:"):
+        raise NotARun(f"{argument}: reading from there is not built yet; name a file or directory")
+    try:
+        target = parse(argument)
+        if isinstance(target, SshTarget):
+            return _runs_at(target.path or ".", place_of(target), format_in)
+        return [] if target is None else _runs_of_jobs(target, format_in)
+    except BadTarget as problem:
+        raise NotARun(str(problem)) from None
+    except (Unreachable, SlurmError, NotARun) as problem:
+        raise NotARun(f"{argument}: {problem}") from None
+
+
+def _runs_of_jobs(target: SlurmTarget, format_in: str | None) -> list[Found]:
+    """What each job writes: its standard output, and where that tells nothing, what lies in its working directory."""
+    place = LocalPlace()
+    found: list[Found] = []
+    problems: list[str] = []
+    for job in slurm.jobs(target.job):
+        for path in (job.stdout, job.work_dir):
+            try:
+                runs = _runs_at(path, place, format_in) if path is not None else []
+            except NotARun as problem:
+                problems.append(str(problem))
+                continue
+            found.extend(replace(run, job=job) for run in runs)
+            if runs:
+                break
+    if not found:
+        raise NotARun("; ".join(problems) or "Slurm says of no job where it writes")
+    return found
 
 
 def _runs_at(path: str, place: Place, format_in: str | None) -> list[Found]:
-    listing = place.walk(path) if os.path.isdir(path) else _one_file(path, place)
+    listing = place.walk(path) if place.is_dir(path) else _one_file(path, place)
     if listing.error is not None:
         raise NotARun(f"{path}: {listing.error.text}")
     formats: dict[str, str | None] = {}
+    if place.link() is not None:
+        _sniff_ahead(listing, _sniffer(place, formats, format_in))
     candidates = group(listing, _sniffer(place, formats, format_in), _run_finder(place))
     if not candidates:
         raise NotARun(_nothing(path, listing))
@@ -155,6 +193,13 @@ def _sniffer(place: Place, seen: dict[str, str | None], format_in: str | None) -
         return seen[path]
 
     return ask
+
+
+def _sniff_ahead(listing: Listing, ask: Callable[[str], str | None]) -> None:
+    """Asks for the formats of the newest files side by side: one after the other, each would wait for the link."""
+    newest = sorted(listing.files, key=lambda file: file.mtime, reverse=True)[:SNIFF_AHEAD]
+    with ThreadPoolExecutor(SNIFF_AHEAD // 4) as threads:
+        list(threads.map(ask, [file.path for file in newest]))
 
 
 def _run_finder(place: Place) -> Callable[[str, str], list[ContainedRun]]:

@@ -127,7 +127,7 @@ class OpenedRun:
                 if not self.follow or clock.time() - feed.mtime > QUIET_S:
                     self._records(feed, feed.finish())
                 self._unread.pop(0)
-            if batch.bytes_read:
+            if batch.bytes_read or batch.more:
                 break
         if not self._unread and not self._done:
             self._done = True
@@ -159,7 +159,7 @@ class OpenedRun:
             while more and not self.cancelled:
                 batch = feed.read()
                 changed |= self._take(feed, batch)
-                more = batch.more
+                more = batch.more and batch.bytes_read > 0  # over a slow or cut link the rest comes with a later poll
         if changed:
             self._identify()
             self.run.heard(clock.time())
@@ -321,6 +321,7 @@ class OpenedRun:
             revision=self._revision,
             rollout_files=self._candidate.rollouts,
             stall=self.run.state(now).card if self.follow and self._done else None,
+            link=self.place.link(),
         )
 
 

@@ -6,11 +6,13 @@ asked (`ssh_shell`). A cut connection is taken up again where it was: nothing is
 
 from __future__ import annotations
 
+import errno
 import itertools
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from threading import Condition
+from threading import Condition, get_ident
 from typing import Any
 
 from rltui.sources import errors, walk
@@ -37,12 +39,20 @@ class _Wanted:
     """What the far side is to do all the time; said again after a cut."""
 
     followers: dict[int, RemoteFollower] = field(default_factory=dict)
-    watched: tuple[str, ...] = ()
+    watched: set[str] = field(default_factory=set)
     hardware: Message | None = None
 
 
+@dataclass(slots=True)
+class _Seen:
+    """What one waiting thread saw when it was last told: the link, and how often each of its paths had changed."""
+
+    link: Link
+    changes: dict[str, int] = field(default_factory=dict)
+
+
 class SshPlace:
-    """`Place` of a remote machine. `wait` belongs to one thread; the rest may be called from any.
+    """`Place` of a remote machine. Every method may be called from any thread.
 
     `command` starts ssh (or, in tests, whatever speaks the same). `open` before anything else.
     """
@@ -62,9 +72,9 @@ class SshPlace:
         self._asked: dict[int, _Asked] = {}
         self._wanted = _Wanted()
         self._unused: dict[int, int] = {}  # bytes read of a file that the far side was not told of
-        self._changed: set[str] = set()
-        self._seen_link: Link | None = None
-        self._sampled: Callable[[dict[str, Any]], None] | None = None
+        self._changes: Counter[str] = Counter()
+        self._waiters: dict[int, _Seen] = {}  # by thread
+        self._takers: list[Callable[[dict[str, Any]], None]] = []
         self._closed = False
         self._process: Process | None = None
         self._connection = Connection(
@@ -80,8 +90,7 @@ class SshPlace:
 
     def open(self) -> Link:
         """Connects: "connected", or "failed" with ssh's words; may be tried again then."""
-        link = self._seen_link = self._connection.open()
-        return link
+        return self._connection.open()
 
     def link(self) -> Link:
         return self._connection.link or Link("failed", 0.0, "not connected")
@@ -116,7 +125,7 @@ class SshPlace:
             messages = [self._follow_message(follower) for follower in followers]
             self._unused.clear()
             if self._wanted.watched:
-                messages.append({"op": "watch", "id": 0, "paths": list(self._wanted.watched)})
+                messages.append({"op": "watch", "id": 0, "paths": sorted(self._wanted.watched)})
             if self._wanted.hardware is not None:
                 messages.append(self._wanted.hardware)
             messages += [asked.message for asked in self._asked.values()]
@@ -132,13 +141,14 @@ class SshPlace:
                 follower.failed(_errno(message["errno"]))
         elif "changed" in message:
             with self._news:
-                self._changed.update(
-                    path for path in map(_from_wire, message["changed"]) if path in self._wanted.watched
+                self._changes.update(
+                    {path for path in map(_from_wire, message["changed"]) if path in self._wanted.watched}
                 )
                 self._news.notify_all()
         elif "hardware" in message:
-            if self._sampled is not None and isinstance(message["hardware"], dict):
-                self._sampled(message["hardware"])
+            if isinstance(message["hardware"], dict):
+                for taker in list(self._takers):
+                    taker(message["hardware"])
         else:
             with self._news:
                 asked = self._asked.get(message["id"])
@@ -203,42 +213,47 @@ class SshPlace:
         return answer if isinstance(answer, SourceError) else answer[1][:max_bytes]
 
     def follow(self, path: str) -> RemoteFollower:
-        """The far side begins to send at once."""
-        follower = RemoteFollower(self, path, next(self._numbers), self._news)
-        with self._news:
-            self._wanted.followers[follower.number] = follower
-            message = self._follow_message(follower)
-        if "\0" in path:
-            follower.failed(_ENOENT)
-        else:
-            self._connection.send(message)
-        return follower
+        return RemoteFollower(self, path, next(self._numbers), self._news)
 
     def wait(self, paths: list[str], timeout_s: float) -> bool:
         """See `Place.wait`; also true when the connection was cut or came back."""
         with self._news:
-            followed = {f.path for f in self._wanted.followers.values()}
-            others = tuple(sorted(set(paths) - followed))
-            new = set(others) - set(self._wanted.watched)
-            if others != self._wanted.watched:
-                self._wanted.watched = others
-                self._connection.send({"op": "watch", "id": 0, "paths": list(others)})
+            seen = self._waiters.setdefault(get_ident(), _Seen(self.link()))
+            new = set(paths) - set(seen.changes)
+            seen.changes = {path: seen.changes.get(path, self._changes[path]) for path in paths}
+            self._watch()
             if not new:
-                self._news.wait_for(lambda: self._has_news(paths), timeout_s)
-            found = bool(new) or (self._has_news(paths) and not self._closed)
-            self._changed.difference_update(paths)
-            self._seen_link = self.link()
+                self._news.wait_for(lambda: self._closed or self._is_news(seen), timeout_s)
+            found = not self._closed and (bool(new) or self._is_news(seen))
+            seen.link, seen.changes = self.link(), {path: self._changes[path] for path in paths}
             return found
 
-    def _has_news(self, paths: list[str]) -> bool:
+    def _is_news(self, seen: _Seen) -> bool:
         return (
-            self._closed
-            or self.link() is not self._seen_link
-            or not self._changed.isdisjoint(paths)
-            or any(f.path in paths and f.has_news() for f in self._wanted.followers.values())
+            self.link() is not seen.link
+            or any(self._changes[path] != count for path, count in seen.changes.items())
+            or any(f.path in seen.changes and f.has_news() for f in self._wanted.followers.values())
         )
 
+    def _watch(self) -> None:
+        """Has the far side watch what is waited for and not followed."""
+        followed = {f.path for f in self._wanted.followers.values()}
+        others = {path for seen in self._waiters.values() for path in seen.changes} - followed
+        if others != self._wanted.watched:
+            self._wanted.watched = others
+            self._connection.send({"op": "watch", "id": 0, "paths": sorted(others)})
+
     # -- followers -------------------------------------------------------------------------------------------------
+
+    def begin(self, follower: RemoteFollower) -> None:
+        """See `ssh_follower.Owner`."""
+        if "\0" in follower.path:
+            follower.failed(errno.ENOENT)
+            return
+        with self._news:
+            self._wanted.followers[follower.number] = follower
+            message = self._follow_message(follower)
+        self._connection.send(message)
 
     def used(self, follower: RemoteFollower, count: int) -> None:
         """See `ssh_follower.Owner`. Told in large portions: an answer to every line would cost as much as the line."""
@@ -272,16 +287,23 @@ class SshPlace:
     # -- hardware --------------------------------------------------------------------------------------------------
 
     def sample(self, every_s: float, disk: str | None, taken: Callable[[dict[str, Any]], None]) -> None:
-        """Hands every sample of the far machine's hardware to `taken` (plain values, unchecked), in another thread;
-        `every_s` 0 ends it."""
-        message = {"op": "hardware", "id": 0, "every_s": every_s, "disk": disk}
+        """Hands samples of the far machine's hardware to `taken` (plain values, unchecked), in another thread, until
+        `no_samples`. Where several want them, the first says how often."""
         with self._news:
-            self._sampled = taken if every_s else None
-            self._wanted.hardware = message if every_s else None
-        self._connection.send(message)
+            self._takers.append(taken)
+            if self._wanted.hardware is not None:
+                return
+            self._wanted.hardware = {"op": "hardware", "id": 0, "every_s": every_s, "disk": disk}
+        self._connection.send(self._wanted.hardware)
 
-
-_ENOENT = 2
+    def no_samples(self, taken: Callable[[dict[str, Any]], None]) -> None:
+        """Ends what `sample` began for this taker; the sampling ends with the last."""
+        with self._news:
+            self._takers = [taker for taker in self._takers if taker != taken]
+            if self._takers or self._wanted.hardware is None:
+                return
+            self._wanted.hardware = None
+        self._connection.send({"op": "hardware", "id": 0, "every_s": 0})
 
 
 def _from_wire(path: Any) -> str:

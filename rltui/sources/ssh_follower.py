@@ -29,6 +29,9 @@ class Owner(Protocol):
 
     def link(self) -> Link: ...
 
+    def begin(self, follower: RemoteFollower) -> None:
+        """The far side is to send the file from now on."""
+
     def used(self, follower: RemoteFollower, count: int) -> None:
         """`count` more bytes were read by whoever reads; the far side may send as many."""
 
@@ -61,7 +64,7 @@ class RemoteFollower:
         self._progress = time.monotonic()
         self._read_to = 0  # offset
         self._stat: FileStat | None = None
-        self._closed = False
+        self._begun = self._closed = False
 
     # -- the connection's side -------------------------------------------------------------------------------------
 
@@ -100,6 +103,9 @@ class RemoteFollower:
     def read(self, max_bytes: int = 1 << 20) -> Delta:
         """See `Follower.read`. Waits up to a second for what the far side still has to send at once, the first bytes
         above all. While the connection is down `error` says why, and `more` that the end was not reached yet."""
+        if not self._begun:
+            self._begun = True
+            self._owner.begin(self)
         with self._news:
             self._news.wait_for(lambda: self._waiting or not self._expecting or self._closed, _READ_WAIT_S)
             delta = self._take(max_bytes) if self._waiting else self._nothing()

@@ -36,7 +36,7 @@ elif [ -e "$1" ]; then echo E 6; return 1
 else echo E 2; return 1; fi
 }
 """
-"""e: bytes as text. s: status of files. r: bytes of a file from an offset. c: what is wrong with a file, as an errno."""
+"""e: bytes as text. s: status of files. r: bytes of a file from an offset. c: what is wrong with a file (errno)."""
 
 _FIND = r"""find {path} -maxdepth {depth} \
 \( -name '.?*' ! -name .hydra -o -name node_modules -o -name __pycache__ -o -name '*-packages' \) -prune \

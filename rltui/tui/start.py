@@ -35,7 +35,8 @@ class SessionOpener:
             files = [file for file in found.listing.files if file.path in formats]
             newest = max((file.mtime for file in files), default=None)
             names = ", ".join(dict.fromkeys(formats.values()))
-            out.append(Choice(run.id, run.root, names, newest, sum(file.size for file in files)))
+            where = f"{found.place.name}:{run.root}" if found.place.name else run.root
+            out.append(Choice(run.id, where, names, newest, sum(file.size for file in files)))
         return out
 
     def open(self, index: int) -> FrameSource:
@@ -61,6 +62,14 @@ def start(
         take_standard_input()
         if why_not := compat.keys_from_terminal():
             print(f"rltui: {why_not}", file=sys.stderr)
+            return 2
+    if any(":" in target for target in targets):  # ssh asks for passwords while the terminal is still the shell's
+        from rltui.session.remote import Unreachable, connect
+
+        try:
+            connect(targets)
+        except Unreachable as problem:
+            print(f"rltui: {problem}", file=sys.stderr)
             return 2
     from rltui.plots.glyphs import pick
     from rltui.tui.app import RltuiApp

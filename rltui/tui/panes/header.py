@@ -36,6 +36,10 @@ def state(view: View, width: int) -> Row:
         share = 100 * frame.loading.done_bytes / frame.loading.total_bytes
         size = frame.loading.total_bytes / 1e6
         return [("reading ", "dim"), (f"{share:.0f} %", "fg"), (f" of {size:.0f} MB" if width >= 120 else "", "dim")]
+    if frame.live and frame.link is not None and frame.link.state != "connected":
+        stale = age_text(view.now - frame.link.since)
+        lost: Row = [("! ", "warn"), (f"stale {stale}", "warn")]
+        return [*lost, (f", {frame.link.state}" if width >= 60 else "", "dim")]
     seen = report.run.last_row_time
     age = age_text(view.now - seen) if frame.live and seen is not None and view.now > 0 else ""
     if report.run.state == "running":

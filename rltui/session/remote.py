@@ -1,0 +1,82 @@
+"""Remote machines that are connected: one place a machine, whatever number of runs are watched there."""
+
+from __future__ import annotations
+
+import atexit
+import os
+from collections.abc import Iterable
+from dataclasses import replace
+from threading import Lock
+
+from rltui.sources.base import Link
+from rltui.sources.ssh import SshPlace
+from rltui.sources.ssh_command import Master, agent_command, prompt_helps
+from rltui.sources.targets import BadTarget, SshTarget, parse
+
+_places: dict[SshTarget, SshPlace] = {}
+_lock = Lock()
+
+
+class Unreachable(Exception):  # noqa: N818  (a message for the user)
+    """A machine cannot be reached. The text is ssh's own."""
+
+
+def connect(arguments: Iterable[str]) -> None:
+    """Connects to every machine named, while the terminal is still the shell's: ssh asks there for what it must know
+    (password, code, an unknown host key). `Unreachable` with the argument and ssh's words."""
+    for argument in arguments:
+        target = None if os.path.exists(argument) else _parsed(argument)
+        if isinstance(target, SshTarget):
+            try:
+                place_of(target, ask=_has_terminal())
+            except Unreachable as problem:
+                raise Unreachable(f"{argument}: {problem}") from None
+
+
+def place_of(target: SshTarget, ask: bool = False) -> SshPlace:
+    """The connected place of a target's machine. `Unreachable` where it cannot be connected; `ask`: ssh may use the
+    terminal."""
+    machine = replace(target, path="")
+    with _lock:
+        place = _places.get(machine)
+        if place is not None and place.link().state != "failed":
+            return place
+        place, link = _opened(machine, None)
+        if link.state == "failed" and ask and prompt_helps(link.text):
+            master = Master(machine)
+            if master.open():
+                place, link = _opened(machine, master.control)
+        if link.state == "failed":
+            raise Unreachable(link.text)
+        if not _places:
+            atexit.register(close_all)
+        _places[machine] = place
+        return place
+
+
+def close_all() -> None:
+    """Ends all connections."""
+    with _lock:
+        for place in _places.values():
+            place.close()
+        _places.clear()
+
+
+def _opened(machine: SshTarget, control: str | None) -> tuple[SshPlace, Link]:
+    place = SshPlace(machine.name, lambda: agent_command(machine, control))
+    return place, place.open()
+
+
+def _parsed(argument: str) -> object:
+    try:
+        return parse(argument)
+    except BadTarget:
+        return None  # whoever opens it says so
+
+
+def _has_terminal() -> bool:
+    try:
+        os.close(os.open("/dev/tty", os.O_RDWR | os.O_NOCTTY))
+    except OSError:
+        return False
+    return True

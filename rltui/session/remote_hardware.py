@@ -1,0 +1,113 @@
+"""Hardware of remote machines, sampled there and sent here: the same calls as the local `Sampler`."""
+
+from __future__ import annotations
+
+import atexit
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import partial
+from threading import Lock, Thread
+from typing import TYPE_CHECKING, Any
+
+from rltui.hardware.base import HardwareHistory, HardwareSample
+from rltui.hardware.remote import sample_from
+from rltui.sources.slurm import Job, SlurmError, node_command, node_names
+from rltui.sources.ssh import SshPlace
+
+if TYPE_CHECKING:
+    from rltui.session.locate import Found
+
+MAX_NODES = 32
+
+
+class RemoteSampler:
+    """Samples of one or several nodes; the GPUs of all nodes in one sample, the host of the first.
+
+    `places` gives a connected place by name of the node; it is called once, in a thread, and may take its time.
+    `disk_path`: any path over there on the file system whose free space counts, None for none.
+    """
+
+    def __init__(
+        self, places: Callable[[], Mapping[str, SshPlace]], disk_path: str | None, interval_s: float = 2.0
+    ) -> None:
+        self._find = places
+        self._places: dict[str, SshPlace] = {}
+        self._disk_path = disk_path
+        self._interval_s = interval_s
+        self._takers: dict[str, Callable[[dict[str, Any]], None]] = {}
+        self._newest: dict[str, HardwareSample] = {}
+        self._history = HardwareHistory()
+        self._lock = Lock()
+        self._started = self._stopped = False
+
+    def start(self) -> None:
+        """Does nothing where it already runs."""
+        if not self._started:
+            self._started = True
+            Thread(target=self._begin, name="rltui-remote-hardware", daemon=True).start()
+
+    def stop(self) -> None:
+        with self._lock:
+            self._stopped = True
+            takers = dict(self._takers)
+        for node, taker in takers.items():
+            self._places[node].no_samples(taker)
+
+    def latest(self) -> HardwareSample | None:
+        """The newest sample; None before the first."""
+        with self._lock:
+            return self._history.samples[-1] if self._history.samples else None
+
+    def history(self) -> HardwareHistory:
+        """A copy of what has been sampled, bounded."""
+        with self._lock:
+            return HardwareHistory(self._history.limit, list(self._history.samples))
+
+    def _begin(self) -> None:
+        found = self._find()
+        with self._lock:
+            if self._stopped:
+                return
+            self._places = dict(list(found.items())[:MAX_NODES])
+            self._takers = {node: partial(self._take, node) for node in self._places}
+        for node, place in self._places.items():
+            place.sample(self._interval_s, self._disk_path, self._takers[node])
+
+    def _take(self, node: str, values: dict[str, Any]) -> None:
+        sample = sample_from(values, node)
+        if sample is None:
+            return
+        with self._lock:
+            self._newest[node] = sample
+            if node == next(iter(self._places)):
+                nodes = [self._newest[name] for name in self._places if name in self._newest]
+                notes = dict.fromkeys(one.note for one in nodes if one.note)
+                gpus = tuple(gpu for one in nodes for gpu in one.gpus)
+                self._history.add(replace(sample, gpus=gpus, note="; ".join(notes)))
+
+
+def remote_sampler(found: Found) -> RemoteSampler | None:
+    """Samples the machine that a run is on, or the nodes of its Slurm job; None for a run of this machine.
+    It is not started."""
+    place, root = found.place, found.candidate.root
+    if isinstance(place, SshPlace):
+        return RemoteSampler(lambda: {place.name: place}, root)
+    job = found.job
+    if job is not None and job.has_nodes:
+        return RemoteSampler(lambda: _node_places(job), root)
+    return None
+
+
+def _node_places(job: Job) -> dict[str, SshPlace]:
+    """A place for every node of a running job, by `srun --overlap`; nodes that cannot be reached are left out."""
+    try:
+        names = node_names(job)
+    except SlurmError:
+        return {}
+    found: dict[str, SshPlace] = {}
+    for name in names[:MAX_NODES]:
+        place = SshPlace(name, partial(node_command, job, name))
+        if place.open().state == "connected":
+            found[name] = place
+            atexit.register(place.close)
+    return found
