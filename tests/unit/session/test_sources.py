@@ -1,0 +1,81 @@
+"""Several files of one run: what was read from where, what restarts, what is told once."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from rltui.cli import main
+
+from . import runs
+
+
+def report(capsys: pytest.CaptureFixture[str], *words: str) -> dict[str, object]:
+    assert main(["report", *words, "--format", "json"]) == 0
+    out: dict[str, object] = json.loads(capsys.readouterr().out)
+    return out
+
+
+def test_format_in_forces_a_reader(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    log = tmp_path / "notes.txt"
+    log.write_text("no metrics at all\n" * 3 + runs.lines(1, 5))
+    forced = report(capsys, str(log), "--format-in", "jsonl")
+    run = forced["run"]
+    assert isinstance(run, dict)
+    assert run["steps"]["rows"] == 5
+    (source,) = run["sources"]
+    assert (source["format"], source["rows"], source["skipped"]) == ("jsonl", 5, 3)
+    assert "line 1" in source["note"]
+
+
+def test_map_reads_a_key_as_a_metric(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    log = tmp_path / "metrics.jsonl"
+    log.write_text("".join(json.dumps({"step": s, "my/own": s / 10}) + "\n" for s in range(1, 30)))
+    metrics = report(capsys, str(log), "--map", "score_mean=my/own")["metrics"]
+    assert isinstance(metrics, dict)
+    assert metrics["score_mean"]["key"] == "my/own"
+    assert metrics["score_mean"]["last_value"] == 2.9
+
+
+def test_a_resumed_run_in_several_containers_restarts_once(labelled_run: Callable[[str], Path]) -> None:
+    run = runs.opened(labelled_run("zoo/g54-add-s0")).run
+    assert run.history.table.restarts == [151]
+    assert run.history.table.steps.tolist() == list(range(1, 251))
+    assert {source.format for source in run.sources if source.used} >= {"tensorboard", "wandb", "trl-console"}
+
+
+@pytest.mark.parametrize("name", ["g01-add-s0", "g53-sort-s2", "v01-add-s0"])
+def test_containers_of_one_run_agree_and_are_no_restart(labelled_run: Callable[[str], Path], name: str) -> None:
+    run = runs.opened(labelled_run(f"zoo/{name}"))
+    assert run.run.history.table.restarts == []
+    compared = 0
+    tables = [feed.part.table for feed in run.feeds if feed.part.table.n]
+    assert len(tables) > 1
+    best = tables[0]
+    for other in tables[1:]:
+        for key in set(best.columns) & set(other.columns):
+            a, b = best.series(key), other.series(key)
+            assert a is not None
+            assert b is not None
+            values = dict(zip(a.steps.tolist(), a.values.tolist(), strict=True))
+            for step, value in zip(b.steps.tolist(), b.values.tolist(), strict=True):
+                if step in values and value == value:
+                    compared += 1
+                    assert value == pytest.approx(values[step], rel=1e-3, abs=1e-6), (key, step)
+    assert compared > 100
+
+
+def test_what_two_logs_of_a_run_tell_is_told_once(tmp_path: Path) -> None:
+    text = "".join(
+        f"step:{s} - critic/score/mean:{0.1 * s} - actor/grad_norm:0.5 - actor/entropy:0.7\n" for s in range(1, 9)
+    )
+    text += "Traceback (most recent call last):\n  File 'a.py', line 1\nValueError: boom\n"
+    (tmp_path / "console.log").write_text(text)
+    (tmp_path / "copy.log").write_text("starting\n" + text)
+    run = runs.opened(tmp_path)
+    told = [note for note in run.frame().notes if note.kind == "traceback"]
+    assert len([f for f in run.feeds if f.format.endswith("console")]) == 2
+    assert len(told) == 1
