@@ -13,7 +13,7 @@ Row = list[Segment]
 SELECTED = "SEL"
 """Role of a row's first segment that makes the whole row the selected one."""
 NEAR = 12
-"""Changed cells closer than this are sent as one: moving the cursor and setting a style costs about as much."""
+"""Changed cells of one style that are closer than this are sent as one."""
 
 
 def length(row: Row) -> int:
@@ -25,7 +25,7 @@ def cut(text: str, width: int) -> str:
     """At most `width` cells, with an ellipsis where something was left out."""
     if cell_len(text) <= width:
         return text
-    return set_cell_size(text, width - 1).rstrip() + "…" if width > 1 else text[:width]
+    return set_cell_size(text, width - 1).rstrip() + "…" if width > 1 else set_cell_size(text, max(0, width))
 
 
 def put(text: str, width: int, role: str = "fg", align: str = "<") -> Segment:
@@ -94,14 +94,20 @@ def scrolled(rows: list[Row], height: int, keep: int | None, top: int = 0) -> tu
 
 
 def changes(old: Row, new: Row, width: int) -> Iterator[tuple[int, int]]:
-    """Spans (start, end) of the cells in which two rows differ, near ones joined."""
+    """Spans (start, end) of the cells in which two rows differ, those joined that cost less as one.
+
+    A span costs a move of the cursor and a style; the cells between two of one style cost less up to `NEAR` of them,
+    but another style between them costs as much as the span that it would save.
+    """
     before, after = _cells(old, width), _cells(new, width)
     start = end = -1
     for x in range(width):
         if before[x] != after[x]:
-            if start >= 0 and x - end > NEAR:
-                yield start, end
-                start = x
+            if start >= 0 and x - end > 1:
+                one_style = all(role == after[x][1] for _, role in after[end - 1 : x])
+                if x - end > NEAR or not one_style:
+                    yield start, end
+                    start = x
             elif start < 0:
                 start = x
             end = x + 1

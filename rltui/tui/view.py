@@ -25,6 +25,9 @@ GLYPH = {"critical": "✗", "warning": "!", "info": "·", "resolved": "✓"}
 SHOWN_UNITS = {"tokens": "tok", "tokens/s": "tok/s", "tokens/s/GPU": "tok/s", "nats": "nats", "s": "s", "GiB": "GiB"}
 """Units as the screen writes them; those that the metric's name already tells (reward, loss) are left out."""
 
+STRIDE = 6
+"""Steps by which the shared axis of a short run grows."""
+
 
 @dataclass(frozen=True, slots=True)
 class Heading:
@@ -79,11 +82,14 @@ class View:
         return steps.first, steps.last
 
     def axis(self, width: int) -> tuple[int, int]:
-        """First and last step of sparklines of so many cells. The end moves on by half cells, not with every step:
-        else each new step would shift every bar, and every shifted bar is sent to the terminal."""
+        """First and last step of sparklines of so many cells. While the run goes on, the end moves by half cells or a
+        few steps at once: else each new step would shift every bar, and every shifted bar is sent to the terminal."""
         first, last = self.span
-        half = max(1, (last - first + 1) // (2 * max(1, width)))
-        return first, first - 1 + -(-(last - first + 1) // half) * half
+        if self.report is None or self.report.run.state != "running":
+            return first, last
+        count = last - first + 1
+        stride = max(1, count // (2 * max(1, width)), min(STRIDE, count // 8))
+        return first, first - 1 + -(-count // stride) * stride
 
     @property
     def at(self) -> int:

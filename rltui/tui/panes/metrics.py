@@ -137,7 +137,7 @@ class Columns:
 
 def axis_rows(view: View, cols: Columns) -> list[Row]:
     """Step labels, and the marks of best checkpoint, onset and cursor on a rail below them."""
-    first, last = view.span
+    first, last = view.axis(cols.spark)
     lead = (" " * (3 + cols.name), "fg")
     text = f"{'now' if view.cursor is None else 'then':>{cols.now}}{'':{cols.unit}}{'change':>{cols.change}}"
     heads = text + (f"{'key':>6}" if cols.key else "")
@@ -152,7 +152,7 @@ def axis_rows(view: View, cols: Columns) -> list[Row]:
     if view.cursor is not None:
         marks.append((view.cursor, "│"))
     row: Row = [lead]
-    line, at = rail(marks, *view.axis(cols.spark), cols.spark), 0
+    line, at = rail(marks, first, last, cols.spark), 0
     for x, glyph in enumerate(line):
         if glyph != " ":
             row += [(line[at:x], "fg"), (glyph, roles[glyph])]

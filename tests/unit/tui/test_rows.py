@@ -38,7 +38,9 @@ def test_nothing_is_sent_for_an_equal_row(row: rows.Row) -> None:
 def test_far_changes_are_sent_apart_and_near_ones_together() -> None:
     old = [("a" * WIDTH, "fg")]
     assert list(rows.changes(old, [("b" + "a" * 30 + "b" + "a" * 8, "fg")], WIDTH)) == [(0, 1), (31, 32)]
-    assert list(rows.changes(old, [("bab" + "a" * 37, "fg")], WIDTH)) == [(0, 3)]
+    assert list(rows.changes(old, [("baab" + "a" * 36, "fg")], WIDTH)) == [(0, 4)]
+    styled: rows.Row = [("b", "fg"), ("aa", "dim"), ("b" + "a" * 36, "fg")]
+    assert list(rows.changes([("a", "fg"), ("aa", "dim"), ("a" * 37, "fg")], styled, WIDTH)) == [(0, 1), (3, 4)]
 
 
 @given(TEXT, st.integers(1, 20))
