@@ -40,9 +40,12 @@ class SessionOpener:
         return out
 
     def open(self, index: int) -> FrameSource:
+        from rltui.hardware.sampler import Sampler
         from rltui.session.live import LiveRun
 
-        return LiveRun(self._found[index], key_map=self.key_map)
+        found = self._found[index]
+        sampler = Sampler(os.uname().nodename, found.candidate.root)
+        return LiveRun(found, key_map=self.key_map, sampler=sampler)
 
 
 def start(
@@ -73,7 +76,11 @@ def start(
             return 2
     from rltui.plots.glyphs import pick
     from rltui.tui.app import RltuiApp
+    from rltui.tui.theme import theme_names
 
+    if theme is not None and theme not in theme_names():
+        print(f"rltui: no theme {theme}; there are {', '.join(theme_names())}", file=sys.stderr)
+        return 2
     mouse_on = not compat.over_ssh() if mouse is None else mouse
     opener = SessionOpener(targets, key_map, format_in)
     app = RltuiApp(
