@@ -25,12 +25,12 @@ the user who means one can name it.
 from __future__ import annotations
 
 import os
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Container
 from dataclasses import dataclass, replace
 
 from rltui.readers.base import ContainedRun
-from rltui.run import file_roles
+from rltui.run import file_roles, tracked
 from rltui.sources.base import Listing
 from rltui.sources.walk import is_checkpoint_dir
 
@@ -39,12 +39,6 @@ _FORMAT_ORDER = (
     *("verl-console", "trl-console", "console", "trainer-state"),
 )
 """Which source is believed first where several have a step (a console log is rounded, a state file is late)."""
-
-RUN_MARK = "#"
-"""Between a database and the name of one of its runs, in what the user types and sees."""
-
-_TRACKED = ("sqlite", "mlflow-files")
-"""Files that name their runs themselves."""
 
 _KEPT_TRAINER_STATES = 2  # each holds the whole history so far; the one before the last in case the last is broken
 
@@ -80,14 +74,10 @@ class _Unit:
 _Run = list[_Unit]
 
 
-def _no_runs(path: str, format: str) -> list[ContainedRun]:
-    return []
-
-
 def group(
     listing: Listing,
     sniff: Callable[[str], str | None],
-    runs_in: Callable[[str, str], list[ContainedRun]] = _no_runs,
+    runs_in: Callable[[str, str], list[ContainedRun]] = tracked.no_runs,
 ) -> list[RunCandidate]:
     """The runs of a listing, in the order of their ids. `sniff` gives the format of a file, None where it is no metric
     file; it is asked once for each file whose name may be one's. `runs_in` gives the runs of a database or of a run in
@@ -101,9 +91,9 @@ def group(
     if own_meta in by_role["metrics"]:  # a run of a file store itself: the rest are its metrics and params
         by_role["metrics"] = [own_meta]
     formats = {path: found for path in by_role["metrics"] if (found := sniff(path)) is not None}
-    tracked = {path: formats.pop(path) for path in [p for p, found in formats.items() if found in _TRACKED]}
+    named = {path: formats.pop(path) for path in [p for p, found in formats.items() if found in tracked.FORMATS]}
     units = _beside_their_events(_units(root, formats, set(checkpoints)))
-    units += _tracked_units(root, [(path, runs_in(path, found)) for path, found in tracked.items()])
+    units += _tracked_units(root, [(path, runs_in(path, found)) for path, found in named.items()])
     homes: dict[str, list[_Unit]] = defaultdict(list)
     for unit in units:
         homes[unit.home].append(unit)
@@ -124,12 +114,12 @@ def _named_by_the_user(
     if found is None:
         return []
     folder = os.path.dirname(path) or os.curdir
-    if found in _TRACKED:
+    if found in tracked.FORMATS:
         runs = runs_in(path, found)
         return [
             RunCandidate(
                 unit.label or runs[0].name,
-                _tracked_root(path, unit.label) if len(runs) > 1 else path,
+                tracked.argument(path, unit.label) if len(runs) > 1 else path,
                 unit.files,
                 dirs=(folder,),
                 inside=unit.inside,
@@ -183,32 +173,13 @@ def _units(root: str, formats: dict[str, str], checkpoints: set[str]) -> list[_U
 
 
 def _tracked_units(root: str, found: list[tuple[str, list[ContainedRun]]]) -> list[_Unit]:
-    """A unit for each run of a tracker's database or file store, labelled by its name. The only run of a database needs
-    no label: whatever else lies there is that run's."""
-    names = Counter(run.name for _, runs in found for run in runs)
-    units = []
-    for path, runs in found:
-        for run in runs:
-            is_only = len(runs) == 1 and run.format != "mlflow-files"
-            label = "" if is_only else run.name if names[run.name] == 1 else f"{run.name}-{run.key[:8]}"
-            home = _climb(_store_home(path, root) if run.format == "mlflow-files" else os.path.dirname(path), root)
-            units.append(_Unit(home, run.format, ((path, run.format),), label, inside=((path, run.key),)))
-    return units
-
-
-def _tracked_root(path: str, name: str) -> str:
-    """What the user types for one of several runs: `DATABASE#NAME`, or the run's folder in a file store."""
-    return os.path.dirname(path) if os.path.basename(path) == file_roles.MLFLOW_RUN else f"{path}{RUN_MARK}{name}"
-
-
-def _store_home(meta: str, root: str) -> str:
-    """Where the store of a run lies: `mlruns/<experiment>/<run>/meta.yaml`."""
-    folder = os.path.dirname(meta)
-    for _ in range(3):
-        if folder == root:
-            break
-        folder = os.path.dirname(folder)
-    return folder
+    return [
+        _Unit(
+            *(_climb(run.folder, root), run.format, ((run.path, run.format),), run.label),
+            inside=((run.path, run.key),),
+        )
+        for run in tracked.tracked(root, found)
+    ]
 
 
 def _climb(folder: str, root: str) -> str:
@@ -368,7 +339,7 @@ def _candidate(root: str, home: str, run: _Run, *, is_alone: bool) -> RunCandida
     name = next((part for unit in run for part in (unit.label, unit.launch) if part), os.path.basename(files[0][0]))
     only = files[0][0] if len(files) == 1 else home
     if inside and len(files) == 1:
-        only = _tracked_root(only, name)
+        only = tracked.argument(only, name)
     return RunCandidate(
         name if below == os.curdir else f"{below}/{name}",
         only,
@@ -412,7 +383,7 @@ def _with_others(candidates: list[RunCandidate], root: str, others: dict[str, li
     them: a config is everyone's, the rest no one's."""
     given: dict[str, dict[str, list[str]]] = {c.id: defaultdict(list) for c in candidates}
     homes = {
-        c.id: os.path.dirname(c.files[0][0]) if c.root.partition(RUN_MARK)[0] in dict(c.files) else c.root
+        c.id: os.path.dirname(c.files[0][0]) if c.root.partition(tracked.RUN_MARK)[0] in dict(c.files) else c.root
         for c in candidates
     }
     places = set(homes.values())

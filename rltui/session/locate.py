@@ -12,7 +12,8 @@ from rltui.readers.base import ContainedRun
 from rltui.readers.mlflow_store import runs as runs_in_store
 from rltui.readers.registry import runs_in_database
 from rltui.readers.sniff import sniff
-from rltui.run.grouping import RUN_MARK, RunCandidate, group
+from rltui.run.grouping import RunCandidate, group
+from rltui.run.tracked import RUN_MARK
 from rltui.session.container_feeds import read_database
 from rltui.session.remote import Unreachable, place_of
 from rltui.sources import slurm, stdin

@@ -243,3 +243,15 @@ def test_a_hostile_file_name_is_cleaned_in_the_message(tmp_path: Path) -> None:
     assert isinstance(error, SourceError)
     assert "\x1b" not in error.text
     assert "\n" not in error.text
+
+
+def test_a_run_of_a_file_store_is_one_file_until_it_is_the_root(tmp_path: Path) -> None:
+    """Hundreds of small files whose names say nothing: `params/output_dir` and `metrics/loss` are no logs."""
+    run = "mlruns/1/abc"
+    inside = ["metrics/eval/loss", "metrics/loss", "params/output_dir"]
+    plant(tmp_path, f"{run}/meta.yaml", "mlruns/1/meta.yaml", f"{run}/tags/log", f"{run}/artifacts/a.json")
+    plant(tmp_path, *(f"{run}/{name}" for name in inside))
+    assert names(tmp_path) == ["mlruns/1/abc/meta.yaml", "mlruns/1/meta.yaml"]
+    assert names(tmp_path / run) == ["meta.yaml", *inside]
+    plant(tmp_path, "project/meta.yaml", "project/metrics.csv", "project/params/run.log")
+    assert names(tmp_path / "project") == ["meta.yaml", "metrics.csv", "params/run.log"]
