@@ -11,6 +11,7 @@ from typing import get_args
 
 import orjson
 
+from rltui.diagnosis.condition import Condition, condition
 from rltui.diagnosis.model import Kind
 from rltui.settings import Settings
 
@@ -46,10 +47,14 @@ class Param:
 
 @dataclass(frozen=True, slots=True)
 class CauseText:
-    """A candidate cause; `config` is the canonical config key behind it, None where none is."""
+    """A candidate cause; `config` is the canonical config key behind it, None where none is.
+
+    `speaks`: what the value must be to speak for this cause; None where any value may.
+    """
 
     text: str
     config: str | None
+    speaks: Condition | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,10 +69,14 @@ class FixText:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One page of the catalogue. `needs`: of each group at least one metric; `leads_to` and others hold rule ids."""
+    """One page of the catalogue. `needs`: of each group at least one metric; `leads_to` and others hold rule ids.
+
+    `notice` is the title below a warning: it says what is seen, not that it is bad.
+    """
 
     id: str
     title: str
+    notice: str
     name: str
     group: str
     stage: str | None
@@ -176,6 +185,7 @@ def _rule(raw: dict[str, object], group: str) -> Rule:
     return Rule(
         id=str(raw["id"]),
         title=str(raw["title"]),
+        notice=str(raw["notice"]),
         name=str(raw["name"]),
         group=group,
         stage=None if raw["stage"] is None else str(raw["stage"]),
@@ -196,7 +206,8 @@ def _rule(raw: dict[str, object], group: str) -> Rule:
         false_alarms=texts("false_alarms"),
         evidence=texts("evidence"),
         causes=tuple(
-            CauseText(str(c["text"]), None if c["config"] is None else str(c["config"])) for c in items("causes")
+            CauseText(str(c["text"]), None if c["config"] is None else str(c["config"]), condition(c.get("if")))
+            for c in items("causes")
         ),
         fixes=tuple(
             FixText(str(f["text"]), str(f["impact"]), str(f["risk"]), _strings(f["config"])) for f in items("fixes")

@@ -70,8 +70,11 @@ def _reachable(start: Fired, by_id: Mapping[str, Fired], effects: object) -> set
 
 
 def causes(rule: Rule, config: Mapping[str, ConfigValue]) -> tuple[Cause, ...]:
-    """Candidate causes, those that this run's config speaks of first, with key and value as the user wrote them."""
-    tied, loose = [], []
+    """Candidate causes with key and value as the user wrote them: first those that a value speaks for, then those that
+    it does not decide, then those without a key. A cause that its value speaks against is left out."""
+    spoken: list[Cause] = []
+    open_: list[Cause] = []
+    loose: list[Cause] = []
     for cause in rule.causes:
         entry = config.get(cause.config) if cause.config else None
         if entry is None:
@@ -79,9 +82,16 @@ def causes(rule: Rule, config: Mapping[str, ConfigValue]) -> tuple[Cause, ...]:
             continue
         value = entry.value
         plain = value if isinstance(value, (str, int, float, bool)) or value is None else str(value)
-        text = cause.text if entry.active else f"{cause.text} ({entry.note or 'set, but not on the active path'})"
-        tied.append(Cause(text, entry.key, plain))
-    return (*tied, *loose)
+        if not entry.active:
+            note = entry.note or "set, but not on the active path"
+            open_.append(Cause(f"{cause.text} ({note})", entry.key, plain))
+            continue
+        says = None if cause.speaks is None else cause.speaks.holds(value)
+        if says is None and value is None:
+            loose.append(Cause(cause.text))
+        elif says is not False:
+            (spoken if says else open_).append(Cause(cause.text, entry.key, plain))
+    return (*spoken, *open_, *loose)
 
 
 def fixes(rule: Rule, framework: str | None) -> tuple[Fix, ...]:

@@ -11,6 +11,7 @@ from rltui.diagnosis.life import Life, Opening
 from rltui.diagnosis.look import Look
 from rltui.diagnosis.model import SEVERITY_RANK, Basis, Episode, Evidence, Finding, Severity
 from rltui.diagnosis.shapes import Shape, Trends, describe
+from rltui.diagnosis.signal import WARNING
 from rltui.run.run import ConfigValue
 
 SEVERITY: tuple[Severity, ...] = ("info", "info", "warning", "critical")
@@ -90,7 +91,7 @@ def _finding(
     return Finding(
         id=rule.id,
         subject=subject,
-        title=rule.title,
+        title=rule.title if (life.level or life.peak) >= WARNING else rule.notice,
         severity=SEVERITY[life.level],
         peak_severity=SEVERITY[life.peak],
         status="active" if active else "resolved",

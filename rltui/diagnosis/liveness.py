@@ -13,15 +13,16 @@ def present_signals(state: RunState, look: Look) -> list[tuple[str, Signal]]:
     planned = look.settings.planned_steps
     where = f"at step {look.step}" + (f" of {planned}" if planned else "") if look.n else "before the first step"
     quote = f" “{state.quote}”" if state.quote else ""
-    because = state.because[:1].upper() + state.because[1:]
     proofs = tuple((name, "last rows") for name in (look.reward, "grad_norm") if look.series(name) is not None)
     step = look.step if look.n else None
     if state.state == "crashed":
         level = CRITICAL if state.quote else WARNING
-        return [("run-crashed", Signal(level, f"The run ended {where}. {because}.{quote}", proofs, onset_step=step))]
+        ended = f"The run ended {where}: " if not look.n or f"step {look.step}" not in state.because else ""
+        text = f"{ended}{state.because}.{quote}"
+        return [("run-crashed", Signal(level, text[:1].upper() + text[1:], proofs, onset_step=step))]
     if state.state == "stalled":
         level = CRITICAL if state.sure else WARNING  # a log that merely ends may be a copy
-        text = f"No new row since the one {where}. {because}.{quote}"
+        text = f"No new row since the one {where}: {state.because}.{quote}"
         return [("run-stalled", Signal(level, text, proofs, onset_step=step))]
     return []
 

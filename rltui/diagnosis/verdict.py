@@ -58,6 +58,9 @@ HARMFUL = (
 )
 """When critical, going on costs more than it brings."""
 
+LEVEL = ("reward-plateau", "reward-flat-from-start")
+"""Notices that call the reward level."""
+
 COST_ONLY = ("throughput", "gpu", "host", "logging", "ckpt", "config", "liveness")
 """Groups whose warnings say nothing about whether the model learns."""
 
@@ -89,16 +92,25 @@ class Case:
 def judge(case: Case, best: BestCheckpoint | None) -> Verdict:
     """The verdict with its reasons, what it rests on and what would change it."""
     decision, because = _decide(case)
+    because = _roots_first(case, because)
     kinds = _kinds(case, decision)
     return Verdict(
         decision=decision,
         kinds=kinds,
         confidence=_confidence(case, because),
         because=tuple(dict.fromkeys(f.id for f in because)),
-        text=_text(case, decision, because, best),
+        text=_text(case, decision, because),
         would_change=_would_change(case, decision, because),
         best_checkpoint=best,
     )
+
+
+def _roots_first(case: Case, because: Sequence[Finding]) -> list[Finding]:
+    """The same reasons led by the root of the first, where it is folded under one: the root is what to act on."""
+    if not because:
+        return []
+    root = next((f for f in case.loud if f.id == because[0].root), None)
+    return list(dict.fromkeys([root, *because])) if root is not None else list(because)
 
 
 def _decide(case: Case) -> tuple[Decision, list[Finding]]:
@@ -141,7 +153,8 @@ def _stop(case: Case) -> list[Finding] | None:
     solved = [] if held_out is not None and held_out >= 1.0 else case.at("warning", ("reward-saturated",))
     harm = case.at("critical", HARMFUL)
     drift = [f for f in case.at("warning", ("kl-up-reward-flat",)) if _long_drift(case, f)]
-    found = past + harm + drift + solved
+    level = [] if rising else case.at("warning", ("reward-plateau",))
+    found = past + harm + drift + solved + level
     if found:
         return found
     independent = [f for f in case.loud if f.root is None and case.catalogue[f.id].group not in COST_ONLY]
@@ -183,7 +196,8 @@ def _confidence(case: Case, because: Sequence[Finding]) -> float:
     return round((0.5 + 0.4 * share) * few, 2)
 
 
-def _text(case: Case, decision: Decision, because: Sequence[Finding], best: BestCheckpoint | None) -> str:
+def _text(case: Case, decision: Decision, because: Sequence[Finding]) -> str:
+    """One or two sentences. The checkpoint to keep stands beside the verdict, not in it."""
     look = case.look
     if decision == "not-enough-evidence":
         if look.n < ENOUGH_ROWS:
@@ -191,42 +205,55 @@ def _text(case: Case, decision: Decision, because: Sequence[Finding], best: Best
             return f"{rows} so far: too few to judge."
         return "Neither reward nor validation is logged: nobody can tell whether this run learns."
     if not because:
-        words = f"All clear: {case.checks} checks ran"
-        words += f", {case.skipped} could not." if case.skipped else "."
-        reward = look.values(look.reward)
-        if len(reward) >= 10:
-            k = max(5, len(reward) // 10)
-            words += f" Reward {num(float(reward[:k].mean()))} → {num(float(reward[-k:].mean()))}."
+        return _clear(case)
+    head, *others = because
+    also = [in_sentence(f.title) for f in others if f.id != head.id][:2]
+    words = head.title + (f", with {' and '.join(dict.fromkeys(also))}" if also else "")
+    if head.onset_step is not None:
+        words += f", since step {head.onset_step}"
+    return f"{words}. {head.summary}"
+
+
+def _clear(case: Case) -> str:
+    """Why nothing stands against going on. Of a plateau this has to be said: going on without gain needs a reason."""
+    look = case.look
+    words = f"All clear: {case.checks} checks ran" + (f", {case.skipped} could not." if case.skipped else ".")
+    reward = look.values(look.reward)
+    if len(reward) < ENOUGH_ROWS:
         return words
-    head = because[0]
-    since = f", since step {head.onset_step}" if head.onset_step is not None else ""
-    words = f"{head.title}{since}. {head.summary}"
-    others = [f.title.lower() for f in because[1:3] if f.id != head.id]
-    if others:
-        words += f" Also: {'; '.join(others)}."
-    if decision in ("abort-now", "stop-use-best", "pause-and-fix"):
-        words += _keep(best, look.step)
-    return words
+    k = max(5, len(reward) // 10)
+    words += f" Reward {num(float(reward[:k].mean()))} → {num(float(reward[-k:].mean()))}"
+    level = next((f for f in case.active if f.id in LEVEL), None)
+    return f"{words}." if level is None else f"{words}, level since step {level.onset_step}; {_why_go_on(case)}."
 
 
-def _keep(best: BestCheckpoint | None, step: int) -> str:
-    if best is None:
-        return ""
-    value = f"{best.metric} {num(best.value)}" + (f" ± {num(best.se)}" if best.se else "")
-    lost = f", {step - best.step} steps ago" if step > best.step else ""
-    if best.path is None:
-        where = "no usable checkpoint is on disk" if best.on_disk is False else "no checkpoint is in sight"
-        return f" The best state was at step {best.step} ({value}{lost}); {where}."
-    return f" Keep the checkpoint of step {best.step} ({value}{lost})."
+def _why_go_on(case: Case) -> str:
+    look = case.look
+    held_out = validation(look)
+    if held_out is not None and held_out >= 1.0:
+        return "validation still rises"
+    if held_out is not None:
+        return "too short a time to call it the end while validation holds"
+    if look.settings.planned_steps and look.step >= look.settings.planned_steps:
+        return "the planned end is reached"
+    return "no validation is logged that would show the end of the gain, and nothing is being lost"
+
+
+def in_sentence(title: str) -> str:
+    """A title within a sentence: `KL to reference` and `NaN` keep their capitals."""
+    return title if title[1:2].isupper() or title.startswith("NaN") else title[:1].lower() + title[1:]
 
 
 def _would_change(case: Case, decision: Decision, because: Sequence[Finding]) -> str:
     look = case.look
     again = look.step + max(20, look.step // 20)
     if decision == "not-enough-evidence":
-        return f"{ENOUGH_ROWS} rows with a reward." if look.n < ENOUGH_ROWS else "A logged reward or validation score."
+        if look.n < ENOUGH_ROWS:
+            return f"It takes {ENOUGH_ROWS} rows with a reward."
+        return "It takes a logged reward or validation score."
     if not because:
-        return "A warning that holds for several looks."
-    refute = [r for f in because[:2] for r in f.refute[:2]][:2]
-    words = "; or ".join(r[:1].lower() + r[1:] for r in refute)
-    return f"If {words}. Judged again at step {again}." if words else f"Judged again at step {again}."
+        return f"A warning that holds for several looks would change it; judged again at step {again}."
+    refute = [f.refute[0] for f in because if f.refute][:2]
+    words = ", or if ".join(in_sentence(r) for r in dict.fromkeys(refute))
+    again_words = f"judged again at step {again}"
+    return f"It would change if {words}; {again_words}." if words else f"{again_words.capitalize()}."

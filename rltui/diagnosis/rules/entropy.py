@@ -69,7 +69,7 @@ def entropy_explosion(look: Look, p: Params, memory: Memory) -> list[Signal]:
     rising = look.trend("entropy", 50).direction > 0 or look.trend("entropy").direction > 0
     far = now > max(p["times"] * start, start + p["plus"])
     opened = look.open.get("entropy-explosion", 0)
-    if not (rising and (far or now > p["notice"])) and not (opened and far):
+    if not (rising and (far or now > max(p["notice"], start))) and not (opened and far):
         return []
     level = NOTICE
     if far:

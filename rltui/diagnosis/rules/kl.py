@@ -44,11 +44,13 @@ def kl_up_reward_flat(look: Look, p: Params, memory: Memory) -> list[Signal]:
     still = flat(way, p["flat"]) or (way.direction <= 0 and look.change(look.reward, rows) < 1.0)
     if gain or not still:
         return []
-    first = tail(kl[: len(kl) - rows + 10], 10)
     worse = held_out is not None and held_out <= -2.0
     falls = look.change(look.reward, rows) <= -2.0
-    summary = f"KL to the reference rose from {num(first)} to {num(level)} over the last {rows} rows while the reward "
-    summary += "fell." if falls else "did not gain."
+    first = tail(kl[: len(kl) - rows + 10], 10)
+    course = f"rose from {num(first)} to {num(level)}" if level > first else f"stands at {num(level)}"
+    summary = (
+        f"KL to the reference {course}; over the last {rows} rows the reward {'fell' if falls else 'did not gain'}."
+    )
     proofs = [("kl_ref", f"{num(level / first)} times its level {rows} rows ago" if first > 0 else "rising")]
     proofs.append((look.reward, f"fitted change {num(way.total)} against a noise of {num(way.noise)}"))
     if look.series("val_score") is not None:

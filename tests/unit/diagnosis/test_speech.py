@@ -1,0 +1,90 @@
+"""How findings and verdicts speak: notices softly, causes only where the config allows them, verdicts briefly."""
+
+from __future__ import annotations
+
+import pytest
+
+from rltui.diagnosis.catalogue import rules
+from rltui.diagnosis.causes import causes
+from rltui.diagnosis.condition import condition
+from rltui.diagnosis.engine import Engine
+from rltui.diagnosis.verdict import in_sentence
+from rltui.run.run import ConfigValue
+from tests.unit.diagnosis.fake_run import FakeRun
+from tests.unit.diagnosis.series import learning_run
+from tests.unit.diagnosis.test_dating import diagnose, flipped
+
+ALARM = ("runs away", "explode", "collapse", "violated", "at fault", "contradict", "stuck", "hacking")
+
+
+def test_every_rule_has_a_soft_title_for_its_notice() -> None:
+    for rule in rules().values():
+        assert rule.notice
+        assert not any(word in rule.notice.lower() for word in ALARM), rule.id
+
+
+def test_a_notice_carries_its_soft_title_and_a_warning_the_alarm() -> None:
+    soft = next(f for f in diagnose(flipped(), 190).findings if f.id == "kl-runaway")
+    loud = next(f for f in diagnose(flipped()).findings if f.id == "kl-runaway")
+    assert (soft.severity, soft.title) == ("info", "KL to reference has grown")
+    assert (loud.severity, loud.title) == ("critical", "KL to reference runs away")
+
+
+@pytest.mark.parametrize(
+    ("raw", "value", "holds"),
+    [
+        ({"op": ">", "value": 1}, 1, False),
+        ({"op": ">", "value": 1}, "2", True),
+        ({"op": "<=", "value": 0.2}, 0.2, True),
+        ({"op": ">", "value": 1}, "many", None),
+        ({"op": "in", "value": [False, "none"]}, False, True),
+        ({"op": "in", "value": [False, "none"]}, "None", True),
+        ({"op": "not in", "value": [False]}, 0.05, True),
+    ],
+)
+def test_conditions(raw: dict[str, object], value: object, holds: bool | None) -> None:
+    asked = condition(raw)
+    assert asked is not None
+    assert asked.holds(value) is holds
+
+
+def test_unknown_operators_are_refused() -> None:
+    with pytest.raises(ValueError, match="unknown operator"):
+        condition({"op": "__import__", "value": 1})
+
+
+def test_a_cause_that_the_config_speaks_against_is_left_out() -> None:
+    rule = rules()["kl-runaway"]
+
+    def keys(epochs: int) -> list[str | None]:
+        return [c.config_key for c in causes(rule, {"ppo_epochs": ConfigValue(epochs, "num_iterations", "config")})]
+
+    assert "num_iterations" in keys(4)
+    assert "num_iterations" not in keys(1)
+
+
+def test_the_verdict_leads_with_the_root_and_leaves_the_checkpoint_to_its_own_line() -> None:
+    d = diagnose(flipped())
+    assert d.verdict.decision == "abort-now"
+    lead = next(f for f in d.findings if f.id == d.verdict.because[0])
+    assert lead.root is None
+    assert d.verdict.text.startswith(lead.title)
+    assert "checkpoint" not in d.verdict.text.lower()
+    assert d.verdict.would_change.startswith("It would change if ")
+
+
+def test_going_on_over_a_plateau_has_a_reason() -> None:
+    columns = learning_run(0, 600)
+    columns["val_score"] = [None] * 600
+    columns["score_mean"] = [min(0.7, 0.2 + 0.0025 * i) + 0.01 * ((i * 7919) % 13 - 6) / 6 for i in range(600)]
+    d = Engine().advance(FakeRun(columns, planned=2000).grow())
+    assert any(f.id == "reward-plateau" for f in d.findings)
+    if d.verdict.decision == "continue":
+        assert "level since step" in d.verdict.text
+        assert "validation" in d.verdict.text
+
+
+def test_titles_within_a_sentence_keep_abbreviations() -> None:
+    assert in_sentence("KL to reference runs away") == "KL to reference runs away"
+    assert in_sentence("Reward collapsed") == "reward collapsed"
+    assert in_sentence("NaN or infinity in core metrics") == "NaN or infinity in core metrics"
