@@ -6,7 +6,7 @@ at once give the same findings. Rows after the last look are judged by one more 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -17,6 +17,7 @@ from rltui.diagnosis.catalogue import Rule, rules
 from rltui.diagnosis.coverage import blocked, coverage
 from rltui.diagnosis.dating import dated
 from rltui.diagnosis.findings import build
+from rltui.diagnosis.insight import Insight, insight
 from rltui.diagnosis.life import Life, follow
 from rltui.diagnosis.liveness import coverage_signal, present_signals
 from rltui.diagnosis.look import Feed, Look, look_rows
@@ -88,6 +89,12 @@ class Engine:
                     break
                 state = self._step(feed, state, n)
             return self._diagnose(feed, state, rows, run, None, newest=rows >= run.history.table.n)
+
+    def insight(self, run: Run, rows: int, around: int, active: Sequence[Finding]) -> Insight:
+        """What the first `rows` rows tell about the moves around a step, and about going on."""
+        with np.errstate(all="ignore"):
+            look = Look(self._feed(run), rows, {})
+            return insight(look, around, active, self.catalogue, run)
 
     def rewind(self, row: int) -> None:
         """Row number `row` was revised: what was concluded from it is forgotten."""

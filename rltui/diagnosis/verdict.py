@@ -233,7 +233,7 @@ def _why_go_on(case: Case) -> str:
     if held_out is not None and held_out >= 1.0:
         return "validation still rises"
     if held_out is not None:
-        return "too short a time to call it the end while validation holds"
+        return "validation holds, and so short a plateau is no end"
     if look.settings.planned_steps and look.step >= look.settings.planned_steps:
         return "the planned end is reached"
     return "no validation is logged that would show the end of the gain, and nothing is being lost"
@@ -246,14 +246,14 @@ def in_sentence(title: str) -> str:
 
 def _would_change(case: Case, decision: Decision, because: Sequence[Finding]) -> str:
     look = case.look
-    again = look.step + max(20, look.step // 20)
     if decision == "not-enough-evidence":
         if look.n < ENOUGH_ROWS:
             return f"It takes {ENOUGH_ROWS} rows with a reward."
         return "It takes a logged reward or validation score."
+    over = case.state is not None and case.state.state in ("finished", "crashed")
+    then = "" if over else f"; judged again at step {look.step + max(20, look.step // 20)}"
     if not because:
-        return f"A warning that holds for several looks would change it; judged again at step {again}."
+        return "Nothing more is to come from this run." if over else f"A warning that lasts would change it{then}."
     refute = [f.refute[0] for f in because if f.refute][:2]
     words = ", or if ".join(in_sentence(r) for r in dict.fromkeys(refute))
-    again_words = f"judged again at step {again}"
-    return f"It would change if {words}; {again_words}." if words else f"{again_words.capitalize()}."
+    return f"It would change if {words}{then}."

@@ -225,8 +225,8 @@ def test_a_dip_that_recovers_is_resolved() -> None:
 def test_config_stands_behind_the_cause_and_the_fix() -> None:
     columns = dict(learning_run(0, N))
     runaway(columns)
-    finding = found(diagnose(columns, config={"lr": 3e-6, "kl_coef_loss": 0.001}, framework="verl"), "kl-runaway")
-    assert [(c.config_key, c.value) for c in finding.causes[:2]] == [("lr", 3e-6), ("kl_coef_loss", 0.001)]
+    finding = found(diagnose(columns, config={"lr": 1e-5, "kl_coef_loss": 1e-4}, framework="verl"), "kl-runaway")
+    assert [(c.config_key, c.value) for c in finding.causes[:2]] == [("lr", 1e-5), ("kl_coef_loss", 1e-4)]
     assert any(f.config_key and "actor_rollout_ref.actor.optim.lr" in f.config_key for f in finding.fixes)
     impacts = ["high", "medium", "low"]
     order = [impacts.index(f.impact) for f in finding.fixes]
