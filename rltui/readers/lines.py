@@ -60,6 +60,8 @@ class LineBuffer:
         return end
 
     def _without_long(self, block: bytes) -> bytes:
+        if self._all_short(block):
+            return block
         kept = []
         at = 0
         while at < len(block):
@@ -72,3 +74,12 @@ class LineBuffer:
                 self.too_long += 1
             at = end
         return b"".join(kept)
+
+    def _all_short(self, block: bytes) -> bool:
+        at = 0
+        while at < len(block):
+            end = self._last_end(block, at, at + MAX_LINE + 1)
+            if not end:
+                return False
+            at = end
+        return True

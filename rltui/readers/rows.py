@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import repeat
 from math import isfinite, nan
 
+import numpy as np
+
 from rltui.readers.base import Rows
 from rltui.text import clean
 
@@ -104,8 +106,8 @@ class RowBuilder:
 
 def _cells(column: tuple[object, ...], plain: bool) -> tuple[array[float] | None, list[int]]:
     """A column as floats and the places of non-finite values; no column at all where nothing is a number."""
-    if plain and set(map(type, column)) <= _NUMBERS:
-        return array("d", column), []  # type: ignore[arg-type]
+    if plain and (numbers := _plain(column)) is not None:
+        return numbers, []
     cells = array("d")
     bad = []
     present = False
@@ -120,6 +122,20 @@ def _cells(column: tuple[object, ...], plain: bool) -> tuple[array[float] | None
                 x = nan
         cells.append(x)
     return (cells if present else None), bad
+
+
+def _plain(column: tuple[object, ...]) -> array[float] | None:
+    """A column that holds nothing but numbers, else None. True and False, which an array takes for 1 and 0, are looked
+    for only where there is a 1 or a 0: the types of a long column cost more than its numbers."""
+    if len(column) > 32:
+        try:
+            cells = array("d", column)  # type: ignore[arg-type]
+        except TypeError:
+            return None
+        seen = np.frombuffer(cells, dtype=np.float64)
+        if not ((seen == 0.0) | (seen == 1.0)).any():
+            return cells
+    return array("d", column) if set(map(type, column)) <= _NUMBERS else None  # type: ignore[arg-type]
 
 
 def _overlay(held: array[float], cells: array[float], start: int) -> None:

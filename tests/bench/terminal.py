@@ -34,6 +34,11 @@ class Shown:
     peak_mb: float
 
 
+def environment() -> dict[str, str]:
+    """As a user's: modules are compiled once."""
+    return {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+
+
 def bare() -> list[str]:
     return [sys.executable, "-c", BARE]
 
@@ -47,8 +52,8 @@ def show(command: list[str], text: bytes, rest: bool = False, patience_s: float 
     start = time.monotonic()
     pid, terminal = pty.fork()
     if pid == 0:
-        os.environ.update(TERM="xterm-256color", COLORTERM="truecolor", COLUMNS="160", LINES="45")
-        os.execvp(command[0], command)
+        screen = {"TERM": "xterm-256color", "COLORTERM": "truecolor", "COLUMNS": "160", "LINES": "45"}
+        os.execvpe(command[0], command, environment() | screen)
     ioctl(terminal, TIOCSWINSZ, struct.pack("HHHH", 45, 160, 0, 0))
     seen, seconds = b"", None
     try:
