@@ -59,7 +59,7 @@ class RltuiApp(App[None]):
         self.mouse_on = mouse
         self.view = View(target, glyphs)
         self.worker = Worker(self, opener)
-        compat.send_changed_cells_only()
+        self.shown = compat.send_changed_cells_only()
         self.wire = compat.WireMeter()
         self.failure = ""
         self._seconds = 0
@@ -82,12 +82,16 @@ class RltuiApp(App[None]):
     def on_mount(self) -> None:
         compat.on_signals(self)
         self.wire.attach(self)
+        self.app_resume_signal.subscribe(self, lambda _: self.shown.forget())
         self.call_after_refresh(self._start)
 
     def _start(self) -> None:
         self.view.now = self.clock()
         self.worker.find()
         self.set_interval(CLOCK_S, self._tick)
+
+    def on_resize(self) -> None:
+        self.shown.forget()  # terminals move or cut what they showed
 
     def on_unmount(self) -> None:
         self.worker.stop()

@@ -15,7 +15,10 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from rich.console import Console
     from textual.app import App
+    from textual.strip import Strip
     from textual.widget import Widget
+
+    from rltui.tui.cells import Shown
 
 
 def over_ssh(environ: Mapping[str, str] = os.environ) -> bool:
@@ -75,25 +78,43 @@ class WireMeter:
         return (self.bytes - count) / (now - then) if now > then else 0.0
 
 
-def send_changed_cells_only() -> None:
-    """Makes a partial update start at its first changed cell. Textual 8.2 cuts a refreshed region at its right end
-    only and sends the widget's row from the left: a clock at the end of a line would cost the whole line each second.
-    """
+def send_changed_cells_only() -> Shown:
+    """Makes every update send only the cells that the terminal does not show yet. Textual 8.2 sends whole regions: a
+    new layout or another screen costs the whole of it, five times over at the start."""
     from rich.control import Control
-    from textual._compositor import ChopsUpdate
+    from textual._compositor import ChopsUpdate, LayoutUpdate
+    from textual.strip import Strip
 
-    def render_segments(self: ChopsUpdate, console: Console) -> str:
+    from rltui.tui.cells import Shown
+
+    shown = Shown()
+
+    def put(console: Console, y: int, x: int, strip: Strip, sequences: list[str]) -> None:
+        def send(row: int, start: int, end: int) -> None:
+            sequences.append(Control.move_to(start, row).segment.text)
+            sequences.append(strip.crop(start - x, end - x).render(console))
+
+        shown.put(y, x, strip._segments, send)
+
+    def parts(self: ChopsUpdate, console: Console) -> str:
         sequences: list[str] = []
         for y, x1, x2 in self.spans:
             for end, (x, strip) in zip(self.chop_ends[y], self.chops[y].items(), strict=False):
                 if strip is None or x >= x2 or end <= x1:
                     continue
                 start = max(x, x1)
-                sequences.append(Control.move_to(start, y).segment.text)
-                sequences.append(strip.crop(start - x, min(end, x2) - x).render(console))
+                put(console, y, start, strip.crop(start - x, min(end, x2) - x), sequences)
         return "".join(sequences)
 
-    ChopsUpdate.render_segments = render_segments  # type: ignore[method-assign]
+    def whole(self: LayoutUpdate, console: Console) -> str:
+        sequences: list[str] = []
+        for y, line in enumerate(self.strips, self.region.y):
+            put(console, y, self.region.x, Strip.join(list(line)).simplify(), sequences)
+        return "".join(sequences)
+
+    ChopsUpdate.render_segments = parts  # type: ignore[method-assign]
+    LayoutUpdate.render_segments = whole  # type: ignore[method-assign]
+    return shown
 
 
 def arrange_again(widget: Widget) -> None:

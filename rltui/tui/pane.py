@@ -1,4 +1,4 @@
-"""The widget of every pane: painted line by line from rows, and repainted only where a cell changed."""
+"""The widget of every pane: painted line by line from rows."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from textual.geometry import Region
 from textual.strip import Strip
 from textual.widget import Widget
 
-from rltui.tui.rows import SELECTED, Row, changes
+from rltui.tui.rows import SELECTED, Row
 
 if TYPE_CHECKING:
     from rltui.tui.app import RltuiApp
 
 
 class Pane(Widget, can_focus=False):
-    """Shows rows of few segments. Textual sends a refreshed region whole, so a pane refreshes only what changed."""
+    """Shows rows of few segments, and paints only those again that changed."""
 
     DEFAULT_CSS = "Pane { width: 1fr; height: 1fr; }"
 
@@ -25,14 +25,13 @@ class Pane(Widget, can_focus=False):
         self.rows: list[Row] = []
 
     def show(self, rows: list[Row]) -> None:
-        """New content. Cells that stay as they were are not sent again."""
+        """New content."""
         old, self.rows = self.rows, rows
         width, height = self.size
         regions = [
-            Region(start, y, end - start, 1)
+            Region(0, y, width, 1)
             for y in range(height)
-            if (before := old[y] if y < len(old) else []) != (after := rows[y] if y < len(rows) else [])
-            for start, end in changes(before, after, width)
+            if (old[y] if y < len(old) else []) != (rows[y] if y < len(rows) else [])
         ]
         if regions:
             self.refresh(*regions)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from rich.cells import cell_len, set_cell_size
 
 Segment = tuple[str, str]
@@ -12,8 +10,6 @@ Row = list[Segment]
 
 SELECTED = "SEL"
 """Role of a row's first segment that makes the whole row the selected one."""
-NEAR = 12
-"""Changed cells of one style that are closer than this are sent as one."""
 
 
 def length(row: Row) -> int:
@@ -91,38 +87,3 @@ def scrolled(rows: list[Row], height: int, keep: int | None, top: int = 0) -> tu
     if keep is not None and height > 0:
         top = min(max(top, keep - height + 1), keep)
     return rows[top : top + height], top
-
-
-def changes(old: Row, new: Row, width: int) -> Iterator[tuple[int, int]]:
-    """Spans (start, end) of the cells in which two rows differ, those joined that cost less as one.
-
-    A span costs a move of the cursor and a style; the cells between two of one style cost less up to `NEAR` of them,
-    but another style between them costs as much as the span that it would save.
-    """
-    before, after = _cells(old, width), _cells(new, width)
-    start = end = -1
-    for x in range(width):
-        if before[x] != after[x]:
-            if start >= 0 and x - end > 1:
-                one_style = all(role == after[x][1] for _, role in after[end - 1 : x])
-                if x - end > NEAR or not one_style:
-                    yield start, end
-                    start = x
-            elif start < 0:
-                start = x
-            end = x + 1
-    if start >= 0:
-        yield start, end
-
-
-def _cells(row: Row, width: int) -> list[Segment]:
-    selected = bool(row) and row[0][1] == SELECTED
-    cells: list[Segment] = []
-    for text, role in row:
-        mark = f"{role}+" if selected else role
-        for char in text:
-            cells.append((char, mark))
-            cells.extend([("", mark)] * (cell_len(char) - 1))
-    blank = (" ", "fill+" if selected else "fill")
-    cells.extend([blank] * (width - len(cells)))
-    return cells[:width]

@@ -1,4 +1,4 @@
-"""Rows, the spans that change between two of them, the filter grammar, and the themes."""
+"""Rows, the filter grammar, and the themes."""
 
 from __future__ import annotations
 
@@ -13,34 +13,6 @@ from rltui.tui.filters import matches
 from rltui.tui.theme import load_theme, textual_theme, theme_names
 
 TEXT = st.text(alphabet="ab 好▁█×", max_size=12)
-ROW = st.lists(st.tuples(TEXT, st.sampled_from(["fg", "dim", "crit"])), max_size=6)
-WIDTH = 40
-
-
-def cells(row: rows.Row) -> list[rows.Segment]:
-    return rows._cells(row, WIDTH)
-
-
-@given(ROW, ROW)
-def test_sending_the_changed_spans_gives_the_new_row(old: rows.Row, new: rows.Row) -> None:
-    shown, wanted = cells(old), cells(new)
-    for start, end in rows.changes(old, new, WIDTH):
-        assert 0 <= start < end <= WIDTH
-        shown[start:end] = wanted[start:end]
-    assert shown == wanted
-
-
-@given(ROW)
-def test_nothing_is_sent_for_an_equal_row(row: rows.Row) -> None:
-    assert list(rows.changes(row, list(row), WIDTH)) == []
-
-
-def test_far_changes_are_sent_apart_and_near_ones_together() -> None:
-    old = [("a" * WIDTH, "fg")]
-    assert list(rows.changes(old, [("b" + "a" * 30 + "b" + "a" * 8, "fg")], WIDTH)) == [(0, 1), (31, 32)]
-    assert list(rows.changes(old, [("baab" + "a" * 36, "fg")], WIDTH)) == [(0, 4)]
-    styled: rows.Row = [("b", "fg"), ("aa", "dim"), ("b" + "a" * 36, "fg")]
-    assert list(rows.changes([("a", "fg"), ("aa", "dim"), ("a" * 37, "fg")], styled, WIDTH)) == [(0, 1), (3, 4)]
 
 
 @given(TEXT, st.integers(1, 20))

@@ -1,0 +1,81 @@
+"""What the terminal shows, cell by cell, so that only cells that changed are sent: over ssh bytes are what is slow."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+from rich.cells import cell_len
+from rich.segment import Segment
+
+NEAR = 12
+"""Changed cells of one style that are closer than this are sent as one."""
+
+Cell = tuple[str, object]
+"""A character and its style; the cell behind a wide character holds ""."""
+UNKNOWN: Cell = ("", None)
+
+
+def cells_of(segments: Iterable[Segment]) -> list[Cell]:
+    """The cells that segments take."""
+    out: list[Cell] = []
+    for text, style, control in segments:
+        if control:
+            continue
+        if text.isascii():
+            out += [(char, style) for char in text]
+            continue
+        for char in text:
+            out.append((char, style))
+            out += [("", style)] * (cell_len(char) - 1)
+    return out
+
+
+def spans(before: Sequence[Cell], after: Sequence[Cell]) -> Iterator[tuple[int, int]]:
+    """Spans (start, end) in which two rows of one length differ, those joined that cost less as one.
+
+    A span costs a move of the cursor and a style; the cells between two of one style cost less up to `NEAR` of them,
+    but another style between them costs as much as the span that it would save.
+    """
+    start = end = -1
+    for x, (old, new) in enumerate(zip(before, after, strict=True)):
+        if old is new or old == new:
+            continue
+        if start >= 0 and x - end > 0:
+            one_style = all(cell[1] == new[1] for cell in after[end - 1 : x])
+            if x - end > NEAR or not one_style:
+                yield start, end
+                start = x
+        elif start < 0:
+            start = x
+        end = x + 1
+    if start >= 0:
+        yield start, end
+
+
+class Shown:
+    """The cells on the terminal as far as they are known."""
+
+    def __init__(self) -> None:
+        self._rows: dict[int, list[Cell]] = {}
+
+    def forget(self) -> None:
+        """Somebody else wrote there, or its size changed: everything is sent again."""
+        self._rows.clear()
+
+    def put(self, y: int, x: int, segments: Sequence[Segment], send: Callable[[int, int, int], None]) -> None:
+        """Segments are to stand at (x, y): `send(row, start, end)` for each span of columns that changed."""
+        new = cells_of(segments)
+        row = self._rows.setdefault(y, [])
+        end = x + len(new)
+        if len(row) < end:
+            row += [UNKNOWN] * (end - len(row))
+        old = row[x:end]
+        if old == new:
+            return
+        for start, stop in spans(old, new):
+            while start > 0 and new[start][0] == "":  # the whole of a wide character
+                start -= 1
+            while stop < len(new) and new[stop][0] == "":
+                stop += 1
+            send(y, x + start, x + stop)
+        row[x:end] = new
