@@ -27,7 +27,7 @@ from rltui.report.model import (
     Steps,
 )
 from rltui.report.summaries import SummaryCache, report_names
-from rltui.run.run import PhaseTable, Run, SourceInfo
+from rltui.run.run import PhaseTable, Run, RunState, SourceInfo
 from rltui.run.table import Series
 from rltui.session import Frame
 
@@ -138,7 +138,7 @@ def _iso(time: float | None) -> str | None:
 
 
 def _identity(run: Run, span: _Span, now: float | None) -> RunIdentity:
-    state = run.state(now)
+    state = RunState("running", f"as it stood at step {span.last_step}") if span.cut else run.state(now)
     return RunIdentity(
         id=run.id,
         path=run.path,
@@ -153,7 +153,7 @@ def _identity(run: Run, span: _Span, now: float | None) -> RunIdentity:
         ),
         framework_version=run.framework_version,
         state_because=state.because,
-        eta_s=run.eta_s() if state.state == "running" and not span.cut else None,
+        eta_s=None if span.cut else run.eta_s() if state.state == "running" and not span.cut else None,
         last_row_time=span.last_time,
     )
 

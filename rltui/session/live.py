@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import time as clock
+from collections.abc import Callable
 from dataclasses import replace
+from threading import Lock
+from typing import TypeVar
 
 from rltui.diagnosis.engine import unread
 from rltui.hardware.base import HardwareSample
@@ -33,8 +36,11 @@ WAITING_EVERY_S = 30.0
 """A run that is slow or hung brings one this often: its evidence grows."""
 
 
+T = TypeVar("T")
+
+
 class LiveRun:
-    """Reads and follows one run on the caller's thread. Not thread-safe but for `close`."""
+    """Reads and follows one run on the caller's thread. Not thread-safe but for `close` and `ask`."""
 
     def __init__(
         self,
@@ -60,18 +66,31 @@ class LiveRun:
         self._sent_hardware = self._sent = 0.0
         self._waiting = False
         self._closed = False
+        self._still = Lock()
+
+    def ask(self, question: Callable[[OpenedRun], T]) -> T:
+        """Puts a question to the run from another thread, while `next_frame` does nothing but wait."""
+        with self._still:
+            return question(self.opened)
 
     def next_frame(self, timeout_s: float) -> Frame | None:
         """Reads what is new, waiting at most `timeout_s` for it; None when there is nothing new to show."""
         if self._closed:
             return None
-        if not self.opened.loading().done:
-            return self._loading()
-        changed = self.opened.poll()
-        if not changed:
-            woken = self.opened.wait(timeout_s)
+        with self._still:
+            if not self.opened.loading().done:
+                return self._loading()
+            changed = self.opened.poll()
+            if changed:
+                return self._news(True)
+        woken = self.opened.wait(timeout_s)
+        with self._still:
             changed = woken and self.opened.poll()
             changed = self._look_again(woken and not changed) or changed
+            return self._news(changed)
+
+    def _news(self, changed: bool) -> Frame | None:
+        """The frame after the files were looked at, None where nothing is new."""
         latest = self._sampler.latest() if self._sampler is not None else None
         now = self._now()
         self._feel(latest)

@@ -7,12 +7,14 @@ import os
 import time as clock
 from collections import Counter, deque
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from functools import cache
 from importlib.resources import files as package_files
 
 from rltui import settings
 from rltui.diagnosis.catalogue import adjusted
 from rltui.diagnosis.engine import Engine, unread
+from rltui.diagnosis.insight import Insight
 from rltui.diagnosis.model import Diagnosis
 from rltui.hardware.base import HardwareSample
 from rltui.hardware.recorded import samples as recorded_samples
@@ -302,6 +304,32 @@ class OpenedRun:
             self._stands = _standing(self.run.state(now))
             self._diagnosis = self._engine.advance(self.run, now)
         return self._diagnosis
+
+    def past_frame(self, step: int) -> Frame:
+        """The run as it stood at a step: no row, note or sample after it is part of it."""
+        table = self.run.history.table
+        rows = int(table.steps.searchsorted(step, "right"))
+        whole = self.frame()
+        times = table.times[:rows]
+        known = times[times == times]
+        until = float(known[-1]) if len(known) else None
+        return replace(
+            whole,
+            diagnosis=self._engine.at(self.run, rows),
+            series={key: part for key, s in whole.series.items() if len(part := s.until_row(rows))},
+            notes=tuple(n for n in whole.notes if n.step is None or n.step <= step),
+            hardware=whole.hardware if until is None else tuple(s for s in whole.hardware if s.time <= until),
+            live=False,
+            stall=None,
+        )
+
+    def insight(self, around: int, at: int | None = None) -> Insight:
+        """Answers about step `around` from the rows up to step `at` (None: all), which cost too much for every row."""
+        table = self.run.history.table
+        rows = table.n if at is None else int(table.steps.searchsorted(at, "right"))
+        seen = self.diagnosis() if at is None else self._engine.at(self.run, rows)
+        active = [f for f in seen.findings if f.status == "active"]
+        return self._engine.insight(self.run, rows, around, active)
 
     def frame(self, now: float | None = None) -> Frame:
         """The present state as one immutable message. `now` (default: the clock) ages a followed run."""

@@ -1,0 +1,38 @@
+"""What a drill-down asks about one moment of a run; worked out on request, as it costs too much for every row."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from rltui.diagnosis.catalogue import Rule
+from rltui.diagnosis.first_moves import FirstMove, first_moves
+from rltui.diagnosis.invariants import Invariant, invariants
+from rltui.diagnosis.kl_reward import Case, case
+from rltui.diagnosis.look import Look
+from rltui.diagnosis.model import Finding
+from rltui.diagnosis.worth import Worth, worth
+from rltui.run.run import Run
+
+
+@dataclass(frozen=True, slots=True)
+class Insight:
+    """At a step: what moved before it (in the order in which it began), the case of KL and reward, what going on is
+    worth (None: no plan or too few points), and what must hold whatever the task."""
+
+    step: int
+    moves: tuple[FirstMove, ...]
+    case: Case
+    worth: Worth | None
+    invariants: tuple[Invariant, ...]
+
+
+def insight(look: Look, around: int, active: Sequence[Finding], catalogue: Mapping[str, Rule], run: Run) -> Insight:
+    """`look` holds the rows that may be looked at, `around` is the step whose causes are asked for."""
+    return Insight(
+        around,
+        first_moves(look, around),
+        case(look),
+        worth(look, active, catalogue),
+        invariants(look, run.config),
+    )
