@@ -7,6 +7,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+settings.register_profile("rltui", deadline=None)  # a loaded machine is no failure
+settings.load_profile("rltui")
 
 REPO = Path(__file__).resolve().parent.parent
 
