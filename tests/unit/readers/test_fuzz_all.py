@@ -80,12 +80,17 @@ def check(name: str, data: bytes, first: int, seed: bytes, numbers: random.Rando
     pieces = in_time(lambda: read_stream(name, data, cuts))
     if name == "compressed":  # a damaged member takes up to 8 KiB before the damage with it
         return
-    if name == "mlflow-files":  # the values of one read are sorted by time
-        assert each_cell(pieces).keys() == each_cell(records).keys()
+    if name == "mlflow-files":  # the values of one read are sorted by time, and one of a step and time is kept
+        assert places(pieces) == places(records)
     else:
         assert cells(pieces) == cells(records)
-    intact = each_cell(read_stream(name, seed[:first], (), to_end=False))
-    assert not intact - each_cell(records), "rows before the damage were lost"
+    intact = read_stream(name, seed[:first], (), to_end=False)
+    if name in ("tensorboard", "mlflow-files"):
+        # The checksum of an event's data is not computed, and a line has none: a later one whose step was damaged into
+        # that of an intact one is taken for its revision.
+        assert places(intact) <= places(records), "rows before the damage were lost"
+    else:
+        assert not each_cell(intact) - each_cell(records), "rows before the damage were lost"
 
 
 def in_time(action: Callable[[], list[Record]]) -> list[Record]:
@@ -138,6 +143,11 @@ def each_cell(records: list[Record]) -> Counter[Cell]:
             for key, unfit in block.nonfinite.items():
                 found.update((block.steps[i], key, "nan") for i in unfit)
     return found
+
+
+def places(records: list[Record]) -> set[tuple[int, str]]:
+    """Which keys of which steps hold something."""
+    return {(step, key) for step, key, _ in each_cell(records)}
 
 
 def test_mutated_write_ahead_log() -> None:
