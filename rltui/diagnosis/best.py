@@ -17,11 +17,17 @@ NOISE_ROWS = 500  # newest rows that give the standard error
 
 def smooth(x: Floats, width: int) -> Floats:
     """Centred mean of `width` points, fewer at both ends."""
-    half = width // 2
-    total = np.concatenate(([0.0], np.cumsum(x)))
-    i = np.arange(len(x))
-    low, high = np.maximum(0, i - half), np.minimum(len(x), i + half + 1)
-    smoothed: Floats = (total[high] - total[low]) / (high - low)
+    n, half = len(x), width // 2
+    total = np.empty(n + 1)
+    total[0] = 0.0
+    np.cumsum(x, out=total[1:])
+    smoothed: Floats = np.empty(n)
+    full = 2 * half + 1
+    if n > full:
+        smoothed[half : n - half] = (total[full:] - total[:-full]) / full
+    i = np.arange(n) if n <= full else np.r_[0:half, n - half : n]
+    low, high = np.maximum(0, i - half), np.minimum(n, i + half + 1)
+    smoothed[i] = (total[high] - total[low]) / (high - low)
     return smoothed
 
 
@@ -41,9 +47,7 @@ def best_checkpoint(
         return None  # values so large that their mean overflows rank nothing
     spread = sd_d(series.values[-NOISE_ROWS:]) / np.sqrt(min(width, len(values)))
     error = float(spread) if np.isfinite(spread) else None
-    allowed = (
-        np.ones(len(values), bool) if broken_at is None else series.steps < max(broken_at, int(series.steps[0]) + 1)
-    )
+    end = len(values) if broken_at is None else max(1, int(series.steps.searchsorted(broken_at)))
     usable = [
         c
         for c in saved
@@ -55,7 +59,7 @@ def best_checkpoint(
         top = max(range(len(usable)), key=lambda i: (scores[i], -usable[i].step))
         chosen = usable[top]
         return BestCheckpoint(chosen.step, chosen.path, chosen.complete, series.key, scores[top], error)
-    top = int(np.where(allowed, values, -np.inf).argmax())
+    top = int(values[:end].argmax())
     on_disk = False if saved else None
     return BestCheckpoint(int(series.steps[top]), None, on_disk, series.key, float(values[top]), error)
 

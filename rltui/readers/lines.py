@@ -18,9 +18,13 @@ class LineBuffer:
 
     def feed(self, data: bytes) -> bytes:
         """All lines that are complete now, each with its end. An over-long line leaves only its end."""
-        data = self.rest + data if self.rest else data
         end = self._last_end(data, 0, len(data))
-        block, self.rest = data[:end], data[end:]
+        if end and self.rest:
+            block, self.rest = b"".join((self.rest, memoryview(data)[:end])), data[end:]
+        elif end:
+            block, self.rest = data[:end], data[end:]
+        else:
+            block, self.rest = b"", self.rest + data
         if self._dropping and end:
             block = block[self._next_end(block) - 1 :]
             self._dropping = False

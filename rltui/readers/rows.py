@@ -127,6 +127,7 @@ def _cells(column: tuple[object, ...], plain: bool) -> tuple[array[float] | None
 def _plain(column: tuple[object, ...]) -> array[float] | None:
     """A column that holds nothing but numbers, else None. True and False, which an array takes for 1 and 0, are looked
     for only where there is a 1 or a 0: the types of a long column cost more than its numbers."""
+    cells: array[float] = array("d")
     if len(column) > 32:
         try:
             cells = array("d", column)  # type: ignore[arg-type]
@@ -135,7 +136,9 @@ def _plain(column: tuple[object, ...]) -> array[float] | None:
         seen = np.frombuffer(cells, dtype=np.float64)
         if not ((seen == 0.0) | (seen == 1.0)).any():
             return cells
-    return array("d", column) if set(map(type, column)) <= _NUMBERS else None  # type: ignore[arg-type]
+    if not set(map(type, column)) <= _NUMBERS:
+        return None
+    return cells or array("d", column)  # type: ignore[arg-type]
 
 
 def _overlay(held: array[float], cells: array[float], start: int) -> None:
