@@ -1,0 +1,130 @@
+"""What a rollout dump gives: a `Block` with the numbers of all its samples, and any sample's texts when asked.
+
+Texts are cleaned as they leave a block, and only those that somebody wants to see: cleaning 100,000 completions to show
+thirty would be the slowest part of opening a dump.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from rltui.text import ELLIPSIS, clean, clean_block
+
+TEXT_LIMIT = 100_000
+"""Characters kept of one text. A loop or a missing end is seen well before."""
+NAME_LIMIT = 100
+FIELD_LIMIT = 2_000
+EXTRA_LIMIT = 40
+
+Split = Literal["train", "validation"]
+
+
+@dataclass(frozen=True, slots=True)
+class Rollout:
+    """One rollout as its dump holds it, cleaned. What the dump does not say is None.
+
+    `reward` is the dump's own total. `components` are the numbers beside it (reward functions, accuracies) by name.
+    `length` is in tokens. `prompt_chars` and `completion_chars` are the true lengths where a text was cut to
+    `TEXT_LIMIT`. `extra` holds the remaining fields as text (reference answer, data source).
+    """
+
+    step: int | None = None
+    prompt: str | None = None
+    completion: str | None = None
+    seen_by_reward: str | None = None
+    reward: float | None = None
+    components: Mapping[str, float] = field(default_factory=dict)
+    advantage: float | None = None
+    length: int | None = None
+    truncated: bool | None = None
+    group: str | None = None
+    extra: Mapping[str, str] = field(default_factory=dict)
+    prompt_chars: int = 0
+    completion_chars: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Raw:
+    """A sample before cleaning: texts as the file holds them, never to be shown. Made for numbers and comparisons."""
+
+    step: int | None
+    prompt: str | None
+    completion: str | None
+    reward: float | None
+    components: Mapping[str, float]
+    advantage: float | None
+    length: int | None
+    truncated: bool | None
+    group: str | None
+    seen_by_reward: str | None = None
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+    def cleaned(self) -> Rollout:
+        """The sample as it may be shown."""
+        return Rollout(
+            self.step,
+            _text(self.prompt),
+            _text(self.completion),
+            _text(self.seen_by_reward),
+            self.reward,
+            {clean(name, NAME_LIMIT): value for name, value in self.components.items()},
+            self.advantage,
+            self.length,
+            self.truncated,
+            None if self.group is None else clean(self.group, NAME_LIMIT),
+            {clean(name, NAME_LIMIT): clean(_plain(v), FIELD_LIMIT) for name, v in self.extra.items()},
+            len(self.prompt or ""),
+            len(self.completion or ""),
+        )
+
+
+class Block:
+    """The samples of one dump file, in file order. `skipped` counts what could not be read; `note` says what was left
+    out, for the user."""
+
+    def __init__(
+        self, records: Sequence[Any], parse: Callable[[Any], list[Raw]], *, skipped: int = 0, note: str = ""
+    ) -> None:
+        self.skipped = self._unreadable = skipped
+        self.note = note
+        self._records = records
+        self._parse = parse
+        self._at: list[tuple[int, int]] = []  # of each sample its record and place in it
+
+    def raws(self) -> Iterator[Raw]:
+        """Every sample once, in order, each held only as long as the caller holds it."""
+        at: list[tuple[int, int]] = []
+        broken = 0
+        for number, record in enumerate(self._records):
+            try:
+                found = self._parse(record)
+            except Exception:  # a foreign record of any shape: skipped and counted
+                broken += 1
+                continue
+            for place, raw in enumerate(found):
+                at.append((number, place))
+                yield raw
+        self._at = at
+        self.skipped = self._unreadable + broken
+
+    def rollout(self, index: int) -> Rollout:
+        """The sample at this place of `raws`, cleaned. `raws` has to have been walked to its end."""
+        return self.raw(index).cleaned()
+
+    def raw(self, index: int) -> Raw:
+        number, place = self._at[index]
+        return self._parse(self._records[number])[place]
+
+
+def _text(text: str | None) -> str | None:
+    if text is None:
+        return None
+    if len(text) <= TEXT_LIMIT:
+        return clean_block(text, TEXT_LIMIT)
+    return clean_block(text[: TEXT_LIMIT - 1], TEXT_LIMIT - 1) + ELLIPSIS
+
+
+def _plain(value: Any) -> str:
+    return value if isinstance(value, str) else repr(value)

@@ -1,0 +1,56 @@
+"""JSONL dumps: verl (`{step}.jsonl`), AReaL, SkyRL; through `lists`, `episodes` and `summaries` the rest."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+
+from rltui.readers.rollouts import episodes, fields, lists, summaries
+from rltui.readers.rollouts.base import Block, Raw
+
+
+def read(data: bytes, *, complete: bool = True) -> Block:
+    """The samples of a JSONL dump. A last line without a newline counts only where the file is complete."""
+    lines = data.split(b"\n")
+    cut = lines.pop()
+    if cut and complete:
+        lines.append(cut)
+    return Block([line for line in lines if line.strip()], parse)
+
+
+def count(data: bytes) -> int:
+    """Lines of a dump, without parsing any."""
+    return data.count(b"\n") + (not data.endswith(b"\n") and bool(data))
+
+
+def parse(line: bytes) -> list[Raw]:
+    """The samples of one line."""
+    try:
+        record = orjson.loads(line)
+    except orjson.JSONDecodeError:
+        record = _with_nan(line)
+    return of_record(record)
+
+
+def of_record(record: Any) -> list[Raw]:
+    """The samples of one JSON object, whatever its shape. Raises for what holds none."""
+    if not isinstance(record, dict):
+        raise TypeError("a sample is an object")
+    if "traces" in record or "nodes" in record:
+        return episodes.raws(record)
+    if summaries.fits(record):
+        return summaries.raws(record)
+    if lists.fits(record):
+        return lists.raws(record)
+    found = fields.raw(record)
+    if found is None:
+        raise ValueError("no sample")
+    return [found]
+
+
+def _with_nan(line: bytes) -> Any:
+    """JSON with bare NaN and Infinity, as Python writes it."""
+    import json
+
+    return json.loads(line.decode("utf-8", "replace"))

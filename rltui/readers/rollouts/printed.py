@@ -1,0 +1,148 @@
+"""Samples that a trainer printed into its log: R1-V and VLM-R1 (reward, Content, Solution), Search-R1 (Golden answers,
+Extracted answer, Solution string), OpenRLHF (`Sample: [...]`), ROLL (a JSON list of prompt and response).
+
+The step is the last one that the log named before the sample.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from bisect import bisect_right
+from collections.abc import Iterator
+from typing import Any, AnyStr
+
+import orjson
+
+from rltui.readers.rollouts import fields
+from rltui.readers.rollouts.base import Block, Raw
+
+MARKS = (b"eward: ", b"Golden answers:", b"Sample: [", b'"response"')
+"""One of these stands in every log with printed samples."""
+
+_PREFIX = re.compile(rb"(?m)^(?:\x1b\[[0-9;]*m)*\([^()\n]{0,80}pid=\d+[^()\n]{0,40}\)(?:\x1b\[[0-9;]*m)* ?")
+_STEP = re.compile(rb"(?:[Gg]lobal[ _]step|pipeline step|epoch \d{1,6}, step) (\d{1,12})\b|\bstep:(\d{1,12}) - ")
+_REWARD = re.compile(
+    rb"(?m)^-{4,} (?P<stamp>[^\n]{0,60}?)(?P<name>[A-Za-z][\w ]{0,40}?)? ?[Rr]eward: "
+    rb"(?P<reward>[-+]?[.\d]+(?:[eE][-+]?\d+)?|nan|inf) *-*[ \t\r]*$"
+)
+_SEARCH = re.compile(
+    rb"(?m)^-{8,}[ \t]*\n(?:Golden answers|Target): (?P<target>[^\n]*)\n"
+    rb"Extracted (?:answer|equation): (?P<seen>[^\n]*)\nSolution string: "
+)
+_OPENRLHF = re.compile(rb"(?m)^[^\n]{0,200}?\bSample: (?P<list>\[[^\n]*\])")
+_ROLL = re.compile(rb'(?m)^[^\n]{0,200}?(?P<list>\[\{"(?:prompt|response)":[^\n]*\}\])')
+_PART = re.compile(r"(?m)^(?P<name>Content|Problem|Question|Image|Solution|Completion|Ground truth): ?")
+_NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?")
+
+
+def read(data: bytes) -> Block:
+    """The samples of a log; an empty block where it printed none."""
+    if not any(mark in data for mark in MARKS):
+        return Block([], _parse)
+    if b"pid=" in data:
+        data = _PREFIX.sub(b"", data)
+    steps = [(match.end(), int(match[1] or match[2])) for match in _STEP.finditer(data)]
+    places = [place for place, _ in steps]
+
+    def step(at: int) -> int | None:
+        before = bisect_right(places, at)
+        return steps[before - 1][1] if before else None
+
+    found: list[tuple[int, str, Any, int | None]] = []
+    for match, text in _with_bodies(list(_REWARD.finditer(data)), data):
+        found.append((match.start(), "reward", (match, text), step(match.start())))
+    for match, text in _with_bodies(list(_SEARCH.finditer(data)), data):
+        found.append((match.start(), "search", (match, _to_next_row(text)), step(match.start())))
+    for match in _OPENRLHF.finditer(data):
+        found.append((match.start(), "sample", match["list"], step(match.start())))
+    for match in _ROLL.finditer(data):
+        found.append((match.start(), "list", match["list"], step(match.start())))
+    found.sort(key=lambda one: one[0])
+    return Block(found, _parse)
+
+
+def _with_bodies(heads: list[re.Match[AnyStr]], text: AnyStr) -> Iterator[tuple[re.Match[AnyStr], AnyStr]]:
+    """Each heading with the text up to the next one."""
+    for number, head in enumerate(heads):
+        end = heads[number + 1].start() if number + 1 < len(heads) else len(text)
+        yield head, text[head.end() : end]
+
+
+def _parse(record: tuple[int, str, Any, int | None]) -> list[Raw]:
+    _, kind, value, step = record
+    if kind == "reward":
+        return _under_reward(*value, step)
+    if kind == "search":
+        match, text = value
+        prompt, completion = _split_chat(_decoded(text).strip("\n"))
+        seen, target = _decoded(match["seen"]), _decoded(match["target"])
+        return [_raw(step, prompt, completion, None, {}, None if seen == "None" else seen, {"reference": target})]
+    if kind == "sample":
+        return _openrlhf(_decoded(value), step)
+    return [_raw(step, one.prompt, one.completion, one.reward, one.components) for one in _roll(value)]
+
+
+def _under_reward(head: re.Match[bytes], body: bytes, step: int | None) -> list[Raw]:
+    text = _decoded(body).strip("\n")
+    parts = list(_PART.finditer(text))
+    named = {part["name"].lower(): body.strip("\n") for part, body in _with_bodies(parts, text)}
+    completion = named.pop("content", None) or named.pop("completion", None)
+    if completion is None:
+        completion = "" if parts else text
+    prompt = named.pop("problem", None) or named.pop("question", None)
+    extra = {"reference" if name in ("solution", "ground truth") else name: value for name, value in named.items()}
+    if stamp := _decoded(head["stamp"]).strip():
+        extra["time"] = stamp
+    reward = fields.total(float(head["reward"]))
+    name = _decoded(head["name"] or b"").strip()
+    return [_raw(step, prompt, completion, reward, {name: reward} if name and reward is not None else {}, None, extra)]
+
+
+def _openrlhf(text: str, step: int | None) -> list[Raw]:
+    """`['the whole text', 0.5]`, the number also as `tensor(0.5)` or `[0.5]`."""
+    quoted = re.match(r"\[\s*((['\"])(?:\\.|(?!\2).)*\2)", text)
+    if quoted is None:
+        raise ValueError("no sample")
+    prompt, completion = _split_chat(str(ast.literal_eval(quoted[1])))
+    number = _NUMBER.search(text, quoted.end())
+    return [_raw(step, prompt, completion, float(number[0]) if number else None, {})]
+
+
+def _roll(value: bytes) -> list[Raw]:
+    listed = orjson.loads(value)
+    found = [fields.raw(one) for one in listed if isinstance(one, dict)]
+    return [one for one in found if one is not None]
+
+
+_ASSISTANT = re.compile(
+    r"<\|im_start\|>assistant\n?|<\|start_header_id\|>assistant<\|end_header_id\|>\s*|<｜Assistant｜>"
+)
+
+
+def _split_chat(text: str) -> tuple[str | None, str]:
+    """A text of prompt and completion, cut at the first turn of the assistant."""
+    turn = _ASSISTANT.search(text)
+    return (text[: turn.end()], text[turn.end() :]) if turn else (None, text)
+
+
+def _to_next_row(text: bytes) -> bytes:
+    """A Search-R1 sample ends where the next line of metrics or the next step begins."""
+    ends = [at for mark in (b"\nepoch ", b"\nACTIVE_TRAJ_NUM", b"\nstep:", b"\n-----") if (at := text.find(mark)) >= 0]
+    return text[: min(ends)] if ends else text
+
+
+def _decoded(data: bytes) -> str:
+    return data.decode("utf-8", "replace")
+
+
+def _raw(
+    step: int | None,
+    prompt: str | None,
+    completion: str | None,
+    reward: float | None,
+    components: Any,
+    seen: str | None = None,
+    extra: Any = None,
+) -> Raw:
+    return Raw(step, prompt, completion, reward, components, None, None, None, None, seen, extra or {})

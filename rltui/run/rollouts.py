@@ -1,0 +1,356 @@
+"""The rollouts of one step: their numbers as columns, groups by prompt, order and filters, texts on demand.
+
+Reward is the dump's total, else the sum of its reward functions, weighted where the config weighs them. A sample is
+truncated where the dump says so, where its tokens reach the response limit, or where nothing in the step is longer than
+the limit in characters and it has exactly that many (a tokenizer of single characters).
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from hashlib import blake2b
+from statistics import fmean, median
+from typing import Literal
+
+from rltui.readers.rollouts.base import Block, Raw, Rollout, Split
+from rltui.run import sample_stats
+from rltui.run.sample_stats import SampleStats, TextMarks
+
+__all__ = ["Group", "Order", "Rollout", "StepRollouts", "Wanted"]
+
+Order = Literal["file", "reward", "length", "advantage"]
+Wanted = Literal["truncated", "empty", "repeated", "invalid", "zero-variance"]
+_FORMAT_NAME = re.compile(r"format|valid", re.I)
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Samples of one prompt within a step, as places in the step. `zero_variance` is None for a group of one."""
+
+    key: str
+    members: tuple[int, ...]
+    rewards: tuple[float, ...]  # of the members that have one
+    mean: float | None
+    spread: float | None  # highest less lowest
+    zero_variance: bool | None
+    truncated: int | None
+    length_mean: float | None
+    best: int
+    worst: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Numbers:
+    """What is kept of every sample: no text."""
+
+    block: Block
+    at: int
+    step: int | None
+    reward: float | None
+    advantage: float | None
+    length: int | None
+    truncated: bool | None
+    group: str | None
+    prompt: str | None  # its key
+    chars: int | None  # None: the dump holds no text
+    empty: bool
+    text_hash: int
+    format_failed: bool | None
+
+
+class StepRollouts:
+    """All rollouts of one step and split. Built once, then read only."""
+
+    def __init__(
+        self,
+        step: int | None,
+        split: Split,
+        blocks: Sequence[Block],
+        *,
+        cap: int | None = None,
+        weights: Sequence[float] = (),
+        notes: Sequence[str] = (),
+    ) -> None:
+        self.step = step
+        self.split = split
+        self.cap = cap
+        self.notes = tuple(dict.fromkeys([*notes, *(block.note for block in blocks if block.note)]))
+        self._weights = tuple(weights)
+        self._all: list[_Numbers] = []
+        for block in blocks:
+            for at, raw in enumerate(block.raws()):
+                if step is None or raw.step is None or raw.step == step:
+                    self._all.append(self._numbers(block, at, raw))
+        self.skipped = sum(block.skipped for block in blocks)
+        self._cut_at = self._character_cap()
+        self._marks: dict[int, TextMarks] = {}
+
+    def __len__(self) -> int:
+        return len(self._all)
+
+    # -- one sample ------------------------------------------------------------------------------------------------
+
+    def rollout(self, place: int) -> Rollout:
+        """One rollout with its cleaned texts."""
+        one = self._all[place]
+        found = one.block.rollout(one.at)
+        return replace(
+            found,
+            step=self.step if found.step is None else found.step,
+            reward=one.reward,
+            truncated=self.truncated(place),
+            group=one.group if found.group is None and found.prompt is None else found.group,
+        )
+
+    def page(self, places: Sequence[int]) -> list[Rollout]:
+        """The rollouts at these places."""
+        return [self.rollout(place) for place in places]
+
+    def reward(self, place: int) -> float | None:
+        return self._all[place].reward
+
+    def length(self, place: int) -> int | None:
+        """Tokens of the completion, None where the dump does not say."""
+        return self._all[place].length
+
+    def truncated(self, place: int) -> bool | None:
+        """Whether the completion was cut at the limit; None where nothing tells."""
+        one = self._all[place]
+        if one.truncated is not None:
+            return one.truncated
+        if self.cap is None:
+            return None
+        if one.length is not None:
+            return one.length >= self.cap
+        return None if one.chars is None or self._cut_at is None else one.chars >= self._cut_at
+
+    def marks(self, place: int) -> TextMarks | None:
+        """What the text shows; None where the dump holds none."""
+        if place not in self._marks:
+            one = self._all[place]
+            if one.chars is None:
+                return None
+            raw = one.block.raw(one.at)
+            self._marks[place] = sample_stats.marks(raw.completion or "", raw.prompt)
+        return self._marks[place]
+
+    def is_invalid(self, place: int) -> bool | None:
+        """Invalid format: the reward's own component says so, or a tag is malformed. None where nothing tells."""
+        failed = self._all[place].format_failed
+        if failed is not None:
+            return failed
+        found = self.marks(place)
+        return None if found is None else found.malformed is not None
+
+    # -- all of them -----------------------------------------------------------------------------------------------
+
+    @property
+    def rewards(self) -> list[float]:
+        return [one.reward for one in self._all if one.reward is not None]
+
+    @property
+    def lengths(self) -> list[float]:
+        """Tokens of those that say them."""
+        return [float(one.length) for one in self._all if one.length is not None]
+
+    @cached_property
+    def groups(self) -> tuple[Group, ...]:
+        """Groups by prompt, in file order; empty where the dump tells neither prompt nor group."""
+        members: dict[str, list[int]] = defaultdict(list)
+        for place, one in enumerate(self._all):
+            if one.group is not None:
+                members[one.group].append(place)
+        return tuple(self._group(key, places) for key, places in members.items())
+
+    def best(self) -> int | None:
+        """The place of the highest reward; of equals the shortest."""
+        return self._extreme(range(len(self._all)), highest=True)
+
+    def worst(self) -> int | None:
+        """The place of the lowest reward; of equals the longest."""
+        return self._extreme(range(len(self._all)), highest=False)
+
+    def select(
+        self, *, wanted: Wanted | None = None, text: str = "", order: Order = "file", reverse: bool = False
+    ) -> list[int]:
+        """Places that are wanted and whose prompt or completion holds `text` (any case), in order. Samples without the
+        number to sort by come last."""
+        places = range(len(self._all))
+        chosen = [place for place in places if self._is(place, wanted)] if wanted else list(places)
+        if text:
+            chosen = [place for place in chosen if self._holds(place, text.casefold())]
+        if order == "file":
+            return chosen[::-1] if reverse else chosen
+        value: dict[str, Callable[[int], float | None]] = {
+            "reward": self.reward,
+            "length": self._size,
+            "advantage": lambda place: self._all[place].advantage,
+        }
+        number = value[order]
+        known = [place for place in chosen if number(place) is not None]
+        known.sort(key=lambda place: number(place) or 0.0, reverse=reverse)
+        return known + [place for place in chosen if number(place) is None]
+
+    def of_prompt(self, key: str) -> list[int]:
+        """The places of a prompt, by its `prompt_key`."""
+        return [place for place, one in enumerate(self._all) if one.prompt == key]
+
+    def prompt_of(self, place: int) -> str | None:
+        """The prompt as the dump holds it, to look for it elsewhere; never to be shown."""
+        one = self._all[place]
+        return one.block.raw(one.at).prompt
+
+    def examined(self) -> list[int]:
+        """The places whose texts the statistics read: all, or an even spread of at most 1024."""
+        limit = sample_stats.limits()["examined"]
+        count = len(self._all)
+        return list(range(count)) if count <= limit else [i * count // limit for i in range(limit)]
+
+    def stats(self) -> SampleStats:
+        """The step in numbers, for rules and tables."""
+        places = self.examined()
+        marks = [found for place in places if (found := self.marks(place)) is not None]
+        texts = [one.block.raw(one.at).completion or "" for one in map(self._all.__getitem__, places) if one.chars]
+        mode = sample_stats.mode_share(self.rewards)
+        ratios = [mark.compression for mark in marks if mark.compression is not None]
+        repeats = [mark.repeat for mark in marks if mark.repeat is not None]
+        non_ascii = [mark.non_ascii for mark in marks if mark.non_ascii is not None]
+        invalid = [found for place in places if (found := self.is_invalid(place)) is not None]
+        cut = [found for place in range(len(self._all)) if (found := self.truncated(place)) is not None]
+        same = [group.zero_variance for group in self.groups if group.zero_variance is not None]
+        return SampleStats(
+            step=self.step,
+            split=self.split,
+            samples=len(self._all),
+            examined=len(marks),
+            empty=sample_stats.share(one.empty for one in self._all if one.chars is not None),
+            repeated=sample_stats.share(mark.repeated for mark in marks),
+            identical=self._identical(),
+            truncated=sample_stats.share(cut),
+            invalid_format=sample_stats.share(invalid),
+            past_end=sample_stats.share(mark.past_end is not None for mark in marks),
+            token_zero=sample_stats.share(mark.token_zero for mark in marks),
+            non_ascii=fmean(non_ascii) if non_ascii else None,
+            mixed_scripts=sample_stats.share(mark.mixed_scripts for mark in marks),
+            distinct_1=sample_stats.distinct_n(texts, 1),
+            distinct_2=sample_stats.distinct_n(texts, 2),
+            compression=median(ratios) if ratios else None,
+            repeat=fmean(repeats) if repeats else None,
+            reward_mean=fmean(self.rewards) if self.rewards else None,
+            mode_value=mode[0] if mode else None,
+            mode_share=mode[1] if mode else None,
+            zero_variance=sample_stats.share(same),
+            length_mean=fmean(self.lengths) if self.lengths else None,
+            length_max=max(self.lengths, default=None),
+        )
+
+    @cached_property
+    def _without_variance(self) -> frozenset[str]:
+        return frozenset(group.key for group in self.groups if group.zero_variance)
+
+    def reward_histogram(self) -> tuple[sample_stats.Bar, ...]:
+        places = [place for place, one in enumerate(self._all) if one.reward is not None]
+        return sample_stats.histogram(self.rewards, [self.truncated(place) for place in places])
+
+    def length_histogram(self) -> tuple[sample_stats.Bar, ...]:
+        """Of tokens, where the dump says them."""
+        places = [place for place, one in enumerate(self._all) if one.length is not None]
+        return sample_stats.histogram(self.lengths, [self.truncated(place) for place in places])
+
+    # -- within ----------------------------------------------------------------------------------------------------
+
+    def _numbers(self, block: Block, at: int, raw: Raw) -> _Numbers:
+        failed = [value <= 0 for name, value in raw.components.items() if _FORMAT_NAME.search(name)]
+        prompt = None if raw.prompt is None else prompt_key(raw.prompt)
+        return _Numbers(
+            block,
+            at,
+            raw.step,
+            raw.reward if raw.reward is not None else self._total(raw),
+            raw.advantage,
+            raw.length,
+            raw.truncated,
+            prompt if raw.group is None else raw.group,
+            prompt,
+            None if raw.completion is None else len(raw.completion),
+            raw.completion is not None and sample_stats.is_empty(raw.completion[:10_000]),
+            hash(raw.completion),
+            any(failed) if failed else None,
+        )
+
+    def _total(self, raw: Raw) -> float | None:
+        values = list(raw.components.values())
+        if not values:
+            return None
+        weights = self._weights if len(self._weights) == len(values) else (1.0,) * len(values)
+        return sum(weight * value for weight, value in zip(weights, values, strict=True))
+
+    def _character_cap(self) -> int | None:
+        """The cap as a number of characters, where single characters are the tokens: see the module."""
+        longest = max((one.chars for one in self._all if one.chars is not None), default=0)
+        return self.cap if self.cap is not None and longest <= self.cap else None
+
+    def _size(self, place: int) -> float | None:
+        one = self._all[place]
+        return float(one.length) if one.length is not None else None if one.chars is None else float(one.chars)
+
+    def _group(self, key: str, places: list[int]) -> Group:
+        rewards = [reward for place in places if (reward := self.reward(place)) is not None]
+        lengths = [length for place in places if (length := self.length(place)) is not None]
+        cut = [found for place in places if (found := self.truncated(place)) is not None]
+        spread = max(rewards) - min(rewards) if rewards else None
+        best, worst = self._extreme(places, highest=True), self._extreme(places, highest=False)
+        return Group(
+            key,
+            tuple(places),
+            tuple(rewards),
+            fmean(rewards) if rewards else None,
+            spread,
+            None if spread is None or len(rewards) < 2 else spread < 1e-9,
+            sum(cut) if cut else None,
+            fmean(lengths) if lengths else None,
+            places[0] if best is None else best,
+            places[0] if worst is None else worst,
+        )
+
+    def _extreme(self, places: Sequence[int], *, highest: bool) -> int | None:
+        known = [place for place in places if self._all[place].reward is not None]
+        if not known:
+            return None
+        sign = 1 if highest else -1
+        return min(known, key=lambda place: (-sign * (self.reward(place) or 0.0), sign * (self._size(place) or 0.0)))
+
+    def _identical(self) -> float | None:
+        """Samples whose completion another one of the same group has, of all in groups of two or more."""
+        alike = total = 0
+        for group in self.groups:
+            texts = [self._all[place].text_hash for place in group.members if self._all[place].chars is not None]
+            if len(texts) > 1:
+                total += len(texts)
+                alike += sum(count for count in Counter(texts).values() if count > 1)
+        return alike / total if total else None
+
+    def _is(self, place: int, wanted: Wanted) -> bool:
+        if wanted == "truncated":
+            return self.truncated(place) is True
+        if wanted == "empty":
+            return self._all[place].chars is not None and self._all[place].empty
+        if wanted == "invalid":
+            return self.is_invalid(place) is True
+        if wanted == "repeated":
+            found = self.marks(place)
+            return found is not None and found.repeated
+        return self._all[place].group in self._without_variance
+
+    def _holds(self, place: int, text: str) -> bool:
+        raw = self._all[place].block.raw(self._all[place].at)
+        return any(text in (part or "").casefold() for part in (raw.prompt, raw.completion))
+
+
+def prompt_key(prompt: str) -> str:
+    """A short name of a prompt that is the same in every step."""
+    return blake2b(prompt.encode("utf-8", "replace"), digest_size=6).hexdigest()
