@@ -43,7 +43,7 @@ class Position:
         self.offset = 0
         self.head = b""  # first bytes read
         self.tail = b""  # last bytes read
-        self.checksum = 0  # CRC-32 of all bytes read
+        self.checksum = 0  # CRC-32 of all bytes read, as long as they are few enough to be compared as a whole
         self.identity = ""  # "device:inode"
         self.seen_size = 0  # of the file, at the last read
         self.was_absent = False
@@ -52,8 +52,9 @@ class Position:
         if len(self.head) < FINGERPRINT_BYTES:
             self.head = (self.head + data)[:FINGERPRINT_BYTES]
         self.tail = (self.tail + data[-FINGERPRINT_BYTES:])[-FINGERPRINT_BYTES:]
-        self.checksum = zlib.crc32(data, self.checksum)
         self.offset += len(data)
+        if self.offset <= WHOLE_CHECK_BYTES:
+            self.checksum = zlib.crc32(data, self.checksum)
 
     def forget(self) -> None:
         self.offset = self.checksum = 0
