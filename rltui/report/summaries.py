@@ -16,7 +16,7 @@ from rltui.report.model import MetricSummary
 from rltui.run.run import MetricName
 from rltui.run.table import Floats, Series
 
-BLOCK = 4096
+BLOCK = 1024
 """Points of a block whose sum, minimum and maximum are kept."""
 
 

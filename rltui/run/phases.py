@@ -141,12 +141,9 @@ def _per_step(table: Table, key: str, rows: Ints, end: int) -> Floats:
         return out
     series = series.until_row(end).finite()
     if len(rows) > 1:
-        inside = series.rows > rows[0] - (rows[1] - rows[0])
-    else:
-        inside = series.rows <= rows[0]
-    at = np.searchsorted(rows, series.rows[inside])
-    keep = at < len(rows)
-    np.add.at(out, at[keep], series.values[inside][keep])
+        series = series.since_row(int(2 * rows[0] - rows[1]) + 1)
+    series = series.until_row(int(rows[-1]) + 1)
+    np.add.at(out, np.searchsorted(rows, series.rows), series.values)
     return out
 
 
@@ -167,7 +164,5 @@ def _rare(per_step: dict[str, Floats], medians: dict[str, float]) -> list[str]:
         if seconds == 0:
             values = per_step[name][per_step[name] > 0]
             label = phases()[name].label
-            out.append(
-                f"{label} in {len(values)} of {len(per_step[name])} steps, {median(values):.3g} s each"
-            )
+            out.append(f"{label} in {len(values)} of {len(per_step[name])} steps, {median(values):.3g} s each")
     return out
