@@ -111,6 +111,9 @@ class Agent:
 
     # -- requests --------------------------------------------------------------------------------------------------
 
+    def _do_close(self, request: "dict[str, Any]") -> "tuple[dict[str, Any], bytes]":
+        os._exit(0)
+
     def _do_ping(self, request: "dict[str, Any]") -> "tuple[dict[str, Any], bytes]":
         return {}, b""
 
@@ -162,9 +165,14 @@ class Agent:
         return None, b""
 
     def _do_watch(self, request: "dict[str, Any]") -> "tuple[None, bytes]":
+        """From now on. New paths count as changed: they may have, while the request was on its way."""
         with self._reading:
+            before = self._watched
             self._watched = {path: _look(path) for path in map(_from_wire, request["paths"])}
             self._wait_too()
+        new = [_to_wire(path) for path in self._watched if path not in before]
+        if new:
+            self._send({"changed": new})
         return None, b""
 
     def _do_hardware(self, request: "dict[str, Any]") -> "tuple[None, bytes]":

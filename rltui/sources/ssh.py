@@ -24,6 +24,7 @@ from rltui.sources.ssh_shell import ShellPeer
 
 _GREETING_S = 60.0  # ProxyJump chains and a Python on a cold network file system take their time
 _ANSWER_S = 120.0
+_MOST_CUTS = 4  # a request that the connection never survives is not sent for ever
 
 
 @dataclass(slots=True)
@@ -32,6 +33,7 @@ class _Asked:
 
     message: Message
     answer: tuple[Message, bytes] | None = None
+    cuts: int = 0
 
 
 @dataclass(slots=True)
@@ -106,6 +108,7 @@ class SshPlace:
             self._closed = True
             self._news.notify_all()
         self._connection.stop()
+        self._connection.send({"op": "close", "id": 0})
         if self._process is not None:
             self._process.kill()
         self._connection.join()
@@ -128,7 +131,11 @@ class SshPlace:
                 messages.append({"op": "watch", "id": 0, "paths": sorted(self._wanted.watched)})
             if self._wanted.hardware is not None:
                 messages.append(self._wanted.hardware)
-            messages += [asked.message for asked in self._asked.values()]
+            for asked in self._asked.values():
+                asked.cuts += 1
+                if asked.cuts < _MOST_CUTS:
+                    messages.append(asked.message)
+            self._news.notify_all()
         for message in messages:
             peer.send(message)
 
@@ -166,7 +173,7 @@ class SshPlace:
             self._asked[number] = asked
         self._connection.send(asked.message)
         with self._news:
-            self._news.wait_for(lambda: asked.answer or self._closed or self.link().state == "failed", _ANSWER_S)
+            self._news.wait_for(lambda: asked.answer or self._is_hopeless(asked), _ANSWER_S)
             del self._asked[number]
         if asked.answer is None:
             link = self.link()
@@ -178,6 +185,9 @@ class SshPlace:
             except NotTheProtocol:
                 return self._nonsense(path)
         return message, data
+
+    def _is_hopeless(self, asked: _Asked) -> bool:
+        return self._closed or asked.cuts >= _MOST_CUTS or self.link().state == "failed"
 
     def _nonsense(self, path: str) -> SourceError:
         return SourceError(path, "io", f"{self.name}: the far side sends what no agent sends")

@@ -114,14 +114,13 @@ def is_final(words: str) -> bool:
 
 def prompt_helps(words: str) -> bool:
     """Whether ssh failed for want of somebody to ask."""
-    return _PROMPT_HELPS.search(words) is not None
+    return _PROMPT_HELPS.search(words) is not None and "IDENTIFICATION HAS CHANGED" not in words
 
 
 def own_words(stderr: bytes, code: int | None) -> str:
     """What ssh said, in its own words, in one line."""
-    lines = [line.strip() for line in stderr.decode("utf-8", "replace").splitlines()]
-    said = [line for line in lines if line.strip("@ ") and not line.startswith("**")]
-    text = clean(" ".join(said), 600)
+    lines = [line.strip("@ \t\r") for line in stderr.decode("utf-8", "replace").splitlines()]
+    text = clean(" ".join(line for line in lines if line), 1500)
     return text or (f"ssh ended with exit code {code}" if code else "the connection was closed")
 
 

@@ -171,6 +171,9 @@ class AgentPeer:
         self._process.write(_LENGTH.pack(len(text)) + text)
 
     def receive(self, timeout_s: float) -> list[tuple[Message, bytes]]:
+        waiting = list(self._messages())  # that came with the greeting
+        if waiting:
+            return waiting
         self._frames += self._process.read(timeout_s)
         return list(self._messages())
 

@@ -7,7 +7,6 @@ rewritten with the same beginning and end noticed only while it is small. Bytes 
 from __future__ import annotations
 
 import base64
-import binascii
 import os
 import queue
 import shlex
@@ -27,7 +26,7 @@ _WHOLE_CHECK_BYTES = 256 << 10
 _PRELUDE = r"""
 if command -v base64 >/dev/null 2>&1; then e() { base64; }; echo base64; else e() { od -An -v -tx1; }; echo hex; fi
 if stat -L -c %s / >/dev/null 2>&1
-then s() { stat -L -c '%s %Y %d:%i %n' "$@"; }; else s() { stat -L -f '%z %m %d:%i %N' "$@"; }; fi
+then s() { stat -L -c '%s %Y %d:%i' "$1"; }; else s() { stat -L -f '%z %m %d:%i' "$1"; }; fi
 r() { tail -c "+$(($2 + 1))" "$1" | head -c "$3" | e; }
 c() {
 if [ -f "$1" ]; then [ -r "$1" ] || { echo E 13; return 1; }
@@ -36,7 +35,7 @@ elif [ -e "$1" ]; then echo E 6; return 1
 else echo E 2; return 1; fi
 }
 """
-"""e: bytes as text. s: status of files. r: bytes of a file from an offset. c: what is wrong with a file (errno)."""
+"""e: bytes as text. s: status of a file. r: bytes of a file from an offset. c: what is wrong with a file (errno)."""
 
 _FIND = r"""find {path} -maxdepth {depth} \
 \( -name '.?*' ! -name .hydra -o -name node_modules -o -name __pycache__ -o -name '*-packages' \) -prune \
@@ -77,6 +76,12 @@ class ShellPeer:
         self._process.end()
 
     def receive(self, timeout_s: float) -> list[tuple[Message, bytes]]:
+        try:
+            return self._receive(timeout_s)
+        except (ValueError, LookupError):
+            raise PeerLost("the shell there does not answer as asked") from None
+
+    def _receive(self, timeout_s: float) -> list[tuple[Message, bytes]]:
         if self._hex is None:
             self._hex = b"hex" in self._run(_PRELUDE)
             return [({"hello": {}}, b"")]
@@ -95,6 +100,8 @@ class ShellPeer:
 
     def _answer(self, request: Message) -> list[tuple[Message, bytes]]:
         number, op = request["id"], request["op"]
+        if op == "close":
+            raise PeerLost("closed")
         if op == "ping":
             self._run(":")
             return [({"id": 0}, b"")]
@@ -110,7 +117,9 @@ class ShellPeer:
                 known.under_way = max(0, known.under_way - request["bytes"])
                 self._next_poll = 0.0
         elif op == "watch":
+            new = [path for path in request["paths"] if path not in self._watched]
             self._watched = self._statuses(request["paths"])
+            return [({"changed": new}, b"")] if new else []
         elif op != "hardware":
             answer, data = self._look(op, request)
             return [({"id": number, **answer}, data)]
@@ -148,14 +157,15 @@ class ShellPeer:
         elif lines[0].startswith("E "):
             return {"errno": int(lines[0][2:])}, b""
         else:
-            found = [f"F {line}" for line in self._lines(f"s {_quoted(top)}")]
+            status = _status(self._run(f"s {_quoted(top)}").decode("ascii", "replace"))
+            return {"files": [(top, *status)], "dirs": [], "complete": True, "skipped": {}}, b""
         for line in found:
             kind, _, rest = line.partition(" ")
             if kind == "D" and _is_below(top, rest):
                 dirs.append(rest)
             elif kind == "F" and rest.count(" ") >= 3:
                 size, mtime, identity, path = rest.split(" ", 3)
-                if path == top or (_is_below(top, path) and _is_wanted(top, path, int(size))):
+                if _is_below(top, path) and _is_wanted(top, path, int(size)):
                     files.append((path, int(size), float(mtime), identity))
         complete = len(found) < tree.MAX_ENTRIES
         skipped = {} if complete else {"entries": 1}
@@ -250,11 +260,8 @@ class ShellPeer:
         return self._run(script).decode("utf-8", "surrogateescape").removesuffix("\n").split("\n")
 
     def _bytes(self, lines: list[str]) -> bytes:
-        try:
-            text = "".join(lines)
-            return bytes.fromhex(text) if self._hex else base64.b64decode(text, validate=True)
-        except (ValueError, binascii.Error):
-            raise PeerLost("the shell there does not answer as asked") from None
+        text = "".join(lines)
+        return bytes.fromhex(text) if self._hex else base64.b64decode(text, validate=True)
 
 
 def _quoted(path: str) -> str:
@@ -263,11 +270,8 @@ def _quoted(path: str) -> str:
 
 def _status(line: str) -> tuple[int, float, str]:
     """(size, mtime, identity) of a line of `s`."""
-    try:
-        size, mtime, identity, _ = line.split(" ", 3)
-        return int(size), float(mtime), identity
-    except ValueError:
-        raise PeerLost("stat there does not answer as asked") from None
+    size, mtime, identity = line.split()
+    return int(size), float(mtime), identity
 
 
 def _is_below(top: str, path: str) -> bool:
