@@ -14,15 +14,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import accumulate
 
-import orjson
-
 from rltui.readers import generic_console, trl_console, verl_console
 from rltui.readers.base import LogLine, Note, Record
 from rltui.readers.config_text import PrintedDict, overrides
+from rltui.readers.dialects import DIALECTS
 from rltui.readers.lines import LineBuffer
+from rltui.readers.log_prefix import plain
 from rltui.readers.notes import NoteFinder, split_prefix, time_of, triggers
 from rltui.readers.progress import Bar, bar
 from rltui.readers.rows import RowBuilder
+from rltui.readers.wrapped_log import is_wrapped, may_be_wrapped, text_of
 from rltui.text import clean
 
 MAX_LOG_LINES = 500
@@ -30,14 +31,14 @@ MAX_LOG_LINES = 500
 FULL_BLOCK = 1_000_000
 """A read of so many bytes is one of many through a long file: its plain lines wait until the last one."""
 
-_HEAD = 32  # bytes that tell a notebook service's log
+_HEAD = 32  # bytes that may tell a log whose text stands inside JSON lines; else its first line does
 _SCAN_LIMIT = 20_000  # characters of one line that are looked at
 _PROSE = 2000  # a line with more characters is no list of numbers
 _DIGITS = b"0123456789."
 _DULL_SHAPES = 20_000
 _DULL_LENGTH = 1000
 _MARKS = (b"%|", b"{'", b"actor_rollout_ref.")
-_STEP_MARKS = (b"step", b"Step", b"iteration", b"Iteration", b"rollout ", b"perf ")
+_STEP_MARKS = (b"step", b"Step", b"iteration", b"Iteration")
 _BLANK = re.compile(rb" {10,}")
 
 
@@ -71,6 +72,7 @@ class ConsoleReader:
         self._notes = NoteFinder()
         self._stepper = trl_console.Stepper()
         self._generic = format == "console"
+        self._dialects = [dialect() for dialect in DIALECTS] if self._generic else []
         self._step_block: generic_console.StepBlock | None = None
         self._dicts: dict[str, PrintedDict] = {}
         self._line = 1  # number of the line that the next byte belongs to
@@ -86,10 +88,10 @@ class ConsoleReader:
         if self._unwrap is None:
             data = self._head + data
             self._head = b""
-            if len(data) < _HEAD:
+            if len(data) < _HEAD or may_be_wrapped(data):
                 self._head = data
                 return []
-            self._unwrap = _is_notebook(data)
+            self._unwrap = is_wrapped(data)
         block = self._buffer.feed(self._unwrapped(data) if self._unwrap else data)
         if self._buffer.too_long:
             self._skip("line longer than 1 MiB", self._buffer.too_long)
@@ -111,6 +113,9 @@ class ConsoleReader:
         self._line = line  # the line is not over
         for step, cells in self._stepper.settle():
             self._add(step, cells)
+        for dialect in self._dialects:
+            for done in dialect.close():
+                self._add(done.step, done.cells)
         self._close_step_block()
         ends = self._notes.finish(line, self._step)
         return [*opened, *records, *ends, *self._rows.take(), *self._log_lines()]
@@ -176,7 +181,8 @@ class ConsoleReader:
 
     def _follows(self) -> bool:
         """Whether lines matter now that would not matter by themselves."""
-        return bool(self._dicts or self._step_block or self._notes.in_traceback)
+        open_one = self._step_block or any(dialect.is_open for dialect in self._dialects)
+        return bool(self._dicts or open_one or self._notes.in_traceback)
 
     def _segment(self, segment: bytes, text: bytes, at: int, out: list[Record], newest: dict[str, Note]) -> bool:
         """One line or painted bar, at a place of the text. Returns whether a line of this shape can matter."""
@@ -205,7 +211,9 @@ class ConsoleReader:
         prefix, message = split_prefix(decoded)
         matters = self._config(prefix, message, out)
         if self._generic and painted is None:
-            matters = self._generic_line(prefix, message, newest) or matters
+            message = plain(message)
+            found = self._dialect_line(prefix, message, newest) or self._generic_line(prefix, message, newest)
+            matters = found or matters
         return bool(painted or notes or matters or following or self._follows())
 
     def _paint(self, painted: Bar, text: bytes, at: int, newest: dict[str, Note]) -> None:
@@ -225,7 +233,22 @@ class ConsoleReader:
         if self._generic:
             self._close_step_block()
             self._generic = False
+            self._dialects = []
             self._set_looks()
+
+    def _dialect_line(self, prefix: str, message: str, newest: dict[str, Note]) -> bool:
+        """A line of one of the dialects; false where none of them knows it."""
+        for dialect in self._dialects:
+            if dialect.is_open or any(mark in message for mark in dialect.marks):
+                done = dialect.line(prefix, message)
+                if done is None:
+                    continue
+                for step in done:
+                    self._add(step.step, step.cells)
+                    if step.total is not None:
+                        self._report(newest, step.step, step.total)
+                return True
+        return False
 
     def _generic_line(self, prefix: str, message: str, newest: dict[str, Note]) -> bool:
         logged = generic_console.dict_line(message) if "{" in message else None
@@ -277,7 +300,13 @@ class ConsoleReader:
     # -- small parts -----------------------------------------------------------------------------------------------
 
     def _set_looks(self) -> None:
-        marks = [*_MARKS, *(text.encode() for text in triggers()), *(_STEP_MARKS if self._generic else ())]
+        own = {mark.encode() for dialect in self._dialects for mark in dialect.marks}
+        marks = [
+            *_MARKS,
+            *(text.encode() for text in triggers()),
+            *(_STEP_MARKS if self._generic else ()),
+            *sorted(own),
+        ]
         self._dull.clear()
         self._looks = re.compile(b"|".join(re.escape(mark) for mark in marks))
 
@@ -323,17 +352,12 @@ class ConsoleReader:
         self.skipped_at.setdefault(reason, f"line {self._line}")
 
     def _unwrapped(self, data: bytes) -> bytes:
-        """The text within the JSON lines of a notebook service's log."""
+        """The text within the JSON lines of a wrapped log."""
         out = []
         for line in self._wrapped.feed(data).splitlines():
-            try:
-                item = orjson.loads(line.lstrip(b"[,").rstrip(b"],\r\n"))
-                out.append(item["data"].encode("utf-8", "replace"))
-            except (orjson.JSONDecodeError, TypeError, KeyError, AttributeError):
-                if line.strip(b"[]\r\n "):
-                    self._skip("line that is not JSON in a notebook log", 1)
+            text = text_of(line)
+            if text is not None:
+                out.append(text)
+            elif line.strip(b"[]\r\n "):
+                self._skip("line that is not JSON in a log of JSON lines", 1)
         return b"".join(out)
-
-
-def _is_notebook(data: bytes) -> bool:
-    return data.lstrip()[:40].startswith((b'[{"stream_name"', b'{"stream_name"'))

@@ -1,6 +1,6 @@
 """Console lines of trainers without a dialect of their own.
 
-`Step 3 | Loss 0.1 | LR 1e-6`, `epoch: 0|step: 3|act_loss: 0.2`, `step 12: {'train/loss': 0.1}`, and blocks: a heading
+`Step 3 | Loss 0.1 | LR 1e-6`, `epoch: 0|step: 3|act_loss: 0.2`, `step 12: {'loss': 0.1}`, and blocks: a heading
 `==== Step 3/100 ====` with `  • Loss: 0.1` lines below it. Numbers below a step belong to it until the next step.
 """
 
@@ -9,16 +9,17 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
+from rltui.readers.dict_text import dict_cells
+from rltui.readers.log_prefix import bare
+
 MAX_BLOCK = 400
 """Lines after a step line that can still belong to it, and cells of one step."""
 
 _NUMBER = r"[-+]?(?:\d[\d,]*\.?\d*(?:[eE][-+]?\d+)?|\.\d+|nan|inf)"
-_UNIT = r"(?:\s?(?:%|m?s|sec|seconds|[KMGT]i?B|tokens?|(?:tokens?|tok|toks|it|samples)/s(?:ec)?))?(?:\s*\([\d.]+%\))?"
-_NAME = r"[A-Za-z][\w/.@\-]*(?: [\w/.@()\-]+){0,4}?"
-_LEVEL = re.compile(
-    r"^(?:\[?\d{4}-\d\d-\d\d[ T_]\d\d:\d\d:\d\d[\d.,]*\S*|\d\d:\d\d:\d\d|\[?(?:DEBUG|INFO|SUCCESS|WARNING)\]?"
-    r"|\d\d-\d\d \d\d:\d\d:\d\d|\[[^\]]{1,80}\]|\S{1,60}\.py:\d+\]?|[-|:])\s*"
+_UNIT = (
+    r"(?:\s?(?:%|m?s|sec|seconds|steps|[KMGT]i?B|tokens?|(?:tokens?|tok|toks|it|samples)/s(?:ec)?))?(?:\s*\([\d.]+%\))?"
 )
+_NAME = r"[A-Za-z][\w/.@\-]*(?: [\w/.@()\-]+){0,4}?"
 _STEP = re.compile(
     r"^(?:global[_ ]?step|train(?:ing)?[_ ]?step|step|iter(?:ation)?)\s*[:=]?\s*(\d{1,15})(?:\s?/\s?(\d{1,15}))?$",
     re.IGNORECASE,
@@ -27,13 +28,19 @@ _HEADING = re.compile(r"^[=\-*#\s]{3,}Step\s+(\d{1,15})\s?/\s?(\d{1,15})[=\-*#\s
 _PAIR = re.compile(rf"^({_NAME})(?:\s*[:=]\s*|\s+)({_NUMBER}){_UNIT}$")
 _STRICT_PAIR = re.compile(rf"^({_NAME})\s*[:=]\s*({_NUMBER}){_UNIT}$")
 _WORDS = re.compile(rf"([\w/.@\-]+)[:=]({_NUMBER})(?=\s|$)")
+_TOOK = re.compile(
+    r"^(?:(Time|Step Time)\s*[:=]?\s*)?(?:(\d{1,9})d ?)?(?:(\d{1,9})h ?)?(?:(\d{1,9})m ?)?"
+    r"(?:(\d{1,9}(?:\.\d*)?)s)?(?:(\d{1,9})ms)?$"
+)
+_SECONDS = (86400.0, 3600.0, 60.0, 1.0, 0.001)
+_TIME = "Time"
+"""Name of a duration that stands in a step line without one (prime-rl)."""
 _SPLIT = re.compile(r"\s*[|,]\s+|\s*\|\s*|\s{2,}")
 _DICT = re.compile(
-    r"\b(?:global[_ ]?step|(?:critic-)?step|rollout|perf|passrate|multi_turn|iteration|pipeline step|eval)"
+    r"\b(?:global[_ ]?step|step|iteration|pipeline step|eval)"
     r"\W{1,3}(\d{1,15})"
     r"[^{\n]{0,80}(\{['\"].*\})"
 )
-_DICT_CELL = re.compile(rf"['\"]([^'\"]{{1,300}})['\"]: ?['\"]?(?:np\.\w+\()?({_NUMBER})\)?['\"]?(?=[,}}])")
 
 
 @dataclass(slots=True)
@@ -57,7 +64,7 @@ def dict_line(message: str) -> tuple[int, dict[str, float]] | None:
     found = _DICT.search(message)
     if found is None:
         return None
-    cells = {key: _value(text) for key, text in _DICT_CELL.findall(found[2])}
+    cells = dict_cells(found[2])
     return (int(found[1]), cells) if len(cells) > 1 else None
 
 
@@ -85,10 +92,7 @@ def attributes(message: str) -> dict[str, float]:
 
 
 def _parts(message: str) -> list[str]:
-    text = message.strip()
-    while found := _LEVEL.match(text):
-        text = text[found.end() :]
-    return [part for part in _SPLIT.split(text) if part]
+    return [part for part in _SPLIT.split(bare(message)) if part]
 
 
 def _pairs(parts: list[str], pair: re.Pattern[str]) -> tuple[dict[str, float], int]:
@@ -96,7 +100,10 @@ def _pairs(parts: list[str], pair: re.Pattern[str]) -> tuple[dict[str, float], i
     understood = 0
     for part in parts[:MAX_BLOCK]:
         found = pair.match(part)
-        if found is not None:
+        if (took := _TOOK.match(part)) is not None and any(took.groups()[1:]):
+            cells[took[1] or _TIME] = sum(float(n) * s for n, s in zip(took.groups()[1:], _SECONDS, strict=True) if n)
+            understood += 1
+        elif found is not None:
             cells[found[1]] = _value(found[2])
             understood += 1
         elif " " in part and len(words := _WORDS.findall(part)) > 1:

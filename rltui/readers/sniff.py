@@ -8,13 +8,15 @@ import re
 
 import orjson
 
-from rltui.readers import trl_console, verl_console
+from rltui.readers import dialects, trl_console, verl_console
 from rltui.readers.compressed import NotSupported, unpacked_head
 from rltui.readers.csv_file import header
 from rltui.readers.generic_console import dict_line, step_line
 from rltui.readers.keys import first_of, names
+from rltui.readers.log_prefix import plain
 from rltui.readers.notes import split_prefix
 from rltui.readers.rows import number
+from rltui.readers.wrapped_log import is_wrapped
 
 _LOOKED_AT = 400  # lines
 _TEXT = 200
@@ -76,8 +78,8 @@ def sniff(head: bytes, name: str) -> str | None:
         return None
     text = head[3:] if head.startswith(b"\xef\xbb\xbf") else head
     start = text.lstrip()
-    if start.startswith((b'[{"stream_name"', b'{"stream_name"')):
-        return "console"  # a notebook service's log: lines of JSON around a console's text
+    if is_wrapped(start):
+        return "console"  # lines of JSON around a console's text
     if start.startswith((b"{", b"[")) and not start.startswith((b"{'", b"[INFO", b"[20")):
         found = _json(start, head_is_all=len(head) < 1 << 14)
         if found is not _NOT_JSON:
@@ -152,11 +154,11 @@ def _console(text: bytes, name: str) -> str | None:
     if b"'epoch'" in text and any(trl_console.cells(part) for part in re.split(rb"[\r\n]", text)):
         return "trl-console"
     lines = text.decode("utf-8", "replace").splitlines()[: 5 * _LOOKED_AT]
-    for line in lines:
-        message = split_prefix(line)[1]
+    messages = [(prefix, plain(message)) for prefix, message in map(split_prefix, lines)]
+    for _, message in messages:
         if step_line(message) is not None or ("{" in message and dict_line(message) is not None):
             return "console"
-    return None
+    return "console" if dialects.knows(messages) else None
 
 
 def _csv(text: bytes) -> str | None:

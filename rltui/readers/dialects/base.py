@@ -1,0 +1,43 @@
+"""What a console dialect is: a small reader of the lines that one kind of trainer prints for a step."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+MAX_CELLS = 2000
+"""Cells of one step: a log that never ends a table fills no memory."""
+MAX_LINES = 2000
+"""Lines of one table or block."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What a line completes: the cells of a step. `total` where the line states the plan."""
+
+    step: int
+    cells: Mapping[str, object]
+    total: int | None = None
+
+
+class LineDialect(Protocol):
+    """Reads lines in file order; one instance a file.
+
+    A line is shown to it when it holds one of `marks`, and every line while `is_open` (a table under way). Prefix is
+    Ray's, empty where there is none; message is the line behind it, without colours.
+    """
+
+    @property
+    def marks(self) -> tuple[str, ...]:
+        """Texts of which its lines hold one."""
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the lines that follow matter."""
+
+    def line(self, prefix: str, message: str) -> list[Step] | None:
+        """Steps that are complete with this line; None for a line that is none of this dialect's."""
+
+    def close(self) -> list[Step]:
+        """The file ends here: what is held back."""

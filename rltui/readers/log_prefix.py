@@ -1,0 +1,25 @@
+"""What stands before a message: colours, the time, level and place that logging puts there."""
+
+from __future__ import annotations
+
+import re
+
+_ANSI = re.compile(r"\x1b\[[0-9;]*m")
+_STAMP = re.compile(
+    r"^(?:\[?\d{4}-?\d\d-?\d\d[ T_-]\d\d:\d\d:\d\d[\d.,]*\S*|\d\d:\d\d:\d\d|\[?(?:DEBUG|INFO|SUCCESS|WARNING)\]?:?"
+    r"|\d\d-\d\d \d\d:\d\d:\d\d|\[[^\]]{1,80}\]|\(AReaL\)|StatsLogger|\S{1,60}\.py:\d+\]?"
+    r"|[\w.]{1,80}:\w*:?\d+|[-|:])\s*"
+)
+
+
+def plain(message: str) -> str:
+    """A message without colours."""
+    return _ANSI.sub("", message) if "\x1b" in message else message
+
+
+def bare(message: str) -> str:
+    """A message without the time, level and place that logging puts before it."""
+    text = message.strip()
+    while found := _STAMP.match(text):
+        text = text[found.end() :]
+    return text
