@@ -30,6 +30,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         "report": _report,
         "watch": _watch,
         "runs": _runs,
+        "rollouts": _rollouts,
         "explain": _explain,
         "config": _config,
         "doctor": _doctor,
@@ -72,8 +73,8 @@ def _reading_options(parser: argparse.ArgumentParser) -> None:
 def _screen(words: list[str]) -> int:
     parser = _parser(
         "rltui",
-        "Terminal monitor and diagnostician for RL post-training. Commands: report, watch, runs, explain, config, "
-        "demo, doctor.",
+        "Terminal monitor and diagnostician for RL post-training. Commands: report, watch, runs, rollouts, explain, "
+        "config, demo, doctor.",
     )
     parser.add_argument("run", nargs="*", metavar="RUN", help="default: what is found below the current directory")
     parser.add_argument("--version", action="version", version=f"rltui {__version__}")
@@ -240,6 +241,40 @@ def _runs(words: list[str]) -> int:
     found = discover(args.dir)
     listed = rows(found)
     _write(to_json(listed) if args.format == "json" else to_text(listed, args.dir), None)
+    return 0
+
+
+def _rollouts(words: list[str]) -> int:
+    parser = _parser("rltui rollouts", "What the policy wrote: a table of steps, and one step with its best and worst.")
+    parser.add_argument("run", metavar="RUN")
+    parser.add_argument("--step", type=int, metavar="N", help="this step in full; default: the newest")
+    parser.add_argument("--validation", action="store_true", help="the rollouts of validation")
+    parser.add_argument("--format", choices=("text", "json"), default="text")
+    _reading_options(parser)
+    args = parser.parse_args(words)
+    found = _locate([args.run], args.format_in)
+    if len(found) > 1:
+        names = "\n".join(f"  {f.candidate.root}" for f in found[:20])
+        raise _Stop(f"{args.run} holds {len(found)} runs: name one\n{names}")
+    from rltui.report.rollouts import collect, to_json
+    from rltui.report.rollouts_text import render
+    from rltui.session.opened import OpenedRun
+    from rltui.session.rollouts import open_rollouts
+
+    opened = OpenedRun(found[0], key_map=_key_map(args.map))
+    opened.load()
+    run = opened.run
+    index = open_rollouts(found[0], run)
+    opened.close()
+    entry = None
+    if index.entries and (args.step is not None or args.validation):
+        entry = index.nearest(args.step, "validation" if args.validation else None)
+        if entry is None or (args.step is not None and entry.step != args.step):
+            asked = f"step {args.step}" if args.step is not None else "validation"
+            near = f"; the nearest is step {entry.step}" if entry is not None and entry.step is not None else ""
+            raise _Stop(f"{args.run}: no rollouts of {asked}{near}")
+    report = collect(index, run.id, run.path, run.framework, entry)
+    _write(to_json(report) if args.format == "json" else render(report), None)
     return 0
 
 

@@ -19,6 +19,7 @@ from rltui.readers.rollouts import dump, tables
 from rltui.readers.rollouts.base import Block, Split
 from rltui.run.rollouts import StepRollouts, prompt_key
 from rltui.sources.base import Place, SourceError
+from rltui.text import clean
 
 READ_BYTES = 1 << 28
 REMOTE_READ_BYTES = 1 << 23
@@ -74,6 +75,14 @@ class RolloutIndex:
         """The entry of a step; of training first where no split is named."""
         found = [one for one in self.entries if one.step == step and split in (None, one.split)]
         return min(found, key=lambda one: one.split != "train", default=None)
+
+    def nearest(self, step: int | None, split: Split | None = None) -> StepEntry | None:
+        """The entry of a step, else of the step nearest to it; the newest where no step is asked for. Training first
+        where no split is named; None where the split has none."""
+        found = [one for one in self.entries if split in (None, one.split)]
+        if step is None:
+            return found[-1] if found else None
+        return min(found, key=lambda one: (_distance(one.step, step), one.split != "train"), default=None)
 
     def read(self, entry: StepEntry) -> StepRollouts:
         """The rollouts of a step."""
@@ -198,7 +207,7 @@ def _take(
     counts = Counter(raw.step for raw in block.raws())
     for step, count in counts.items():
         found[step, split][dump.kind(one.path)].append((one.path, count))
-    return [f"{os.path.relpath(one.path, index.root)}: {block.note}"] if block.note else []
+    return [clean(f"{os.path.relpath(one.path, index.root)}: {block.note}")] if block.note else []
 
 
 def _entries(
@@ -239,6 +248,10 @@ def _read(place: Place, path: str) -> Block:
     if isinstance(data, SourceError):
         return Block([], lambda _: [], skipped=1, note=data.text)
     return dump.read(path, data[:limit], cut=len(data) > limit)
+
+
+def _distance(step: int | None, wanted: int) -> float:
+    return float("inf") if step is None else abs(step - wanted)
 
 
 def _many(count: int, what: str) -> str:

@@ -11,10 +11,11 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from hashlib import blake2b
+from itertools import pairwise
 from statistics import fmean, median
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from rltui.readers.rollouts.base import Block, Raw, Rollout, Split
 from rltui.run import sample_stats
@@ -43,8 +44,7 @@ class Group:
     worst: int
 
 
-@dataclass(frozen=True, slots=True)
-class _Numbers:
+class _Numbers(NamedTuple):
     """What is kept of every sample: no text."""
 
     block: Block
@@ -146,6 +146,19 @@ class StepRollouts:
         found = self.marks(place)
         return None if found is None else found.malformed is not None
 
+    def is_wanted(self, place: int, wanted: Wanted) -> bool:
+        """Whether a sample passes a filter. What nothing tells does not pass."""
+        if wanted == "truncated":
+            return self.truncated(place) is True
+        if wanted == "empty":
+            return self._all[place].chars is not None and self._all[place].empty
+        if wanted == "invalid":
+            return self.is_invalid(place) is True
+        if wanted == "repeated":
+            found = self.marks(place)
+            return found is not None and found.repeated
+        return self._all[place].group in self._without_variance
+
     # -- all of them -----------------------------------------------------------------------------------------------
 
     @property
@@ -180,7 +193,7 @@ class StepRollouts:
         """Places that are wanted and whose prompt or completion holds `text` (any case), in order. Samples without the
         number to sort by come last."""
         places = range(len(self._all))
-        chosen = [place for place in places if self._is(place, wanted)] if wanted else list(places)
+        chosen = [place for place in places if self.is_wanted(place, wanted)] if wanted else list(places)
         if text:
             chosen = [place for place in chosen if self._holds(place, text.casefold())]
         if order == "file":
@@ -252,6 +265,16 @@ class StepRollouts:
     def _without_variance(self) -> frozenset[str]:
         return frozenset(group.key for group in self.groups if group.zero_variance)
 
+    def reward_course(self, parts: int = 10) -> tuple[float | None, ...]:
+        """Mean reward of each tenth of the samples in file order: how rewards went where no sample names a step."""
+        count = len(self._all)
+        edges = [count * part // parts for part in range(parts + 1)]
+        means = []
+        for low, high in pairwise(edges):
+            known = [one.reward for one in self._all[low:high] if one.reward is not None]
+            means.append(fmean(known) if known else None)
+        return tuple(means)
+
     def reward_histogram(self) -> tuple[sample_stats.Bar, ...]:
         places = [place for place, one in enumerate(self._all) if one.reward is not None]
         return sample_stats.histogram(self.rewards, [self.truncated(place) for place in places])
@@ -264,7 +287,7 @@ class StepRollouts:
     # -- within ----------------------------------------------------------------------------------------------------
 
     def _numbers(self, block: Block, at: int, raw: Raw) -> _Numbers:
-        failed = [value <= 0 for name, value in raw.components.items() if _FORMAT_NAME.search(name)]
+        failed = [value <= 0 for name, value in raw.components.items() if _is_about_format(name)]
         prompt = None if raw.prompt is None else prompt_key(raw.prompt)
         return _Numbers(
             block,
@@ -277,7 +300,7 @@ class StepRollouts:
             prompt if raw.group is None else raw.group,
             prompt,
             None if raw.completion is None else len(raw.completion),
-            raw.completion is not None and sample_stats.is_empty(raw.completion[:10_000]),
+            raw.completion is not None and sample_stats.is_empty(raw.completion),
             hash(raw.completion),
             any(failed) if failed else None,
         )
@@ -334,21 +357,14 @@ class StepRollouts:
                 alike += sum(count for count in Counter(texts).values() if count > 1)
         return alike / total if total else None
 
-    def _is(self, place: int, wanted: Wanted) -> bool:
-        if wanted == "truncated":
-            return self.truncated(place) is True
-        if wanted == "empty":
-            return self._all[place].chars is not None and self._all[place].empty
-        if wanted == "invalid":
-            return self.is_invalid(place) is True
-        if wanted == "repeated":
-            found = self.marks(place)
-            return found is not None and found.repeated
-        return self._all[place].group in self._without_variance
-
     def _holds(self, place: int, text: str) -> bool:
         raw = self._all[place].block.raw(self._all[place].at)
         return any(text in (part or "").casefold() for part in (raw.prompt, raw.completion))
+
+
+@lru_cache(maxsize=1024)
+def _is_about_format(component: str) -> bool:
+    return _FORMAT_NAME.search(component) is not None
 
 
 def prompt_key(prompt: str) -> str:

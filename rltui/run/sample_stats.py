@@ -32,7 +32,7 @@ def limits() -> dict[str, Any]:
 
 def is_empty(text: str) -> bool:
     """No character but white space."""
-    return not text.strip()
+    return not text or text.isspace()
 
 
 def repeat_share(text: str) -> float | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from rltui.text import ELLIPSIS, clean, clean_block
 
@@ -45,8 +45,7 @@ class Rollout:
     completion_chars: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Raw:
+class Raw(NamedTuple):
     """A sample before cleaning: texts as the file holds them, never to be shown. Made for numbers and comparisons."""
 
     step: int | None
@@ -59,7 +58,7 @@ class Raw:
     truncated: bool | None
     group: str | None
     seen_by_reward: str | None = None
-    extra: Mapping[str, Any] = field(default_factory=dict)
+    extra: Mapping[str, Any] = {}
 
     def cleaned(self) -> Rollout:
         """The sample as it may be shown."""

@@ -37,6 +37,11 @@ def table() -> dict[str, list[str]]:
     return found
 
 
+@cache
+def _not_components() -> frozenset[str]:
+    return frozenset(table()["not_components"])
+
+
 @lru_cache(maxsize=256)
 def names_of(keys: tuple[str, ...]) -> Names:
     """The roles of these keys."""
@@ -58,11 +63,12 @@ def raw(record: Mapping[str, Any]) -> Raw | None:
     completion = as_text(get(names.completion)) if names.completion else None
     if completion is None and reward is None:
         return None
+    not_components = _not_components()
     components: dict[str, float] = {}
     extra: dict[str, Any] = {}
     for key in names.others:
         value = record[key]
-        if isinstance(value, int | float) and key not in table()["not_components"]:
+        if isinstance(value, int | float) and key not in not_components:
             if math.isfinite(value):
                 components[key] = float(value)
         elif value is not None and value != "":

@@ -13,11 +13,8 @@ def fits(record: Mapping[str, Any]) -> bool:
     """Texts stand in lists of strings or of message lists: a single sample would hold a string or messages."""
     if isinstance(record.get("content"), list):
         return "input_lengths" in record or "rewards" in record
-    for name in fields.table()["completion"]:
-        value = record.get(name)
-        if isinstance(value, list) and value:
-            return all(isinstance(item, str | list) for item in value)
-    return False
+    value = record.get(fields.names_of(tuple(record)).completion or "")
+    return isinstance(value, list) and bool(value) and all(isinstance(item, str | list) for item in value)
 
 
 def raws(record: Mapping[str, Any]) -> list[Raw]:
