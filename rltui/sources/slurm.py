@@ -63,9 +63,9 @@ def node_names(job: Job) -> list[str]:
 
 
 def node_command(job: Job, node: str) -> list[str]:
-    """What starts the agent on one node of a running job, beside its own processes."""
+    """What starts the agent on one node of a running job, sharing the job's CPUs, memory and GPUs with its steps."""
     step = ["srun", "--overlap", f"--jobid={job.id}", f"--nodelist={node}", "--nodes=1", "--ntasks=1"]
-    return [*step, "--quiet", "--mem=0", "--gres=none", "--unbuffered", *ssh_command.local_command()]
+    return [*step, "--quiet", "--mem=0", "--unbuffered", *ssh_command.local_command()]
 
 
 def parse_jobs(text: str) -> list[Job]:
