@@ -18,12 +18,6 @@ def stated_version(framework: str, texts: Iterable[str]) -> str | None:
     return next((match[1] for text in texts if (match := pattern.search(text))), None)
 
 
-def version_number(version: str | None) -> tuple[int, ...]:
-    """The lowest version that a hint allows, comparable: ">=0.6" -> (0, 6); nothing known -> ()."""
-    match = re.search(r"\d+(?:\.\d+)*", version or "")
-    return tuple(int(part) for part in match[0].split(".")) if match else ()
-
-
 def algorithm(
     dialect_name: str, config: Mapping[str, ConfigValue], canonical: set[str], texts: Iterable[str], table: Table
 ) -> str | None:

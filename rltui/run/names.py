@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from rltui.run.table import Series, Table
 from rltui.vocabulary.load import GENERIC, metrics
-from rltui.vocabulary.resolve import PHASE, Meaning, keys_for, resolve
+from rltui.vocabulary.resolve import PHASE, Meaning, keys_for, resolve, trap
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +32,10 @@ class MetricName:
     direction: str = "none"
 
 
-def named(m: Meaning) -> MetricName:
-    return MetricName(m.key, m.canonical, m.label, m.unit, m.group, m.member, m.meaning, m.trap, m.direction)
+def named(m: Meaning, dialect: str, version: str | None) -> MetricName:
+    """The name of a key, with what is easily misread about it in this framework and version."""
+    note = trap(m.canonical, dialect, version)
+    return MetricName(m.key, m.canonical, m.label, m.unit, m.group, m.member, m.meaning, note, m.direction)
 
 
 _MEAN_AT = re.compile(r"mean@(\d+)")
@@ -77,9 +79,7 @@ class Names:
         if forced not in metrics():
             return Meaning(key, forced, forced, own.unit, own.group)
         metric = metrics()[forced]
-        return Meaning(
-            key, forced, metric.label, metric.unit, metric.group, "", metric.meaning, metric.trap, metric.direction
-        )
+        return Meaning(key, forced, metric.label, metric.unit, metric.group, "", metric.meaning, metric.direction)
 
     @property
     def meanings(self) -> dict[str, Meaning]:

@@ -91,6 +91,7 @@ class Run:
         self._resolved: dict[str, ConfigValue] | None = None
         self._names = Names()
         self._metric_names: dict[str, MetricName] = {}
+        self._named_for: str | None = None  # the version whose traps the names tell
         self._notes = Notes()
         self._hints: list[str] = []
         self._seen: tuple[int, int, int, int] | None = None
@@ -160,8 +161,11 @@ class Run:
 
     def refresh_names(self) -> None:
         """Takes up columns that are new."""
-        if self._names.refresh(self.history.table.columns, self.dialect):
-            self._metric_names = {key: named(meaning) for key, meaning in self._names.meanings.items()}
+        version = self.framework_version
+        if self._names.refresh(self.history.table.columns, self.dialect) or version != self._named_for:
+            self._named_for = version
+            meanings = self._names.meanings.items()
+            self._metric_names = {key: named(meaning, self.dialect, version) for key, meaning in meanings}
 
     def forget_after(self, step: int) -> None:
         """As if the run had been looked at when it stood at `step`: later notes, checkpoints and its end are gone. The

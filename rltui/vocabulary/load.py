@@ -69,6 +69,16 @@ class PhaseRules:
 
 
 @dataclass(frozen=True, slots=True)
+class Trap:
+    """What is easily misread about a metric in this framework: from a version on, before a version (None: any)."""
+
+    metric: str
+    text: str
+    since: str | None = None
+    before: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class CheckpointRules:
     """How checkpoint directories are called (regex, group 1 the step), and those that are still being written."""
 
@@ -86,6 +96,16 @@ class InactiveRule:
     values: tuple[object, ...]
     note: str
     negate: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Support:
+    """How well one part of a framework's runs is read, and what that was shown on: a real log, output of the
+    framework's own writer, or lines built to its format string."""
+
+    state: str  # "yes" | "partly" | "no"
+    shown: str = ""  # "real" | "writer" | "built"
+    note: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +130,9 @@ class Dialect:
     config: dict[str, tuple[str, ...]]
     inactive: tuple[InactiveRule, ...]
     checkpoints: CheckpointRules
+    traps: tuple[Trap, ...]
+    samples: tuple[re.Pattern[str], ...]  # paths of the files that hold prompts and completions
+    support: dict[str, Support]  # part of a run -> how well it is read; of the framework's own file only
 
 
 def _json(*path: str) -> Any:
@@ -276,4 +299,10 @@ def dialect(name: str) -> Dialect:
         )
         if saved
         else (base.checkpoints if base else CheckpointRules()),
+        traps=tuple(
+            Trap(trap["metric"], trap["text"], trap.get("from"), trap.get("before")) for trap in data.get("traps", [])
+        )
+        + (base.traps if base else ()),
+        samples=_regexes(data["samples"]) if "samples" in data else (base.samples if base else ()),
+        support={part: Support(*said) for part, said in data.get("support", {}).items()},
     )

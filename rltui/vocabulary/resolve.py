@@ -7,7 +7,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from rltui.vocabulary.load import GENERIC, Dialect, Metric, dialect, dialect_names, metrics, phases, prefix_groups
+from rltui.vocabulary.load import GENERIC, Dialect, Metric, Trap, dialect, dialect_names, metrics, phases, prefix_groups
+from rltui.vocabulary.versions import may_be_in
 
 PHASE = "phase:"
 """Prefix of the canonical names of phase times (`phase:rollout`)."""
@@ -30,7 +31,6 @@ class Meaning:
     group: str
     member: str = ""
     meaning: str = ""
-    trap: str = ""
     direction: str = "none"
     scale: float = 1.0
     shift: float = 0.0
@@ -128,11 +128,26 @@ def resolve(raw: str, framework: str | None) -> Meaning:
         group=metric.group,
         member="/".join(groups),
         meaning=metric.meaning,
-        trap=metric.trap,
         direction=metric.direction,
         scale=scale,
         shift=shift,
     )
+
+
+def trap(canonical: str | None, framework: str | None, version: str | None = None) -> str:
+    """What is easily misread about a metric: in general, and in this framework as far as its version may be it."""
+    metric = metrics().get(canonical or "")
+    if metric is None:
+        return ""
+    names = dialect(framework or GENERIC)
+    own = [t for t in names.traps if t.metric == canonical and may_be_in(version, t.since, t.before)]
+    told = [f"{names.title}{_span(t)}: {t.text}" for t in own]
+    return "; ".join([*([metric.trap] if metric.trap else []), *told])
+
+
+def _span(trap: Trap) -> str:
+    since = f" from {trap.since} on" if trap.since else ""
+    return since + (f" before {trap.before}" if trap.before else "")
 
 
 def _lookup(key: str, names: Dialect) -> tuple[str | None, tuple[str, ...]]:
