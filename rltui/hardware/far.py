@@ -57,7 +57,7 @@ class Sampler:
         self._ask_smi = True
         try:
             self._nvml = ctypes.CDLL("libnvidia-ml.so.1")
-            if self._nvml.nvmlInit_v2() != 0:
+            if self._nvml.nvmlInitWithFlags(0) != 0:
                 self._nvml, self._why = None, "the NVIDIA driver does not answer"
         except (OSError, AttributeError):
             self._nvml, self._why = None, "no NVIDIA driver here: libnvidia-ml.so.1 not found"
