@@ -27,7 +27,8 @@ def test_verl_rollouts_and_validation(tmp_path: Path) -> None:
     assert [(e.step, e.split, e.count) for e in found.entries] == [(3, "train", 2), (3, "validation", 1)]
     first = only(tmp_path, 3).rollout(0)
     assert (first.step, first.prompt, first.completion, first.reward) == (3, "2+2?", GOOD, 1.0)
-    assert first.components == {"acc": 1.0} and first.extra == {"gts": "4"}
+    assert first.components == {"acc": 1.0}
+    assert first.extra == {"gts": "4"}
 
 
 def test_trl_parquet_sums_its_reward_functions(tmp_path: Path) -> None:
@@ -35,7 +36,8 @@ def test_trl_parquet_sums_its_reward_functions(tmp_path: Path) -> None:
     (tmp_path / "x.log").write_text("")
     step = only(tmp_path, 40)
     one = step.rollout(0)
-    assert one.reward == 1.5 and one.advantage == 0.5
+    assert one.reward == 1.5
+    assert one.advantage == 0.5
     assert one.components == {"accuracy_reward": 1.0, "format_reward": 0.5}
     weighted = index(tmp_path, weights=(0.5, 2.0))
     assert weighted.read(weighted.entries[0]).rollout(0).reward == 1.5
@@ -53,7 +55,8 @@ def test_trl_chat_messages_become_text(tmp_path: Path) -> None:
         {"step": [2], "prompt": [prompt], "completion": [[{"role": "assistant", "content": "4"}]], "r": [1.0]}
     ).write_parquet(path)
     one = only(tmp_path, 2).rollout(0)
-    assert one.prompt == "system: be short\nuser: 2+2?" and one.completion == "4"
+    assert one.prompt == "system: be short\nuser: 2+2?"
+    assert one.completion == "4"
 
 
 def test_prime_rl_episodes(tmp_path: Path) -> None:
@@ -79,7 +82,10 @@ def test_prime_rl_episodes(tmp_path: Path) -> None:
     assert len(step) == 1, "the same episodes stand in all and in effective"
     one = step.rollout(0)
     assert (one.prompt, one.completion) == ("2+2?", "4")
-    assert one.reward == 1.25 and one.length == 3 and one.truncated is True and one.group == "g7"
+    assert one.reward == 1.25
+    assert one.length == 3
+    assert one.truncated is True
+    assert one.group == "g7"
     assert one.components == {"correct": 1.0, "style": 0.25, "turns": 1.0}
 
 
@@ -130,7 +136,7 @@ def test_tinker_summaries_have_numbers_and_no_text(tmp_path: Path) -> None:
     one = step.rollout(0)
     assert (one.completion, one.reward, one.length, one.group) == (None, 1.0, 12, "3")
     stats = step.stats()
-    assert stats.empty is None and stats.repeated is None, "no text is not an empty text"
+    assert (stats.empty, stats.repeated) == (None, None), "no text is not an empty text"
 
 
 def test_ms_swift_lists_hold_many_steps(tmp_path: Path) -> None:
@@ -164,8 +170,10 @@ def test_areal_tasks_of_a_version(tmp_path: Path) -> None:
     lines(tmp_path / "rollout" / "7" / "101.jsonl", [row, {**row, "sample_idx": 1, "reward": 0.0}])
     lines(tmp_path / "rollout" / "7" / "102.jsonl", [{**row, "task_id": "t2"}])
     step = only(tmp_path, 7)
-    assert len(step) == 3 and [len(g.members) for g in step.groups] == [2, 1]
-    assert step.length(0) == 30 and "sample_idx" not in step.rollout(0).components
+    assert len(step) == 3
+    assert [len(g.members) for g in step.groups] == [2, 1]
+    assert step.length(0) == 30
+    assert "sample_idx" not in step.rollout(0).components
 
 
 def test_skyrl_evaluations(tmp_path: Path) -> None:
@@ -215,7 +223,7 @@ PRINTED = {
     "vlm-r1": (
         "------------- 07-21-08-31-168354 Accuracy reward: 0.0 -------------\nContent: <think> 7 items\n</answer>\n"
         "Solution: <answer> 6 </answer>\n"
-        "------------- 07-21-08-32-1 Accuracy reward: 1.0 -------------\nContent: six\nSolution: <answer> 6 </answer>\n",
+        "------------- 07-21-08-32 Accuracy reward: 1.0 -------------\nContent: six\nSolution: <answer> 6 </answer>\n",
         [(None, "<think> 7 items\n</answer>", 0.0), (None, "six", 1.0)],
     ),
     "search-r1": (
@@ -251,23 +259,25 @@ def test_samples_printed_in_the_log(tmp_path: Path, name: str) -> None:
 def test_what_the_reward_saw_stands_beside_what_was_generated(tmp_path: Path) -> None:
     (tmp_path / "train.log").write_text(PRINTED["search-r1"][0])
     one = index(tmp_path).read(index(tmp_path).entries[0]).rollout(0)
-    assert (
-        one.seen_by_reward == "Paris" and one.completion != one.seen_by_reward and one.extra["reference"] == "['Paris']"
-    )
+    assert one.seen_by_reward == "Paris"
+    assert one.completion != one.seen_by_reward
+    assert one.extra["reference"] == "['Paris']"
 
 
 def test_a_line_still_being_written_waits_and_broken_ones_are_counted(tmp_path: Path) -> None:
     path = verl(tmp_path, 1, [("a", "b", 1.0)])
     path.write_text(path.read_text() + '{"input": 3\n[1, 2]\n"x"\n' + '{"input": "a", "outp')
     step = only(tmp_path, 1)
-    assert len(step) == 1 and step.skipped == 4
+    assert len(step) == 1
+    assert step.skipped == 4
 
 
 def test_nan_rewards_are_missing_not_zero(tmp_path: Path) -> None:
     (tmp_path / "rollouts").mkdir()
     (tmp_path / "rollouts" / "1.jsonl").write_text('{"input": "a", "output": "b", "score": NaN}\n')
     step = only(tmp_path, 1)
-    assert step.rollout(0).reward is None and step.stats().reward_mean is None
+    assert step.rollout(0).reward is None
+    assert step.stats().reward_mean is None
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,67 @@
+"""`rltui rollouts`: the table, one step, JSON, what it says where there is nothing."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.unit.rollouts.dumps import GOOD, LOOP, VERL_LOG, verl
+from tests.unit.rollouts.test_hostile import run_cli
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    (tmp_path / "train.log").write_text(VERL_LOG)
+    for step in range(1, 5):
+        verl(tmp_path, step, [("2+2?", GOOD, 1.0), ("2+2?", LOOP, 0.0), ("1+1?", "2", 1.0), ("1+1?", "2", 1.0)])
+    return tmp_path
+
+
+def test_a_table_and_the_newest_step(run: Path) -> None:
+    code, out = run_cli(str(run))
+    assert code == 0
+    assert "Step 4 (train)" in out
+    assert [line.split()[:3] for line in out.splitlines()[3:7]] == [[str(n), "train", "4"] for n in range(1, 5)]
+    best = next(line for line in out.splitlines() if line.startswith("Best "))
+    assert "Worst" in best
+    assert "reward 0.000" in best
+    assert "lines more" in out, "a long completion is cut in the middle"
+    assert "= 1+1?" in out, "a group without spread is marked"
+
+
+def test_one_step_as_json(run: Path) -> None:
+    code, out = run_cli(str(run), "--step", "2", "--format", "json")
+    found = json.loads(out)
+    assert code == 0
+    assert found["schema"] == "rltui.rollouts/1"
+    assert found["detail"]["step"] == 2
+    assert found["detail"]["best"]["completion"] == "2"
+    assert found["detail"]["worst"]["completion"] == LOOP
+    assert found["detail"]["marked"]["repeated"]["completion"] == LOOP
+    assert [row["zero_variance"] for row in found["table"]] == [0.5] * 4
+    assert found["limitation"] == []
+
+
+def test_a_step_without_rollouts_names_the_nearest(run: Path) -> None:
+    code, out = run_cli(str(run), "--step", "9")
+    assert code == 2
+    assert "no rollouts of step 9; the nearest is step 4" in out
+    code, out = run_cli(str(run), "--validation")
+    assert code == 2
+    assert "no rollouts of validation" in out
+
+
+def test_a_run_without_rollouts_says_how_to_keep_them(tmp_path: Path) -> None:
+    (tmp_path / "train.log").write_text(VERL_LOG)
+    code, out = run_cli(str(tmp_path))
+    assert code == 0
+    assert "trainer.rollout_data_dir" in out
+    code, out = run_cli(str(tmp_path), "--format", "json")
+    assert json.loads(out)["limitation"]
+    assert json.loads(out)["detail"] is None
+
+
+def test_the_output_is_the_same_twice(run: Path) -> None:
+    assert run_cli(str(run), "--format", "json") == run_cli(str(run), "--format", "json")
