@@ -45,13 +45,14 @@ def _safe(value: object) -> object:
 
 def overrides(text: str, line: int) -> ConfigRecord | None:
     """Hydra overrides (`data.train_batch_size=256`) in a line, None where there are too few."""
-    found = {key: _scalar(value) for key, value in _OVERRIDE.findall(text)}
+    found = {key: scalar(value) for key, value in _OVERRIDE.findall(text)}
     if len(found) < _OVERRIDES:
         return None
     return ConfigRecord(flatten(found), f"command line at line {line}")
 
 
-def _scalar(text: str) -> object:
+def scalar(text: str) -> object:
+    """A value as it is written on a command line."""
     if text[:1] in "\"'" and text[-1:] == text[:1]:
         text = text[1:-1]
     words = {"true": True, "false": False, "null": None, "none": None}
@@ -63,7 +64,7 @@ def _scalar(text: str) -> object:
         except ValueError:
             continue
     if text[:1] == "[" and text[-1:] == "]":
-        return [_scalar(part.strip()) for part in text[1:-1].split(",") if part.strip()]
+        return [scalar(part.strip()) for part in text[1:-1].split(",") if part.strip()]
     return text
 
 

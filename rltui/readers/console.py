@@ -14,8 +14,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import accumulate
 
-from rltui.readers import generic_console, trl_console, verl_console
-from rltui.readers.base import LogLine, Note, Record
+from rltui.readers import arguments, generic_console, trl_console, verl_console
+from rltui.readers.base import ConfigRecord, LogLine, Note, Record
 from rltui.readers.config_text import PrintedDict, overrides
 from rltui.readers.dialects import DIALECTS
 from rltui.readers.lines import LineBuffer
@@ -37,7 +37,8 @@ _PROSE = 2000  # a line with more characters is no list of numbers
 _DIGITS = b"0123456789."
 _DULL_SHAPES = 20_000
 _DULL_LENGTH = 1000
-_MARKS = (b"%|", b"{'", b"actor_rollout_ref.")
+_MARKS = (b"%|", b"{'", b"actor_rollout_ref.", b".py --", b"openrlhf.cli.", b"Namespace(", b"-- arguments --")
+_ARGUMENTS = (".py --", "openrlhf.cli.", "Namespace(")
 _STEP_MARKS = (b"step", b"Step", b"iteration", b"Iteration")
 _BLANK = re.compile(rb" {10,}")
 
@@ -75,6 +76,7 @@ class ConsoleReader:
         self._dialects = [dialect() for dialect in DIALECTS] if self._generic else []
         self._step_block: generic_console.StepBlock | None = None
         self._dicts: dict[str, PrintedDict] = {}
+        self._argument_list: arguments.ArgumentList | None = None
         self._line = 1  # number of the line that the next byte belongs to
         self._step: int | None = None  # newest training step
         self._after_blank = False  # the newest segment of the file was a blanked progress bar
@@ -181,7 +183,7 @@ class ConsoleReader:
 
     def _follows(self) -> bool:
         """Whether lines matter now that would not matter by themselves."""
-        open_one = self._step_block or any(dialect.is_open for dialect in self._dialects)
+        open_one = self._step_block or self._argument_list or any(dialect.is_open for dialect in self._dialects)
         return bool(self._dicts or open_one or self._notes.in_traceback)
 
     def _segment(self, segment: bytes, text: bytes, at: int, out: list[Record], newest: dict[str, Note]) -> bool:
@@ -198,6 +200,11 @@ class ConsoleReader:
                 out.append(Note("end", clean(segment.decode("utf-8", "replace"), 500), self._line, self._step))
             else:
                 self._found_dialect()
+                stated = trl_console.stated_step(line)
+                if stated is not None:
+                    self._add(stated[0], line)
+                    self._report(newest, *stated)
+                    return True
                 for step, known in self._stepper.place(line, self._blank_before(text, at)):
                     self._add(step, known)
             return True
@@ -292,10 +299,23 @@ class ConsoleReader:
             if config is not None or printed.failed:
                 del self._dicts[prefix]
         else:
-            config = overrides(message, self._line) if "actor_rollout_ref." in message else None
+            config = self._arguments(message)
         if config is not None:
             out.append(config)
         return config is not None
+
+    def _arguments(self, message: str) -> ConfigRecord | None:
+        """Config that stands in one line, or in Megatron's list of arguments."""
+        if self._argument_list is None and arguments.ArgumentList.opens(message):
+            self._argument_list = arguments.ArgumentList(self._line)
+        elif self._argument_list is not None:
+            config = self._argument_list.add(plain(message))
+            if self._argument_list.over:
+                self._argument_list = None
+            return config
+        if "actor_rollout_ref." in message:
+            return overrides(message, self._line)
+        return arguments.in_line(message, self._line) if any(mark in message for mark in _ARGUMENTS) else None
 
     # -- small parts -----------------------------------------------------------------------------------------------
 

@@ -19,6 +19,7 @@ HOLD_WITH_BAR = 5000
 """The same where a bar stands at the run's beginning: in W&B's output.log it stands apart from the lines, and only
 its last position tells how far apart they are."""
 
+_STATED = ("global_step/max_steps", "iteration")
 _CELL = re.compile(r"'([^']{1,300})': (?:'([^']*)'|([^,}\s]+))")
 _ROW = re.compile(rb"^(?:\x1b\[[0-9;]*[A-Za-z])*(\{'.*'epoch': [^{}]*\})")
 
@@ -30,6 +31,12 @@ def cells(segment: bytes) -> dict[str, str] | None:
         return None
     text = found[1].decode("utf-8", "replace")
     return {key: quoted or bare for key, quoted, bare in _CELL.findall(text)}
+
+
+def stated_step(line: dict[str, str]) -> tuple[int, int] | None:
+    """Step and plan of a line that states them: ms-swift's `'global_step/max_steps': '3/100'`."""
+    step, slash, total = next((line[key] for key in _STATED if key in line), "").partition("/")
+    return (int(step), int(total)) if slash and step.isdecimal() and total.isdecimal() and len(total) < 16 else None
 
 
 Row = tuple[int, dict[str, str]]

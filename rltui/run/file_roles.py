@@ -24,6 +24,7 @@ _CONFIG_FILE = re.compile(
     r"(?:args|training_args|params|hparams|hyperparameters|meta|metadata|wandb-metadata|run_config|.*config.*)\.(?:json|ya?ml|toml)",
     re.I,
 )
+_CHECKPOINT_CONFIGS = ("args.json", "config.yaml")  # of ms-swift, of NeMo-RL
 MLFLOW_RUN = "meta.yaml"
 """Stands for a run of an MLflow file store: the folder it lies in."""
 _METRIC_JSON = re.compile(r"(?:.*trainer_state|.*log_history|.*metrics.*|.*history.*)\.json", re.I)
@@ -50,9 +51,9 @@ def role(relative: str, in_checkpoint: bool) -> Role:
     """The role of a file by its path below the listed root."""
     folders, name = relative.split(os.sep)[:-1], os.path.basename(relative)
     if in_checkpoint:
-        return "metrics" if name == "trainer_state.json" else "config" if name == "args.json" else "other"
+        return "metrics" if name == "trainer_state.json" else "config" if name in _CHECKPOINT_CONFIGS else "other"
     if ".hydra" in folders:
-        return "config" if name == "config.yaml" else "other"
+        return "config" if name in ("config.yaml", "overrides.yaml") else "other"
     if wandb_run(relative) is not None:
         return _wandb_role(folders, name)
     if "wandb" in folders:
@@ -62,7 +63,7 @@ def role(relative: str, in_checkpoint: bool) -> Role:
         return "rollouts"
     if _METRIC_JSON.fullmatch(name) or name == MLFLOW_RUN:
         return "metrics"
-    if _CONFIG_FILE.fullmatch(name):
+    if _CONFIG_FILE.fullmatch(name) or (folders[-1:] == ["configs"] and name.endswith((".toml", ".yaml", ".yml"))):
         return "config"
     return "metrics" if _METRIC_FILE.fullmatch(name) else "other"
 
