@@ -19,6 +19,7 @@ from rltui.diagnosis.model import Diagnosis
 from rltui.hardware.base import HardwareSample
 from rltui.hardware.recorded import samples as recorded_samples
 from rltui.readers.base import NO_STEP, ConfigRecord, Exit, HardwareRow, LogLine, Note, Record, Rows, RunInfo
+from rltui.readers.config_file import MAX_BYTES, read_config
 from rltui.run import checkpoints
 from rltui.run.history import newest_time
 from rltui.run.run import Run, RunState, SourceInfo
@@ -30,6 +31,7 @@ from rltui.session.tail import TailFeed
 from rltui.vocabulary.resolve import bare_key
 
 LOG_LINES = 2000
+MAX_CONFIGS = 20  # config files of one run
 LONG = 4 << 20
 """Bytes of history from which on its end is read first: less is read before anyone notices."""
 QUIET_S = 5.0
@@ -82,7 +84,9 @@ class OpenedRun:
             self.run.history.add_part(feed.part)
         self._unread = list(self.feeds)
         self._has_console = any(f.format.endswith("console") for f in self.feeds)
+        self._configs_read: set[str] = set()
         self._find_checkpoints()
+        self._read_configs()
 
     @property
     def long(self) -> bool:
@@ -98,6 +102,7 @@ class OpenedRun:
         self._listing, self._candidate = found.listing, found.candidate
         before = self.run.checkpoints
         self._find_checkpoints()
+        self._read_configs()
         for feed in new:
             self.run.history.add_part(feed.part)
         self.feeds += new
@@ -292,6 +297,19 @@ class OpenedRun:
     def _find_checkpoints(self) -> None:
         files = [(f.path, f.size) for f in self._listing.files]
         self.run.set_checkpoints(checkpoints.find(self._listing.dirs, files))
+
+    def _read_configs(self) -> None:
+        """The config files beside the run, of several with one name the newest. What its log says later wins."""
+        times = {f.path: f.mtime for f in self._listing.files}
+        by_time = sorted(self._candidate.configs, key=lambda path: times.get(path, 0.0))
+        newest = {os.path.basename(path): path for path in by_time}
+        for path in list(newest.values())[-MAX_CONFIGS:]:
+            if path not in self._configs_read:
+                self._configs_read.add(path)
+                data = self.place.read(path, MAX_BYTES)
+                config = read_config(data, path) if isinstance(data, bytes) else None
+                if config is not None:
+                    self.run.add_config(config.values, os.path.relpath(path, self._listing.root))
 
     # -- what others see -----------------------------------------------------------------------------------------
 
