@@ -48,6 +48,19 @@ def coverage(look: Look, catalogue: Mapping[str, Rule], running: Iterable[str]) 
     return Coverage(len(expected), len(expected) - len(missing), tuple(missing))
 
 
+@lru_cache(maxsize=1)
+def _inputs() -> dict[str, list[str]]:
+    """Rule -> what it needs beside metrics and config, and how to have it."""
+    data: dict[str, list[str]] = orjson.loads((files("rltui.diagnosis") / "data" / "inputs.json").read_bytes())
+    return data
+
+
+def without_input(catalogue: Mapping[str, Rule], running: Iterable[str]) -> list[NotEvaluable]:
+    """Rules that look at what no log or config holds: samples, GPU, host."""
+    known = set(running)
+    return [NotEvaluable(i, catalogue[i].title, *needs) for i, needs in _inputs().items() if i not in known]
+
+
 def blocked(rule: Rule, look: Look) -> NotEvaluable | None:
     """Why a rule cannot run on these rows, None where it can."""
     if not rule.enabled:

@@ -14,7 +14,7 @@ import numpy as np
 from rltui.diagnosis.best import best_checkpoint
 from rltui.diagnosis.blocks import BlockCache
 from rltui.diagnosis.catalogue import Rule, rules
-from rltui.diagnosis.coverage import blocked, coverage
+from rltui.diagnosis.coverage import blocked, coverage, without_input
 from rltui.diagnosis.dating import dated
 from rltui.diagnosis.findings import build
 from rltui.diagnosis.insight import Insight, insight
@@ -183,6 +183,7 @@ class Engine:
         findings = build(lives, self.catalogue, look, config, self.window, self._trends)
         active = [f for f in findings if f.status == "active"]
         skipped = [b for i in DETECTORS if (b := blocked(self.catalogue[i], look)) is not None]
+        skipped += without_input(self.catalogue, DETECTORS)
         out = {b.id for b in skipped}
         ran = [i for i in DETECTORS if i not in out] if rows else []
         broken = [

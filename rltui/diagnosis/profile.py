@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -39,6 +40,17 @@ class Settings:
     dynamic_sampling: bool
     length_cap: float | None
     one_update: bool | None  # one update per rollout: ratio is 1 and clip fraction 0 by construction
+    config: Mapping[str, ConfigValue] = field(default_factory=dict)
+
+    def number(self, key: str) -> float | None:
+        """A config value that acts, as a number; None where it is absent, no number or on the path not taken."""
+        entry = self.config.get(key)
+        return number(self.config, key) if entry is not None and entry.active else None
+
+    def word(self, key: str) -> str:
+        """A config value that acts, in lower case; empty where there is none."""
+        entry = self.config.get(key)
+        return str(entry.value).lower() if entry is not None and entry.active and entry.value is not None else ""
 
     @staticmethod
     def of(run: Run) -> Settings:
@@ -70,6 +82,7 @@ class Settings:
             dynamic_sampling=_truth(_plain(config, "dynamic_sampling")) is True,
             length_cap=number(config, "max_response_length"),
             one_update=None if updates is None else updates <= 1,
+            config=config,
         )
 
 
@@ -90,7 +103,7 @@ class Profile:
         return Profile(floor, ceiling, spread, _stage(look), _per_token(look), _on_policy(look))
 
 
-def number(config: dict[str, ConfigValue], key: str) -> float | None:
+def number(config: Mapping[str, ConfigValue], key: str) -> float | None:
     """A config value as a number, None where it is absent or none."""
     value = _plain(config, key)
     if isinstance(value, bool) or value is None:
@@ -102,7 +115,7 @@ def number(config: dict[str, ConfigValue], key: str) -> float | None:
     return out if np.isfinite(out) else None
 
 
-def _plain(config: dict[str, ConfigValue], key: str) -> object:
+def _plain(config: Mapping[str, ConfigValue], key: str) -> object:
     entry = config.get(key)
     return entry.value if entry is not None else None
 
@@ -114,7 +127,7 @@ def _truth(value: object) -> bool | None:
     return {"true": True, "1": True, "false": False, "0": False}.get(text)
 
 
-def _kl(config: dict[str, ConfigValue]) -> tuple[float | None, Literal["loss", "reward"] | None]:
+def _kl(config: Mapping[str, ConfigValue]) -> tuple[float | None, Literal["loss", "reward"] | None]:
     """Coefficient and place of the KL term that acts; (0, None) where KL is known to be off."""
     in_loss = config.get("kl_coef_loss")
     use = _truth(_plain(config, "use_kl_loss"))

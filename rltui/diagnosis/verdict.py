@@ -134,7 +134,13 @@ def _abort(case: Case) -> list[Finding] | None:
 
 def _pause(case: Case) -> list[Finding] | None:
     solved = case.at("warning", ("reward-saturated",))
-    broken = [f for f in case.at("critical", MECHANICAL) if not (solved and f.id == "no-learning-signal")]
+    cut = case.at("critical", ("truncation-high",))
+    fallen = case.at("warning", ("reward-collapse",))
+    broken = [
+        f
+        for f in case.at("critical", MECHANICAL)
+        if not (f.id == "no-learning-signal" and solved and not cut) and not (f.id == "reward-floor" and fallen)
+    ]
     stopped = case.at("critical", ("run-crashed", "run-stalled"))
     return (broken + stopped) or None
 
@@ -142,7 +148,9 @@ def _pause(case: Case) -> list[Finding] | None:
 def _not_enough(case: Case) -> list[Finding] | None:
     reward = case.look.series(case.look.reward)
     validated = case.look.series("val_score")
-    blind = reward is None and validated is None
+    compared = case.look.settings.preference and case.look.series("dpo_accuracy") is not None
+    compared = compared or case.look.series("dpo_reward_margin") is not None
+    blind = reward is None and validated is None and not compared
     return [] if case.look.n < ENOUGH_ROWS or blind else None
 
 

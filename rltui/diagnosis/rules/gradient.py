@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rltui.diagnosis.look import Look
-from rltui.diagnosis.rules.base import Memory, Params, losing
+from rltui.diagnosis.rules.base import Memory, Params, gaining, head, losing, solved, tail
 from rltui.diagnosis.signal import CRITICAL, NOTICE, WARNING, Signal, num
 from rltui.diagnosis.trends import log_spikes
 from rltui.run.medians import median
@@ -53,3 +53,48 @@ def grad_norm_explosion(look: Look, p: Params, memory: Memory) -> list[Signal]:
     )
     proof = ("grad_norm", f"{len(close)} spike{'s' if len(close) > 1 else ''} in the last {window} rows")
     return [Signal(level, summary, (proof,), onset_step=int(series.steps[min(close)]))]
+
+
+def grad_norm_ramp(look: Look, p: Params, memory: Memory) -> list[Signal]:
+    """The gradient grows without end; harmless where the reward pays for it."""
+    x = look.values("grad_norm")
+    if len(x) < p["rows"] or look.trend("grad_norm").direction <= 0:
+        return []
+    first, now = head(x[int(p["warmup"]) :], 20), tail(x, 20)
+    if first <= 0 or now < p["notice"] * first:
+        return []
+    level = NOTICE
+    if now >= p["factor"] * first and not gaining(look) and not solved(look):
+        apart = look.values("rollout_train_logprob_diff")
+        level = CRITICAL if losing(look) and len(apart) and tail(apart, 20) > p["apart"] else WARNING
+    text = f"The gradient norm grew from {num(first)} to {num(now)}" + (
+        "; the reward pays for it." if gaining(look) else "."
+    )
+    return [Signal(level, text, (("grad_norm", f"{num(now / first)} times its start"),), moved="grad_norm")]
+
+
+def grad_always_clipped(look: Look, p: Params, memory: Memory) -> list[Signal]:
+    """Nearly every gradient is far above the clipping norm: the step size is the clip's, not the optimizer's."""
+    limit, x = look.settings.number("max_grad_norm"), look.values("grad_norm")[-50:]
+    if not limit or len(x) < 50:
+        return []
+    share = float((x > limit).mean())
+    if share <= p["share"] or median(x) <= p["times"] * limit:
+        return []
+    text = f"The gradient norm is {num(median(x))} against a clip of {num(limit)}: nearly every step is clipped."
+    return [Signal(NOTICE, text, (("grad_norm", ""),), onset_step=int(look.steps[0]))]
+
+
+def pg_loss_shape(look: Look, p: Params, memory: Memory) -> list[Signal]:
+    """The policy loss changed its sign or its level for good: nothing by itself, a hint beside other findings."""
+    x = look.values("pg_loss")[-200:]
+    if len(x) < p["rows"] or look.trend("pg_loss").direction == 0:
+        return []
+    first, last = median(x[: len(x) // 3]), median(x[-len(x) // 3 :])
+    turned = first * last < 0
+    small, large = sorted((abs(first), abs(last)))
+    if not turned and large < p["factor"] * small:
+        return []
+    how = "turned its sign" if turned else "changed its level"
+    text = f"The policy loss {how}: {num(first)} → {num(last)}."
+    return [Signal(NOTICE, text, (("pg_loss", ""),), moved="pg_loss")]

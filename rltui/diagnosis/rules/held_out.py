@@ -8,7 +8,7 @@ import numpy as np
 
 from rltui.diagnosis.look import Look
 from rltui.diagnosis.rules.base import Memory, Params
-from rltui.diagnosis.signal import CRITICAL, WARNING, Signal, num
+from rltui.diagnosis.signal import CRITICAL, NOTICE, WARNING, Signal, num
 from rltui.diagnosis.trends import change, mann_kendall_p, sd_d
 from rltui.run.table import Floats, Series
 
@@ -114,3 +114,49 @@ def train_val_divergence(look: Look, p: Params, memory: Memory) -> list[Signal]:
             onset_step=step,
         )
     ]
+
+
+def _ends(x: Floats) -> tuple[float, float]:
+    """Means of the first and of the last third."""
+    third = max(2, len(x) // 3)
+    return float(x[:third].mean()), float(x[-third:].mean())
+
+
+def passk_shrink(look: Look, p: Params, memory: Memory) -> list[Signal]:
+    """pass@k falls below its start while pass@1 rises: answers that were found once are no longer."""
+    one, many = look.values("val_score"), look.values("val_pass_at_k")
+    if len(many) < p["evals"] or len(one) < p["evals"]:
+        return []
+    (start, now), (first, last) = _ends(many), _ends(one)
+    risen, gap, before = last > first, now - last, start - first
+    error = sd_d(many) * sqrt(2.0 / max(2, len(many) // 3))
+    if not risen or before <= 0 or gap > 0.5 * before:
+        return []
+    level = WARNING if error > 0 and now < start - p["se"] * max(error, p["least"]) else NOTICE
+    text = f"pass@k went {num(start)} → {num(now)} while pass@1 rose: the gain is sharper, not wider."
+    return [Signal(level, text, (("val_pass_at_k", ""), ("val_score", "")), moved="val_pass_at_k")]
+
+
+def validation_underpowered(look: Look, p: Params, memory: Memory) -> list[Signal]:
+    """Validation jumps by more than a third of what was gained: it cannot tell checkpoints apart."""
+    x = look.values("val_score")
+    if len(x) < p["evals"]:
+        return []
+    noise, gain = sd_d(x[-200:]), abs(float(x[-3:].mean() - x[:3].mean()))
+    if noise <= max(p["se"], gain / 3.0) or noise > float(np.abs(x).max()):
+        return []
+    text = f"Validation jumps by {num(noise)} from one evaluation to the next; gained were {num(gain)}."
+    return [Signal(NOTICE, text, (("val_score", f"noise {num(noise)}"),), onset_step=int(look.steps[0]))]
+
+
+def data_exhausted(look: Look, p: Params, memory: Memory) -> list[Signal]:
+    """The same prompts over and over; loud only where validation turned meanwhile."""
+    epoch = look.series("epoch")
+    if epoch is None or float(epoch.values[-1]) <= p["notice"]:
+        return []
+    now = float(epoch.values[-1])
+    many = now > p["warn"] and look.open.get("train-val-divergence", 0) >= 2
+    start = int(epoch.steps[int((epoch.values > p["notice"]).argmax())])
+    text = f"The data are in epoch {num(now)}: every prompt was seen before"
+    text += ", and validation fell meanwhile." if many else "."
+    return [Signal(NOTICE, text, (), onset_step=start)]

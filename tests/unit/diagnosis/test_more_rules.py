@@ -1,0 +1,150 @@
+"""Rules on configuration, trainer and sampler, tools, critic, phases, logging and preference: each speaks where its
+fault was planted, at the level that it may have, and is silent on a run that learns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from rltui.diagnosis.engine import Engine
+from rltui.diagnosis.model import Diagnosis
+from tests.unit.diagnosis.fake_run import FakeRun
+from tests.unit.diagnosis.series import learning_run, noise
+
+N = 300
+Columns = dict[str, object]
+NO_VALIDATION = [None] * N
+
+
+def wobble(level: float, sd: float = 0.02, seed: int = 0) -> np.ndarray:
+    return level * (1 + sd * noise(np.random.default_rng(seed), N))
+
+
+def ramp(start: int, length: int) -> np.ndarray:
+    return np.clip((np.arange(N) - start) / length, 0, 1)
+
+
+def falling(c: Columns) -> None:
+    c["score_mean"] = np.maximum(0.0, wobble(0.6, 0.03) - 0.4 * ramp(120, 100))
+    c["val_score"] = NO_VALIDATION
+
+
+def dpo(c: Columns) -> None:
+    for name in ("score_mean", "kl_ref", "entropy", "response_length_mean", "frac_reward_zero_std", "val_score"):
+        c[name] = NO_VALIDATION
+
+
+def with_(**columns: object) -> Callable[[Columns], None]:
+    return lambda c: c.update(columns)
+
+
+def both(*plants: Callable[[Columns], None]) -> Callable[[Columns], None]:
+    def plant(c: Columns) -> None:
+        for p in plants:
+            p(c)
+
+    return plant
+
+
+apart = 2e-4 * np.exp(2 * ramp(100, 150)) * wobble(1)
+less_likely = -100 - 60 * ramp(50, 200) + wobble(1)
+margin = wobble(3) * ramp(50, 200)
+spikes = wobble(0.05)
+spikes[[200, 215, 230]] *= 40
+vanished: list[float | None] = [0.5] * 250 + [None] * 50
+
+PLANTED: list[tuple[str, str, Callable[[Columns], None]]] = [
+    ("mismatch-high", "critical", both(falling, with_(rollout_train_logprob_diff=wobble(0.3)))),
+    (
+        "mismatch-growing",
+        "warning",
+        both(falling, with_(rollout_train_kl=apart)),
+    ),
+    ("is-weight-degenerate", "critical", both(falling, with_(is_ratio_mean=wobble(0.3)))),
+    ("staleness-high", "warning", both(falling, with_(staleness_mean=wobble(3.5)))),
+    ("grad-norm-ramp", "warning", both(falling, with_(grad_norm=0.3 * np.exp(2.5 * ramp(100, 150)) * wobble(1)))),
+    ("kl-spike-transient", "info", with_(kl_ref=spikes)),
+    ("tool-call-invalid", "warning", both(falling, with_(tool_failure_rate=wobble(0.45)))),
+    ("tool-use-collapse", "warning", both(falling, with_(tool_calls_mean=2.0 - 1.95 * ramp(100, 50) + 0 * wobble(1)))),
+    ("env-errors-contaminate", "warning", both(falling, with_(error_rate=wobble(0.1)))),
+    ("critic-uninformative", "warning", both(falling, with_(vf_explained_var=wobble(-0.2)))),
+    ("phase-bottleneck", "info", with_(**{"time_per_step_s": wobble(100), "phase:rollout": wobble(92)})),
+    ("metric-vanished", "warning", with_(entropy=vanished)),
+    ("data-exhausted", "info", with_(epoch=np.arange(N) / 60)),
+    ("validation-underpowered", "info", with_(val_score=[float(v) for v in wobble(0.5, 0.15)])),
+    ("invariant-violated", "critical", with_(response_clip_ratio=wobble(1.7))),
+    ("pg-loss-shape", "info", with_(pg_loss=-0.02 + 0.06 * ramp(100, 150) + 0.001 * wobble(1))),
+    (
+        "dpo-likelihood-displacement",
+        "warning",
+        both(
+            dpo,
+            with_(dpo_logps_chosen=less_likely, dpo_reward_margin=margin),
+        ),
+    ),
+    ("passk-shrink", "warning", with_(val_pass_at_k=[float(v) for v in 0.8 - 0.2 * ramp(100, 150) + 0.01 * wobble(1)])),
+]
+
+CONFIGS: list[tuple[str, dict[str, object], dict[str, object]]] = [
+    ("cfg-no-checkpoint-or-eval", {"save_freq": -1}, {"save_freq": 20}),
+    ("cfg-lr-too-high", {"lr": 5e-5, "model": "Qwen2.5-7B"}, {"lr": 1e-6}),
+    (
+        "cfg-batch-arithmetic",
+        {"train_batch_prompts": 100, "mini_batch": 64},
+        {"train_batch_prompts": 128, "mini_batch": 64},
+    ),
+    ("cfg-kl-inert-or-double", {"kl_coef_loss": 1e-7}, {"kl_coef_loss": 1e-3}),
+    ("cfg-sampling-mismatch", {"top_p": 0.9}, {"top_p": 1.0}),
+    ("cfg-clip-range-wrong-scale", {"clip_low": 0.2, "importance_sampling_level": "sequence"}, {"clip_low": 0.2}),
+]
+
+
+def diagnose(columns: Columns, **kwargs: object) -> Diagnosis:
+    return Engine().advance(FakeRun(columns, **kwargs).grow())  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("rule", "severity", "plant"), PLANTED, ids=[p[0] for p in PLANTED])
+def test_planted_faults_are_found(rule: str, severity: str, plant: Callable[[Columns], None]) -> None:
+    columns = dict(learning_run(0, N))
+    healthy = diagnose(columns)
+    assert not any(f.id == rule and f.peak_severity != "info" for f in healthy.findings)
+    plant(columns)
+    peaks = {f.peak_severity for f in diagnose(columns).findings if f.id == rule}
+    assert severity in peaks, peaks
+
+
+@pytest.mark.parametrize(("rule", "odd", "usual"), CONFIGS, ids=[c[0] for c in CONFIGS])
+def test_config_alone_is_advice(rule: str, odd: dict[str, object], usual: dict[str, object]) -> None:
+    columns = dict(learning_run(0, N))
+    del columns["lr"]
+    columns["val_score"] = NO_VALIDATION if rule == "cfg-no-checkpoint-or-eval" else columns["val_score"]
+    spoken = diagnose(columns, config=odd, framework="verl", planned=1000)
+    assert [f.severity for f in spoken.findings if f.id == rule] == ["info"]
+    assert spoken.verdict.decision == "continue"
+    silent = diagnose(columns, config=usual, framework="verl", planned=1000)
+    assert not [f for f in silent.findings if f.id == rule]
+
+
+def test_kl_exactly_zero_although_it_acts() -> None:
+    columns = dict(learning_run(0, N), kl_ref=np.zeros(N))
+    on = diagnose(columns, config={"kl_coef_loss": 0.01})
+    assert any(f.id == "kl-zero-unexpected" and f.severity == "warning" for f in on.findings)
+    off = diagnose(columns, config={"kl_coef_loss": 0.0})
+    assert not any(f.id == "kl-zero-unexpected" for f in off.findings)
+
+
+def test_advantages_of_one_sign() -> None:
+    columns = dict(learning_run(0, N))
+    columns.update(score_min=np.zeros(N), score_max=np.ones(N), advantage_min=wobble(0.1), advantage_max=wobble(1.2))
+    d = diagnose(columns, config={"adv_estimator": "grpo"})
+    assert any(f.id == "advantage-degenerate" and f.severity == "critical" for f in d.findings)
+
+
+def test_what_needs_samples_or_hardware_says_so() -> None:
+    needs = {n.id: n.needs for n in diagnose(dict(learning_run(0, 60))).not_evaluable}
+    for rule in ("degenerate-samples", "eos-mismatch", "reward-mode-share", "format-invalid"):
+        assert "samples" in needs[rule]
+    assert "GPU" in needs["gpu-fault-or-throttle"]
+    assert "host" in needs["host-ram-creep"]
