@@ -162,8 +162,7 @@ class AgentPeer:
     def __init__(self, process: Process, heard: bytes) -> None:
         self._process = process
         self._inflate = zlib.decompressobj()
-        self._frames = heard
-        self._plain = b""
+        self._frames = bytearray(heard)
         process.write(ssh_command.bootstrap())
 
     def send(self, message: Message) -> None:
@@ -188,7 +187,8 @@ class AgentPeer:
             end = _LENGTH.size + length
             if len(self._frames) < end:
                 return
-            packed, self._frames = self._frames[_LENGTH.size : end], self._frames[end:]
+            packed = bytes(self._frames[_LENGTH.size : end])
+            del self._frames[:end]
             yield self._message(packed)
 
     def _message(self, packed: bytes) -> tuple[Message, bytes]:
