@@ -60,6 +60,23 @@ def path() -> str:
     return os.path.join(base, "rltui", "config.toml")
 
 
+def theme_texts() -> dict[str, str]:
+    """The user's own themes: name (of the file, without `.toml`) -> its text, from `themes/` beside the settings."""
+    folder = os.path.join(os.path.dirname(path()), "themes")
+    found = {}
+    try:
+        names = sorted(name for name in os.listdir(folder) if name.endswith(".toml"))
+    except OSError:
+        return {}
+    for name in names:
+        try:
+            with open(os.path.join(folder, name), encoding="utf-8") as opened:
+                found[name[:-5]] = opened.read()
+        except (OSError, UnicodeDecodeError):
+            continue  # the theme is then not among those that can be chosen
+    return found
+
+
 def load() -> Settings:
     """The settings of this user. Raises `SettingsError`."""
     return _load(path())

@@ -5,15 +5,29 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+from collections.abc import Mapping
 from datetime import UTC, datetime
 
 MODE = 0o600
 
 
+def state_dir(environ: Mapping[str, str]) -> str:
+    """The user's state directory of rltui, by the XDG rules."""
+    base = environ.get("XDG_STATE_HOME", "")
+    return os.path.join(base if os.path.isabs(base) else os.path.expanduser("~/.local/state"), "rltui")
+
+
 def write_snapshot(
-    markdown: str, run_path: str, cwd: str, state_dir: str, *, now: datetime | None = None, name: str | None = None
+    text: str,
+    run_path: str,
+    cwd: str,
+    state_dir: str,
+    *,
+    now: datetime | None = None,
+    name: str | None = None,
+    suffix: str = ".md",
 ) -> str:
-    """Writes a report to a new file and returns its path.
+    """Writes a report, or what else the user asked for, to a new file and returns its path.
 
     In `cwd`, else (that is inside the run's directory, or cannot be written) in `<state_dir>/snapshots`. The file is
     called after the run and the UTC time, is readable by its owner only, appears whole or not at all, and replaces
@@ -28,7 +42,7 @@ def write_snapshot(
         try:
             if directory == fallback:
                 os.makedirs(directory, mode=0o700, exist_ok=True)
-            return _write_new(directory, stem, markdown)
+            return _write_new(directory, stem, suffix, text)
         except OSError as error:
             problem = error
     if problem is not None:
@@ -50,10 +64,10 @@ def _inside(directory: str, run_path: str) -> bool:
     return here == run or here.startswith(run.rstrip(os.sep) + os.sep)
 
 
-def _write_new(directory: str, stem: str, text: str) -> str:
+def _write_new(directory: str, stem: str, suffix: str, text: str) -> str:
     """Takes a free name by an empty file of our own, then moves the whole text over it."""
     for count in range(1, 1000):
-        path = os.path.join(directory, f"{stem}.md" if count == 1 else f"{stem}-{count}.md")
+        path = os.path.join(directory, f"{stem}{suffix}" if count == 1 else f"{stem}-{count}{suffix}")
         try:
             os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, MODE))
         except FileExistsError:
@@ -70,4 +84,4 @@ def _write_new(directory: str, stem: str, text: str) -> str:
                     os.unlink(ours)
             raise
         return path
-    raise FileExistsError(f"{directory}: no free name for {stem}.md")
+    raise FileExistsError(f"{directory}: no free name for {stem}{suffix}")

@@ -11,7 +11,6 @@ from rltui.session.frame import Frame
 from rltui.session.locate import Found
 from rltui.session.opened import OpenedRun
 
-STEPS_PER_S = 10.0
 FRAMES_PER_S = 8.0
 """More frames than this a second nobody can follow; a faster replay leaves rows out."""
 
@@ -21,7 +20,7 @@ T = TypeVar("T")
 class Replay:
     """Plays `speed` rows a second on the caller's thread. Thread-safe are `close`, `pause` and `ask`."""
 
-    def __init__(self, found: Found, *, key_map: dict[str, str] | None = None, speed: float = STEPS_PER_S) -> None:
+    def __init__(self, found: Found, *, key_map: dict[str, str] | None = None, speed: float) -> None:
         self.opened = OpenedRun(found, key_map=key_map)
         self.speed = speed
         self._row = 0.0

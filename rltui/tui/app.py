@@ -6,21 +6,35 @@ import time
 from collections.abc import Callable, Iterable
 from typing import ClassVar
 
-from textual.app import App, SystemCommand
+from textual.app import App, SuspendNotSupported, SystemCommand
 from textual.screen import Screen
 
 from rltui.plots.glyphs import BLOCK, GlyphSet
 from rltui.tui import compat
+from rltui.tui.exports import Exports
 from rltui.tui.pane import Pane
 from rltui.tui.screens.base import PaneScreen
 from rltui.tui.screens.main import MainScreen
 from rltui.tui.theme import load_theme, textual_theme, theme_names
 from rltui.tui.view import View
-from rltui.tui.worker import FrameArrived, Opener, RunsFound, SnapshotWritten, SourceFailed, Worker
+from rltui.tui.worker import (
+    FrameArrived,
+    InsightArrived,
+    MarksRead,
+    Opener,
+    PageRead,
+    PastArrived,
+    RunsFound,
+    SourceFailed,
+    Worker,
+    Written,
+)
 
 CLOCK_S = 1.0
 WIRE_EVERY = 5
 """The bytes per second are shown anew every so many seconds, and only where they moved."""
+SPARING_S = 10.0
+"""In bandwidth mode the screen moves by itself only so often."""
 MESSAGE_S = 8.0
 INTERRUPT_S = 3.0
 """A second Ctrl+c within so many seconds quits."""
@@ -48,6 +62,7 @@ class RltuiApp(App[None]):
         glyphs: GlyphSet = BLOCK,
         mouse: bool = True,
         clock: Callable[[], float] = time.time,
+        replaying: bool = False,
     ) -> None:
         self.palette = load_theme(theme)
         # Under NO_COLOR Textual fixes its filter here, and only the native colours leave text readable.
@@ -58,6 +73,9 @@ class RltuiApp(App[None]):
         self.clock = clock
         self.mouse_on = mouse
         self.view = View(target, glyphs)
+        self.view.replaying = replaying
+        self.exports = Exports(self)
+        self._drawn = 0.0  # when the last frame was drawn
         self.worker = Worker(self, opener)
         self.shown = compat.send_changed_cells_only()
         self.wire = compat.WireMeter()
@@ -102,12 +120,36 @@ class RltuiApp(App[None]):
         if self.view.paused:
             return
         self.view.now = self.clock()
+        other = self.view.newest is None or self.view.newest.run.path != message.report.run.path
         self.view.take(message.frame, message.report)
+        if other:
+            self.exports.read_marks()
+        if not self.view.sparing or other or time.monotonic() - self._drawn >= SPARING_S:
+            self.redraw()
+
+    def on_past_arrived(self, message: PastArrived) -> None:
+        if self.view.cursor is not None:
+            self.view.past = message.step, message.report
+            self.view.settle()
+            self.redraw()
+
+    def on_insight_arrived(self, message: InsightArrived) -> None:
+        self.view.insights[message.around, message.at] = message.insight
+        self.redraw()
+
+    def on_marks_read(self, message: MarksRead) -> None:
+        self.view.marks = message.marks
+        self.redraw()
+
+    def on_page_read(self, message: PageRead) -> None:
+        self.view.pages[message.word] = message.text
         self.redraw()
 
     def on_runs_found(self, message: RunsFound) -> None:
         from rltui.tui.screens.picker import PickerScreen
 
+        if isinstance(self.screen, PickerScreen):
+            self.pop_screen()
         self.push_screen(PickerScreen(message.choices))
 
     def on_source_failed(self, message: SourceFailed) -> None:
@@ -117,16 +159,17 @@ class RltuiApp(App[None]):
             self.failure = message.text
             self.exit(return_code=2)
 
-    def on_snapshot_written(self, message: SnapshotWritten) -> None:
+    def on_written(self, message: Written) -> None:
         if message.error:
             self.say(message.error, "crit")
-        else:
-            self.say(f"written to {message.path}", "ok")
+        elif message.what:
+            self.say(f"{message.what} written to {message.path}", "ok")
 
     # -- drawing -------------------------------------------------------------------------------------------------
 
     def redraw(self) -> None:
         """The screen on top, where something changed."""
+        self._drawn = time.monotonic()
         if isinstance(self.screen, PaneScreen):
             self.screen.redraw()
 
@@ -139,8 +182,13 @@ class RltuiApp(App[None]):
             self.view.wire = f"{rate / 1000:.1f} KB/s"
         if self.view.message and time.monotonic() > self._message_until:
             self.view.message = ""
+        if self.view.sparing and time.monotonic() - self._drawn < SPARING_S:
+            return
         if isinstance(self.screen, PaneScreen):
-            self.screen.redraw_edges()
+            if self.view.sparing:
+                self.redraw()
+            else:
+                self.screen.redraw_edges()
 
     def say(self, text: str, role: str = "fg", lasting: bool = False) -> None:
         """A message in the place of the footer."""
@@ -182,13 +230,25 @@ class RltuiApp(App[None]):
         self.open_place(lambda: MetricScreen(name))
 
     def open_named(self, name: str) -> None:
-        """Config, pipeline or coverage; again: back."""
-        from rltui.tui.screens.text import TEXT_SCREENS
+        """A drill-down of the run by its name; again: back."""
+        from rltui.tui.screens import named
 
         if isinstance(self.screen, PaneScreen) and name == self.screen.NAME:
             self.close_screen()
         else:
-            self.open_place(TEXT_SCREENS[name])
+            self.open_place(named(name))
+
+    def open_log(self, step: int) -> None:
+        """The log at the lines of a step."""
+        from rltui.tui.screens.log import LogScreen
+
+        self.open_place(lambda: LogScreen(step))
+
+    def open_knowledge(self, word: str) -> None:
+        """What is known of a rule."""
+        from rltui.tui.screens.knowledge import KnowledgeScreen
+
+        self.open_place(lambda: KnowledgeScreen(word))
 
     def open_help(self, name: str) -> None:
         from rltui.tui.screens.help import HelpScreen
@@ -205,10 +265,16 @@ class RltuiApp(App[None]):
         elif self._last is not None:
             self.push_screen(self._last())
 
-    def open_run(self, index: int) -> None:
-        """Opens one of the runs of the picker."""
-        self.pop_screen()
+    def open_run(self, index: int, name: str) -> None:
+        """Opens one of the runs of the picker in the place of the one that is open."""
+        while not self.at_top:
+            self.pop_screen()
+        self._last = None
+        self.view.leave(name)
+        if isinstance(self.screen, MainScreen):
+            self.screen.start_over()
         self.worker.open(index)
+        self.redraw()
 
     # -- verbs ---------------------------------------------------------------------------------------------------
 
@@ -220,35 +286,62 @@ class RltuiApp(App[None]):
         self.set_cursor(self.view.at + by)
 
     def set_cursor(self, step: int) -> None:
+        """All panes show the run as it stood at this step: values at once, the diagnosis when it is worked out."""
         first, last = self.view.span
-        self.view.cursor = None if step >= last else max(first, step)
+        if step >= last:
+            self.follow()
+            return
+        self.view.cursor = max(first, step)
+        if self.view.past is None or self.view.past[0] != self.view.cursor:
+            self.worker.past(self.view.cursor)
         self.redraw()
 
     def follow(self) -> None:
-        self.view.cursor = None
-        self.view.paused = False
+        self.view.cursor, self.view.past = None, None
+        self.view.settle()
+        if self.view.paused:
+            self.pause()
         self.redraw()
 
     def pause(self) -> None:
         self.view.paused = not self.view.paused
+        self.worker.pause(self.view.paused)
         self.redraw()
 
-    def snapshot(self) -> None:
-        if self.view.frame is None or self.view.report is None:
-            self.say("nothing read yet", "warn")
-            return
-        self.say("writing the snapshot …")
-        self.worker.snapshot(self.view.frame, self.view.report)
+    def ask_insight(self, around: int) -> None:
+        """Has it worked out what moved around a step, where that is not known yet."""
+        if (around, self.view.cursor) not in self.view.insights:
+            self.worker.insight(around, self.view.cursor)
+
+    def spare(self) -> None:
+        """Bandwidth mode on or off."""
+        self.view.sparing = not self.view.sparing
+        every = f"new values every {SPARING_S:.0f} s" if self.view.sparing else "new values at once"
+        self.say(f"bandwidth mode {'on' if self.view.sparing else 'off'}: {every}")
+
+    def plain_text(self) -> None:
+        """Leaves the alternate screen and prints the screen, so that the terminal can select and scroll it."""
+        text = self.exports.screen_text()
+        try:
+            with self.suspend():
+                input(f"{text}\n\n[Enter: back to rltui] ")
+        except (SuspendNotSupported, EOFError):
+            self.say("this terminal cannot leave the screen for a while")
 
     def next_theme(self) -> None:
         names = theme_names()
-        self.use_theme(names[(names.index(self.palette.name) + 1) % len(names)])
+        at = names.index(self.palette.name) if self.palette.name in names else -1
+        self.use_theme(names[(at + 1) % len(names)])
 
     def use_theme(self, name: str) -> None:
         if self.no_color:
             self.say("NO_COLOR is set: no other theme")
             return
-        self.palette = load_theme(name)
+        try:
+            self.palette = load_theme(name)
+        except ValueError as problem:
+            self.say(f"{problem}", "crit")
+            return
         self.theme = self._textual_theme()
         self.say(f"theme {name}")
         for pane in self.screen.query(Pane):

@@ -4,21 +4,55 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from rltui.plots.numbers import duration, number
 from rltui.tui.view import ROLE, View
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from rltui.diagnosis.model import Finding
     from rltui.plots.chart import Drawing
+    from rltui.run.table import Floats
 
 SMOOTH_SHARE = 50
 """The smoothing window is this part of the points, at most `SMOOTH_MOST` of them."""
 SMOOTH_MOST = 25
 KEPT = 8
+AXES = ("step", "time", "tokens")
+WRITE: dict[str, Callable[[float], str]] = {
+    "step": lambda x: f"{x:.0f}",
+    "time": lambda x: duration(x),
+    "tokens": lambda x: number(x),
+}
 
 
-def window(points: int) -> int:
-    """Points of the trailing mean; 1: as logged."""
-    return max(1, min(SMOOTH_MOST, points // SMOOTH_SHARE))
+def window(points: int, level: int = 0) -> int:
+    """Points of the trailing mean; 1: as logged. Each `level` above 0 doubles it, each below halves it."""
+    usual = max(1, min(SMOOTH_MOST, points // SMOOTH_SHARE))
+    if level > 0:
+        return max(1, min(points, (2 if usual == 1 else usual) << (level - (usual == 1))))
+    return max(1, usual >> -level)
+
+
+def x_of(view: View, name: str, axis: str) -> Floats | None:
+    """Where the points of a metric stand on an axis: steps, seconds since its first row, or tokens trained on so far;
+    None where the run does not log that."""
+    import numpy as np
+
+    series = view.series(name)
+    if series is None:
+        return None
+    if axis == "step":
+        return series.steps.astype(np.float64)
+    if axis == "time":
+        known = series.times[series.times == series.times]
+        return series.times - known[0] if len(known) else None
+    seen, each = view.series("total_tokens_seen"), view.series("total_tokens_step")
+    if seen is not None and len(seen):
+        return np.interp(series.steps, seen.steps, np.nan_to_num(seen.values))
+    if each is not None and len(each):
+        return np.interp(series.steps, each.steps, np.cumsum(np.nan_to_num(each.values)))
+    return None
 
 
 class Charts:
@@ -39,11 +73,16 @@ class Charts:
         scale: str = "lin",
         robust: bool = True,
         labels: bool = True,
+        level: int = 0,
+        axis: str = "step",
+        overlay: str | None = None,
     ) -> Drawing | None:
         """Metric `name` over the run's steps; None where nothing is logged. `finding` marks its onset, and from there
-        on, if `coloured`, the line has its severity's colour. Event marks of the run with `labels` only."""
+        on, if `coloured`, the line has its severity's colour. Event marks of the run with `labels` only. `level`: more
+        or less smoothing. `axis`: step, time or tokens. `overlay`: another metric over its own range."""
         series = view.series(name)
-        if series is None or not len(series) or view.frame is None:
+        at = x_of(view, name, axis)
+        if series is None or at is None or not len(series) or view.frame is None:
             return None
         onset = finding.onset_step if finding else None
         key = (
@@ -57,37 +96,71 @@ class Charts:
             scale,
             robust,
             labels,
+            level,
+            axis,
+            overlay,
             view.cursor,
         )
         if key not in self._kept:
-            from rltui.plots.chart import Line, Mark, draw  # plotext and numpy: not before they are needed
+            import numpy as np  # numpy and plotext: not before they are needed
 
-            first, last = view.span
+            from rltui.plots.chart import Line, Mark, draw
+
+            first, last = (
+                (float(view.span[0]), float(view.span[1])) if axis == "step" else (float(at[0]), float(at[-1]))
+            )
+
+            def x(step: float) -> float:
+                return step if axis == "step" else float(np.interp(step, series.steps, at))
+
             role = ROLE[finding.severity] if finding and coloured else ""
-            spans = ((float(onset), float(last), role),) if role and role != "dim" and onset is not None else ()
+            spans = ((x(onset), last, role),) if role and role != "dim" and onset is not None else ()
             best = view.best_step()
-            marks = [Mark(onset, "onset")] if onset is not None else []
+            marks = [Mark(x(onset), "onset")] if onset is not None else []
             if labels and view.report is not None:
-                marks += [Mark(c.step, "checkpoint") for c in view.frame.run.checkpoints if c.step != best]
-                marks += [Mark(step, "restart") for step in view.report.run.restarts]
+                marks += [Mark(x(c.step), "checkpoint") for c in view.frame.run.checkpoints if c.step != best]
+                marks += [Mark(x(step), "restart") for step in view.report.run.restarts]
             if best is not None:
-                marks.append(Mark(best, "best"))
+                marks.append(Mark(x(best), "best"))
             if view.cursor is not None:
-                marks.append(Mark(view.cursor, "cursor"))
-            smooth = window(len(series))
+                marks.append(Mark(x(view.cursor), "cursor"))
+            smooth = window(len(series), level)
             factor = 100.0 if view.unit(name) == "%" else 1.0
-            line = Line(series.steps, series.values * factor, smooth=smooth, dots=smooth > 1, spans=spans)
+            values = series.values * factor
+            lines = [Line(at, values, smooth=smooth, dots=smooth > 1, spans=spans)]
+            other = view.series(overlay) if overlay else None
+            other_at = x_of(view, overlay, axis) if overlay else None
+            if other is not None and other_at is not None and len(other):
+                lines.insert(
+                    0, Line(other_at, _over(other.values, values), role="accent", smooth=window(len(other), level))
+                )
             while len(self._kept) >= KEPT:
                 self._kept.pop(next(iter(self._kept)))
             self._kept[key] = draw(
-                [line],
+                lines,
                 width,
                 height,
                 marks=marks,
                 scale=scale,
                 robust=robust,
-                x_range=(float(first), float(last)),
+                x_range=(first, last),
+                x_write=WRITE[axis],
                 labels=labels,
                 glyphs=view.glyphs,
             )
         return self._kept[key]
+
+
+def _over(values: Floats, onto: Floats) -> Floats:
+    """One metric's values laid over another's range, by their 1-99 % quantiles."""
+    import numpy as np
+
+    seen, target = values[np.isfinite(values)], onto[np.isfinite(onto)]
+    if not len(seen) or not len(target):
+        return values
+    low, high = np.quantile(seen, (0.01, 0.99))
+    to_low, to_high = np.quantile(target, (0.01, 0.99))
+    span = high - low
+    share = (values - low) / span if span > 0 else np.full(len(values), 0.5)
+    laid: Floats = to_low + share * (to_high - to_low)
+    return laid

@@ -16,16 +16,28 @@ if TYPE_CHECKING:
     from rltui.tui.app import RltuiApp
 
 
+SCREENS = {
+    "config": "run and resolved config, with the source of every value",
+    "pipeline": "the five pipeline stages",
+    "coverage": "what is not logged, and how to log it",
+    "decision": "go on or stop: KL and reward, gain against cost, checkpoints",
+    "phases": "where the time of a step goes",
+    "gpu": "GPUs and host",
+    "log": "the raw log",
+}
+
+
 def verbs(app: RltuiApp) -> Iterable[SystemCommand]:
     """(name, help, what it does) of every command."""
-    yield SystemCommand(
-        "config", "run and resolved config, with the source of every value", partial(app.open_named, "config")
-    )
-    yield SystemCommand("pipeline", "the five pipeline stages", partial(app.open_named, "pipeline"))
-    yield SystemCommand("coverage", "what is not logged, and how to log it", partial(app.open_named, "coverage"))
-    yield SystemCommand("snapshot", "write the report as Markdown", app.snapshot)
+    for name, what in SCREENS.items():
+        yield SystemCommand(name, what, partial(app.open_named, name))
+    yield SystemCommand("checkpoints", "which to keep, and why", partial(app.open_named, "decision"))
+    yield SystemCommand("runs", "runs found: open another", app.worker.list_runs)
+    yield SystemCommand("report", "write the report as Markdown", app.exports.snapshot)
+    yield SystemCommand("picture", "write the screen as an SVG picture", app.exports.picture)
     yield SystemCommand("follow", "follow the run again", app.follow)
     yield SystemCommand("pause", "keep what is shown, and back", app.pause)
+    yield SystemCommand("bandwidth", "new values every 10 s only, and back", app.spare)
     yield SystemCommand("mouse", "mouse on or off", app.toggle_mouse)
     for name in theme_names():
         yield SystemCommand(f"theme {name}", "colours", partial(app.use_theme, name))
@@ -33,7 +45,7 @@ def verbs(app: RltuiApp) -> Iterable[SystemCommand]:
 
 
 class GoProvider(Provider):
-    """`step 340` moves the step cursor; a metric's name opens it."""
+    """`step 340` moves the step cursor; a metric's name opens it; `append STATUS.md` writes a check-in entry there."""
 
     async def search(self, query: str) -> Hits:
         app = cast("RltuiApp", self.app)
@@ -41,6 +53,14 @@ class GoProvider(Provider):
         if found:
             step = int(found.group(1))
             yield Hit(1.0, f"step {step}", partial(app.set_cursor, step), help="every pane as it was at that step")
+        words = re.fullmatch(r"append\s+(\S+)", query.strip())
+        if words:
+            file = words.group(1)
+            yield Hit(1.0, f"append {file}", partial(app.exports.append, file), help="a check-in entry at its end")
+        explained = re.fullmatch(r"explain\s+(\S+)", query.strip())
+        if explained:
+            word = explained.group(1)
+            yield Hit(1.0, f"explain {word}", partial(app.open_knowledge, word), help="what is known of a rule")
         matcher = self.matcher(query)
         for name, metric in (app.view.report.metrics if app.view.report else {}).items():
             text = f"metric {metric.label or name}  {metric.key}"

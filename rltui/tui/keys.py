@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 from textual.binding import Binding
 
-ALL = ("main", "metric", "finding", "config", "pipeline", "coverage", "help", "picker")
-RUN = ("main", "metric", "finding", "config", "pipeline", "coverage")
-LISTS = ("main", "config", "coverage", "picker")
-TIMED = ("main", "metric", "finding")
-TEXT = ("config", "coverage")
+RUN = ("main", "metric", "values", "finding", "phases", "gpu", "log", "decision", "knowledge", "config", "pipeline",
+       "coverage")  # fmt: skip
+ALL = (*RUN, "help", "picker")
+TEXT = ("gpu", "decision", "knowledge", "config", "pipeline", "coverage")
+TIMED = ("main", "metric", "finding", "phases", "gpu", "decision")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,12 +49,13 @@ KEYS: tuple[Key, ...] = (
     Key("pane.findings", "1", "1", "pane('findings')", "Findings; again: zoom", "Panes", ("main",)),
     Key("pane.metrics", "2", "2", "pane('metrics')", "Metrics; again: zoom, all metrics", "Panes", ("main",),
         "metrics", ("main",), "2", 45),
-    Key("pane.phases", "3", "3", "pane('phases')", "Step time; again: zoom", "Panes", ("main",)),
-    Key("pane.gpu", "4", "4", "pane('gpu')", "GPU and host; again: zoom", "Panes", ("main",)),
-    Key("pane.log", "6", "6", "pane('log')", "Log and events; again: the raw log", "Panes", ("main",)),
-    Key("pane.zoom", "z", "z", "zoom", "zoom the pane, and back", "Panes", ("main",), "zoom", ("main",), rank=70),
-    Key("open", "enter", "↵", "open", "drill in: finding, metric, run", "Panes",
-        ("main", "finding", "picker"), "open", ("main", "finding", "picker"), rank=10),
+    Key("pane.phases", "3", "3", "pane('phases')", "Step time; again, or elsewhere: one step in full", "Panes", RUN),
+    Key("pane.gpu", "4", "4", "pane('gpu')", "GPU and host; again, or elsewhere: all samples", "Panes", RUN),
+    Key("pane.log", "6", "6", "pane('log')", "Log and events; again, or elsewhere: the raw log", "Panes", RUN),
+    Key("pane.zoom", "z", "z", "zoom", "zoom the pane, and back", "Panes",
+        ("main", "phases", "gpu", "log"), "zoom", ("main",), rank=70),
+    Key("open", "enter", "↵", "open", "drill in: finding, metric, its values, phase, run", "Panes",
+        ("main", "finding", "metric", "phases", "picker"), "open", ("main", "finding", "phases", "picker"), rank=10),
     Key("last_place", "backspace", "Bksp", "last_place", "last place", "Panes", RUN),
     # find
     Key("finding.next_critical", "e", "e", "finding('critical', 1)", "next critical finding", "Find",
@@ -65,12 +66,18 @@ KEYS: tuple[Key, ...] = (
         ("main", "finding"), "next warning", ("main", "finding"), rank=21),
     Key("finding.previous_warning", "W", "W", "finding('warning', -1)", "previous warning", "Find",
         ("main", "finding")),
+    Key("step.slow", "s", "s", "slow(1)", "next slow step", "Find", ("main", "phases"), "slow step", ("phases",),
+        "s S", 22),
+    Key("step.slow_before", "S", "S", "slow(-1)", "previous slow step", "Find", ("main", "phases")),
+    Key("finding.acknowledge", "a", "a", "acknowledge", "acknowledge the finding until it gets worse, and back", "Find",
+        ("main", "finding"), "acknowledge", ("finding",), rank=46),
     Key("finding.all", "A", "A", "all_findings", "all findings: resolved ones and checks that could not run", "Find",
         ("main",)),
-    Key("filter", "slash", "/", "filter", "filter: space is AND, | OR, ! not, /re/", "Find", ("main", *TEXT),
-        "filter", ("main", *TEXT), rank=40),
-    Key("filter.next", "n", "n", "match(1)", "next match", "Find", ("main", *TEXT)),
-    Key("filter.previous", "N", "N", "match(-1)", "previous match", "Find", ("main", *TEXT)),
+    Key("filter", "slash", "/", "filter", "filter, in the log search: space is AND, | OR, ! not, /re/", "Find",
+        ("main", "log", *TEXT),
+        "filter", ("main", "log", *TEXT), rank=40),
+    Key("filter.next", "n", "n", "match(1)", "next match", "Find", ("main", "log", *TEXT)),
+    Key("filter.previous", "N", "N", "match(-1)", "previous match", "Find", ("main", "log", *TEXT)),
     # time
     Key("step.back", "left_square_bracket", "[", "step(-1)", "one step back: every pane shows that step", "Time",
         TIMED, "step", TIMED, "[ ]", 30),
@@ -79,12 +86,35 @@ KEYS: tuple[Key, ...] = (
     Key("step.forward_ten", "right_curly_bracket", "}", "step(10)", "ten steps forward", "Time", TIMED),
     Key("follow", "f", "f", "follow", "follow the run: drop the step cursor, take new rows", "Time", RUN),
     Key("pause", "p", "p", "pause", "pause: keep what is shown, and back", "Time", RUN),
+    Key("mark.set", "m", "m", "mark", "mark this step", "Time", TIMED),
+    Key("mark.go", "apostrophe", "'", "to_mark", "go to the marked step", "Time", TIMED),
     # look
+    Key("sort.next", "greater_than_sign", ">", "sort(1)", "all metrics: sort by the next column", "Look", ("main",)),
+    Key("sort.previous", "less_than_sign", "<", "sort(-1)", "all metrics: sort by the column before", "Look",
+        ("main",)),
+    Key("sort.reverse", "backslash", "\\", "reverse", "all metrics: turn the order round", "Look", ("main",)),
+    Key("pin", "space", "Space", "pin", "pin the metric to the overview, and back", "Look", ("main", "metric"),
+        "pin", ("metric",), rank=44),
+    Key("axis", "x", "x", "axis", "x axis: step, time, tokens", "Look", ("metric",), "axis", ("metric",), rank=33),
+    Key("overlay", "o", "o", "overlay", "overlay the next related metric", "Look", ("metric",), "overlay", ("metric",),
+        rank=34),
+    Key("smooth.more", "plus,equals_sign", "+", "smooth(1)", "more smoothing", "Look", ("metric",),
+        "smooth", ("metric",), "+ -", 35),
+    Key("smooth.less", "minus", "-", "smooth(-1)", "less smoothing", "Look", ("metric",)),
+    Key("smooth.usual", "0", "0", "smooth(0)", "the usual smoothing", "Look", ("metric",)),
     Key("scale", "y", "y", "scale", "scale: linear, logarithmic, robust range", "Look", ("metric",),
         "scale", ("metric",), rank=32),
     Key("theme", "T", "T", "theme", "next theme", "Look"),
     Key("mouse", "f2", "F2", "mouse", "mouse on or off (starts off over ssh)", "Look"),
+    Key("sparing", "B", "B", "sparing", "bandwidth mode: new values every 10 s only", "Look"),
+    Key("plain", "ctrl+l", "^l", "plain", "the screen as plain text for selecting; Enter comes back", "Look", RUN),
+    Key("copy", "Y", "Y", "copy", "copy by OSC 52, and to a file whose path is shown", "Look", RUN),
     # screens
+    Key("runs", "r", "r", "runs", "runs found: open another", "Screens", RUN),
+    Key("decision", "D", "D", "show('decision')", "go on or stop: KL and reward, gain against cost, checkpoints",
+        "Screens", RUN, "decision", ("main",), rank=60),
+    Key("knowledge", "K", "K", "knowledge", "what the rule looks at, why, its thresholds and sources", "Screens",
+        ("main", "finding"), "why this rule", ("finding",), rank=45),
     Key("config", "i", "i", "show('config')", "run and resolved config", "Screens", RUN,
         "config", ("main", "finding"), rank=50),
     Key("pipeline", "P", "P", "show('pipeline')", "the five pipeline stages", "Screens", RUN,

@@ -15,9 +15,13 @@ if TYPE_CHECKING:
 
 
 class SessionOpener:
-    """Finds and opens runs through the session. Its methods run in the worker thread and import late."""
+    """Finds and opens runs through the session. Its methods run in the worker thread and import late. `replay`: rows a
+    second of a run that is played again, None: it is followed."""
 
-    def __init__(self, targets: Sequence[str], key_map: Mapping[str, str], format_in: str | None) -> None:
+    def __init__(
+        self, targets: Sequence[str], key_map: Mapping[str, str], format_in: str | None, replay: float | None = None
+    ) -> None:
+        self.replay = replay
         self.targets = list(targets) or ["."]
         self.key_map = dict(key_map)
         self.format_in = format_in
@@ -44,6 +48,10 @@ class SessionOpener:
         from rltui.session.live import LiveRun
 
         found = self._found[index]
+        if self.replay is not None:
+            from rltui.session.replay import Replay
+
+            return Replay(found, key_map=self.key_map, speed=self.replay)
         sampler = Sampler(os.uname().nodename, found.candidate.root)
         return LiveRun(found, key_map=self.key_map, sampler=sampler)
 
@@ -56,6 +64,7 @@ def start(
     theme: str | None = None,
     glyphs: str | None = None,
     mouse: bool | None = None,
+    replay: float | None = None,
 ) -> int:
     """Runs the screen on what `targets` name; returns the exit code. What could not be opened goes to stderr."""
     compat.prepare()
@@ -76,19 +85,23 @@ def start(
             return 2
     from rltui.plots.glyphs import pick
     from rltui.tui.app import RltuiApp
-    from rltui.tui.theme import theme_names
+    from rltui.tui.theme import load_theme
 
-    if theme is not None and theme not in theme_names():
-        print(f"rltui: no theme {theme}; there are {', '.join(theme_names())}", file=sys.stderr)
+    chosen = theme or default_theme(os.environ)
+    try:
+        load_theme(chosen)
+    except ValueError as problem:
+        print(f"rltui: {problem}", file=sys.stderr)
         return 2
     mouse_on = not compat.over_ssh() if mouse is None else mouse
-    opener = SessionOpener(targets, key_map, format_in)
+    opener = SessionOpener(targets, key_map, format_in, replay)
     app = RltuiApp(
         opener,
         target=" ".join(opener.targets),
-        theme=theme or default_theme(os.environ),
+        theme=chosen,
         glyphs=pick(glyphs, os.environ),
         mouse=mouse_on,
+        replaying=replay is not None,
     )
     app.run(mouse=mouse_on)
     if app.failure:

@@ -10,8 +10,11 @@ from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
 
+from rich.errors import StyleSyntaxError
 from rich.style import Style
 from textual.theme import Theme as TextualTheme
+
+from rltui import settings
 
 SEVERITIES = ("crit", "warn", "ok")
 CHART_ROLES = {
@@ -69,14 +72,25 @@ def parse_theme(text: str) -> Theme:
 
 @cache
 def load_theme(name: str) -> Theme:
-    """A shipped theme by name. Raises FileNotFoundError where there is none of that name."""
-    return parse_theme(_folder().joinpath(f"{name}.toml").read_text(encoding="utf-8"))
+    """A theme by name, a shipped one before the user's. Raises ValueError that names the theme and what is wrong."""
+    try:
+        shipped = _folder().joinpath(f"{name}.toml")
+        text = shipped.read_text(encoding="utf-8") if shipped.is_file() else settings.theme_texts()[name]
+    except KeyError:
+        raise ValueError(f"no theme {name}; there are {', '.join(theme_names())}") from None
+    try:
+        return parse_theme(text)
+    except KeyError as missing:
+        raise ValueError(f"theme {name}: {missing} is missing") from None
+    except (ValueError, TypeError, AttributeError, StyleSyntaxError) as problem:
+        raise ValueError(f"theme {name}: {problem}") from None
 
 
 @cache
 def theme_names() -> tuple[str, ...]:
-    """Shipped themes, in alphabetical order."""
-    return tuple(sorted(entry.name[:-5] for entry in _folder().iterdir() if entry.name.endswith(".toml")))
+    """Shipped themes, in alphabetical order, and those in the user's config directory."""
+    shipped = sorted(entry.name[:-5] for entry in _folder().iterdir() if entry.name.endswith(".toml"))
+    return (*shipped, *(name for name in settings.theme_texts() if name not in shipped))
 
 
 def textual_theme(theme: Theme) -> TextualTheme | None:

@@ -15,8 +15,10 @@ from rltui.plots.glyphs import BLOCK, GlyphSet
 from rltui.plots.numbers import number
 
 if TYPE_CHECKING:
+    from rltui.diagnosis.insight import Insight
     from rltui.diagnosis.model import Finding
     from rltui.report.model import MetricSummary, Report
+    from rltui.report.user_marks import Marks
     from rltui.run.history import Series
     from rltui.session import Frame
 
@@ -51,8 +53,15 @@ class View:
         self.target = target
         self.glyphs = glyphs
         self.frame: Frame | None = None
-        self.report: Report | None = None
+        self.newest: Report | None = None
+        self.past: tuple[int, Report] | None = None  # (step, report as it stood then)
         self.cursor: int | None = None
+        self.insights: dict[tuple[int, int | None], Insight] = {}
+        self.pages: dict[str, str] = {}  # id of a rule -> what is known of it
+        self.replaying = False
+        self.sparing = False  # bandwidth mode
+        self.marks: Marks | None = None
+        self.mark: int | None = None  # the step that `m` marked
         self.paused = False
         self.now = 0.0
         self.wire = ""
@@ -61,12 +70,34 @@ class View:
         self.flagged: dict[str, Finding] = {}
 
     def take(self, frame: Frame, report: Report) -> None:
-        """Shows a new frame. Fixes, for each metric, the worst open finding that it heads."""
+        """Shows a new frame."""
+        if self.newest is not None and self.newest.run.path != report.run.path:
+            self.past, self.cursor = None, None
+        self.frame, self.newest = frame, report
+        self.insights.clear()
+        self.settle()
+
+    def leave(self, target: str) -> None:
+        """Forgets the run: another one is being opened."""
+        self.target, self.frame, self.newest, self.past, self.cursor = target, None, None, None, None
+        self.marks, self.mark, self.flagged = None, None, {}
+        self.insights.clear()
+
+    def acknowledged(self, finding: Finding) -> bool:
+        """Whether the user has seen it, at this severity: one that gets worse calls again."""
+        return self.marks is not None and marked(finding) in self.marks.acknowledged
+
+    @property
+    def report(self) -> Report | None:
+        """The newest report; with a step cursor the one as it stood there, as soon as that is known."""
+        return self.newest if self.cursor is None or self.past is None else self.past[1]
+
+    def settle(self) -> None:
+        """Fixes, for each metric, the worst open finding that it heads. To be called when the report changes."""
         from rltui.diagnosis.model import SEVERITY_RANK  # not at the top: the first paint needs no report
 
-        self.frame, self.report = frame, report
         self.flagged = {}
-        for finding in report.findings:
+        for finding in self.report.findings if self.report else ():
             if finding.status == "active" and finding.severity in ("critical", "warning") and finding.evidence:
                 name = self.name_of(finding.evidence[0].metric) or finding.evidence[0].metric
                 known = self.flagged.get(name)
@@ -76,7 +107,7 @@ class View:
     @property
     def span(self) -> tuple[int, int]:
         """First and last step of the shared axis."""
-        steps = self.report.run.steps if self.report else None
+        steps = self.newest.run.steps if self.newest else None
         if steps is None or steps.first is None or steps.last is None:
             return 0, 0
         return steps.first, steps.last
@@ -85,7 +116,7 @@ class View:
         """First and last step of sparklines of so many cells. While the run goes on, the end moves by half cells or a
         few steps at once: else each new step would shift every bar, and every shifted bar is sent to the terminal."""
         first, last = self.span
-        if self.report is None or self.report.run.state != "running":
+        if self.newest is None or self.newest.run.state != "running":
             return first, last
         count = last - first + 1
         stride = max(1, count // (2 * max(1, width)), min(STRIDE, count // 8))
@@ -161,3 +192,7 @@ class View:
     def best_step(self) -> int | None:
         best = self.report.verdict.best_checkpoint if self.report else None
         return best.step if best else None
+
+
+def marked(finding: Finding) -> tuple[str, str, str]:
+    return finding.id, finding.subject or "", finding.severity

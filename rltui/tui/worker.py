@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from threading import Event, Thread
-from typing import TYPE_CHECKING, Protocol
+from threading import Condition, Event, Thread
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from textual.message import Message
 
@@ -15,21 +14,30 @@ from rltui.tui import panes
 if TYPE_CHECKING:
     from textual.app import App
 
+    from rltui.diagnosis.insight import Insight
     from rltui.report.model import Report
+    from rltui.report.user_marks import Marks
     from rltui.session import Frame
+    from rltui.session.opened import OpenedRun
 
 POLL_S = 1.0
 """How long a source may sleep before it looks whether the screen was closed."""
 
 
+T = TypeVar("T")
+
+
 class FrameSource(Protocol):
-    """A run that is open. One thread asks for frames; `close` may come from another."""
+    """A run that is open. One thread asks for frames; `close`, `pause` and `ask` may come from another."""
 
     def next_frame(self, timeout_s: float) -> Frame | None:
         """Waits for news, at most `timeout_s` seconds. None: nothing new."""
 
     def close(self) -> None:
         """Ends a waiting `next_frame` soon."""
+
+    def ask(self, question: Callable[[OpenedRun], T]) -> T:
+        """Puts a question to the run while it stands still."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +73,28 @@ class FrameArrived(Message):
         return isinstance(message, FrameArrived)
 
 
+class PastArrived(Message):
+    """The report as it stood at a step."""
+
+    def __init__(self, step: int, report: Report) -> None:
+        super().__init__()
+        self.step = step
+        self.report = report
+
+    def can_replace(self, message: Message) -> bool:
+        return isinstance(message, PastArrived)
+
+
+class InsightArrived(Message):
+    """What moved around step `around`, as known at step `at` (None: now)."""
+
+    def __init__(self, around: int, at: int | None, insight: Insight) -> None:
+        super().__init__()
+        self.around = around
+        self.at = at
+        self.insight = insight
+
+
 class RunsFound(Message):
     """More than one run: the user chooses."""
 
@@ -82,40 +112,116 @@ class SourceFailed(Message):
         self.opened = opened
 
 
-class SnapshotWritten(Message):
-    """Where the Markdown snapshot lies, or why there is none."""
+class PageRead(Message):
+    """The text of a rule or a knowledge page."""
 
-    def __init__(self, path: str, error: str = "") -> None:
+    def __init__(self, word: str, text: str) -> None:
         super().__init__()
+        self.word = word
+        self.text = text
+
+
+class MarksRead(Message):
+    """What the user marked about the run that is open."""
+
+    def __init__(self, marks: Marks) -> None:
+        super().__init__()
+        self.marks = marks
+
+
+class Written(Message):
+    """Where something that the user asked for was written, or why it was not."""
+
+    def __init__(self, what: str, path: str, error: str = "") -> None:
+        super().__init__()
+        self.what = what
         self.path = path
         self.error = error
 
 
 class Worker:
-    """Finds, opens and follows a run in a daemon thread, until `stop`."""
+    """Finds, opens and follows a run in a daemon thread, until `stop`. A second one answers questions about it."""
 
     def __init__(self, app: App[None], opener: Opener) -> None:
         self.app = app
         self.opener = opener
         self._stop = Event()
         self._source: FrameSource | None = None
+        self._opening = 0  # number of the newest opening; the loops of older ones end
+        self._asked = Condition()
+        self._questions: dict[str, Callable[[FrameSource], Message]] = {}
+        self._answering = False
 
     def find(self) -> None:
         """Looks for runs; a single one is opened at once."""
-        self._thread(self._find)
+        self._thread(lambda: self._find(open_single=True))
+
+    def list_runs(self) -> None:
+        """Looks for runs again and lets the user choose."""
+        self._thread(lambda: self._find(open_single=False))
 
     def open(self, index: int) -> None:
+        """Opens a run in the place of the one that is open."""
         self._thread(lambda: self._open(index))
 
-    def snapshot(self, frame: Frame, report: Report) -> None:
-        """Writes the Markdown report of what is shown."""
-        self._thread(lambda: self._write(frame, report))
+    def past(self, step: int) -> None:
+        """Asks for the report as it stood at a step; a newer request takes the place of one that waits."""
+        self._ask("past", lambda source: PastArrived(step, source.ask(lambda run: _past_report(run, step))))
+
+    def insight(self, around: int, at: int | None) -> None:
+        """Asks what moved first around a step."""
+        self._ask("insight", lambda source: InsightArrived(around, at, source.ask(lambda o: o.insight(around, at))))
+
+    def write(self, what: str, write: Callable[[], str]) -> None:
+        """Calls `write`, which gives the path that it wrote, and tells the app."""
+
+        def work() -> None:
+            try:
+                self._post(Written(what, write()))
+            except (OSError, ValueError) as error:
+                self._post(Written(what, "", f"{what} not written: {error}"))
+
+        self._thread(work)
+
+    def explain(self, word: str) -> None:
+        """Reads the page of a rule."""
+
+        def work() -> None:
+            from rltui.report.explain import as_text
+
+            self._post(PageRead(word, as_text(word) or f"there is no page of {word}"))
+
+        self._thread(work)
+
+    def marks(self, run_path: str, state_dir: str) -> None:
+        """Reads what the user marked about a run."""
+
+        def work() -> None:
+            from rltui.report.user_marks import load_marks
+
+            self._post(MarksRead(load_marks(run_path, state_dir)))
+
+        self._thread(work)
+
+    def ask(self, question: Callable[[OpenedRun], T]) -> T:
+        """Puts a question to the open run, on the caller's thread: not for the UI's. Raises ValueError without one."""
+        if self._source is None:
+            raise ValueError("no run is open")
+        return self._source.ask(question)
+
+    def pause(self, on: bool) -> None:
+        """A replay stands still while the screen does."""
+        pause = getattr(self._source, "pause", None)
+        if pause is not None:
+            pause(on)
 
     def stop(self) -> None:
         """Asks the threads to end; does not wait for them, so that quitting is never slow."""
         self._stop.set()
         if self._source is not None:
             self._source.close()
+        with self._asked:
+            self._asked.notify_all()
 
     def _thread(self, work: Callable[[], None]) -> None:
         Thread(target=work, name="rltui-session", daemon=True).start()
@@ -124,51 +230,66 @@ class Worker:
         if not self._stop.is_set():
             self.app.post_message(message)
 
-    def _find(self) -> None:
+    def _find(self, open_single: bool) -> None:
         panes.load()
         try:
             choices = tuple(self.opener.find())
         except Exception as error:
-            self._post(SourceFailed(f"{error}" or type(error).__name__, opened=False))
+            self._post(SourceFailed(f"{error}" or type(error).__name__, opened=self._source is not None))
             return
-        if len(choices) == 1:
+        if len(choices) == 1 and open_single:
             self._open(0)
         else:
             self._post(RunsFound(choices))
 
     def _open(self, index: int) -> None:
+        self._opening += 1
+        opening, before = self._opening, self._source
+        if before is not None:
+            before.close()
         try:
             self._source = source = self.opener.open(index)
         except Exception as error:
-            self._post(SourceFailed(f"{error}" or type(error).__name__, opened=False))
+            self._post(SourceFailed(f"{error}" or type(error).__name__, opened=before is not None))
             return
         from rltui.report.build import build  # numpy: after the first paint
         from rltui.report.summaries import SummaryCache
 
         cache = SummaryCache()
         try:
-            while not self._stop.is_set():
+            while not self._stop.is_set() and opening == self._opening:
                 frame = source.next_frame(POLL_S)
-                if frame is not None:
+                if frame is not None and opening == self._opening:
                     now = frame.now if frame.live else None
                     self._post(FrameArrived(frame, build(frame, now=now, cache=cache)))
         except Exception as error:
-            self._post(SourceFailed(f"reading stopped: {type(error).__name__}: {error}", opened=True))
+            if opening == self._opening:
+                self._post(SourceFailed(f"reading stopped: {type(error).__name__}: {error}", opened=True))
         finally:
             source.close()
 
-    def _write(self, frame: Frame, report: Report) -> None:
-        from rltui.report.markdown import render
-        from rltui.report.snapshot import write_snapshot
+    def _ask(self, kind: str, question: Callable[[FrameSource], Message]) -> None:
+        with self._asked:
+            self._questions[kind] = question
+            self._asked.notify()
+            if not self._answering:
+                self._answering = True
+                self._thread(self._answer)
 
-        try:
-            path = write_snapshot(render(report, frame), report.run.path, os.getcwd(), state_dir(os.environ))
-            self._post(SnapshotWritten(path))
-        except (OSError, ValueError) as error:
-            self._post(SnapshotWritten("", f"no snapshot: {error}"))
+    def _answer(self) -> None:
+        while not self._stop.is_set():
+            with self._asked:
+                self._asked.wait_for(lambda: self._questions or self._stop.is_set())
+                question = self._questions.pop(next(iter(self._questions)), None) if self._questions else None
+            source = self._source
+            if question is None or source is None:
+                continue
+            answer = question(source)
+            if source is self._source:
+                self._post(answer)
 
 
-def state_dir(environ: Mapping[str, str]) -> str:
-    """The user's state directory of rltui, by the XDG rules."""
-    base = environ.get("XDG_STATE_HOME", "")
-    return os.path.join(base if os.path.isabs(base) else os.path.expanduser("~/.local/state"), "rltui")
+def _past_report(opened: OpenedRun, step: int) -> Report:
+    from rltui.report.build import build
+
+    return build(opened.past_frame(step))

@@ -72,10 +72,12 @@ def _note(view: View, items: list[Listed]) -> str:
     for item in items:
         if item.finding is not None and item.finding.status == "active":
             counts[item.finding.severity] += 1
+    seen = sum(item.finding is not None and view.acknowledged(item.finding) for item in items)
     parts = [
         f"{counts['critical']} critical" if counts["critical"] else "",
         f"{counts['warning']} warning{'s' if counts['warning'] > 1 else ''}" if counts["warning"] else "",
         f"{counts['info']} info" if counts["info"] else "",
+        f"{seen} acknowledged" if seen else "",
     ]
     if not any(parts):
         skipped = len(view.report.not_evaluable)
@@ -132,7 +134,8 @@ def _row(view: View, item: Listed, width: int, selected: bool, title_w: int) -> 
     role = "dim" if resolved else ROLE[f.severity]
     later = view.cursor is not None and f.onset_step is not None and f.onset_step > view.cursor
     name = ("└ " if f.root else "") + f.title
-    name_role = "dim" if later or resolved else "strong" if selected else "fg"
+    seen = view.acknowledged(f)
+    name_role = "dim" if later or resolved or (seen and not selected) else "strong" if selected else "fg"
     words = f"{GLYPH[word]} {word:<10}" if width >= WORDS_FROM else f"{GLYPH[word]} "
     row = [*start, (words, "dim" if later else role), put(name, title_w, name_role)]
     row += _numbers(view, f.evidence[0] if f.evidence else None, width, selected, role if selected else "fg")
@@ -140,7 +143,7 @@ def _row(view: View, item: Listed, width: int, selected: bool, title_w: int) -> 
     since = "   since " if width >= WORDS_FROM else "  "
     row += [(since if onset else " " * len(since), "dim"), put(onset, len(str(view.span[1])), "fg", ">")]
     if width >= 120:
-        row.append(put(f"   {f.life}", 11, "fg" if f.life == "worse" else "dim"))
+        row.append(put(f"   {'seen' if seen else f.life}", 11, "fg" if f.life == "worse" else "dim"))
     room = width - sum(len(t) for t, _ in row)
     if room > 8 and width >= 120:
         row.append(put(hint(f), room, "dim"))

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from rltui.plots.numbers import duration, integer
 from rltui.tui.rows import Row, cut, spread
 from rltui.tui.view import View
+
+if TYPE_CHECKING:
+    from rltui.run.run import StallCard
 
 STATES = {
     "stalled": ("! ", "stalled", "warn"),
@@ -29,9 +34,11 @@ def age_text(seconds: float) -> str:
 
 def state(view: View, width: int) -> Row:
     """`● live 3 s ago`: state as glyph, word and colour, and how old the last step is."""
-    report, frame = view.report, view.frame
+    report, frame = view.newest, view.frame
     if report is None or frame is None:
         return []
+    if view.replaying and report.run.state == "running":
+        return [("▸ ", "accent"), ("replay", "fg")]
     if not frame.loading.done and frame.loading.total_bytes:
         share = 100 * frame.loading.done_bytes / frame.loading.total_bytes
         size = frame.loading.total_bytes / 1e6
@@ -42,6 +49,8 @@ def state(view: View, width: int) -> Row:
         return [*lost, (f", {frame.link.state}" if width >= 60 else "", "dim")]
     seen = report.run.last_row_time
     age = age_text(view.now - seen) if frame.live and seen is not None and view.now > 0 else ""
+    if frame.stall is not None and frame.stall.verdict in ("slow", "hung"):
+        return stall(view, frame.stall, width)
     if report.run.state == "running":
         row: Row = [("● ", "ok"), ("live" if width >= 120 or not age else "", "fg")]
         return [*row, (f" {age} ago" if width >= 120 else age, "dim")] if age else row
@@ -50,17 +59,31 @@ def state(view: View, width: int) -> Row:
     return [(glyph, role), (word, "fg" if role == "ok" else role), (since, "dim")]
 
 
+def stall(view: View, card: StallCard, width: int) -> Row:
+    """`✗ hung 31 m, usual 3 m`"""
+    glyph, role = ("✗ ", "crit") if card.verdict == "hung" else ("! ", "warn")
+    row: Row = [(f"{glyph}{card.verdict}", role)]
+    if card.since is not None and view.now > 0:
+        row.append(
+            (f" {card.phase + ' ' if card.phase and width >= 120 else ''}{age_text(view.now - card.since)}", role)
+        )
+    if card.usual_s is not None and width >= 120:
+        row.append((f", usual {duration(card.usual_s)}", "dim"))
+    return row
+
+
 def progress(view: View, width: int, eta: bool = True) -> Row:
     """`step 812 / 2000   41 %   ETA 2 d 15 h`; with a step cursor, which step is shown."""
-    report = view.report
+    report = view.newest
     if report is None or report.run.steps.last is None:
         return []
     wide, last, total = width >= 120, report.run.steps.last, report.run.steps.total
     gap, slash = ("   ", " / ") if wide else ("  ", "/")
     row: Row = []
     if view.cursor is not None:
-        row += [("at step " if wide else "at ", "accent"), (integer(view.cursor), "accent.b"), (" of ", "dim")]
-        row.append((integer(last), "fg"))
+        known = view.past is not None and view.past[0] == view.cursor
+        row += [("as at step " if wide else "at ", "accent"), (integer(view.cursor), "accent.b")]
+        row += [("" if known else " …", "dim"), (" of ", "dim"), (integer(last), "fg")]
     else:
         row += [("step " if wide else "", "dim"), (integer(last), "strong")]
         if total:

@@ -1,16 +1,15 @@
-"""Pane 6: the events of the run, and zoomed the raw log."""
+"""Pane 6: the events of the run."""
 
 from __future__ import annotations
 
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from rltui.tui.filters import matches
 from rltui.tui.rows import Row, cut, put, scrolled, title
 from rltui.tui.view import View
 
 if TYPE_CHECKING:
-    from rltui.readers.base import LogLine, Note
+    from rltui.readers.base import Note
 
 ROLES = {"traceback": "crit", "oom": "crit", "killed": "crit", "fault": "crit", "warning": "warn"}
 GLYPHS = {"crit": "✗ ", "warn": "! "}
@@ -61,24 +60,3 @@ def draw(view: View, width: int, height: int, *, focus: bool, back: int = 0) -> 
     body = [_event(note, width) for note in found]
     shown, _ = scrolled(body, height - 1, max(0, len(body) - 1 - back), max(0, len(body) - height + 1 - back))
     return rows + shown
-
-
-def raw(view: View, width: int, height: int, *, pattern: str | None, typing: bool, back: int) -> list[Row]:
-    """The zoomed pane: the newest lines of the raw log."""
-    lines: tuple[LogLine, ...] = view.frame.log if view.frame else ()
-    kept = [line for line in lines if not pattern or matches(pattern, line.text)]
-    note = f"/{pattern}{'▏' if typing else ''}  {len(kept)} of {len(lines)}" if pattern is not None else ""
-    rows = [title(width, "6", "Log", [(f"newest {len(lines)} lines", "dim")], True, note)]
-    if not kept:
-        return [*rows, [(" nothing matches" if lines else " this source has no text log", "dim")]]
-    end = max(min(height - 1, len(kept)), len(kept) - back)
-    number_w = len(str(kept[-1].line)) + 2
-    for line in kept[max(0, end - height + 1) : end]:
-        rows.append(
-            [
-                put(str(line.line) if line.line else "", number_w - 1, "dim", ">"),
-                ("  ", "fg"),
-                (cut(line.text, width - number_w - 2), "fg"),
-            ]
-        )
-    return rows

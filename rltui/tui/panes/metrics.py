@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from rltui.plots.axis import column, labels, rail
 from rltui.plots.numbers import change, fixed_decimals
 from rltui.tui.filters import matches
+from rltui.tui.order import Order
 from rltui.tui.rows import SELECTED, Row, put, scrolled, title
 from rltui.tui.view import GLYPH, ROLE, Heading, View, headings
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from rltui.diagnosis.model import Finding
     from rltui.report.model import MetricSummary
 
+KINDS = ("metric", "constant", "missing")
 MOST_DECIMALS = 5
 RECENT = 50
 """Points that decide how many decimals a metric is shown with, so that its value does not dance."""
@@ -25,7 +27,7 @@ RECENT = 50
 class Line:
     """A line of the list: a heading, a blank, a metric, or a metric that is not logged."""
 
-    kind: str  # "heading" | "blank" | "metric" | "missing"
+    kind: str  # "heading" | "blank" | "metric" | "constant" | "missing"
     name: str = ""
     prefix: str = ""
 
@@ -68,10 +70,11 @@ def overview(view: View, room: int, narrow: bool) -> list[str]:
     queues = [[n for n, _ in names if n not in view.flagged] for heading, names in groups if heading.first]
     turns = [n for turn in zip_longest(*queues) for n in turn if n is not None]
     turns += [n for heading, names in groups if not heading.first for n, _ in names if n not in view.flagged]
+    pinned = [n for n in (view.marks.pinned if view.marks else ()) if view.metric(n) is not None]
     chosen: list[str] = []
     used: set[str] = set()
     heading_of = {n: heading.name for heading, names in groups for n, _ in names}
-    for name in [*flagged, *turns]:
+    for name in dict.fromkeys([*flagged, *pinned, *turns]):
         cost = 1 + (0 if narrow or heading_of[name] in used else 2)
         if room < cost:
             continue
@@ -81,9 +84,50 @@ def overview(view: View, room: int, narrow: bool) -> list[str]:
     return chosen
 
 
-def lines(view: View, room: int, *, everything: bool, pattern: str, narrow: bool) -> list[Line]:
-    """The list, as far as it is decided by what there is and how many rows there are."""
+def constant(view: View, name: str) -> bool:
+    """Logged more than once, and always the same."""
+    metric = view.metric(name)
+    return metric is not None and metric.count > 1 and not metric.nan and metric.min == metric.max
+
+
+def _sort_key(view: View, name: str, column: str) -> tuple[int, float, str]:
+    """Metrics without the number come last."""
+    metric = view.metric(name)
+    if column == "name" or metric is None:
+        return 0, 0.0, view.label(name).lower()
+    if column == "now":
+        value = view.now_value(name)
+    elif column == "change":
+        value = metric.pct_change
+    else:
+        known = metric.min is not None and metric.max is not None and metric.mean
+        value = (metric.max - metric.min) / abs(metric.mean) if known else None  # type: ignore[operator, arg-type]
+    return (1, 0.0, "") if value is None else (0, -abs(value) if column != "now" else -value, "")
+
+
+def _sorted(view: View, names: list[str], order: Order) -> list[str]:
+    found = sorted(names, key=lambda name: _sort_key(view, name, order.column))
+    return found[::-1] if order.reverse else found
+
+
+def lines(
+    view: View, room: int, *, everything: bool, pattern: str, narrow: bool, order: Order | None = None
+) -> list[Line]:
+    """The list, as far as it is decided by what there is and how many rows there are. In the list of all metrics,
+    constant ones are folded at the end, and `order` may be by another column than the stage."""
     groups = grouped(view, pattern)
+    order = order or Order()
+    flat: list[str] = []
+    if everything and not pattern:
+        flat = [n for _, names in groups for n, on in names if on and n not in view.flagged and constant(view, n)]
+        folded = set(flat)
+        groups = [(h, [item for item in names if item[0] not in folded]) for h, names in groups]
+    if everything and (order.column != "stage" or order.reverse):
+        all_names = _sorted(view, [n for _, names in groups for n, on in names if on], order)
+        if order.column == "stage":
+            all_names = [n for _, names in reversed(groups) for n, on in names if on]
+        ordered = [Line("metric", name) for name in all_names]
+        return ordered + _folded(flat, narrow)
     if not everything and not pattern:
         chosen = set(overview(view, room + (0 if narrow else 1), narrow))
         groups = [(h, [item for item in names if item[0] in chosen]) for h, names in groups]
@@ -96,7 +140,15 @@ def lines(view: View, room: int, *, everything: bool, pattern: str, narrow: bool
                 out.append(Line("blank"))
             out.append(Line("heading", heading.name, _prefixes(view, [n for n, on in names if on])))
         out += [Line("metric" if on else "missing", name) for name, on in names]
-    return out
+    return out + _folded(flat, narrow)
+
+
+def _folded(names: list[str], narrow: bool) -> list[Line]:
+    """One line for all constant metrics, and their rows below it."""
+    if not names:
+        return []
+    blank = [] if narrow else [Line("blank")]
+    return [*blank, Line("heading", f"constant: {len(names)}"), *[Line("constant", name) for name in names]]
 
 
 def _key(view: View, name: str) -> str:
@@ -192,9 +244,15 @@ def _row(view: View, line: Line, cols: Columns, selected: bool) -> Row:
         ]
     finding = view.flagged.get(line.name)
     metric = view.metric(line.name)
+    if line.kind == "constant":
+        value = f"{view.value(line.name, metric.last_value if metric else None)} {view.unit(line.name)}"
+        rest = cols.spark + cols.now + cols.unit + cols.change
+        key = put(f"   {metric.key if metric else ''}", cols.key, "dim")
+        return [start, ("  ", "fg"), put(view.label(line.name), cols.name, "dim"), put(value, rest, "dim"), key]
     role = ROLE[finding.severity] if finding else ""
     later = finding is not None and view.cursor is not None and (finding.onset_step or 0) > view.cursor
-    glyph = GLYPH[finding.severity] if finding else " "
+    is_pinned = view.marks is not None and line.name in view.marks.pinned
+    glyph = GLYPH[finding.severity] if finding else "•" if is_pinned else " "
     strong = "strong" if role == "crit" or selected else "fg"
     series = view.series(line.name)
     scale = 100.0 if view.unit(line.name) == "%" else 1.0
@@ -263,6 +321,7 @@ def draw(
     pattern: str | None,
     typing: bool = False,
     top: int = 0,
+    order: Order | None = None,
 ) -> tuple[list[Row], dict[int, str], int]:
     """Rows, which metric each row stands for, and the first row shown of the list."""
     if view.report is None:
@@ -271,20 +330,21 @@ def draw(
     cols = Columns.of(width)
     head = [] if narrow and height < 16 else axis_rows(view, cols)
     room = height - 1 - len(head)
-    found = lines(view, room, everything=everything, pattern=pattern or "", narrow=narrow)
-    names = [line.name for line in found if line.kind in ("metric", "missing")]
-    rows = [_title(view, width, focus, sum(line.kind == "metric" for line in found), pattern, typing), *head]
+    found = lines(view, room, everything=everything, pattern=pattern or "", narrow=narrow, order=order)
+    names = [line.name for line in found if line.kind in KINDS]
+    rows = [
+        _title(view, width, focus, sum(line.kind in ("metric", "constant") for line in found), pattern, typing),
+        *head,
+    ]
     if not names:
         why = f"nothing matches /{pattern}; Esc clears it" if pattern else _empty(view)
         return [*rows[:1], [("   " + why, "dim")]], {}, 0
-    keep = next(
-        (i for i, line in enumerate(found) if line.name == selected and line.kind in ("metric", "missing")), None
-    )
+    keep = next((i for i, line in enumerate(found) if line.name == selected and line.kind in KINDS), None)
     _, start = scrolled([[] for _ in found], room, keep, top)
     shown = found[start : start + room]
     owners: dict[int, str] = {}
     for i, line in enumerate(shown):
-        if line.kind in ("metric", "missing"):
+        if line.kind in KINDS:
             owners[len(rows)] = line.name
         rows.append(_row(view, line, cols, focus and start + i == keep))
     return rows, owners, start

@@ -20,7 +20,7 @@ def needed(view: View) -> int:
     """Rows that the pane would like to have."""
     if view.report is None or not view.report.phases.items:
         return 3
-    return 1 + len(view.report.phases.items) + min(2, len(wrap(_notes(view), NOTE_WIDTH)))
+    return 1 + len(view.report.phases.items) + min(2, len(wrap(remarks(view), NOTE_WIDTH)))
 
 
 def seconds(view: View, item: PhaseItem) -> float | None:
@@ -31,7 +31,7 @@ def seconds(view: View, item: PhaseItem) -> float | None:
     return view.value_at(name, view.cursor) if name else None
 
 
-def _role(view: View, item: PhaseItem) -> str:
+def colour(view: View, item: PhaseItem) -> str:
     """Coloured only where a finding is open: on a healthy run a high share is a note, not an alarm."""
     return "warn" if item.status == "high" and view.worst is not None else ""
 
@@ -40,14 +40,14 @@ def _percent(share: float) -> str:
     return number(100 * share, decimals=0 if share >= 0.0095 or share == 0 else 1)
 
 
-def _total(view: View) -> float:
+def whole_step(view: View) -> float:
     """Seconds of a step; at the step cursor those of that step, where the run logs them."""
     items = view.report.phases.items if view.report else ()
     whole = view.value_at("time_per_step_s", view.cursor) if view.cursor is not None else None
     return whole or sum(x for item in items if (x := seconds(view, item)) is not None)
 
 
-def _notes(view: View) -> str:
+def remarks(view: View) -> str:
     phases = view.report.phases if view.report else None
     if phases is None:
         return ""
@@ -63,7 +63,7 @@ def _notes(view: View) -> str:
 
 
 def _heading(view: View, width: int, focus: bool) -> Row:
-    total = _total(view)
+    total = whole_step(view)
     if not total:
         return title(width, "3", "Step time", None, focus)
     overlapped = view.report is not None and view.report.phases.overlapped
@@ -90,7 +90,7 @@ def draw(view: View, width: int, height: int, *, focus: bool) -> list[Row]:
         return rows
     if not items:
         return rows + _why_not(view, width)
-    total = _total(view)
+    total = whole_step(view)
     if height < 4:
         return [*rows, _one_line(view, width, items, total)]
     name_w = 18 if width >= 90 else 14
@@ -98,7 +98,7 @@ def draw(view: View, width: int, height: int, *, focus: bool) -> list[Row]:
     decimals = 0 if total >= 100 else 1 if total >= 10 else 2 if total >= 1 else 3
     for item in items[: height - 1]:
         took = seconds(view, item)
-        role = _role(view, item)
+        role = colour(view, item)
         if took is None:
             rows.append([("   ", "fg"), put(item.name, name_w), ("not logged", "dim")])
             continue
@@ -118,7 +118,7 @@ def draw(view: View, width: int, height: int, *, focus: bool) -> list[Row]:
                 (" %", "dim"),
             ]
         )
-    note = _notes(view)
+    note = remarks(view)
     return rows + [[(f"   {line}", "dim")] for line in wrap(note, width - 4)[: max(0, height - len(rows))]]
 
 
@@ -128,7 +128,7 @@ def _one_line(view: View, width: int, items: tuple[PhaseItem, ...], total: float
         took = seconds(view, item)
         if took is None or not total:
             continue
-        role = _role(view, item)
+        role = colour(view, item)
         share = item.share if view.cursor is None else took / total
         part: Row = [
             (f"{'! ' if role else ''}{item.name} ", role or "fg"),

@@ -1,1 +1,28 @@
 """Screens: which panes, where, and what their keys do."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rltui.tui.screens.base import PaneScreen
+
+
+def named(name: str) -> type[PaneScreen]:
+    """A drill-down that needs nothing but the run, by its name. Imported late: the first paint needs none of them."""
+    from rltui.tui.screens.decision import DecisionScreen
+    from rltui.tui.screens.gpu import GpuScreen
+    from rltui.tui.screens.log import LogScreen
+    from rltui.tui.screens.phases import PhasesScreen
+    from rltui.tui.screens.text import ConfigScreen, CoverageScreen, PipelineScreen
+
+    made: tuple[type[PaneScreen], ...] = (
+        PhasesScreen,
+        GpuScreen,
+        LogScreen,
+        DecisionScreen,
+        ConfigScreen,
+        PipelineScreen,
+        CoverageScreen,
+    )
+    return next(screen for screen in made if name == screen.NAME)

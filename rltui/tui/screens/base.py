@@ -183,10 +183,12 @@ class PaneScreen(Screen[None]):
             self.rltui.close_screen()
 
     def action_back(self) -> None:
-        if self.rltui.at_top:
-            self.app.exit()
-        else:
+        if not self.rltui.at_top:
             self.rltui.close_screen()
+        elif self.leave():
+            self.redraw()
+        else:
+            self.app.exit()
 
     def action_help(self) -> None:
         self.rltui.open_help(self.NAME)
@@ -197,8 +199,53 @@ class PaneScreen(Screen[None]):
     def action_show(self, screen: str) -> None:
         self.rltui.open_named(screen)
 
+    def action_pane(self, name: str) -> None:
+        self.rltui.open_named(name)
+
+    def action_zoom(self) -> None:
+        """A pane that was zoomed to a screen of its own goes back."""
+        self.rltui.close_screen()
+
     def action_snapshot(self) -> None:
-        self.rltui.snapshot()
+        self.rltui.exports.snapshot()
+
+    def action_copy(self) -> None:
+        self.rltui.exports.copy(self.copied())
+
+    def copied(self) -> str:
+        """What `Y` copies: the thing in focus, else the screen."""
+        return self.rltui.exports.screen_text()
+
+    def action_plain(self) -> None:
+        self.rltui.plain_text()
+
+    def action_sparing(self) -> None:
+        self.rltui.spare()
+
+    def action_runs(self) -> None:
+        self.rltui.worker.list_runs()
+
+    def action_mark(self) -> None:
+        self.view.mark = self.view.at
+        self.rltui.say(f"step {self.view.mark} is marked; ' goes there")
+
+    def action_to_mark(self) -> None:
+        if self.view.mark is None:
+            self.rltui.say("no step is marked; m marks one")
+        else:
+            self.rltui.set_cursor(self.view.mark)
+
+    def action_slow(self, by: int) -> None:
+        """The step cursor to the next or previous slow step."""
+        from rltui.tui.screens.phases import slow_steps
+
+        found = slow_steps(self.view)
+        at = self.view.at
+        after = [step for step in found if step > at] if by > 0 else [step for step in found if step < at]
+        if not found:
+            self.rltui.say("no step took much longer than usual")
+        else:
+            self.rltui.set_cursor((after or found)[0 if by > 0 else -1])
 
     def action_theme(self) -> None:
         self.rltui.next_theme()

@@ -9,14 +9,19 @@ from textual.geometry import Region, Size
 from rltui.diagnosis.model import Evidence, Finding
 from rltui.plots.axis import labels
 from rltui.plots.numbers import change, number
+from rltui.tui import panes
 from rltui.tui.charts import Charts
 from rltui.tui.panes import header
 from rltui.tui.panes.findings import config_value
-from rltui.tui.rows import Row, clip, put, spread, title, wrap
+from rltui.tui.rows import Row, clip, cut, put, spread, title, wrap
 from rltui.tui.screens.base import PaneScreen, Places
 from rltui.tui.view import GLYPH, ROLE
 
 CHARTS = 3
+MOVES = 8
+LINES = 5
+NEAR_STEPS = 10
+"""Steps around the onset whose log lines are shown."""
 GUTTER = 8
 
 
@@ -85,6 +90,8 @@ class FindingScreen(PaneScreen):
             if finding.last_step is not None and finding.last_step > finding.onset_step:
                 head.append((f", {finding.last_step - finding.onset_step} steps", "dim"))
         head.append((f", {finding.life}", "dim"))
+        if self.view.acknowledged(finding):
+            head.append((", acknowledged", "accent"))
         head += [
             ("   confidence ", "dim"),
             (number(finding.confidence, decimals=2), "fg"),
@@ -150,8 +157,56 @@ class FindingScreen(PaneScreen):
         )
         return [list(row) for row in drawing.rows] if drawing else []
 
+    def redraw(self) -> None:
+        finding = self.found
+        if finding is not None and finding.onset_step is not None:
+            self.rltui.ask_insight(finding.onset_step)
+        super().redraw()
+
+    def _moves(self, finding: Finding, width: int) -> list[Row]:
+        """What moved first around the onset: metrics in the order in which they began, on one axis."""
+        view = self.view
+        insight = view.insights.get((finding.onset_step, view.cursor)) if finding.onset_step is not None else None
+        if insight is None or not insight.moves:
+            return []
+        rows = [title(width, "", "What moved first", [("in order of onset", "dim")])]
+        first, last = insight.moves[0].step, max(insight.moves[-1].step, insight.moves[0].step + 1)
+        own = {self._metric_of(e) for e in finding.evidence[:1]}
+        bar_w = max(0, width - 45)
+        for move in insight.moves[:MOVES]:
+            name = view.name_of(move.metric) or move.metric
+            flagged = view.flagged.get(name)
+            role = ROLE[flagged.severity] if flagged else "ink"
+            x = round((move.step - first) / (last - first) * (bar_w - 1)) if bar_w > 1 else 0
+            line: Row = [(" " * x, "fg"), ("▌", role), ("─" * (bar_w - x - 1), "rule")] if bar_w > 1 else []
+            values = f"{view.value(name, move.before)} → {view.value(name, move.after)}"
+            glyph = GLYPH[flagged.severity] if flagged else " "
+            rows.append(
+                [
+                    (f" {glyph} ", role if flagged else "fg"),
+                    put(view.label(name), 19, "strong" if name in own else "fg"),
+                    put(str(move.step), 6, "fg", ">"),
+                    ("  ", "fg"),
+                    *line,
+                    put(values, 15, "dim", ">"),
+                ]
+            )
+        return [*rows, []]
+
+    def _log_lines(self, finding: Finding, width: int) -> list[Row]:
+        """Notable lines of the log near the onset."""
+        near = [n for n in panes.log.events(self.view) if n.step is not None and finding.onset_step is not None]
+        near = [n for n in near if abs((n.step or 0) - (finding.onset_step or 0)) <= NEAR_STEPS]
+        if not near:
+            return []
+        rows = [title(width, "", "Log around its onset", [("6", "key"), (" all lines", "dim")])]
+        for note in near[:LINES]:
+            head = f" step {note.step}  {note.kind}  "
+            rows.append([(head, "dim"), (cut(note.text, max(0, width - len(head))), "fg")])
+        return [*rows, []]
+
     def _words(self, finding: Finding, width: int) -> list[Row]:
-        rows: list[Row] = []
+        rows = self._moves(finding, width)
         root = next((f for f in (self.view.report.findings if self.view.report else ()) if f.id == finding.root), None)
         if root is not None:
             rows += [
@@ -195,6 +250,7 @@ class FindingScreen(PaneScreen):
                     [(" · " if i == 0 else "   ", "dim"), (line, "fg")] for i, line in enumerate(wrap(text, width - 4))
                 ]
             rows.append([])
+        rows += self._log_lines(finding, width)
         if len(finding.episodes) > 1:
             rows.append(title(width, "", "Episodes"))
             for episode in finding.episodes:
@@ -212,6 +268,33 @@ class FindingScreen(PaneScreen):
         place = (found.index(self.key) + by) % len(found) if self.key in found else 0
         self.key, self.row, self.top = found[place], 0, 0
         self.redraw()
+
+    def action_acknowledge(self) -> None:
+        if self.found is not None:
+            self.rltui.exports.acknowledge(self.found)
+
+    def action_knowledge(self) -> None:
+        self.rltui.open_knowledge(self.key[0])
+
+    def action_pane(self, name: str) -> None:
+        """The log opens at the lines of the onset."""
+        finding = self.found
+        if name == "log" and finding is not None and finding.onset_step is not None:
+            self.rltui.open_log(finding.onset_step)
+        else:
+            super().action_pane(name)
+
+    def copied(self) -> str:
+        """The finding in words, with its fixes."""
+        finding = self.found
+        if finding is None:
+            return super().copied()
+        lines = [f"{finding.severity}: {finding.title} (since step {finding.onset_step})", finding.summary, ""]
+        lines += [
+            f"- cause: {c.text}" + (f" ({c.config_key} = {c.value})" if c.config_key else "") for c in finding.causes
+        ]
+        lines += [f"- fix: {f.text}" + (f" ({f.config_key})" if f.config_key else "") for f in finding.fixes]
+        return "\n".join([*lines, *[f"- would refute it: {text}" for text in finding.refute]])
 
     def action_move(self, by: int) -> None:
         finding = self.found

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from textual.geometry import Region, Size
 
 from rltui.tui import panes
+from rltui.tui.order import Order
 from rltui.tui.pane import Pane
 from rltui.tui.rows import Row
 from rltui.tui.screens.base import PaneScreen, Places, stacked
 
+if TYPE_CHECKING:
+    from rltui.diagnosis.model import Finding
+
 ORDER = ("findings", "metrics", "phases", "gpu", "log")
+SCREENS = ("phases", "gpu", "log")
+"""Panes whose zoom is another screen."""
 WIDE = 120
 
 
@@ -30,6 +36,13 @@ class MainScreen(PaneScreen):
         self.metric: str | None = None
         self.tops = dict.fromkeys(ORDER, 0)
         self.owners: dict[str, dict[int, int] | dict[int, str]] = {}
+        self.order = Order()
+
+    def start_over(self) -> None:
+        """Another run: nothing is selected."""
+        self.finding, self.metric, self.zoomed = 0, None, False
+        self.tops = dict.fromkeys(ORDER, 0)
+        self.end_filter()
 
     # -- places --------------------------------------------------------------------------------------------------
 
@@ -148,6 +161,7 @@ class MainScreen(PaneScreen):
                 pattern=self.pattern if self.focus_on == "metrics" else None,
                 typing=self.typing,
                 top=self.tops[pane],
+                order=self.order,
             )
             self.owners[pane], self.tops[pane] = names, top
             return rows
@@ -155,26 +169,28 @@ class MainScreen(PaneScreen):
             return panes.phases.draw(view, width, height, focus=focus)
         if pane == "gpu":
             return panes.gpu.draw(view, width, height, focus=focus, top=self.tops[pane])
-        if self.zoomed:
-            return panes.log.raw(view, width, height, pattern=self.pattern, typing=self.typing, back=self.tops["log"])
         return panes.log.draw(view, width, height, focus=focus, back=self.tops["log"])
 
     # -- panes ---------------------------------------------------------------------------------------------------
 
     def action_pane(self, name: str) -> None:
         if name == self.focus_on:
-            self.zoomed = not self.zoomed
+            self.action_zoom()
         else:
             self.focus_on = name
-        self._settle()
+            self.zoomed = self.zoomed and name not in SCREENS
+            self._settle()
 
     def action_next_pane(self, by: int) -> None:
-        self.focus_on = ORDER[(ORDER.index(self.focus_on) + by) % len(ORDER)]
-        self._settle()
+        self.action_pane(ORDER[(ORDER.index(self.focus_on) + by) % len(ORDER)])
 
     def action_zoom(self) -> None:
-        self.zoomed = not self.zoomed
-        self._settle()
+        """Findings and metrics grow in place; the others have a screen of their own."""
+        if self.focus_on in SCREENS and self.view.report is not None:
+            self.rltui.open_named(self.focus_on)
+        else:
+            self.zoomed = not self.zoomed
+            self._settle()
 
     def _settle(self) -> None:
         if self.focus_on == "metrics" and self.metric is None:
@@ -220,8 +236,10 @@ class MainScreen(PaneScreen):
         narrow = width < 90
         room = height - 1 - (0 if narrow and height < 16 else 2)
         pattern = self.pattern or ""
-        found = panes.metrics.lines(self.view, room, everything=self.zoomed, pattern=pattern, narrow=narrow)
-        return [line.name for line in found if line.kind == "metric"]
+        found = panes.metrics.lines(
+            self.view, room, everything=self.zoomed, pattern=pattern, narrow=narrow, order=self.order
+        )
+        return [line.name for line in found if line.kind in ("metric", "constant")]
 
     def _select(self, index: int) -> None:
         """Row `index` of the pane in focus, clamped."""
@@ -233,8 +251,7 @@ class MainScreen(PaneScreen):
             names = self.names()
             self.metric = names[max(0, min(index, len(names) - 1))] if names else None
         elif pane == "log":
-            lines = self.view.frame.log if self.view.frame else ()
-            count = len(lines) if self.zoomed else len(panes.log.events(self.view))
+            count = len(panes.log.events(self.view))
             self.tops["log"] = max(0, min(-index, count - 1))
         elif pane == "gpu":
             gpus = self.view.report.hardware.gpus if self.view.report else ()
@@ -264,8 +281,7 @@ class MainScreen(PaneScreen):
             self._select(-(1 << 30) if self.focus_on == "log" else 0)
 
     def action_filter(self) -> None:
-        if not (self.focus_on == "log" and self.zoomed):
-            self.focus_on = "metrics"
+        self.focus_on = "metrics"
         super().action_filter()
 
     def action_match(self, by: int) -> None:
@@ -293,6 +309,38 @@ class MainScreen(PaneScreen):
             place = next((i for i, at in enumerate(wanted) if at > self.finding), 0) if by > 0 else -1
         self.focus_on = "findings"
         self._select(wanted[place])
+
+    def _chosen(self) -> Finding | None:
+        found = panes.findings.listed(self.view, self.everything)
+        return found[self.finding].finding if self.finding < len(found) else None
+
+    def action_acknowledge(self) -> None:
+        finding = self._chosen()
+        if finding is not None:
+            self.rltui.exports.acknowledge(finding)
+
+    def action_knowledge(self) -> None:
+        finding = self._chosen()
+        if finding is not None:
+            self.rltui.open_knowledge(finding.id)
+
+    def action_pin(self) -> None:
+        if self.focus_on == "metrics" and self.metric is not None:
+            self.rltui.exports.pin(self.metric)
+        else:
+            self.rltui.say("Space pins the selected metric: 2 goes to the metrics")
+
+    def action_sort(self, by: int) -> None:
+        self._sort(self.order.next(by))
+
+    def action_reverse(self) -> None:
+        self._sort(self.order.turned())
+
+    def _sort(self, order: Order) -> None:
+        """Sorting shows in the list of all metrics."""
+        self.order, self.focus_on, self.zoomed = order, "metrics", True
+        self.rltui.say(f"metrics sorted {order.words}")
+        self._settle()
 
     def action_open(self) -> None:
         if self.focus_on == "findings":

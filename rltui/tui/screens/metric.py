@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 from textual.geometry import Region, Size
 
 from rltui.plots.numbers import change, integer, number
-from rltui.tui.charts import Charts, window
+from rltui.tui.charts import AXES, Charts, window, x_of
 from rltui.tui.panes import header
 from rltui.tui.rows import Row, clip, put, title, wrap
 from rltui.tui.screens.base import PaneScreen, Places
@@ -24,6 +24,9 @@ SCALES = (
 )
 
 
+LEVELS = 6
+
+
 class MetricScreen(PaneScreen):
     """Chart at the left, numbers at the right; below 120 columns the numbers stand below the chart."""
 
@@ -34,6 +37,9 @@ class MetricScreen(PaneScreen):
         super().__init__()
         self.metric = metric
         self.scale = 0
+        self.level = 0  # of smoothing
+        self.axis = 0
+        self.overlay: str | None = None
         self.charts = Charts()
 
     def places(self, size: Size) -> Places:
@@ -104,17 +110,22 @@ class MetricScreen(PaneScreen):
             coloured=True,
             scale=scale,
             robust=robust,
+            level=self.level,
+            axis=AXES[self.axis],
+            overlay=self.overlay,
         )
         if drawing is None or series is None:
             return [title(width, "", "Chart", None, True), [(" nothing logged yet", "dim")]]
-        smooth = window(len(series))
+        smooth = window(len(series), self.level)
         over = f"{words} · smoothed over {smooth}" if smooth > 1 else words
+        over += f" · x {AXES[self.axis]}" if width >= 90 else ""
         if drawing.scale != scale:
             over += " (nothing positive to take the logarithm of)"
         below: list[str] = []
         outside = drawing.above + drawing.below
         if outside:
-            below.append(f"{outside} points outside the range")
+            parts = [f"{n} {word}" for n, word in ((drawing.above, "above"), (drawing.below, "below")) if n]
+            below.append(f"{' and '.join(parts)} the range")
         if drawing.nonfinite:
             below.append(f"{drawing.nonfinite} logged as NaN or infinite")
         legend: Row = [("        ", "fg")]
@@ -122,6 +133,10 @@ class MetricScreen(PaneScreen):
             legend += [("▼", ROLE[finding.severity]), (f" onset {finding.onset_step}   ", "dim")]
         if best is not None:
             legend += [("◆", "accent"), (f" best checkpoint {best}   ", "dim")]
+        if self.overlay is not None:
+            other = view.metric(self.overlay)
+            low, high = (view.value(self.overlay, x) for x in ((other.min, other.max) if other else (None, None)))
+            legend += [("━", "accent"), (f" {view.label(self.overlay)} {low}–{high}, over its own range   ", "dim")]
         if self._checkpoints():
             legend.append(("◇ checkpoint   ", "dim"))
         legend.append((" · ".join(below), "dim"))
@@ -233,7 +248,8 @@ class MetricScreen(PaneScreen):
         used = self._used(width)
         if used:
             rows += [[], title(width, "", "Findings that use it"), *used]
-        if self.view.cursor is not None:
+        others = [name for name in list(self.view.flagged)[:6] if name != self.metric]
+        if self.view.cursor is not None and others:
             rows += [[], title(width, "", f"At step {self.view.cursor}")]
             rows += [
                 [
@@ -241,8 +257,7 @@ class MetricScreen(PaneScreen):
                     put(self.view.value(name, self.view.value_at(name, self.view.cursor)), 10, "fg", ">"),
                     (f" {self.view.unit(name)}", "dim"),
                 ]
-                for name in list(self.view.flagged)[:6]
-                if name != self.metric
+                for name in others
             ]
         rows += [[], title(width, "", "Where it comes from")]
         if metric is not None:
@@ -266,6 +281,45 @@ class MetricScreen(PaneScreen):
     def action_scale(self) -> None:
         self.scale = (self.scale + 1) % len(SCALES)
         self.redraw()
+
+    def action_smooth(self, by: int) -> None:
+        """More or less smoothing; 0: the usual."""
+        self.level = max(-LEVELS, min(self.level + by, LEVELS)) if by else 0
+        self.redraw()
+
+    def action_axis(self) -> None:
+        """The next x axis that this run knows."""
+        for _ in AXES:
+            self.axis = (self.axis + 1) % len(AXES)
+            if x_of(self.view, self.metric, AXES[self.axis]) is not None:
+                break
+        if self.axis == 0:
+            self.rltui.say("x is the step; this run logs no other axis beyond those shown")
+        self.redraw()
+
+    def action_overlay(self) -> None:
+        """The next metric over this one: those that findings tell together with it, then those of its group."""
+        view, own = self.view, self.view.metric(self.metric)
+        told = [
+            name
+            for finding in (view.report.findings if view.report else ())
+            if self.metric in (names := [view.name_of(e.metric) for e in finding.evidence])
+            for name in names
+        ]
+        near = [n for n, m in (view.report.metrics if view.report else {}).items() if own and m.group == own.group]
+        found = [n for n in dict.fromkeys([*told, *view.flagged, *near]) if n and n != self.metric and view.metric(n)]
+        at = found.index(self.overlay) + 1 if self.overlay in found else 0
+        self.overlay = found[at] if at < len(found) else None
+        self.redraw()
+
+    def action_open(self) -> None:
+        """The values behind the chart."""
+        from rltui.tui.screens.values import ValuesScreen
+
+        self.rltui.open_place(lambda: ValuesScreen(self.metric))
+
+    def action_pin(self) -> None:
+        self.rltui.exports.pin(self.metric)
 
     def action_chart_cursor(self, by: int) -> None:
         """One column of the chart, or one step where columns are narrower."""

@@ -79,10 +79,16 @@ class PickerScreen(PaneScreen):
         self._select(end * 1_000_000)
 
     def action_open(self) -> None:
-        self.rltui.open_run(self.selected)
+        self.rltui.open_run(self.selected, self.choices[self.selected].name)
 
     def action_escape(self) -> None:
-        self.rltui.say("q quits; Enter opens a run")
+        if self.view.newest is not None:
+            self.rltui.close_screen()
+        else:
+            self.rltui.say("q quits; Enter opens a run")
 
     def action_back(self) -> None:
-        self.app.exit()
+        if self.view.newest is not None:
+            self.rltui.close_screen()
+        else:
+            self.app.exit()

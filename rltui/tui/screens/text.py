@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from textual.geometry import Region, Size
 
@@ -12,6 +12,13 @@ from rltui.tui.panes.findings import config_value
 from rltui.tui.panes.verdict import STAGES
 from rltui.tui.rows import Row, put, title, wrap
 from rltui.tui.screens.base import PaneScreen, Places
+from rltui.tui.view import GLYPH, ROLE
+
+if TYPE_CHECKING:
+    from rltui.diagnosis.model import Finding
+
+Block = tuple[str, list[Row]]
+"""Text for the filter, and rows."""
 
 
 class TextScreen(PaneScreen):
@@ -24,7 +31,7 @@ class TextScreen(PaneScreen):
         super().__init__()
         self.top = 0
 
-    def content(self, width: int) -> list[tuple[str, list[Row]]]:
+    def content(self, width: int) -> list[Block]:
         raise NotImplementedError
 
     def places(self, size: Size) -> Places:
@@ -71,12 +78,12 @@ class ConfigScreen(TextScreen):
     NAME = "config"
     HEAD = "Run and config"
 
-    def content(self, width: int) -> list[tuple[str, list[Row]]]:
+    def content(self, width: int) -> list[Block]:
         report = self.view.report
         if report is None:
             return []
         run = report.run
-        blocks: list[tuple[str, list[Row]]] = []
+        blocks: list[Block] = []
         for name, value in (
             ("path", run.path),
             ("state", f"{run.state}{': ' + run.state_because if run.state_because else ''}"),
@@ -120,8 +127,17 @@ class ConfigScreen(TextScreen):
                 rows += [
                     [(" " * (name_w + 1), "fg"), (line, "dim")] for line in wrap(note, max(20, width - name_w - 2))
                 ]
-            blocks.append((f"{name} {entry.key} {value}", rows))
+            objects = self._objections(entry.key)
+            for finding in objects:
+                text = f"{GLYPH[finding.severity]} {finding.title}"
+                rows.append([(" " * (name_w + 1), "fg"), (text, ROLE[finding.severity])])
+            words = " ".join(finding.title for finding in objects)
+            blocks.append((f"{name} {entry.key} {value} {words}", rows))
         return blocks
+
+    def _objections(self, key: str) -> list[Finding]:
+        """Open findings that hold a config value for a cause of theirs."""
+        return [f for f in self.view.open_findings() if any(c.config_key == key for c in f.causes)]
 
 
 class PipelineScreen(TextScreen):
@@ -130,11 +146,11 @@ class PipelineScreen(TextScreen):
     NAME = "pipeline"
     HEAD = "Pipeline"
 
-    def content(self, width: int) -> list[tuple[str, list[Row]]]:
+    def content(self, width: int) -> list[Block]:
         report = self.view.report
         if report is None:
             return []
-        blocks: list[tuple[str, list[Row]]] = []
+        blocks: list[Block] = []
         words = {"pass": "pass", "warn": "warning", "fail": "critical", "unknown": "unknown"}
         for number, stage in enumerate(report.pipeline, 1):
             glyph, role = STAGES[stage.status]
@@ -161,7 +177,7 @@ class CoverageScreen(TextScreen):
     NAME = "coverage"
     HEAD = "Coverage"
 
-    def content(self, width: int) -> list[tuple[str, list[Row]]]:
+    def content(self, width: int) -> list[Block]:
         report = self.view.report
         if report is None:
             return []
@@ -174,7 +190,7 @@ class CoverageScreen(TextScreen):
             (f"{len(report.not_evaluable)}", "strong"),
             (" could not", "fg"),
         ]
-        blocks: list[tuple[str, list[Row]]] = [("", [summary, []])]
+        blocks: list[Block] = [("", [summary, []])]
         if report.not_evaluable:
             blocks.append(("", [[(" CHECKS THAT COULD NOT RUN", "dim")]]))
         for name, needs, enable in report.not_evaluable:
@@ -208,6 +224,3 @@ class CoverageScreen(TextScreen):
                     )
                 )
         return blocks
-
-
-TEXT_SCREENS = {"config": ConfigScreen, "pipeline": PipelineScreen, "coverage": CoverageScreen}

@@ -9,9 +9,14 @@ from dataclasses import replace
 from pathlib import Path
 from threading import Event
 from types import MappingProxyType
+from typing import TypeVar, cast
 
 import numpy as np
 
+from rltui.diagnosis.first_moves import FirstMove
+from rltui.diagnosis.insight import Insight
+from rltui.diagnosis.invariants import Invariant
+from rltui.diagnosis.kl_reward import Case
 from rltui.diagnosis.model import (
     BestCheckpoint,
     Cause,
@@ -44,6 +49,7 @@ from rltui.report.model import (
 from rltui.run.history import Series
 from rltui.run.run import Checkpoint, MetricName
 from rltui.session import Frame, Loading
+from rltui.session.opened import OpenedRun
 
 START = 1_790_000_000.0
 STEP_S = 150.0
@@ -435,11 +441,15 @@ def empty() -> tuple[Frame, Report]:
     return replace(frame, series={}, log=(), notes=(), hardware=()), report
 
 
+T = TypeVar("T")
+
+
 class CannedSource:
     """Hands out given frames; `step` makes the next one, once a `every_s` seconds."""
 
     def __init__(self, frames: list[Frame], more: Callable[[], Frame] | None = None, every_s: float = 1.0) -> None:
         self.frames = list(frames)
+        self.last = self.frames[-1] if self.frames else None
         self.more = more
         self.every_s = every_s
         self.closed = Event()
@@ -453,6 +463,19 @@ class CannedSource:
             return self.more()
         self.closed.wait(timeout_s)
         return None
+
+    def ask(self, question: Callable[[OpenedRun], T]) -> T:
+        return question(cast("OpenedRun", self))
+
+    def past_frame(self, step: int) -> Frame:
+        """The frame as it is: what a report of the past holds is the session's matter."""
+        assert self.last is not None
+        return self.last
+
+    def insight(self, around: int, at: int | None = None) -> Insight:
+        moves = (FirstMove("entropy", around - 40, 0.9, 0.5, 7.0), FirstMove("kl_ref", around, 0.03, 0.2, 9.0))
+        case = Case("up", "flat", "down", "drift", "drift without learning", "lower the learning rate")
+        return Insight(around, moves, case, None, (Invariant("entropy ≥ 0", "loss", "pass", "0.32", "lowest value"),))
 
     def close(self) -> None:
         self.closed.set()

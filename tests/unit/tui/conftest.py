@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from pathlib import Path
 
 import pytest
 from textual.pilot import Pilot
 
 from rltui.report.model import Report
 from rltui.session import Frame
+from rltui.session.live import LiveRun
+from rltui.session.locate import locate
 from rltui.tui.app import RltuiApp
 from rltui.tui.worker import Choice, FrameSource
 from tests.unit.tui import canned
@@ -49,6 +52,31 @@ async def wait_for(pilot: Pilot[None], condition: Callable[[], bool], what: str 
 def screen_text(app: RltuiApp) -> str:
     """What the terminal shows, as text."""
     return "\n".join(strip.text for strip in app.screen._compositor.render_strips())
+
+
+@pytest.fixture(autouse=True)
+def own_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No test reads or writes what the user marked."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+
+
+class SampleOpener:
+    """Opens sample runs as the screen does, without sampling this machine's hardware."""
+
+    def __init__(self, *paths: Path) -> None:
+        self.paths = paths
+        self.opened: list[LiveRun] = []
+
+    def find(self) -> Sequence[Choice]:
+        return [Choice(path.name, str(path), "", None, 0) for path in self.paths]
+
+    def open(self, index: int) -> LiveRun:
+        self.opened.append(LiveRun(locate([str(self.paths[index])])[0]))
+        return self.opened[-1]
+
+
+def is_read(app: RltuiApp) -> bool:
+    return app.view.newest is not None and app.view.frame is not None and app.view.frame.loading.done
 
 
 @pytest.fixture

@@ -8,12 +8,18 @@ import pytest
 
 from rltui.tui import keys
 from rltui.tui.screens.base import PaneScreen
+from rltui.tui.screens.decision import DecisionScreen
 from rltui.tui.screens.finding import FindingScreen
+from rltui.tui.screens.gpu import GpuScreen
 from rltui.tui.screens.help import HelpScreen
+from rltui.tui.screens.knowledge import KnowledgeScreen
+from rltui.tui.screens.log import LogScreen
 from rltui.tui.screens.main import MainScreen
 from rltui.tui.screens.metric import MetricScreen
+from rltui.tui.screens.phases import PhasesScreen
 from rltui.tui.screens.picker import PickerScreen
 from rltui.tui.screens.text import ConfigScreen, CoverageScreen, PipelineScreen
+from rltui.tui.screens.values import ValuesScreen
 from tests.unit.tui import canned
 from tests.unit.tui.conftest import NARROW, WIDE, Open, screen_text
 
@@ -22,7 +28,13 @@ SCREENS: dict[str, type[PaneScreen]] = {
     for screen in (
         MainScreen,
         MetricScreen,
+        ValuesScreen,
         FindingScreen,
+        PhasesScreen,
+        GpuScreen,
+        LogScreen,
+        DecisionScreen,
+        KnowledgeScreen,
         ConfigScreen,
         PipelineScreen,
         CoverageScreen,
@@ -30,11 +42,18 @@ SCREENS: dict[str, type[PaneScreen]] = {
         PickerScreen,
     )
 }
-ENDS = {"q", "Q,ctrl+q", "ctrl+z", "ctrl+s"}
+ENDS = {"q", "Q,ctrl+q", "ctrl+z", "ctrl+s", "Y"}
+"""Keys that end the app, or write a file: tested by themselves."""
 OPENS = {
     "main": [],
     "metric": ["2", "enter"],
+    "values": ["2", "enter", "enter"],
     "finding": ["enter"],
+    "phases": ["3", "3"],
+    "gpu": ["4", "4"],
+    "log": ["6", "6"],
+    "decision": ["D"],
+    "knowledge": ["K"],
     "config": ["i"],
     "pipeline": ["P"],
     "coverage": ["C"],

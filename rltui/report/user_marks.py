@@ -1,0 +1,62 @@
+"""What the user marked about a run (acknowledged findings, pinned metrics), kept in the user's state directory."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from dataclasses import dataclass, replace
+from hashlib import sha256
+
+import orjson
+
+MODE = 0o600
+
+
+@dataclass(frozen=True, slots=True)
+class Marks:
+    """`acknowledged`: (id, subject or "", severity at that time) of findings; `pinned`: names of metrics."""
+
+    acknowledged: frozenset[tuple[str, str, str]] = frozenset()
+    pinned: tuple[str, ...] = ()
+
+    def toggled(self, finding: tuple[str, str, str]) -> Marks:
+        """With the finding acknowledged, or no longer."""
+        return replace(self, acknowledged=self.acknowledged ^ {finding})
+
+    def with_pin(self, metric: str) -> Marks:
+        """With the metric pinned, or no longer."""
+        rest = tuple(name for name in self.pinned if name != metric)
+        return replace(self, pinned=rest if metric in self.pinned else (*rest, metric))
+
+
+def load_marks(run_path: str, state_dir: str) -> Marks:
+    """The marks of a run; none where there is no file, or one that is not ours."""
+    try:
+        with open(_file(run_path, state_dir), "rb") as file:
+            data = orjson.loads(file.read())
+        found = frozenset((str(i), str(subject), str(level)) for i, subject, level in data["acknowledged"])
+        return Marks(found, tuple(str(name) for name in data["pinned"]))
+    except (OSError, ValueError, KeyError, TypeError):
+        return Marks()
+
+
+def save_marks(marks: Marks, run_path: str, state_dir: str) -> str:
+    """Writes the marks, whole or not at all, and returns the path. Raises OSError."""
+    path = _file(run_path, state_dir)
+    os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+    data = {"run": run_path, "acknowledged": sorted(marks.acknowledged), "pinned": marks.pinned}
+    temporary = f"{path}.{os.getpid()}.part"
+    try:
+        with open(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, MODE), "wb") as out:
+            out.write(orjson.dumps(data, option=orjson.OPT_INDENT_2))
+        os.replace(temporary, path)
+    except OSError:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
+        raise
+    return path
+
+
+def _file(run_path: str, state_dir: str) -> str:
+    """One file a run, called after its path."""
+    return os.path.join(state_dir, "runs", f"{sha256(os.path.abspath(run_path).encode()).hexdigest()[:16]}.json")

@@ -1,0 +1,116 @@
+"""What leaves the screen: snapshots, pictures, copies, check-in entries, and the user's marks. The worker writes."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from rltui.tui.view import marked
+
+if TYPE_CHECKING:
+    from rltui.diagnosis.model import Finding
+    from rltui.tui.app import RltuiApp
+
+
+class Exports:
+    """The verbs of one app that write a file, each with a message that names it."""
+
+    def __init__(self, app: RltuiApp) -> None:
+        self.app = app
+
+    def screen_text(self) -> str:
+        """The screen as plain text, without the footer."""
+        strips = self.app.screen._compositor.render_strips()
+        return "\n".join(strip.text.rstrip() for strip in strips[:-1]).strip("\n")
+
+    def snapshot(self) -> None:
+        """The report as Markdown, of the step that is shown; of a drill-down, the screen as text in front of it."""
+        view, worker = self.app.view, self.app.worker
+        if view.frame is None or view.report is None:
+            self.app.say("nothing read yet", "warn")
+            return
+        step, path = view.cursor, view.report.run.path
+        shown = "" if self.app.at_top and step is None else f"```text\n{self.screen_text()}\n```\n\n"
+        frame, report = view.frame, view.report
+
+        def write() -> str:
+            from rltui.report.build import build
+            from rltui.report.markdown import render
+
+            if step is None:
+                text = render(report, frame)
+            else:
+                past = worker.ask(lambda run: run.past_frame(step))
+                text = render(build(past), past)
+            return _new_file(shown + text, path, ".md")
+
+        self.app.say("writing the snapshot …")
+        worker.write("snapshot", write)
+
+    def picture(self) -> None:
+        """The screen as an SVG picture."""
+        text, path = self.app.export_screenshot(title="rltui"), self._run_path()
+        self.app.worker.write("picture", lambda: _new_file(text, path, ".svg"))
+
+    def copy(self, text: str) -> None:
+        """To the terminal's clipboard by OSC 52, which nobody acknowledges, and to a file."""
+        path = self._run_path()
+        self.app.copy_to_clipboard(text)
+        self.app.worker.write("sent to the clipboard, and", lambda: _new_file(text + "\n", path, ".txt"))
+
+    def append(self, file: str) -> None:
+        """A check-in entry at the end of a notebook of the user's."""
+        report = self.app.view.report
+        if report is None:
+            self.app.say("nothing read yet", "warn")
+            return
+
+        def write() -> str:
+            from rltui.report.checkin import append_checkin
+
+            append_checkin(file, report)
+            return os.path.abspath(file)
+
+        self.app.worker.write("check-in entry", write)
+
+    def acknowledge(self, finding: Finding) -> None:
+        """Marks a finding as seen, or no longer; kept for the next time."""
+        if self.app.view.marks is None:
+            return
+        self.app.view.marks = self.app.view.marks.toggled(marked(finding))
+        seen = self.app.view.acknowledged(finding)
+        self.app.say(f"{finding.title}: acknowledged until it gets worse" if seen else f"{finding.title}: open again")
+        self._save_marks()
+
+    def pin(self, metric: str) -> None:
+        """Pins a metric to the overview, or takes it off."""
+        if self.app.view.marks is None:
+            return
+        self.app.view.marks = self.app.view.marks.with_pin(metric)
+        on = metric in self.app.view.marks.pinned
+        label = self.app.view.label(metric)
+        self.app.say(f"{label} is pinned to the overview" if on else f"{label} is no longer pinned")
+        self._save_marks()
+
+    def read_marks(self) -> None:
+        """Has the worker read what the user marked about this run."""
+        from rltui.report.snapshot import state_dir
+
+        self.app.worker.marks(self._run_path(), state_dir(os.environ))
+
+    def _save_marks(self) -> None:
+        from rltui.report.snapshot import state_dir
+        from rltui.report.user_marks import save_marks
+
+        marks, path, folder = self.app.view.marks, self._run_path(), state_dir(os.environ)
+        if marks is not None:
+            self.app.worker.write("", lambda: save_marks(marks, path, folder))
+
+    def _run_path(self) -> str:
+        return self.app.view.newest.run.path if self.app.view.newest else "rltui"
+
+
+def _new_file(text: str, run_path: str, suffix: str) -> str:
+    from rltui.report.snapshot import state_dir, write_snapshot
+
+    return write_snapshot(text, run_path, os.getcwd(), state_dir(os.environ), suffix=suffix)

@@ -1,0 +1,113 @@
+"""Go on or stop: the verdict, the case of KL and reward, gain against cost, checkpoints, what must hold."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rltui.plots.numbers import number
+from rltui.tui.panes import verdict
+from rltui.tui.panes.verdict import STAGES
+from rltui.tui.rows import Row, cut, put, wrap
+from rltui.tui.screens.text import Block, TextScreen
+from rltui.tui.view import GLYPH, ROLE
+
+if TYPE_CHECKING:
+    from rltui.diagnosis.insight import Insight
+
+WORDS = {"pass": "pass", "warn": "warning", "fail": "critical", "unknown": "unknown"}
+
+
+class DecisionScreen(TextScreen):
+    """What the verdict rests on, in the order in which one decides."""
+
+    NAME = "decision"
+    HEAD = "Decision"
+
+    def redraw(self) -> None:
+        if self.view.report is not None:
+            self.rltui.ask_insight(self.view.at)
+        super().redraw()
+
+    def content(self, width: int) -> list[Block]:
+        report = self.view.report
+        if report is None:
+            return []
+        found = report.verdict
+        word, role = verdict.BADGES[found.decision]
+        room = width - 4
+        rows: list[Row] = [[(" ", "fg"), (f" {word} ", role), (f"  confidence {number(found.confidence)}", "dim")]]
+        rows += [[(" ", "fg"), (line, "strong")] for line in wrap(found.text, room)]
+        rows += [[(" ", "fg"), (line, "dim")] for line in wrap(found.would_change, room)]
+        for name in found.because:
+            finding = next((f for f in report.findings if f.id == name), None)
+            if finding is not None:
+                rows.append([(f"   {GLYPH[finding.severity]} ", ROLE[finding.severity]), (finding.title, "fg")])
+        blocks: list[Block] = [(found.text, [*rows, []])]
+        insight = self.view.insights.get((self.view.at, self.view.cursor))
+        if insight is None:
+            blocks.append(("", [[(" working out KL against reward, and gain against cost …", "dim")], []]))
+        else:
+            blocks += [self._case(insight, room), self._worth(insight, room)]
+        blocks.append(("checkpoints", [*self._checkpoints(width), []]))
+        if insight is not None:
+            blocks += self._invariants(insight, width)
+        return blocks
+
+    def _case(self, insight: Insight, room: int) -> Block:
+        case = insight.case
+        rows: list[Row] = [[(" KL AND REWARD", "dim")]]
+        courses = (("KL", case.kl), ("reward", case.reward), ("validation", case.validation))
+        row: Row = [(" ", "fg")]
+        for name, way in courses:
+            row += [(f"{name} ", "dim"), ("unknown" if way == "none" else way, "strong"), ("   ", "fg")]
+        rows.append(row)
+        text = f"{case.reading}; {case.advice}" if case.advice else case.reading
+        rows += [[(" ", "fg"), (line, "fg")] for line in wrap(text, room)]
+        return case.text, [*rows, []]
+
+    def _worth(self, insight: Insight, room: int) -> Block:
+        worth = insight.worth
+        rows: list[Row] = [[(" GAIN AGAINST COST", "dim")]]
+        text = (
+            worth.text if worth else "no planned end is known, or too few points: what going on brings cannot be said"
+        )
+        rows += [[(" ", "fg"), (line, "fg" if worth else "dim")] for line in wrap(text, room)]
+        return text, [*rows, []]
+
+    def _checkpoints(self, width: int) -> list[Row]:
+        view = self.view
+        rows: list[Row] = [[(" CHECKPOINTS", "dim")]]
+        best = view.report.verdict.best_checkpoint if view.report else None
+        if best is not None:
+            rows.append([(" ◆ ", "accent"), *verdict.best(view, short=False)])
+        worst = view.worst
+        last = view.at
+        known = [c for c in (view.frame.run.checkpoints if view.frame else ()) if c.step <= last]
+        for checkpoint in reversed(known):
+            if best is not None and checkpoint.step == best.step:
+                continue
+            late = worst is not None and worst.onset_step is not None and checkpoint.step >= worst.onset_step
+            note = f"after the onset of {worst.title} at {worst.onset_step}" if late and worst else ""
+            rows.append(
+                [
+                    (" ◇ ", "dim"),
+                    put(str(checkpoint.step), 8, "fg"),
+                    (cut(checkpoint.path or "", max(10, width // 2)), "fg"),
+                    (f"   {note}" if note else "", "dim"),
+                ]
+            )
+        return rows if len(rows) > 1 else [*rows, [(" none found beside the logs", "dim")]]
+
+    def _invariants(self, insight: Insight, width: int) -> list[Block]:
+        blocks: list[Block] = [("", [[(" WHAT MUST HOLD", "dim")]])]
+        for one in insight.invariants:
+            glyph, role = STAGES[one.status]
+            head: Row = [
+                (" ", "fg"),
+                put(f"{glyph} {WORDS[one.status]}", 12, role),
+                put(one.name, max(20, min(52, width - 46)), "fg" if one.status != "unknown" else "dim"),
+                (cut(one.measured or "", 30), "fg"),
+            ]
+            how: list[Row] = [[(" " * 13, "fg"), (line, "dim")] for line in wrap(one.how, width - 16)]
+            blocks.append((f"{one.name} {one.how}", [head, *how]))
+        return blocks

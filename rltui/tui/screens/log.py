@@ -1,0 +1,118 @@
+"""The raw log: its newest lines, followed; search, and the lines of a moment."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from typing import TYPE_CHECKING, ClassVar
+
+from textual.geometry import Region, Size
+
+from rltui.tui.filters import matches
+from rltui.tui.panes import header
+from rltui.tui.panes.log import ROLES, clock
+from rltui.tui.rows import SELECTED, Row, cut, put, title
+from rltui.tui.screens.base import PaneScreen, Places
+
+if TYPE_CHECKING:
+    from rltui.readers.base import LogLine
+
+
+class LogScreen(PaneScreen):
+    """Follows the end until one scrolls up. `/` searches: matching lines are marked, n and N go from one to another.
+
+    `step` opens it at the lines of that step.
+    """
+
+    NAME = "log"
+    PANES: ClassVar[tuple[str, ...]] = ("header", "text")
+
+    def __init__(self, step: int | None = None) -> None:
+        super().__init__()
+        self.step = step
+        self.line: int | None = None  # index of the selected line; None: at the end, following
+
+    def on_mount(self) -> None:
+        if self.step is not None:
+            self.line = self._line_of(self.step)
+            if self.line is None:
+                self.rltui.say(f"no line of step {self.step} among the newest {len(self.lines)}", "warn")
+        super().on_mount()
+
+    @property
+    def lines(self) -> tuple[LogLine, ...]:
+        return self.view.frame.log if self.view.frame else ()
+
+    def _line_of(self, step: int) -> int | None:
+        """The first line at or after the time of a step."""
+        found = [s for s in (self.view.frame.series.values() if self.view.frame else ()) if len(s)]
+        times = [
+            float(s.times[i]) for s in found if (i := int(s.steps.searchsorted(step))) < len(s) and s.steps[i] == step
+        ]
+        when = max((t for t in times if t == t), default=None)
+        stamped = [(line.time, i) for i, line in enumerate(self.lines) if line.time is not None]
+        if when is not None and stamped:
+            at = bisect_left(stamped, (when, -1))
+            return stamped[at][1] if 0 < at < len(stamped) else None
+        marks = (f"step:{step} ", f"'step': {step},", f'"step": {step},', f" {step}/")
+        return next((i for i, line in enumerate(self.lines) if any(mark in line.text for mark in marks)), None)
+
+    def places(self, size: Size) -> Places:
+        return {
+            "header": Region(0, 0, size.width, 1),
+            "text": Region(1, 2, size.width - 2, size.height - 4),
+            "footer": Region(0, size.height - 1, size.width, 1),
+        }
+
+    def draw(self, pane: str, width: int, height: int) -> list[Row]:
+        if pane == "header":
+            return header.crumbs(self.view, width, ("Log",))
+        lines = self.lines
+        pattern = self.pattern
+        found = sum(matches(pattern, line.text) for line in lines) if pattern else 0
+        note = f"/{pattern}{'▏' if self.typing else ''}  {found} of {len(lines)} lines" if pattern is not None else ""
+        where = "following" if self.line is None else f"line {self.line + 1} of"
+        rows = [title(width, "6", "Log", [(f"{where} the newest {len(lines)} lines", "dim")], True, note)]
+        if not lines:
+            return [*rows, [(" this source has no text log", "dim")]]
+        room = height - 1
+        at = len(lines) - 1 if self.line is None else min(self.line, len(lines) - 1)
+        start = max(0, min(at - room // 2, len(lines) - room)) if self.line is not None else max(0, len(lines) - room)
+        number_w = len(str(lines[-1].line)) + 1
+        noted = {note.line: ROLES.get(note.kind, "fg") for note in (self.view.frame.notes if self.view.frame else ())}
+        for i, line in enumerate(lines[start : start + room], start):
+            hit = bool(pattern) and matches(pattern or "", line.text)
+            mark: Row = [("▌", SELECTED)] if self.line is not None and i == at else [("•" if hit else " ", "accent")]
+            role = "strong" if hit else noted.get(line.line, "fg") if line.line else "fg"
+            when = clock(line.time)
+            head: Row = [*mark, put(str(line.line) if line.line else "", number_w, "dim", ">"), (" ", "fg")]
+            head += [(f"{when} ", "dim")] if when else []
+            used = 2 + number_w + (len(when) + 1 if when else 0)
+            rows.append([*head, (cut(line.text, max(0, width - used)), role)])
+        return rows
+
+    def action_move(self, by: int) -> None:
+        last = len(self.lines) - 1
+        at = (last if self.line is None else self.line) + by
+        self.line = None if at >= last else max(0, at)
+        self.redraw()
+
+    def action_page(self, by: int) -> None:
+        self.action_move(by * max(1, self.size.height // 2))
+
+    def action_edge(self, end: int) -> None:
+        self.line = None if end > 0 or not self.lines else 0
+        self.redraw()
+
+    def action_match(self, by: int) -> None:
+        if not self.pattern:
+            self.action_move(by)
+            return
+        found = [i for i, line in enumerate(self.lines) if matches(self.pattern, line.text)]
+        at = len(self.lines) if self.line is None else self.line
+        if not found:
+            self.rltui.say("nothing matches")
+        elif by > 0:
+            self.line = next((i for i in found if i > at), found[0])
+        else:
+            self.line = next((i for i in reversed(found) if i < at), found[-1])
+        self.redraw()
