@@ -10,17 +10,26 @@ ProcessState = Literal["running", "sleeping", "disk", "stopped", "traced", "zomb
 
 @dataclass(frozen=True, slots=True)
 class GpuProcess:
-    """A process that holds GPU memory. Memory in GB; `user` and `command` None where the OS hides them."""
+    """A process that holds GPU memory. Memory in GB; `user` and `command` None where the OS hides them.
+
+    `ours`: it belongs to the run that is looked at; None where that cannot be told (hidden, or no run).
+    """
 
     pid: int
     memory_gb: float | None
     user: str | None = None
     command: str | None = None
+    ours: bool | None = None
+    zombie: bool | None = None  # ended, and never collected by its parent; None where the OS hides it
 
 
 @dataclass(frozen=True, slots=True)
 class GpuSample:
-    """One GPU at one time. Memory in GB (1e9 bytes), power in W, `util` a fraction 0..1, temperature in degrees C."""
+    """One GPU at one time. Memory in GB (1e9 bytes), power in W, `util` a fraction 0..1, temperature in degrees C.
+
+    `throttle`: why the clock is below what it could be, () for no reason, e.g. "thermal", "power cap".
+    `ecc_uncorrected`: errors since the driver was loaded. `xids`: critical errors since sampling began.
+    """
 
     node: str
     index: int
@@ -32,6 +41,35 @@ class GpuSample:
     util: float | None = None
     temp_c: float | None = None
     processes: tuple[GpuProcess, ...] = ()
+    sm_clock_mhz: float | None = None
+    sm_clock_max_mhz: float | None = None
+    throttle: tuple[str, ...] | None = None
+    ecc_uncorrected: int | None = None
+    xids: tuple[int, ...] | None = None
+    mig: bool | None = None  # split into instances: memory and processes are those of the whole card
+    lost: bool = False  # it was there when sampling began and does not answer any more
+
+
+@dataclass(frozen=True, slots=True)
+class DiskSample:
+    """The file system that holds a directory. `what`: the roles of the directory, "checkpoints", "log", "Ray"."""
+
+    what: str
+    path: str
+    free_gb: float | None
+    total_gb: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class HostProcess:
+    """A process that matters to a run, by what it is for (`process_roles.json`). Memory in GB, `cpu` cores busy."""
+
+    pid: int
+    role: str
+    command: str | None
+    rss_gb: float | None
+    ours: bool | None = None
+    aside: bool = False  # a job beside the training, which it may slow: a merger, an uploader
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +84,15 @@ class HostSample:
     disk_free_gb: float | None = None  # of the run's directory
     disk_total_gb: float | None = None
     limited_by: str | None = None  # "cgroup" where the container's limit is below the machine's memory
+    swap_used_gb: float | None = None
+    swap_total_gb: float | None = None
+    shm_used_gb: float | None = None  # of /dev/shm: object stores and data loaders live there
+    shm_total_gb: float | None = None
+    pressure_cpu: float | None = None  # PSI: share of the last 10 s in which some task waited, 0..1
+    pressure_memory: float | None = None
+    pressure_io: float | None = None
+    disks: tuple[DiskSample, ...] = ()
+    processes: tuple[HostProcess, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +120,8 @@ class HardwareSample:
 
 @dataclass(slots=True)
 class HardwareHistory:
-    """The last samples, oldest first, bounded."""
+    """The samples, oldest first, at most `limit` (4 or more): the newer half as they came, older ones thinned again
+    and again, so that what fills up over hours is still seen from its beginning."""
 
     limit: int = 600
     samples: list[HardwareSample] = field(default_factory=list)
@@ -81,4 +129,4 @@ class HardwareHistory:
     def add(self, sample: HardwareSample) -> None:
         self.samples.append(sample)
         if len(self.samples) > self.limit:
-            del self.samples[: len(self.samples) - self.limit]
+            del self.samples[1 : len(self.samples) // 2 : 2]

@@ -11,16 +11,29 @@ from importlib import import_module
 from typing import Any
 
 from rltui.hardware.base import GpuProcess, GpuSample
-from rltui.hardware.processes import ProcessNames
+from rltui.hardware.processes import ProcessNames, is_zombie
 from rltui.text import clean
 
 GB = 1e9
 
+_MOST_XIDS = 32
+_THROTTLE = (
+    (0x04, "power cap"),
+    (0x08, "hardware slowdown"),
+    (0x20, "thermal"),
+    (0x40, "thermal (hardware)"),
+    (0x80, "power brake"),
+)
+"""Bits of the clock event reasons (nvml.h). Idle clocks, clocks set by the user and sync boost are no throttling."""
+
 
 class GpuReader:
-    """Reads all GPUs of this node. Not thread-safe: one thread opens, reads and closes it. Nothing here raises."""
+    """Reads all GPUs of this node. Not thread-safe: one thread opens, reads and closes it. Nothing here raises.
 
-    def __init__(self, node: str) -> None:
+    `belongs` tells of a pid whether it is part of the run, None unknown.
+    """
+
+    def __init__(self, node: str, belongs: Callable[[int], bool | None] | None = None) -> None:
         self.node = node
         self.driver: str | None = None
         self._nvml: Any = None
@@ -31,6 +44,9 @@ class GpuReader:
         self._hidden = ""
         self._failed: dict[int, str] = {}
         self._names = ProcessNames()
+        self._belongs = belongs
+        self._events: Any = None
+        self._xids: list[list[int] | None] = []
 
     def open(self) -> str:
         """Empty where NVML answers, else why it does not, for people."""
@@ -49,10 +65,14 @@ class GpuReader:
         self._handles = [self._ask(nvml.nvmlDeviceGetHandleByIndex, i) for i in range(count)]
         self._identities = [_text(self._on(i, nvml.nvmlDeviceGetName)) for i in range(count)]
         self._processes = [()] * count
+        self._listen(count)
         return "" if count else "the NVIDIA driver sees no GPU"
 
     def close(self) -> None:
         if self._nvml is not None:
+            if self._events is not None:
+                self._ask(self._nvml.nvmlEventSetFree, self._events)
+                self._events = None
             self._ask(self._nvml.nvmlShutdown)
             self._nvml = None
 
@@ -63,6 +83,7 @@ class GpuReader:
         self._failed.clear()
         if processes:
             self._hidden = ""
+        self._hear()
         samples = tuple(self._sample(i, processes) for i in range(len(self._handles)))
         notes = [f"GPU {i}: {why}" for i, why in sorted(self._failed.items())]
         return samples, "; ".join([*notes, *([self._hidden] if self._hidden else [])])
@@ -76,8 +97,17 @@ class GpuReader:
         limit = self._on(i, nvml.nvmlDeviceGetEnforcedPowerLimit)
         rates = self._on(i, nvml.nvmlDeviceGetUtilizationRates)
         temperature = self._on(i, nvml.nvmlDeviceGetTemperature, nvml.NVML_TEMPERATURE_GPU)
+        clock = self._on(i, nvml.nvmlDeviceGetClockInfo, nvml.NVML_CLOCK_SM)
+        fastest = self._on(i, nvml.nvmlDeviceGetMaxClockInfo, nvml.NVML_CLOCK_SM)
+        reasons = self._on(i, nvml.nvmlDeviceGetCurrentClocksThrottleReasons)
+        if reasons is None:  # the name since driver 535
+            reasons = self._on(i, nvml.nvmlDeviceGetCurrentClocksEventReasons)
+        counter = (nvml.NVML_MEMORY_ERROR_TYPE_UNCORRECTED, nvml.NVML_VOLATILE_ECC)
+        ecc = self._on(i, nvml.nvmlDeviceGetTotalEccErrors, *counter)
+        mig = self._on(i, nvml.nvmlDeviceGetMigMode)
         if processes:
             self._processes[i] = self._running(i)
+        xids = self._xids[i]
         return GpuSample(
             self.node,
             i,
@@ -89,7 +119,42 @@ class GpuReader:
             util=rates.gpu / 100 if rates is not None else None,
             temp_c=float(temperature) if temperature is not None else None,
             processes=self._processes[i] if i not in self._failed else (),
+            sm_clock_mhz=float(clock) if clock is not None else None,
+            sm_clock_max_mhz=float(fastest) if fastest else None,
+            throttle=None if reasons is None else tuple(name for bit, name in _THROTTLE if reasons & bit),
+            ecc_uncorrected=ecc,
+            xids=tuple(xids) if xids is not None else None,
+            mig=bool(mig[0]) if mig is not None else None,
+            lost=i in self._failed,
         )
+
+    def _listen(self, count: int) -> None:
+        """Asks to be told of critical errors; where that is refused their numbers stay unknown."""
+        nvml = self._nvml
+        self._xids = [None] * count
+        self._events = self._ask(nvml.nvmlEventSetCreate)
+        if self._events is None:
+            return
+        for i, handle in enumerate(self._handles):
+            try:
+                if handle is not None:
+                    nvml.nvmlDeviceRegisterEvents(handle, nvml.nvmlEventTypeXidCriticalError, self._events)
+                    self._xids[i] = []
+            except self._errors:
+                continue
+
+    def _hear(self) -> None:
+        """Takes the critical errors that came since the last time. Waits for none."""
+        if self._events is None:
+            return
+        for _ in range(_MOST_XIDS):
+            event = self._ask(self._nvml.nvmlEventSetWait_v2, self._events, 0)
+            if event is None:
+                return
+            i = self._ask(self._nvml.nvmlDeviceGetIndex, event.device)
+            heard = self._xids[i] if i is not None and i < len(self._xids) else None
+            if heard is not None and len(heard) < _MOST_XIDS:
+                heard.append(int(event.eventData))
 
     def _running(self, i: int) -> tuple[GpuProcess, ...]:
         """Compute and graphics processes, a process once; largest first."""
@@ -102,7 +167,10 @@ class GpuReader:
                 memory = process.usedGpuMemory / GB if process.usedGpuMemory is not None else None
                 known = found.get(process.pid)
                 found[process.pid] = memory if known is None else max(known, memory or 0.0)
-        described = [GpuProcess(pid, memory, *self._names.of(pid)) for pid, memory in found.items()]
+        described = [
+            GpuProcess(pid, memory, *self._names.of(pid), self._belongs and self._belongs(pid), is_zombie(pid))
+            for pid, memory in found.items()
+        ]
         return tuple(sorted(described, key=lambda p: (-(p.memory_gb or 0.0), p.pid)))
 
     def _on(self, i: int, call: Callable[..., Any], *arguments: Any, keep: bool = False) -> Any:

@@ -1,26 +1,46 @@
-"""The host: memory as this process may use it (cgroup limits included), CPU, load, disk of the run's directory."""
+"""The host: memory as this process may use it (cgroup limits included), swap, /dev/shm, pressure, CPU, load, disks."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import Any
 
-from rltui.hardware.base import HostSample
+from rltui.hardware.base import DiskSample, HostProcess, HostSample
 from rltui.hardware.cgroup import cgroup_memory
+from rltui.hardware.roles import RoleWatch
 
 GB = 1e9
+RAY_DIRECTORY = "/tmp/ray"
+"""Where Ray spills its object store and writes its logs unless told otherwise."""
 
 
 class HostReader:
-    """Samples of this machine. What the OS does not tell is None; nothing raises."""
+    """Samples of this machine. What the OS does not tell is None; nothing raises.
 
-    def __init__(self, disk_path: str | None) -> None:
+    `disks`: further directories whose file systems count, by what they are for ("checkpoints", "log", "Ray").
+    """
+
+    def __init__(
+        self,
+        disk_path: str | None,
+        disks: Mapping[str, str] | None = None,
+        belongs: Callable[[int], bool | None] | None = None,
+    ) -> None:
         self._disk_path = disk_path
+        self._disks = {**(disks or {}), "Ray": RAY_DIRECTORY}
+        self._roles = RoleWatch(belongs)
+        self._processes: tuple[HostProcess, ...] = ()
         self._psutil: Any = import_module("psutil")
         self._cpu_known = False
 
-    def read(self) -> HostSample:
+    def read(self, processes: bool = True) -> HostSample:
+        """Everything now. `processes=False` repeats the last list of processes."""
+        if processes:
+            self._processes = self._roles.look()
+        swap_used, swap_total = self._swap()
+        shm_free, shm_total = disk("/dev/shm")
         used, total, limited_by = self._memory()
         disk_free, disk_total = disk(self._disk_path)
         return HostSample(
@@ -32,7 +52,23 @@ class HostReader:
             disk_free_gb=disk_free,
             disk_total_gb=disk_total,
             limited_by=limited_by,
+            swap_used_gb=swap_used,
+            swap_total_gb=swap_total,
+            shm_used_gb=shm_total - shm_free if shm_total is not None and shm_free is not None else None,
+            shm_total_gb=shm_total,
+            pressure_cpu=pressure("cpu"),
+            pressure_memory=pressure("memory"),
+            pressure_io=pressure("io"),
+            disks=disks_of(self._disks),
+            processes=self._processes,
         )
+
+    def _swap(self) -> tuple[float | None, float | None]:
+        try:
+            swap = self._psutil.swap_memory()
+        except (self._psutil.Error, OSError, RuntimeError):
+            return None, None
+        return swap.used / GB, swap.total / GB
 
     def _memory(self) -> tuple[int | None, int | None, str | None]:
         try:
@@ -70,3 +106,25 @@ def disk(path: str | None) -> tuple[float | None, float | None]:
     if stat is None or not stat.f_blocks:
         return None, None
     return stat.f_bavail * stat.f_frsize / GB, stat.f_blocks * stat.f_frsize / GB
+
+
+def disks_of(directories: Mapping[str, str]) -> tuple[DiskSample, ...]:
+    """One sample a file system; directories on the same one share it ("checkpoints, log"). Absent ones are left out."""
+    found: dict[int, tuple[list[str], str]] = {}
+    for what, path in directories.items():
+        try:
+            device = os.stat(path).st_dev
+        except (OSError, ValueError):
+            continue
+        found.setdefault(device, ([], path))[0].append(what)
+    return tuple(DiskSample(", ".join(what), path, *disk(path)) for what, path in found.values())
+
+
+def pressure(of: str, folder: str = "/proc/pressure") -> float | None:
+    """Share of the last 10 s in which some task waited for `of` (cpu, memory, io), 0..1; None without PSI."""
+    try:
+        with open(f"{folder}/{of}", encoding="ascii", errors="replace") as file:
+            first = file.readline().split()
+        return float(first[1].removeprefix("avg10=")) / 100
+    except (OSError, ValueError, IndexError):
+        return None

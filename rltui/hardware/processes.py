@@ -32,6 +32,15 @@ class ProcessNames:
         return self._known[key]
 
 
+def is_zombie(pid: int) -> bool | None:
+    """Ended and not collected; None where the process cannot be seen (ended, or of another container)."""
+    psutil: Any = import_module("psutil")
+    try:
+        return bool(psutil.Process(pid).status() == psutil.STATUS_ZOMBIE)
+    except (psutil.Error, OSError, ValueError):
+        return None
+
+
 def _ask(call: Any, psutil: Any) -> str | None:
     try:
         return clean(call(), _COMMAND_LIMIT) or None

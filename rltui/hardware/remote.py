@@ -30,14 +30,15 @@ def _gpu(values: Mapping[str, Any], node: str) -> GpuSample:
         for process in _mappings(values.get("processes"))
         if isinstance(process.get("pid"), int)
     )
-    numbers = {name: _number(values.get(name)) for name in _GPU}
+    numbers: dict[str, Any] = {name: _number(values.get(name)) for name in _GPU}
     return GpuSample(node, values["index"], _text(values.get("name")), **numbers, processes=processes)
 
 
 def _host(values: Mapping[str, Any]) -> HostSample:
     cpus = values.get("cpus")
+    numbers: dict[str, Any] = {name: _number(values.get(name)) for name in _HOST}
     return HostSample(
-        **{name: _number(values.get(name)) for name in _HOST},
+        **numbers,
         cpus=cpus if isinstance(cpus, int) else None,
         limited_by=_text(values.get("limited_by")),
     )

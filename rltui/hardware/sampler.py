@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Mapping
 from threading import Event, Lock, Thread
 
 from rltui.hardware.base import HardwareHistory, HardwareSample
 
 PROCESSES_EVERY = 5  # samples: who holds GPU memory changes more slowly than power
+ROLES_EVERY = 10  # samples: walks all processes of the machine
 STOP_WAIT_S = 1.0  # a call that hangs in the driver is left behind; the thread is a daemon
 
 
@@ -21,11 +23,18 @@ class Sampler:
         self.node = node
         self._disk_path = disk_path
         self._interval_s = interval_s
+        self._disks: Mapping[str, str] = {}
+        self._belongs: Callable[[int], bool | None] | None = None
         self._history = HardwareHistory()
         self._latest: HardwareSample | None = None
         self._lock = Lock()
         self._stopped = Event()
         self._thread: Thread | None = None
+
+    def attend(self, belongs: Callable[[int], bool | None], disks: Mapping[str, str]) -> None:
+        """Which run is looked at: whether a pid is part of it, and its directories by what they are for. Before
+        `start`. `belongs` is called in the sampler's thread."""
+        self._belongs, self._disks = belongs, dict(disks)
 
     def start(self) -> None:
         """Does nothing where it already runs."""
@@ -54,13 +63,15 @@ class Sampler:
         from rltui.hardware.gpu import GpuReader
         from rltui.hardware.host import HostReader
 
-        host, gpus = HostReader(self._disk_path), GpuReader(self.node)
+        host = HostReader(self._disk_path, self._disks, self._belongs)
+        gpus = GpuReader(self.node, self._belongs)
         self._latest = HardwareSample(time.time(), host=host.read(), note="asking the NVIDIA driver")
         why_absent = gpus.open()  # seconds where the driver sleeps
         count = 0
         while not stopped.is_set():
             found, note = gpus.read(processes=count % PROCESSES_EVERY == 0)
-            sample = HardwareSample(time.time(), found, host.read(), why_absent or note)
+            machine = host.read(processes=count % ROLES_EVERY == 0)
+            sample = HardwareSample(time.time(), found, machine, why_absent or note)
             if stopped.is_set():
                 break
             with self._lock:

@@ -92,6 +92,8 @@ def test_a_gpu_that_fell_off_the_bus_leaves_the_others_alone(driver: Path) -> No
     values = ("memory_used_gb", "memory_total_gb", "power_w", "power_limit_w", "util", "temp_c")
     assert [lost[v] for v in values] == [None] * 6
     assert lost["index"] == 3
+    assert lost["lost"]
+    assert not any(g["lost"] for g in gpus)
     assert all(g[v] is not None for g in gpus for v in values)
     assert again == [2, 2, 2, 0, 2, 2, 2, 2]
 
@@ -102,6 +104,42 @@ def test_what_is_not_supported_is_none_and_the_rest_stays(driver: Path) -> None:
     for g in gpus:
         assert (g["power_w"], g["power_limit_w"], g["util"], g["temp_c"]) == (None,) * 4
         assert g["memory_total_gb"] == 80.0
+
+
+def test_clocks_reasons_errors_and_mig(driver: Path) -> None:
+    _, _, gpus, _, _ = run(READ, driver, "hot,ecc,xid,mig")
+    assert [g["throttle"] for g in gpus[4:7]] == [[], ["thermal", "thermal (hardware)"], ["power cap"]]
+    assert (gpus[5]["sm_clock_mhz"], gpus[5]["sm_clock_max_mhz"]) == (990, 1980)
+    assert [g["ecc_uncorrected"] for g in gpus[:4]] == [0, 0, 2, 0]
+    assert [g["xids"] for g in gpus[:3]] == [[], [13, 79], []]
+    assert all(g["mig"] for g in gpus)
+
+
+def test_an_idle_clock_is_no_throttling(driver: Path) -> None:
+    _, _, gpus, _, _ = run(READ, driver)
+    assert all(g["throttle"] == [] and g["mig"] is False and g["lost"] is False for g in gpus)
+
+
+def test_errors_nobody_tells_are_unknown_not_none_yet(driver: Path) -> None:
+    _, _, gpus, _, _ = run(READ, driver, "noevents,xid")
+    assert all(g["xids"] is None and g["ecc_uncorrected"] == 0 for g in gpus)
+    _, _, gpus, _, _ = run(READ, driver, "unsupported")
+    new = ("sm_clock_mhz", "sm_clock_max_mhz", "throttle", "ecc_uncorrected", "xids", "mig")
+    assert [gpus[0][name] for name in new] == [None] * 6
+
+
+BELONGS = """
+import json, os
+from rltui.hardware.gpu import GpuReader
+reader = GpuReader("n", lambda pid: True if pid == os.getpid() else None)
+reader.open()
+gpus, _ = reader.read()
+print(json.dumps([[p.ours, p.zombie] for p in gpus[0].processes]))
+"""
+
+
+def test_a_process_is_of_the_run_foreign_or_unknown(driver: Path) -> None:
+    assert run(BELONGS, driver) == [[None, None], [True, False]], "a pid that cannot be seen is unknown"
 
 
 def test_processes_without_permission_are_said_to_be_hidden(driver: Path) -> None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from rltui.hardware.base import HardwareHistory, HardwareSample
 from rltui.hardware.cgroup import GroupMemory, cgroup_memory
-from rltui.hardware.host import HostReader, disk
+from rltui.hardware.host import HostReader, disk, disks_of, pressure
 from rltui.hardware.processes import ProcessNames
 from rltui.hardware.sampler import Sampler
 
@@ -115,12 +115,45 @@ def test_process_names_are_cached_and_a_dead_pid_is_unknown() -> None:
     assert names.of(2**31 - 7) == (None, None)
 
 
-@given(st.integers(1, 20), st.integers(0, 60))
-def test_history_is_bounded(limit: int, n: int) -> None:
+@given(st.integers(4, 20), st.integers(1, 200))
+def test_history_is_bounded_from_its_beginning_and_whole_near_its_end(limit: int, n: int) -> None:
     history = HardwareHistory(limit)
     for i in range(n):
         history.add(HardwareSample(float(i)))
-    assert [s.time for s in history.samples] == [float(i) for i in range(max(0, n - limit), n)]
+    times = [s.time for s in history.samples]
+    assert len(times) <= limit
+    assert times == sorted(times)
+    assert times[0] == 0.0
+    near = min(n, limit // 2)
+    assert times[-near:] == [float(i) for i in range(n - near, n)]
+
+
+PSI = "some avg10=12.50 avg60=1.00 avg300=0.10 total=42\nfull avg10=0.00 avg60=0.00 avg300=0.00 total=1\n"
+
+
+def test_pressure_and_its_absence(tmp_path: Path) -> None:
+    (tmp_path / "io").write_text(PSI)
+    (tmp_path / "cpu").write_text("garbage\n")
+    assert pressure("io", str(tmp_path)) == 0.125
+    assert pressure("cpu", str(tmp_path)) is None
+    assert pressure("memory", str(tmp_path)) is None
+
+
+def test_directories_of_one_file_system_are_one_disk(tmp_path: Path) -> None:
+    (tmp_path / "ckpt").mkdir()
+    places = {"checkpoints": str(tmp_path / "ckpt"), "log": str(tmp_path), "Ray": str(tmp_path / "absent")}
+    (one,) = disks_of(places)
+    assert one.what == "checkpoints, log"
+    assert one.free_gb is not None
+    assert one.total_gb is not None
+    assert 0 <= one.free_gb <= one.total_gb
+
+
+def test_the_host_tells_swap_shm_and_disks(tmp_path: Path) -> None:
+    sample = HostReader(None, {"log": str(tmp_path)}).read()
+    assert "log" in " ".join(d.what for d in sample.disks)
+    for used, total in ((sample.swap_used_gb, sample.swap_total_gb), (sample.shm_used_gb, sample.shm_total_gb)):
+        assert (used is None and total is None) or 0 <= used <= total  # type: ignore[operator]
 
 
 def test_sampler_starts_once_stops_and_starts_again(tmp_path: Path) -> None:

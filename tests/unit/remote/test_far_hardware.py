@@ -38,9 +38,9 @@ def test_nvml_through_ctypes_is_nvml_through_its_package(compiler: str, tmp_path
     _, _, gpus, _, _ = run(READ, driver)
     mine = json.loads(json.dumps([dataclasses.asdict(gpu) for gpu in far(LD_LIBRARY_PATH=str(driver)).gpus]))
     for one, other in zip(mine, gpus, strict=True):
-        assert {k: v for k, v in one.items() if k != "processes"} == {
-            k: v for k, v in other.items() if k != "processes"
-        }
+        told = {k: v for k, v in one.items() if k != "processes" and v is not None}
+        assert {"memory_used_gb", "power_w", "power_limit_w", "util", "temp_c"} <= set(told)
+        assert told == {k: other[k] for k in told}, "it tells less, and the same"
     assert any(gpu["power_w"] for gpu in mine)
 
 
