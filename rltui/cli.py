@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from rltui.session.locate import Found
 
 EPILOG = """\
-RUN is a file, a directory, a glob, DATABASE#RUN, or - for standard input (train.py | rltui -).
+RUN is a file, a directory, a glob, DATABASE#RUN, or - for standard input (train.py | rltui -);
+on another machine host:path or ssh://[user@]host[:port]/path; slurm:[JOBID] for your jobs.
 A directory that holds several runs opens the picker; `report` then wants --newest or --all.
 Exit codes: 0 done, 1 a finding at or above --fail-on, 2 wrong usage or nothing readable at the path."""
 
@@ -236,9 +237,12 @@ def _runs(words: list[str]) -> int:
     from rltui.report.runs_table import rows, to_json, to_text
     from rltui.session.locate import discover
 
-    if not os.path.isdir(args.dir):
+    if os.path.isdir(args.dir):
+        found = discover(args.dir)
+    elif ":" in args.dir:
+        found = _locate([args.dir], None)
+    else:
         raise _Stop(f"{args.dir}: no such directory")
-    found = discover(args.dir)
     listed = rows(found)
     _write(to_json(listed) if args.format == "json" else to_text(listed, args.dir), None)
     return 0
