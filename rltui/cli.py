@@ -82,8 +82,12 @@ def _screen(words: list[str]) -> int:
     parser.add_argument("--theme", metavar="NAME", help="dark, light, ansi-16, mono, ...")
     parser.add_argument("--glyphs", choices=("block", "braille", "ascii"), help="default: by locale and terminal")
     parser.add_argument("--mouse", action="store_true", default=None, help="mouse on, also over ssh")
+    parser.add_argument("--replay", action="store_true", help="play a run again, with the diagnosis as it stood then")
+    parser.add_argument("--speed", type=float, metavar="X", help="of --replay: steps a second (default 10)")
     _reading_options(parser)
     args = parser.parse_args(words)
+    if args.speed is not None and not (args.replay and 0 < args.speed < 1e6):
+        raise _Stop("--speed wants steps a second, more than 0, and --replay")
     if not sys.stdout.isatty():
         if args.run:
             return _print_reports(_locate(args.run, args.format_in), args)
@@ -106,6 +110,7 @@ def _open_screen(targets: list[str], args: argparse.Namespace | None) -> int:
         theme=args.theme if args else None,
         glyphs=args.glyphs if args else None,
         mouse=args.mouse if args else None,
+        replay=(args.speed or 10.0) if args and args.replay else None,
     )
 
 
