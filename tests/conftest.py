@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 import pytest
@@ -46,3 +48,27 @@ def labelled_run(runs_dir: Path) -> Callable[[str], Path]:
         return path
 
     return find
+
+
+NOBODY = 65534
+
+
+@pytest.fixture
+def as_a_user() -> Iterator[tuple[Path, Callable[[], AbstractContextManager[None]]]]:
+    """A directory that everyone may enter, and a context in which this process is no superuser: file permissions
+    count there even where the tests run as root."""
+
+    @contextmanager
+    def unprivileged() -> Iterator[None]:
+        if os.geteuid() != 0:
+            yield
+            return
+        os.seteuid(NOBODY)
+        try:
+            yield
+        finally:
+            os.seteuid(0)
+
+    with tempfile.TemporaryDirectory() as name:
+        Path(name).chmod(0o755)
+        yield Path(name), unprivileged

@@ -175,7 +175,7 @@ def _runs_at(path: str, place: Place, format_in: str | None) -> list[Found]:
         _sniff_ahead(listing, _sniffer(place, formats, format_in))
     candidates = group(listing, _sniffer(place, formats, format_in), _run_finder(place))
     if not candidates:
-        raise NotARun(_nothing(path, listing))
+        raise NotARun(_nothing(path, listing, place))
     return [Found(candidate, place, listing) for candidate in candidates]
 
 
@@ -214,7 +214,11 @@ def _run_finder(place: Place) -> Callable[[str, str], list[ContainedRun]]:
     return ask
 
 
-def _nothing(path: str, listing: Listing) -> str:
+def _nothing(path: str, listing: Listing, place: Place) -> str:
+    heads = (place.head(file.path, 1) for file in listing.files)
+    unreadable = next((head for head in heads if isinstance(head, SourceError)), None)
+    if unreadable is not None:
+        return f"{unreadable.path}: {unreadable.text}"
     what = _count(listing.files)
     left_out = ", ".join(f"{n} {why}" for why, n in sorted(listing.skipped.items()))
     return (

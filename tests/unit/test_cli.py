@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import jsonschema
@@ -53,15 +54,19 @@ def test_wrong_use_is_one_clear_line_and_exit_code_2(
         assert word in err
 
 
-def test_a_file_without_permission_is_named(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    log = tmp_path / "train.log"
+def test_a_file_without_permission_is_named(
+    capsys: pytest.CaptureFixture[str], as_a_user: tuple[Path, Callable[[], AbstractContextManager[None]]]
+) -> None:
+    folder, unprivileged = as_a_user
+    log = folder / "train.log"
     log.write_text("step:1 - actor/pg_loss:0.1\n")
+    assert run(capsys, "report", log)[0] == 0  # and everything is imported
     log.chmod(0)
-    if os.access(log, os.R_OK):
-        pytest.skip("this user may read everything")
-    code, _, err = run(capsys, "report", log)
+    with unprivileged():
+        code, _, err = run(capsys, "report", log)
     assert code == 2
     assert "train.log" in err
+    assert "permission" in err.lower()
 
 
 def test_every_sample_run_gives_a_valid_report(capsys: pytest.CaptureFixture[str]) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
@@ -72,18 +74,30 @@ def test_a_deleted_file_that_comes_back_is_read_once(tmp_path: Path) -> None:
     assert run.run.history.table.restarts == []
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
-def test_permission_lost_and_regained(tmp_path: Path) -> None:
-    log = tmp_path / "metrics.jsonl"
+def test_permission_lost_and_regained(as_a_user: tuple[Path, Callable[[], AbstractContextManager[None]]]) -> None:
+    folder, unprivileged = as_a_user
+    log = folder / "metrics.jsonl"
     log.write_text(runs.lines(1, 3))
     run = runs.opened(log, follow=True)
-    log.chmod(0)
-    runs.wait_for(run, lambda: "permission" in run.run.sources[0].note.lower())
-    log.chmod(0o600)
+    with unprivileged():
+        log_mode(log, 0)
+        runs.wait_for(run, lambda: "permission" in run.run.sources[0].note.lower())
+    log_mode(log, 0o644)
     with log.open("a") as out:
         out.write(runs.line(4))
-    runs.wait_for(run, lambda: 4 in runs.content(run))
+    with unprivileged():
+        runs.wait_for(run, lambda: 4 in runs.content(run))
     assert run.run.sources[0].note == ""
+
+
+def log_mode(log: Path, mode: int) -> None:
+    """Changes the permissions, as the file's owner."""
+    user = os.geteuid()
+    os.seteuid(os.getuid())
+    try:
+        log.chmod(mode)
+    finally:
+        os.seteuid(user)
 
 
 def test_a_last_line_without_its_end_counts_once_the_file_rests(tmp_path: Path) -> None:
