@@ -25,9 +25,10 @@ from rltui.diagnosis.model import Coverage, Diagnosis, Finding, NotEvaluable, St
 from rltui.diagnosis.pipeline import STAGES, stages
 from rltui.diagnosis.profile import Settings
 from rltui.diagnosis.rules import DETECTORS
+from rltui.diagnosis.rules.base import Detector
 from rltui.diagnosis.shapes import Trends
 from rltui.diagnosis.verdict import Case, judge
-from rltui.run.run import Run
+from rltui.run.run import Run, RunState
 from rltui.run.table import Table
 
 KEEP_NEWEST = 4
@@ -64,18 +65,20 @@ class Engine:
         self._trends: Trends = {}
         self._states: list[State] = [State()]
         self._looks = 0
+        self._feed_of_running: Feed | None = None
+        self._can_run: list[tuple[Rule, Detector]] = []
         self._table: Table | None = None
         self._identity: object = None
         self._keys: dict[str, str] = {}
         self._revised: int | None = None
 
-    def advance(self, run: Run, now: float | None = None) -> Diagnosis:
-        """Takes in what the run has by now and says how it stands. `now` ages a run that is being followed."""
+    def advance(self, run: Run, state: RunState | None = None) -> Diagnosis:
+        """Takes in what the run has by now and says how it stands. `state`: that of a run that is being followed."""
         with np.errstate(all="ignore"):  # values that overflow are data here, not a fault of ours
             feed = self._feed(run)
             table = run.history.table
             self._fold(feed, table.n)
-            return self._diagnose(feed, self._states[-1], table.n, run, now, newest=True)
+            return self._diagnose(feed, self._states[-1], table.n, run, state or run.state())
 
     def at(self, run: Run, rows: int) -> Diagnosis:
         """The diagnosis as it stood after the first `rows` rows."""
@@ -88,7 +91,7 @@ class Engine:
                 if n > rows:
                     break
                 state = self._step(feed, state, n)
-            return self._diagnose(feed, state, rows, run, None, newest=rows >= run.history.table.n)
+            return self._diagnose(feed, state, rows, run, run.state() if rows >= run.history.table.n else None)
 
     def insight(self, run: Run, rows: int, around: int, active: Sequence[Finding]) -> Insight:
         """What the first `rows` rows tell about the moves around a step, and about going on."""
@@ -146,16 +149,19 @@ class Engine:
         look = Look(feed, n, state.open())
         memory: dict[str, Mapping[str, float]] = dict(state.memory)
         lives = dict(state.lives)
-        for rule_id, detect in DETECTORS.items():
-            rule = self.catalogue.get(rule_id)
-            if rule is None or not rule.enabled:
-                continue
+        lived: dict[str, list[str | None]] = {}
+        for rule_id, subject in lives:
+            lived.setdefault(rule_id, []).append(subject)
+        for rule, detect in self._running(feed):
+            rule_id = rule.id
             notes = dict(memory.get(rule_id, {}))
-            signals = {s.subject: s for s in detect(look, self._params[rule_id], notes)}
+            found = detect(look, self._params[rule_id], notes)
             if notes or rule_id in memory:
                 memory[rule_id] = notes
-            subjects = {*signals, *(key[1] for key in lives if key[0] == rule_id)}
-            for subject in subjects:
+            if not found and rule_id not in lived:
+                continue
+            signals = {s.subject: s for s in found}
+            for subject in {*signals, *lived.get(rule_id, ())}:
                 before = lives.get((rule_id, subject), Life())
                 after = follow(before, signals.get(subject), n, look.step, rule.hold_looks, rule.hold_rows)
                 if after.level > before.level and after.signal is not None:
@@ -163,11 +169,19 @@ class Engine:
                 lives[rule_id, subject] = after
         return State(n, lives, memory)
 
-    def _diagnose(self, feed: Feed, state: State, rows: int, run: Run, now: float | None, newest: bool) -> Diagnosis:
+    def _running(self, feed: Feed) -> list[tuple[Rule, Detector]]:
+        """Detectors that are switched on and have what they need somewhere in the run; the others would say nothing."""
+        if feed is not self._feed_of_running:
+            self._feed_of_running = feed
+            on = [(self.catalogue[i], d) for i, d in DETECTORS.items() if i in self.catalogue]
+            self._can_run = [(r, d) for r, d in on if r.enabled and all(any(map(feed.holds, g)) for g in r.needs)]
+        return self._can_run
+
+    def _diagnose(self, feed: Feed, state: State, rows: int, run: Run, run_state: RunState | None) -> Diagnosis:
+        """`run_state`: None for a run as it stood at an earlier row."""
         if rows > state.n:
             state = self._step(feed, state, rows)
         look = Look(feed, rows, state.open())
-        run_state = run.state(now) if newest else None
         lives = dict(state.lives)
         seen = coverage(look, self.catalogue, [i for i in DETECTORS if self.catalogue[i].enabled])
         gap = coverage_signal(seen, look, self.catalogue["logging-coverage-gap"].params["least"].value)

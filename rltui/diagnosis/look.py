@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator, Mapping
 from functools import cached_property
 
@@ -21,14 +22,23 @@ STUBS = frozenset(
 """Metrics that some trainers write as a constant 0.0 when they are not measured."""
 STUB_ROWS = 10
 
+FAMILIES = frozenset({"reward_component_mean"})
+"""Metrics of which only the members are logged."""
+
 
 def look_rows(start: int = 0) -> Iterator[int]:
     """Row counts at which the run is looked at: every row at first, every 1 % later. A function of nothing else."""
-    n = 0
+    at = bisect_right(_LOOKS, start)
     while True:
-        n += max(1, n // 100)
-        if n > start:
-            yield n
+        if at == len(_LOOKS):
+            n = _LOOKS[at - 1]
+            _LOOKS[at : at + 1] = [n + max(1, n // 100)]  # the same where another thread is first
+        yield _LOOKS[at]
+        at += 1
+
+
+_LOOKS = [1]
+"""The first row counts, as far as they were asked for."""
 
 
 class Feed:
@@ -52,6 +62,10 @@ class Feed:
             series = self.logged(name)
             self._finite[name] = None if series is None else series.finite()
         return self._finite[name]
+
+    def holds(self, name: str) -> bool:
+        """The metric, or a member of it, is logged somewhere in the run."""
+        return self.logged(name) is not None or (name in FAMILIES and bool(self.family(name)))
 
     def family(self, name: str) -> dict[str, Series]:
         if name not in self._family:
