@@ -9,8 +9,11 @@ from __future__ import annotations
 import json
 import os
 import re
+from functools import cache
 from pathlib import Path
 from typing import Literal
+
+from rltui.vocabulary.load import dialect, dialect_names
 
 Role = Literal["metrics", "config", "rollouts", "other"]
 
@@ -61,11 +64,19 @@ def role(relative: str, in_checkpoint: bool) -> Role:
     is_dump = name.endswith((".jsonl", ".json", ".parquet"))
     if _SAMPLE_FILE.fullmatch(name) or (is_dump and any(SAMPLE_DIR.fullmatch(folder) for folder in folders)):
         return "rollouts"
+    if is_dump and any(pattern.search(relative.replace(os.sep, "/")) for pattern in _dumps()):
+        return "rollouts"
     if _METRIC_JSON.fullmatch(name) or name == MLFLOW_RUN:
         return "metrics"
     if _CONFIG_FILE.fullmatch(name) or (folders[-1:] == ["configs"] and name.endswith((".toml", ".yaml", ".yml"))):
         return "config"
     return "metrics" if _METRIC_FILE.fullmatch(name) else "other"
+
+
+@cache
+def _dumps() -> tuple[re.Pattern[str], ...]:
+    """Where the frameworks put prompts and completions."""
+    return tuple({p.pattern: p for name in dialect_names() for p in dialect(name).samples}.values())
 
 
 def wandb_run(relative: str) -> tuple[str, str, str] | None:

@@ -27,7 +27,6 @@ class BoxTable:
         self._first = 0
         self._total: int | None = None
         self._cells: dict[str, object] = {}
-        self._last = ""  # key of the newest row of one pair: a long key goes on in the next row
         self._prefix = ""
         self._lines = 0
         self._others = 0
@@ -70,7 +69,6 @@ class BoxTable:
     def _begin(self, prefix: str, step: int) -> None:
         self._step, self._prefix = step, prefix
         self._lines = self._others = 0
-        self._last = ""
 
     def _row(self, text: str) -> bool:
         """Takes a line of the table; false for any other line."""
@@ -82,14 +80,9 @@ class BoxTable:
         if text[0] != "│":
             return False
         cells = [cell.strip() for cell in text.strip("│").split("│")]
-        if len(cells) == 2 and not cells[1] and self._last:  # a long key, broken
-            value = self._cells.pop(self._last, None)
-            self._last += cells[0]
-            self._cells[self._last] = value
-            return True
         for key, value in zip(cells[::2], cells[1::2], strict=False):
-            if key and number(value) is not None and len(self._cells) < MAX_CELLS:
-                self._cells[key] = self._last = key
+            whole = key and not key.endswith("…")  # tinker cuts names off that are longer than its column
+            if whole and number(value) is not None and len(self._cells) < MAX_CELLS:
                 self._cells[key] = value
         return True
 

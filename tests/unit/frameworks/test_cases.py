@@ -1,0 +1,68 @@
+"""Every framework by its own names: what a run of it holds is found, read and called by the field's names."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from rltui.run.checkpoints import step_of
+from rltui.run.file_roles import role
+from rltui.session.locate import locate
+from rltui.session.opened import OpenedRun
+from rltui.vocabulary.load import dialect
+from tests.unit.frameworks.cases import CASES, Case
+
+IDS = [case.dialect for case in CASES]
+
+
+def opened(case: Case, root: Path) -> OpenedRun:
+    for path in case.files:
+        file = root / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(case.text(path), encoding="utf-8")
+    found = locate([str(root)])
+    assert len(found) == 1, [one.candidate.id for one in found]
+    one = OpenedRun(found[0])
+    one.load()
+    return one
+
+
+@pytest.mark.parametrize("case", CASES, ids=IDS)
+def test_a_run_reads_by_its_own_names(case: Case, tmp_path: Path) -> None:
+    run = opened(case, tmp_path).run
+    assert run.dialect == case.dialect
+    assert run.framework == dialect(case.dialect).framework
+    steps = run.history.table.steps
+    assert (int(steps[0]), int(steps[-1])) == case.steps
+    assert len(steps) == case.steps[1] - case.steps[0] + 1, "rows of one step are one row"
+    assert run.history.table.restarts == []
+    for metric, value in case.last.items():
+        series = run.series(metric)
+        assert series is not None, metric
+        assert series.values[-1] == pytest.approx(value), metric
+    if case.algorithm is not None:
+        assert run.algorithm == case.algorithm
+    for key, value in case.config.items():
+        assert run.config[key].value == value, key
+        assert run.config[key].source
+    for phase in case.phases:
+        assert run.series(phase) is not None, phase
+    if case.phases:
+        assert run.phases().items
+    assert run.planned_steps == case.planned
+    if case.state:
+        assert run.state().state == case.state
+
+
+@pytest.mark.parametrize("case", CASES, ids=IDS)
+def test_samples_and_checkpoints_are_found(case: Case) -> None:
+    assert [role(path, False) for path in case.samples] == ["rollouts"] * len(case.samples)
+    assert {path: step_of(path) for path in case.checkpoints} == case.checkpoints
+
+
+def test_a_value_on_the_path_not_taken_is_inactive(tmp_path: Path) -> None:
+    run = opened(CASES[0], tmp_path).run
+    assert not run.config["kl_coef_loss"].active
+    assert "use_kl_loss" in run.config["kl_coef_loss"].note
+    assert run.config["lr"].active

@@ -1,0 +1,65 @@
+"""The fixtures that the frameworks' own writers wrote. `pytest -m writers` fetches the packages, writes anew."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import venv
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from rltui.readers.sniff import sniff
+from tests.fixtures.writers.make import NEEDED, PACKAGES
+from tests.unit.frameworks.cases import WRITERS
+from tests.unit.readers.reading import read
+
+FORMATS = {
+    "areal-1.0.4.log": "console",
+    "skyrl-0.3.0.log": "console",
+    "tinker-cookbook-0.6.1.log": "console",
+    "torchtune-0.6.1.txt": "console",
+    "verl-0.3.0.post1.log": "verl-console",
+    "verl-0.5.0.log": "verl-console",
+    "verl-0.9.1.log": "verl-console",
+    "verl-0.9.1.jsonl": "jsonl",
+}
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_what_a_writer_wrote_is_read(name: str) -> None:
+    data = (WRITERS / name).read_bytes()
+    assert sniff(data, name) == FORMATS[name]
+    found = read(FORMATS[name], data)
+    assert [b - a for a, b in zip(found.steps, found.steps[1:], strict=False)] == [1, 1]
+    assert not found.reader.skipped
+    rewards = [key for key in found.rows[0][1] if "reward" in key and "raw" not in key]
+    assert rewards
+    assert [cells[rewards[0]] for _, cells in found.rows] == [0.125, 0.25, 0.375]
+
+
+@pytest.mark.parametrize("version", PACKAGES["verl"])
+def test_verl_rounds_in_its_old_versions_only(version: str) -> None:
+    found = read("verl-console", (WRITERS / f"verl-{version}.log").read_bytes())
+    assert found.rows[0][1]["actor/lr"] == (0.0 if version.startswith("0.3") else 1e-6)
+    assert found.rows[0][1]["actor/grad_norm"] is None
+
+
+@pytest.mark.writers
+def test_the_writers_write_the_same_again(tmp_path: Path) -> None:
+    venv.create(tmp_path / "venv", with_pip=True)
+    python = tmp_path / "venv" / "bin" / "python"
+    pip = [python, "-m", "pip", "--disable-pip-version-check", "-q"]
+    subprocess.run([*pip, "install", *NEEDED], check=True)
+    for package, versions in PACKAGES.items():
+        for version in versions:
+            wheels = tmp_path / "wheels" / version
+            subprocess.run([*pip, "download", "--no-deps", "-d", wheels, f"{package}=={version}"], check=True)
+            with zipfile.ZipFile(next(wheels.iterdir())) as wheel:
+                wheel.extractall(tmp_path / "packages" / f"{package}-{version}")
+            shutil.rmtree(wheels)
+    out = tmp_path / "out"
+    subprocess.run([python, WRITERS / "make.py", tmp_path / "packages", out], check=True)
+    for name in FORMATS:
+        assert (out / name).read_bytes() == (WRITERS / name).read_bytes(), name
