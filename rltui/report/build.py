@@ -50,7 +50,7 @@ def build(
     phases = run.phases(until_row=span.end_row)
     return Report(
         as_of=_iso(_as_of(run, span)),
-        run=_identity(run, span, now),
+        run=_identity(run, span, frame.state if now == frame.now else None, now),
         config={
             name: ConfigEntry(entry.value, entry.key, entry.source, entry.active, entry.note)
             for name, entry in run.config.items()
@@ -137,8 +137,11 @@ def _iso(time: float | None) -> str | None:
         return None  # a time stamp that no calendar holds
 
 
-def _identity(run: Run, span: _Span, now: float | None) -> RunIdentity:
-    state = RunState("running", f"as it stood at step {span.last_step}") if span.cut else run.state(now)
+def _identity(run: Run, span: _Span, known: RunState | None, now: float | None) -> RunIdentity:
+    if span.cut:
+        state = RunState("running", f"as it stood at step {span.last_step}")
+    else:
+        state = known or run.state(now)
     return RunIdentity(
         id=run.id,
         path=run.path,

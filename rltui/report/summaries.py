@@ -1,13 +1,14 @@
 """Numbers of one metric over its history, and the same for a whole run on every new row, at a cost that does not grow.
 
-Sums and extremes come from blocks that are computed once they are full; slope, correlation and shape are worked out
-when they are asked for, which on the screen is one metric at a time.
+Numbers are worked out when they are asked for, which on the screen are those of a dozen metrics, slope, correlation and
+shape those of one at a time. Sums and extremes come from blocks that are computed once they are full.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from threading import Lock
 
 import numpy as np
 
@@ -46,51 +47,77 @@ def report_names(names: Mapping[str, MetricName], series: Mapping[str, Series]) 
     return out
 
 
-class _Lazy(MetricSummary):
-    """A summary whose slope, correlation and shape are worked out at the first look at one of them: their slots are
-    empty until then."""
+_TRENDS = frozenset({"slope_per_100_steps", "corr_step", "shape"})
+_NUMBERS = frozenset(
+    {"count", "missing", "nan", "first_value", "last_value", "first", "mid", "last", "min", "max", "mean", "pct_change"}
+)
 
-    __slots__ = ("_series", "_window")
+
+class _Lazy(MetricSummary):
+    """A summary whose numbers are worked out at the first look at one of them: their slots are empty until then. Of a
+    run with hundreds of metrics a screen shows a dozen."""
+
+    __slots__ = ("_blocks", "_rows", "_series", "_window")
+    _blocks: _Blocks | None
+    _rows: int
     _series: Series
     _window: int | None
 
-    def __init__(self, series: Series, window: int | None, fields: Mapping[str, object]) -> None:
-        object.__setattr__(self, "_series", series)
-        object.__setattr__(self, "_window", window)
-        for name, value in fields.items():
-            object.__setattr__(self, name, value)
+    def __init__(
+        self, series: Series, rows: int, name: MetricName | None, window: int | None, blocks: _Blocks | None
+    ) -> None:
+        put = object.__setattr__
+        put(self, "_series", series)
+        put(self, "_rows", rows)
+        put(self, "_window", window)
+        put(self, "_blocks", blocks)
+        put(self, "key", series.key)
+        put(self, "label", name.label if name else series.key)
+        put(self, "unit", name.unit if name else "")
+        put(self, "group", name.group if name else "other")
+        put(self, "canonical", name.canonical if name else None)
+        put(self, "member", name.member if name else "")
 
     def __getattr__(self, name: str) -> object:
-        if name not in ("slope_per_100_steps", "corr_step", "shape"):
+        if name in _NUMBERS:
+            numbers = _numbers(self._series, self._rows, self._window, self._blocks)
+        elif name in _TRENDS:
+            found = describe(self._series.finite(), self._window)
+            numbers = {"slope_per_100_steps": found.slope, "corr_step": found.corr_step, "shape": found.word}
+        else:
             raise AttributeError(name)
-        numbers = describe(self._series, self._window)
-        object.__setattr__(self, "slope_per_100_steps", numbers.slope)
-        object.__setattr__(self, "corr_step", numbers.corr_step)
-        object.__setattr__(self, "shape", numbers.word)
-        return getattr(self, name)
+        for field_name, value in numbers.items():
+            object.__setattr__(self, field_name, value)
+        return numbers[name]
 
 
 @dataclass(slots=True)
 class _Blocks:
-    """Sum, minimum and maximum of the full blocks of a column that grows at its end."""
+    """Sums, and minimum and maximum so far, of the full blocks of a column that grows at its end. Threads that look at
+    an older and a newer summary share it."""
 
     sums: list[float] = field(default_factory=list)
-    low: float = float("inf")
-    high: float = float("-inf")
+    lows: list[float] = field(default_factory=list)
+    highs: list[float] = field(default_factory=list)
+    _filling: Lock = field(default_factory=Lock)
 
     def over(self, values: Floats) -> tuple[float, float, float]:
-        """Sum, minimum and maximum of all values, which begin with those seen before."""
+        """Sum, minimum and maximum of all values, which begin with those seen before or are the first of them."""
         full = len(values) // BLOCK
-        for i in range(len(self.sums), full):
-            block = values[i * BLOCK : (i + 1) * BLOCK]
-            self.sums.append(float(np.add.reduce(block)))
-            self.low = min(self.low, float(np.minimum.reduce(block)))
-            self.high = max(self.high, float(np.maximum.reduce(block)))
+        with self._filling:
+            for i in range(len(self.sums), full):
+                block = values[i * BLOCK : (i + 1) * BLOCK]
+                low, high = float(np.minimum.reduce(block)), float(np.maximum.reduce(block))
+                self.lows.append(min(self.lows[-1], low) if i else low)
+                self.highs.append(max(self.highs[-1], high) if i else high)
+                self.sums.append(float(np.add.reduce(block)))
+        total = sum(self.sums[:full])
+        low, high = (self.lows[full - 1], self.highs[full - 1]) if full else (float("inf"), float("-inf"))
         rest = values[full * BLOCK :]
         if not len(rest):
-            return sum(self.sums), self.low, self.high
-        low, high = float(np.minimum.reduce(rest)), float(np.maximum.reduce(rest))
-        return sum(self.sums) + float(np.add.reduce(rest)), min(self.low, low), max(self.high, high)
+            return total, low, high
+        low, high = min(low, float(np.minimum.reduce(rest))), max(high, float(np.maximum.reduce(rest)))
+        return total + float(np.add.reduce(rest)), low, high
 
     def sum(self, values: Floats, start: int, stop: int) -> float:
         """Sum of values[start:stop], after `over` these values."""
@@ -113,8 +140,11 @@ def summarise(
     findings' evidence stands too. `pct_change` is from the first to the last window in percent of |first|. `blocks`
     spares work where it has seen the beginning of the same finite values.
     """
-    finite = series.finite()
-    values = finite.values
+    return _Lazy(series, rows, name, window, blocks)
+
+
+def _numbers(series: Series, rows: int, window: int | None, blocks: _Blocks | None) -> dict[str, object]:
+    values = series.finite().values
     n, logged = len(values), len(series)
     first = mid = last = low = high = mean = change = None
     if n:
@@ -125,30 +155,20 @@ def summarise(
         first, mid, last = (seen.sum(values, a, a + w) / w for a in (0, start, n - w))
         mean = total / n
         change = 100 * (last - first) / abs(first) if first else None
-    return _Lazy(
-        finite,
-        window,
-        {
-            "key": series.key,
-            "count": n,
-            "missing": max(0, rows - logged),
-            "nan": logged - n,
-            "first_value": _known(series, 0),
-            "last_value": _known(series, -1),
-            "first": first,
-            "mid": mid,
-            "last": last,
-            "min": low,
-            "max": high,
-            "mean": mean,
-            "pct_change": change,
-            "label": name.label if name else series.key,
-            "unit": name.unit if name else "",
-            "group": name.group if name else "other",
-            "canonical": name.canonical if name else None,
-            "member": name.member if name else "",
-        },
-    )
+    return {
+        "count": n,
+        "missing": max(0, rows - logged),
+        "nan": logged - n,
+        "first_value": _known(series, 0),
+        "last_value": _known(series, -1),
+        "first": first,
+        "mid": mid,
+        "last": last,
+        "min": low,
+        "max": high,
+        "mean": mean,
+        "pct_change": change,
+    }
 
 
 def _known(series: Series, at: int) -> float | None:

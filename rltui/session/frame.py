@@ -9,7 +9,7 @@ from rltui.diagnosis.model import Diagnosis
 from rltui.hardware.base import HardwareSample
 from rltui.readers.base import LogLine, Note
 from rltui.run.history import Series
-from rltui.run.run import Run, StallCard
+from rltui.run.run import Run, RunState, StallCard
 from rltui.sources.base import Link
 
 
@@ -41,6 +41,7 @@ class Frame:
     now: float
     live: bool  # the run is being followed
     revision: int
+    state: RunState | None = None  # how a followed run stands at `now`
     stall: StallCard | None = None  # hung, slow or fine, of a run that is being followed
     link: Link | None = None  # the connection to the machine that the run is on, None for this one
     rollout_files: tuple[str, ...] = ()  # dumps that lie with the run, by path; their contents are not part of a frame

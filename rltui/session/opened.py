@@ -313,14 +313,15 @@ class OpenedRun:
 
     # -- what others see -----------------------------------------------------------------------------------------
 
-    def diagnosis(self) -> Diagnosis:
-        """The diagnosis of all rows read so far; while the first read goes on, one that says so."""
+    def diagnosis(self, state: RunState | None = None) -> Diagnosis:
+        """The diagnosis of all rows read so far; while the first read goes on, one that says so. `state`: that of the
+        run now, where it is known."""
         if not self._done or self._glance:
             return unread()
         if self._diagnosis is None:
-            now = clock.time() if self.follow else None
-            self._stands = _standing(self.run.state(now))
-            self._diagnosis = self._engine.advance(self.run, now)
+            state = state or self.run.state(clock.time() if self.follow else None)
+            self._stands = _standing(state)
+            self._diagnosis = self._engine.advance(self.run, state=state)
         return self._diagnosis
 
     def past_frame(self, step: int) -> Frame:
@@ -339,6 +340,7 @@ class OpenedRun:
             hardware=whole.hardware if until is None else tuple(s for s in whole.hardware if s.time <= until),
             live=False,
             stall=None,
+            state=None,
         )
 
     def insight(self, around: int, at: int | None = None) -> Insight:
@@ -354,9 +356,10 @@ class OpenedRun:
         table = self.run.history.table
         series = {key: s for key in table.columns if (s := table.series(key)) is not None}
         now = clock.time() if now is None else now
+        state = self.run.state(now) if self.follow and self._done else None
         return Frame(
             run=self.run,
-            diagnosis=self.diagnosis(),
+            diagnosis=self.diagnosis(state),
             series=series,
             log=tuple(self._log),
             notes=tuple(note for note in dict.fromkeys(self.run.notes) if note not in self._repeated),
@@ -366,7 +369,8 @@ class OpenedRun:
             live=self.follow,
             revision=self._revision,
             rollout_files=self._candidate.rollouts,
-            stall=self.run.state(now).card if self.follow and self._done else None,
+            stall=state.card if state is not None else None,
+            state=state,
             link=self.place.link(),
         )
 
