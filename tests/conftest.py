@@ -15,16 +15,6 @@ settings.register_profile("rltui", deadline=None)  # a loaded machine is no fail
 settings.load_profile("rltui")
 
 REPO = Path(__file__).resolve().parent.parent
-ONLY_WHEN_ASKED = ("soak", "fuzz_full", "writers")
-"""Markers of tests that run only where `-m` names them."""
-
-
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    asked = str(config.getoption("-m") or "")
-    left_out = [item for item in items if any(item.get_closest_marker(m) and m not in asked for m in ONLY_WHEN_ASKED)]
-    if left_out:
-        config.hook.pytest_deselected(items=left_out)
-        items[:] = [item for item in items if item not in left_out]
 
 
 def labelled_runs() -> Path | None:
