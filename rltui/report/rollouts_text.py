@@ -89,6 +89,7 @@ def _facts(step: StepDetail) -> list[tuple[str, str | None]]:
         ("same text in the group", _maybe_share(stats.identical)),
         ("invalid format", _maybe_share(stats.invalid_format)),
         ("go on past their end", _maybe_share(stats.past_end)),
+        ("padding or bad decoding", _maybe_share(stats.artefacts)),
         ("only one mark (!!!!)", _maybe_share(stats.token_zero)),
         ("several scripts", _maybe_share(stats.mixed_scripts)),
         ("diversity", distinct),
@@ -166,13 +167,17 @@ def _wrapped(text: str, width: int) -> list[str]:
     """Lines of at most `width` cells, broken at spaces where there are any."""
     lines = []
     for line in text.split("\n"):
-        while _cells(line) > width:
-            end = len(_cut(line, width))
-            space = line.rfind(" ", end // 2, end)
-            end = space + 1 if space > 0 else max(1, end)
-            lines.append(line[:end].rstrip())
-            line = line[end:]
-        lines.append(line)
+        at = 0
+        while True:
+            near = line[at : at + 4 * width]  # a long line must not cost its square
+            end = at + max(1, len(_cut(near, width)))
+            if end >= len(line):
+                break
+            space = line.rfind(" ", at + (end - at) // 2, end)
+            end = space + 1 if space > 0 else end
+            lines.append(line[at:end].rstrip())
+            at = end
+        lines.append(line[at:])
     return lines
 
 

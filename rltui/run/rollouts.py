@@ -246,6 +246,7 @@ class StepRollouts:
             truncated=sample_stats.share(cut),
             invalid_format=sample_stats.share(invalid),
             past_end=sample_stats.share(mark.past_end is not None for mark in marks),
+            artefacts=sample_stats.share(mark.artefact is not None for mark in marks),
             token_zero=sample_stats.share(mark.token_zero for mark in marks),
             non_ascii=fmean(non_ascii) if non_ascii else None,
             mixed_scripts=sample_stats.share(mark.mixed_scripts for mark in marks),

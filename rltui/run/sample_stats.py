@@ -107,6 +107,12 @@ def past_end(text: str) -> str | None:
     return next((marker.strip() for marker in limits()["turn_markers"] if marker in stripped), None)
 
 
+def decoder_artefact(text: str) -> str | None:
+    """The first mark of padding or of a wrong decoding in a text: a pad token, bytes that are no text, the space marks
+    of a tokenizer. None where there is none."""
+    return next((str(mark) for mark in limits()["artefacts"] if mark in text), None)
+
+
 def non_ascii_share(text: str) -> float | None:
     """Share of the characters that are no ASCII; None for an empty text."""
     return None if not text else 1 - len(text.encode("ascii", "ignore")) / len(text)
@@ -175,6 +181,7 @@ class TextMarks:
     compression: float | None
     malformed: str | None  # the tag
     past_end: str | None  # the marker
+    artefact: str | None  # the mark of padding or wrong decoding
     token_zero: bool
     non_ascii: float | None
     mixed_scripts: bool
@@ -189,6 +196,7 @@ def marks(text: str, prompt: str | None = None) -> TextMarks:
         compression_ratio(text),
         malformed_tag(text, prompt),
         past_end(text),
+        decoder_artefact(text),
         is_token_zero(text),
         non_ascii_share(text),
         scripts(text) >= limits()["scripts"],
@@ -214,6 +222,7 @@ class SampleStats:
     truncated: float | None
     invalid_format: float | None
     past_end: float | None
+    artefacts: float | None  # padding or wrong decoding in the text
     token_zero: float | None
     non_ascii: float | None  # mean share of characters
     mixed_scripts: float | None

@@ -1,4 +1,4 @@
-"""Real and labelled dumps: the right best, worst, cut and repeated samples, checked against plain reading of the file."""
+"""Real and labelled dumps: the right best, worst, cut and repeated samples, checked against plain reading."""
 
 from __future__ import annotations
 

@@ -68,6 +68,14 @@ def test_text_past_its_end(text: str, marker: str | None) -> None:
     assert stats.past_end(text) == marker
 
 
+@pytest.mark.parametrize(
+    ("text", "artefact"),
+    [("4<pad><pad>", "<pad>"), ("The\u0120answer", "\u0120"), ("caf\ufffd", "\ufffd"), (PROSE, None), ("naïve", None)],
+)
+def test_padding_and_decoder_artefacts(text: str, artefact: str | None) -> None:
+    assert stats.decoder_artefact(text) == artefact
+
+
 def test_scripts_count_writing_systems_without_maths() -> None:
     assert stats.scripts(PROSE) == 1
     assert stats.scripts("let α, β, γ be the angles") == 1
