@@ -209,9 +209,12 @@ class RltuiApp(App[None]):
             self.redraw()
 
     def open_place(self, make: Callable[[], PaneScreen]) -> None:
-        """Drills in. A drill-down opened from another takes its place on the way back to where it came from."""
+        """Drills in. Where such a screen is open below, one goes back to it: the way out never grows without end."""
         self._last = make
-        self.push_screen(make())
+        made = make()
+        while any(screen.name == made.name for screen in self.screen_stack):
+            self.pop_screen()
+        self.push_screen(made)
 
     def open_finding(self, finding: str, subject: str | None) -> None:
         from rltui.tui.screens.finding import FindingScreen

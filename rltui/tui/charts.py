@@ -60,6 +60,8 @@ class Charts:
 
     def __init__(self) -> None:
         self._kept: dict[tuple[object, ...], Drawing] = {}
+        self.drawn = 0
+        """Drawings made since this was last set to 0."""
 
     def draw(
         self,
@@ -102,6 +104,7 @@ class Charts:
             view.cursor,
         )
         if key not in self._kept:
+            self.drawn += 1
             import numpy as np  # numpy and plotext: not before they are needed
 
             from rltui.plots.chart import Line, Mark, draw

@@ -50,7 +50,7 @@ class PaneScreen(Screen[None]):
     BINDING_GROUP_TITLE = "rltui"
 
     def __init__(self) -> None:
-        super().__init__(id=self.NAME)
+        super().__init__(name=self.NAME)  # no id: one that is closing may still hold it
         self._bindings = BindingsMap(keys.bindings(self.NAME))
         self._layout = PaneLayout()
         self._places: Places = {}

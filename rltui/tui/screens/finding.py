@@ -117,10 +117,16 @@ class FindingScreen(PaneScreen):
         room = height - 1 - 2 - len(text_rows)
         count = max(0, min(CHARTS, len(drawn), room // 5))
         each = room // count - 2 if count else 0
+        self.charts.drawn = 0
         for i, evidence in enumerate(drawn[:count]):
             rows.append(self._caption(evidence, width, i == self.row))
-            rows += self._chart(finding, evidence, width, max(3, each))
+            if self.charts.drawn:  # a drawing takes a while: one at a time, and keys in between
+                rows += [[]] * max(3, each)
+            else:
+                rows += self._chart(finding, evidence, width, max(3, each))
             rows.append([])
+        if self.charts.drawn and count > 1:
+            self.call_later(self.redraw)
         if count:
             first, last = self.view.span
             rows.append([(" " * GUTTER, "fg"), (labels(first, last, width - GUTTER), "dim")])

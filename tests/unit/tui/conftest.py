@@ -96,7 +96,7 @@ def open_app(monkeypatch: pytest.MonkeyPatch) -> Open:
                 await wait_for(pilot, lambda: app.view.report is not None, "the first frame")
                 await pilot.pause()
             else:
-                await wait_for(pilot, lambda: app.screen.id == "picker", "the picker")
+                await wait_for(pilot, lambda: app.screen.name == "picker", "the picker")
             yield app, pilot
 
     return opened

@@ -106,7 +106,7 @@ def test_the_readme_table_lists_every_key() -> None:
 async def test_help_lists_exactly_the_keys_of_its_screen(open_app: Open, screen: str) -> None:
     async with open_app([canned.make()]) as (app, pilot):
         await pilot.press(*OPENS[screen])
-        assert app.screen.id == screen
+        assert app.screen.name == screen
         await pilot.press("question_mark")
         await pilot.pause()
         text = screen_text(app)
@@ -121,14 +121,14 @@ async def test_every_key_of_every_screen_leaves_a_live_app(open_app: Open, scree
         for key in keys.on(screen):
             if key.keys in ENDS or key.id == "interrupt":
                 continue
-            if app.screen.id != screen:
+            if app.screen.name != screen:
                 while not app.at_top:
                     app.pop_screen()
                 main = app.screen
                 assert isinstance(main, MainScreen)
                 main.focus_on, main.zoomed = "findings", False
                 await pilot.press(*OPENS[screen])
-                assert app.screen.id == screen
+                assert app.screen.name == screen
             await pilot.press(key.keys.split(",")[0])
             assert app.is_running, key.id
             assert app._exception is None, key.id

@@ -67,7 +67,7 @@ async def test_enter_and_escape_for_a_finding(open_app: Open) -> None:
         await pilot.press("w", "enter")
         await pilot.pause()
         text = screen_text(app)
-        assert app.screen.id == "finding"
+        assert app.screen.name == "finding"
         assert "Validation past its peak" in text
         assert "What would refute it" in text
         assert "Resume from global_step_600" in text
@@ -86,16 +86,16 @@ async def test_enter_and_escape_for_a_metric(open_app: Open) -> None:
         await pilot.press("y")
         assert "full range" in screen_text(app)
         await pilot.press("alt+escape")
-        assert app.screen.id == "main"
+        assert app.screen.name == "main"
 
 
 async def test_escape_never_quits_and_q_does_at_the_top(open_app: Open) -> None:
     async with open_app([canned.make()]) as (app, pilot):
         await pilot.press("escape", "escape", "escape")
         assert app.is_running
-        assert app.screen.id == "main"
+        assert app.screen.name == "main"
         await pilot.press("i", "q")
-        assert app.screen.id == "main"
+        assert app.screen.name == "main"
         await pilot.press("q")
         assert app._exit
 
@@ -116,7 +116,7 @@ async def test_filter_narrows_while_typing_and_escape_clears(open_app: Open) -> 
         await pilot.press("backspace", "backspace", "backspace", "backspace", "backspace", "backspace", "enter")
         assert set(main(app).names()) == {"kl_ref", "ppo_kl"}
         await pilot.press("n", "n", "enter")
-        assert app.screen.id == "metric"
+        assert app.screen.name == "metric"
         await pilot.press("escape", "escape")
         assert len(main(app).names()) > 5
         assert main(app).pattern is None
@@ -183,7 +183,7 @@ async def test_nothing_to_show_says_why(open_app: Open) -> None:
         assert "this source has no text log" in text
         for key in ("enter", "2", "enter", "j", "6", "6", "z", "left_square_bracket", "e"):
             await pilot.press(key)
-        assert app.screen.id == "main"
+        assert app.screen.name == "main"
 
 
 async def test_without_gpus_the_pane_gives_the_reason(open_app: Open) -> None:
@@ -194,9 +194,9 @@ async def test_without_gpus_the_pane_gives_the_reason(open_app: Open) -> None:
 async def test_backspace_goes_to_the_last_place_and_back(open_app: Open) -> None:
     async with open_app([canned.make()]) as (app, pilot):
         await pilot.press("enter", "escape", "backspace")
-        assert app.screen.id == "finding"
+        assert app.screen.name == "finding"
         await pilot.press("backspace")
-        assert app.screen.id == "main"
+        assert app.screen.name == "main"
 
 
 async def test_the_picker_opens_the_chosen_run(open_app: Open) -> None:
@@ -205,7 +205,7 @@ async def test_the_picker_opens_the_chosen_run(open_app: Open) -> None:
         await pilot.press("j", "escape", "enter")
         await wait_for(pilot, lambda: app.view.report is not None, "the frame of the chosen run")
         assert app.worker.opener.opened == [1]  # type: ignore[attr-defined]
-        assert app.screen.id == "main"
+        assert app.screen.name == "main"
 
 
 async def test_what_cannot_be_opened_ends_with_a_message() -> None:
