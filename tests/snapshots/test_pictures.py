@@ -1,4 +1,4 @@
-"""Pictures of the real screen on the sample runs; the README shows them. New ones: pytest tests/snapshots --snapshot-update"""
+"""Pictures of the real screen on the sample runs; the README shows one. Anew: pytest tests/snapshots --snapshot-update"""
 
 from __future__ import annotations
 
@@ -44,6 +44,10 @@ def pressing(*keys: str) -> Callable[[Pilot[None]], Awaitable[None]]:
             await pilot.pause(0.02)
         for key in keys:
             await pilot.press(key)
+            await pilot.pause()
+        if shown.screen.name in ("finding", "decision"):
+            while not shown.view.insights:
+                await pilot.pause(0.02)
         shown.view.wire = ""
         await pilot.pause()
 
@@ -79,3 +83,19 @@ def test_finding(snap_compare: Callable[..., bool]) -> None:
 
 def test_metric(snap_compare: Callable[..., bool]) -> None:
     assert snap_compare(app("trl-reward-flip"), terminal_size=WIDE, run_before=pressing("2", "enter"))
+
+
+def test_step_time(snap_compare: Callable[..., bool]) -> None:
+    assert snap_compare(app("verl-grpo-crash"), terminal_size=WIDE, run_before=pressing("3", "3"))
+
+
+def test_decision(snap_compare: Callable[..., bool]) -> None:
+    assert snap_compare(app("trl-reward-flip"), terminal_size=WIDE, run_before=pressing("D"))
+
+
+def test_all_metrics(snap_compare: Callable[..., bool]) -> None:
+    assert snap_compare(app("verl-grpo-crash", "light"), terminal_size=WIDE, run_before=pressing("2", "2"))
+
+
+def test_log(snap_compare: Callable[..., bool]) -> None:
+    assert snap_compare(app("verl-grpo-crash", "mono"), terminal_size=SMALL, run_before=pressing("6", "6"))

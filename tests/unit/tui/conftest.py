@@ -37,6 +37,8 @@ class CannedOpener:
 
     def open(self, index: int) -> FrameSource:
         self.opened.append(index)
+        if isinstance(self.source, canned.CannedSource):
+            self.source.closed.clear()
         return self.source
 
 
