@@ -14,6 +14,8 @@ from rltui.text import clean, redact_value
 MAX_LINES = 5000
 MAX_CHARS = 1 << 19
 """Bounds of one printed dict; verl 0.9 prints about 700 lines."""
+MAX_FOREIGN = 20
+"""Other lines within one."""
 
 _OPENS = re.compile(r"^\{'[\w.\-/]+': ?\S.*[,{(\[]$")
 _OVERRIDE = re.compile(
@@ -76,6 +78,7 @@ class PrintedDict:
     failed: bool = False  # the text was no literal
     _lines: list[str] = field(default_factory=list)
     _chars: int = 0
+    _foreign: int = 0
     _depth: int = 0
 
     @staticmethod
@@ -85,21 +88,26 @@ class PrintedDict:
 
     def add(self, message: str) -> ConfigRecord | None:
         """The next line. Returns the config when the dict is complete; sets `failed` when it never will be."""
+        if self._lines and not message.startswith(" "):  # what else the process prints meanwhile
+            self._foreign += 1
+            if self._foreign <= MAX_FOREIGN:
+                return None
+            self.failed = True  # the rest comes too late, or never: what is there counts
+            return self._parsed("\n".join(self._lines).rstrip(" ,") + "}" * self._depth, ", cut off")
         self._lines.append(message)
         self._chars += len(message)
         self._depth += message.count("{") - message.count("}")
-        broken = len(self._lines) > 1 and not message.startswith(" ")
-        if broken or len(self._lines) > MAX_LINES or self._chars > MAX_CHARS:
+        if len(self._lines) > MAX_LINES or self._chars > MAX_CHARS:
             self.failed = True
             return None
-        if self._depth > 0:
-            return None
+        return None if self._depth > 0 else self._parsed("\n".join(self._lines), "")
+
+    def _parsed(self, text: str, note: str) -> ConfigRecord | None:
         try:
-            tree = ast.literal_eval("\n".join(self._lines).strip())
+            tree = ast.literal_eval(text.strip())
         except (ValueError, SyntaxError, MemoryError, RecursionError, TypeError):
-            self.failed = True
-            return None
+            tree = None
         if not isinstance(tree, dict):
             self.failed = True
             return None
-        return ConfigRecord(flatten(tree), f"printed dict at line {self.line}")
+        return ConfigRecord(flatten(tree), f"printed dict at line {self.line}{note}")

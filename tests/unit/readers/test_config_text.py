@@ -62,3 +62,27 @@ def test_overrides_on_a_command_line() -> None:
 
 def test_a_code_line_is_no_command_line() -> None:
     assert read("console", "x = actor_rollout_ref.actor.lr\nactor_rollout_ref.model=3 only\n").configs == []
+
+
+def test_other_lines_within_a_printed_dict() -> None:
+    lines = [
+        "(T pid=1) {'a': {'b': 1,",
+        "(T pid=1) a warning",
+        "(W pid=2) other",
+        "(T pid=1)        'c': [1, 2]},",
+        "(T pid=1)  'd': 2}",
+    ]
+    assert [c.values for c in read("console", "\n".join([*lines, ""])).configs] == [{"a.b": 1, "a.c": [1, 2], "d": 2}]
+
+
+def test_a_printed_dict_that_never_ends_counts_as_far_as_it_goes() -> None:
+    lines = [
+        "(T pid=1) {'a': {'b': 1,",
+        "(T pid=1)        'c': 2},",
+        "(T pid=1)  'd': {'e': 3,",
+        *(f"(T pid=1) line {i}" for i in range(30)),
+    ]
+    found = read("console", "\n".join([*lines, ""])).configs
+    assert [(c.origin, c.values) for c in found] == [
+        ("printed dict at line 1, cut off", {"a.b": 1, "a.c": 2, "d.e": 3})
+    ]
