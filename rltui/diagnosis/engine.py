@@ -21,8 +21,8 @@ from rltui.diagnosis.insight import Insight, insight
 from rltui.diagnosis.life import Life, follow
 from rltui.diagnosis.liveness import coverage_signal, present_signals
 from rltui.diagnosis.look import Feed, Look, look_rows
-from rltui.diagnosis.model import Coverage, Diagnosis, Finding, NotEvaluable, StageResult, Verdict
-from rltui.diagnosis.pipeline import STAGES, stages
+from rltui.diagnosis.model import Coverage, Diagnosis, Finding, NotEvaluable
+from rltui.diagnosis.pipeline import stages
 from rltui.diagnosis.profile import Settings
 from rltui.diagnosis.rules import DETECTORS
 from rltui.diagnosis.rules.base import Detector
@@ -232,10 +232,3 @@ def _unknowns(seen: Coverage, skipped: list[NotEvaluable], findings: tuple[Findi
     ):
         out.append("Sampler mismatch cannot be excluded as a cause: it is not logged.")
     return tuple(out)
-
-
-def unread() -> Diagnosis:
-    """The diagnosis while the run is still being read: nothing is claimed."""
-    verdict = Verdict("not-enough-evidence", (), 0.0, (), "Reading the run.", "The rest of the files.", None)
-    waiting = tuple(StageResult(stage, "unknown", "still reading") for stage in STAGES)
-    return Diagnosis(None, verdict, (), waiting, Coverage(0, 0, ()), (), 0, ())

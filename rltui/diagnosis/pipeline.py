@@ -7,15 +7,7 @@ from collections.abc import Mapping, Sequence
 from rltui.diagnosis.catalogue import Rule
 from rltui.diagnosis.look import Look
 from rltui.diagnosis.model import SEVERITY_RANK, Finding, Level, StageResult
-
-STAGES: dict[str, tuple[str, ...]] = {
-    "reward": ("score_mean", "reward_mean"),
-    "advantages": ("frac_reward_zero_std", "advantage_mean", "frac_groups_mixed", "grad_norm"),
-    "log-probs": ("rollout_train_logprob_diff", "rollout_train_kl", "ppo_kl", "kl_ref"),
-    "loss": ("grad_norm", "pg_loss", "total_loss"),
-    "generation": ("response_length_mean", "response_clip_ratio", "entropy"),
-}
-"""Stage -> metrics of which at least one must be logged before anything can be said about it."""
+from rltui.diagnosis.unread import STAGES
 
 
 def stages(

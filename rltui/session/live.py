@@ -8,7 +8,7 @@ from dataclasses import replace
 from threading import Lock
 from typing import TypeVar
 
-from rltui.diagnosis.engine import unread
+from rltui.diagnosis.unread import unread
 from rltui.hardware.base import HardwareSample
 from rltui.hardware.process import ProcessWatch
 from rltui.hardware.sampler import Sampler

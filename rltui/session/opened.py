@@ -8,14 +8,12 @@ import time as clock
 from collections import Counter, deque
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from functools import cache
+from functools import cache, cached_property
 from importlib.resources import files as package_files
+from typing import TYPE_CHECKING
 
-from rltui import settings
-from rltui.diagnosis.catalogue import adjusted
-from rltui.diagnosis.engine import Engine, unread
-from rltui.diagnosis.insight import Insight
 from rltui.diagnosis.model import Diagnosis
+from rltui.diagnosis.unread import unread
 from rltui.hardware.base import HardwareSample
 from rltui.hardware.recorded import samples as recorded_samples
 from rltui.readers.base import NO_STEP, ConfigRecord, Exit, HardwareRow, LogLine, Note, Record, Rows, RunInfo
@@ -29,6 +27,10 @@ from rltui.session.frame import Frame, Loading
 from rltui.session.locate import Found
 from rltui.session.tail import TailFeed
 from rltui.vocabulary.resolve import bare_key
+
+if TYPE_CHECKING:
+    from rltui.diagnosis.engine import Engine
+    from rltui.diagnosis.insight import Insight
 
 LOG_LINES = 2000
 MAX_CONFIGS = 20  # config files of one run
@@ -64,7 +66,6 @@ class OpenedRun:
         self._candidate = candidate
         self._samples = samples
         self._log: deque[LogLine] = deque(maxlen=LOG_LINES)
-        self._engine = Engine(catalogue=adjusted(settings.load()))
         self._diagnosis: Diagnosis | None = None
         self._revision = 0
         self._stands: object = None
@@ -310,6 +311,14 @@ class OpenedRun:
                 config = read_config(data, path) if isinstance(data, bytes) else None
                 if config is not None:
                     self.run.add_config(config.values, os.path.relpath(path, self._listing.root))
+
+    @cached_property
+    def _engine(self) -> Engine:
+        from rltui import settings  # after the first values are on the screen
+        from rltui.diagnosis.catalogue import adjusted
+        from rltui.diagnosis.engine import Engine
+
+        return Engine(catalogue=adjusted(settings.load()))
 
     # -- what others see -----------------------------------------------------------------------------------------
 

@@ -9,9 +9,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from rltui.diagnosis.engine import Engine, unread
+from rltui.diagnosis.engine import Engine
 from rltui.diagnosis.look import look_rows
 from rltui.diagnosis.model import Diagnosis
+from rltui.diagnosis.unread import unread
 from rltui.run.run import RunState, StallCard
 from tests.unit.diagnosis.fake_run import FakeRun
 from tests.unit.diagnosis.series import learning_run, still_run
