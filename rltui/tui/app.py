@@ -80,6 +80,7 @@ class RltuiApp(App[None]):
         self.shown = compat.send_changed_cells_only()
         self.wire = compat.WireMeter()
         self.failure = ""
+        self._theme = theme_names().index(theme) if theme in theme_names() else 0
         self._seconds = 0
         self._message_until = 0.0
         self._interrupted = -INTERRUPT_S
@@ -179,7 +180,7 @@ class RltuiApp(App[None]):
         self._seconds += 1
         if self._seconds % WIRE_EVERY == 0:
             rate = self.wire.rate(time.monotonic())
-            self.view.wire = f"{rate / 1000:.1f} KB/s"
+            self.view.wire = f"{'sparing, ' if self.view.sparing else ''}{rate / 1000:.1f} KB/s"
         if self.view.message and time.monotonic() > self._message_until:
             self.view.message = ""
         if self.view.sparing and time.monotonic() - self._drawn < SPARING_S:
@@ -333,8 +334,8 @@ class RltuiApp(App[None]):
 
     def next_theme(self) -> None:
         names = theme_names()
-        at = names.index(self.palette.name) if self.palette.name in names else -1
-        self.use_theme(names[(at + 1) % len(names)])
+        self._theme = (self._theme + 1) % len(names)
+        self.use_theme(names[self._theme])
 
     def use_theme(self, name: str) -> None:
         if self.no_color:

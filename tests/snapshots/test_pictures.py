@@ -1,4 +1,4 @@
-"""Pictures of the real screen on the sample runs; the README shows one. Anew: pytest tests/snapshots --snapshot-update"""
+"""Pictures of the real screen on the sample runs. Anew: pytest tests/snapshots --snapshot-update"""
 
 from __future__ import annotations
 

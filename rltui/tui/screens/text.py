@@ -84,6 +84,7 @@ class ConfigScreen(TextScreen):
             return []
         run = report.run
         blocks: list[Block] = []
+        rows: list[Row]
         for name, value in (
             ("path", run.path),
             ("state", f"{run.state}{': ' + run.state_because if run.state_because else ''}"),
@@ -94,13 +95,23 @@ class ConfigScreen(TextScreen):
                 lines = wrap(value, max(20, width - 14)) or [""]
                 first: Row = [put(f" {name}", 12, "dim"), (lines[0], "fg")]
                 blocks.append((f"{name} {value}", [first, *[[(" " * 12, "fg"), (line, "fg")] for line in lines[1:]]]))
+        link = self.view.frame.link if self.view.frame else None
+        if link is not None:
+            words = "; ".join(part for part in (link.state, link.text, link.note) if part)
+            role = "fg" if link.state == "connected" else "warn"
+            rows = [
+                [put(" link" if i == 0 else "", 12, "dim"), (line, role)]
+                for i, line in enumerate(wrap(words, width - 14))
+            ]
+            blocks.append((f"link {words}", rows))
         blocks.append(("", [[], [put(" SOURCES", 40, "dim")]]))
         for source in run.sources:
-            rows: list[Row] = [
+            rows = [
                 [(" ", "fg"), put(source.format, 22, "fg"), put(f"{source.rows} rows", 12, "dim"), (source.path, "fg")]
             ]
-            if source.skipped or source.note:
-                text = " · ".join(p for p in (f"{source.skipped} skipped" if source.skipped else "", source.note) if p)
+            told = (f"{source.skipped} skipped" if source.skipped else "", source.note, self._age(source.path))
+            if any(told):
+                text = " · ".join(part for part in told if part)
                 rows += [
                     [(" " * 23, "fg"), (line, "warn" if source.skipped else "dim")] for line in wrap(text, width - 24)
                 ]
@@ -134,6 +145,15 @@ class ConfigScreen(TextScreen):
             words = " ".join(finding.title for finding in objects)
             blocks.append((f"{name} {entry.key} {value} {words}", rows))
         return blocks
+
+    def _age(self, path: str) -> str:
+        """How old the newest row of a file is, and how late its writer is known to be; of a run that is followed."""
+        frame = self.view.frame
+        source = next((s for s in frame.run.sources if s.path == path), None) if frame and frame.live else None
+        if source is None:
+            return ""
+        age = header.age_text(self.view.now - source.newest) if source.newest is not None and self.view.now else ""
+        return "; ".join(part for part in (f"newest row {age} ago" if age else "", source.lag) if part)
 
     def _objections(self, key: str) -> list[Finding]:
         """Open findings that hold a config value for a cause of theirs."""

@@ -47,7 +47,7 @@ from rltui.report.model import (
     Steps,
 )
 from rltui.run.history import Series
-from rltui.run.run import Checkpoint, MetricName
+from rltui.run.run import Checkpoint, MetricName, SourceInfo
 from rltui.session import Frame, Loading
 from rltui.session.opened import OpenedRun
 
@@ -85,6 +85,7 @@ class CannedRun:
     """The frozen parts of a run that the screen looks at."""
 
     def __init__(self) -> None:
+        self.sources = [SourceInfo("outputs/metrics.jsonl", "jsonl", N, newest=START + N * STEP_S, lag="at once")]
         self.checkpoints = [Checkpoint(step, f"checkpoints/global_step_{step}", True) for step in range(200, 801, 200)]
         self.names = {
             key: MetricName(
