@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -49,7 +50,7 @@ def false_alarms(runs: int, rows: int) -> Alarms:
     warnings = critical = 0
     for rho in (0.0, 0.5, 0.8):
         for seed in range(runs):
-            columns = still_run(seed + int(1000 * rho), rows, rho)
+            columns: Any = still_run(seed + int(1000 * rho), rows, rho)
             d = Engine().advance(FakeRun(columns, planned=rows).grow())
             warnings += sum(e.severity == "warning" for f in d.findings for e in f.episodes)
             critical += sum(e.severity == "critical" for f in d.findings for e in f.episodes)
@@ -60,9 +61,9 @@ def _from(start: int, length: int) -> np.ndarray:
     return np.clip((np.arange(ROWS) - start) / length, 0, 1)
 
 
-def planted(kind: str, seed: int) -> dict[str, object]:
+def planted(kind: str, seed: int) -> Any:
     """A run that learns until row `FAULT`; then the fault."""
-    c = learning_run(seed, ROWS)
+    c: Any = learning_run(seed, ROWS)
     score, fault = np.array(c["score_mean"]), _from(FAULT, 20)
     if kind == "reward collapses":
         c["score_mean"] = score * (1 - fault)
@@ -126,7 +127,7 @@ def regret(seeds: int, sd: float = 0.03) -> tuple[float, float]:
     for seed in range(seeds):
         rng = np.random.default_rng(seed)
         seen = truth + sd * rng.standard_normal(40)
-        columns = {
+        columns: Any = {
             "val_score": [float(v) for v in seen],
             "score_mean": 0.5 + 0.02 * noise(rng, 40),
         }

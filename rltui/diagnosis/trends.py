@@ -202,8 +202,8 @@ def turn(x: Floats, margin: int = 5) -> tuple[int, float]:
     """Index at which the later behaviour begins, and how far it lies apart from the earlier one: 1 where every later
     value lies on one side of every earlier one, 0 where they mix (|2 AUC - 1|).
 
-    Best two-segment fit on ranks, as a step or as a ramp from level. Ranks make one spike weigh no more than any other
-    row. Each segment holds at least `margin` points.
+    Best two-segment fit of the running medians (no spike of one or two rows counts), as a step or as a ramp from
+    level. Each segment holds at least `margin` points.
     """
     n = len(x)
     if n < 2 * margin + 1:
@@ -211,19 +211,31 @@ def turn(x: Floats, margin: int = 5) -> tuple[int, float]:
     _, where, counts = np.unique(x, return_inverse=True, return_counts=True)
     ranks = (np.cumsum(counts) - counts / 2.0)[where]  # ties share a rank
     ranks -= ranks.mean()
-    cut = np.arange(margin, n - margin + 1)
-    head = np.cumsum(ranks)[cut - 1]
-    squares = float((ranks * ranks).sum())
-    if squares == 0.0:
+    if not ranks.any():
         return n - 1, 0.0
-    step_cost = squares - head * head / cut - head * head / (n - cut)
-    t = np.arange(n, dtype=np.float64)
-    ramps = np.maximum(0.0, t[None, :] - (cut[:, None] - 1))
-    ramps -= ramps.mean(axis=1, keepdims=True)
-    ramp_cost = squares - (ramps @ ranks) ** 2 / (ramps * ramps).sum(axis=1)
-    best_step, best_ramp = int(step_cost.argmin()), int(ramp_cost.argmin())
-    at = int(cut[best_step if step_cost[best_step] <= ramp_cost[best_ramp] else best_ramp])
+    y = _running_medians(x)
+    at = _two_segments(y - y.mean(), margin)
     return at, abs(float(ranks[at:].mean() - ranks[:at].mean())) / (n / 2.0)
+
+
+def _running_medians(x: Floats) -> Floats:
+    padded = np.concatenate((x[:2], x, x[-2:]))
+    middle: Floats = np.sort(np.lib.stride_tricks.sliding_window_view(padded, 5), axis=1)[:, 2]
+    return middle
+
+
+def _two_segments(y: Floats, margin: int) -> int:
+    """Index of the best cut of a centred series: the lowest squared error of a step or of a ramp from level."""
+    n = len(y)
+    cut = np.arange(margin, n - margin + 1)
+    head = np.cumsum(y)[cut - 1]
+    squares = float((y * y).sum())
+    step_cost = squares - head * head / cut - head * head / (n - cut)
+    ramps = np.maximum(0.0, np.arange(n, dtype=np.float64)[None, :] - (cut[:, None] - 1))
+    ramps -= ramps.mean(axis=1, keepdims=True)
+    ramp_cost = squares - (ramps @ y) ** 2 / (ramps * ramps).sum(axis=1)
+    best_step, best_ramp = int(step_cost.argmin()), int(ramp_cost.argmin())
+    return int(cut[best_step if step_cost[best_step] <= ramp_cost[best_ramp] else best_ramp])
 
 
 def log_spikes(x: Floats, start: int, z: float, factor: float, floor: float, window: int = 50) -> list[int]:
