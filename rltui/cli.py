@@ -30,8 +30,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     commands = {
         "report": _report,
         "watch": _watch,
+        "compare": _compare,
         "runs": _runs,
         "rollouts": _rollouts,
+        "verify": _verify,
         "explain": _explain,
         "config": _config,
         "doctor": _doctor,
@@ -74,8 +76,8 @@ def _reading_options(parser: argparse.ArgumentParser) -> None:
 def _screen(words: list[str]) -> int:
     parser = _parser(
         "rltui",
-        "Terminal monitor and diagnostician for RL post-training. Commands: report, watch, runs, rollouts, explain, "
-        "config, demo, doctor.",
+        "Terminal monitor and diagnostician for RL post-training. Commands: report, watch, compare, runs, rollouts, "
+        "verify, explain, config, demo, doctor.",
     )
     parser.add_argument("run", nargs="*", metavar="RUN", help="default: what is found below the current directory")
     parser.add_argument("--version", action="version", version=f"rltui {__version__}")
@@ -234,6 +236,62 @@ def _watch(words: list[str]) -> int:
     return watch(found, options, _key_map(args.map))
 
 
+def _compare(words: list[str]) -> int:
+    parser = _parser("rltui compare", "Sets runs side by side: Good, Bad, Ugly, cost, settings, what to run next.")
+    parser.add_argument("run", nargs="+", metavar="RUN")
+    parser.add_argument("--primary", metavar="KEY", help="rank by this metric; default: guessed, and said")
+    parser.add_argument("--lower-is-better", action="store_true")
+    parser.add_argument("--cost", choices=("tokens", "gpu_hours", "hours", "steps"), help="of the Pareto front")
+    parser.add_argument("--diff", nargs=2, metavar=("A", "B"), help="ids of two runs: every config key that differs")
+    parser.add_argument("--latest", type=int, metavar="N", help="the newest N of those that the other filters leave")
+    parser.add_argument("--state", choices=("any", "running", "stalled", "finished", "crashed", "unknown"))
+    parser.add_argument("--id", action="append", default=[], metavar="GLOB", help="runs of this id or path")
+    parser.add_argument("--tag", action="append", default=[], metavar="GLOB", help="runs of this tag, name or project")
+    parser.add_argument("--where", action="append", default=[], metavar="EXPR", help="config: lr>=1e-6, model~*7b*")
+    parser.add_argument("--top", type=int, default=12, metavar="N", help="rows of a Markdown table")
+    parser.add_argument("--format", choices=("markdown", "json"), default="markdown")
+    parser.add_argument("-o", "--output", metavar="FILE", help="write there instead of stdout")
+    _reading_options(parser)
+    args = parser.parse_args(words)
+    for name in ("latest", "top"):
+        if (count := getattr(args, name)) is not None and count < 1:
+            raise _Stop(f"--{name} wants a number of runs, at least 1")
+    found = _locate(args.run, args.format_in)
+    from rltui.compare.build import compare
+    from rltui.compare.filters import BadFilter, Filters, chosen
+    from rltui.compare.read import read
+
+    filters = Filters(args.latest, args.state, tuple(args.id), tuple(args.tag), tuple(args.where))
+    try:
+        read_runs = read(found, _key_map(args.map), args.primary)
+        runs = chosen(read_runs, filters)
+    except BadFilter as problem:
+        raise _Stop(f"--where {problem}") from None
+    if not runs:
+        raise _Stop(f"compare: none of the {len(read_runs)} runs found passes the filters")
+    if args.primary and not any(k == args.primary or k.startswith(f"{args.primary}:") for r in runs for k in r.curves):
+        raise _Stop(f"--primary {args.primary}: none of the {len(runs)} runs logs it")
+    unknown = [name for name in args.diff or () if name not in {run.id for run in runs}]
+    if unknown:
+        raise _Stop(f"--diff {unknown[0]}: no such run; there are {', '.join(run.id for run in runs[:12])}")
+    comparison = compare(
+        runs,
+        primary=args.primary,
+        lower_is_better=args.lower_is_better,
+        cost=args.cost,
+        pair=tuple(args.diff) if args.diff else None,
+    )
+    if args.format == "json":
+        from rltui.compare.to_json import to_json
+
+        _write(to_json(comparison), args.output)
+    else:
+        from rltui.compare.markdown import render
+
+        _write(render(comparison, args.top), args.output)
+    return 0
+
+
 def _runs(words: list[str]) -> int:
     parser = _parser("rltui runs", "Lists the runs below a directory with state, step and verdict.")
     parser.add_argument("dir", nargs="?", default=".", metavar="DIR")
@@ -285,6 +343,40 @@ def _rollouts(words: list[str]) -> int:
     report = collect(index, run.id, run.path, run.framework, entry)
     _write(to_json(report) if args.format == "json" else render(report), None)
     return 0
+
+
+def _verify(words: list[str]) -> int:
+    parser = _parser("rltui verify", "Checks the arithmetic of a training pipeline, and the invariants of its log.")
+    parser.add_argument("--adapters", metavar="FILE", help="Python file of yours that names the functions; it is run")
+    parser.add_argument("--metrics", metavar="FILE", help="the log of a run: invariants that its numbers must keep")
+    parser.add_argument("--format", choices=("text", "json"), default="text")
+    parser.add_argument("--example", action="store_true", help="print an adapters file to start from")
+    _reading_options(parser)
+    args = parser.parse_args(words)
+    from rltui.verify.adapters import BadAdapters, example, load
+    from rltui.verify.probes import verify
+    from rltui.verify.show import as_json, as_text
+
+    if args.example:
+        _write(example(), None)
+        return 0
+    if args.adapters is None and args.metrics is None:
+        raise _Stop("verify wants --adapters FILE, --metrics FILE or both; --example prints a file to start from")
+    checks = []
+    try:
+        if args.adapters is not None:
+            checks += verify(load(args.adapters))
+    except BadAdapters as problem:
+        raise _Stop(f"--adapters {args.adapters}: {problem}") from None
+    if args.metrics is not None:
+        from rltui.verify.log import verify_log
+
+        found = _locate([args.metrics], args.format_in)
+        if len(found) > 1:
+            raise _Stop(f"--metrics {args.metrics}: holds {len(found)} runs; name one")
+        checks += verify_log(found[0], _key_map(args.map))
+    _write(as_json(checks) if args.format == "json" else as_text(checks), None)
+    return 1 if any(check.mark == "!!" for check in checks) else 0
 
 
 def _explain(words: list[str]) -> int:

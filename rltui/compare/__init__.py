@@ -1,0 +1,10 @@
+"""Many runs: which is best at which cost, what limits the others, which settings go with it, what to run next.
+
+read.py        runs found -> facts of each, as plain values
+metric.py      the primary metric: guessed by a stated order, smoothed, with its noise
+fair.py        equal budgets, Pareto front, the band of the other runs
+groups.py      Good, Bad, Ugly
+signals.py     settings that go with the primary metric; statistics.py below it
+experiments.py what to run next, one variable each
+build.py       all of it as one object; to_json.py and markdown.py show it and nothing else
+"""

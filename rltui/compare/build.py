@@ -1,0 +1,224 @@
+"""From the facts of many runs to the one comparison object."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from rltui.compare import fair
+from rltui.compare.configs import diff, shared_by, usual
+from rltui.compare.experiments import propose
+from rltui.compare.groups import flags, group, limits, open_roots, readings
+from rltui.compare.metric import Scored, choose, score
+from rltui.compare.model import COSTS, Comparison, ConfigDiff, Experiment, Flag, Primary, RunLine, Signal
+from rltui.compare.read import COMPONENT, RunFacts
+from rltui.compare.signals import signals
+from rltui.plots.numbers import duration, number
+from rltui.plots.spark import downsample
+
+CURVE_POINTS = 60
+NOT_HELD_OUT = "ranked by a metric of the training prompts: log a validation score to rank by what was not trained on"
+
+
+def compare(
+    runs: Sequence[RunFacts],
+    *,
+    primary: str | None = None,
+    lower_is_better: bool = False,
+    cost: str | None = None,
+    pair: tuple[str, str] | None = None,
+) -> Comparison:
+    """Everything that is known of `runs` beside each other; best runs first.
+
+    `cost`: of the Pareto front (one of `COSTS`; default the first that every scored run tells). `pair`: ids of two
+    runs whose configs are set side by side; raises KeyError for an id that is not there.
+    """
+    chosen = choose(runs, primary, lower_is_better)
+    scores = {
+        run.id: score(run.curves[chosen.name], chosen.higher_is_better)
+        for run in runs
+        if chosen.name is not None and chosen.name in run.curves
+    }
+    curves = {name: {run.id: run.cost(name) for run in runs} for name in COSTS}
+    totals = {name: {run: fair.total(c) for run, c in of.items()} for name, of in curves.items()}
+    axis = cost if cost is not None else _axis(totals, scores)
+    ugly = {run.id: flags(run) for run in runs}
+    healthy = [run for run in scores if not ugly[run]]
+    fronts = {
+        name: fair.front({r: (spent, scores[r].best_good) for r in healthy if (spent := totals[name][r]) is not None})
+        for name in COSTS
+    }
+    equal = {name: fair.at_equal(scores, of) for name, of in curves.items()}
+    lines = [
+        _line(run, chosen, scores, ugly[run.id], healthy, totals, axis, fronts, {n: e[1] for n, e in equal.items()})
+        for run in runs
+    ]
+    lines.sort(key=lambda line: _order(line, scores))
+    by_id = {run.id: run for run in runs}
+    good = [by_id[line.id] for line in lines if line.group == "good"]
+    rest = [by_id[line.id] for line in lines if line.group != "good"]
+    scored = [run for run in runs if run.id in scores]
+    found = signals([run.settings for run in scored], [scores[run.id].best for run in scored], chosen.higher_is_better)
+    best = good[0] if good else next((by_id[r] for r in (x.id for x in lines) if r in healthy), None)
+    return Comparison(
+        primary=chosen,
+        cost=axis,
+        runs=tuple(lines),
+        front=fronts[axis] if axis is not None else (),
+        fronts=fronts,
+        equal_budget={name: budget for name, (budget, _) in equal.items()},
+        shared=_shared(good, rest, lines),
+        limits=limits(rest),
+        readings=readings(rest),
+        signals=found,
+        experiments=_experiments(best, scored, scores, found.items, chosen, totals),
+        best_default=_default(best, runs),
+        diff=_pair(pair, by_id),
+        notes=_notes(runs, chosen, scores),
+        spread=_spread(scores),
+        flag_counts=dict(sorted(Counter(flag.word for of in ugly.values() for flag in of).items())),
+        curves={run: _thin(s) for run, s in scores.items()},
+    )
+
+
+def _axis(totals: Mapping[str, Mapping[str, float | None]], scores: Mapping[str, Scored]) -> str | None:
+    """The first cost that every scored run tells: tokens, GPU hours, hours, steps."""
+    return next((n for n in COSTS if scores and all(totals[n][run] is not None for run in scores)), None)
+
+
+def _line(
+    run: RunFacts,
+    primary: Primary,
+    scores: Mapping[str, Scored],
+    ugly: tuple[Flag, ...],
+    healthy: Sequence[str],
+    totals: Mapping[str, Mapping[str, float | None]],
+    axis: str | None,
+    fronts: Mapping[str, tuple[str, ...]],
+    equal: Mapping[str, Mapping[str, float]],
+) -> RunLine:
+    own = scores.get(run.id)
+    which, because = group(run, ugly, scores, healthy, totals[axis] if axis is not None else {})
+    return RunLine(
+        id=run.id,
+        path=run.path,
+        framework=run.framework,
+        algorithm=run.algorithm,
+        state=run.state,
+        decision=run.decision,
+        group=which,
+        because=because,
+        best=own.best if own else None,
+        best_step=own.best_step if own else None,
+        se=own.se if own else None,
+        first=own.first if own else None,
+        last=own.last if own else None,
+        cost={name: of[run.id] for name, of in totals.items()},
+        at_equal={name: of.get(run.id) for name, of in equal.items()},
+        on_front=axis is not None and run.id in fronts[axis],
+        flags=ugly,
+        limits=tuple(f.title for f in open_roots(run)),
+        band=fair.band(run.id, scores) if own else None,
+        health=run.health,
+    )
+
+
+def _order(line: RunLine, scores: Mapping[str, Scored]) -> tuple[int, float, str]:
+    own = scores.get(line.id)
+    return ("good", "bad", "ugly").index(line.group), -own.best_good if own else np.inf, line.id
+
+
+def _shared(good: Sequence[RunFacts], rest: Sequence[RunFacts], lines: Sequence[RunLine]) -> tuple[str, ...]:
+    """What the good runs have in common and the others mostly do not: settings, then the health of their metrics."""
+    out = [
+        f"{good[0].spelled.get(key, key)} = {value} in all {len(good)} good runs, in {count} of the {len(rest)} others"
+        for key, value, count in shared_by([r.settings for r in good], [r.settings for r in rest])
+    ]
+    for name in sorted({name for line in lines for name in line.health}):
+        sides = []
+        for of in ("good", "other"):
+            held = [v for x in lines if (x.group == "good") == (of == "good") and (v := x.health.get(name)) is not None]
+            sides.append(held)
+        if len(sides[0]) > 1 and len(sides[1]) > 1:
+            low, high = min(sides[0]), max(sides[0])
+            outside = sum(not low <= v <= high for v in sides[1])
+            if outside * 2 >= len(sides[1]):
+                out.append(
+                    f"{name} ends between {number(low)} and {number(high)} in the good runs; {outside} of "
+                    f"{len(sides[1])} others end outside"
+                )
+    return tuple(out)
+
+
+def _experiments(
+    best: RunFacts | None,
+    scored: Sequence[RunFacts],
+    scores: Mapping[str, Scored],
+    found: Sequence[Signal],
+    primary: Primary,
+    totals: Mapping[str, Mapping[str, float | None]],
+) -> tuple[Experiment, ...]:
+    if best is None or best.id not in scores:
+        return ()
+    parts = [
+        text
+        for name, text in (
+            ("gpu_hours", f"{number(totals['gpu_hours'][best.id])} GPU hours"),
+            ("hours", duration((totals["hours"][best.id] or 0) * 3600)),
+            ("tokens", f"{number(totals['tokens'][best.id])} tokens"),
+            ("steps", f"{number(totals['steps'][best.id])} steps"),
+        )
+        if totals[name][best.id] is not None
+    ]
+    cost = f"about that of {best.id}: {', '.join(parts)}"
+    return propose(best, scored, scores, found, primary, cost)
+
+
+def _default(best: RunFacts | None, runs: Sequence[RunFacts]) -> ConfigDiff | None:
+    """The best run's settings against what most runs use; None where no run is fit to be a default."""
+    if best is None or len(runs) < 2:
+        return None
+    common = usual([run.settings for run in runs])
+    own = {key: value for key, value in best.settings.items() if key in common}
+    spelled = {best.spelled.get(key, key): value for key, value in own.items()}
+    return diff(
+        "what most runs use", {best.spelled.get(k, k): v for k, v in common.items() if k in own}, best.id, spelled
+    )
+
+
+def _pair(pair: tuple[str, str] | None, runs: Mapping[str, RunFacts]) -> ConfigDiff | None:
+    if pair is None:
+        return None
+    a, b = (runs[name] for name in pair)
+    return diff(a.id, a.raw_config, b.id, b.raw_config)
+
+
+def _notes(runs: Sequence[RunFacts], primary: Primary, scores: Mapping[str, Scored]) -> tuple[str, ...]:
+    out = []
+    name = primary.name or ""
+    if name and not name.startswith(("val", "eval")) and primary.how.startswith("guessed"):
+        out.append(NOT_HELD_OUT)
+    parts = {tuple(sorted(c.partition(":")[2] for c in run.curves if c.startswith(COMPONENT + ":"))) for run in runs}
+    if name in ("reward_mean", "score_mean") and len(parts) > 1:
+        told = "; ".join(sorted(", ".join(p) or "not told" for p in parts))
+        out.append(f"the runs are scored by different reward functions ({told}): their values do not compare")
+    missing = [run.id for run in runs if run.id not in scores]
+    if missing and scores:
+        out.append(f"{len(missing)} of {len(runs)} runs do not log {name}: {', '.join(missing[:6])}")
+    if len({run.framework for run in runs}) > 1:
+        out.append("the runs are of several frameworks, whose steps and keys differ: prefer tokens or time to steps")
+    return tuple(out)
+
+
+def _spread(scores: Mapping[str, Scored]) -> tuple[float, float, float] | None:
+    ordered = sorted(scores.values(), key=lambda s: s.best_good)
+    if not ordered:
+        return None
+    return ordered[0].best, float(np.median([s.best for s in ordered])), ordered[-1].best
+
+
+def _thin(s: Scored) -> tuple[tuple[int, float], ...]:
+    at, low, high = downsample(s.steps, s.good * s.sign, CURVE_POINTS)
+    return tuple((int(step), float((a + b) / 2)) for step, a, b in zip(at, low, high, strict=True))

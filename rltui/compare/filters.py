@@ -1,0 +1,87 @@
+"""Which of the runs are compared: the newest, by state, by id or tag, by what their config says."""
+
+from __future__ import annotations
+
+import operator
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+
+from rltui.compare.configs import as_text
+from rltui.compare.read import RunFacts
+
+_EXPRESSION = re.compile(r"\s*([^<>=!~\s]+)\s*(<=|>=|!=|==|=|<|>|~)\s*(.+?)\s*")
+_ORDER: dict[str, Callable[[float, float], bool]] = {
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+
+
+class BadFilter(ValueError):  # noqa: N818
+    """A filter that cannot be read; the text says how one looks."""
+
+
+@dataclass(frozen=True, slots=True)
+class Filters:
+    """All given ones must hold. `ids` and `tags`: any of them, * and ? as in a shell. `latest`: after the others."""
+
+    latest: int | None = None
+    state: str | None = None  # None or "any": all
+    ids: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+    where: tuple[str, ...] = field(default=())
+
+
+def chosen(runs: Sequence[RunFacts], filters: Filters) -> list[RunFacts]:
+    """The runs that pass, in their order. Raises `BadFilter`."""
+    tests = [_expression(text) for text in filters.where]
+    kept = [
+        run
+        for run in runs
+        if filters.state in (None, "any", run.state)
+        and (not filters.ids or any(fnmatchcase(name, p) for name in (run.id, run.path) for p in filters.ids))
+        and (not filters.tags or any(fnmatchcase(word, p) for word in run.words for p in filters.tags))
+        and all(test(run) for test in tests)
+    ]
+    if filters.latest is not None:
+        newest = sorted(kept, key=lambda r: (r.updated, r.id), reverse=True)[: filters.latest]
+        kept = [run for run in kept if run in newest]
+    return kept
+
+
+def _expression(text: str) -> Callable[[RunFacts], bool]:
+    """`lr>=1e-6`, `adv_estimator=grpo`, `model~*7b*`: a canonical or raw key, a comparison, a value. A run that does
+    not tell the key does not pass, save for `!=`."""
+    match = _EXPRESSION.fullmatch(text)
+    if match is None:
+        raise BadFilter(f"{text}: wants KEY, a comparison (= != < <= > >= ~) and a value, as in lr>=1e-6")
+    key, sign, wanted = match.groups()
+    if sign in _ORDER and _number(wanted) is None:
+        raise BadFilter(f"{text}: {sign} wants a number")
+
+    def holds(run: RunFacts) -> bool:
+        value = run.settings.get(key, run.raw_config.get(key))
+        if value is None:
+            return sign == "!="
+        if sign == "~":
+            return fnmatchcase(as_text(value).lower(), wanted.lower())
+        if sign in _ORDER:
+            left, right = _number(value), _number(wanted)
+            return left is not None and right is not None and _ORDER[sign](left, right)
+        number = _number(wanted)
+        equal = as_text(value).lower() == (as_text(number) if number is not None else wanted.lower())
+        return equal != (sign == "!=")
+
+    return holds
+
+
+def _number(value: object) -> float | None:
+    if isinstance(value, bool):
+        return None
+    try:
+        return float(str(value))
+    except ValueError:
+        return None

@@ -1,0 +1,94 @@
+"""Good, Bad, Ugly: what is worth keeping, what fell short, what broke."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from math import sqrt
+
+from rltui.compare.metric import Scored
+from rltui.compare.model import Flag, Group
+from rltui.compare.read import RunFacts, data
+from rltui.diagnosis.model import Finding
+
+GAIN_SHARE = 0.5
+"""A good run gains at least half of what the best one gains over its own start: cheap alone is not good."""
+
+SPARED = ("pause-and-fix", "abort-now")
+
+
+def flags(run: RunFacts) -> tuple[Flag, ...]:
+    """What makes a run ugly: instability, NaN, collapse, KL blow-up, reward that is not the task, an early end.
+
+    A finding counts while it is open at warning or above, or once it was critical.
+    """
+    words: dict[str, str] = data("readings.json")["ugly"]
+    out = [
+        Flag(words[f.id], f.id, f.summary or f.title)
+        for f in run.findings
+        if f.id in words and ((f.status == "active" and f.severity != "info") or f.peak_severity == "critical")
+    ]
+    if run.state in ("crashed", "stalled") and all(flag.word != run.state for flag in out):
+        out.append(Flag(run.state, None, f"the run has {run.state}"))
+    return tuple({flag.word: flag for flag in reversed(out)}.values())[::-1]
+
+
+def open_roots(run: RunFacts) -> list[Finding]:
+    """Open warnings and critical findings that are nobody's symptom."""
+    return [f for f in run.findings if f.status == "active" and f.severity != "info" and f.root is None]
+
+
+def group(
+    run: RunFacts,
+    ugly: Sequence[Flag],
+    scores: Mapping[str, Scored],
+    healthy: Sequence[str],
+    costs: Mapping[str, float | None],
+) -> tuple[Group, str]:
+    """The group and why. `healthy`: ids of the scored runs that are not ugly."""
+    if ugly:
+        return "ugly", ", ".join(flag.word for flag in ugly)
+    own = scores.get(run.id)
+    if own is None:
+        return "bad", "the primary metric is not logged"
+    error = own.se or 0.0
+    if own.gain <= 2 * sqrt(2) * error:
+        return "bad", "no gain over its own start beyond two standard errors"
+    if run.decision in SPARED:
+        return "bad", f"verdict {run.decision}"
+    top_gain = max(scores[other].gain for other in healthy)
+    if own.gain < GAIN_SHARE * top_gain:
+        return "bad", f"gains {100 * own.gain / top_gain:.0f} % of what the best run gains"
+    spent = costs.get(run.id)
+    within = [o for o in healthy if spent is None or (c := costs.get(o)) is None or c <= spent]
+    rival = max(within, key=lambda other: scores[other].best_good, default=run.id)
+    behind = scores[rival].best_good - own.best_good
+    spread = sqrt(error**2 + (scores[rival].se or 0.0) ** 2)
+    if behind > 2 * spread:
+        return "bad", f"behind {rival}, which cost no more, by more than two standard errors"
+    return "good", "healthy, and within two standard errors of the best at its cost"
+
+
+def limits(runs: Sequence[RunFacts]) -> tuple[str, ...]:
+    """What limits the runs that are not good: root findings by frequency, with their first cause."""
+    counted: Counter[str] = Counter()
+    told: dict[str, str] = {}
+    for run in runs:
+        for finding in open_roots(run):
+            counted[finding.id] += 1
+            cause = next((c for c in finding.causes), None)
+            why = "" if cause is None else f"; likely: {cause.text}"
+            told.setdefault(finding.id, f"{finding.title}{why}")
+    order = sorted(counted, key=lambda i: (-counted[i], i))
+    return tuple(f"{told[i]} ({i}, {counted[i]} of {len(runs)} runs)" for i in order)
+
+
+def readings(runs: Sequence[RunFacts]) -> tuple[str, ...]:
+    """The checklist that applies: how the runs failed as a kind, and what is usually done about it."""
+    out = []
+    for line in data("readings.json")["readings"]:
+        hit = [run.id for run in runs if any(f.id in line["when"] for f in open_roots(run))]
+        if hit:
+            names = ", ".join(hit[:4]) + (f" and {len(hit) - 4} more" if len(hit) > 4 else "")
+            out.append(f"{line['reading']} ({names}): {line['advice']}")
+    return tuple(out)

@@ -1,0 +1,217 @@
+"""A comparison as Markdown: Good, Bad, Ugly, settings, what to run next. It shows the object's own numbers only."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rltui.compare.model import Comparison, ConfigDiff, RunLine
+from rltui.compare.plot import COST_WORDS, cost_text, curves, pareto
+from rltui.plots.numbers import integer, number, percent
+from rltui.report.escape import code, fenced, plain, table
+
+SHOWN = 12  # rows of a table, unless asked for more
+UNKNOWN = "n/a"
+
+
+def render(c: Comparison, top: int = SHOWN) -> str:
+    """The whole comparison; `top` rows in the tables of runs and settings."""
+    parts = [
+        _summary(c),
+        _group(c, "good", "Good: healthy, and within two standard errors of the best at their cost", top),
+        _good_extras(c),
+        _group(c, "bad", "Bad: nothing broke, but they fall short", top),
+        _listed("What limits them and the ugly ones", [plain(t) for t in c.limits]),
+        _listed("How to read that", [plain(t) for t in c.readings]),
+        _ugly(c, top),
+        _fair(c, top),
+        _signals(c, top),
+        _experiments(c),
+        _diff("Best default config", c.best_default, "no run is fit to be a default", top=None),
+        _diff("Config difference", c.diff, None, top=None),
+        _listed("Notes", [plain(n) for n in c.notes]),
+    ]
+    return "\n".join("\n".join(part) + "\n" for part in parts if part)
+
+
+def _summary(c: Comparison) -> list[str]:
+    count = {g: sum(r.group == g for r in c.runs) for g in ("good", "bad", "ugly")}
+    p = c.primary
+    way = "higher is better" if p.higher_is_better else "lower is better"
+    best = next((r for r in c.runs if r.best is not None), None)
+    out = [
+        f"# Comparison of {len(c.runs)} runs: {count['good']} good, {count['bad']} bad, {count['ugly']} ugly",
+        "",
+        f"- primary metric: {code(p.name or 'none')} ({plain(p.label)}), {way}; {plain(p.how)}",
+        f"- runs that log it: {p.runs} of {len(c.runs)}",
+    ]
+    if best is not None:
+        out.append(
+            f"- best: {code(best.id)}, {number(best.best)} ± {number(best.se, missing=UNKNOWN)} at step "
+            f"{integer(best.best_step)} (smoothed; the single best step would flatter)"
+        )
+    return out
+
+
+def _rows(c: Comparison, runs: Sequence[RunLine]) -> list[str]:
+    axis = c.cost
+    head = ["run", "best", "±", "step", "first → last", COST_WORDS[axis] if axis else "cost", "state", "verdict", "why"]
+    rows = [
+        [
+            ("**" if r.on_front else "") + code(r.id, cell=True) + ("** ◆" if r.on_front else ""),
+            number(r.best, missing=UNKNOWN),
+            number(r.se, missing=UNKNOWN),
+            integer(r.best_step, missing=UNKNOWN),
+            f"{number(r.first, missing=UNKNOWN)} → {number(r.last, missing=UNKNOWN)}",
+            cost_text(axis, r.cost[axis]) if axis else UNKNOWN,
+            r.state,
+            r.decision,
+            plain(r.because),
+        ]
+        for r in runs
+    ]
+    return table(head, rows, "lrrrrr")
+
+
+def _group(c: Comparison, which: str, title: str, top: int) -> list[str]:
+    runs = [r for r in c.runs if r.group == which]
+    if not runs:
+        return [f"## {title}", "", "None."]
+    spread = []
+    if which == "bad" and c.spread is not None:
+        low, middle, high = (number(v) for v in c.spread)
+        counts = ", ".join(f"{word} {n}" for word, n in c.flag_counts.items()) or "none"
+        spread = [f"All runs: worst {low}, median {middle}, best {high}; flags: {counts}.", ""]
+    more = [f"\n{len(runs) - top} more are in the JSON."] if len(runs) > top else []
+    return [f"## {title}", "", *spread, *_rows(c, runs[:top]), *more]
+
+
+def _good_extras(c: Comparison) -> list[str]:
+    out: list[str] = []
+    if c.shared:
+        out += ["### What the good runs share", "", *[f"- {plain(s)}" for s in c.shared], ""]
+    drawn = pareto(c)
+    if drawn:
+        out += [f"### Pareto front: {COST_WORDS[c.cost or 'steps']}", ""]
+        out += [f"On the front, cheapest first (◆ in the tables): {', '.join(map(code, c.front)) or 'none'}.", ""]
+        others = [f"{COST_WORDS[n]}: {', '.join(map(code, f))}" for n, f in c.fronts.items() if f and n != c.cost]
+        out += [f"- by {text}" for text in others]
+        out += ["", *fenced(drawn), ""]
+    shown = curves(c, [r for r in c.runs if r.best is not None][:SHOWN])
+    return out + (["### Over the steps", "", *fenced(shown)] if shown else [])
+
+
+def _ugly(c: Comparison, top: int) -> list[str]:
+    title = "Ugly: unstable, broken, or rewarded for something else"
+    runs = [r for r in c.runs if r.group == "ugly"]
+    if not runs:
+        return [f"## {title}", "", "None."]
+    rows = [
+        [
+            code(r.id, cell=True),
+            number(r.best, missing=UNKNOWN),
+            number(r.last, missing=UNKNOWN),
+            r.state,
+            r.decision,
+            "; ".join(f"**{f.word}**: {plain(f.text)}" for f in r.flags),
+        ]
+        for r in runs[:top]
+    ]
+    return [f"## {title}", "", *table(["run", "best", "last", "state", "verdict", "flags"], rows, "lrr")]
+
+
+def _fair(c: Comparison, top: int) -> list[str]:
+    known = [n for n, budget in c.equal_budget.items() if budget is not None]
+    scored = [r for r in c.runs if r.best is not None]
+    if not known or len(scored) < 2:
+        return []
+    head = ["run", *[_budget(n, c.equal_budget[n]) for n in known]]
+    rows = [
+        [code(r.id, cell=True), *[number(r.at_equal[n], missing=UNKNOWN) for n in known]]
+        for r in scored[:top]
+    ]  # fmt: skip
+    out = ["## At equal budget", "", "The best smoothed value within what every run reached.", ""]
+    out += table(head, rows, "l" + "r" * len(known))
+    banded = [r for r in scored if r.band is not None]
+    if banded:
+        rows = [
+            [
+                code(r.id, cell=True),
+                percent(b.inside),
+                percent(b.below),
+                percent(b.above),
+                f"behind since {b.behind_since}"
+                if b.behind_since is not None
+                else f"ahead since {b.ahead_since}"
+                if b.ahead_since is not None
+                else "",
+            ]
+            for r in banded[:top]
+            if (b := r.band) is not None
+        ]
+        out += ["", "Against the 10-90 % band of the other runs at the same step:", ""]
+        out += table(["run", "inside", "worse", "better", ""], rows, "lrrr")
+    return out
+
+
+def _budget(name: str, value: float | None) -> str:
+    return f"at {cost_text(name, value)}" + ("" if name == "hours" else f" {COST_WORDS[name]}")
+
+
+def _signals(c: Comparison, top: int) -> list[str]:
+    s = c.signals
+    out = ["## Hyperparameter signals", "", f"{plain(s.note[:1].upper() + s.note[1:])}. "]
+    out.append(f"{s.constants} settings are the same in all runs and are left out.")
+    rows = [
+        [
+            code(item.setting, cell=True) + (f" (+{len(item.keys) - 1} alike)" if len(item.keys) > 1 else ""),
+            str(item.n),
+            number(item.rho, decimals=2, sign=True, missing=UNKNOWN),
+            number(item.p, missing=UNKNOWN),
+            number(item.q, missing=UNKNOWN),
+            "; ".join(f"{plain(b.value)}: {number(b.mean)} (n {b.n})" for b in item.bins),
+        ]
+        for item in s.items[:top]
+    ]
+    if rows:
+        out += ["", *table(["setting", "n", "rho", "p", "q", "mean by value (n)"], rows, "lrrrr")]
+    alike = [", ".join(map(code, item.keys)) for item in s.items[:top] if len(item.keys) > 1]
+    if alike:
+        out += ["", "Settings that vary exactly alike cannot be told apart:", "", *[f"- {text}" for text in alike]]
+    return out
+
+
+def _experiments(c: Comparison) -> list[str]:
+    out = ["## Next experiments", ""]
+    if not c.experiments:
+        return [*out, "No run is healthy enough to start from: fix what limits them first."]
+    for i, e in enumerate(c.experiments, 1):
+        change = (
+            "" if e.setting is None or e.after is None else f" ({code(e.setting)}: {e.before or 'not set'} → {e.after})"
+        )
+        out += [
+            f"{i}. **{plain(e.title)}**{change}",
+            f"   - from: {code(e.base or '')}, nothing else changed",
+            f"   - why: {plain(e.why)}",
+            f"   - expected: {plain(e.expected)}",
+            f"   - refuted when: {plain(e.refuted_by)}",
+            f"   - cost: {plain(e.cost)}",
+        ]
+    return out
+
+
+def _diff(title: str, diff: ConfigDiff | None, nothing: str | None, top: int | None) -> list[str]:
+    if diff is None:
+        return [f"## {title}", "", f"None: {nothing}."] if nothing else []
+    if not diff.changes:
+        return [f"## {title}", "", f"{code(diff.a)} and {code(diff.b)} do not differ ({diff.same} keys)."]
+    lines = [f"--- {diff.a}", f"+++ {diff.b}"]
+    for change in diff.changes[:top]:
+        lines += [f"-{change.key} = {change.a}"] if change.a is not None else []
+        lines += [f"+{change.key} = {change.b}"] if change.b is not None else []
+    block = fenced(lines)
+    block[0] = block[0].replace("text", "diff")
+    return [f"## {title}", "", *block, "", f"{diff.same} keys are the same."]
+
+
+def _listed(title: str, lines: Sequence[str]) -> list[str]:
+    return [f"### {title}", "", *[f"- {line}" for line in lines]] if lines else []

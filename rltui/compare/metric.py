@@ -1,0 +1,109 @@
+"""The primary metric: chosen by a stated order, smoothed, with its noise."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import sqrt
+
+import numpy as np
+
+from rltui.compare.model import Primary
+from rltui.compare.read import COMPONENT, HELD_OUT, Curve, Floats, RunFacts, data
+from rltui.diagnosis.best import smooth
+from rltui.vocabulary.load import metrics
+
+FEW = 40
+"""Up to so many points (validations) five are averaged, of more points a tenth: noise averages out, a peak stays."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """The primary metric of one run. `good` is the smoothed curve turned so that more is better."""
+
+    steps: Floats
+    good: Floats
+    sign: float
+    best: float
+    best_step: int
+    se: float | None
+    first: float
+    last: float
+
+    @property
+    def best_good(self) -> float:
+        return self.best * self.sign
+
+    @property
+    def gain(self) -> float:
+        """Of the best over the first window, positive for the better."""
+        return (self.best - self.first) * self.sign
+
+
+def choose(runs: Sequence[RunFacts], wanted: str | None, lower_is_better: bool) -> Primary:
+    """The metric by which runs are ranked: the user's, else the first of the order that half of the runs log, else
+    the one that most runs log."""
+    names = [name for run in runs for name in run.curves]
+    counts = Counter(names)
+    if wanted is not None:
+        same = [n for n in counts if n == wanted or n.startswith(f"{wanted}:")]
+        name = max(same, key=lambda n: (counts[n], n), default=wanted)
+        return Primary(name, _label(name), not lower_is_better, "named with --primary", counts[name])
+    best: tuple[int, str] | None = None
+    for line in data("primary.json")["order"]:
+        fitting = [n for n in counts if _fits(n, line)]
+        if not fitting:
+            continue
+        name = max(fitting, key=lambda n: (counts[n], n))
+        if counts[name] * 2 >= len(runs):
+            best = (counts[name], name)
+            break
+        if best is None or counts[name] > best[0]:
+            best = (counts[name], name)
+    if best is None:
+        return Primary(None, "none", not lower_is_better, "no run logs a metric that could rank it; use --primary", 0)
+    count, name = best
+    order = ", ".join(str(line["label"]) for line in data("primary.json")["order"])
+    how = f"guessed, the first that half of the runs log of: {order}"
+    return Primary(name, _label(name), not (lower_is_better or _falls(name)), how, count)
+
+
+def _fits(name: str, line: dict[str, list[str]]) -> bool:
+    canonical, _, member = name.partition(":")
+    if "components" in line:
+        return canonical == COMPONENT and any(word in member.lower() for word in line["components"])
+    return name in line["names"] or (canonical == HELD_OUT and HELD_OUT in line["names"] and bool(member))
+
+
+def _label(name: str) -> str:
+    """The data set or the reward function where the name has one, else the vocabulary's short name."""
+    canonical, _, member = name.partition(":")
+    known = metrics().get(canonical)
+    return member or (known.label if known is not None else name)
+
+
+def _falls(name: str) -> bool:
+    return any(word in name.lower() for word in data("primary.json")["lower_is_better"])
+
+
+def score(curve: Curve, higher_is_better: bool) -> Scored:
+    """Smoothed by a centred mean (five points of few, a tenth of many); its error from successive differences, which
+    a trend hardly touches (von Neumann 1941)."""
+    n = len(curve)
+    width = 5 if n <= FEW else n // 10
+    smoothed = smooth(curve.values, width)
+    sign = 1.0 if higher_is_better else -1.0
+    at = int(np.argmax(smoothed * sign))
+    window = max(1, min(n, max(5, n // 10)))
+    noise = float(np.std(np.diff(curve.values)) / sqrt(2)) if n > 2 else None
+    return Scored(
+        steps=curve.steps.astype(np.float64),
+        good=smoothed * sign,
+        sign=sign,
+        best=float(smoothed[at]),
+        best_step=int(curve.steps[at]),
+        se=None if noise is None else noise / sqrt(min(width, n)),
+        first=float(curve.values[:window].mean()),
+        last=float(curve.values[-window:].mean()),
+    )

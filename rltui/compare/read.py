@@ -1,0 +1,218 @@
+"""Runs found -> the facts that a comparison needs of each, as plain values and small arrays."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rltui.diagnosis.model import Finding
+from rltui.report.build import build
+from rltui.run.run import Run
+from rltui.run.table import Series
+from rltui.session.locate import Found
+from rltui.session.opened import OpenedRun
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+COMPONENT = "reward_component_mean"
+HELD_OUT = "val_score"
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """Finite points of one metric, in step order."""
+
+    steps: Ints
+    values: Floats
+
+    def __len__(self) -> int:
+        return len(self.steps)
+
+
+@dataclass(frozen=True, slots=True)
+class RunFacts:
+    """One run. `settings`: canonical or raw config key -> value, those that act; `spelled`: the framework's own key.
+
+    `tokens` and `hours` are cumulated over the steps, None where the log does not tell; `gpus` None: unknown.
+    """
+
+    id: str
+    path: str
+    framework: str | None
+    algorithm: str | None
+    state: str
+    decision: str
+    findings: tuple[Finding, ...]
+    updated: str
+    words: tuple[str, ...]  # names and tags that a filter may ask for
+    settings: Mapping[str, object]
+    spelled: Mapping[str, str]
+    raw_config: Mapping[str, object]
+    curves: Mapping[str, Curve]
+    last_step: int | None
+    tokens: Curve | None = None
+    hours: Curve | None = None
+    gpus: float | None = None
+    health: Mapping[str, float | None] = field(default_factory=dict)
+
+    def cost(self, name: str) -> Curve | None:
+        """Cumulated cost over the steps; None where it is unknown."""
+        if name == "tokens":
+            return self.tokens
+        if name == "hours":
+            return self.hours
+        if name == "gpu_hours":
+            if self.hours is None or self.gpus is None:
+                return None
+            return Curve(self.hours.steps, self.hours.values * self.gpus)
+        longest = max(self.curves.values(), key=lambda c: int(c.steps[-1]), default=None)
+        return None if longest is None else Curve(longest.steps, longest.steps.astype(np.float64))
+
+
+@cache
+def data(name: str) -> dict[str, Any]:
+    """One of the package's data files."""
+    loaded: dict[str, Any] = json.loads(files("rltui.compare").joinpath(name).read_text(encoding="utf-8"))
+    return loaded
+
+
+def read(found: Iterable[Found], key_map: dict[str, str] | None = None, primary: str | None = None) -> list[RunFacts]:
+    """Every run to its end, one after the other; ids made unique by their paths."""
+    facts = [_facts(one, key_map or {}, primary) for one in found]
+    ids = [f.id for f in facts]
+    return [_renamed(f) if ids.count(f.id) > 1 else f for f in facts]
+
+
+def _renamed(facts: RunFacts) -> RunFacts:
+    return replace(facts, id=facts.path)
+
+
+def _facts(found: Found, key_map: dict[str, str], primary: str | None) -> RunFacts:
+    opened = OpenedRun(found, key_map=key_map)
+    try:
+        opened.load()
+        report = build(opened.frame())
+    finally:
+        opened.close()
+    run = opened.run
+    settings, spelled = _settings(run)
+    tokens, hours = _tokens(run), _hours(run)
+    return RunFacts(
+        id=run.id,
+        path=run.path,
+        framework=run.framework,
+        algorithm=run.algorithm,
+        state=report.run.state,
+        decision=report.verdict.decision,
+        findings=report.findings,
+        updated=report.as_of or "",
+        words=tuple(str(v) for k, v in run.info.items() if k in ("run_id", "name", "project", "host")) + _tags(run),
+        settings=settings,
+        spelled=spelled,
+        raw_config={key: entry.value for key, entry in run.raw_config.items()},
+        curves=_curves(run, primary),
+        last_step=report.run.steps.last,
+        tokens=tokens,
+        hours=hours,
+        gpus=_gpus(run),
+        health={
+            name: report.metrics[name].last if name in report.metrics else None
+            for name in data("readings.json")["health"]
+        },
+    )
+
+
+def _curve(series: Series | None) -> Curve | None:
+    if series is None:
+        return None
+    finite = series.finite()
+    return Curve(finite.steps.copy(), finite.values.copy()) if len(finite) else None
+
+
+def _curves(run: Run, primary: str | None) -> dict[str, Curve]:
+    """Every metric that may become the primary one. Members of a family go as `canonical:member`."""
+    named: dict[str, Series | None] = {}
+    for canonical in (HELD_OUT, COMPONENT):
+        named |= {f"{canonical}:{member}": series for member, series in run.family(canonical).items()}
+    for line in data("primary.json")["order"]:
+        named |= {name: run.series(name) for name in line.get("names", ()) if name != HELD_OUT}
+    if primary is not None and primary not in named:
+        named[primary] = run.series(primary)
+    return {name: curve for name, series in named.items() if (curve := _curve(series)) is not None}
+
+
+def _settings(run: Run) -> tuple[dict[str, object], dict[str, str]]:
+    """Settings that act, canonical names where the vocabulary knows the key; what names a run or a file is none."""
+    left_out = data("readings.json")
+    values: dict[str, object] = {}
+    spelled: dict[str, str] = {}
+    taken = set()
+    for canonical, entry in run.config.items():
+        taken.add(entry.key)
+        spelled[canonical] = entry.key
+        if entry.active and canonical not in left_out["not_settings"] and _is_plain(entry.value):
+            values[canonical] = entry.value
+    for key, entry in run.raw_config.items():
+        about_files = any(word in key.lower() for word in left_out["not_setting_words"])
+        if key not in taken and not about_files and _is_plain(entry.value):
+            values[key], spelled[key] = entry.value, key
+    return values, spelled
+
+
+def _is_plain(value: object) -> bool:
+    if isinstance(value, str):
+        return len(value) <= 60 and "/" not in value
+    return isinstance(value, bool | int | float)
+
+
+def _tags(run: Run) -> tuple[str, ...]:
+    for key in ("tags", "wandb_tags", "trainer.tags"):
+        entry = run.raw_config.get(key)
+        if entry is not None and entry.value is not None:
+            value = entry.value
+            return tuple(map(str, value)) if isinstance(value, list | tuple) else (str(value),)
+    return ()
+
+
+def _gpus(run: Run) -> float | None:
+    def known(name: str) -> float | None:
+        entry = run.config.get(name)
+        value = entry.value if entry is not None else None
+        return float(value) if isinstance(value, int | float) and not isinstance(value, bool) and value > 0 else None
+
+    world = known("world_size")
+    per_node = known("n_gpus_per_node")
+    return world if world is not None else None if per_node is None else per_node * (known("nnodes") or 1.0)
+
+
+def _summed(curve: Curve, scale: float) -> Curve:
+    """Cumulated over the steps, rows that were not logged counted like the row behind them."""
+    gaps = np.diff(curve.steps, prepend=curve.steps[0] - (curve.steps[1] - curve.steps[0] if len(curve) > 1 else 1))
+    return Curve(curve.steps, np.cumsum(curve.values * np.maximum(gaps, 1)) * scale)
+
+
+def _tokens(run: Run) -> Curve | None:
+    seen = _curve(run.series("total_tokens_seen"))
+    if seen is not None:
+        return Curve(seen.steps, np.maximum.accumulate(seen.values))
+    each = _curve(run.series("total_tokens_step"))
+    return None if each is None else _summed(each, 1.0)
+
+
+def _hours(run: Run) -> Curve | None:
+    """By the step timer; without one by time stamps, which count pauses too."""
+    each = _curve(run.series("time_per_step_s"))
+    if each is not None:
+        return _summed(each, 1 / 3600)
+    table = run.history.table
+    known = np.flatnonzero(np.isfinite(table.times))
+    if len(known) < 2:
+        return None
+    return Curve(table.steps[known].copy(), np.maximum.accumulate(table.times[known] - table.times[known[0]]) / 3600)

@@ -1,0 +1,114 @@
+"""Which settings go with the primary metric over many runs. Attribution, not proof: nobody drew the runs by lot."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from rltui.compare.configs import as_text
+from rltui.compare.model import Bin, Signal, Signals
+from rltui.compare.statistics import false_discovery_rates, spearman
+
+PAIRS = 8  # fewer make no correlation
+LEVELS = 5  # up to so many distinct numbers are bins of their own, more are cut into four
+BINS = 4
+KNOWN_SHARE = 0.5  # a setting that fewer than half of the runs tell is left out
+Settings = Mapping[str, object]
+
+
+def signals(settings: Sequence[Settings], values: Sequence[float], higher_is_better: bool = True) -> Signals:
+    """Signals of every setting that varies, strongest first. `values`: the primary metric of each run.
+
+    Settings that vary exactly alike are one signal with several keys: no comparison can tell them apart. rho is
+    positive where more of the setting goes with a better metric. p is corrected over all signals (`q`, Benjamini-Hochberg).
+    """
+    keys = sorted({key for one in settings for key in one})
+    constants = 0
+    alike: dict[tuple[tuple[int, ...], tuple[str, ...]], list[str]] = {}
+    for key in keys:
+        held = [i for i, one in enumerate(settings) if one.get(key) is not None]
+        if len(held) < 3 or len(held) < KNOWN_SHARE * len(settings):
+            continue
+        if len({as_text(settings[i][key]) for i in held}) < 2:
+            constants += 1
+            continue
+        alike.setdefault((tuple(held), _pattern([settings[i][key] for i in held])), []).append(key)
+    sign = 1.0 if higher_is_better else -1.0
+    found = [
+        _signal(names, [(settings[i][names[0]], values[i]) for i in held], sign) for (held, _), names in alike.items()
+    ]
+    rates = iter(false_discovery_rates([s.p for s in found if s.p is not None]))
+    rated = [replace(s, q=next(rates)) if s.p is not None else s for s in found]
+    rated.sort(key=lambda s: (s.q if s.q is not None else 2.0, -(s.gap or 0.0), s.setting))
+    return Signals(tuple(rated), constants, _note(len(settings), rated))
+
+
+def _pattern(values: Sequence[object]) -> tuple[str, ...]:
+    """Equal for settings that sort the runs alike. Numbers by rank, words by first appearance."""
+    if all(_number(v) is not None for v in values):
+        order = {x: i for i, x in enumerate(sorted({_number(v) or 0.0 for v in values}))}
+        return tuple(f"#{order[_number(v) or 0.0]}" for v in values)
+    seen: dict[str, int] = {}
+    return tuple(str(seen.setdefault(as_text(v), len(seen))) for v in values)
+
+
+def _number(value: object) -> float | None:
+    return float(value) if isinstance(value, bool | int | float) else None
+
+
+def _signal(keys: Sequence[str], pairs: Sequence[tuple[object, float]], sign: float) -> Signal:
+    numbers = [x for value, _ in pairs if (x := _number(value)) is not None]
+    numeric = len(numbers) == len(pairs)
+    good = [g * sign for _, g in pairs]
+    found = spearman(numbers, good) if numeric and len(pairs) >= PAIRS else None
+    bins = _bins(pairs, numeric)
+    means = [b.mean for b in bins if b.n > 1]
+    return Signal(
+        setting=keys[0],
+        keys=tuple(keys),
+        n=len(pairs),
+        rho=found[0] if found else None,
+        p=found[1] if found else None,
+        q=None,
+        bins=bins,
+        gap=max(means) - min(means) if len(means) > 1 else None,
+    )
+
+
+def _bins(pairs: Sequence[tuple[object, float]], numeric: bool) -> tuple[Bin, ...]:
+    """Mean of the primary metric by value, or by quarter where there are more than five numbers."""
+    import polars as pl
+
+    frame = pl.DataFrame(
+        {
+            "text": [as_text(value) for value, _ in pairs],
+            "x": [_number(value) if numeric else None for value, _ in pairs],
+            "good": [good for _, good in pairs],
+        },
+        schema={"text": pl.String, "x": pl.Float64, "good": pl.Float64},
+    )
+    if numeric and frame["x"].n_unique() > LEVELS:
+        part = ((pl.col("x").rank("average") - 0.5) * BINS / pl.len()).floor().cast(pl.Int64)
+        grouped = frame.with_columns(part.alias("part")).group_by("part").agg(
+            pl.col("x").min().alias("low"), pl.col("x").max().alias("high"), pl.len().alias("n"), pl.col("good").mean()
+        ).sort("part")  # fmt: skip
+        return tuple(
+            Bin(as_text(low) if low == high else f"{as_text(low)} to {as_text(high)}", n, good)
+            for _, low, high, n, good in grouped.iter_rows()
+        )
+    by = ["x", "text"] if numeric else ["text"]
+    grouped = frame.group_by("text").agg(pl.col("x").first(), pl.len().alias("n"), pl.col("good").mean()).sort(by)
+    return tuple(Bin(text, n, good) for text, _, n, good in grouped.iter_rows())
+
+
+def _note(runs: int, found: Sequence[Signal]) -> str:
+    tested = sum(s.p is not None for s in found)
+    if not found:
+        return "no setting varies over the runs: there is nothing to attribute"
+    head = "attribution, not proof: settings were not drawn by lot"
+    if not tested:
+        return f"{head}; fewer than {PAIRS} runs tell a number and the metric, so no correlation is given"
+    return (
+        f"{head}; {tested} settings were tested over {runs} runs, so about {0.05 * tested:.1f} would show p < .05 by "
+        "chance alone: q is the share of false discoveries to expect, believe q < .05"
+    )

@@ -1,0 +1,97 @@
+"""The user's functions, taken from a small Python file that they name, and arrays carried to them and back."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Function = Callable[..., Any]
+NAMES = ("log_softmax", "advantage", "decode", "completion_mask", "loss")
+BACKENDS = ("torch", "numpy", "list")
+LAYOUTS = ("repeat_interleave", "repeat")
+
+
+class BadAdapters(Exception):  # noqa: N818
+    """The adapters file cannot be used; the text says what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Adapters:
+    """The functions of the file by name; those that it does not define are None.
+
+    `backend`: what they take (torch tensors, numpy arrays, plain lists). `layout`: the order of rewards,
+    repeat_interleave (all completions of a prompt side by side) or repeat. `reasoning`: the marks of a reasoning block
+    that decoding cuts away, None where it keeps the whole text.
+    """
+
+    functions: dict[str, Function | None]
+    backend: str = "numpy"
+    layout: str = "repeat_interleave"
+    reasoning: tuple[str, str] | None = None
+
+    def array(self, values: object, kind: str = "float32") -> Any:
+        """`values` as the backend's own; `kind` is float32, float16, int64."""
+        held = np.asarray(values, dtype=kind)
+        if self.backend == "list":
+            return held.tolist()
+        if self.backend == "torch":
+            return sys.modules["torch"].from_numpy(held)
+        return held
+
+
+def load(path: str) -> Adapters:
+    """Runs the file (only because the user names it) and takes its functions. Raises `BadAdapters`."""
+    if not Path(path).is_file():
+        raise BadAdapters("no such file; rltui verify --example prints one to start from")
+    spec = importlib.util.spec_from_file_location("rltui_user_adapters", path)
+    if spec is None or spec.loader is None:
+        raise BadAdapters("not a Python file (its name must end in .py)")
+    module = importlib.util.module_from_spec(spec)
+    sys.path.insert(0, str(Path(path).resolve().parent))
+    try:
+        spec.loader.exec_module(module)
+    except (Exception, SystemExit) as error:
+        raise BadAdapters(f"it raised {type(error).__name__}: {' '.join(str(error).split())[:200]}") from None
+    finally:
+        sys.path.pop(0)
+    return from_names(vars(module))
+
+
+def from_names(names: dict[str, Any]) -> Adapters:
+    """Adapters from a namespace. Raises `BadAdapters` for a word that is none of those known."""
+    functions = {name: names.get(name) for name in NAMES}
+    for name, function in functions.items():
+        if function is not None and not callable(function):
+            raise BadAdapters(f"{name} is no function")
+    backend = names.get("BACKEND") or ("torch" if "torch" in names else "numpy")
+    layout = names.get("LAYOUT") or "repeat_interleave"
+    for word, value, known in (("BACKEND", backend, BACKENDS), ("LAYOUT", layout, LAYOUTS)):
+        if value not in known:
+            raise BadAdapters(f"{word} = {value!r}: wants one of {', '.join(known)}")
+    if backend == "torch" and "torch" not in sys.modules:
+        raise BadAdapters("BACKEND is torch, but the file does not import torch")
+    marks = names.get("REASONING")
+    if marks is not None and not (isinstance(marks, tuple | list) and len(marks) == 2):
+        raise BadAdapters('REASONING wants two marks, as in ("<think>", "</think>")')
+    return Adapters(functions, backend, layout, (str(marks[0]), str(marks[1])) if marks is not None else None)
+
+
+def plain(value: Any) -> Floats:
+    """A tensor of any kind, an array, a list or a number as a float64 array."""
+    if hasattr(value, "detach"):
+        value = value.detach().cpu().double().numpy()
+    return np.asarray(value, dtype=np.float64)
+
+
+def example() -> str:
+    """An adapters file to start from."""
+    return files("rltui.verify").joinpath("example_adapters.txt").read_text(encoding="utf-8")

@@ -1,0 +1,102 @@
+"""The same questions asked of a log: invariants of its numbers, and steps from which nothing can be learnt."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+
+import numpy as np
+
+from rltui.run.run import Run
+from rltui.run.table import Floats
+from rltui.session.locate import Found
+from rltui.session.opened import OpenedRun
+from rltui.verify.check import STAGES, Check, Mark
+
+MARKS: dict[str, Mark] = {"pass": "", "warn": "?", "fail": "!!", "unknown": "skip"}
+NO_GRADIENT, NO_ADVANTAGE, VARIES = 1e-10, 1e-6, 1e-6
+ALL_CLIPPED = 0.99
+KL_TERM = 10.0
+GAIN, STEPS_FOR_GAIN = 0.05, 6
+
+
+def verify_log(found: Found, key_map: dict[str, str] | None = None) -> list[Check]:
+    """Checks of a run's log; what is not logged is skipped, never passed."""
+    opened = OpenedRun(found, key_map=key_map or {})
+    try:
+        opened.load()
+        run = opened.run
+        last = int(run.history.table.steps[-1]) if run.history.table.n else None
+        if last is None:
+            return [Check("reward", "log", "skip", "no metric rows", "nothing to check")]
+        told = [Check(i.stage, i.name, MARKS[i.status], i.measured or "not logged", i.how)
+                for i in opened.insight(last).invariants]  # fmt: skip
+        return sorted([*told, *_steps(run)], key=lambda check: STAGES.index(check.stage))
+    finally:
+        opened.close()
+
+
+def _steps(run: Run) -> Iterator[Check]:
+    @cache
+    def values(name: str) -> Floats | None:
+        series = run.series(name)
+        return None if series is None else series.finite().values
+
+    def share(stage: str, name: str, bad: np.ndarray | None, how: str) -> Check:
+        """A fault where more than half of the steps have it; a few are worth a look."""
+        if bad is None or not len(bad):
+            return Check(stage, name, "skip", "not logged", how)
+        hit = float(bad.mean())
+        mark: Mark = "!!" if hit > 0.5 else "?" if hit > 0.05 else ""
+        return Check(stage, name, mark, f"{int(bad.sum())} of {len(bad)} steps", how)
+
+    gradient = values("grad_norm")
+    yield share(
+        "loss", "steps without a gradient", None if gradient is None else gradient <= NO_GRADIENT, "norm ≤ 1e-10"
+    )
+    yield share("advantages", "steps without advantages", _dead(run), "mean magnitude ≤ 1e-6 while the reward varies")
+    for key in ("advantage_group_sum", "completion_mask_sum"):
+        sums = values(key)
+        bad = None if sums is None else np.abs(sums) > 1e-3 if key.startswith("adv") else sums <= 0
+        what = "groups of advantages sum to 0" if key.startswith("adv") else "tokens count in every step"
+        yield share("advantages" if key.startswith("adv") else "loss", what, bad, f"{key}, where you log it")
+    clipped = values("clip_frac")
+    yield share("loss", "steps with everything clipped", None if clipped is None else clipped >= ALL_CLIPPED, "≥ 0.99")
+    yield share("loss", "KL term over ten times the policy term", _kl_share(run), "|coefficient × KL| / |policy loss|")
+    yield _gain(run)
+
+
+def _dead(run: Run) -> np.ndarray | None:
+    size, spread = run.series("advantage_abs_mean"), run.series("reward_std")
+    if size is None or spread is None:
+        return None
+    varies = dict(zip(spread.rows.tolist(), (spread.values > VARIES).tolist(), strict=True))
+    return np.array(
+        [v <= NO_ADVANTAGE for row, v in zip(size.rows.tolist(), size.values, strict=True) if varies.get(row)]
+    )
+
+
+def _kl_share(run: Run) -> np.ndarray | None:
+    kl, policy = run.series("kl_ref"), run.series("pg_loss")
+    entry = run.config.get("kl_coef_loss")
+    coefficient = entry.value if entry is not None and entry.active else None
+    if kl is None or policy is None or not isinstance(coefficient, int | float):
+        return None
+    term = dict(zip(policy.rows.tolist(), np.abs(policy.values).tolist(), strict=True))
+    pairs = [
+        (abs(k * coefficient), term[row]) for row, k in zip(kl.rows.tolist(), kl.values, strict=True) if row in term
+    ]
+    return np.array(
+        [k >= KL_TERM * p and k > 1e-4 for k, p in pairs]
+    )  # both near 0: on-policy, the loss is 0 by design
+
+
+def _gain(run: Run) -> Check:
+    name, how = "gain in reward, last third against first", f"above {GAIN}, at least {STEPS_FOR_GAIN} steps"
+    series = run.series("score_mean") or run.series("reward_mean")
+    if series is None or len(series) < STEPS_FOR_GAIN:
+        return Check("reward", name, "skip", "too few steps", how)
+    values = series.finite().values
+    third = len(values) // 3
+    gain = float(values[-third:].mean() - values[:third].mean())
+    return Check("reward", name, "" if gain > GAIN else "?", f"{gain:+.3f}", how)

@@ -1,0 +1,30 @@
+"""All probes, stage by stage. One that is not wired is skipped and says so; one fault never ends the walk."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from rltui.verify import advantages, decoding, log_probs, loss
+from rltui.verify.adapters import Adapters
+from rltui.verify.check import Check
+
+STAGES: tuple[tuple[str, str, Callable[[Adapters], Iterator[Check]]], ...] = (
+    ("advantage", advantages.STAGE, advantages.probes),
+    ("log_softmax", log_probs.STAGE, log_probs.probes),
+    ("completion_mask", loss.STAGE, loss.mask_probes),
+    ("loss", loss.STAGE, loss.loss_probes),
+    ("decode", decoding.STAGE, decoding.probes),
+)
+
+
+def verify(adapters: Adapters) -> list[Check]:
+    """Every check in the order of the pipeline."""
+    out: list[Check] = []
+    for name, stage, probes in STAGES:
+        if adapters.functions.get(name) is None:
+            out.append(
+                Check(stage, name, "skip", "not wired: nothing was checked", f"define {name} in the adapters file")
+            )
+        else:
+            out.extend(probes(adapters))
+    return out
