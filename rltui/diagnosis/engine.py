@@ -21,6 +21,8 @@ from rltui.diagnosis.insight import Insight, insight
 from rltui.diagnosis.life import Life, follow
 from rltui.diagnosis.liveness import coverage_signal, present_signals
 from rltui.diagnosis.look import Feed, Look, look_rows
+from rltui.diagnosis.machine import machine_signals
+from rltui.diagnosis.measured import Measured
 from rltui.diagnosis.model import Coverage, Diagnosis, Finding, NotEvaluable
 from rltui.diagnosis.pipeline import stages
 from rltui.diagnosis.profile import Settings
@@ -188,18 +190,20 @@ class Engine:
         present = [("logging-coverage-gap", gap)] if gap is not None else []
         if run_state is not None:
             present += present_signals(run_state, look)
-        for rule_id, signal in present:
+        followed = run.followed and run_state is not None
+        measured, machine = machine_signals(Measured.of(run, look, now=followed), self.catalogue)
+        for rule_id, signal in present + machine:
             if not self.catalogue[rule_id].enabled:
                 continue
             life = follow(Life(), signal, rows, look.step, 1, 1)
-            lives[rule_id, None] = dated(life, Life(), signal, look)
+            lives[rule_id, signal.subject] = dated(life, Life(), signal, look)
         config = run.config
         findings = build(lives, self.catalogue, look, config, self.window, self._trends)
         active = [f for f in findings if f.status == "active"]
         skipped = [b for i in DETECTORS if (b := blocked(self.catalogue[i], look)) is not None]
-        skipped += without_input(self.catalogue, DETECTORS)
+        skipped += without_input(self.catalogue, [*DETECTORS, *measured])
         out = {b.id for b in skipped}
-        ran = [i for i in DETECTORS if i not in out] if rows else []
+        ran = [i for i in dict.fromkeys([*DETECTORS, *measured]) if i not in out] if rows else []
         broken = [
             f.onset_step for f in findings if f.severity == "critical" and f.onset_step is not None and f.id in BREAKS
         ]

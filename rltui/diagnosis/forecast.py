@@ -28,10 +28,10 @@ LEAST_PACE = 5
 
 @dataclass(frozen=True, slots=True)
 class Forecast:
-    """`at`, `low`, `high`: middle estimate and middle 90 %, steps for "entropy" and "length", seconds from now for
-    "end". `high` None: the course may as well be too slow to get there. `rows`: what it rests on."""
+    """`at`, `low`, `high`: middle estimate and middle 90 %, seconds from now for "end", else steps. `high` None: the
+    course may as well be too slow to get there. `rows`: what it rests on."""
 
-    what: str  # "end" | "entropy" | "length"
+    what: str  # "end" | "entropy" | "length" | "host memory" | "GPU memory" | "disk"
     metric: str
     at: float
     low: float
@@ -68,11 +68,11 @@ def entropy_floor(look: Look, floor: float) -> Forecast | None:
     if series is None or not (series.values > 0).all():
         return None
     logs = Series(series.key, series.steps, np.log(series.values), series.rows, series.times)
-    crossing = _crossing(logs, float(np.log(floor)), look.settings.planned_steps)
-    if crossing is None:
+    found = crossing(logs, float(np.log(floor)), look.settings.planned_steps)
+    if found is None:
         return None
-    at, low, high, rows = crossing
-    text = f"entropy {num(median(series.values[-10:]))} → {num(floor)} nats {_around(at, low, high, rows)}"
+    at, low, high, rows = found
+    text = f"entropy {num(median(series.values[-10:]))} → {num(floor)} nats {around(at, low, high, rows)}"
     return Forecast("entropy", "entropy", at, low, high, rows, text)
 
 
@@ -81,16 +81,16 @@ def length_limit(look: Look) -> Forecast | None:
     series, limit = look.series("response_length_mean"), look.settings.length_cap
     if series is None or limit is None:
         return None
-    crossing = _crossing(series, limit, look.settings.planned_steps)
-    if crossing is None:
+    found = crossing(series, limit, look.settings.planned_steps)
+    if found is None:
         return None
-    at, low, high, rows = crossing
+    at, low, high, rows = found
     now = num(median(series.values[-10:]))
-    text = f"mean response {now} → {num(limit)} tokens, the limit, {_around(at, low, high, rows)}"
+    text = f"mean response {now} → {num(limit)} tokens, the limit, {around(at, low, high, rows)}"
     return Forecast("length", "response_length_mean", at, low, high, rows, text)
 
 
-def _crossing(series: Series, level: float, planned: int | None) -> tuple[float, float, float | None, int] | None:
+def crossing(series: Series, level: float, planned: int | None) -> tuple[float, float, float | None, int] | None:
     """Step (estimate, earliest, latest, rows it rests on) at which the fitted line meets the level; None where there
     is no trend towards it, or where it lies beyond the plan or three times the rows that show the trend."""
     x, t = series.values[-WINDOW:], series.steps[-WINDOW:].astype(np.float64)
@@ -112,7 +112,7 @@ def _crossing(series: Series, level: float, planned: int | None) -> tuple[float,
     return at, max(now, low), high, len(x)
 
 
-def _around(at: float, low: float, high: float | None, rows: int) -> str:
+def around(at: float, low: float, high: float | None, rows: int) -> str:
     until = f"{low:.0f} to {high:.0f}" if high is not None else f"{low:.0f} or much later"
     return f"at about step {at:.0f} ({until}), if it goes on as over the last {rows} rows"
 

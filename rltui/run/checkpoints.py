@@ -13,18 +13,21 @@ from rltui.vocabulary.load import dialect, dialect_names
 
 _WEIGHTS = re.compile(r"\.(?:safetensors|bin|pt|pth|distcp|ckpt|npz|gguf)$")
 _NOT_WEIGHTS = re.compile(r"(?:^|/)(?:training_args|rng_state[^/]*|scheduler|data|tokenizer[^/]*)\.(?:bin|pt|pth)$")
+GB = 1e9
 _MUCH_SMALLER = 0.5
 """A checkpoint of less than this share of its siblings' median size was cut off while it was written."""
 
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """A saved state. `complete` is None where its completeness cannot be told (weights not in this copy)."""
+    """A saved state. `complete` is None where its completeness cannot be told (weights not in this copy), `size_gb`
+    where no file of it was seen."""
 
     step: int
     path: str
     complete: bool | None
     time: float | None = None
+    size_gb: float | None = None
 
 
 @cache
@@ -66,7 +69,8 @@ def find(dirs: Iterable[str], files: Iterable[tuple[str, int]]) -> list[Checkpoi
     best: dict[int, Checkpoint] = {}
     for path in sorted(steps, key=lambda p: (steps[p], "/critic/" in p, p)):
         complete = _complete(path, [p for p in siblings[_parent(path)] if p != path], contents)
-        found = Checkpoint(steps[path], path, complete)
+        size_gb = sum(contents[path].values()) / GB or None
+        found = Checkpoint(steps[path], path, complete, size_gb=size_gb)
         kept = best.get(found.step)
         if kept is None or (kept.complete is not True and complete is True):
             best[found.step] = found

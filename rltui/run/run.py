@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from rltui.hardware.base import HardwareSample
 from rltui.readers.base import Exit, HardwareRow, LogLine, Note, RunInfo
 from rltui.run.checkpoints import Checkpoint
 from rltui.run.config import Config, ConfigValue
@@ -79,6 +80,7 @@ class Run:
         self.checkpoints: list[Checkpoint] = []
         self.exit: Exit | None = None
         self.recorded_hardware: list[HardwareRow] = []
+        self.hardware: tuple[HardwareSample, ...] = ()  # of the machines it runs on, recorded or live, oldest first
         self.framework: str | None = None
         self.framework_version: str | None = None
         self.dialect = GENERIC  # the file of names in use: finer than the framework (verl_0_2, trl_ppo)

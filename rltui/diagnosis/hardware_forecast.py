@@ -1,0 +1,103 @@
+"""What of the machine runs out, and when, if it goes on as now. Same test and error bars as `forecast`."""
+
+from __future__ import annotations
+
+from math import floor
+
+import numpy as np
+
+from rltui.diagnosis.catalogue import rules
+from rltui.diagnosis.forecast import Forecast, around, crossing
+from rltui.diagnosis.measured import Measured
+from rltui.diagnosis.signal import num
+from rltui.hardware.base import HardwareSample
+from rltui.hardware.power import Gpu
+from rltui.run.checkpoints import Checkpoint
+from rltui.run.table import Series
+
+
+def hardware_forecasts(seen: Measured) -> tuple[Forecast, ...]:
+    """Everything of the machine that can be foretold. Reads no clock."""
+    kill = rules()["host-ram-creep"].params["kill"].value
+    found = [host_memory(seen, kill), *(gpu_memory(seen, gpu) for gpu in seen.gpus), disk_full(seen)]
+    return tuple(f for f in found if f is not None)
+
+
+def host_memory(seen: Measured, share: float) -> Forecast | None:
+    """Step at which the host's memory reaches `share` of its limit, where Ray begins to kill."""
+    series, total = seen.ram, seen.host.ram_total_gb if seen.host is not None else None
+    if series is None or total is None:
+        return None
+    return _reaches("host memory", series, share * total, seen, "host memory", f"{num(share * 100)} % of the limit")
+
+
+def gpu_memory(seen: Measured, gpu: Gpu) -> Forecast | None:
+    """Step at which the peak of a GPU's memory reaches what it has."""
+    series, total = high_water(seen, gpu), capacity(seen, gpu)
+    if total is None:
+        return None
+    return _reaches("GPU memory", series, total, seen, f"memory of GPU {gpu[1]}", "all it has")
+
+
+def disk_full(seen: Measured) -> Forecast | None:
+    """Step at which the disk of the checkpoints is full: as its free space falls, else by checkpoints of the usual
+    size at the usual distance. None where old ones are cleared away or where it lasts to the end of the plan."""
+    free = seen.by_step(free_gb, "free disk")
+    if len(free):
+        falling = _reaches("disk", free, 0.0, seen, "free disk", "nothing")
+        if falling is not None:
+            return falling
+    sizes, every, now = saves(seen)
+    left = seen.host and free_gb(HardwareSample(0.0, host=seen.host))
+    if not left or not sizes or every is None or now is None:
+        return None
+    middle = float(np.median(sizes))
+    at, low, high = (float(now + every * floor(left / size + 1)) for size in (middle, max(sizes), min(sizes)))
+    if seen.planned is None or at > seen.planned:
+        return None
+    text = f"{num(left)} GB free hold {floor(left / middle)} checkpoints of {num(middle)} GB"
+    text += f": full at step {at:.0f} ({low:.0f} to {high:.0f})"
+    return Forecast("disk", "free disk", at, low, high, len(sizes), text)
+
+
+def saves(seen: Measured) -> tuple[list[float], float | None, int | None]:
+    """Sizes (GB) of whole checkpoints, the steps between two, the newest one's step. No distance where some were
+    cleared away: then they take no more room than now."""
+    whole: list[Checkpoint] = [c for c in seen.checkpoints if c.size_gb and c.complete is not False]
+    steps = [c.step for c in whole]
+    gaps = np.diff(steps)
+    if not len(gaps) or steps[0] >= 2 * float(np.median(gaps)):  # the first ones are gone
+        return [c.size_gb for c in whole if c.size_gb], None, steps[-1] if steps else None
+    return [c.size_gb for c in whole if c.size_gb], float(np.median(gaps)), steps[-1]
+
+
+def high_water(seen: Measured, gpu: Gpu, least: bool = False) -> Series:
+    """GB of a GPU's memory by step: the most, or (`least`) what stays when the phases have given back theirs."""
+    return seen.by_step(lambda s: _memory(s, gpu), f"memory of GPU {gpu[1]}", least)
+
+
+def capacity(seen: Measured, gpu: Gpu) -> float | None:
+    return next((g.memory_total_gb for g in reversed(seen.of_gpu(gpu)) if g.memory_total_gb), None)
+
+
+def free_gb(sample: HardwareSample) -> float | None:
+    """Free space of the disk that the checkpoints go to, else of the run's directory."""
+    if sample.host is None:
+        return None
+    named = next((d.free_gb for d in sample.host.disks if "checkpoints" in d.what), None)
+    return named if named is not None else sample.host.disk_free_gb
+
+
+def _memory(sample: HardwareSample, gpu: Gpu) -> float | None:
+    return next((g.memory_used_gb for g in sample.gpus if (g.node, g.index) == gpu), None)
+
+
+def _reaches(what: str, series: Series, level: float, seen: Measured, named: str, end: str) -> Forecast | None:
+    found = crossing(series, level, seen.planned)
+    if found is None:
+        return None
+    at, low, high, rows = found
+    now = num(float(np.median(series.values[-10:])))
+    return Forecast(
+        what, series.key, at, low, high, rows, f"{named} {now} → {num(level)} GB, {end}, {around(at, low, high, rows)}"
+    )

@@ -1,0 +1,167 @@
+"""GPUs: memory that runs out, faults, heat, one that falls behind, all of them idle while the log says training."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from rltui.diagnosis.hardware_forecast import capacity, gpu_memory, high_water
+from rltui.diagnosis.measured import Measured, name
+from rltui.diagnosis.rules.base import Params
+from rltui.diagnosis.signal import CRITICAL, NOTICE, WARNING, Signal, num, percent
+from rltui.diagnosis.trends import WINDOW, onset, theil_sen, trend
+from rltui.hardware.base import GpuSample
+from rltui.hardware.power import Gpu, power_utilisation
+from rltui.hardware.roles import role_of
+from rltui.run.medians import median
+from rltui.run.table import Series
+
+MeasuredDetector = Callable[[Measured, Params], list[Signal]]
+
+FATAL_XIDS = {
+    48: "double-bit memory error",
+    63: "memory page retired",
+    64: "memory page could not be retired",
+    79: "fell off the bus",
+    94: "contained memory error",
+    95: "uncontained memory error",
+}
+"""Critical errors after which a GPU is not to be trusted (docs.nvidia.com/deploy/xid-errors)."""
+SLOWING = ("thermal", "thermal (hardware)", "hardware slowdown", "power brake")
+
+
+def gpu_memory_pressure(seen: Measured, p: Params) -> list[Signal]:
+    """The peak near what the GPU has, or a floor that rises from step to step: what phases do not give back."""
+    out = []
+    for gpu in seen.gpus:
+        total = capacity(seen, gpu)
+        used = [g.memory_used_gb for g in seen.of_gpu(gpu) if g.memory_used_gb is not None]
+        if total is None or not used:
+            continue
+        share, level, said = max(used) / total, 0, []
+        if share > p["notice"]:
+            level = WARNING if share > p["warn"] else NOTICE
+            said.append(f"{num(max(used))} of {num(total)} GB ({percent(share)}) at its peak")
+        floor = high_water(seen, gpu, least=True)
+        per_50, began = _creep(floor, p["creep_rows"])
+        if per_50 > p["creep_gb"]:
+            level = WARNING
+            said.append(f"what stays between the phases grows by {num(per_50)} GB in {num(p['creep_rows'])} steps")
+        ahead = gpu_memory(seen, gpu)
+        if ahead is not None and ahead.at - seen.look.step <= p["horizon"]:
+            level = WARNING
+            said.append(ahead.text)
+        if level:
+            out.append(Signal(level, f"{name(gpu)}: {'; '.join(said)}.", _slow, subject=name(gpu), onset_step=began))
+    return out
+
+
+_slow = (("time_per_step_s", ""), ("response_length_mean", "longer responses raise the peak"))
+
+
+def _creep(floor: Series, rows: float) -> tuple[float, int | None]:
+    """GB by which the floor grows in so many steps, 0 without a trend; and the step at which it began."""
+    if trend(floor.values).direction <= 0:
+        return 0.0, None
+    x, t = floor.values[-WINDOW:], floor.steps[-WINDOW:].astype(np.float64)
+    return theil_sen(t, x)[0] * rows, int(floor.steps[-WINDOW:][onset(x)])
+
+
+def gpu_fault_or_throttle(seen: Measured, p: Params) -> list[Signal]:
+    """Errors, heat, and a GPU that does less than its peers in the same work."""
+    out = []
+    for gpu in seen.gpus:
+        found = _fault(seen.of_gpu(gpu)) or _throttled(seen.of_gpu(gpu)[-int(p["samples"]) :], p)
+        if found is not None:
+            out.append(Signal(found[0], f"{name(gpu)}: {found[1]}.", (("time_per_step_s", ""),), subject=name(gpu)))
+    told = {s.subject for s in out}
+    return [*out, *(s for s in _outlier(seen, p) if s.subject not in told), *_all_idle(seen, p)]
+
+
+def _fault(samples: list[GpuSample]) -> tuple[int, str] | None:
+    newest = samples[-1]
+    if newest.lost:
+        return CRITICAL, "does not answer any more: it fell off the bus or waits for a reset"
+    fatal = [x for x in newest.xids or () if x in FATAL_XIDS]
+    if fatal:
+        return CRITICAL, "; ".join(f"critical error XID {x}, {FATAL_XIDS[x]}" for x in dict.fromkeys(fatal))
+    if newest.ecc_uncorrected:
+        return CRITICAL, f"{newest.ecc_uncorrected} uncorrected memory errors since the driver was loaded"
+    return None
+
+
+def _throttled(samples: list[GpuSample], p: Params) -> tuple[int, str] | None:
+    slow = [g for g in samples if _clock(g) is not None and (_clock(g) or 1.0) < p["clock"] and g.throttle]
+    if len(samples) < p["samples"] or 2 * len(slow) < len(samples):
+        return None
+    reasons = dict.fromkeys(r for g in slow for r in g.throttle or ())
+    clock = median(np.array([_clock(g) for g in slow]))
+    hot = [r for r in reasons if r in SLOWING]
+    text = f"clock at {percent(clock)} of its maximum: {', '.join(hot or reasons)}"
+    return (WARNING if hot else NOTICE), text + (f" at {num(slow[-1].temp_c)} °C" if slow[-1].temp_c else "")
+
+
+def _clock(gpu: GpuSample) -> float | None:
+    if gpu.sm_clock_mhz is None or not gpu.sm_clock_max_mhz:
+        return None
+    return gpu.sm_clock_mhz / gpu.sm_clock_max_mhz
+
+
+def _outlier(seen: Measured, p: Params) -> list[Signal]:
+    """One GPU that draws far less than its peers in every phase, and does the same kind of work by its processes."""
+    if len(seen.gpus) < p["least"]:
+        return []
+    phases = [phase for phase in seen.phases if phase.samples >= p["samples"] and (phase.power or 0.0) > 0]
+    busy = [phase for phase in phases if phase.idle]
+    behind = set(busy[0].idle).intersection(*(phase.idle for phase in busy)) if busy else set()
+    if len(behind) != 1 or len(busy) * 2 < len(phases):
+        return []
+    (gpu,) = behind
+    if _work(seen, gpu) != _work(seen, next(g for g in seen.gpus if g != gpu)):
+        return []
+    text = f"{name(gpu)} draws less than {percent(p['peer'])} of its peers' power above idle in {busy[0].phase}."
+    return [Signal(WARNING, text, (("time_per_step_s", ""),), subject=name(gpu))]
+
+
+def _work(seen: Measured, gpu: Gpu) -> frozenset[str]:
+    """The roles of its processes: in a disaggregated run rollout GPUs and trainers do not compare."""
+    samples = seen.of_gpu(gpu)
+    commands = [p.command for p in samples[-1].processes if p.command] if samples else []
+    return frozenset(found[0] for command in commands if (found := role_of(command)) is not None)
+
+
+def _all_idle(seen: Measured, p: Params) -> list[Signal]:
+    """Rows arrive, and yet no GPU did anything for long: one of the two sources tells of something else."""
+    if not seen.samples or not seen.gpus:
+        return []
+    end = seen.samples[-1].time
+    window = [s for s in seen.samples if s.time >= end - p["idle_s"]]
+    rows = int(((seen.ends >= end - p["idle_s"]) & (seen.ends <= end)).sum())
+    if end - window[0].time < 0.9 * p["idle_s"] or rows < 2:
+        return []
+    shares = [(g.util, power_utilisation(g, seen.idle.get((g.node, g.index)))) for s in window for g in s.gpus]
+    known = [max(v for v in pair if v is not None) for pair in shares if any(v is not None for v in pair)]
+    if not known or max(known) >= p["idle"]:
+        return []
+    minutes = num(p["idle_s"] / 60)
+    text = f"The log tells of {rows} steps in the last {minutes} minutes, in which no GPU seen here did anything: "
+    return [Signal(NOTICE, text + "the run may use other GPUs or another machine.", (("time_per_step_s", ""),))]
+
+
+def rollout_straggler(seen: Measured, p: Params) -> list[Signal]:
+    """A GPU that still generates while the others wait for it."""
+    out = []
+    for phase in seen.phases:
+        if "rollout" not in phase.phase and "generation" not in phase.phase:
+            continue
+        out += [
+            Signal(
+                NOTICE,
+                f"{name(gpu)} still works in {phase.phase} while the other GPUs wait, in {phase.samples} samples.",
+                (("phase:rollout", ""),),
+                subject=name(gpu),
+            )
+            for gpu in phase.ahead
+        ]
+    return out
