@@ -92,7 +92,9 @@ class PrintedDict:
             self._foreign += 1
             if self._foreign <= MAX_FOREIGN:
                 return None
-            self.failed = True  # the rest comes too late, or never: what is there counts
+            self.failed = True  # the rest comes too late, or never: what is there of a config counts
+            if len(self._lines) <= MAX_FOREIGN:
+                return None
             return self._parsed("\n".join(self._lines).rstrip(" ,") + "}" * self._depth, ", cut off")
         self._lines.append(message)
         self._chars += len(message)

@@ -114,6 +114,7 @@ class Dialect:
 
     name: str
     title: str
+    label: str  # the title, with what tells it from other dialects of the framework
     framework: str
     family: str
     bases: tuple[str, ...]
@@ -269,6 +270,7 @@ def dialect(name: str) -> Dialect:
     return Dialect(
         name=name,
         title=data["title"],
+        label=data.get("label", data["title"]),
         framework=data["framework"],
         family=data["family"],
         bases=(base.name, *base.bases) if base else (),

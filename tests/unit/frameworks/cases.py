@@ -174,7 +174,69 @@ def _deepspeed(step: int) -> str:
     )
 
 
+def _search_r1(step: int) -> str:
+    return (
+        f"(main_task pid=9) step:{step} - critic/kl:0.010 - critic/score/mean:{step / 8:.3f} - actor/entropy_loss:0.400"
+        " - env/finish_ratio:0.900 - env/number_of_valid_search:1.500 - timing_s/gen:12.000 - timing_s/step:20.000"
+    )
+
+
+def _trainer_state(**cells: float) -> str:
+    rows = [{"step": s, "epoch": s / 3} | cells | {"objective/scores": s / 8, "reward": s / 8} for s in (1, 2, 3)]
+    return json.dumps({"global_step": 3, "max_steps": 3, "best_metric": None, "log_history": rows}, indent=2)
+
+
 CASES: tuple[Case, ...] = (
+    Case(
+        "search_r1",
+        {
+            "train.log": _lines(
+                "(main_task pid=9) {'actor_rollout_ref': {'rollout': {'n_agent': 5},",
+                "(main_task pid=9)                        'actor': {'state_masking': True}},",
+                "(main_task pid=9)  'max_turns': 2}",
+                *map(_search_r1, (1, 2, 3)),
+            )
+        },
+        (1, 3),
+        {"score_mean": 0.375, "kl_ref": 0.01, "entropy": 0.4, "finish_ratio": 0.9, "tool_calls_mean": 1.5},
+        config={"group_size": 5, "state_masking": True, "max_turns": 2},
+        phases=("phase:rollout",),
+        checkpoints={"verl_checkpoints/e/actor/global_step_20": 20},
+    ),
+    Case(
+        "trl_ppo",
+        {
+            "out/checkpoint-3/trainer_state.json": _trainer_state(
+                **{"objective/kl": 12.0, "policy/approxkl_avg": 0.01, "loss/value_avg": 0.2, "val/ratio_var": 0.0}
+            )
+        },
+        (1, 3),
+        {"score_mean": 0.375, "kl_ref": 12.0, "ppo_kl": 0.01, "vf_loss": 0.2},
+        planned=3,
+        state="finished",
+    ),
+    Case(
+        "async_grpo",
+        {
+            "metrics.jsonl": _lines(
+                *(
+                    json.dumps(
+                        {
+                            "step": s,
+                            "perf/step_s": 20.0,
+                            "perf/fwd_bwd_s": 5.0,
+                            "reward": s / 8,
+                            "sample/staleness_mean": 1.5,
+                        }
+                    )
+                    for s in (1, 2, 3)
+                )
+            )
+        },
+        (1, 3),
+        {"reward_mean": 0.375, "staleness_mean": 1.5, "time_per_step_s": 20.0},
+        phases=("phase:update_actor",),
+    ),
     Case(
         "verl",
         {"outputs/train.log": "=verl-0.9.1.log", "outputs/p/e.jsonl": "=verl-0.9.1.jsonl"}

@@ -62,7 +62,7 @@ def test_samples_and_checkpoints_are_found(case: Case) -> None:
 
 
 def test_a_value_on_the_path_not_taken_is_inactive(tmp_path: Path) -> None:
-    run = opened(CASES[0], tmp_path).run
+    run = opened(next(case for case in CASES if case.dialect == "verl"), tmp_path).run
     assert not run.config["kl_coef_loss"].active
     assert "use_kl_loss" in run.config["kl_coef_loss"].note
     assert run.config["lr"].active

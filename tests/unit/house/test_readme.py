@@ -6,6 +6,7 @@ import re
 
 from rltui.cli import main
 from rltui.tui.keys import markdown_table
+from rltui.vocabulary.support import markdown_table as frameworks_table
 from tests.conftest import REPO
 
 README = (REPO / "README.md").read_text(encoding="utf-8")
@@ -15,6 +16,13 @@ def test_key_table_is_the_codes() -> None:
     found = re.search(r"<!-- keys:.*?-->\n(.*?)<!-- /keys -->", README, re.DOTALL)
     assert found
     assert found.group(1).strip() == markdown_table().strip(), "write rltui.tui.keys.markdown_table() into the README"
+
+
+def test_table_of_frameworks_is_the_vocabularys() -> None:
+    found = re.search(r"<!-- frameworks:.*?-->\n(.*?)<!-- /frameworks -->", README, re.DOTALL)
+    assert found
+    wanted = frameworks_table().strip()
+    assert found.group(1).strip() == wanted, "write rltui.vocabulary.support.markdown_table() into the README"
 
 
 def test_links_lead_somewhere() -> None:

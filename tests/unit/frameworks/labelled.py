@@ -1,0 +1,207 @@
+"""What the labelled runs are; steps, state and config agree with their labels and index."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run's folder, and what has to be told about it. `steps`: first and last, None where no metric row is logged."""
+
+    path: str
+    dialect: str
+    algorithm: str | None
+    steps: tuple[int, int] | None
+    state: str
+    config: dict[str, object] = field(default_factory=dict)
+
+
+RUNS: tuple[Run, ...] = (
+    Run(
+        "real/custom-grpo-qwen05b-jsonl/ablation_g4-20260429_081647",
+        "generic",
+        "GRPO",
+        (10, 500),
+        "finished",
+        {"lr": 5e-06, "group_size": 4, "kl_coef_loss": 0.04},
+    ),
+    Run(
+        "real/custom-grpo-qwen05b-jsonl/baseline-20260427_193842",
+        "generic",
+        "GRPO",
+        (10, 500),
+        "finished",
+        {"lr": 5e-06, "group_size": 8, "kl_coef_loss": 0.04},
+    ),
+    Run("real/dschat-ppo-opt1p3b-477", "deepspeed_chat", "PPO", (0, 476), "finished", {"lr": 9.65e-06}),
+    Run(
+        "real/nemorl-grpo-gemma3-1b-50",
+        "nemo_rl",
+        "GRPO",
+        (1, 50),
+        "finished",
+        {"lr": 5e-06, "group_size": 16, "kl_coef_loss": 0.01},
+    ),
+    Run("real/skyrl-tx-tinker-math-qwen35-9b-85", "tinker_cookbook", "GRPO", (0, 84), "stalled", {}),
+    Run(
+        "real/swift-grpo-food-vl-1150",
+        "ms_swift",
+        "GRPO",
+        (1, 1150),
+        "stalled",
+        {"lr": 1e-06, "group_size": 6, "kl_coef_loss": 0.001},
+    ),
+    Run("real/tinker-arithmetic-solved-entropy0", "tinker_cookbook", "GRPO", (0, 99), "finished", {}),
+    Run("real/tinker-codeforces-six-restarts-step0", "tinker_cookbook", "GRPO", (0, 1), "crashed", {}),
+    Run("real/trl-and-custom-grpo-countdown-jsonl/grpo", "trl", "GRPO", (1, 500), "unknown", {}),
+    Run("real/trl-and-custom-grpo-countdown-jsonl/grpo_trl", "trl", "GRPO", (2, 480), "unknown", {}),
+    Run(
+        "real/trl-grpo-aokvqa-format-abandon-collapse",
+        "trl",
+        "GRPO",
+        (10, 490),
+        "unknown",
+        {"lr": 1e-05, "group_size": 2, "kl_coef_loss": 0.0},
+    ),
+    Run("real/trl-grpo-finqa-2400-flat", "trl", "GRPO", (1, 2400), "finished", {}),
+    Run("real/trl-grpo-gsm8k-finished-then-traceback", "trl", "GRPO", (1, 200), "finished", {}),
+    Run("real/trl-grpo-gsm8k-g2-noisy-200", "trl", "GRPO", (1, 200), "finished", {}),
+    Run("real/trl-grpo-gsm8k-unsloth-250", "trl", "GRPO", (1, 250), "finished", {}),
+    Run("real/trl-grpo-hotpot-kl-drift", "trl", "GRPO", (20, 1860), "finished", {}),
+    Run("real/trl-grpo-hotpot-v2-sighup", "trl", "GRPO", (20, 920), "crashed", {}),
+    Run("real/trl-grpo-simplemath-1200", "trl", "GRPO", (10, 1200), "finished", {}),
+    Run("real/trl-grpo-text2sql-slurm-15", "trl", "GRPO", (1, 15), "finished", {}),
+    Run("real/trl-grpo-verilog-600", "trl", "GRPO", (2, 600), "stalled", {}),
+    Run("real/trl-grpo-verilog-length-explosion", "trl", "GRPO", (5, 280), "stalled", {}),
+    Run("real/trl-grpo-vsr-healthy-30", "unsloth", "GRPO", (10, 300), "finished", {}),
+    Run("real/trl-grpo-vsr-reward-decay", "unsloth", "GRPO", (5, 200), "finished", {}),
+    Run(
+        "real/trl-grpo-wordle-16tok-all-clipped",
+        "trl",
+        "GRPO",
+        (1, 147),
+        "stalled",
+        {"lr": 5e-05, "group_size": 4, "kl_coef_loss": 0.05},
+    ),
+    Run("real/trl-grpo-wordle-stage2-160", "trl", "GRPO", (1, 160), "stalled", {}),
+    Run(
+        "real/verl-grpo-guicursor-2steps",
+        "verl",
+        "GRPO",
+        (1, 2),
+        "stalled",
+        {"lr": 1e-06, "group_size": 12, "kl_coef_loss": 0.001},
+    ),
+    Run("real/verl-grpo-mt-console-without-metrics", "verl", "GRPO", None, "unknown", {}),
+    Run(
+        "real/verl-grpo-n1-qwen7b-econ-v5",
+        "verl",
+        "GRPO",
+        (1, 700),
+        "finished",
+        {"lr": 1e-05, "group_size": 1, "kl_coef_loss": 0.001},
+    ),
+    Run(
+        "real/verl-grpo-n4-qwen7b-econ-crash-disk",
+        "verl",
+        "GRPO",
+        (1, 699),
+        "crashed",
+        {"lr": 1e-05, "group_size": 4, "kl_coef_loss": 0.001},
+    ),
+    Run(
+        "real/verl-grpo-prefix-deadrun",
+        "verl",
+        "GRPO",
+        (1, 44),
+        "stalled",
+        {"lr": 1e-06, "group_size": 1, "kl_coef_loss": 0.001},
+    ),
+    Run("real/verl-grpo-textcraft-host-oom", "verl", "GRPO", None, "crashed", {"lr": 1e-06, "group_size": 4}),
+    Run(
+        "real/verl-logicrl-wandb-no-history",
+        "verl_0_2",
+        "REINFORCE++",
+        (0, 1),
+        "unknown",
+        {"lr": 5e-07, "group_size": 8, "kl_coef_loss": 0.001},
+    ),
+    Run("real/verl-opd-grpo-retool-healthy-180", "verl", "GRPO", (0, 179), "stalled", {}),
+    Run(
+        "real/verl-opd-grpo-retool-klreward-hack",
+        "verl",
+        "GRPO",
+        (0, 59),
+        "stalled",
+        {"lr": 1e-06, "group_size": 16, "kl_coef_loss": 0.001},
+    ),
+    Run("real/verl-opd-grpo-retool-length-explosion", "verl", None, (0, 159), "stalled", {}),
+    Run("real/verl-ppo-gsm8k-gemma2-2b", "verl_0_2", "PPO", (0, 105), "unknown", {"lr": 1e-06}),
+    Run("real/verl-ppo-gsm8k-qwen05b-1024x512", "verl_0_2", "PPO", (0, 434), "finished", {"lr": 1e-06}),
+    Run(
+        "real/verl-ppo-gsm8k-qwen7b-resumed",
+        "verl",
+        "PPO",
+        (101, 435),
+        "finished",
+        {"lr": 1e-06, "group_size": 1, "kl_coef_loss": 0.001},
+    ),
+    Run("real/verlagent-textcraft-entropy-explosion-nan-TRANSCRIPT", "verl", None, (26, 117), "unknown", {}),
+    Run("zoo/g01-add-s0", "trl", "GRPO", (1, 300), "finished", {"lr": 0.0003, "group_size": 8, "kl_coef_loss": 0.0}),
+    Run("zoo/g02-sort-s1", "trl", "GRPO", (2, 250), "finished", {"lr": 0.0003, "group_size": 8, "kl_coef_loss": 0.04}),
+    Run("zoo/g04-copy-s3", "trl", "GRPO", (5, 250), "finished", {"lr": 0.0002, "group_size": 8, "kl_coef_loss": 0.001}),
+    Run("zoo/g05-mix-s4", "trl", "GRPO", (1, 320), "finished", {"lr": 0.0002, "group_size": 8, "kl_coef_loss": 0.0}),
+    Run("zoo/g06-sort-s5", "trl", "GRPO", (2, 300), "finished", {"lr": 0.0003, "group_size": 8, "kl_coef_loss": 0.0}),
+    Run("zoo/g07-add-s6", "trl", "GRPO", (2, 300), "finished", {"lr": 0.0003, "group_size": 8, "kl_coef_loss": 0.001}),
+    Run("zoo/g09-add-s8", "trl", "GRPO", (2, 250), "finished", {"lr": 0.0002, "group_size": 8, "kl_coef_loss": 0.0}),
+    Run("zoo/g10-add-s0", "trl", "GRPO", (1, 200), "finished", {"lr": 0.01, "group_size": 8, "kl_coef_loss": 0.001}),
+    Run("zoo/g12-add-s2", "trl", "GRPO", (2, 250), "finished", {"lr": 0.002, "group_size": 8, "kl_coef_loss": 0.0}),
+    Run("zoo/g13-add-s0", "trl", "GRPO", (2, 300), "finished", {"lr": 0.0005, "group_size": 4, "kl_coef_loss": 0.0}),
+    Run("zoo/g15-add-s2", "trl", "GRPO", (2, 250), "finished", {"lr": 0.0003, "group_size": 8, "kl_coef_loss": 0.0}),
+    Run("zoo/g16-add-s3", "trl", "GRPO", (2, 250), "finished", {"lr": 0.0003, "group_size": 8, "kl_coef_loss": 1e-06}),
+    Run("zoo/g17-add-s0", "trl", "GRPO", (2, 250), "finished", {"lr": 0.0003, "group_size": 8, "kl_coef_loss": 0.0}),
+    Run("zoo/g19-add-s0", "trl", "GRPO", (2, 250), "finished", {"lr": 0.0003, "group_size": 8, "kl_coef_loss": 0.0}),
+    Run("zoo/g21-add-s0", "trl", "GRPO", (1, 200), "finished", {"lr": 0.0002, "group_size": 8, "kl_coef_loss": 1e-06}),
+    Run("zoo/g23-add-s2", "trl", "GRPO", (2, 350), "finished", {"lr": 0.0004, "group_size": 8, "kl_coef_loss": 0.0001}),
+    Run("zoo/g24-add-s0", "trl", "GRPO", (2, 250), "finished", {"lr": 0.0001, "group_size": 8, "kl_coef_loss": 0.0}),
+    Run("zoo/g26-add-s0", "trl", "GRPO", (2, 250), "finished", {"lr": 0.0001, "group_size": 8, "kl_coef_loss": 0.0}),
+    Run("zoo/g28-add-s0", "trl", "GRPO", (2, 300), "finished", {"lr": 0.001, "group_size": 4, "kl_coef_loss": 1e-06}),
+    Run("zoo/g30-add-s2", "trl", "GRPO", (2, 250), "finished", {"lr": 0.001, "group_size": 4, "kl_coef_loss": 0.0}),
+    Run("zoo/g31-add-s0", "trl", "GRPO", (1, 320), "finished", {"lr": 0.0003, "group_size": 8, "kl_coef_loss": 1e-06}),
+    Run("zoo/g33-add-s2", "trl", "GRPO", (2, 300), "finished", {"lr": 0.0003, "group_size": 8, "kl_coef_loss": 0.0001}),
+    Run("zoo/g34-add-s0", "trl", "GRPO", (1, 181), "crashed", {"lr": 0.0003, "group_size": 8, "kl_coef_loss": 0.0}),
+    Run("zoo/g35-sort-s1", "trl", "GRPO", (2, 220), "finished", {"lr": 0.0003, "group_size": 8, "kl_coef_loss": 0.01}),
+    Run("zoo/g37-add-s0", "trl", "GRPO", (2, 250), "finished", {"lr": 1e-09, "group_size": 8, "kl_coef_loss": 0.001}),
+    Run("zoo/g39-add-s0", "trl", "GRPO", (2, 250), "finished", {"lr": 0.0003, "group_size": 8, "kl_coef_loss": 10.0}),
+    Run("zoo/g41-add-s0", "trl", "GRPO", (2, 300), "finished", {"lr": 0.0001, "group_size": 2, "kl_coef_loss": 0.0}),
+    Run("zoo/g42-mix-s1", "trl", "GRPO", (5, 400), "finished", {"lr": 0.0001, "group_size": 2, "kl_coef_loss": 0.0}),
+    Run("zoo/g43-add-s0", "trl", "GRPO", (1, 250), "finished", {"lr": 0.0003, "group_size": 8, "kl_coef_loss": 0.0}),
+    Run("zoo/g44-add-s1", "trl", "GRPO", (2, 250), "finished", {"lr": 0.0003, "group_size": 8, "kl_coef_loss": 0.0}),
+    Run("zoo/g45-add-s0", "trl", "GRPO", (1, 170), "stalled", {"lr": 0.0003, "group_size": 8, "kl_coef_loss": 0.0}),
+    Run("zoo/g47-copy-s2", "trl", "GRPO", (2, 210), "crashed", {"lr": 0.0003, "group_size": 8, "kl_coef_loss": 0.0}),
+    Run("zoo/g48-add-s0", "trl", "GRPO", (1, 203), "crashed", {"lr": 0.0003, "group_size": 8, "kl_coef_loss": 0.0}),
+    Run("zoo/g50-add-s2", "trl", "GRPO", (2, 118), "crashed", {"lr": 0.0003, "group_size": 8, "kl_coef_loss": 0.0}),
+    Run("zoo/g51-add-s0", "trl", "GRPO", (2, 250), "finished", {"lr": 0.0003, "group_size": 8, "kl_coef_loss": 0.0}),
+    Run("zoo/g53-sort-s2", "trl", "GRPO", (2, 260), "finished", {"lr": 0.0003, "group_size": 8, "kl_coef_loss": 0.0}),
+    Run("zoo/g54-add-s0", "trl", "GRPO", (1, 250), "finished", {"lr": 0.0003, "group_size": 8, "kl_coef_loss": 0.0}),
+    Run("zoo/g56-add-s0", "trl", "GRPO", (1, 320), "finished", {"lr": 0.0015, "group_size": 8, "kl_coef_loss": 0.0001}),
+    Run("zoo/g57-add-s1", "trl", "GRPO", (1, 220), "finished", {"lr": 0.0002, "group_size": 8, "kl_coef_loss": 0.0001}),
+    Run("zoo/g59-add-s3", "trl", "GRPO", (2, 250), "finished", {"lr": 0.0002, "group_size": 8, "kl_coef_loss": 0.0}),
+    Run("zoo/v01-add-s0", "verl", "GRPO", (0, 160), "finished", {"lr": 0.0002, "group_size": 8, "kl_coef_loss": 0.001}),
+    Run(
+        "zoo/v02-sort-s1", "verl", "GRPO", (1, 160), "finished", {"lr": 0.0002, "group_size": 8, "kl_coef_loss": 0.001}
+    ),
+    Run("zoo/v04-add-s0", "verl", "GRPO", (1, 240), "finished", {"lr": 0.0005, "group_size": 4, "kl_coef_loss": 0.001}),
+    Run(
+        "zoo/v06-add-s0", "verl", "GRPO", (0, 160), "finished", {"lr": 0.00015, "group_size": 8, "kl_coef_loss": 0.001}
+    ),
+    Run("zoo/v07-add-s0", "verl", "GRPO", (0, 160), "finished", {"lr": 0.0002, "group_size": 8, "kl_coef_loss": 0.001}),
+    Run("zoo/v08-add-s0", "verl", "GRPO", (0, 140), "finished", {"lr": 0.0002, "group_size": 8, "kl_coef_loss": 0.001}),
+    Run("zoo/v10-add-s2", "verl", "GRPO", (0, 200), "finished", {"lr": 0.0003, "group_size": 8, "kl_coef_loss": 0.001}),
+    Run("zoo/v12-sort-s1", "verl", "GRPO", (1, 65), "crashed", {"lr": 0.0002, "group_size": 8, "kl_coef_loss": 0.001}),
+    Run("zoo/v13-add-s0", "verl", "GRPO", (1, 240), "finished", {"lr": 0.001, "group_size": 4, "kl_coef_loss": 0.0}),
+    Run(
+        "zoo/v15-add-s0", "verl", "GRPO", (0, 160), "finished", {"lr": 0.00015, "group_size": 8, "kl_coef_loss": 0.001}
+    ),
+)
