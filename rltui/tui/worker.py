@@ -284,7 +284,11 @@ class Worker:
             source = self._source
             if question is None or source is None:
                 continue
-            answer = question(source)
+            try:
+                answer = question(source)
+            except Exception as error:  # told, and the next question is answered all the same
+                self._post(SourceFailed(f"no answer: {type(error).__name__}: {error}", opened=True))
+                continue
             if source is self._source:
                 self._post(answer)
 
