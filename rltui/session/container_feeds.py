@@ -1,4 +1,4 @@
-"""Feeds of containers that are no stream of bytes: a database, a folder of files. From outside they look like `Feed`."""
+"""Feeds of containers that are no stream of bytes: a database, a folder of files. Outside they look like `Feed`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from rltui.readers.base import DatabaseReader, Record
 from rltui.readers.mlflow_store import METRICS, PARAMS, MlflowStoreReader
-from rltui.readers.registry import DATABASES, make_database
+from rltui.readers.registry import make_database
 from rltui.readers.sqlite_bytes import JOURNAL_SUFFIX, MAX_BYTES, WAL_SUFFIX, Damaged, open_bytes
 from rltui.run.history import Part
 from rltui.session.feed import RANKS, Batch, Feed
@@ -204,12 +204,3 @@ class StoreFeed:
 
 
 AnyFeed = Feed | DatabaseFeed | StoreFeed
-
-
-def feed_for(path: str, format: str, place: Place, stat: FileStat, inside: str = "") -> AnyFeed:
-    """The feed of one container. `inside` is the key of the run in a database that may hold several."""
-    if format in DATABASES:
-        return DatabaseFeed(path, format, place, stat.size, stat.mtime, inside)
-    if format == "mlflow-files":
-        return StoreFeed(path, format, place, stat.size, stat.mtime)
-    return Feed(path, format, place, stat.size, stat.mtime)

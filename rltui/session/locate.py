@@ -9,13 +9,10 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
 from rltui.readers.base import ContainedRun
-from rltui.readers.mlflow_store import runs as runs_in_store
 from rltui.readers.registry import runs_in_database
 from rltui.readers.sniff import sniff
 from rltui.run.grouping import RunCandidate, group
 from rltui.run.tracked import RUN_MARK
-from rltui.session.container_feeds import read_database
-from rltui.session.remote import Unreachable, place_of
 from rltui.sources import slurm, stdin
 from rltui.sources.base import FileStat, Listing, Place, SourceError
 from rltui.sources.local import LocalPlace
@@ -137,11 +134,16 @@ def _elsewhere(argument: str, format_in: str | None) -> list[Found]:
         raise NotARun(f"{argument}: reading from there is not built yet; name a file or directory")
     try:
         target = parse(argument)
-        if isinstance(target, SshTarget):
-            return _runs_at(target.path or ".", place_of(target), format_in)
-        return [] if target is None else _runs_of_jobs(target, format_in)
     except BadTarget as problem:
         raise NotARun(str(problem)) from None
+    if target is None:
+        return []
+    from rltui.session.remote import Unreachable, place_of  # ssh: for few arguments
+
+    try:
+        if isinstance(target, SshTarget):
+            return _runs_at(target.path or ".", place_of(target), format_in)
+        return _runs_of_jobs(target, format_in)
     except (Unreachable, SlurmError, NotARun) as problem:
         raise NotARun(f"{argument}: {problem}") from None
 
@@ -206,8 +208,12 @@ def _sniff_ahead(listing: Listing, ask: Callable[[str], str | None]) -> None:
 def _run_finder(place: Place) -> Callable[[str, str], list[ContainedRun]]:
     def ask(path: str, format: str) -> list[ContainedRun]:
         if format == "mlflow-files":
+            from rltui.readers.mlflow_store import runs as runs_in_store
+
             meta = place.read(path, 1 << 16)
             return [] if isinstance(meta, SourceError) else runs_in_store(meta)
+        from rltui.session.container_feeds import read_database
+
         found = read_database(place, path)
         return [] if isinstance(found, SourceError) else runs_in_database(*found)
 

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from rltui.readers.base import ConfigRecord, Record
-from rltui.session.container_feeds import AnyFeed, DatabaseFeed, feed_for
+from rltui.session.container_feeds import AnyFeed, DatabaseFeed
+from rltui.session.feed import feed_for
 from rltui.session.locate import NotARun, locate
 from rltui.session.opened import OpenedRun
 from rltui.sources.base import FileStat
