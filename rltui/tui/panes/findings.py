@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from rltui.diagnosis.model import Evidence, Finding
 
 ARROW = (" → ", "dim")
-LABEL, CHANGE = 17, 8
+LABEL, CHANGE, NUMBER = 17, 8, 6
 WORDS_FROM = 76
 """Narrower panes show the severity by its glyph alone, and the onset without a word."""
 
@@ -102,6 +102,15 @@ def _head(view: View, width: int, focus: bool, items: list[Listed]) -> Row:
     return title(width, "1", "Findings", right or None, focus, _note(view, items))
 
 
+def _number(view: View, name: str, value: float | None) -> str:
+    """A value that fits its column: small ones as `3e-4`, not cut."""
+    text = view.value(name, value)
+    if len(text) <= NUMBER or not value or view.unit(name) == "%":
+        return text
+    mantissa, exponent = f"{value:.1e}".split("e")
+    return f"{mantissa.removesuffix('.0')}e{int(exponent)}".replace("-", "−")
+
+
 def _numbers(view: View, evidence: Evidence | None, width: int, strong: bool, role: str) -> Row:
     """`0.034 →  0.052 →  0.159 %   4.8×` with the label in front where there is room."""
     wide = width >= 120
@@ -110,12 +119,12 @@ def _numbers(view: View, evidence: Evidence | None, width: int, strong: bool, ro
         return [(" " * (label_w + (24 if wide else 15) + 3 + CHANGE), "fg")]
     name = view.name_of(evidence.metric) or evidence.metric
     row: Row = [put(view.label(name), label_w - 1, "dim"), (" ", "fg")] if wide else []
-    first, mid, last = (view.value(name, x) for x in (evidence.first, evidence.mid, evidence.last))
-    row += [put(first, 6, "fg", ">"), ARROW]
+    first, mid, last = (_number(view, name, x) for x in (evidence.first, evidence.mid, evidence.last))
+    row += [put(first, NUMBER, "fg", ">"), ARROW]
     if wide:
-        row += [put(mid, 6, "fg", ">"), ARROW]
+        row += [put(mid, NUMBER, "fg", ">"), ARROW]
     unit = view.unit(name)
-    row += [put(last, 6, "strong" if strong else "fg", ">"), (f" {unit if unit in ('%', 's') else '':<2}", "dim")]
+    row += [put(last, NUMBER, "strong" if strong else "fg", ">"), (f" {unit if unit in ('%', 's') else '':<2}", "dim")]
     return [*row, put(change(evidence.first, evidence.last), CHANGE, role, ">")]
 
 
