@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time as clock
 from collections.abc import Callable
 from dataclasses import replace
@@ -11,7 +12,9 @@ from typing import TYPE_CHECKING, TypeVar
 from rltui.diagnosis.unread import unread
 from rltui.hardware.base import HardwareSample
 from rltui.hardware.process import ProcessWatch
+from rltui.hardware.roles import Belonging
 from rltui.hardware.sampler import Sampler
+from rltui.run.run import Run
 from rltui.session.frame import Frame
 from rltui.session.locate import Found, look_again
 from rltui.session.opened import OpenedRun
@@ -63,11 +66,13 @@ class LiveRun:
         self._formats: dict[str, str | None] = {}
         self._looked = clock.monotonic()
         self.opened = OpenedRun(found, follow=True, key_map=key_map, samples=self._samples)
-        if sampler is not None:
-            sampler.start()
         local = found.place.name == ""
         files = [path for feed in self.opened.feeds for path in feed.watched]
         self._processes = ProcessWatch(files, found.candidate.root) if local else None
+        if isinstance(sampler, Sampler) and local:
+            sampler.attend(Belonging(found.candidate.root, self._pids), _directories(files, self.opened.run))
+        if sampler is not None:
+            sampler.start()
         self._sent_hardware = self._sent = 0.0
         self._waiting = False
         self._closed = False
@@ -151,6 +156,10 @@ class LiveRun:
         if latest is not None:
             pulse.gpus = latest.gpus
 
+    def _pids(self) -> list[int]:
+        """The run's known processes; asked by the sampler's thread."""
+        return [fact.pid for fact in self.opened.run.pulse.processes]
+
     def _now(self) -> float:
         """The time by which the run is judged. While a remote machine is out of reach its silence is not the run's."""
         link = self.opened.place.link()
@@ -164,3 +173,10 @@ class LiveRun:
         self._closed = self.opened.cancelled = True
         if self._sampler is not None:
             self._sampler.stop()
+
+
+def _directories(files: list[str], run: Run) -> dict[str, str]:
+    """The run's directories whose file systems count, by what they are for."""
+    saved = [os.path.dirname(checkpoint.path) for checkpoint in run.checkpoints[-1:]]
+    places = {"checkpoints": saved, "log": [os.path.dirname(path) for path in files[:1]]}
+    return {what: paths[0] for what, paths in places.items() if paths}

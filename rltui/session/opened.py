@@ -36,6 +36,8 @@ LOG_LINES = 2000
 MAX_CONFIGS = 20  # config files of one run
 LONG = 4 << 20
 """Bytes of history from which on its end is read first: less is read before anyone notices."""
+MACHINE_EVERY_S = 30.0
+"""How its machine stands is judged this often while no row comes."""
 QUIET_S = 5.0
 """A file that nobody wrote to for so long is at its end: a last line without a newline is complete."""
 
@@ -78,6 +80,8 @@ class OpenedRun:
         self._failed: dict[str, str] = {}  # path -> why it could not be read the last time
         self.cancelled = False  # set by another thread: reading ends at the next block
         self._glance = glance
+        self._recorded: tuple[int, tuple[HardwareSample, ...]] = (0, ())
+        self._judged_at = 0.0
         chosen, self._ignored = _choose(found)
         tails = [TailFeed(feed) for feed in chosen if isinstance(feed, Feed)]
         self.feeds: list[AnyFeed | TailFeed] = [*tails] if glance else [*chosen]
@@ -174,11 +178,13 @@ class OpenedRun:
         return changed
 
     def aged(self, now: float) -> bool:
-        """Time passes while nothing is read: true when the run stands otherwise than when it was last diagnosed."""
+        """Time passes while nothing is read: true when the run stands otherwise than when it was last diagnosed, or
+        the machine was measured for a while since."""
         if not self._done or not self.follow:
             return False
         stands = _standing(self.run.state(now))
-        if stands == self._stands:
+        measured = now - self._judged_at >= MACHINE_EVERY_S and bool(self._samples())
+        if stands == self._stands and not measured:
             return False
         self._stands, self._diagnosis = stands, None
         self._revision += 1
@@ -330,8 +336,17 @@ class OpenedRun:
         if self._diagnosis is None:
             state = state or self.run.state(clock.time() if self.follow else None)
             self._stands = _standing(state)
+            self.run.hardware = self._hardware()
+            self._judged_at = clock.time()
             self._diagnosis = self._engine.advance(self.run, state=state)
         return self._diagnosis
+
+    def _hardware(self) -> tuple[HardwareSample, ...]:
+        """What is sampled now, else what was recorded with the run."""
+        rows = self.run.recorded_hardware
+        if len(rows) != self._recorded[0]:
+            self._recorded = len(rows), tuple(recorded_samples(_plain(rows)))
+        return self._samples() or self._recorded[1]
 
     def past_frame(self, step: int) -> Frame:
         """The run as it stood at a step: no row, note or sample after it is part of it."""
@@ -346,7 +361,6 @@ class OpenedRun:
             diagnosis=self._engine.at(self.run, rows),
             series={key: part for key, s in whole.series.items() if len(part := s.until_row(rows))},
             notes=tuple(n for n in whole.notes if n.step is None or n.step <= step),
-            log=tuple(line for line in whole.log if line.time is not None and until is not None and line.time <= until),
             hardware=whole.hardware if until is None else tuple(s for s in whole.hardware if s.time <= until),
             live=False,
             stall=None,
@@ -373,7 +387,7 @@ class OpenedRun:
             series=series,
             log=tuple(self._log),
             notes=tuple(note for note in dict.fromkeys(self.run.notes) if note not in self._repeated),
-            hardware=self._samples() or tuple(recorded_samples(_plain(self.run.recorded_hardware))),
+            hardware=self._hardware(),
             loading=self.loading(),
             now=now,
             live=self.follow,
