@@ -361,6 +361,7 @@ class OpenedRun:
             diagnosis=self._engine.at(self.run, rows),
             series={key: part for key, s in whole.series.items() if len(part := s.until_row(rows))},
             notes=tuple(n for n in whole.notes if n.step is None or n.step <= step),
+            log=tuple(line for line in whole.log if line.time is not None and until is not None and line.time <= until),
             hardware=whole.hardware if until is None else tuple(s for s in whole.hardware if s.time <= until),
             live=False,
             stall=None,
