@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from math import isfinite
 
 from rltui.diagnosis.catalogue import Rule
@@ -10,6 +10,7 @@ from rltui.diagnosis.causes import Fired, causes, fixes, roots
 from rltui.diagnosis.life import Life, Opening
 from rltui.diagnosis.look import Look
 from rltui.diagnosis.model import SEVERITY_RANK, Basis, Episode, Evidence, Finding, Severity
+from rltui.diagnosis.remarks import Remark, remarks
 from rltui.diagnosis.shapes import Shape, Trends, describe
 from rltui.diagnosis.signal import WARNING
 from rltui.run.run import ConfigValue
@@ -37,6 +38,7 @@ def build(
             best[rule_id] = fired
     shapes = _Shapes(look, window, trends if trends is not None else {})
     root_of = roots(list(best.values()), catalogue, look.step)
+    beside = remarks(look) if any(life.level >= WARNING for life in active.values()) else ()
     findings = [
         _finding(
             catalogue[rule_id],
@@ -46,6 +48,7 @@ def build(
             config,
             root_of.get(rule_id) if life.level else None,
             shapes,
+            [remark for remark in beside if remark.rule == rule_id and life.level >= WARNING],
         )
         for (rule_id, subject), life in shown.items()
     ]
@@ -84,10 +87,12 @@ def _finding(
     config: Mapping[str, ConfigValue],
     root: str | None,
     shapes: _Shapes,
+    beside: Sequence[Remark],
 ) -> Finding:
     signal = life.signal
     assert signal is not None
     active = life.level > 0
+    proofs = [*signal.proofs, *((remark.metrics[0], remark.text) for remark in beside)]
     return Finding(
         id=rule.id,
         subject=subject,
@@ -102,9 +107,7 @@ def _finding(
         confidence=_confidence(rule, life, look),
         basis=BASES[rule.basis],
         root=root,
-        evidence=tuple(
-            _evidence(name, text, look, shapes) for name, text in signal.proofs if look.logged(name) is not None
-        ),
+        evidence=tuple(_evidence(name, text, look, shapes) for name, text in proofs if look.logged(name) is not None),
         causes=causes(rule, config),
         fixes=fixes(rule, look.framework),
         refute=rule.refute,
