@@ -20,7 +20,8 @@ def signals(settings: Sequence[Settings], values: Sequence[float], higher_is_bet
     """Signals of every setting that varies, strongest first. `values`: the primary metric of each run.
 
     Settings that vary exactly alike are one signal with several keys: no comparison can tell them apart. rho is
-    positive where more of the setting goes with a better metric. p is corrected over all signals (`q`, Benjamini-Hochberg).
+    positive where more of the setting goes with a better metric. p is corrected over all signals
+    (`q`, Benjamini-Hochberg).
     """
     keys = sorted({key for one in settings for key in one})
     constants = 0

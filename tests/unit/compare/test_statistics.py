@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -75,4 +76,4 @@ def test_rates_keep_the_order_and_never_fall_below_p(p: list[float]) -> None:
     q = false_discovery_rates(p)
     assert all(b >= a - 1e-12 and b <= 1 for a, b in zip(p, q, strict=True))
     order = np.argsort(p, kind="stable")
-    assert all(q[a] <= q[b] + 1e-12 for a, b in zip(order, order[1:], strict=False))
+    assert all(q[a] <= q[b] + 1e-12 for a, b in pairwise(order.tolist()))

@@ -1,0 +1,223 @@
+"""The comparison as a whole, on made runs: metric, groups, front, budgets, band, experiments, configs."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from jsonschema import Draft202012Validator
+
+from rltui.compare.build import NOT_HELD_OUT, compare
+from rltui.compare.configs import as_text, diff, usual
+from rltui.compare.fair import front
+from rltui.compare.markdown import render
+from rltui.compare.metric import choose, score
+from rltui.compare.model import Comparison, RunLine
+from rltui.compare.read import Curve, RunFacts
+from rltui.compare.to_json import load_schema, to_json
+from tests.unit.compare.made import STEPS, curve, finding, made
+
+
+def line(c: Comparison, id: str) -> RunLine:
+    return next(r for r in c.runs if r.id == id)
+
+
+def mixed() -> list[RunFacts]:
+    return [
+        made("best", 0.8, settings={"lr": 1e-6, "group": 8}, tokens_a_step=2000),
+        made("cheap", 0.7, settings={"lr": 1e-6, "group": 4}, tokens_a_step=500),
+        made("dear", 0.6, settings={"lr": 3e-6, "group": 4}, tokens_a_step=2000),
+        made("flat", 0.1, settings={"lr": 1e-9, "group": 8}, findings=(finding("cfg-lr-too-low", "warning"),)),
+        made("blown", 0.79, settings={"lr": 1e-4, "group": 8}, findings=(finding("kl-runaway"),)),
+        made("dead", 0.5, settings={"lr": 1e-6, "group": 8}, state="crashed"),
+        made("mute", None, settings={"lr": 1e-6, "group": 8}),
+    ]
+
+
+def test_groups_and_their_reasons() -> None:
+    c = compare(mixed())
+    assert {r.id: r.group for r in c.runs} == {
+        "best": "good", "cheap": "good", "dear": "bad", "flat": "bad", "mute": "bad", "blown": "ugly", "dead": "ugly",
+    }  # fmt: skip
+    assert [r.id for r in c.runs] == ["best", "cheap", "dear", "flat", "mute", "blown", "dead"]
+    assert "behind best" in line(c, "dear").because or "behind cheap" in line(c, "dear").because
+    assert "no gain" in line(c, "flat").because
+    assert "not logged" in line(c, "mute").because
+    assert [f.word for f in line(c, "blown").flags] == ["kl-blow-up"]
+    assert [f.word for f in line(c, "dead").flags] == ["crashed"]
+    assert c.flag_counts == {"crashed": 1, "kl-blow-up": 1}
+
+
+def test_a_low_level_alone_is_not_ugly() -> None:
+    small = made(
+        "a", 0.8, findings=(finding("kl-runaway", "warning", status="resolved"), finding("kl-runaway", "info"))
+    )
+    assert line(compare([small, made("b")]), "a").group == "good"
+
+
+def test_the_front_holds_what_nothing_beats() -> None:
+    c = compare(mixed())
+    assert c.cost == "tokens"
+    assert c.front == ("cheap", "best")
+    assert [r.id for r in c.runs if r.on_front] == ["best", "cheap"]
+    assert front({"a": (1, 1.0), "b": (1, 1.0), "c": (2, 1.0), "d": (3, 2.0), "e": (0.5, 0.1)}) == ("e", "a", "d")
+
+
+def test_the_cost_axis_is_the_first_that_all_tell() -> None:
+    runs = [made("a", tokens_a_step=None), made("b", 0.5)]
+    assert compare(runs).cost == "gpu_hours"
+    assert compare([made("a", tokens_a_step=None, gpus=None), made("b", 0.5)]).cost == "hours"
+    assert line(compare(runs), "a").cost["tokens"] is None
+
+
+def test_equal_budget_is_what_every_run_reached() -> None:
+    short = made("short", 0.8, steps=STEPS[:100], noise=0)
+    long = made("long", 0.8, noise=0)
+    c = compare([short, long])
+    assert c.equal_budget["steps"] == 100
+    own, other = line(c, "short").at_equal["steps"], line(c, "long").at_equal["steps"]
+    assert own == pytest.approx(0.8, abs=0.01)
+    assert other == pytest.approx(0.1 + 0.7 * 99 / 100, abs=0.05)
+
+
+def test_the_band_says_since_when_a_run_is_behind() -> None:
+    runs = [made(f"r{i}", 0.7 + i / 100) for i in range(6)]
+    fallen = curve(0.75, noise=0.002)
+    values = fallen.values.copy()
+    values[140:] = 0.3
+    c = compare([*runs, made("fallen", 0.75)])
+    assert line(c, "fallen").band is not None
+    broken = [r if r.id != "fallen" else _with_curve(r, Curve(STEPS, values)) for r in [*runs, made("fallen", 0.75)]]
+    band = line(compare(broken), "fallen").band
+    assert band is not None
+    assert band.behind_since is not None
+    assert 125 <= band.behind_since <= 145
+    assert band.ahead_since is None
+    assert band.inside + band.below + band.above == pytest.approx(1)
+
+
+def _with_curve(run: RunFacts, of: Curve) -> RunFacts:
+    from dataclasses import replace
+
+    return replace(run, curves=dict.fromkeys(run.curves, of))
+
+
+def test_too_few_others_make_no_band() -> None:
+    assert line(compare([made("a"), made("b"), made("c")]), "a").band is None
+
+
+def test_the_primary_metric_by_the_stated_order() -> None:
+    held_out = [made("a", metric="val_score:math"), made("b", metric="val_score:math"), made("c", metric="reward_mean")]
+    assert choose(held_out, None, False).name == "val_score:math"
+    rewards = [made("a", metric="val_score:math"), made("b", metric="reward_mean"), made("c", metric="reward_mean")]
+    assert choose(rewards, None, False).name == "reward_mean"
+    part = [made("a", metric="reward_component_mean:accuracy_reward")]
+    assert choose(part, None, False).label == "accuracy_reward"
+    own = choose(held_out, "reward_mean", True)
+    assert (own.name, own.higher_is_better, own.how, own.runs) == ("reward_mean", False, "named with --primary", 1)
+    assert choose([made("a", None)], None, False).name is None
+
+
+def test_lower_is_better_turns_the_order() -> None:
+    runs = [made("low", 0.01, metric="loss"), made("high", 0.9, metric="loss")]
+    falling = [_with_curve(runs[0], Curve(STEPS, 1 - STEPS / 210)), _with_curve(runs[1], Curve(STEPS, 1 - STEPS / 400))]
+    c = compare(falling, primary="loss", lower_is_better=True)
+    assert [r.id for r in c.runs] == ["low", "high"]
+    assert c.runs[0].best is not None
+    assert c.runs[0].best < 0.1
+
+
+def test_the_best_is_not_flattered_by_noise() -> None:
+    noise = np.random.default_rng(0).normal(size=2000) * 0.1
+    flat = score(Curve(np.arange(2000), 0.5 + noise), True)
+    assert flat.best < 0.55
+    assert noise.max() > 0.25, "the single best point would say more"
+    assert flat.se == pytest.approx(0.1 / np.sqrt(200), rel=0.1)
+
+
+def test_experiments_change_one_thing_and_say_what_refutes_them() -> None:
+    c = compare(mixed())
+    assert 3 <= len(c.experiments) <= 6
+    assert all(e.expected and e.refuted_by and e.cost and e.why for e in c.experiments)
+    assert len({(e.base, e.setting, e.after) for e in c.experiments}) == len(c.experiments)
+    assert c.experiments[0].base == "best"
+    bare = compare([made("a"), made("b", 0.7), made("c", 0.6)])
+    assert len(bare.experiments) >= 3, "seeds are left where no config is recorded"
+
+
+def test_the_strongest_setting_is_moved_on() -> None:
+    runs = [made(f"r{i}", 0.3 + 0.05 * i, settings={"beta": 0.001 * 2**i, "lr": 1e-6}) for i in range(9)]
+    moved = [e for e in compare(runs).experiments if e.setting == "actor.beta"]
+    assert [(e.before, e.after) for e in moved] == [("0.256", "0.51")]
+
+
+def test_nothing_is_proposed_from_broken_runs() -> None:
+    c = compare([made("a", findings=(finding("nonfinite-values"),)), made("b", state="crashed")])
+    assert c.experiments == ()
+    assert c.best_default is None
+    assert "fix what limits them first" in render(c)
+
+
+def test_the_best_default_is_a_diff_against_the_usual() -> None:
+    runs = [made("best", 0.9, settings={"lr": 1e-6, "group": 16}), *(made(f"r{i}", 0.5, settings={"lr": 1e-6, "group": 8}) for i in range(3))]  # fmt: skip
+    default = compare(runs).best_default
+    assert default is not None
+    assert [(x.key, x.a, x.b) for x in default.changes] == [("actor.group", "8", "16")]
+    assert usual([{"a": 1}, {"a": 1.0}, {"a": 2}]) == {"a": 1}
+
+
+def test_two_configs_side_by_side() -> None:
+    found = diff("a", {"x": 1, "y": None, "z": "u"}, "b", {"x": 1.0, "y": 2})
+    assert [(x.key, x.a, x.b) for x in found.changes] == [("y", "none", "2"), ("z", "u", None)]
+    assert found.same == 1
+    assert as_text(1e-06) == as_text(0.000001) == "1e-06"
+    c = compare(mixed(), pair=("best", "cheap"))
+    assert c.diff is not None
+    assert [x.key for x in c.diff.changes] == ["actor.group"]
+
+
+def test_what_the_good_share_and_what_limits_the_others() -> None:
+    c = compare([*mixed(), made("dear2", 0.4, settings={"lr": 3e-5}, findings=(finding("cfg-lr-too-low", "warning"),))])
+    assert c.limits[0].startswith("title of cfg-lr-too-low; likely: the rate is too high")
+    assert "2 of" in c.limits[0]
+    assert any("too conservative" in text for text in c.readings)
+
+
+def test_different_reward_functions_do_not_compare() -> None:
+    def scored(id: str, part: str) -> RunFacts:
+        from dataclasses import replace
+
+        run = made(id, metric="reward_mean")
+        return replace(run, curves={**run.curves, f"reward_component_mean:{part}": run.curves["reward_mean"]})
+
+    notes = compare([scored("a", "style"), scored("b", "format")]).notes
+    assert any("different reward functions (format; style)" in note for note in notes)
+    assert NOT_HELD_OUT in notes
+
+
+def test_json_keeps_its_schema_and_its_bytes() -> None:
+    first, second = to_json(compare(mixed())), to_json(compare(mixed()))
+    assert first == second
+    parsed = json.loads(first, parse_constant=lambda word: pytest.fail(f"{word} in the JSON"))
+    Draft202012Validator(load_schema()).validate(parsed)
+    assert parsed["schema"] == "rltui.compare/1"
+
+
+def test_an_empty_config_and_a_lone_run_are_no_error() -> None:
+    for runs in ([made("a", None)], [made("a")], [made("a", None), made("b", None)]):
+        c = compare(runs)
+        Draft202012Validator(load_schema()).validate(json.loads(to_json(c)))
+        assert render(c).startswith(f"# Comparison of {len(runs)} runs")
+
+
+def test_markdown_has_its_parts_in_order_and_escapes_names() -> None:
+    text = render(compare([*mixed(), made("a|b`c", 0.75)], pair=("best", "dear")))
+    heads = [x[3:].split(":")[0] for x in text.splitlines() if x.startswith("## ")]
+    assert heads == [
+        "Good", "Bad", "Ugly", "At equal budget", "Hyperparameter signals", "Next experiments", "Best default config",
+        "Config difference",
+    ]  # fmt: skip
+    assert "a\\|b`c" in text
+    assert "CAPITALS: on the front" in text
+    assert "nan" not in text.lower().replace("nan,", "")

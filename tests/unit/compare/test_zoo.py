@@ -1,0 +1,116 @@
+"""Compare on labelled runs of one task: order, flags and front are what the labels say; the command line."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from rltui.cli import main
+from rltui.compare.build import compare
+from rltui.compare.model import Comparison
+from rltui.compare.read import read
+from rltui.compare.to_json import load_schema
+from rltui.session.locate import locate
+from tests.conftest import REPO, labelled_runs
+
+HEALTHY = ("g01-add-s0", "g54-add-s0")
+SLOW = ("g43-add-s0",)  # a slow step is no fault of the policy
+NOT_LEARNING = ("g37-add-s0", "g39-add-s0")
+BROKEN = {
+    "g10-add-s0": {"kl-blow-up", "entropy-explosion"},
+    "g13-add-s0": {"entropy-collapse"},
+    "g16-add-s3": {"length-explosion", "kl-blow-up"},
+    "g31-add-s0": {"collapse"},
+    "g34-add-s0": {"crashed"},
+    "g45-add-s0": {"stalled"},
+}
+
+
+@pytest.fixture(scope="module")
+def zoo() -> Comparison:
+    """Runs on one task with one reward function."""
+    root = labelled_runs()
+    if root is None:
+        pytest.skip("no labelled runs: set RLTUI_TEST_RUNS")
+    return compare(read(locate([str(root / "zoo" / n) for n in (*HEALTHY, *SLOW, *NOT_LEARNING, *BROKEN)])))
+
+
+def test_the_metric_is_the_one_that_all_log(zoo: Comparison) -> None:
+    assert zoo.primary.name == "reward_component_mean:accuracy_reward"
+    assert zoo.primary.runs == len(zoo.runs)
+
+
+def test_healthy_runs_are_good_and_stand_first(zoo: Comparison) -> None:
+    assert {r.id for r in zoo.runs[:3]} == {*HEALTHY, *SLOW}
+    assert {r.id for r in zoo.runs if r.group == "good"} == {*HEALTHY, *SLOW}
+
+
+def test_what_did_not_learn_is_bad_and_not_ugly(zoo: Comparison) -> None:
+    assert {r.id for r in zoo.runs if r.group == "bad"} == set(NOT_LEARNING)
+    assert any("too conservative" in text for text in zoo.readings)
+
+
+def test_what_broke_is_ugly_for_its_label(zoo: Comparison) -> None:
+    ugly = {r.id: {f.word for f in r.flags} for r in zoo.runs if r.group == "ugly"}
+    assert ugly.keys() == BROKEN.keys()
+    assert {run: words & BROKEN[run] for run, words in ugly.items()} == BROKEN
+
+
+def test_the_front_holds_healthy_runs_only(zoo: Comparison) -> None:
+    assert zoo.cost == "tokens"
+    assert zoo.front[-1] == zoo.runs[0].id, "the best run is the dear end of the front"
+    assert set(zoo.front) & {*HEALTHY, *SLOW}
+    assert not set(zoo.front) & set(BROKEN)
+
+
+def test_a_run_that_fell_is_behind_since_then(zoo: Comparison) -> None:
+    fell = next(r for r in zoo.runs if r.id == "g31-add-s0").band
+    assert fell is not None
+    assert fell.behind_since is not None
+    assert 200 <= fell.behind_since <= 300
+
+
+def test_the_command_is_deterministic_and_keeps_the_schema(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["compare", str(REPO / "sample_runs"), "--format", "json"]
+    outs = []
+    for _ in range(2):
+        assert main(words) == 0
+        outs.append(capsys.readouterr().out)
+    assert outs[0] == outs[1]
+    Draft202012Validator(load_schema()).validate(json.loads(outs[0]))
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["--id", "no-such-*"], "none of the"),
+        (["--where", "lr"], "wants KEY"),
+        (["--primary", "no/such/key"], "no/such/key: none of"),
+        (["--diff", "x", "y"], "no such run"),
+        (["--latest", "0"], "at least 1"),
+    ],
+)
+def test_what_matches_nothing_is_one_line_and_exit_2(
+    words: list[str], says: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = next(path for path in sorted((REPO / "sample_runs").iterdir()) if path.is_dir())
+    assert main(["compare", str(run), *words]) == 2
+    err = capsys.readouterr().err
+    assert says in err
+    assert err.count("\n") == 1
+
+
+def test_no_run_at_all_is_exit_2(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["compare", str(tmp_path)]) == 2
+    assert "no training log recognised" in capsys.readouterr().err
+
+
+def test_runs_of_public_logs_compare_without_config(labelled_run: Callable[[str], Path], tmp_path: Path) -> None:
+    out = tmp_path / "c.md"
+    words = [str(labelled_run("real/verl-ppo-gsm8k-gemma2-2b")), str(labelled_run("zoo/v01-add-s0"))]
+    assert main(["compare", *words, "-o", str(out)]) == 0
+    assert out.read_text(encoding="utf-8").startswith("# Comparison of 2 runs")
