@@ -1,0 +1,232 @@
+"""What is measured of the machine: the right findings, the right forecast; a busy but healthy machine gives none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from rltui.diagnosis.blocks import BlockCache
+from rltui.diagnosis.engine import Engine
+from rltui.diagnosis.hardware_forecast import disk_full, hardware_forecasts, host_memory
+from rltui.diagnosis.look import Feed, Look
+from rltui.diagnosis.machine import GPU_RULES, HOST_RULES
+from rltui.diagnosis.measured import Measured
+from rltui.diagnosis.model import Finding
+from rltui.diagnosis.profile import Settings
+from rltui.hardware.base import GpuProcess, GpuSample, HardwareSample, HostProcess, HostSample
+from rltui.run.checkpoints import Checkpoint
+from tests.unit.diagnosis.fake_run import FakeRun
+from tests.unit.diagnosis.machines import HOST, START, STEP_S, gpus, sampled
+
+RULES = {*GPU_RULES, *HOST_RULES}
+MERGER = HostProcess(77, "merger", "python -m verl.model_merger merge", 90.0, aside=True)
+
+
+def findings(run: FakeRun) -> dict[str, Finding]:
+    return {f.id: f for f in Engine().advance(run).findings if f.id in RULES}
+
+
+def measured(run: FakeRun, rows: int | None = None) -> Measured:
+    n = run.history.table.n if rows is None else rows
+    return Measured.of(run, Look(Feed(run, BlockCache(), Settings.of(run)), n, {}), now=False)
+
+
+def busy(step: float) -> tuple[GpuSample, ...]:
+    """Generation at 30 % of the limit with much memory in use, then training at 90 %."""
+    generating = step % 1.0 < 0.6
+    return gpus(power=lambda i: (210.0 if generating else 630.0) + i, used=72.0 if generating else 55.0)
+
+
+def test_a_busy_but_healthy_machine_is_quiet() -> None:
+    def host(step: float) -> HostSample:
+        wobble = 20.0 * np.sin(step) + (60.0 if step % 10 < 1 else 0.0)  # a checkpoint every ten steps
+        return replace(HOST, ram_used_gb=500.0 + wobble, load1=60.0, pressure_cpu=0.6, pressure_io=0.05)
+
+    assert findings(sampled(120, host, busy, planned=1000)) == {}
+
+
+def test_memory_that_creeps_up_is_forecast_within_its_error_bar() -> None:
+    noise = np.random.default_rng(0).normal(0, 5, 121)
+
+    def host(step: float) -> HostSample:
+        return replace(HOST, ram_used_gb=300.0 + 3.0 * np.ceil(step) + noise[int(np.ceil(step))])
+
+    run = sampled(120, host, planned=1000)
+    finding = findings(run)["host-ram-creep"]
+    assert finding.severity == "warning"
+    assert (finding.onset_step or 0) < 60
+    ahead = host_memory(measured(run), 0.95)
+    assert ahead is not None
+    assert ahead.high is not None
+    assert ahead.low <= (950.0 - 300.0) / 3.0 <= ahead.high
+    assert ahead.at == pytest.approx(217, rel=0.05)
+    assert ahead.text in finding.summary
+
+
+def test_memory_near_the_limit_is_critical_and_the_biggest_process_is_named() -> None:
+    trainer = HostProcess(5, "trainer", "main_ppo", 700.0)
+    run = sampled(40, lambda step: replace(HOST, ram_used_gb=951.0, processes=(trainer,)))
+    finding = findings(run)["host-ram-creep"]
+    assert finding.severity == "critical"
+    assert "trainer, 700 GB" in finding.summary
+
+
+def test_memory_that_the_trainer_logs_counts_as_measured() -> None:
+    columns = {"cpu_mem_used": 300.0 + 2.0 * np.arange(150)}
+    run = sampled(150, lambda step: None, lambda step: (), columns)
+    run.hardware = ()
+    assert findings(run)["host-ram-creep"].severity == "info", "no limit is known: nothing to forecast"
+    flat = sampled(150, lambda step: None, lambda step: (), {"cpu_mem_used": np.full(150, 300.0)})
+    assert findings(flat) == {}
+
+
+def checkpoints(size_gb: float, steps: range) -> list[Checkpoint]:
+    return [Checkpoint(step, f"run/global_step_{step}", True, size_gb=size_gb) for step in steps]
+
+
+@pytest.mark.parametrize(("free", "severity"), [(50.0, "critical"), (150.0, "warning"), (350.0, "info")])
+def test_room_for_checkpoints(free: float, severity: str) -> None:
+    saved = checkpoints(100.0, range(10, 51, 10))
+    run = sampled(55, lambda step: replace(HOST, disk_free_gb=free), planned=200, checkpoints=saved)
+    assert findings(run)["disk-space-low"].severity == severity
+
+
+def test_the_disk_is_full_at_the_checkpoint_that_has_no_room() -> None:
+    saved = checkpoints(100.0, range(10, 51, 10))
+    run = sampled(55, lambda step: replace(HOST, disk_free_gb=350.0), planned=200, checkpoints=saved)
+    ahead = disk_full(measured(run))
+    assert ahead is not None
+    assert (ahead.low, ahead.at, ahead.high) == (90.0, 90.0, 90.0), "60, 70 and 80 have room"
+    plenty = sampled(55, planned=200, checkpoints=saved)
+    assert disk_full(measured(plenty)) is None
+
+
+def test_checkpoints_that_are_cleared_away_fill_no_disk() -> None:
+    run = sampled(
+        90,
+        lambda step: replace(HOST, disk_free_gb=350.0),
+        planned=500,
+        checkpoints=checkpoints(100.0, range(70, 91, 10)),
+    )
+    assert findings(run) == {}
+
+
+def test_a_merger_beside_the_training_is_told_with_what_it_costs() -> None:
+    """S2.15, S4.22: step time and memory rise while the merger runs."""
+    during = np.arange(60) >= 45
+
+    def host(step: float) -> HostSample:
+        return replace(HOST, ram_used_gb=500.0, processes=(MERGER,)) if step >= 45 else HOST
+
+    run = sampled(60, host, columns={"time_per_step_s": np.where(during, 95.0, STEP_S)})
+    finding = findings(run)["background-interference"]
+    assert finding.severity == "warning"
+    assert "merger (pid 77, 90 GB) beside the training" in finding.summary
+    assert "a step takes 95 s with it, 60 s without" in finding.summary
+    assert "host memory stands at 500 GB with it, 200 GB without" in finding.summary
+    assert any("stop" in fix.text or "move" in fix.text for fix in finding.fixes)
+
+
+def test_a_merger_that_costs_nothing_is_a_notice_and_gone_when_it_ends() -> None:
+    with_it = sampled(60, lambda step: replace(HOST, processes=(MERGER,)) if step >= 50 else HOST)
+    assert findings(with_it)["background-interference"].severity == "info"
+    ended = sampled(60, lambda step: replace(HOST, processes=(MERGER,)) if 30 <= step < 40 else HOST)
+    assert findings(ended) == {}
+
+
+def test_foreign_work_on_a_gpu_and_zombies_are_told_own_work_is_not() -> None:
+    own = GpuProcess(1, 50.0, "me", "main_ppo", ours=True)
+    foreign = GpuProcess(2, 12.0, "other", "python eval.py", ours=False)
+    hidden = GpuProcess(3, 12.0, None, None, ours=None)
+    dead = GpuProcess(4, 12.0, "me", None, ours=None, zombie=True)
+
+    def run(*processes: GpuProcess) -> dict[str, Finding]:
+        return findings(sampled(40, cards=lambda step: gpus(2, processes=processes)))
+
+    assert run(own, hidden) == {}
+    assert "foreign process 2 of other with 12 GB on n GPU 0" in run(own, foreign)["background-interference"].summary
+    assert "zombie 4" in run(own, dead)["background-interference"].summary
+
+
+def one(i: int, **fields: object) -> Callable[[float], tuple[GpuSample, ...]]:
+    """GPU `i` differs, from step 30 on."""
+    return lambda step: tuple(replace(g, **fields) if g.index == i and step >= 30 else g for g in busy(step))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("fields", "severity", "text"),
+    [
+        ({"xids": (79,)}, "critical", "fell off the bus"),
+        ({"ecc_uncorrected": 2}, "critical", "2 uncorrected"),
+        ({"lost": True, "power_w": None, "memory_used_gb": None}, "critical", "does not answer"),
+        ({"sm_clock_mhz": 990.0, "throttle": ("thermal",)}, "warning", "clock at 50 % of its maximum: thermal"),
+        ({"sm_clock_mhz": 990.0, "throttle": ("power cap",)}, "info", "power cap"),
+    ],
+)
+def test_a_gpu_at_fault(fields: dict[str, object], severity: str, text: str) -> None:
+    finding = findings(sampled(60, cards=one(3, **fields)))["gpu-fault-or-throttle"]
+    assert (finding.severity, finding.subject) == (severity, "n GPU 3")
+    assert text in finding.summary
+
+
+@pytest.mark.parametrize("fields", [{"xids": (13, 31)}, {"throttle": ("power cap",)}, {"ecc_uncorrected": 0}])
+def test_what_a_healthy_gpu_may_show(fields: dict[str, object]) -> None:
+    """XID 13 and 31 are faults of a program; a card at its power limit at full clock does what it should."""
+    assert findings(sampled(60, cards=one(3, **fields))) == {}
+
+
+PHASES = {"phase:rollout": np.full(60, 36.0), "phase:update_actor": np.full(60, 20.0)}
+
+
+def test_memory_at_its_limit_and_memory_that_is_not_given_back() -> None:
+    full = findings(sampled(60, cards=lambda step: gpus(used=78.5)))["gpu-memory-pressure"]
+    assert full.severity == "warning"
+    assert "98 %" in full.summary
+
+    def leak(step: float) -> tuple[GpuSample, ...]:
+        return gpus(used=20.0 + 0.1 * step + (15.0 if step % 1 < 0.5 else 0.0))
+
+    run = sampled(120, cards=leak, planned=2000)
+    leaking = findings(run)["gpu-memory-pressure"]
+    assert leaking.severity == "warning"
+    assert "what stays between the phases grows by 5" in leaking.summary
+    ahead = [f for f in hardware_forecasts(measured(run)) if f.what == "GPU memory"]
+    assert len(ahead) == 8
+    assert ahead[0].at == pytest.approx(450, abs=1), "35 GB at the start, 0.1 GB more a step, of 80"
+
+
+def test_a_log_that_tells_of_training_while_no_gpu_works() -> None:
+    """B2: two sources that disagree."""
+    still = sampled(60, cards=lambda step: gpus(power=lambda i: 80.0, util=0.0))
+    finding = findings(still)["gpu-fault-or-throttle"]
+    assert finding.severity == "info"
+    assert "no GPU seen here did anything" in finding.summary
+
+
+def test_nothing_after_the_look_is_seen() -> None:
+    run = sampled(120, lambda step: replace(HOST, ram_used_gb=200.0 if step < 60 else 960.0))
+    engine = Engine()
+    engine.advance(run)
+    assert [f.id for f in engine.at(run, 50).findings if f.id in RULES] == []
+    assert [f.id for f in engine.at(run, 100).findings if f.id in RULES] == ["host-ram-creep"]
+    assert max(s.time for s in measured(run, 50).samples) <= START + 50 * STEP_S
+
+
+def test_samples_of_this_machine_count_only_while_the_run_is_heard() -> None:
+    """A copied log says nothing of the machine that it was copied to."""
+    run = sampled(40, lambda step: replace(HOST, ram_used_gb=990.0))
+    run.hardware = tuple(HardwareSample(s.time, s.gpus, s.host) for s in run.hardware)
+    run.followed = True
+    assert findings(run) == {}
+    run.pulse.heard = True
+    assert findings(run)["host-ram-creep"].severity == "critical"
+
+
+def test_rules_without_measurements_say_what_they_need() -> None:
+    run = sampled(40, cards=lambda step: ())
+    needs = {n.id for n in Engine().advance(run).not_evaluable}
+    assert "gpu-fault-or-throttle" in needs
+    assert "host-ram-creep" not in needs
