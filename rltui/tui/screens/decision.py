@@ -35,7 +35,8 @@ class DecisionScreen(TextScreen):
         found = report.verdict
         word, role = verdict.BADGES[found.decision]
         room = width - 4
-        rows: list[Row] = [[(" ", "fg"), (f" {word} ", role), (f"  confidence {number(found.confidence)}", "dim")]]
+        sure = f"  confidence {number(found.confidence, decimals=2)}"
+        rows: list[Row] = [[(" ", "fg"), (f" {word} ", role), (sure, "dim")]]
         rows += [[(" ", "fg"), (line, "strong")] for line in wrap(found.text, room)]
         rows += [[(" ", "fg"), (line, "dim")] for line in wrap(found.would_change, room)]
         for name in found.because:
