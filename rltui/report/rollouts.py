@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 
 from rltui.readers.rollouts.base import Rollout, Split
@@ -15,6 +16,10 @@ SCHEMA = "rltui.rollouts/1"
 ROWS = 40
 """Steps of which the table gives numbers; of more, an even spread that ends with the newest."""
 GROUPS = 16
+PAIRS = 64
+"""Groups shown in text and JSON, and on the screen."""
+COMMON = 24
+"""Characters that all prompts begin with, from which on they are left out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +112,7 @@ def detail(step: StepRollouts) -> StepDetail:
         step.length_histogram(),
         step.reward_course() if step.step is None else (),
         len(groups),
-        tuple(_summary(step, group) for group in groups[:GROUPS]),
+        tuple(_summaries(step, groups[:GROUPS])),
         None if best is None else step.rollout(best),
         None if worst is None else step.rollout(worst),
         tuple(marked),
@@ -123,18 +128,31 @@ def to_json(report: RolloutReport) -> str:
     return json.dumps(data, ensure_ascii=False, allow_nan=False, indent=1) + "\n"
 
 
-def _summary(step: StepRollouts, group: Group) -> GroupSummary:
-    prompt = step.rollout(group.members[0]).prompt
-    return GroupSummary(
-        " ".join((prompt if prompt is not None else group.key).split())[:200],
-        len(group.members),
-        group.rewards[:64],
-        group.mean,
-        group.spread,
-        group.zero_variance,
-        group.truncated,
-        group.length_mean,
-    )
+def _summaries(step: StepRollouts, groups: Sequence[Group]) -> list[GroupSummary]:
+    """Prompts without the words that all of them begin with: a system prompt tells no group from another."""
+    prompts = [step.rollout(group.members[0]).prompt for group in groups]
+    shown = [" ".join((p if p is not None else g.key).split()) for p, g in zip(prompts, groups, strict=True)]
+    common = _common(min(shown), max(shown)) if len(set(shown)) > 1 else 0
+    common = shown[0].rfind(" ", 0, common) + 1 if common >= COMMON else 0
+    return [
+        GroupSummary(
+            ("… " if common else "") + text[common : common + 200],
+            len(group.members),
+            group.rewards[:64],
+            group.mean,
+            group.spread,
+            group.zero_variance,
+            group.truncated,
+            group.length_mean,
+        )
+        for text, group in zip(shown, groups, strict=True)
+    ]
+
+
+def _common(first: str, last: str) -> int:
+    """Characters that the first and the last of a sorted list begin with: those of all between, too."""
+    pairs = enumerate(zip(first, last, strict=False))
+    return next((place for place, (one, other) in pairs if one != other), min(len(first), len(last)))
 
 
 def _spread(entries: tuple[StepEntry, ...]) -> tuple[StepEntry, ...]:
@@ -142,3 +160,57 @@ def _spread(entries: tuple[StepEntry, ...]) -> tuple[StepEntry, ...]:
         return entries
     last = len(entries) - 1
     return tuple(entries[round(i * last / (ROWS - 1))] for i in range(ROWS))
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A row of the screen: a group, or one kind of sample where there are no groups, with the two to put side by
+    side."""
+
+    summary: GroupSummary
+    best: Rollout | None
+    worst: Rollout | None
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """One step as the screen shows it: `place` is its index in `entries`. Without rollouts only `limitation` is set."""
+
+    entries: tuple[StepEntry, ...]
+    place: int
+    detail: StepDetail | None
+    pairs: tuple[Pair, ...]
+    limitation: tuple[str, ...]
+
+
+def page(index: RolloutIndex, framework: str | None, step: int | None, by: int = 0) -> Page:
+    """The step nearest to `step` (None: the newest), or the one `by` entries further."""
+    if not index.entries:
+        return Page((), 0, None, (), tuple(nothing_found(index, framework)))
+    entry = newest(index) if step is None else index.nearest(step)
+    place = index.entries.index(entry or index.entries[-1])
+    place = max(0, min(place + by, len(index.entries) - 1))
+    read = index.read(index.entries[place])
+    found = detail(read)
+    groups = sorted(read.groups, key=lambda group: -(group.spread or 0.0))[:PAIRS]
+    pairs = [
+        Pair(summary, read.rollout(group.best), read.rollout(group.worst))
+        for summary, group in zip(_summaries(read, groups), groups, strict=True)
+    ]
+    if not any(len(group.members) > 1 for group in groups):
+        pairs = [*_without_groups(found), *pairs]
+    return Page(index.entries, place, found, tuple(pairs), ())
+
+
+def _without_groups(found: StepDetail) -> list[Pair]:
+    """Samples that tell something by themselves."""
+    pairs = []
+    if found.best is not None and found.worst is not None:
+        rewards = tuple(r.reward for r in (found.worst, found.best) if r.reward is not None)
+        stats = found.stats
+        summary = GroupSummary("all samples", stats.samples, rewards, stats.reward_mean, None, None, None, None)
+        pairs.append(Pair(summary, found.best, found.worst))
+    for name, rollout in found.marked:
+        rewards = () if rollout.reward is None else (rollout.reward,)
+        pairs.append(Pair(GroupSummary(name, 1, rewards, rollout.reward, None, None, None, None), None, rollout))
+    return pairs

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 
 from rltui.run.rollout_index import Dump, RolloutIndex, open_index
 from rltui.run.run import Run
 from rltui.session.locate import Found
+from rltui.session.opened import OpenedRun
+from rltui.sources.base import SourceError
 
 
 def open_rollouts(found: Found, run: Run | None = None) -> RolloutIndex:
@@ -43,3 +46,14 @@ def _weights(run: Run) -> tuple[float, ...]:
         return ()
     weights = [float(w) for w in value if isinstance(w, int | float)]
     return tuple(weights) if len(weights) == len(value) else ()
+
+
+def rollouts_of(opened: OpenedRun, paths: Sequence[str]) -> RolloutIndex:
+    """The index of a run that is open. `paths` are its dumps, as its frames name them."""
+    place, run = opened.place, opened.run
+    dumps = [Dump(path, 0) for path in paths]  # over a network each size would wait for the link, and none is counted
+    if place.link() is None:
+        stats = [place.stat(path) for path in paths]
+        dumps = [Dump(stat.path, stat.size, stat.mtime) for stat in stats if not isinstance(stat, SourceError)]
+    logs = [Dump(feed.path, feed.size, feed.mtime) for feed in opened.feeds if feed.format.endswith("console")]
+    return open_index(place, run.path, dumps, logs, cap=_cap(run), weights=_weights(run))

@@ -24,6 +24,7 @@ SCREENS = {
     "phases": "where the time of a step goes",
     "gpu": "GPUs and host",
     "log": "the raw log",
+    "rollouts": "what the policy wrote: groups, best beside worst",
 }
 
 

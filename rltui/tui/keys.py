@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 from textual.binding import Binding
 
-RUN = ("main", "metric", "values", "finding", "phases", "gpu", "log", "decision", "knowledge", "config", "pipeline",
-       "coverage")  # fmt: skip
+RUN = ("main", "metric", "values", "finding", "phases", "gpu", "log", "rollouts", "decision", "knowledge", "config",
+       "pipeline", "coverage")  # fmt: skip
 ALL = (*RUN, "help", "picker")
 TEXT = ("gpu", "decision", "knowledge", "config", "pipeline", "coverage")
-TIMED = ("main", "metric", "finding", "phases", "gpu", "decision")
+TIMED = ("main", "metric", "finding", "phases", "gpu", "rollouts", "decision")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,9 +51,11 @@ KEYS: tuple[Key, ...] = (
         "metrics", ("main",), "2", 45),
     Key("pane.phases", "3", "3", "pane('phases')", "Step time; again, or elsewhere: one step in full", "Panes", RUN),
     Key("pane.gpu", "4", "4", "pane('gpu')", "GPU and host; again, or elsewhere: all samples", "Panes", RUN),
+    Key("pane.rollouts", "5", "5", "show('rollouts')", "Rollouts: groups by prompt, best beside worst", "Panes", RUN,
+        "rollouts", ("main",), rank=63),
     Key("pane.log", "6", "6", "pane('log')", "Log and events; again, or elsewhere: the raw log", "Panes", RUN),
     Key("pane.zoom", "z", "z", "zoom", "zoom the pane, and back", "Panes",
-        ("main", "phases", "gpu", "log"), "zoom", ("main",), rank=70),
+        ("main", "phases", "gpu", "log", "rollouts"), "zoom", ("main", "rollouts"), rank=70),
     Key("open", "enter", "↵", "open", "drill in: finding, metric, its values, phase, run", "Panes",
         ("main", "finding", "metric", "phases", "picker"), "open", ("main", "finding", "phases", "picker"), rank=10),
     Key("last_place", "backspace", "Bksp", "last_place", "last place", "Panes", RUN),
@@ -74,8 +76,8 @@ KEYS: tuple[Key, ...] = (
     Key("finding.all", "A", "A", "all_findings", "all findings: resolved ones and checks that could not run", "Find",
         ("main",)),
     Key("filter", "slash", "/", "filter", "filter, in the log search: space is AND, | OR, ! not, /re/", "Find",
-        ("main", "log", *TEXT),
-        "filter", ("main", "log", *TEXT), rank=40),
+        ("main", "log", "rollouts", *TEXT),
+        "filter", ("main", "log", "rollouts", *TEXT), rank=40),
     Key("filter.next", "n", "n", "match(1)", "next match", "Find", ("main", "log", *TEXT)),
     Key("filter.previous", "N", "N", "match(-1)", "previous match", "Find", ("main", "log", *TEXT)),
     # time

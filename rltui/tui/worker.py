@@ -13,15 +13,20 @@ from rltui.tui import panes
 
 if TYPE_CHECKING:
     from textual.app import App
+    from textual.message_pump import MessagePump
 
     from rltui.diagnosis.insight import Insight
     from rltui.report.model import Report
+    from rltui.report.rollouts import Page
     from rltui.report.user_marks import Marks
+    from rltui.run.rollout_index import RolloutIndex
     from rltui.session import Frame
     from rltui.session.opened import OpenedRun
 
 POLL_S = 1.0
 """How long a source may sleep before it looks whether the screen was closed."""
+FIRST_DRAWN_S = 0.5
+"""So long at most the reading waits until its first values are on the screen."""
 
 
 T = TypeVar("T")
@@ -129,6 +134,18 @@ class MarksRead(Message):
         self.marks = marks
 
 
+class RolloutsRead(Message):
+    """A step's rollouts, to the screen that asked; `problem` where they could not be read."""
+
+    def __init__(self, page: Page | None, problem: str = "") -> None:
+        super().__init__()
+        self.page = page
+        self.problem = problem
+
+    def can_replace(self, message: Message) -> bool:
+        return isinstance(message, RolloutsRead)
+
+
 class Written(Message):
     """Where something that the user asked for was written, or why it was not."""
 
@@ -149,8 +166,9 @@ class Worker:
         self._source: FrameSource | None = None
         self._opening = 0  # number of the newest opening; the loops of older ones end
         self._asked = Condition()
-        self._questions: dict[str, Callable[[FrameSource], Message]] = {}
+        self._questions: dict[str, Callable[[FrameSource], Message | None]] = {}
         self._answering = False
+        self._rollouts: tuple[tuple[str, ...], RolloutIndex] | None = None  # of these files
 
     def find(self) -> None:
         """Looks for runs; a single one is opened at once."""
@@ -203,6 +221,28 @@ class Worker:
 
         self._thread(work)
 
+    def rollouts(self, asker: MessagePump, files: tuple[str, ...], step: int | None, by: int) -> None:
+        """Reads the rollouts of the step nearest to `step`, or `by` dumps further, and tells `asker`. A newer request
+        takes the place of one that waits."""
+
+        def work(source: FrameSource) -> Message | None:
+            from rltui.report.rollouts import page
+            from rltui.session.rollouts import rollouts_of
+
+            try:
+                if self._rollouts is None or self._rollouts[0] != files:
+                    index = source.ask(lambda opened: rollouts_of(opened, files))
+                    self._rollouts = files, index
+                framework = source.ask(lambda opened: opened.run.framework)
+                read = RolloutsRead(page(self._rollouts[1], framework, step, by))
+            except Exception as error:
+                read = RolloutsRead(None, f"the rollouts could not be read: {type(error).__name__}")
+            if not self._stop.is_set():
+                asker.post_message(read)
+            return None
+
+        self._ask("rollouts", work)
+
     def ask(self, question: Callable[[OpenedRun], T]) -> T:
         """Puts a question to the open run, on the caller's thread: not for the UI's. Raises ValueError without one."""
         if self._source is None:
@@ -245,6 +285,7 @@ class Worker:
     def _open(self, index: int) -> None:
         self._opening += 1
         opening, before = self._opening, self._source
+        self._rollouts = None
         if before is not None:
             before.close()
         try:
@@ -255,20 +296,24 @@ class Worker:
         from rltui.report.build import build  # numpy: after the first paint
         from rltui.report.summaries import SummaryCache
 
-        cache = SummaryCache()
+        cache, shown = SummaryCache(), Event()
         try:
             while not self._stop.is_set() and opening == self._opening:
                 frame = source.next_frame(POLL_S)
                 if frame is not None and opening == self._opening:
                     now = frame.now if frame.live else None
                     self._post(FrameArrived(frame, build(frame, now=now, cache=cache)))
+                    if not shown.is_set():  # reading on at once would slow the drawing of the first values
+                        self.app.call_after_refresh(shown.set)
+                        shown.wait(FIRST_DRAWN_S)
+                        shown.set()
         except Exception as error:
             if opening == self._opening:
                 self._post(SourceFailed(f"reading stopped: {type(error).__name__}: {error}", opened=True))
         finally:
             source.close()
 
-    def _ask(self, kind: str, question: Callable[[FrameSource], Message]) -> None:
+    def _ask(self, kind: str, question: Callable[[FrameSource], Message | None]) -> None:
         with self._asked:
             self._questions[kind] = question
             self._asked.notify()
@@ -289,7 +334,7 @@ class Worker:
             except Exception as error:  # told, and the next question is answered all the same
                 self._post(SourceFailed(f"no answer: {type(error).__name__}: {error}", opened=True))
                 continue
-            if source is self._source:
+            if answer is not None and source is self._source:
                 self._post(answer)
 
 

@@ -14,12 +14,14 @@ def named(name: str) -> type[PaneScreen]:
     from rltui.tui.screens.gpu import GpuScreen
     from rltui.tui.screens.log import LogScreen
     from rltui.tui.screens.phases import PhasesScreen
+    from rltui.tui.screens.rollouts import RolloutsScreen
     from rltui.tui.screens.text import ConfigScreen, CoverageScreen, PipelineScreen
 
     made: tuple[type[PaneScreen], ...] = (
         PhasesScreen,
         GpuScreen,
         LogScreen,
+        RolloutsScreen,
         DecisionScreen,
         ConfigScreen,
         PipelineScreen,

@@ -18,6 +18,7 @@ from rltui.tui.screens.main import MainScreen
 from rltui.tui.screens.metric import MetricScreen
 from rltui.tui.screens.phases import PhasesScreen
 from rltui.tui.screens.picker import PickerScreen
+from rltui.tui.screens.rollouts import RolloutsScreen
 from rltui.tui.screens.text import ConfigScreen, CoverageScreen, PipelineScreen
 from rltui.tui.screens.values import ValuesScreen
 from tests.unit.tui import canned
@@ -33,6 +34,7 @@ SCREENS: dict[str, type[PaneScreen]] = {
         PhasesScreen,
         GpuScreen,
         LogScreen,
+        RolloutsScreen,
         DecisionScreen,
         KnowledgeScreen,
         ConfigScreen,
@@ -52,6 +54,7 @@ OPENS = {
     "phases": ["3", "3"],
     "gpu": ["4", "4"],
     "log": ["6", "6"],
+    "rollouts": ["5"],
     "decision": ["D"],
     "knowledge": ["K"],
     "config": ["i"],
