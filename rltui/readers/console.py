@@ -18,6 +18,7 @@ from rltui.readers import arguments, generic_console, trl_console, verl_console
 from rltui.readers.base import ConfigRecord, LogLine, Note, Record
 from rltui.readers.config_text import PrintedDict, overrides
 from rltui.readers.dialects import DIALECTS
+from rltui.readers.invalid_rounds import InvalidRounds
 from rltui.readers.lines import LineBuffer
 from rltui.readers.log_prefix import plain
 from rltui.readers.notes import NoteFinder, split_prefix, time_of, triggers
@@ -71,6 +72,7 @@ class ConsoleReader:
         self._rows = RowBuilder()
         self._cut = _StepLines([], [], [])
         self._notes = NoteFinder()
+        self._rounds = InvalidRounds()
         self._stepper = trl_console.Stepper()
         self._generic = format == "console"
         self._dialects = [dialect() for dialect in DIALECTS] if self._generic else []
@@ -217,6 +219,11 @@ class ConsoleReader:
                 out.append(note)
         prefix, message = split_prefix(decoded)
         matters = self._config(prefix, message, out)
+        counted = self._rounds.line(message, self._step) if painted is None else None
+        if counted is not None:
+            self._add_cut()
+            self._rows.add(*counted)
+            return True
         if self._generic and painted is None:
             message = plain(message)
             found = self._dialect_line(prefix, message, newest) or self._generic_line(prefix, message, newest)
@@ -323,6 +330,7 @@ class ConsoleReader:
         own = {mark.encode() for dialect in self._dialects for mark in dialect.marks}
         marks = [
             *_MARKS,
+            *InvalidRounds.marks,
             *(text.encode() for text in triggers()),
             *(_STEP_MARKS if self._generic else ()),
             *sorted(own),

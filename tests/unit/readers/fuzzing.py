@@ -11,6 +11,7 @@ import tempfile
 from functools import cache
 from pathlib import Path
 
+from tests.unit.frameworks.cases import CASES
 from tests.unit.readers import tracker_files
 from tests.unit.readers_binary.encode import blocks, event, field, history, output, simple, summary, tfrecords
 
@@ -94,6 +95,17 @@ def _console() -> bytes:
     return "\n".join([*lines, "srun: error: Killed", ""]).encode()
 
 
+def _dialects() -> list[bytes]:
+    """The console of every framework that has one of its own."""
+    logs = [c.text(path).encode() for c in CASES for path in c.files if path.endswith((".log", ".txt"))]
+    wrapped = [
+        {"timestamp": "2026-01-02T03:04:05", "level": "INFO", "message": f"Step {s} | Loss 0.5 | LR 1e-6"}
+        for s in (1, 2)
+    ]
+    counts = b"epoch 0, step 3\nRound 1: invalid draft format count = 3/16\nstep:3 - a:1 - b:2\n"
+    return [*logs, "".join(json.dumps(line) + "\n" for line in wrapped).encode(), counts]
+
+
 def _trainer_state() -> bytes:
     log = [{"step": s, "epoch": s / 12, **c} for s, c in ROWS] + [{"step": 12, "train_runtime": 3.0}]
     return json.dumps({"global_step": 12, "max_steps": 12, "best_metric": None, "log_history": log}, indent=2).encode()
@@ -150,7 +162,7 @@ def seeds() -> dict[str, list[bytes]]:
     return {
         "verl-console": [_verl()],
         "trl-console": [_trl()],
-        "console": [_console(), _verl() + _trl()],
+        "console": [_console(), _verl() + _trl(), *_dialects()],
         "jsonl": [jsonl],
         "csv": [_csv(), b"Wall time,Step,Value\n1.7e9,1,0.5\n1.7e9,2,0.25\n"],
         "trainer-state": [_trainer_state()],
