@@ -160,8 +160,8 @@ def test_nothing_is_proposed_from_broken_runs() -> None:
 
 
 def test_the_best_default_is_a_diff_against_the_usual() -> None:
-    runs = [made("best", 0.9, settings={"lr": 1e-6, "group": 16}), *(made(f"r{i}", 0.5, settings={"lr": 1e-6, "group": 8}) for i in range(3))]  # fmt: skip
-    default = compare(runs).best_default
+    others = [made(f"r{i}", 0.5, settings={"lr": 1e-6, "group": 8}) for i in range(3)]
+    default = compare([made("best", 0.9, settings={"lr": 1e-6, "group": 16}), *others]).best_default
     assert default is not None
     assert [(x.key, x.a, x.b) for x in default.changes] == [("actor.group", "8", "16")]
     assert usual([{"a": 1}, {"a": 1.0}, {"a": 2}]) == {"a": 1}
