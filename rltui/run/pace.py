@@ -63,7 +63,7 @@ def learn(
     from the logged step time (`timer`, seconds a step). `marks`: steps that validated or saved; `periods`: every so
     many steps it is planned; `step`: the newest one.
     """
-    marked = np.unique(np.fromiter(marks, dtype=np.int64))
+    marked = np.array(sorted(set(marks)), dtype=np.int64)  # np.unique would import np.ma
     steps, seconds, gaps = _intervals(table)
     if len(seconds) < 2 and len(beats) > 2:
         at = np.asarray([b[0] for b in beats], dtype=np.int64)

@@ -71,8 +71,6 @@ class LiveRun:
         self._processes = ProcessWatch(files, found.candidate.root) if local else None
         if isinstance(sampler, Sampler) and local:
             sampler.attend(Belonging(found.candidate.root, self._pids), _directories(files, self.opened.run))
-        if sampler is not None:
-            sampler.start()
         self._sent_hardware = self._sent = 0.0
         self._waiting = False
         self._closed = False
@@ -121,6 +119,8 @@ class LiveRun:
             self._glanced, self._glanced_at = glance.frame(), clock.monotonic()
             if first:
                 return self._progress(self._glanced)
+        if self._sampler is not None:
+            self._sampler.start()  # after the first values: its imports would delay them
         until = clock.monotonic() + PAINT_EVERY_S
         while not self._closed and not self.opened.read_block().done and clock.monotonic() < until:
             pass

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from collections.abc import Mapping, Sequence
@@ -103,6 +104,7 @@ def start(
         mouse=mouse_on,
         replaying=replay is not None,
     )
+    gc.freeze()  # what was imported by now stays: not looked through again at each collection
     app.run(mouse=mouse_on)
     if app.failure:
         print(f"rltui: {app.failure}", file=sys.stderr)
