@@ -16,13 +16,15 @@ from rltui.run.columns import Series
 from rltui.run.medians import median
 from rltui.run.run import Run
 from rltui.run.table import Floats
+from rltui.vocabulary.load import phases
 
+GENERATION = "20 to 40 % of the power limit is normal: decoding waits for memory; larger batches raise it"
 LEAST = 3  # samples of a phase, below which nothing is said about it
 LOW = 0.6
 """A GPU that draws less than this share of its peers' power above idle, in the same phase, does less than they do."""
 AHEAD = 2.0
 """A GPU that draws so many times its peers' power above idle still works while they wait."""
-BUSY = 0.2  # power-based utilisation from which a GPU is at work
+BUSY = 0.1  # power-based utilisation from which a GPU is at work: decoding draws little
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,16 +108,15 @@ def place(steps: Iterable[StepTiming], samples: Sequence[HardwareSample]) -> tup
     return tuple(found)
 
 
-def by_phase(
-    placed: Sequence[Placed], idle: Mapping[Gpu, float] | None = None, usual_power: Mapping[str, str] | None = None
-) -> tuple[PhaseHardware, ...]:
+def by_phase(placed: Sequence[Placed], idle: Mapping[Gpu, float] | None = None) -> tuple[PhaseHardware, ...]:
     """One entry a phase, in the order in which they were seen. `idle`: watts of each GPU at rest, learned from these
-    samples where not given. `usual_power`: a remark on what is normal, by phase."""
+    samples where not given."""
     rest = idle_power(p.sample for p in placed) if idle is None else idle
-    phases = dict.fromkeys(p.phase for p in placed if p.phase is not None)
+    generation = phases()["rollout"].label
+    seen = dict.fromkeys(p.phase for p in placed if p.phase is not None)
     return tuple(
-        _phase(name, [p.sample for p in placed if p.phase == name], rest, (usual_power or {}).get(name, ""))
-        for name in phases
+        _phase(name, [p.sample for p in placed if p.phase == name], rest, GENERATION if name == generation else "")
+        for name in seen
     )
 
 

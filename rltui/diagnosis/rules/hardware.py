@@ -16,6 +16,7 @@ from rltui.hardware.power import Gpu, power_utilisation
 from rltui.hardware.roles import role_of
 from rltui.run.medians import median
 from rltui.run.table import Series
+from rltui.vocabulary.load import phases
 
 MeasuredDetector = Callable[[Measured, Params], list[Signal]]
 
@@ -53,11 +54,11 @@ def gpu_memory_pressure(seen: Measured, p: Params) -> list[Signal]:
             level = WARNING
             said.append(ahead.text)
         if level:
-            out.append(Signal(level, f"{name(gpu)}: {'; '.join(said)}.", _slow, subject=name(gpu), onset_step=began))
+            out.append(Signal(level, f"{name(gpu)}: {'; '.join(said)}.", _PROOFS, subject=name(gpu), onset_step=began))
     return out
 
 
-_slow = (("time_per_step_s", ""), ("response_length_mean", "longer responses raise the peak"))
+_PROOFS = (("time_per_step_s", ""), ("response_length_mean", "longer responses raise the peak"))
 
 
 def _creep(floor: Series, rows: float) -> tuple[float, int | None]:
@@ -112,10 +113,10 @@ def _outlier(seen: Measured, p: Params) -> list[Signal]:
     """One GPU that draws far less than its peers in every phase, and does the same kind of work by its processes."""
     if len(seen.gpus) < p["least"]:
         return []
-    phases = [phase for phase in seen.phases if phase.samples >= p["samples"] and (phase.power or 0.0) > 0]
-    busy = [phase for phase in phases if phase.idle]
+    timed = [phase for phase in seen.phases if phase.samples >= p["samples"] and (phase.power or 0.0) > 0]
+    busy = [phase for phase in timed if phase.idle]
     behind = set(busy[0].idle).intersection(*(phase.idle for phase in busy)) if busy else set()
-    if len(behind) != 1 or len(busy) * 2 < len(phases):
+    if len(behind) != 1 or len(busy) * 2 < len(timed):
         return []
     (gpu,) = behind
     if _work(seen, gpu) != _work(seen, next(g for g in seen.gpus if g != gpu)):
@@ -153,7 +154,7 @@ def rollout_straggler(seen: Measured, p: Params) -> list[Signal]:
     """A GPU that still generates while the others wait for it."""
     out = []
     for phase in seen.phases:
-        if "rollout" not in phase.phase and "generation" not in phase.phase:
+        if phase.phase != phases()["rollout"].label:
             continue
         out += [
             Signal(

@@ -127,7 +127,8 @@ def test_a_merger_beside_the_training_is_told_with_what_it_costs() -> None:
     assert "merger (pid 77, 90 GB) beside the training" in finding.summary
     assert "a step takes 95 s with it, 60 s without" in finding.summary
     assert "host memory stands at 500 GB with it, 200 GB without" in finding.summary
-    assert any("stop" in fix.text or "move" in fix.text for fix in finding.fixes)
+    assert any("during the rollout phase" in fix.text for fix in finding.fixes)
+    assert any("push once at the end" in fix.text for fix in finding.fixes)
 
 
 def test_a_merger_that_costs_nothing_is_a_notice_and_gone_when_it_ends() -> None:
@@ -178,7 +179,29 @@ def test_what_a_healthy_gpu_may_show(fields: dict[str, object]) -> None:
     assert findings(sampled(60, cards=one(3, **fields))) == {}
 
 
-PHASES = {"phase:rollout": np.full(60, 36.0), "phase:update_actor": np.full(60, 20.0)}
+def phased(cards: Callable[[float], tuple[GpuSample, ...]]) -> FakeRun:
+    run = sampled(
+        60, cards=cards, columns={"timing_s/gen": np.full(60, 36.0), "timing_s/update_actor": np.full(60, 24.0)}
+    )
+    run.dialect = "verl"
+    return run
+
+
+def test_a_gpu_that_does_less_than_its_peers_in_every_phase() -> None:
+    weak = phased(lambda step: tuple(replace(g, power_w=140.0) if g.index == 5 else g for g in busy(step)))
+    finding = findings(weak)["gpu-fault-or-throttle"]
+    assert (finding.severity, finding.subject) == ("warning", "n GPU 5")
+    assert findings(phased(busy)) == {}
+
+
+def test_a_gpu_that_the_others_wait_for_in_generation() -> None:
+    def cards(step: float) -> tuple[GpuSample, ...]:
+        waits = 0.3 <= step % 1.0 < 0.6
+        return tuple(replace(g, power_w=110.0) if waits and g.index != 2 else g for g in busy(step))
+
+    finding = findings(phased(cards))["rollout-straggler"]
+    assert finding.subject == "n GPU 2"
+    assert "still works" in finding.summary
 
 
 def test_memory_at_its_limit_and_memory_that_is_not_given_back() -> None:
