@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from rltui.cli import main
+from rltui.diagnosis.knowledge import pages
 from rltui.verify.adapters import BadAdapters, example, from_names, load
 from rltui.verify.check import Check
 from rltui.verify.probes import verify
@@ -269,3 +270,20 @@ def test_the_sample_runs_that_are_healthy_pass(capsys: pytest.CaptureFixture[str
     assert healthy
     for run in healthy:
         assert main(["verify", "--metrics", str(run)]) == 0, capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("before-done", ["the doubtful ones included", "it has not passed", "no parameter requires a gradient"]),
+        ("pitfall-reference", ["alias of the weights"]),
+        ("where-to-look", ["may shadow the checkout", "do not take an upstream version for the truth about a fork"]),
+        ("stage-workflow", []),
+    ],
+)
+def test_the_pages_say_when_to_verify_and_against_what(name: str, words: list[str]) -> None:
+    page = pages()[name]
+    assert page.when
+    text = " ".join(page.text.split())
+    for word in words:
+        assert word in text, word
