@@ -316,6 +316,7 @@ def _rollouts(words: list[str]) -> int:
     parser.add_argument("run", metavar="RUN")
     parser.add_argument("--step", type=int, metavar="N", help="this step in full; default: the newest")
     parser.add_argument("--validation", action="store_true", help="the rollouts of validation")
+    parser.add_argument("--same-prompt", action="store_true", help="one prompt across the steps")
     parser.add_argument("--format", choices=("text", "json"), default="text")
     _reading_options(parser)
     args = parser.parse_args(words)
@@ -340,7 +341,7 @@ def _rollouts(words: list[str]) -> int:
             asked = f"step {args.step}" if args.step is not None else "validation"
             near = f"; the nearest is step {entry.step}" if entry is not None and entry.step is not None else ""
             raise _Stop(f"{args.run}: no rollouts of {asked}{near}")
-    report = collect(index, run.id, run.path, run.framework, entry)
+    report = collect(index, run.id, run.path, run.framework, entry, args.same_prompt)
     _write(to_json(report) if args.format == "json" else render(report), None)
     return 0
 

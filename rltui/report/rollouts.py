@@ -15,6 +15,8 @@ from rltui.text import clean
 SCHEMA = "rltui.rollouts/1"
 ROWS = 40
 """Steps of which the table gives numbers; of more, an even spread that ends with the newest."""
+TABLE_SAMPLES = 50_000
+"""Samples that are read for the table; of larger dumps fewer steps are."""
 GROUPS = 16
 PAIRS = 64
 """Groups shown in text and JSON, and on the screen."""
@@ -67,10 +69,19 @@ class RolloutReport:
     detail: StepDetail | None
     limitation: tuple[str, ...]
     notes: tuple[str, ...]
+    same_prompt: tuple[tuple[int | None, Rollout], ...] = ()  # of the widest group: its best sample at each step
 
 
-def collect(index: RolloutIndex, run: str, path: str, framework: str | None, entry: StepEntry | None) -> RolloutReport:
-    """Reads the steps of the table and the one in full: `entry`, else the newest of training."""
+def collect(
+    index: RolloutIndex,
+    run: str,
+    path: str,
+    framework: str | None,
+    entry: StepEntry | None,
+    same_prompt: bool = False,
+) -> RolloutReport:
+    """Reads the steps of the table and the one in full: `entry`, else the newest of training. `same_prompt` looks
+    through the other steps for the prompt whose rewards spread most there."""
     run, path = clean(run), clean(path)
     if not index.entries:
         return RolloutReport(run, path, (), (), None, tuple(nothing_found(index, framework)), ())
@@ -80,8 +91,23 @@ def collect(index: RolloutIndex, run: str, path: str, framework: str | None, ent
     notes = list(index.problems)
     if len(shown) < len(index.entries):
         notes.append(f"numbers of {len(shown)} of {len(index.entries)} steps; --step N shows any other")
+    read = index.read(entry)
+    across = _across(index, read) if same_prompt else ()
     entries = tuple(replace(one, files=tuple(map(clean, one.files))) for one in index.entries)
-    return RolloutReport(run, path, entries, table, detail(index.read(entry)), (), tuple(notes))
+    return RolloutReport(run, path, entries, table, detail(read), (), tuple(notes), across)
+
+
+def _across(index: RolloutIndex, step: StepRollouts) -> tuple[tuple[int | None, Rollout], ...]:
+    widest = max(step.groups, key=lambda group: group.spread or 0.0, default=None)
+    prompt = None if widest is None else step.prompt_of(widest.members[0])
+    if prompt is None:
+        return ()
+    found = []
+    for entry, places in index.same_prompt(prompt):
+        there = index.read(entry)
+        best = max(places, key=lambda place: there.reward(place) or 0.0)
+        found.append((entry.step, there.rollout(best)))
+    return tuple(found)
 
 
 def newest(index: RolloutIndex) -> StepEntry:
@@ -156,10 +182,13 @@ def _common(first: str, last: str) -> int:
 
 
 def _spread(entries: tuple[StepEntry, ...]) -> tuple[StepEntry, ...]:
-    if len(entries) <= ROWS:
+    counts = [entry.count for entry in entries if entry.count is not None]
+    average = max(1, sum(counts) // len(counts)) if counts else 1
+    rows = max(3, min(ROWS, TABLE_SAMPLES // average))
+    if len(entries) <= rows:
         return entries
     last = len(entries) - 1
-    return tuple(entries[round(i * last / (ROWS - 1))] for i in range(ROWS))
+    return tuple(entries[round(i * last / (rows - 1))] for i in range(rows))
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,13 +212,12 @@ class Page:
     limitation: tuple[str, ...]
 
 
-def page(index: RolloutIndex, framework: str | None, step: int | None, by: int = 0) -> Page:
-    """The step nearest to `step` (None: the newest), or the one `by` entries further."""
+def page(index: RolloutIndex, framework: str | None, step: int | None) -> Page:
+    """The step nearest to `step`; None: the newest."""
     if not index.entries:
         return Page((), 0, None, (), tuple(nothing_found(index, framework)))
     entry = newest(index) if step is None else index.nearest(step)
     place = index.entries.index(entry or index.entries[-1])
-    place = max(0, min(place + by, len(index.entries) - 1))
     read = index.read(index.entries[place])
     found = detail(read)
     groups = sorted(read.groups, key=lambda group: -(group.spread or 0.0))[:PAIRS]

@@ -9,7 +9,7 @@ from rltui.plots.meter import bar
 from rltui.plots.numbers import number, percent
 from rltui.readers.rollouts.base import Rollout
 from rltui.report.rollouts import GroupSummary, RolloutReport, StepDetail
-from rltui.run.sample_stats import Bar, SampleStats
+from rltui.run.sample_stats import Bar, SampleStats, most_repeated
 
 WIDTH = 100
 _HALF = (WIDTH - 3) // 2
@@ -25,11 +25,18 @@ def render(report: RolloutReport) -> str:
     lines += ["", *report.notes] if report.notes else []
     if report.detail is not None:
         lines += ["", *_detail(report.detail)]
+    if report.same_prompt:
+        lines += ["", _rule("The same prompt across steps", "best of each")]
+        lines += _excerpt(report.same_prompt[0][1].prompt, WIDTH - 2, 3, 1)
+    for step, rollout in report.same_prompt:
+        lines += ["", _rule(f"Step {_step(step)}", _about(rollout)), *_excerpt(rollout.completion, WIDTH - 2, 4, 2)]
     return "\n".join(line.rstrip() for line in lines) + "\n"
 
 
 def _table(rows: Sequence[SampleStats]) -> list[str]:
-    cells = [("step", "split", "samples", "reward", "same group", "cut", "repeated", "empty", "bad format", "mode")]
+    cells: list[tuple[str, ...]] = [
+        ("step", "split", "samples", "reward", "same group", "cut", "repeated", "empty", "bad format", "mode")
+    ]
     for row in rows:
         mode = "-" if row.mode_share is None else f"{number(row.mode_value)} {percent(row.mode_share)}"
         shares = (row.zero_variance, row.truncated, row.repeated, row.empty, row.invalid_format)
@@ -61,7 +68,9 @@ def _detail(step: StepDetail) -> list[str]:
     if step.best is not None and step.worst is not None:
         lines += ["", *_side_by_side(step.best, step.worst)]
     for name, rollout in step.marked:
-        lines += ["", _rule(_MARKS[name], _about(rollout)), *_excerpt(rollout.completion, WIDTH - 2, 4, 2)]
+        loop = most_repeated(rollout.completion or "") if name == "repeated" else None
+        about = f"“{loop[0]}” {loop[1]} times · {_about(rollout)}" if loop else _about(rollout)
+        lines += ["", _rule(_MARKS[name], about), *_excerpt(rollout.completion, WIDTH - 2, 4, 2)]
     return lines
 
 

@@ -65,17 +65,6 @@ class RolloutIndex:
     weights: tuple[float, ...] = ()
     _blocks: OrderedDict[str, Block] = field(default_factory=OrderedDict)
 
-    @property
-    def steps(self) -> tuple[int | None, ...]:
-        """Steps of training, or of validation where there are no others."""
-        train = tuple(entry.step for entry in self.entries if entry.split == "train")
-        return train or tuple(entry.step for entry in self.entries)
-
-    def entry(self, step: int | None, split: Split | None = None) -> StepEntry | None:
-        """The entry of a step; of training first where no split is named."""
-        found = [one for one in self.entries if one.step == step and split in (None, one.split)]
-        return min(found, key=lambda one: one.split != "train", default=None)
-
     def nearest(self, step: int | None, split: Split | None = None) -> StepEntry | None:
         """The entry of a step, else of the step nearest to it; the newest where no step is asked for. Training first
         where no split is named; None where the split has none."""

@@ -168,7 +168,7 @@ class Worker:
         self._asked = Condition()
         self._questions: dict[str, Callable[[FrameSource], Message | None]] = {}
         self._answering = False
-        self._rollouts: tuple[tuple[str, ...], RolloutIndex] | None = None  # of these files
+        self._rollouts: tuple[tuple[tuple[str, ...], int], RolloutIndex] | None = None  # of these files, as they were
 
     def find(self) -> None:
         """Looks for runs; a single one is opened at once."""
@@ -221,20 +221,20 @@ class Worker:
 
         self._thread(work)
 
-    def rollouts(self, asker: MessagePump, files: tuple[str, ...], step: int | None, by: int) -> None:
-        """Reads the rollouts of the step nearest to `step`, or `by` dumps further, and tells `asker`. A newer request
-        takes the place of one that waits."""
+    def rollouts(self, asker: MessagePump, files: tuple[str, ...], revision: int, step: int | None) -> None:
+        """Reads the rollouts of the step nearest to `step` and tells `asker`. A newer request takes the place of one
+        that waits. `revision` is of the run: after new rows the files are looked at again."""
 
         def work(source: FrameSource) -> Message | None:
             from rltui.report.rollouts import page
             from rltui.session.rollouts import rollouts_of
 
             try:
-                if self._rollouts is None or self._rollouts[0] != files:
+                if self._rollouts is None or self._rollouts[0] != (files, revision):
                     index = source.ask(lambda opened: rollouts_of(opened, files))
-                    self._rollouts = files, index
+                    self._rollouts = (files, revision), index
                 framework = source.ask(lambda opened: opened.run.framework)
-                read = RolloutsRead(page(self._rollouts[1], framework, step, by))
+                read = RolloutsRead(page(self._rollouts[1], framework, step))
             except Exception as error:
                 read = RolloutsRead(None, f"the rollouts could not be read: {type(error).__name__}")
             if not self._stop.is_set():

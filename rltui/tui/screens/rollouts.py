@@ -49,9 +49,10 @@ class RolloutsScreen(PaneScreen):
         self._ask(self.view.cursor)
         super().on_mount()
 
-    def _ask(self, step: int | None, by: int = 0) -> None:
-        files = self.view.frame.rollout_files if self.view.frame else ()
-        self.rltui.worker.rollouts(self, files, step, by)
+    def _ask(self, step: int | None) -> None:
+        frame = self.view.frame
+        if frame is not None:
+            self.rltui.worker.rollouts(self, frame.rollout_files, frame.revision, step)
 
     def on_rollouts_read(self, message: RolloutsRead) -> None:
         self.page, self.problem = message.page, message.problem

@@ -65,3 +65,11 @@ def test_a_run_without_rollouts_says_how_to_keep_them(tmp_path: Path) -> None:
 
 def test_the_output_is_the_same_twice(run: Path) -> None:
     assert run_cli(str(run), "--format", "json") == run_cli(str(run), "--format", "json")
+
+
+def test_the_same_prompt_across_steps(run: Path) -> None:
+    code, out = run_cli(str(run), "--same-prompt")
+    assert code == 0
+    after = out[out.index("The same prompt across steps") :]
+    assert [f"Step {n} " in after for n in range(1, 5)] == [True] * 4
+    assert after.count(GOOD) == 4

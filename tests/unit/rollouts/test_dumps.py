@@ -15,8 +15,9 @@ from tests.unit.rollouts.dumps import GOOD, index, lines, trl, verl
 
 def only(root: Path, step: int | None = None, split: Split = "train") -> StepRollouts:
     found = index(root)
-    entry = found.entry(step, split)
-    assert entry is not None, found.entries
+    entry = found.nearest(step, split)
+    assert entry is not None
+    assert entry.step == step
     return found.read(entry)
 
 

@@ -89,10 +89,9 @@ def test_a_text_of_a_megabyte_is_bounded_and_its_length_told(tmp_path: Path) -> 
 
 
 NAMES = ("1.jsonl", "completions_00001.parquet", "x_1_ab.table.json", "samples.json", "train.log", "traces.jsonl")
-FIELDS = tuple(
-    "prompt completion reward content traces nodes message steps traj_idx columns data step score rewards group "
-    "input_lengths role tool_calls stop_reason".split()
-)
+_FIELDS_OF_TEXTS = ("prompt", "completion", "content", "message", "role", "tool_calls", "traces", "nodes", "columns")
+_FIELDS_OF_NUMBERS = ("reward", "rewards", "score", "step", "steps", "group", "traj_idx", "input_lengths", "data")
+FIELDS = (*_FIELDS_OF_TEXTS, *_FIELDS_OF_NUMBERS, "stop_reason")
 SHAPES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
     lambda inner: (
