@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Awaitable, Callable, Sequence
+from types import SimpleNamespace
 
 import pytest
 from textual.pilot import Pilot
@@ -15,6 +17,7 @@ from rltui.tui.worker import Choice
 from tests.conftest import REPO
 
 WIDE, SMALL = (160, 45), (80, 24)
+NOW = 1.8e9
 
 
 class SampleOpener:
@@ -31,7 +34,7 @@ class SampleOpener:
 
 
 def app(name: str, theme: str = "dark") -> RltuiApp:
-    return RltuiApp(SampleOpener(name), target=name, theme=theme, glyphs=BLOCK, mouse=False, clock=lambda: 1.8e9)
+    return RltuiApp(SampleOpener(name), target=name, theme=theme, glyphs=BLOCK, mouse=False, clock=lambda: NOW)
 
 
 def pressing(*keys: str) -> Callable[[Pilot[None]], Awaitable[None]]:
@@ -58,6 +61,11 @@ def pressing(*keys: str) -> Callable[[Pilot[None]], Awaitable[None]]:
 def _from_the_repository(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(REPO)  # paths in the picture are those of a checkout
     monkeypatch.delenv("NO_COLOR", raising=False)
+    late = SimpleNamespace(
+        time=lambda: NOW, monotonic=time.monotonic
+    )  # a fresh checkout's files are new: not a live run
+    for module in ("live", "opened"):
+        monkeypatch.setattr(f"rltui.session.{module}.clock", late)
 
 
 def test_main_sick(snap_compare: Callable[..., bool]) -> None:
