@@ -84,14 +84,15 @@ def data(name: str) -> dict[str, Any]:
 
 
 def read(found: Iterable[Found], key_map: dict[str, str] | None = None, primary: str | None = None) -> list[RunFacts]:
-    """Every run to its end, one after the other; ids made unique by their paths."""
+    """Every run to its end, one after the other; runs of one id go by their paths, of one path too by number."""
     facts = [_facts(one, key_map or {}, primary) for one in found]
     ids = [f.id for f in facts]
-    return [_renamed(f) if ids.count(f.id) > 1 else f for f in facts]
-
-
-def _renamed(facts: RunFacts) -> RunFacts:
-    return replace(facts, id=facts.path)
+    facts = [f if ids.count(f.id) == 1 else replace(f, id=f.path) for f in facts]
+    ids = [f.id for f in facts]
+    return [
+        f if ids.count(f.id) == 1 else replace(f, id=f"{f.id} ({ids[: i + 1].count(f.id)})")
+        for i, f in enumerate(facts)
+    ]
 
 
 def _facts(found: Found, key_map: dict[str, str], primary: str | None) -> RunFacts:

@@ -114,3 +114,15 @@ def test_runs_of_public_logs_compare_without_config(labelled_run: Callable[[str]
     words = [str(labelled_run("real/verl-ppo-gsm8k-gemma2-2b")), str(labelled_run("zoo/v01-add-s0"))]
     assert main(["compare", *words, "-o", str(out)]) == 0
     assert out.read_text(encoding="utf-8").startswith("# Comparison of 2 runs")
+
+
+def test_runs_of_one_name_keep_apart(tmp_path: Path) -> None:
+    rows = "".join(json.dumps({"step": i, "reward": 0.1 * i}) + "\n" for i in range(1, 12))
+    paths = []
+    for parent in ("a", "b"):
+        (tmp_path / parent / "run").mkdir(parents=True)
+        (tmp_path / parent / "run" / "metrics.jsonl").write_text(rows, encoding="utf-8")
+        paths.append(str(tmp_path / parent / "run"))
+    twice = read(locate([*paths, paths[0]]))
+    assert len({run.id for run in twice}) == 3
+    assert len(compare(twice).runs) == 3
