@@ -232,8 +232,8 @@ class StepRollouts:
         ratios = [mark.compression for mark in marks if mark.compression is not None]
         repeats = [mark.repeat for mark in marks if mark.repeat is not None]
         non_ascii = [mark.non_ascii for mark in marks if mark.non_ascii is not None]
-        invalid = [found for place in places if (found := self.is_invalid(place)) is not None]
-        cut = [found for place in range(len(self._all)) if (found := self.truncated(place)) is not None]
+        invalid = [bad for place in places if (bad := self.is_invalid(place)) is not None]
+        cut = [is_cut for place in range(len(self._all)) if (is_cut := self.truncated(place)) is not None]
         same = [group.zero_variance for group in self.groups if group.zero_variance is not None]
         return SampleStats(
             step=self.step,

@@ -70,11 +70,9 @@ def is_repeated(text: str) -> bool:
     """Degenerate by one of: 4-gram repeat share above 0.5, compression ratio above 10, one character more than 50
     times in a row."""
     share, ratio = repeat_share(text), compression_ratio(text)
-    return (
-        (share is not None and share > limits()["repeated_share"])
-        or (ratio is not None and ratio > limits()["compression_ratio"])
-        or longest_run(text)[1] > limits()["character_run"]
-    )
+    loops = share is not None and share > limits()["repeated_share"]
+    compresses = ratio is not None and ratio > limits()["compression_ratio"]
+    return bool(loops or compresses or longest_run(text)[1] > limits()["character_run"])
 
 
 def is_token_zero(text: str) -> bool:

@@ -72,7 +72,8 @@ def _with_bodies(heads: list[re.Match[AnyStr]], text: AnyStr) -> Iterator[tuple[
 def _parse(record: tuple[int, str, Any, int | None]) -> list[Raw]:
     _, kind, value, step = record
     if kind == "reward":
-        return _under_reward(*value, step)
+        head, body = value
+        return _under_reward(head, body, step)
     if kind == "search":
         match, text = value
         prompt, completion = _split_chat(_decoded(text).strip("\n"))

@@ -31,8 +31,8 @@ def read(data: bytes) -> Block:
             found = fields.raw(record)
             return [] if found is None else [found]
         shared = {name: value for name, value in record.items() if not _WIDE.fullmatch(name)}
-        found = [fields.raw({**shared, **{key: record[name] for key, name in one.items()}}) for one in wide]
-        return [sample for sample in found if sample is not None]
+        samples = [fields.raw({**shared, **{key: record[name] for key, name in one.items()}}) for one in wide]
+        return [sample for sample in samples if sample is not None]
 
     return Block(rows, parse)
 
