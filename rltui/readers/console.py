@@ -38,8 +38,19 @@ _PROSE = 2000  # a line with more characters is no list of numbers
 _DIGITS = b"0123456789."
 _DULL_SHAPES = 20_000
 _DULL_LENGTH = 1000
-_MARKS = (b"%|", b"{'", b"actor_rollout_ref.", b".py --", b"openrlhf.cli.", b"Namespace(", b"-- arguments --")
-_ARGUMENTS = (".py --", "openrlhf.cli.", "Namespace(")
+_MARKS = (
+    b"%|",
+    b"{'",
+    b"actor_rollout_ref.",
+    b"openrlhf.cli.",
+    b"thon ",
+    b"thon3 ",
+    b"torchrun ",
+    b"Namespace(",
+    b"arguments --",
+)
+"""Rare first letters cost: the search stops at each of them."""
+_ARGUMENTS = re.compile(r"(?:\bpython[\d.]* |\.py |\btorchrun |\bopenrlhf\.cli\.)[^\n]* --|\bNamespace\(")
 _STEP_MARKS = (b"step", b"Step", b"iteration", b"Iteration")
 _BLANK = re.compile(rb" {10,}")
 
@@ -185,8 +196,9 @@ class ConsoleReader:
 
     def _follows(self) -> bool:
         """Whether lines matter now that would not matter by themselves."""
-        open_one = self._step_block or self._argument_list or any(dialect.is_open for dialect in self._dialects)
-        return bool(self._dicts or open_one or self._notes.in_traceback)
+        if self._dicts or self._step_block or self._argument_list or self._notes.in_traceback:
+            return True
+        return bool(self._dialects) and any(dialect.is_open for dialect in self._dialects)
 
     def _segment(self, segment: bytes, text: bytes, at: int, out: list[Record], newest: dict[str, Note]) -> bool:
         """One line or painted bar, at a place of the text. Returns whether a line of this shape can matter."""
@@ -322,7 +334,8 @@ class ConsoleReader:
             return config
         if "actor_rollout_ref." in message:
             return overrides(message, self._line)
-        return arguments.in_line(message, self._line) if any(mark in message for mark in _ARGUMENTS) else None
+        maybe = " --" in message or "Namespace(" in message
+        return arguments.in_line(message, self._line) if maybe and _ARGUMENTS.search(message) else None
 
     # -- small parts -----------------------------------------------------------------------------------------------
 

@@ -15,13 +15,15 @@ _RUNNING = re.compile(r"^epoch \d{1,9}, step (\d{1,15})$")
 class InvalidRounds:
     """Turns them into a share for each round."""
 
-    marks = (b": invalid ", b"epoch ")
+    marks = (b"Round ", b"epoch ")
 
     def __init__(self) -> None:
         self._running: int | None = None
 
     def line(self, message: str, newest: int | None) -> tuple[int, dict[str, float]] | None:
         """Step and cell of a line, None for any other line or where no step is known."""
+        if "Round " not in message and not message.startswith("epoch "):
+            return None
         running = _RUNNING.match(message.strip())
         if running is not None:
             self._running = int(running[1])
