@@ -67,10 +67,10 @@ def step_ends(run: Run, rows: int) -> Floats:
     seen to come; NaN unknown."""
     table = run.history.table
     times = np.array(table.times[:rows], dtype=np.float64)
-    if np.isnan(times).any():
-        seen = dict(run.pulse.beats)
-        for row in np.flatnonzero(np.isnan(times)).tolist():
-            times[row] = seen.get(int(table.steps[row]), np.nan)
+    for step, at in run.pulse.beats:  # few, the rows may be many
+        row = table.row_at(step)
+        if row is not None and row < rows and np.isnan(table.times[row]):
+            times[row] = at
     return times
 
 
