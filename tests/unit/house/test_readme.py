@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+import pytest
+
 from rltui.cli import main
 from rltui.tui.keys import markdown_table
 from rltui.vocabulary.support import markdown_table as frameworks_table
@@ -34,7 +36,6 @@ def test_commands_of_the_tour_are_understood(capsys: object) -> None:
     commands = set(re.findall(r"^rltui (report|runs|doctor|demo)\b", README, re.MULTILINE))
     assert commands == {"report", "runs", "doctor"}
     for command in commands:
-        try:
+        with pytest.raises(SystemExit) as done:
             main([command, "--help"])
-        except SystemExit as done:
-            assert done.code == 0
+        assert done.value.code == 0
