@@ -73,7 +73,7 @@ class Measured:
         return tuple(dict.fromkeys((g.node, g.index) for s in self.newest for g in s.gpus))
 
     def by_step(self, value: Callable[[HardwareSample], float | None], key: str, least: bool = False) -> Series:
-        return per_step(self.ends, self.look.steps.tolist(), self.samples, value, key, least)
+        return per_step(self.ends, self.look.steps, self.samples, value, key, least)
 
     @cached_property
     def ram(self) -> Series | None:

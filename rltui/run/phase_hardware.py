@@ -15,7 +15,7 @@ from rltui.hardware.power import Gpu, idle_power, power_utilisation
 from rltui.run.columns import Series
 from rltui.run.medians import median
 from rltui.run.run import Run
-from rltui.run.table import Floats
+from rltui.run.table import Floats, Ints
 from rltui.vocabulary.load import phases
 
 GENERATION = "20 to 40 % of the power limit is normal: decoding waits for memory; larger batches raise it"
@@ -82,12 +82,15 @@ def step_timings(run: Run, rows: int, most: int = 50) -> tuple[StepTiming, ...]:
     timer, ends = timer.until_row(rows).finite(), step_ends(run, rows)
     shares = run.phases(rows)
     keys = [] if shares.overlapped else [(item.name, item.key) for item in shares.items if item.key]
-    logged = [(name, s.until_row(rows).finite()) for name, key in keys if (s := run.history.table.series(key))]
-    by_row = [(name, dict(zip(s.rows.tolist(), s.values.tolist(), strict=True))) for name, s in logged]
+    if not len(timer):
+        return ()
+    first = int(timer.rows[-most:][0])
+    timer = timer.since_row(first)
+    logged = [(name, s.since_row(first)) for name, key in keys if (s := run.history.table.series(key))]
+    recent = [(name, s.until_row(rows).finite()) for name, s in logged]
+    by_row = [(name, dict(zip(s.rows.tolist(), s.values.tolist(), strict=True))) for name, s in recent]
     found = []
-    for row, step, seconds in list(zip(timer.rows.tolist(), timer.steps.tolist(), timer.values.tolist(), strict=True))[
-        -most:
-    ]:
+    for row, step, seconds in zip(timer.rows.tolist(), timer.steps.tolist(), timer.values.tolist(), strict=True):
         if np.isfinite(ends[row]) and seconds > 0:
             phases = tuple((name, values[row]) for name, values in by_row if values.get(row, 0.0) > 0)
             found.append(StepTiming(step, float(ends[row]), seconds, phases))
@@ -122,15 +125,15 @@ def by_phase(placed: Sequence[Placed], idle: Mapping[Gpu, float] | None = None) 
 
 def per_step(
     ends: Floats,
-    steps: Sequence[int],
+    steps: Ints,
     samples: Sequence[HardwareSample],
     value: Callable[[HardwareSample], float | None],
     key: str,
     least: bool = False,
 ) -> Series:
     """The most (`least`: the least) of a value within each step, from the end of the row before to the row's own."""
-    known = np.flatnonzero(np.isfinite(ends))
     points = [(s.time, v) for s in samples if (v := value(s)) is not None]
+    known = np.flatnonzero(np.isfinite(ends)) if points else np.zeros(0, dtype=np.int64)
     start = -np.inf
     best: dict[int, float] = {}
     borders = ends[known]
@@ -145,7 +148,7 @@ def per_step(
             best[row] = v if row not in best else min(best[row], v) if least else max(best[row], v)
     rows = np.array(sorted(best), dtype=np.int64)
     values = np.array([best[int(r)] for r in rows], dtype=np.float64)
-    return Series(key, np.asarray(steps, dtype=np.int64)[rows], values, rows, ends[rows], True)
+    return Series(key, steps[rows], values, rows, ends[rows], True)
 
 
 def _phase(name: str, samples: list[HardwareSample], rest: Mapping[Gpu, float], note: str) -> PhaseHardware:

@@ -72,9 +72,9 @@ def test_most_and_least_within_each_step() -> None:
     ends = np.array([100.0, 200.0, np.nan, 300.0])
     value = {150.0: 1.0, 160.0: 5.0, 250.0: 2.0, 50.0: 9.0, 350.0: 8.0}
     samples = [HardwareSample(t) for t in sorted(value)]
-    most = per_step(ends, [1, 2, 3, 4], samples, lambda s: value[s.time], "x")
+    most = per_step(ends, np.arange(1, 5), samples, lambda s: value[s.time], "x")
     assert (most.steps.tolist(), most.values.tolist()) == ([2, 4], [5.0, 2.0])
-    least = per_step(ends, [1, 2, 3, 4], samples, lambda s: value[s.time], "x", least=True)
+    least = per_step(ends, np.arange(1, 5), samples, lambda s: value[s.time], "x", least=True)
     assert least.values.tolist() == [1.0, 2.0]
 
 
