@@ -176,6 +176,7 @@ def test_a_paused_replay_stands_still() -> None:
     replay.close()
 
 
+@pytest.mark.bench  # a limit in milliseconds holds on a quiet machine only
 async def test_no_drawing_takes_long_on_the_ui_thread(monkeypatch: pytest.MonkeyPatch) -> None:
     """CPU time of the UI thread in one redraw or key; the best of three, as imports and caches come first."""
     worst: dict[str, float] = {}
