@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-settings.register_profile("rltui", deadline=None)  # a loaded machine is no failure
+# a loaded machine is no failure; CI tries the same examples each time, a developer new ones
+settings.register_profile("rltui", deadline=None, derandomize=bool(os.environ.get("CI")))
 settings.load_profile("rltui")
 
 REPO = Path(__file__).resolve().parent.parent
