@@ -137,12 +137,12 @@ class NoteFinder:
         return out
 
     def finish(self, line: int, step: int | None) -> list[Note]:
-        """The file ends within a traceback: what it showed last."""
+        """The file ends within a traceback for now: what it showed last. Its own last line may still come."""
         out: list[Note] = []
         for traceback in self._open.values():
             if traceback.last:
                 out.append(Note("traceback", clean(traceback.last, 500), line, step))
-        self._open.clear()
+                traceback.last = ""
         return out
 
     def _follow(self, prefix: str, message: str) -> str | None:
