@@ -1,0 +1,94 @@
+"""What the commands share: parsing of words, finding of runs, writing of results."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rltui.session.locate import Found
+
+EPILOG = """\
+RUN is a file, a directory, a glob, DATABASE#RUN, or - for standard input (train.py | rltui -);
+on another machine host:path or ssh://[user@]host[:port]/path; slurm:[JOBID] for your jobs.
+A directory that holds several runs opens the picker; `report` then wants --newest or --all.
+Exit codes: 0 done, 1 a finding at or above --fail-on, 2 wrong usage or nothing readable at the path."""
+
+SEVERITIES = {"never": 3, "critical": 2, "warning": 1}
+
+
+class Stop(Exception):  # noqa: N818
+    """Ends the command with one line on stderr and exit code 2."""
+
+
+class Parser(argparse.ArgumentParser):
+    """argparse, with errors as one line."""
+
+    def error(self, message: str) -> None:  # type: ignore[override]
+        raise Stop(f"{message} (see {self.prog} --help)")
+
+
+def command_parser(prog: str, description: str) -> Parser:
+    """A parser that ends with one line and exit code 2 where argparse prints its usage."""
+    return Parser(
+        prog=prog, description=description, epilog=EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+
+
+def reading_options(parser: argparse.ArgumentParser) -> None:
+    """The options of every command that reads runs."""
+    parser.add_argument("--map", action="append", default=[], metavar="CANONICAL=KEY", help="read KEY as this metric")
+    parser.add_argument("--format-in", metavar="NAME", help="force a reader (jsonl, csv, wandb, tensorboard, ...)")
+
+
+def locate_runs(targets: list[str], format_in: str | None) -> list[Found]:
+    """The runs of these targets; Stop where there is none."""
+    from rltui.readers.registry import FORMATS
+    from rltui.session.locate import NotARun, locate
+    from rltui.session.remote import Unreachable, connect
+
+    if format_in is not None and format_in not in FORMATS:
+        raise Stop(f"--format-in {format_in}: no such reader; there are {', '.join(sorted(FORMATS))}")
+    try:
+        connect(targets)
+        return locate(targets, format_in)
+    except (NotARun, Unreachable) as problem:
+        raise Stop(str(problem)) from None
+
+
+def parsed_map(words: Sequence[str]) -> dict[str, str]:
+    """`--map CANONICAL=KEY` words as a dict."""
+    out = {}
+    for word in words:
+        canonical, equals, key = word.partition("=")
+        if not equals or not canonical or not key:
+            raise Stop(f"--map {word}: wants CANONICAL=KEY, as in --map score_mean=my/reward")
+        out[canonical] = key
+    return out
+
+
+def time_of(text: str | None) -> float | None:
+    """ISO 8601 as seconds since 1970; a time without zone is UTC."""
+    if text is None:
+        return None
+    from datetime import UTC, datetime
+
+    try:
+        when = datetime.fromisoformat(text)
+    except ValueError:
+        raise Stop(f"--now {text}: wants ISO 8601, as in 2026-11-21T09:30:00Z") from None
+    return (when if when.tzinfo else when.replace(tzinfo=UTC)).timestamp()
+
+
+def write(text: str, path: str | None) -> None:
+    """Text to a file, or to standard output."""
+    if path is None:
+        sys.stdout.write(text if text.endswith("\n") else text + "\n")
+        return
+    try:
+        with open(path, "w", encoding="utf-8") as out:
+            out.write(text)
+    except OSError as error:
+        raise Stop(f"{path}: cannot be written ({error.strerror})") from None

@@ -1,0 +1,63 @@
+"""`rltui compare`: runs side by side."""
+
+from __future__ import annotations
+
+from rltui.cli.arguments import Stop, command_parser, locate_runs, parsed_map, reading_options, write
+
+
+def run(words: list[str]) -> int:
+    parser = command_parser(
+        "rltui compare", "Sets runs side by side: Good, Bad, Ugly, cost, settings, what to run next."
+    )
+    parser.add_argument("run", nargs="+", metavar="RUN")
+    parser.add_argument("--primary", metavar="KEY", help="rank by this metric; default: guessed, and said")
+    parser.add_argument("--lower-is-better", action="store_true")
+    parser.add_argument("--cost", choices=("tokens", "gpu_hours", "hours", "steps"), help="of the Pareto front")
+    parser.add_argument("--diff", nargs=2, metavar=("A", "B"), help="ids of two runs: every config key that differs")
+    parser.add_argument("--latest", type=int, metavar="N", help="the newest N of those that the other filters leave")
+    parser.add_argument("--state", choices=("any", "running", "stalled", "finished", "crashed", "unknown"))
+    parser.add_argument("--id", action="append", default=[], metavar="GLOB", help="runs of this id or path")
+    parser.add_argument("--tag", action="append", default=[], metavar="GLOB", help="runs of this tag, name or project")
+    parser.add_argument("--where", action="append", default=[], metavar="EXPR", help="config: lr>=1e-6, model~*7b*")
+    parser.add_argument("--top", type=int, default=12, metavar="N", help="rows of a Markdown table")
+    parser.add_argument("--format", choices=("markdown", "json"), default="markdown")
+    parser.add_argument("-o", "--output", metavar="FILE", help="write there instead of stdout")
+    reading_options(parser)
+    args = parser.parse_args(words)
+    for name in ("latest", "top"):
+        if (count := getattr(args, name)) is not None and count < 1:
+            raise Stop(f"--{name} wants a number of runs, at least 1")
+    found = locate_runs(args.run, args.format_in)
+    from rltui.compare.build import compare
+    from rltui.compare.filters import BadFilter, Filters, chosen
+    from rltui.compare.read import read
+
+    filters = Filters(args.latest, args.state, tuple(args.id), tuple(args.tag), tuple(args.where))
+    try:
+        read_runs = read(found, parsed_map(args.map), args.primary)
+        runs = chosen(read_runs, filters)
+    except BadFilter as problem:
+        raise Stop(f"--where {problem}") from None
+    if not runs:
+        raise Stop(f"compare: none of the {len(read_runs)} runs found passes the filters")
+    if args.primary and not any(k == args.primary or k.startswith(f"{args.primary}:") for r in runs for k in r.curves):
+        raise Stop(f"--primary {args.primary}: none of the {len(runs)} runs logs it")
+    unknown = [name for name in args.diff or () if name not in {run.id for run in runs}]
+    if unknown:
+        raise Stop(f"--diff {unknown[0]}: no such run; there are {', '.join(run.id for run in runs[:12])}")
+    comparison = compare(
+        runs,
+        primary=args.primary,
+        lower_is_better=args.lower_is_better,
+        cost=args.cost,
+        pair=tuple(args.diff) if args.diff else None,
+    )
+    if args.format == "json":
+        from rltui.compare.to_json import to_json
+
+        write(to_json(comparison), args.output)
+    else:
+        from rltui.compare.markdown import render
+
+        write(render(comparison, args.top), args.output)
+    return 0

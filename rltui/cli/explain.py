@@ -1,0 +1,20 @@
+"""`rltui explain`: one rule or page of the catalogue."""
+
+from __future__ import annotations
+
+from rltui.cli.arguments import Stop, command_parser, write
+
+
+def run(words: list[str]) -> int:
+    parser = command_parser("rltui explain", "Prints a rule or a knowledge page; without an id the list of both.")
+    parser.add_argument("id", nargs="?", metavar="ID", help="a finding's id, or the name of a page")
+    parser.add_argument("--format", choices=("text", "json"), default="text")
+    args = parser.parse_args(words)
+    from rltui.report.explain import as_json, as_text, nearest
+
+    explained = as_json(args.id) if args.format == "json" else as_text(args.id)
+    if explained is None:
+        near = nearest(args.id)
+        raise Stop(f"explain {args.id}: no such rule or page" + (f"; near: {', '.join(near)}" if near else ""))
+    write(explained, None)
+    return 0

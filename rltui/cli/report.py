@@ -1,0 +1,98 @@
+"""`rltui report`: a run read to its end, as Markdown or JSON."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from rltui.cli.arguments import (
+    SEVERITIES,
+    Stop,
+    command_parser,
+    locate_runs,
+    parsed_map,
+    reading_options,
+    time_of,
+    write,
+)
+
+if TYPE_CHECKING:
+    from rltui.diagnosis.model import Finding
+    from rltui.session.locate import Found
+
+
+def run(words: list[str]) -> int:
+    parser = command_parser("rltui report", "Reads a run to its end and prints the diagnosis.")
+    parser.add_argument("run", metavar="RUN")
+    parser.add_argument("--format", choices=("markdown", "json"), default="markdown")
+    parser.add_argument(
+        "--at", type=int, metavar="STEP", help="as it stood at this step (later rows are not looked at)"
+    )
+    parser.add_argument("--since", type=int, metavar="STEP", help="numbers of the metrics from this step on")
+    parser.add_argument("--last", type=int, metavar="N", help="numbers of the metrics over the last N rows")
+    parser.add_argument("--window", type=int, metavar="N", help="rows of the first, mid and last window")
+    parser.add_argument("--now", metavar="TIME", help="ISO 8601: makes a report reproducible")
+    parser.add_argument("--append", metavar="FILE", help="append a check-in entry to this file")
+    parser.add_argument("-o", "--output", metavar="FILE", help="write there instead of stdout")
+    parser.add_argument("--fail-on", choices=tuple(SEVERITIES), default="never")
+    several = parser.add_mutually_exclusive_group()
+    several.add_argument("--all", action="store_true", help="all runs found (JSON: an array)")
+    several.add_argument("--newest", action="store_true", help="of several runs the one written last")
+    reading_options(parser)
+    args = parser.parse_args(words)
+    for name in ("window", "last"):
+        if (rows := getattr(args, name)) is not None and rows < 1:
+            raise Stop(f"--{name} wants a number of rows, at least 1")
+    found = locate_runs([args.run], args.format_in)
+    if len(found) > 1 and args.newest:
+        found = [max(found, key=_newest)]
+    if len(found) > 1 and not args.all:
+        names = "\n".join(f"  {f.candidate.root}  ({len(f.candidate.files)} files)" for f in found[:20])
+        more = f"\n  ... and {len(found) - 20} more" if len(found) > 20 else ""
+        raise Stop(f"{args.run} holds {len(found)} runs: name one, or use --newest or --all\n{names}{more}")
+    return print_reports(found, args)
+
+
+def print_reports(found: list[Found], args: argparse.Namespace) -> int:
+    """Prints a report of each run found; the exit code is that of --fail-on."""
+    from rltui.report.build import build
+    from rltui.session.opened import OpenedRun
+
+    fmt = getattr(args, "format", "markdown")
+    now = time_of(getattr(args, "now", None))
+    texts, worst = [], 0
+    for one in found:
+        opened = OpenedRun(one, key_map=parsed_map(args.map), until_step=getattr(args, "at", None))
+        opened.load()
+        frame = opened.frame(now).narrowed(getattr(args, "since", None), getattr(args, "last", None))
+        report = build(frame, window=getattr(args, "window", None), now=now)
+        opened.close()
+        worst = max([worst, *map(_rank, report.findings)])
+        if fmt == "json":
+            from rltui.report.to_json import to_json
+
+            texts.append(to_json(report))
+        else:
+            from rltui.report.markdown import render
+
+            texts.append(render(report, frame))
+        if getattr(args, "append", None):
+            from rltui.report.checkin import append_checkin
+
+            append_checkin(args.append, report)
+    if fmt == "json" and getattr(args, "all", False):
+        text = "[" + ",\n".join(t.strip() for t in texts) + "]\n"
+    else:
+        text = "\n".join(texts)
+    write(text, getattr(args, "output", None))
+    return 1 if worst >= SEVERITIES[getattr(args, "fail_on", "never")] else 0
+
+
+def _newest(found: Found) -> float:
+    return max((f.mtime for f in found.files), default=0.0)
+
+
+def _rank(finding: Finding) -> int:
+    from rltui.diagnosis.model import SEVERITY_RANK
+
+    return SEVERITY_RANK[finding.severity] if finding.status == "active" else 0

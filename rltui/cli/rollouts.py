@@ -1,0 +1,42 @@
+"""`rltui rollouts`: what the policy wrote."""
+
+from __future__ import annotations
+
+from rltui.cli.arguments import Stop, command_parser, locate_runs, parsed_map, reading_options, write
+
+
+def run(words: list[str]) -> int:
+    parser = command_parser(
+        "rltui rollouts", "What the policy wrote: a table of steps, and one step with its best and worst."
+    )
+    parser.add_argument("run", metavar="RUN")
+    parser.add_argument("--step", type=int, metavar="N", help="this step in full; default: the newest")
+    parser.add_argument("--validation", action="store_true", help="the rollouts of validation")
+    parser.add_argument("--same-prompt", action="store_true", help="one prompt across the steps")
+    parser.add_argument("--format", choices=("text", "json"), default="text")
+    reading_options(parser)
+    args = parser.parse_args(words)
+    found = locate_runs([args.run], args.format_in)
+    if len(found) > 1:
+        names = "\n".join(f"  {f.candidate.root}" for f in found[:20])
+        raise Stop(f"{args.run} holds {len(found)} runs: name one\n{names}")
+    from rltui.report.rollouts import collect, to_json
+    from rltui.report.rollouts_text import render
+    from rltui.session.opened import OpenedRun
+    from rltui.session.rollouts import open_rollouts
+
+    opened = OpenedRun(found[0], key_map=parsed_map(args.map))
+    opened.load()
+    run = opened.run
+    index = open_rollouts(found[0], run)
+    opened.close()
+    entry = None
+    if index.entries and (args.step is not None or args.validation):
+        entry = index.nearest(args.step, "validation" if args.validation else None)
+        if entry is None or (args.step is not None and entry.step != args.step):
+            asked = f"step {args.step}" if args.step is not None else "validation"
+            near = f"; the nearest is step {entry.step}" if entry is not None and entry.step is not None else ""
+            raise Stop(f"{args.run}: no rollouts of {asked}{near}")
+    report = collect(index, run.id, run.path, run.framework, entry, args.same_prompt)
+    write(to_json(report) if args.format == "json" else render(report), None)
+    return 0

@@ -1,0 +1,57 @@
+"""`rltui [RUN]`: the screen; without a terminal, the report or the list of runs."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from rltui import __version__
+from rltui.cli.arguments import Stop, command_parser, locate_runs, parsed_map, reading_options
+
+
+def run(words: list[str]) -> int:
+    parser = command_parser(
+        "rltui",
+        "Terminal monitor and diagnostician for RL post-training. Commands: report, watch, compare, runs, rollouts, "
+        "verify, explain, config, demo, doctor.",
+    )
+    parser.add_argument("run", nargs="*", metavar="RUN", help="default: what is found below the current directory")
+    parser.add_argument("--version", action="version", version=f"rltui {__version__}")
+    parser.add_argument("--theme", metavar="NAME", help="dark, light, ansi-16, mono, ...")
+    parser.add_argument("--glyphs", choices=("block", "braille", "ascii"), help="default: by locale and terminal")
+    parser.add_argument("--mouse", action="store_true", default=None, help="mouse on, also over ssh")
+    parser.add_argument("--replay", action="store_true", help="play a run again, with the diagnosis as it stood then")
+    parser.add_argument("--speed", type=float, metavar="X", help="of --replay: steps a second (default 10)")
+    reading_options(parser)
+    args = parser.parse_args(words)
+    if args.speed is not None and not (args.replay and 0 < args.speed < 1e6):
+        raise Stop("--speed wants steps a second, more than 0, and --replay")
+    if not sys.stdout.isatty():
+        if args.run:
+            from rltui.cli.report import print_reports
+
+            return print_reports(locate_runs(args.run, args.format_in), args)
+        from rltui.cli import runs
+
+        return runs.run([])
+    return open_screen(args.run, args)
+
+
+def open_screen(targets: list[str], args: argparse.Namespace | None) -> int:
+    """Opens the screen on these targets; `args` are the options of `rltui`, None for none."""
+    from rltui import settings
+    from rltui.tui.start import start
+
+    if settings.load().rules:
+        from rltui.diagnosis.catalogue import adjusted
+
+        adjusted(settings.load())  # a wrong setting is told before the screen opens
+    return start(
+        targets,
+        key_map=parsed_map(args.map) if args else {},
+        format_in=args.format_in if args else None,
+        theme=args.theme if args else None,
+        glyphs=args.glyphs if args else None,
+        mouse=args.mouse if args else None,
+        replay=(args.speed or 10.0) if args and args.replay else None,
+    )
