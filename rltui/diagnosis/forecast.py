@@ -95,9 +95,11 @@ def crossing(series: Series, level: float, planned: int | None) -> tuple[float, 
     is no trend towards it, or where it lies beyond the plan or three times the rows that show the trend."""
     x, t = series.values[-WINDOW:], series.steps[-WINDOW:].astype(np.float64)
     seen = trend(x)
-    middle, now = float(t.mean()), float(t[-1]) if len(t) else 0.0
-    ahead = level - (float(x.mean()) if len(x) else level)
-    if seen.direction == 0 or seen.direction * ahead <= 0:
+    if seen.direction == 0:
+        return None
+    middle, now = float(t.mean()), float(t[-1])
+    ahead = level - float(x.mean())
+    if seen.direction * ahead <= 0:
         return None
     slope, slow, fast = theil_sen(t, x, BLOCKS)
     if slope * seen.direction <= 0:

@@ -27,6 +27,7 @@ def test_every_rule_is_there_once_and_complete() -> None:
         related = {*rule.caused_by, *rule.leads_to, *rule.suppresses, *rule.suppressed_by}
         assert related <= set(catalogue), rule.id
         assert all(p.why for p in rule.params.values()), rule.id
+        assert all(url.startswith("http") or "rltui explain" in url for _, url in rule.sources), rule.id
         assert all(f.impact in IMPACT and f.risk in RISK for f in rule.fixes), rule.id
 
 

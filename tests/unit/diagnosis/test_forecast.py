@@ -7,10 +7,10 @@ import pytest
 
 from rltui.diagnosis.blocks import BlockCache
 from rltui.diagnosis.catalogue import rules
-from rltui.diagnosis.forecast import Forecast, end_of_run, entropy_floor, forecasts, length_limit
+from rltui.diagnosis.forecast import Forecast, crossing, end_of_run, entropy_floor, forecasts, length_limit
 from rltui.diagnosis.look import Feed, Look
 from rltui.diagnosis.profile import Settings
-from rltui.run.table import Floats
+from rltui.run.table import Floats, Series
 from tests.unit.diagnosis.fake_run import FakeRun
 
 ROWS = 300
@@ -88,3 +88,10 @@ def test_end_of_run_holds_the_true_time_about_nine_times_in_ten() -> None:
         assert one is not None
         inside += one.low <= seconds[ROWS:].sum() <= (one.high or 0)
     assert 80 <= inside <= 99
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("rows", [0, 1, 2])
+def test_too_few_points_foretell_nothing_and_warn_of_nothing(rows: int) -> None:
+    at = np.arange(rows, dtype=np.int64)
+    assert crossing(Series("memory", at, at.astype(float), at, None), 10.0, None) is None
