@@ -217,15 +217,15 @@ class StepRollouts:
         one = self._all[place]
         return one.block.raw(one.at).prompt
 
-    def examined(self) -> list[int]:
-        """The places whose texts the statistics read: all, or an even spread of at most 1024."""
-        limit = sample_stats.limits()["examined"]
+    def examined(self, limit: int | None = None) -> list[int]:
+        """The places whose texts the statistics read: all, or an even spread of at most `limit` (1024)."""
+        limit = limit or sample_stats.limits()["examined"]
         count = len(self._all)
         return list(range(count)) if count <= limit else [i * count // limit for i in range(limit)]
 
-    def stats(self) -> SampleStats:
-        """The step in numbers, for rules and tables."""
-        places = self.examined()
+    def stats(self, limit: int | None = None) -> SampleStats:
+        """The step in numbers, for rules and tables. `limit`: texts that are read, 1024 where it is not given."""
+        places = self.examined(limit)
         marks = [found for place in places if (found := self.marks(place)) is not None]
         texts = [one.block.raw(one.at).completion or "" for one in map(self._all.__getitem__, places) if one.chars]
         mode = sample_stats.mode_share(self.rewards)
@@ -235,6 +235,8 @@ class StepRollouts:
         invalid = [bad for place in places if (bad := self.is_invalid(place)) is not None]
         cut = [is_cut for place in range(len(self._all)) if (is_cut := self.truncated(place)) is not None]
         same = [group.zero_variance for group in self.groups if group.zero_variance is not None]
+        whole = [bad for at in places if not self.truncated(at) and (bad := self.is_invalid(at)) is not None]
+        calls = sum(mark.tool_calls for mark in marks)
         return SampleStats(
             step=self.step,
             split=self.split,
@@ -260,6 +262,12 @@ class StepRollouts:
             zero_variance=sample_stats.share(same),
             length_mean=fmean(self.lengths) if self.lengths else None,
             length_max=max(self.lengths, default=None),
+            groups=len(same),
+            reward_min=min(self.rewards, default=None),
+            reward_max=max(self.rewards, default=None),
+            invalid_whole=sample_stats.share(whole),
+            tool_calls=calls / len(marks) if marks else None,
+            tool_invalid=sum(mark.tool_calls_invalid for mark in marks) / calls if calls else None,
         )
 
     @cached_property

@@ -69,7 +69,10 @@ def longest_run(text: str) -> tuple[str, int]:
 def is_repeated(text: str) -> bool:
     """Degenerate by one of: 4-gram repeat share above 0.5, compression ratio above 10, one character more than 50
     times in a row."""
-    share, ratio = repeat_share(text), compression_ratio(text)
+    return _is_repeated(text, repeat_share(text), compression_ratio(text))
+
+
+def _is_repeated(text: str, share: float | None, ratio: float | None) -> bool:
     loops = share is not None and share > limits()["repeated_share"]
     compresses = ratio is not None and ratio > limits()["compression_ratio"]
     return bool(loops or compresses or longest_run(text)[1] > limits()["character_run"])
@@ -94,10 +97,33 @@ def malformed_tag(text: str, prompt: str | None = None) -> str | None:
     return None
 
 
+def tool_calls(text: str) -> tuple[int, int]:
+    """Calls that a text opens with `<tool_call>`, and how many of them nobody can run: not closed, or neither a JSON
+    object with a name nor `<function=...>`."""
+    calls = text.split("<tool_call>")[1:]
+    return len(calls), sum(not _is_call(call) for call in calls)
+
+
+def _is_call(after: str) -> bool:
+    body, closed, _ = after.partition("</tool_call>")
+    body = body.strip()
+    if not closed or not body:
+        return False
+    if body.startswith("<function="):
+        return True
+    try:
+        call = json.loads(body)
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(call, dict) and isinstance(call.get("name"), str)
+
+
 def past_end(text: str) -> str | None:
     """The end-of-turn marker or turn of the user after which the text goes on: generation did not stop where it should.
-    None where there is none; a marker at the very end is as it should be."""
+    None where there is none; a marker at the very end is as it should be, and so is the answer of a tool after it."""
     stripped = text.rstrip()
+    if any(marker in stripped for marker in limits()["tool_turns"]):
+        return None
     for marker in limits()["end_markers"]:
         at = stripped.find(marker)
         if 0 <= at < len(stripped) - len(marker):
@@ -183,21 +209,25 @@ class TextMarks:
     token_zero: bool
     non_ascii: float | None
     mixed_scripts: bool
+    tool_calls: int = 0
+    tool_calls_invalid: int = 0
 
 
 def marks(text: str, prompt: str | None = None) -> TextMarks:
     """All marks of one completion; the prompt tells whether a tag was opened there."""
+    share, ratio = repeat_share(text), compression_ratio(text)
     return TextMarks(
         is_empty(text),
-        is_repeated(text),
-        repeat_share(text),
-        compression_ratio(text),
+        _is_repeated(text, share, ratio),
+        share,
+        ratio,
         malformed_tag(text, prompt),
         past_end(text),
         decoder_artefact(text),
         is_token_zero(text),
         non_ascii_share(text),
-        scripts(text) >= limits()["scripts"],
+        not text.isascii() and scripts(text) >= limits()["scripts"],
+        *tool_calls(text),
     )
 
 
@@ -207,7 +237,7 @@ class SampleStats:
 
     `samples` all, `examined` those whose text was read (evenly spread, at most 1024). `truncated`, `mode` and
     `zero_variance` are over all samples, groups of two or more; `invalid_format` counts malformed tags and a reward
-    component named after the format that is 0 or less.
+    component named after the format that is 0 or less; `invalid_whole` leaves out those that are cut at the limit.
     """
 
     step: int | None
@@ -234,6 +264,12 @@ class SampleStats:
     zero_variance: float | None  # share of groups
     length_mean: float | None  # tokens
     length_max: float | None
+    groups: int = 0  # of two or more rewards
+    reward_min: float | None = None
+    reward_max: float | None = None
+    invalid_whole: float | None = None
+    tool_calls: float | None = None  # a sample
+    tool_invalid: float | None = None  # share of the calls
 
 
 def share(flags: Iterable[bool]) -> float | None:
