@@ -26,11 +26,13 @@ from rltui.diagnosis.measured import Measured
 from rltui.diagnosis.model import Coverage, Diagnosis, Finding, NotEvaluable
 from rltui.diagnosis.pipeline import stages
 from rltui.diagnosis.profile import Settings
+from rltui.diagnosis.ranking import ranking
 from rltui.diagnosis.rules import DETECTORS
 from rltui.diagnosis.rules.base import Detector
 from rltui.diagnosis.shapes import Trends
 from rltui.diagnosis.verdict import Case, judge
 from rltui.run.run import Run, RunState
+from rltui.run.sample_columns import ColumnCache
 from rltui.run.table import Table
 
 KEEP_NEWEST = 4
@@ -73,6 +75,7 @@ class Engine:
         self._identity: object = None
         self._keys: dict[str, str] = {}
         self._revised: int | None = None
+        self._samples = ColumnCache()
 
     def advance(self, run: Run, state: RunState | None = None) -> Diagnosis:
         """Takes in what the run has by now and says how it stands. `state`: that of a run that is being followed."""
@@ -191,7 +194,9 @@ class Engine:
         if run_state is not None:
             present += present_signals(run_state, look)
         followed = run.followed and run_state is not None
-        measured, machine = machine_signals(Measured.of(run, look, now=followed), self.catalogue)
+        measured, machine = machine_signals(
+            Measured.of(run, look, followed, self._samples.of(run.hardware)), self.catalogue
+        )
         for rule_id, signal in present + machine:
             if not self.catalogue[rule_id].enabled:
                 continue
@@ -207,7 +212,7 @@ class Engine:
         broken = [
             f.onset_step for f in findings if f.severity == "critical" and f.onset_step is not None and f.id in BREAKS
         ]
-        best = best_checkpoint(look, run.checkpoints, min(broken, default=None)) if rows else None
+        best = best_checkpoint(ranking(look), run.checkpoints, look.step, min(broken, default=None))
         case = Case(look, active, self.catalogue, seen, run_state, len(ran), len(skipped))
         return Diagnosis(
             at_step=look.step if rows else None,

@@ -10,8 +10,7 @@ from rltui.diagnosis.catalogue import rules
 from rltui.diagnosis.forecast import Forecast, around, crossing
 from rltui.diagnosis.measured import Measured
 from rltui.diagnosis.signal import num
-from rltui.hardware.base import HardwareSample
-from rltui.hardware.power import Gpu
+from rltui.hardware.base import Gpu
 from rltui.run.checkpoints import Checkpoint
 from rltui.run.table import Series
 
@@ -33,7 +32,7 @@ def host_memory(seen: Measured, share: float) -> Forecast | None:
 
 def gpu_memory(seen: Measured, gpu: Gpu) -> Forecast | None:
     """Step at which the peak of a GPU's memory reaches what it has."""
-    series, total = high_water(seen, gpu), capacity(seen, gpu)
+    series, total = seen.gpu_memory(gpu), capacity(seen, gpu)
     if total is None:
         return None
     return _reaches("GPU memory", series, total, seen, f"memory of GPU {gpu[1]}", "all it has")
@@ -42,13 +41,12 @@ def gpu_memory(seen: Measured, gpu: Gpu) -> Forecast | None:
 def disk_full(seen: Measured) -> Forecast | None:
     """Step at which the disk of the checkpoints is full: as its free space falls, else by checkpoints of the usual
     size at the usual distance. None where old ones are cleared away or where it lasts to the end of the plan."""
-    free = seen.by_step(free_gb, "free disk")
-    if len(free):
-        falling = _reaches("disk", free, 0.0, seen, "free disk", "nothing")
+    if len(seen.free):
+        falling = _reaches("disk", seen.free, 0.0, seen, "free disk", "nothing")
         if falling is not None:
             return falling
     sizes, every, now = saves(seen)
-    left = seen.host and free_gb(HardwareSample(0.0, host=seen.host))
+    left = free_now(seen)
     if not left or not sizes or every is None or now is None:
         return None
     middle = float(np.median(sizes))
@@ -71,25 +69,15 @@ def saves(seen: Measured) -> tuple[list[float], float | None, int | None]:
     return [c.size_gb for c in whole if c.size_gb], float(np.median(gaps)), steps[-1]
 
 
-def high_water(seen: Measured, gpu: Gpu, least: bool = False) -> Series:
-    """GB of a GPU's memory by step: the most, or (`least`) what stays when the phases have given back theirs."""
-    return seen.by_step(lambda s: _memory(s, gpu), f"memory of GPU {gpu[1]}", least)
-
-
 def capacity(seen: Measured, gpu: Gpu) -> float | None:
     return next((g.memory_total_gb for g in reversed(seen.of_gpu(gpu)) if g.memory_total_gb), None)
 
 
-def free_gb(sample: HardwareSample) -> float | None:
-    """Free space of the disk that the checkpoints go to, else of the run's directory."""
-    if sample.host is None:
-        return None
-    named = next((d.free_gb for d in sample.host.disks if "checkpoints" in d.what), None)
-    return named if named is not None else sample.host.disk_free_gb
-
-
-def _memory(sample: HardwareSample, gpu: Gpu) -> float | None:
-    return next((g.memory_used_gb for g in sample.gpus if (g.node, g.index) == gpu), None)
+def free_now(seen: Measured) -> float | None:
+    """GB free by the newest sample that tells."""
+    told = seen.recent.host["free_gb"]
+    told = told[np.isfinite(told)]
+    return float(told[-1]) if len(told) else None
 
 
 def _reaches(what: str, series: Series, level: float, seen: Measured, named: str, end: str) -> Forecast | None:

@@ -2,50 +2,60 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
 from rltui.diagnosis.look import Look
-from rltui.hardware.base import GpuSample, HardwareSample, HostSample
-from rltui.hardware.power import Gpu, idle_power
+from rltui.hardware.base import Gpu, GpuSample, HardwareSample, HostSample
 from rltui.run.checkpoints import Checkpoint
-from rltui.run.phase_hardware import PhaseHardware, Placed, by_phase, per_step, place, step_ends, step_timings
+from rltui.run.phase_hardware import PhaseHardware, by_phase, per_step, place, step_ends, step_timings
 from rltui.run.run import Run
-from rltui.run.table import Floats, Series
+from rltui.run.sample_columns import SampleColumns, columns
+from rltui.run.table import Floats, Ints, Series
 
 GIB = 1.073741824  # GB; trainers log memory in GiB
 LAST_S = 300.0
 """What holds now is told from the samples of the last five minutes."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Measured:
     """Samples of a look, oldest first, and what is known beside them. `ends`: when each row was written."""
 
     look: Look
     run: Run
-    samples: tuple[HardwareSample, ...]
+    seen: SampleColumns
     ends: Floats
     checkpoints: tuple[Checkpoint, ...]
-    following: bool
 
     @staticmethod
-    def of(run: Run, look: Look, now: bool) -> Measured:
+    def of(run: Run, look: Look, now: bool, seen: SampleColumns | None = None) -> Measured:
         """`now`: the run as it stands, with every sample there is; else nothing after the look's last row. Samples of
-        this machine count only while the run is heard: what is copied here may run elsewhere."""
+        this machine count only while the run is heard: what is copied here may run elsewhere. `seen`: the columns of
+        the run's samples, where they are known already."""
+        seen = columns(run.hardware) if seen is None else seen
         ends = step_ends(run, look.n)
         known = ends[np.isfinite(ends)]
-        until = np.inf if now else float(known[-1]) if len(known) else -np.inf
-        samples = tuple(s for s in run.hardware if s.time <= until and (s.source != "live" or run.pulse.heard))
-        return Measured(look, run, samples, ends, tuple(c for c in run.checkpoints if c.step <= look.step), now)
+        if seen.samples and seen.samples[-1].source == "live" and not run.pulse.heard:
+            seen = seen.until(-np.inf)
+        elif not now:
+            seen = seen.until(float(known[-1]) if len(known) else -np.inf)
+        return Measured(look, run, seen, ends, tuple(c for c in run.checkpoints if c.step <= look.step))
+
+    @property
+    def samples(self) -> tuple[HardwareSample, ...]:
+        return self.seen.samples
 
     @cached_property
-    def newest(self) -> tuple[HardwareSample, ...]:
+    def recent(self) -> SampleColumns:
         """The samples of the last minutes."""
-        return tuple(s for s in self.samples if s.time >= self.samples[-1].time - LAST_S) if self.samples else ()
+        return self.seen.since(float(self.seen.times[-1]) - LAST_S) if len(self.seen) else self.seen
+
+    @property
+    def newest(self) -> tuple[HardwareSample, ...]:
+        return self.recent.samples
 
     @cached_property
     def host(self) -> HostSample | None:
@@ -53,33 +63,58 @@ class Measured:
         return next((s.host for s in reversed(self.newest) if s.host is not None), None)
 
     @cached_property
-    def idle(self) -> dict[Gpu, float]:
-        return idle_power(self.samples)
-
-    @cached_property
-    def placed(self) -> tuple[Placed, ...]:
-        return place(step_timings(self.run, self.look.n), self.samples)
-
-    @cached_property
     def phases(self) -> tuple[PhaseHardware, ...]:
-        return by_phase(self.placed, self.idle)
+        return by_phase(place(step_timings(self.run, self.look.n), self.seen.times), self.seen)
+
+    @cached_property
+    def _newest_by_gpu(self) -> dict[Gpu, list[GpuSample]]:
+        found: dict[Gpu, list[GpuSample]] = {}
+        for sample in self.newest:
+            for gpu in sample.gpus:
+                found.setdefault((gpu.node, gpu.index), []).append(gpu)
+        return found
 
     def of_gpu(self, gpu: Gpu) -> list[GpuSample]:
         """The newest samples of one GPU, oldest first."""
-        return [g for s in self.newest for g in s.gpus if (g.node, g.index) == gpu]
+        return self._newest_by_gpu.get(gpu, [])
+
+    @property
+    def gpus(self) -> tuple[Gpu, ...]:
+        return tuple(self._newest_by_gpu)
+
+    def by_step(self, values: Floats, key: str, least: bool = False) -> Series:
+        """The most (`least`: the least) of a column of the samples within each step."""
+        rows, best = per_step(self.ends, self.seen.times, values, least)
+        return self._series(rows, best, key)
+
+    def _series(self, rows: Ints, values: Floats, key: str) -> Series:
+        known = np.isfinite(values)
+        rows, values = rows[known], values[known]
+        return Series(key, self.look.steps[rows], values, rows, self.ends[rows], True)
 
     @cached_property
-    def gpus(self) -> tuple[Gpu, ...]:
-        return tuple(dict.fromkeys((g.node, g.index) for s in self.newest for g in s.gpus))
+    def _memory(self) -> dict[bool, tuple[Ints, Floats]]:
+        used = self.seen.gpu["memory_used_gb"]
+        return {least: per_step(self.ends, self.seen.times, used, least) for least in (False, True)}
 
-    def by_step(self, value: Callable[[HardwareSample], float | None], key: str, least: bool = False) -> Series:
-        return per_step(self.ends, self.look.steps, self.samples, value, key, least)
+    def gpu_memory(self, gpu: Gpu, least: bool = False) -> Series:
+        """GB of a GPU's memory by step: the most, or (`least`) what stays when the phases have given back theirs."""
+        rows, values = self._memory[least]
+        return self._series(rows, values[:, self.seen.gpus.index(gpu)], f"memory of GPU {gpu[1]}")
+
+    @cached_property
+    def free(self) -> Series:
+        """GB free on the disk of the checkpoints, by step."""
+        return self.by_step(self.seen.host["free_gb"], "free disk")
+
+    @cached_property
+    def ram_sampled(self) -> Series:
+        return self.by_step(self.seen.host["ram_used_gb"], "host memory")
 
     @cached_property
     def ram(self) -> Series | None:
         """GB of host memory used, by step: as sampled, else as the trainer logs it."""
-        sampled = self.by_step(lambda s: s.host.ram_used_gb if s.host is not None else None, "host memory")
-        logged = self.look.series("cpu_mem_used")
+        sampled, logged = self.ram_sampled, self.look.series("cpu_mem_used")
         if logged is not None and len(logged) > len(sampled):
             return Series(logged.key, logged.steps, logged.values * GIB, logged.rows, logged.times, True)
         return sampled if len(sampled) else None

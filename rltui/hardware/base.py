@@ -8,6 +8,10 @@ from typing import Literal
 ProcessState = Literal["running", "sleeping", "disk", "stopped", "traced", "zombie", "gone"]
 
 
+Gpu = tuple[str, int]
+"""A GPU among all of a run: node and index."""
+
+
 @dataclass(frozen=True, slots=True)
 class GpuProcess:
     """A process that holds GPU memory. Memory in GB; `user` and `command` None where the OS hides them.

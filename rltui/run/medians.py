@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from rltui.run.columns import Floats
 
 
@@ -24,3 +26,12 @@ def quantile(x: Floats, share: float) -> float:
     low = float(ordered[below])
     rest = at - below
     return low + rest * (float(ordered[below + 1]) - low) if rest else low
+
+
+def column_medians(x: Floats) -> Floats:
+    """Median of each column of a matrix, NaN left out; NaN where a column holds nothing else."""
+    if not len(x):
+        return np.full(x.shape[1], np.nan)
+    ordered, count, each = np.sort(x, axis=0), np.isfinite(x).sum(axis=0), np.arange(x.shape[1])
+    middle: Floats = (ordered[np.maximum(count - 1, 0) // 2, each] + ordered[count // 2, each]) / 2
+    return middle

@@ -5,16 +5,15 @@ A row is written when its step ends; the timers, in the order in which a step ru
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
 
-from rltui.hardware.base import GpuSample, HardwareSample
-from rltui.hardware.power import Gpu, idle_power, power_utilisation
-from rltui.run.columns import Series
-from rltui.run.medians import median
+from rltui.hardware.base import Gpu
+from rltui.run.medians import column_medians, median
 from rltui.run.run import Run
+from rltui.run.sample_columns import SampleColumns
 from rltui.run.table import Floats, Ints
 from rltui.vocabulary.load import phases
 
@@ -37,13 +36,14 @@ class StepTiming:
     phases: tuple[tuple[str, float], ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, slots=True)
 class Placed:
-    """A sample within a step; `phase` None where no timer covers that time."""
+    """Where each sample lies: `steps` -1 between two steps, `phases` an index into `names`, -1 where no timer covers
+    that time."""
 
-    step: int
-    phase: str | None
-    sample: HardwareSample
+    names: tuple[str, ...]
+    steps: Ints
+    phases: Ints
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,114 +97,86 @@ def step_timings(run: Run, rows: int, most: int = 50) -> tuple[StepTiming, ...]:
     return tuple(found)
 
 
-def place(steps: Iterable[StepTiming], samples: Sequence[HardwareSample]) -> tuple[Placed, ...]:
-    """The samples that lie within these steps, each with its phase. Both in order of time."""
-    times = np.array([s.time for s in samples])
-    found, before = [], -np.inf
+def place(steps: Iterable[StepTiming], times: Floats) -> Placed:
+    """The step and the phase in which each sample lies. Steps and times in order."""
+    at_step, at_phase = np.full(len(times), -1, np.int64), np.full(len(times), -1, np.int64)
+    numbers: dict[str, int] = {}
+    before = -np.inf
     for step in steps:
         start = max(before, step.end - step.seconds)
+        here = slice(int(times.searchsorted(start)), int(times.searchsorted(step.end)))
+        at_step[here] = step.step
         borders = start + np.cumsum([seconds for _, seconds in step.phases])
-        for i in range(int(times.searchsorted(start)), int(times.searchsorted(step.end))):
-            at = int(np.searchsorted(borders, times[i], "right"))
-            found.append(Placed(step.step, step.phases[at][0] if at < len(step.phases) else None, samples[i]))
+        known = np.array([*(numbers.setdefault(name, len(numbers)) for name, _ in step.phases), -1], dtype=np.int64)
+        at_phase[here] = known[np.searchsorted(borders, times[here], "right")]
         before = step.end
-    return tuple(found)
+    return Placed(tuple(numbers), at_step, at_phase)
 
 
-def by_phase(placed: Sequence[Placed], idle: Mapping[Gpu, float] | None = None) -> tuple[PhaseHardware, ...]:
-    """One entry a phase, in the order in which they were seen. `idle`: watts of each GPU at rest, learned from these
-    samples where not given."""
-    rest = idle_power(p.sample for p in placed) if idle is None else idle
+def by_phase(placed: Placed, seen: SampleColumns) -> tuple[PhaseHardware, ...]:
+    """One entry a phase that holds samples, in the order in which a step runs them."""
+    use = seen.power_use(seen.idle_w())
     generation = phases()["rollout"].label
-    seen = dict.fromkeys(p.phase for p in placed if p.phase is not None)
+    rows = [(name, np.flatnonzero(placed.phases == i)) for i, name in enumerate(placed.names)]
     return tuple(
-        _phase(name, [p.sample for p in placed if p.phase == name], rest, GENERATION if name == generation else "")
-        for name in seen
+        _phase(name, seen, use[at], at, GENERATION if name == generation else "") for name, at in rows if len(at)
     )
 
 
-def per_step(
-    ends: Floats,
-    steps: Ints,
-    samples: Sequence[HardwareSample],
-    value: Callable[[HardwareSample], float | None],
-    key: str,
-    least: bool = False,
-) -> Series:
-    """The most (`least`: the least) of a value within each step, from the end of the row before to the row's own."""
-    points = [(s.time, v) for s in samples if (v := value(s)) is not None]
-    known = np.flatnonzero(np.isfinite(ends)) if points else np.zeros(0, dtype=np.int64)
-    start = -np.inf
-    best: dict[int, float] = {}
-    borders = ends[known]
-    if len(known):
-        start = float(borders[0])
-    for time, v in points:
-        if time <= start:
-            continue
-        at = int(borders.searchsorted(time))
-        if at < len(known):
-            row = int(known[at])
-            best[row] = v if row not in best else min(best[row], v) if least else max(best[row], v)
-    rows = np.array(sorted(best), dtype=np.int64)
-    values = np.array([best[int(r)] for r in rows], dtype=np.float64)
-    return Series(key, steps[rows], values, rows, ends[rows], True)
+def per_step(ends: Floats, times: Floats, values: Floats, least: bool = False) -> tuple[Ints, Floats]:
+    """Rows, and the most (`least`: the least) of the values within each, from the end of the row before to the row's
+    own. `values`: a column, or one a GPU; NaN where a row has none. Rows without a sample are left out."""
+    known = np.flatnonzero(np.isfinite(ends))
+    at = ends[known].searchsorted(times)
+    inside = (at > 0) & (at < len(known))
+    at, values = at[inside], values[inside]
+    if not len(at):
+        return known[:0], values
+    first = np.flatnonzero(np.diff(at, prepend=-1))
+    best: Floats = (np.fmin if least else np.fmax).reduceat(values, first, axis=0)
+    return known[at[first]], best
 
 
-def _phase(name: str, samples: list[HardwareSample], rest: Mapping[Gpu, float], note: str) -> PhaseHardware:
-    by_gpu: dict[Gpu, list[GpuSample]] = {}
-    for sample in samples:
-        for gpu in sample.gpus:
-            by_gpu.setdefault((gpu.node, gpu.index), []).append(gpu)
-    power = {g: _powers(seen, rest.get(g)) for g, seen in by_gpu.items()}
-    everyone = [v for values in power.values() for v in values]
-    limits = [g.power_w / g.power_limit_w for seen in by_gpu.values() for g in seen if g.power_w and g.power_limit_w]
-    memory = [g.memory_used_gb for seen in by_gpu.values() for g in seen if g.memory_used_gb is not None]
-    floors = [min(values) for seen in by_gpu.values() if (values := _memories(seen))]
+def _phase(name: str, seen: SampleColumns, use: Floats, at: Ints, note: str) -> PhaseHardware:
+    memory = seen.gpu["memory_used_gb"][at]
+    of_limit = seen.gpu["power_w"][at] / seen.gpu["power_limit_w"][at]
     return PhaseHardware(
         name,
-        len(samples),
-        median(np.array(everyone)) if everyone else None,
-        median(np.array(limits)) if limits else None,
-        max(floors, default=None),
-        max(memory, default=None),
-        _idle(power),
-        _ahead(samples, rest),
+        len(at),
+        _known(median(use[np.isfinite(use)])),
+        _known(median(of_limit[np.isfinite(of_limit)])),
+        _most(np.fmin.reduce(memory, axis=0, initial=np.nan)),
+        _most(memory),
+        tuple(seen.gpus[i] for i in _idle(use)),
+        tuple(seen.gpus[i] for i in _ahead(use)),
         note,
     )
 
 
-def _powers(seen: list[GpuSample], rest: float | None) -> list[float]:
-    return [v for gpu in seen if (v := power_utilisation(gpu, rest)) is not None]
+def _known(value: float) -> float | None:
+    return value if np.isfinite(value) else None
 
 
-def _memories(seen: list[GpuSample]) -> list[float]:
-    return [g.memory_used_gb for g in seen if g.memory_used_gb is not None]
+def _most(values: Floats) -> float | None:
+    known = values[np.isfinite(values)]
+    return float(known.max()) if len(known) else None
 
 
-def _idle(power: Mapping[Gpu, list[float]]) -> tuple[Gpu, ...]:
+def _idle(use: Floats) -> list[int]:
     """GPUs whose median lies below `LOW` of the median of all, where those work."""
-    middle = {g: median(np.array(values)) for g, values in power.items() if len(values) >= LEAST}
-    if len(middle) < 3:
-        return ()
-    usual = median(np.array(list(middle.values())))
-    return tuple(g for g, value in middle.items() if usual >= BUSY and value < LOW * usual)
+    middle = column_medians(use)
+    middle[np.isfinite(use).sum(axis=0) < LEAST] = np.nan
+    known = middle[np.isfinite(middle)]
+    if len(known) < 3 or median(known) < BUSY:
+        return []
+    return [int(i) for i in np.flatnonzero(middle < LOW * median(known))]
 
 
-def _ahead(samples: list[HardwareSample], rest: Mapping[Gpu, float]) -> tuple[Gpu, ...]:
+def _ahead(use: Floats) -> list[int]:
     """GPUs that work alone in at least 30 % of the samples of a phase."""
-    alone: dict[Gpu, int] = {}
-    for sample in samples:
-        power = {
-            (g.node, g.index): v
-            for g in sample.gpus
-            if (v := power_utilisation(g, rest.get((g.node, g.index)))) is not None
-        }
-        if len(power) < 3:
-            continue
-        usual = median(np.array(list(power.values())))
-        working = [g for g, v in power.items() if v >= BUSY and v > AHEAD * usual]
-        if 4 * len(working) <= len(power) or len(working) == 1:
-            for g in working:
-                alone[g] = alone.get(g, 0) + 1
-    return tuple(g for g, count in alone.items() if len(samples) >= LEAST and count >= 0.3 * len(samples))
+    count = np.isfinite(use).sum(axis=1)
+    usual = column_medians(use.T)[:, None]
+    working = (use >= BUSY) & (use > AHEAD * usual) & (count >= 3)[:, None]
+    few = (4 * working.sum(axis=1) <= count) | (working.sum(axis=1) == 1)
+    alone = (working & few[:, None]).sum(axis=0)
+    return [int(i) for i in np.flatnonzero((alone >= 0.3 * len(use)) & (alone > 0))] if len(use) >= LEAST else []

@@ -6,13 +6,12 @@ from collections.abc import Callable
 
 import numpy as np
 
-from rltui.diagnosis.hardware_forecast import capacity, gpu_memory, high_water
+from rltui.diagnosis.hardware_forecast import capacity, gpu_memory
 from rltui.diagnosis.measured import Measured, name
 from rltui.diagnosis.rules.base import Params
 from rltui.diagnosis.signal import CRITICAL, NOTICE, WARNING, Signal, num, percent
 from rltui.diagnosis.trends import WINDOW, onset, theil_sen, trend
-from rltui.hardware.base import GpuSample
-from rltui.hardware.power import Gpu, power_utilisation
+from rltui.hardware.base import Gpu, GpuSample
 from rltui.hardware.roles import role_of
 from rltui.run.medians import median
 from rltui.run.table import Series
@@ -44,7 +43,7 @@ def gpu_memory_pressure(seen: Measured, p: Params) -> list[Signal]:
         if share > p["notice"]:
             level = WARNING if share > p["warn"] else NOTICE
             said.append(f"{num(max(used))} of {num(total)} GB ({percent(share)}) at its peak")
-        floor = high_water(seen, gpu, least=True)
+        floor = seen.gpu_memory(gpu, least=True)
         per_50, began = _creep(floor, p["creep_rows"])
         if per_50 > p["creep_gb"]:
             level = WARNING
@@ -136,14 +135,14 @@ def _all_idle(seen: Measured, p: Params) -> list[Signal]:
     """Rows arrive, and yet no GPU did anything for long: one of the two sources tells of something else."""
     if not seen.samples or not seen.gpus:
         return []
-    end = seen.samples[-1].time
-    window = [s for s in seen.samples if s.time >= end - p["idle_s"]]
+    end = float(seen.seen.times[-1])
+    window = seen.seen.since(end - p["idle_s"])
     rows = int(((seen.ends >= end - p["idle_s"]) & (seen.ends <= end)).sum())
-    if end - window[0].time < 0.9 * p["idle_s"] or rows < 2:
+    if end - window.times[0] < 0.9 * p["idle_s"] or rows < 2:
         return []
-    shares = [(g.util, power_utilisation(g, seen.idle.get((g.node, g.index)))) for s in window for g in s.gpus]
-    known = [max(v for v in pair if v is not None) for pair in shares if any(v is not None for v in pair)]
-    if not known or max(known) >= p["idle"]:
+    use = np.fmax(window.gpu["util"], window.power_use(seen.seen.idle_w()))
+    known = use[np.isfinite(use)]
+    if not len(known) or known.max() >= p["idle"]:
         return []
     minutes = num(p["idle_s"] / 60)
     text = f"The log tells of {rows} steps in the last {minutes} minutes, in which no GPU seen here did anything: "

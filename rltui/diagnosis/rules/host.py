@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from rltui.diagnosis.hardware_forecast import disk_full, free_gb, host_memory, saves
+from rltui.diagnosis.hardware_forecast import disk_full, free_now, host_memory, saves
 from rltui.diagnosis.measured import Measured, name
 from rltui.diagnosis.rules.base import Params
 from rltui.diagnosis.signal import CRITICAL, NOTICE, WARNING, Signal, num, percent
@@ -41,7 +41,7 @@ def host_ram_creep(seen: Measured, p: Params) -> list[Signal]:
 
 def disk_space_low(seen: Measured, p: Params) -> list[Signal]:
     """Room for less than two more checkpoints, or for fewer than the plan still writes."""
-    left = next((v for s in reversed(seen.newest) if (v := free_gb(s)) is not None), None)
+    left = free_now(seen)
     if left is None:
         return []
     sizes = saves(seen)[0]
@@ -99,7 +99,8 @@ def _beside(samples: tuple[HardwareSample, ...], least_gb: float) -> list[str]:
 
 def _flags(seen: Measured, least_gb: float) -> Series:
     """1 for each step in which someone worked beside the training, else 0."""
-    return seen.by_step(lambda s: float(bool(_beside((s,), least_gb))), "beside")
+    foreign = (seen.seen.gpu["foreign_gb"] > least_gb).any(axis=1)
+    return seen.by_step(np.where(foreign, 1.0, np.nan_to_num(seen.seen.host["aside"])), "beside")
 
 
 def _split(seen: Measured, series: Series, p: Params) -> tuple[float, float] | None:
@@ -124,8 +125,7 @@ def _slower(seen: Measured, p: Params) -> str:
 
 
 def _more_memory(seen: Measured, p: Params) -> str:
-    series = seen.by_step(lambda s: s.host.ram_used_gb if s.host is not None else None, "host memory")
-    pair = _split(seen, series, p)
+    pair = _split(seen, seen.ram_sampled, p)
     total = seen.host.ram_total_gb if seen.host is not None else None
     if pair is None or not total or pair[0] - pair[1] < 0.05 * total:
         return ""
