@@ -2,7 +2,7 @@
 
 Opening looks at names first. Dumps that name their step cost a stat; their samples are counted as long as that is cheap
 (`COUNTED_BYTES`). Files that hold many steps (ms-swift's `completions.jsonl`, W&B tables, printed samples) have to be
-read once. All reading is bounded: `READ_BYTES` of one file, less over a network.
+read once. All reading is bounded (`Bounds`), and of a file that grows over the run its end is what is read.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import os
 from collections import Counter, OrderedDict, defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files as package_files
@@ -21,12 +21,29 @@ from rltui.run.rollouts import StepRollouts, prompt_key
 from rltui.sources.base import Place, SourceError
 from rltui.text import clean
 
-READ_BYTES = 1 << 28
-REMOTE_READ_BYTES = 1 << 23
-COUNTED_BYTES = 1 << 28
-"""Bytes of dumps of which the samples are counted when a run is opened; of the rest when they are read."""
-READ_FILES = 200
-"""Files without a step in their name that are read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """How much is read: bytes of a dump of one step, of a file of many steps (its end), of a log when it is looked
+    through for printed samples, of all the dumps whose samples are counted at once, and so many files without a step
+    in their name. A parquet file cannot be read in part: it may have eight times the bytes."""
+
+    dump: int
+    growing: int
+    log: int
+    counted: int
+    files: int
+
+
+FULL = Bounds(1 << 28, 1 << 28, 1 << 28, 1 << 24, 200)
+REMOTE = Bounds(1 << 23, 1 << 23, 1 << 23, 0, 50)
+LIGHT = Bounds(1 << 23, 1 << 23, 1 << 20, 0, 20)
+"""For the checks of a diagnosis: beside the training, again and again."""
+LIGHT_REMOTE = Bounds(1 << 20, 1 << 20, 1 << 18, 0, 5)
+PARQUET = 8
+KEPT = 2
+"""So many files, and so many steps, stay in memory."""
 SEARCHED_STEPS = 200
 """Steps that are looked through for one prompt."""
 
@@ -63,7 +80,10 @@ class RolloutIndex:
     problems: tuple[str, ...] = ()
     cap: int | None = None
     weights: tuple[float, ...] = ()
+    bounds: Bounds = FULL
+    sizes: Mapping[str, int] = field(default_factory=dict)  # of the files, as they were when they were found
     _blocks: OrderedDict[str, Block] = field(default_factory=OrderedDict)
+    _steps: OrderedDict[StepEntry, StepRollouts] = field(default_factory=OrderedDict)
 
     def nearest(self, step: int | None, split: Split | None = None) -> StepEntry | None:
         """The entry of a step, else of the step nearest to it; the newest where no step is asked for. Training first
@@ -75,13 +95,13 @@ class RolloutIndex:
 
     def read(self, entry: StepEntry) -> StepRollouts:
         """The rollouts of a step."""
-        return StepRollouts(
-            entry.step,
-            entry.split,
-            [self._block(path) for path in entry.files],
-            cap=self.cap,
-            weights=self.weights,
-        )
+        if entry not in self._steps:
+            blocks = [self._block(path) for path in entry.files]
+            self._steps[entry] = StepRollouts(entry.step, entry.split, blocks, cap=self.cap, weights=self.weights)
+            if len(self._steps) > KEPT:
+                self._steps.popitem(last=False)
+        self._steps.move_to_end(entry)
+        return self._steps[entry]
 
     def same_prompt(
         self, prompt: str, *, until: Callable[[], bool] = lambda: False
@@ -100,15 +120,38 @@ class RolloutIndex:
         return found
 
     def _block(self, path: str) -> Block:
-        """The block of a file. The last two stay in memory."""
-        if path in self._blocks:
-            self._blocks.move_to_end(path)
-            return self._blocks[path]
-        block = _read(self.place, path)
-        self._blocks[path] = block
-        if len(self._blocks) > 2:
-            self._blocks.popitem(last=False)
-        return block
+        """The block of a file."""
+        if path not in self._blocks:
+            self._blocks[path] = self._parsed(path)
+            if len(self._blocks) > KEPT:
+                self._blocks.popitem(last=False)
+        self._blocks.move_to_end(path)
+        return self._blocks[path]
+
+    def _parsed(self, path: str) -> Block:
+        kind = dump.kind(path)
+        grows = kind == "log" or (kind == "jsonl" and dump.step_of(path, self.root) is None)
+        limit = self.bounds.growing if grows else self.bounds.dump * (PARQUET if kind == "parquet" else 1)
+        if grows and self.sizes.get(path, 0) > limit:
+            return dump.read_end(path, self._end(path, limit))
+        data = self.place.read(path, limit + 1)
+        if isinstance(data, SourceError):
+            return Block([], lambda _: [], skipped=1, note=data.text)
+        return dump.read(path, data[:limit], cut=len(data) > limit)
+
+    def _end(self, path: str, limit: int) -> bytes:
+        follower = self.place.follow(path)
+        try:
+            return follower.tail(limit).data
+        finally:
+            follower.close()
+
+    def prints_samples(self, path: str) -> bool:
+        """Whether a log shows samples at its beginning or its end, as far as the bounds look."""
+        head = self.place.head(path, self.bounds.log)
+        if isinstance(head, SourceError) or dump.read(path, head, cut=True).has_samples():
+            return not isinstance(head, SourceError)
+        return self.sizes.get(path, 0) > len(head) and dump.read_end(path, self._end(path, self.bounds.log)).has_samples()
 
 
 def open_index(
@@ -119,9 +162,13 @@ def open_index(
     *,
     cap: int | None = None,
     weights: Sequence[float] = (),
+    bounds: Bounds | None = None,
 ) -> RolloutIndex:
-    """Finds the steps. `dumps` are files that may hold samples, `logs` console logs that may have printed some."""
-    index = RolloutIndex(place, root, cap=cap, weights=tuple(weights))
+    """Finds the steps. `dumps` are files that may hold samples, `logs` console logs that may have printed some.
+    `bounds`: default, by whether the files are here."""
+    bounds = bounds or (FULL if place.link() is None else REMOTE)
+    sizes = {one.path: one.size for one in (*dumps, *logs)}
+    index = RolloutIndex(place, root, cap=cap, weights=tuple(weights), bounds=bounds, sizes=sizes)
     tables_found = sum(dump.kind(one.path) == "table" for one in dumps)
     others = len(dumps) - tables_found
     found: dict[tuple[int | None, Split], dict[dump.Kind, list[tuple[str, int | None]]]] = defaultdict(
@@ -129,14 +176,14 @@ def open_index(
     )
     problems: list[str] = []
     several: list[tuple[Dump, Split]] = []
-    budget = COUNTED_BYTES if place.link() is None else 0
+    budget = bounds.counted
     for one in _worth_reading(place, dumps):
         step, split = dump.step_of(one.path, root), dump.split_of(one.path, root)
         if step is not None:
             count = None
             if one.size <= budget and dump.kind(one.path) != "json":
                 budget -= one.size
-                data = place.read(one.path, READ_BYTES)
+                data = place.read(one.path, one.size)
                 count = None if isinstance(data, SourceError) else dump.count(one.path, data)
             if count != 0:
                 found[step, split][dump.kind(one.path)].append((one.path, count))
@@ -144,14 +191,15 @@ def open_index(
             several.append((one, split))
     covered = {split for _, split in found}  # a table says again what a dump says
     wanted = [(one, split) for one, split in several if dump.kind(one.path) != "table" or split not in covered]
-    for one, split in wanted[-READ_FILES:]:
+    for one, split in wanted[-bounds.files :]:
         problems += _take(index, one, split, found)
-    if len(wanted) > READ_FILES:
-        problems.append(f"of {len(wanted)} files that name no step the newest {READ_FILES} were read")
+    if len(wanted) > bounds.files:
+        problems.append(f"of {len(wanted)} files that name no step the newest {bounds.files} were read")
     has_dumps = bool(found)
     if not has_dumps:
         for one in logs:
-            problems += _take(index, one, "train", found)
+            if index.prints_samples(one.path):
+                problems += _take(index, one, "train", found)
     index.entries = _entries(found)
     index.looked_in = (
         "" if has_dumps else f"the training log: {_many(len(logs), 'file')} read, no printed samples",
@@ -229,14 +277,6 @@ def _worth_reading(place: Place, dumps: Sequence[Dump]) -> list[Dump]:
                 continue
         kept.append(one)
     return sorted([*kept, *growing.values()], key=lambda one: one.mtime)
-
-
-def _read(place: Place, path: str) -> Block:
-    limit = READ_BYTES if place.link() is None else REMOTE_READ_BYTES
-    data = place.read(path, limit + 1)
-    if isinstance(data, SourceError):
-        return Block([], lambda _: [], skipped=1, note=data.text)
-    return dump.read(path, data[:limit], cut=len(data) > limit)
 
 
 def _distance(step: int | None, wanted: int) -> float:

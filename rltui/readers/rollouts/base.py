@@ -108,6 +108,10 @@ class Block:
         self._at = at
         self.skipped = self._unreadable + broken
 
+    def has_samples(self) -> bool:
+        """Whether there is any."""
+        return next(self.raws(), None) is not None
+
     def rollout(self, index: int) -> Rollout:
         """The sample at this place of `raws`, cleaned. `raws` has to have been walked to its end."""
         return self.raw(index).cleaned()

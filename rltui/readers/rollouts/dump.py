@@ -72,6 +72,13 @@ def read(path: str, data: bytes, *, cut: bool = False) -> Block:
     return block
 
 
+def read_end(path: str, data: bytes) -> Block:
+    """The samples of the end of a file of lines, of which the first may be cut."""
+    block = read(path, data[data.find(b"\n") + 1 :])
+    block.note = block.note or "only its end was read"
+    return block
+
+
 def count(path: str, data: bytes) -> int | None:
     """How many samples a file holds at a glance, None where only reading it would tell."""
     found = kind(path)
