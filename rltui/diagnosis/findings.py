@@ -13,6 +13,7 @@ from rltui.diagnosis.model import SEVERITY_RANK, Basis, Episode, Evidence, Findi
 from rltui.diagnosis.remarks import Remark, remarks
 from rltui.diagnosis.shapes import Shape, Trends, describe
 from rltui.diagnosis.signal import WARNING
+from rltui.diagnosis.where import where
 from rltui.run.run import ConfigValue
 
 SEVERITY: tuple[Severity, ...] = ("info", "info", "warning", "critical")
@@ -113,6 +114,7 @@ def _finding(
         refute=rule.refute,
         life=life.word if active else "resolved",
         summary=signal.summary,
+        where=where(rule, look.framework, look.settings.algorithm),
     )
 
 

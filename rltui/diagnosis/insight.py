@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from rltui.diagnosis.catalogue import Rule
 from rltui.diagnosis.first_moves import FirstMove, first_moves
+from rltui.diagnosis.forecast import Forecast, forecasts
 from rltui.diagnosis.invariants import Invariant, invariants
 from rltui.diagnosis.kl_reward import Case, case
 from rltui.diagnosis.look import Look
@@ -18,13 +19,20 @@ from rltui.run.run import Run
 @dataclass(frozen=True, slots=True)
 class Insight:
     """At a step: what moved before it (in the order in which it began), the case of KL and reward, what going on is
-    worth (None: no plan or too few points), and what must hold whatever the task."""
+    worth (None: no plan or too few points), what must hold whatever the task, and what comes if it goes on so."""
 
     step: int
     moves: tuple[FirstMove, ...]
     case: Case
     worth: Worth | None
     invariants: tuple[Invariant, ...]
+    forecasts: tuple[Forecast, ...]
+
+
+def worst(findings: Sequence[Finding]) -> Finding | None:
+    """The open root finding that a reader asks about first: the worst, of equals the first; None where all is quiet."""
+    roots = [f for f in findings if f.status == "active" and f.root is None and f.severity != "info"]
+    return next((f for f in roots if f.onset_step is not None), None)
 
 
 def insight(look: Look, around: int, active: Sequence[Finding], catalogue: Mapping[str, Rule], run: Run) -> Insight:
@@ -35,4 +43,5 @@ def insight(look: Look, around: int, active: Sequence[Finding], catalogue: Mappi
         case(look),
         worth(look, active, catalogue),
         invariants(look, run.config),
+        forecasts(look, catalogue),
     )

@@ -77,11 +77,15 @@ class Finding:
     refute: tuple[str, ...]
     life: str = "open"  # "open" | "worse" | "better" | "steady" | "resolved"
     summary: str = ""  # one sentence: what is wrong, in this run's numbers
+    where: tuple[str, ...] = ()  # files of this framework's code to open, to confirm or refute it
 
 
 @dataclass(frozen=True, slots=True)
 class BestCheckpoint:
-    """`value` is the smoothed metric at the step, `se` its standard error, `on_disk` None where nobody can tell."""
+    """`value` is the smoothed metric at the step, `se` its standard error, `on_disk` None where nobody can tell.
+
+    `basis` says in words by what it is best: which validation sets, or train reward for want of one.
+    """
 
     step: int
     path: str | None
@@ -89,6 +93,7 @@ class BestCheckpoint:
     metric: str
     value: float
     se: float | None
+    basis: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,10 +14,12 @@ import numpy as np
 from rltui.hardware.base import HardwareSample
 from rltui.report.model import (
     ConfigEntry,
+    FirstMoves,
     GpuNow,
     Hardware,
     HostNow,
     MetricSummary,
+    Outlook,
     PhaseItem,
     Phases,
     Report,
@@ -67,6 +69,7 @@ def build(
         checks=diagnosis.checks,
         not_evaluable=tuple((check.title, check.needs, check.enable) for check in diagnosis.not_evaluable),
         notes=_notes(frame),
+        outlook=_outlook(frame),
     )
 
 
@@ -215,6 +218,17 @@ def _rollouts(files: tuple[str, ...]) -> Rollouts:
     steps = sorted({int(match[1]) for match in named if match})
     where = files[0] if len(files) == 1 else os.path.commonpath(files)
     return Rollouts(where, tuple(steps), len(files), "count is of files, their contents are not part of this report")
+
+
+def _outlook(frame: Frame) -> Outlook | None:
+    told = frame.insight
+    if told is None:
+        return None
+    from rltui.diagnosis.insight import worst
+
+    asked = worst(frame.diagnosis.findings)
+    moves = FirstMoves(asked.id if asked is not None else None, told.step, told.moves)
+    return Outlook(told.case, told.worth, told.forecasts, moves, told.invariants)
 
 
 def _notes(frame: Frame) -> tuple[str, ...]:

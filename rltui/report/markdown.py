@@ -75,4 +75,14 @@ def _decision(report: Report) -> list[str]:
         where = f" at {code(best.path)}" if best.path else ""
         metric = markdown_metrics.metric_label(report, best.metric)
         lines.append(f"- Best checkpoint: **step {best.step}**{where}, {metric} {number(best.value)}{spread}, {disk}")
-    return lines
+    return [*lines, *_outlook(report)]
+
+
+def _outlook(report: Report) -> list[str]:
+    told = report.outlook
+    if told is None:
+        return []
+    lines = [f"- KL, reward and validation: {plain(told.kl_reward.text)}"]
+    if told.worth is not None:
+        lines.append(f"- Gain against cost: {plain(told.worth.text)}")
+    return [*lines, *(f"- Forecast: {plain(forecast.text)}" for forecast in told.forecasts)]

@@ -27,7 +27,7 @@ def symptoms(report: Report) -> list[str]:
     loud = [f for f in roots if f.severity != "info"]
     lines: list[str] = []
     for root in loud:
-        lines += [*_card(report, root), *_folded(report, root, active), ""]
+        lines += [*_card(report, root), *_folded(report, root, active), *_moved_first(report, root), ""]
     if not loud:
         lines += [f"No critical finding and no warning: {report.checks} checks ran.", ""]
     notes = [f for f in roots if f.severity == "info"]
@@ -67,6 +67,17 @@ def _folded(report: Report, root: Finding, active: list[Finding]) -> list[str]:
     return lines
 
 
+def _moved_first(report: Report, root: Finding) -> list[str]:
+    """The order in which metrics moved around its onset: a hint at the cause, no proof."""
+    told = report.outlook.first_moves if report.outlook is not None else None
+    if told is None or told.finding != root.id or not told.moves:
+        return []
+    moves = (
+        f"{metric_label(report, m.metric)} {number(m.before)} → {number(m.after)} at step {m.step}" for m in told.moves
+    )
+    return [f"- moved first (a hint, no proof): {'; '.join(moves)}"]
+
+
 def _evidence(report: Report, evidence: Evidence) -> str:
     label = metric_label(report, evidence.metric)
     windows = (evidence.first, evidence.mid, evidence.last)
@@ -92,8 +103,17 @@ def causes(report: Report) -> list[str]:
                 value = "not set in this config" if cause.value is None else code(f"{cause.config_key} = {cause.value}")
                 tied = f": {value}" if cause.value is not None else f": {code(cause.config_key)} {value}"
             lines.append(f"- {plain(cause.text)}{tied}")
+        if finding.where:
+            lines.append(f"- where to look: {', '.join(_place(place) for place in finding.where)}")
         lines.append("")
+    if any(finding.where for finding in _roots_with(report, "causes")):
+        lines.append("Code places are those of the public repository; your own checkout wins where they differ.")
     return lines or ["No open finding needs a cause."]
+
+
+def _place(place: str) -> str:
+    """A path as code, a description as it is."""
+    return plain(place) if " " in place else code(place)
 
 
 def fixes(report: Report) -> list[str]:

@@ -156,7 +156,23 @@ def _watts(value: float | None) -> str:
 
 def pipeline(report: Report) -> list[str]:
     rows = [[plain(stage.stage), LEVELS[stage.status], plain(stage.because)] for stage in report.pipeline]
-    return table(["stage", "status", "because"], rows) or ["Not looked at yet."]
+    stages = table(["stage", "status", "because"], rows) or ["Not looked at yet."]
+    return [*stages, *_invariants(report)]
+
+
+def _invariants(report: Report) -> list[str]:
+    """What must hold whatever the task: measured ones as a table, the others by name."""
+    held = report.outlook.invariants if report.outlook is not None else ()
+    rows = [
+        [plain(one.name), one.stage, LEVELS[one.status], plain(one.measured), plain(one.how)]
+        for one in held
+        if one.measured is not None
+    ]
+    lines = ["", *table(["must hold", "stage", "status", "measured", "how"], rows)] if rows else []
+    unseen = [plain(one.name) for one in held if one.measured is None]
+    if unseen:
+        lines += ["", f"This log cannot show: {'; '.join(unseen)}. `rltui verify` checks the trainer's own functions."]
+    return lines
 
 
 def unknowns(report: Report) -> list[str]:

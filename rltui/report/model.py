@@ -4,8 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from rltui.diagnosis.model import Coverage, Finding, StageResult, Verdict
+
+if TYPE_CHECKING:
+    from rltui.diagnosis.first_moves import FirstMove
+    from rltui.diagnosis.forecast import Forecast
+    from rltui.diagnosis.invariants import Invariant
+    from rltui.diagnosis.kl_reward import Case
+    from rltui.diagnosis.worth import Worth
 
 SCHEMA = "rltui.report/1"
 
@@ -138,6 +146,26 @@ class Rollouts:
 
 
 @dataclass(frozen=True, slots=True)
+class FirstMoves:
+    """What moved before the worst finding, in the order in which it began."""
+
+    finding: str | None  # its id; None: no finding, the newest step is asked about
+    around: int
+    moves: tuple[FirstMove, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Outlook:
+    """What a report tells beyond the findings. None of it moves the verdict."""
+
+    kl_reward: Case
+    worth: Worth | None
+    forecasts: tuple[Forecast, ...]
+    first_moves: FirstMoves
+    invariants: tuple[Invariant, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Report:
     as_of: str | None  # ISO 8601 with zone
     run: RunIdentity
@@ -155,3 +183,4 @@ class Report:
     not_evaluable: tuple[tuple[str, str, str], ...] = ()  # (title, needs, enable)
     schema: str = SCHEMA
     notes: tuple[str, ...] = field(default=())
+    outlook: Outlook | None = None  # worked out for whole reports only

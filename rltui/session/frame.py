@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from rltui.diagnosis.model import Diagnosis
 from rltui.hardware.base import HardwareSample
@@ -11,6 +12,9 @@ from rltui.readers.base import LogLine, Note
 from rltui.run.history import Series
 from rltui.run.run import Run, RunState, StallCard
 from rltui.sources.base import Link
+
+if TYPE_CHECKING:
+    from rltui.diagnosis.insight import Insight
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +48,7 @@ class Frame:
     state: RunState | None = None  # how a followed run stands at `now`
     stall: StallCard | None = None  # hung, slow or fine, of a run that is being followed
     link: Link | None = None  # the connection to the machine that the run is on, None for this one
+    insight: Insight | None = None  # asked for by reports and drill-downs only
     rollout_files: tuple[str, ...] = ()  # dumps that lie with the run, by path; their contents are not part of a frame
 
     def narrowed(self, since_step: int | None = None, last_rows: int | None = None) -> Frame:

@@ -25,6 +25,7 @@ from rltui.session.feed import Batch, Feed, feed_for
 from rltui.session.frame import Frame, Loading
 from rltui.session.locate import Found
 from rltui.session.tail import TailFeed
+from rltui.sources import memory
 from rltui.vocabulary.resolve import bare_key
 
 if TYPE_CHECKING:
@@ -126,10 +127,12 @@ class OpenedRun:
     def load(self) -> None:
         """Reads every file to its end."""
         while not self.cancelled and not self.read_block().done:
-            pass
+            memory.keep()
 
     def read_block(self) -> Loading:
         """Reads the next block of the history; `done` once every file was read to its end."""
+        if not self._read_bytes and self.long:
+            memory.keep()
         while self._unread:
             feed = self._unread[0]
             batch = feed.read()
@@ -143,6 +146,8 @@ class OpenedRun:
                 break
         if not self._unread and not self._done:
             self._done = True
+            if self.long:
+                memory.give_back()
             self._cut_to_step()
             self._identify()
             if self.follow:
@@ -375,6 +380,14 @@ class OpenedRun:
         seen = self.diagnosis() if at is None else self._engine.at(self.run, rows)
         active = [f for f in seen.findings if f.status == "active"]
         return self._engine.insight(self.run, rows, around, active)
+
+    def with_insight(self, frame: Frame) -> Frame:
+        """The frame with what a whole report tells beyond the diagnosis, about the onset of its worst finding."""
+        from rltui.diagnosis.insight import worst
+
+        asked, at = worst(frame.diagnosis.findings), frame.diagnosis.at_step
+        around = asked.onset_step if asked is not None and asked.onset_step is not None else at
+        return frame if around is None else replace(frame, insight=self.insight(around, at))
 
     def frame(self, now: float | None = None) -> Frame:
         """The present state as one immutable message. `now` (default: the clock) ages a followed run."""

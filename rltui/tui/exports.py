@@ -31,18 +31,17 @@ class Exports:
             return
         step, path = view.cursor, view.report.run.path
         shown = "" if self.app.at_top and step is None else f"```text\n{self.screen_text()}\n```\n\n"
-        frame, report = view.frame, view.report
+        frame = view.frame
 
         def write() -> str:
             from rltui.report.build import build
             from rltui.report.markdown import render
 
             if step is None:
-                text = render(report, frame)
+                whole = worker.ask(lambda run: run.with_insight(frame))
             else:
-                past = worker.ask(lambda run: run.past_frame(step))
-                text = render(build(past), past)
-            return _new_file(shown + text, path, ".md")
+                whole = worker.ask(lambda run: run.with_insight(run.past_frame(step)))
+            return _new_file(shown + render(build(whole, now=whole.now if whole.live else None), whole), path, ".md")
 
         self.app.say("writing the snapshot …")
         worker.write("snapshot", write)
