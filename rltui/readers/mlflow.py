@@ -69,7 +69,7 @@ class MlflowReader:
             found = {str(key): str(value) for key, value in params}
             if found != self._params:
                 self._params = found
-                out.append(ConfigRecord(flatten({k: plain(v) for k, v in found.items()}), "MLflow params"))
+                out.append(params_of(found.items()))
         except ERRORS as error:
             self._skip(f"runs or params: {clean(str(error), 100)}")
         values: list[Value] = []
@@ -139,6 +139,11 @@ class RecordedValues:
         rows: list[Rows] = self._rows.rows(records)
         hardware = [HardwareRow(seconds(t), s) for t, s in sorted(samples.items()) if not isnan(seconds(t))]
         return [*rows, *hardware]
+
+
+def params_of(params: Iterable[tuple[str, str]]) -> ConfigRecord:
+    """A run's params; verl flattens its nested config with `/`."""
+    return ConfigRecord(flatten({key.replace("/", "."): plain(text) for key, text in params}), "MLflow params")
 
 
 def plain(text: str) -> object:

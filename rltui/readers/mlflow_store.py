@@ -7,10 +7,9 @@ from collections import Counter
 from collections.abc import Iterable
 from math import isfinite, nan
 
-from rltui.readers.base import ConfigRecord, ContainedRun, Record
-from rltui.readers.config_text import flatten
+from rltui.readers.base import ContainedRun, Record
 from rltui.readers.lines import LineBuffer
-from rltui.readers.mlflow import RecordedValues, RunFacts, Value, plain
+from rltui.readers.mlflow import RecordedValues, RunFacts, Value, params_of
 from rltui.readers.rows import MAX_KEYS, number
 from rltui.text import clean
 
@@ -58,9 +57,9 @@ class MlflowStoreReader:
             out += self._about.records(
                 run, found.get("run_name"), found.get("start_time"), found["status"], found.get("end_time")
             )
-        config = {name: plain(text.decode("utf-8", "replace").strip()) for name, text in params}
+        config = [(name, text.decode("utf-8", "replace").strip()) for name, text in params]
         if config:
-            out.append(ConfigRecord(flatten(config), "MLflow params"))
+            out.append(params_of(config))
         values: list[Value] = []
         for name, data in metrics:
             values += self._read(name, data)

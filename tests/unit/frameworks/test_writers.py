@@ -46,19 +46,24 @@ def test_verl_rounds_in_its_old_versions_only(version: str) -> None:
     assert found.rows[0][1]["actor/grad_norm"] is None
 
 
+def install(python: Path, root: Path, needed: list[str], packages: dict[str, list[str]]) -> None:
+    """Installs what the writers import, and unpacks the packages that they are part of below `root/packages`."""
+    pip = [python, "-m", "pip", "--disable-pip-version-check", "-q"]
+    subprocess.run([*pip, "install", *needed], check=True)
+    for package, versions in packages.items():
+        for version in versions:
+            wheels = root / "wheels" / version
+            subprocess.run([*pip, "download", "--no-deps", "-d", wheels, f"{package}=={version}"], check=True)
+            with zipfile.ZipFile(next(wheels.iterdir())) as wheel:
+                wheel.extractall(root / "packages" / f"{package}-{version}")
+            shutil.rmtree(wheels)
+
+
 @pytest.mark.writers
 def test_the_writers_write_the_same_again(tmp_path: Path) -> None:
     venv.create(tmp_path / "venv", with_pip=True)
     python = tmp_path / "venv" / "bin" / "python"
-    pip = [python, "-m", "pip", "--disable-pip-version-check", "-q"]
-    subprocess.run([*pip, "install", *NEEDED], check=True)
-    for package, versions in PACKAGES.items():
-        for version in versions:
-            wheels = tmp_path / "wheels" / version
-            subprocess.run([*pip, "download", "--no-deps", "-d", wheels, f"{package}=={version}"], check=True)
-            with zipfile.ZipFile(next(wheels.iterdir())) as wheel:
-                wheel.extractall(tmp_path / "packages" / f"{package}-{version}")
-            shutil.rmtree(wheels)
+    install(python, tmp_path, NEEDED, PACKAGES)
     out = tmp_path / "out"
     subprocess.run([python, WRITERS / "make.py", tmp_path / "packages", out], check=True)
     for name in FORMATS:
