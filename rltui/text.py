@@ -139,6 +139,16 @@ def clean(text: str, limit: int = 4000) -> str:
     return _bounded(redact(text), limit)
 
 
+def clean_key(text: str, limit: int = 300) -> str:
+    """`clean` of a metric's or a setting's name, remembered: the files of a sweep hold the same few hundred."""
+    return _clean_key(text, limit) if len(text) <= limit else clean(text, limit)
+
+
+@functools.lru_cache(maxsize=16384)
+def _clean_key(text: str, limit: int) -> str:
+    return clean(text, limit)
+
+
 def clean_block(text: str, limit: int = 4000) -> str:
     """Like `clean`, for text of several lines (completions, tracebacks): newlines stay."""
     if not text.isprintable():

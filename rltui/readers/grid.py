@@ -9,14 +9,13 @@ from numpy.typing import NDArray
 
 from rltui.readers.base import Rows
 from rltui.readers.key_table import KeyTable
-from rltui.text import clean
+from rltui.text import clean_key
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 MAX_CELLS = 1 << 22
 """Columns times rows of one grid; a batch that would need more is cut."""
-_KEY_LIMIT = 300
 
 
 class Grid:
@@ -31,7 +30,7 @@ class Grid:
     def columns(self, keys: Ints) -> Ints:
         """The columns of key numbers."""
         for key in self.table.keys[len(self._columns) :]:
-            name = clean(key.decode("utf-8", "replace"), _KEY_LIMIT)
+            name = clean_key(key.decode("utf-8", "replace"))
             column = self.by_name.get(name)
             if column is None:
                 column = self.by_name[name] = len(self.names)

@@ -51,8 +51,15 @@ def detect_dialect(
 
     A dialect that extends another one counts the other's signs too, but only when it shows a sign of its own.
     """
-    found_keys, found_config, text = tuple(keys), tuple(config_keys), "\n".join(text_hints)
-    own = {name: _own_score(dialect(name), found_keys, found_config, text) for name in dialect_names()}
+    text = "\n".join(text_hints)
+    named = frozenset(name for name in dialect_names() if any(sign in text for sign in dialect(name).signs.text))
+    return _detected(tuple(keys), tuple(config_keys), named)
+
+
+@lru_cache(maxsize=64)
+def _detected(keys: tuple[str, ...], config: tuple[str, ...], named: frozenset[str]) -> Detected | None:
+    """`named`: dialects that the text speaks of. Remembered: the runs of a sweep log the same keys."""
+    own = {name: _own_score(dialect(name), keys, config, name in named) for name in dialect_names()}
     best, best_score = None, 0
     for name in dialect_names():
         if own[name] <= 0:
@@ -62,7 +69,7 @@ def detect_dialect(
             best, best_score = name, score
     if best is None:
         return None
-    version = next((v for v, signs in dialect(best).versions if _any(signs, found_keys)), None)
+    version = next((v for v, signs in dialect(best).versions if _any(signs, keys)), None)
     return Detected(best, version)
 
 
@@ -78,7 +85,7 @@ def _any(patterns: Sequence[re.Pattern[str]], keys: Sequence[str]) -> bool:
     return any(pattern.search(key) for pattern in patterns for key in keys)
 
 
-def _own_score(candidate: Dialect, keys: Sequence[str], config: Sequence[str], text: str) -> int:
+def _own_score(candidate: Dialect, keys: Sequence[str], config: Sequence[str], is_named: bool) -> int:
     """Weight of a dialect's own signs; negative where one of them excludes it."""
     signs = candidate.signs
     if _any(signs.not_keys, keys) or (signs.need_keys and not _any(signs.need_keys, keys)):
@@ -87,7 +94,7 @@ def _own_score(candidate: Dialect, keys: Sequence[str], config: Sequence[str], t
     score += _CONFIG_WEIGHT * sum(1 for p in signs.config if _any((p,), config))
     if signs.all_keys and all(_any((p,), keys) for p in signs.all_keys):
         score += _KEY_WEIGHT * len(signs.all_keys)
-    if any(sign in text for sign in signs.text):
+    if is_named:
         score += _TEXT_WEIGHT
     return score
 
