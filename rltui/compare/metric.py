@@ -11,7 +11,7 @@ import numpy as np
 
 from rltui.compare.model import Primary
 from rltui.compare.read import COMPONENT, HELD_OUT, Curve, Floats, RunFacts, data
-from rltui.diagnosis.best import smooth
+from rltui.diagnosis.trends import smooth
 from rltui.vocabulary.load import metrics
 
 FEW = 40

@@ -29,7 +29,9 @@ from rltui.diagnosis.profile import Settings
 from rltui.diagnosis.ranking import ranking
 from rltui.diagnosis.rules import DETECTORS
 from rltui.diagnosis.rules.base import Detector
+from rltui.diagnosis.saved import checkpoint_signal
 from rltui.diagnosis.shapes import Trends
+from rltui.diagnosis.signal import CRITICAL
 from rltui.diagnosis.verdict import Case, judge
 from rltui.run.run import Run, RunState
 from rltui.run.sample_columns import ColumnCache
@@ -191,12 +193,21 @@ class Engine:
         seen = coverage(look, self.catalogue, [i for i in DETECTORS if self.catalogue[i].enabled])
         gap = coverage_signal(seen, look, self.catalogue["logging-coverage-gap"].params["least"].value)
         present = [("logging-coverage-gap", gap)] if gap is not None else []
+        now = [*PRESENT]
         if run_state is not None:
             present += present_signals(run_state, look)
         followed = run.followed and run_state is not None
         measured, machine = machine_signals(
             Measured.of(run, look, followed, self._samples.of(run.hardware)), self.catalogue
         )
+        ranked = ranking(look)
+        broken_at = breakdown(lives)
+        if run.checkpoints:
+            over = run_state is not None and run_state.state in OVER
+            params = self.catalogue["best-checkpoint-unavailable"].values()
+            lost = checkpoint_signal(look, ranked, run.checkpoints, broken_at, over, params)
+            present += [("best-checkpoint-unavailable", lost)] if lost is not None else []
+            now.append("best-checkpoint-unavailable")
         for rule_id, signal in present + machine:
             if not self.catalogue[rule_id].enabled:
                 continue
@@ -206,13 +217,10 @@ class Engine:
         findings = build(lives, self.catalogue, look, config, self.window, self._trends)
         active = [f for f in findings if f.status == "active"]
         skipped = [b for i in DETECTORS if (b := blocked(self.catalogue[i], look)) is not None]
-        skipped += without_input(self.catalogue, [*DETECTORS, *measured])
+        skipped += without_input(self.catalogue, [*DETECTORS, *measured, *now])
         out = {b.id for b in skipped}
-        ran = [i for i in dict.fromkeys([*DETECTORS, *measured]) if i not in out] if rows else []
-        broken = [
-            f.onset_step for f in findings if f.severity == "critical" and f.onset_step is not None and f.id in BREAKS
-        ]
-        best = best_checkpoint(ranking(look), run.checkpoints, look.step, min(broken, default=None))
+        ran = [i for i in dict.fromkeys([*DETECTORS, *measured, *now]) if i not in out] if rows else []
+        best = best_checkpoint(ranked, run.checkpoints, look.step, broken_at)
         case = Case(look, active, self.catalogue, seen, run_state, len(ran), len(skipped))
         return Diagnosis(
             at_step=look.step if rows else None,
@@ -226,8 +234,27 @@ class Engine:
         )
 
 
-BREAKS = ("nonfinite-values", "reward-collapse", "kl-penalty-gaming", "entropy-explosion")
-"""After the onset of these no checkpoint is trusted."""
+PRESENT = ("logging-coverage-gap", "run-crashed", "run-stalled")
+"""Rules that judge the run as it stands, beside those that follow its rows."""
+
+OVER = ("finished", "crashed")
+"""States of a run after which no further checkpoint is to come."""
+
+BREAKS = (
+    "nonfinite-values",
+    "reward-collapse",
+    "kl-penalty-gaming",
+    "entropy-explosion",
+    "reward-component-decoupling",
+    "degenerate-samples",
+)
+"""After the onset of these, when critical, neither the weights nor the reward is trusted."""
+
+
+def breakdown(lives: Mapping[Key, Life]) -> int | None:
+    """Step at which the first of the critical faults began that spoil what comes after; None where there is none."""
+    began = [life.onset_step for (i, _), life in lives.items() if i in BREAKS and life.level >= CRITICAL]
+    return min((step for step in began if step is not None), default=None)
 
 
 def _unknowns(seen: Coverage, skipped: list[NotEvaluable], findings: tuple[Finding, ...]) -> tuple[str, ...]:

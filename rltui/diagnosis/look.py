@@ -134,6 +134,10 @@ class Look:
         cut = {member: s.until_row(self.n) for member, s in self._feed.family(name).items()}
         return {member: s for member, s in cut.items() if len(s)}
 
+    def forced(self, name: str) -> bool:
+        """The user said which key this metric is."""
+        return name in self._feed.run.key_map
+
     def blocks(self, name: str) -> Blocks | None:
         """Medians, lows and highs of the whole series in at most a few hundred blocks."""
         if name not in self._blocks:

@@ -68,6 +68,22 @@ def block_medians(x: Floats, blocks: int) -> Floats:
     return middle
 
 
+def smooth(x: Floats, width: int) -> Floats:
+    """Centred mean of `width` points, fewer at both ends."""
+    n, half = len(x), width // 2
+    total = np.empty(n + 1)
+    total[0] = 0.0
+    np.cumsum(x, out=total[1:])
+    smoothed: Floats = np.empty(n)
+    full = 2 * half + 1
+    if n > full:
+        smoothed[half : n - half] = (total[full:] - total[:-full]) / full
+    i = np.arange(n) if n <= full else np.r_[0:half, n - half : n]
+    low, high = np.maximum(0, i - half), np.minimum(n, i + half + 1)
+    smoothed[i] = (total[high] - total[low]) / (high - low)
+    return smoothed
+
+
 def mann_kendall_p(x: Floats) -> tuple[float, int]:
     """Two-sided p of the Mann-Kendall test and the sign of its statistic.
 

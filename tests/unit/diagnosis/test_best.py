@@ -1,0 +1,152 @@
+"""Which checkpoint is kept, by what it is best, and what is said where the best is not on disk."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pytest
+
+from rltui.diagnosis.engine import Engine
+from rltui.diagnosis.model import BestCheckpoint, Diagnosis, Finding
+from rltui.run.run import Checkpoint, RunState
+from tests.unit.diagnosis.fake_run import FakeRun
+from tests.unit.diagnosis.series import learning_run
+
+N = 400
+EVERY = 10
+RULE = "best-checkpoint-unavailable"
+
+
+def evaluations(peak_at: int, height: float, seed: int, sd: float = 0.005) -> list[float | None]:
+    """Validation every 10 steps: up to the peak, then down."""
+    t = np.arange(N)
+    curve = height * (1 - 0.6 * np.abs(t - peak_at) / N)
+    noisy = curve + sd * height * np.random.default_rng(seed).standard_normal(N)
+    return [float(v) if i % EVERY == 0 else None for i, v in enumerate(noisy)]
+
+
+def diagnose(
+    columns: Mapping[str, object],
+    saved: Sequence[int],
+    config: Mapping[str, object] | None = None,
+    state: str = "running",
+    forced: bool = False,
+) -> Diagnosis:
+    run = FakeRun({**learning_run(0, N), **columns}, config=config, planned=2 * N, state=RunState(state, "test"))  # type: ignore[arg-type]
+    if forced:
+        run.key_map = {"val_score": "val_score"}
+    run.checkpoints = [Checkpoint(step, f"checkpoint-{step}", True) for step in saved]
+    return Engine().advance(run.grow())
+
+
+def best(d: Diagnosis) -> BestCheckpoint:
+    assert d.verdict.best_checkpoint is not None
+    return d.verdict.best_checkpoint
+
+
+def spoken(d: Diagnosis) -> Finding | None:
+    return next((f for f in d.findings if f.id == RULE), None)
+
+
+SAVES = range(40, 401, 40)
+
+
+def test_several_sets_count_alike_whatever_their_scale() -> None:
+    early, late = evaluations(120, 0.5, 1), evaluations(280, 50.0, 2)
+    d = diagnose({"val_score": early, "val_score:late": late, "val_score:late again": evaluations(280, 9.0, 3)}, SAVES)
+    assert best(d).step >= 200
+    assert "val_score" in best(d).basis
+    assert "late again" in best(d).basis
+    assert best(d).metric == "val_score"
+    assert best(d).value < 1  # of the set that the run is judged by, in its own unit
+
+
+def test_a_set_that_the_user_names_decides_alone() -> None:
+    columns = {"val_score": evaluations(120, 0.5, 1), "val_score:late": evaluations(280, 50.0, 2)}
+    d = diagnose(columns, SAVES, forced=True)
+    assert best(d).step == 120
+    assert best(d).basis == "validation, val_score"
+
+
+def test_a_set_that_was_hardly_evaluated_does_not_rank() -> None:
+    rare: list[float | None] = [None] * N
+    rare[300:360:EVERY] = [9.0] * 6
+    d = diagnose({"val_score": evaluations(120, 0.5, 1), "val_score:rare": rare}, SAVES)
+    assert best(d).step == 120
+
+
+def test_train_reward_ranks_for_want_of_validation_and_says_so() -> None:
+    d = diagnose({"val_score": [None] * N}, SAVES)
+    assert "train reward only" in best(d).basis
+    assert best(d).step >= 320
+
+
+def test_a_gain_within_its_error_is_told() -> None:
+    flat = [
+        0.4 + 0.02 * float(v) if i % EVERY == 0 else None for i, v in enumerate(np.random.default_rng(4).normal(size=N))
+    ]
+    assert "not distinguishable from the start" in best(diagnose({"val_score": flat}, SAVES)).basis
+    assert "not distinguishable" not in best(diagnose({"val_score": evaluations(200, 0.5, 1)}, SAVES)).basis
+
+
+def test_a_state_saved_at_the_break_is_not_trusted() -> None:
+    loss = np.where(np.arange(N) >= 199, np.nan, 0.1)
+    assert best(diagnose({"pg_loss": loss, "val_score": [None] * N}, [100, 200, 300])).step == 100
+
+
+@pytest.mark.parametrize(
+    ("saved", "state", "severity"),
+    [
+        ([40, 400], "running", "warning"),
+        ([40, 200, 400], "running", None),
+        ([40, 120], "running", None),  # the next save is to come
+        ([40, 120], "finished", "warning"),
+    ],
+)
+def test_a_peak_between_the_saves(saved: list[int], state: str, severity: str | None) -> None:
+    found = spoken(diagnose({"val_score": evaluations(200, 0.5, 1)}, saved, state=state))
+    assert (found.severity if found else None) == severity
+    if found is not None:
+        assert found.onset_step is not None
+        assert abs(found.onset_step - 200) <= 2 * EVERY
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_level_validation_loses_nothing(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    flat = [0.4 + 0.02 * float(v) if i % EVERY == 0 else None for i, v in enumerate(rng.normal(size=N))]
+    found = spoken(diagnose({"val_score": flat}, [130, 260, 390], state="finished"))
+    assert found is None or found.severity == "info"
+
+
+def test_nothing_usable_before_the_break_is_critical() -> None:
+    loss = np.where(np.arange(N) >= 250, np.nan, 0.1)
+    found = spoken(diagnose({"pg_loss": loss}, [300, 400]))
+    assert found is not None
+    assert (found.severity, found.onset_step) == ("critical", 251)
+    assert best(diagnose({"pg_loss": loss}, [300, 400])).on_disk is False
+    before = spoken(diagnose({"pg_loss": loss}, [240, 300]))
+    assert before is None or before.severity == "info"
+
+
+def test_the_next_save_would_delete_the_best() -> None:
+    columns = {"val_score": evaluations(200, 0.5, 1)}
+    kept = spoken(diagnose(columns, [200, 300, 400], {"max_checkpoints": 3}))
+    assert kept is not None
+    assert kept.severity == "info"
+    assert "next save deletes" in kept.summary
+    assert spoken(diagnose(columns, [200, 300, 400], {"max_checkpoints": 5})) is None
+    assert spoken(diagnose(columns, [200, 300, 400], {"max_checkpoints": 3}, "finished")) is None
+
+
+def test_keeping_the_best_by_a_loss_is_told() -> None:
+    found = spoken(diagnose({}, SAVES, {"best_metric": "eval_loss"}))
+    assert found is not None
+    assert "eval_loss" in found.summary
+    assert spoken(diagnose({}, SAVES, {"best_metric": "eval_reward"})) is None
+
+
+def test_without_checkpoints_in_sight_the_rule_cannot_run() -> None:
+    assert any(n.id == RULE for n in diagnose({}, []).not_evaluable)
+    assert not any(n.id == RULE for n in diagnose({}, SAVES).not_evaluable)
