@@ -135,7 +135,7 @@ class RltuiApp(App[None]):
             self.redraw()
 
     def on_insight_arrived(self, message: InsightArrived) -> None:
-        self.view.insights[message.around, message.at] = message.insight
+        self.view.learn(message.around, message.at, message.insight)
         self.redraw()
 
     def on_marks_read(self, message: MarksRead) -> None:
@@ -313,9 +313,17 @@ class RltuiApp(App[None]):
         self.redraw()
 
     def ask_insight(self, around: int) -> None:
-        """Has it worked out what moved around a step, where that is not known yet."""
-        if (around, self.view.cursor) not in self.view.insights:
-            self.worker.insight(around, self.view.cursor)
+        """Has it worked out what moved around a step, once for each state of the run. What was known of an older state
+        is shown until then."""
+        asked = around, self.view.cursor
+        if asked not in self.view.asked:
+            self.view.asked.add(asked)
+            self.worker.insight(*asked)
+
+    def ask_outlook(self) -> None:
+        """The same, whatever step it is asked around."""
+        if all(at != self.view.cursor for _, at in self.view.asked):
+            self.ask_insight(self.view.at)
 
     def spare(self) -> None:
         """Bandwidth mode on or off."""

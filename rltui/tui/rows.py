@@ -64,21 +64,34 @@ def title(width: int, key: str, name: str, right: Row | None = None, focus: bool
 def wrap(text: str, width: int) -> list[str]:
     """Words into lines of at most `width` cells; a word that is longer is broken."""
     lines: list[str] = []
-    line = ""
+    line, used = "", 0
     for word in text.split():
-        while cell_len(word) > width:
+        size = cell_len(word)
+        if size > width:
             if line:
                 lines.append(line)
-                line = ""
-            head = set_cell_size(word, width).rstrip()
-            lines.append(head)
-            word = word[len(head) :]
-        if line and cell_len(line) + 1 + cell_len(word) > width:
+            *whole, word = broken(word, width)
+            lines += whole
+            line, used = word, cell_len(word)
+        elif line and used + 1 + size > width:
             lines.append(line)
-            line = word
+            line, used = word, size
         else:
-            line = f"{line} {word}" if line else word
+            line, used = (f"{line} {word}", used + 1 + size) if line else (word, size)
     return [*lines, line] if line else lines
+
+
+def broken(word: str, width: int) -> list[str]:
+    """Pieces of at most `width` cells, each of one character at least."""
+    pieces: list[str] = []
+    start = used = 0
+    for i, char in enumerate(word):
+        size = cell_len(char)
+        if used + size > width and i > start:
+            pieces.append(word[start:i])
+            start, used = i, 0
+        used += size
+    return [*pieces, word[start:]]
 
 
 def scrolled(rows: list[Row], height: int, keep: int | None, top: int = 0) -> tuple[list[Row], int]:

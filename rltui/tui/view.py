@@ -27,6 +27,10 @@ GLYPH = {"critical": "✗", "warning": "!", "info": "·", "resolved": "✓"}
 SHOWN_UNITS = {"tokens": "tok", "tokens/s": "tok/s", "tokens/s/GPU": "tok/s", "nats": "nats", "s": "s", "GiB": "GiB"}
 """Units as the screen writes them; those that the metric's name already tells (reward, loss) are left out."""
 
+ASK_AGAIN_S = 10.0
+"""What costs too much for every row of a live run is asked again so often."""
+INSIGHTS = 16
+
 STRIDE = 6
 """Steps by which the shared axis of a short run grows."""
 
@@ -56,7 +60,9 @@ class View:
         self.newest: Report | None = None
         self.past: tuple[int, Report] | None = None  # (step, report as it stood then)
         self.cursor: int | None = None
-        self.insights: dict[tuple[int, int | None], Insight] = {}
+        self.insights: dict[tuple[int, int | None], Insight] = {}  # (around, step cursor), the newest last
+        self.asked: set[tuple[int, int | None]] = set()  # of these, those that are asked of the run as it is now
+        self._asked_at = 0.0
         self.pages: dict[str, str] = {}  # id of a rule -> what is known of it
         self.replaying = False
         self.sparing = False  # bandwidth mode
@@ -73,8 +79,11 @@ class View:
         """Shows a new frame."""
         if self.newest is not None and self.newest.run.path != report.run.path:
             self.past, self.cursor = None, None
+            self.insights.clear()
         self.frame, self.newest = frame, report
-        self.insights.clear()
+        if frame.now - self._asked_at >= ASK_AGAIN_S or not frame.live:
+            self._asked_at = frame.now
+            self.asked.clear()
         self.settle()
 
     def leave(self, target: str) -> None:
@@ -82,6 +91,20 @@ class View:
         self.target, self.frame, self.newest, self.past, self.cursor = target, None, None, None, None
         self.marks, self.mark, self.flagged = None, None, {}
         self.insights.clear()
+        self.asked.clear()
+
+    def learn(self, around: int, at: int | None, insight: Insight) -> None:
+        """What moved around a step, as known at step `at`."""
+        self.insights.pop((around, at), None)
+        self.insights[around, at] = insight
+        while len(self.insights) > INSIGHTS:
+            self.insights.pop(next(iter(self.insights)))
+
+    @property
+    def outlook(self) -> Insight | None:
+        """The newest insight at the step that is shown, whatever step it was asked around: all of it but the moves."""
+        known = [insight for (_, at), insight in self.insights.items() if at == self.cursor]
+        return known[-1] if known else None
 
     def acknowledged(self, finding: Finding) -> bool:
         """Whether the user has seen it, at this severity: one that gets worse calls again."""

@@ -10,12 +10,13 @@ if TYPE_CHECKING:
 
 def named(name: str) -> type[PaneScreen]:
     """A drill-down that needs nothing but the run, by its name. Imported late: the first paint needs none of them."""
+    from rltui.tui.screens.checks import CoverageScreen, PipelineScreen
+    from rltui.tui.screens.config import ConfigScreen
     from rltui.tui.screens.decision import DecisionScreen
     from rltui.tui.screens.gpu import GpuScreen
     from rltui.tui.screens.log import LogScreen
     from rltui.tui.screens.phases import PhasesScreen
     from rltui.tui.screens.rollouts import RolloutsScreen
-    from rltui.tui.screens.text import ConfigScreen, CoverageScreen, PipelineScreen
 
     made: tuple[type[PaneScreen], ...] = (
         PhasesScreen,

@@ -8,13 +8,12 @@ from rltui.plots.numbers import number
 from rltui.tui.panes import verdict
 from rltui.tui.panes.verdict import STAGES
 from rltui.tui.rows import Row, cut, put, wrap
+from rltui.tui.screens.checks import WORDS
 from rltui.tui.screens.text import Block, TextScreen
 from rltui.tui.view import GLYPH, ROLE
 
 if TYPE_CHECKING:
     from rltui.diagnosis.insight import Insight
-
-WORDS = {"pass": "pass", "warn": "warning", "fail": "critical", "unknown": "unknown"}
 
 
 class DecisionScreen(TextScreen):
@@ -25,7 +24,7 @@ class DecisionScreen(TextScreen):
 
     def redraw(self) -> None:
         if self.view.report is not None:
-            self.rltui.ask_insight(self.view.at)
+            self.rltui.ask_outlook()
         super().redraw()
 
     def content(self, width: int) -> list[Block]:
@@ -44,7 +43,7 @@ class DecisionScreen(TextScreen):
             if finding is not None:
                 rows.append([(f"   {GLYPH[finding.severity]} ", ROLE[finding.severity]), (finding.title, "fg")])
         blocks: list[Block] = [(found.text, [*rows, []])]
-        insight = self.view.insights.get((self.view.at, self.view.cursor))
+        insight = self.view.outlook
         if insight is None:
             blocks.append(("", [[(" working out KL against reward, and gain against cost …", "dim")], []]))
         else:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from rltui.tui.panes import header
 from rltui.tui.rows import Row, wrap
 from rltui.tui.screens.text import Block, TextScreen
 
@@ -21,10 +20,8 @@ class KnowledgeScreen(TextScreen):
         self.rltui.worker.explain(self.word)
         super().on_mount()
 
-    def draw(self, pane: str, width: int, height: int) -> list[Row]:
-        if pane == "header":
-            return header.crumbs(self.view, width, (self.HEAD, self.word))
-        return super().draw(pane, width, height)
+    def crumbs(self) -> tuple[str, ...]:
+        return (self.HEAD, self.word)
 
     def content(self, width: int) -> list[Block]:
         text = self.view.pages.get(self.word)

@@ -14,6 +14,7 @@ from typing import TypeVar, cast
 import numpy as np
 
 from rltui.diagnosis.first_moves import FirstMove
+from rltui.diagnosis.forecast import Forecast
 from rltui.diagnosis.insight import Insight
 from rltui.diagnosis.invariants import Invariant
 from rltui.diagnosis.kl_reward import Case
@@ -445,6 +446,24 @@ def empty() -> tuple[Frame, Report]:
 T = TypeVar("T")
 
 
+FORECASTS = (
+    Forecast(
+        "end", "time_per_step_s", 220e3, 200e3, 240e3, 50, "1188 steps left, 61 h (±6 h)", "s", "the pace of the steps"
+    ),
+    Forecast(
+        "entropy",
+        "entropy",
+        1020.0,
+        950.0,
+        None,
+        300,
+        "entropy 0.034 → 0.02 nats at about step 1020",
+        "step",
+        "a change of course",
+    ),
+)
+
+
 class CannedSource:
     """Hands out given frames; `step` makes the next one, once a `every_s` seconds."""
 
@@ -476,7 +495,8 @@ class CannedSource:
     def insight(self, around: int, at: int | None = None) -> Insight:
         moves = (FirstMove("entropy", around - 40, 0.9, 0.5, 7.0), FirstMove("kl_ref", around, 0.03, 0.2, 9.0))
         case = Case("up", "flat", "down", "drift", "drift without learning", "lower the learning rate")
-        return Insight(around, moves, case, None, (Invariant("entropy ≥ 0", "loss", "pass", "0.32", "lowest value"),))
+        holds = (Invariant("entropy ≥ 0", "loss", "pass", "0.32", "lowest value"),)
+        return Insight(around, moves, case, None, holds, FORECASTS)
 
     def close(self) -> None:
         self.closed.set()

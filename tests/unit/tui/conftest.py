@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
@@ -40,6 +41,26 @@ class CannedOpener:
         if isinstance(self.source, canned.CannedSource):
             self.source.closed.clear()
         return self.source
+
+
+@pytest.fixture(autouse=True)
+def quick_keys(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keys and pauses wait until every message is worked off. Textual waits for an idle processor: 0.1 s a key, and
+    much longer where something else keeps the machine busy."""
+
+    async def worked_off(*_: float) -> None:
+        for _ in range(5):
+            await asyncio.sleep(0)
+
+    async def press(self: Pilot[None], *keys: str) -> None:
+        for key in keys:
+            await self.app._press_keys([key])
+            for _ in range(3):  # app, screen, the screen that it opened
+                await self._wait_for_screen()
+
+    monkeypatch.setattr("textual.app.wait_for_idle", worked_off)
+    monkeypatch.setattr("textual.pilot.wait_for_idle", worked_off)
+    monkeypatch.setattr(Pilot, "press", press)
 
 
 async def wait_for(pilot: Pilot[None], condition: Callable[[], bool], what: str = "") -> None:

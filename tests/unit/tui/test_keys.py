@@ -8,6 +8,8 @@ import pytest
 
 from rltui.tui import keys
 from rltui.tui.screens.base import PaneScreen
+from rltui.tui.screens.checks import CoverageScreen, PipelineScreen
+from rltui.tui.screens.config import ConfigScreen
 from rltui.tui.screens.decision import DecisionScreen
 from rltui.tui.screens.finding import FindingScreen
 from rltui.tui.screens.gpu import GpuScreen
@@ -19,7 +21,6 @@ from rltui.tui.screens.metric import MetricScreen
 from rltui.tui.screens.phases import PhasesScreen
 from rltui.tui.screens.picker import PickerScreen
 from rltui.tui.screens.rollouts import RolloutsScreen
-from rltui.tui.screens.text import ConfigScreen, CoverageScreen, PipelineScreen
 from rltui.tui.screens.values import ValuesScreen
 from tests.unit.tui import canned
 from tests.unit.tui.conftest import NARROW, WIDE, Open, screen_text

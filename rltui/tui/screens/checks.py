@@ -1,0 +1,94 @@
+"""What was checked: the five pipeline stages; and what is not logged, so that it could not be."""
+
+from __future__ import annotations
+
+from rltui.tui.panes.verdict import STAGES
+from rltui.tui.rows import Row, put, wrap
+from rltui.tui.screens.text import Block, TextScreen
+
+WORDS = {"pass": "pass", "warn": "warning", "fail": "critical", "unknown": "unknown"}
+
+
+class PipelineScreen(TextScreen):
+    """The five stages in order, none skipped, with what each verdict rests on and the findings of the stage."""
+
+    NAME = "pipeline"
+    HEAD = "Pipeline"
+
+    def content(self, width: int) -> list[Block]:
+        report = self.view.report
+        if report is None:
+            return []
+        blocks: list[Block] = []
+        for number, stage in enumerate(report.pipeline, 1):
+            glyph, role = STAGES[stage.status]
+            lines = wrap(stage.because, max(20, width - 34)) or [""]
+            rows: list[Row] = [
+                [
+                    (f" {number} ", "dim"),
+                    put(stage.stage, 14, "strong"),
+                    put(f"{glyph} {WORDS[stage.status]}", 14, role),
+                    (lines[0], "fg"),
+                ],
+                *[[(" " * 31, "fg"), (line, "fg")] for line in lines[1:]],
+            ]
+            for finding in report.findings:
+                if finding.stage == stage.stage and finding.status == "active":
+                    rows.append([(" " * 17, "fg"), (f"· {finding.title}", "dim")])
+            blocks.append((stage.stage, [*rows, []]))
+        return blocks
+
+
+class CoverageScreen(TextScreen):
+    """What is not logged, which checks that blocks, and how to log it in this framework; then what nobody can know."""
+
+    NAME = "coverage"
+    HEAD = "Coverage"
+
+    def content(self, width: int) -> list[Block]:
+        report = self.view.report
+        if report is None:
+            return []
+        cover = report.coverage
+        summary: Row = [
+            (f" {cover.present} of {cover.expected}", "strong"),
+            (" expected metrics are logged; ", "fg"),
+            (f"{report.checks}", "strong"),
+            (" checks ran, ", "fg"),
+            (f"{len(report.not_evaluable)}", "strong"),
+            (" could not", "fg"),
+        ]
+        blocks: list[Block] = [("", [summary, []])]
+        if report.not_evaluable:
+            blocks.append(("", [[(" CHECKS THAT COULD NOT RUN", "dim")]]))
+        for name, needs, enable in report.not_evaluable:
+            rows: list[Row] = [[(" ? ", "dim"), (name, "fg")], [("   needs ", "dim"), (needs, "fg")]]
+            rows += [
+                [("   ", "fg"), (line, "accent" if i == 0 else "fg")] for i, line in enumerate(wrap(enable, width - 4))
+            ]
+            blocks.append((f"{name} {needs} {enable}", rows))
+        if cover.missing:
+            blocks.append(("", [[], [(" NOT LOGGED", "dim")]]))
+        for gap in cover.missing:
+            rows = [
+                [
+                    (" ? ", "dim"),
+                    put(self.view.label(gap.metric), 30),
+                    (f"blocks {', '.join(gap.blocks)}" if gap.blocks else "", "dim"),
+                ]
+            ]
+            rows += [[("   ", "fg"), (line, "dim")] for line in wrap(gap.enable, width - 4)]
+            blocks.append((f"{gap.metric} {' '.join(gap.blocks)} {gap.enable}", rows))
+        if report.unknowns:
+            blocks.append(("", [[], [(" UNKNOWN", "dim")]]))
+            for text in report.unknowns:
+                blocks.append(
+                    (
+                        text,
+                        [
+                            [(" · " if i == 0 else "   ", "dim"), (line, "fg")]
+                            for i, line in enumerate(wrap(text, width - 4))
+                        ],
+                    )
+                )
+        return blocks

@@ -1,0 +1,102 @@
+"""Where the run lies, what was read of it, and its config."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rltui.tui.panes import header
+from rltui.tui.panes.findings import config_value
+from rltui.tui.rows import Row, put, wrap
+from rltui.tui.screens.text import Block, TextScreen
+from rltui.tui.view import GLYPH, ROLE
+
+if TYPE_CHECKING:
+    from rltui.diagnosis.model import Finding
+
+
+class ConfigScreen(TextScreen):
+    """Where the run lies, what was read of it, and its config with the source of every value."""
+
+    NAME = "config"
+    HEAD = "Run and config"
+
+    def content(self, width: int) -> list[Block]:
+        report = self.view.report
+        if report is None:
+            return []
+        run = report.run
+        blocks: list[Block] = []
+        rows: list[Row]
+        for name, value in (
+            ("path", run.path),
+            ("state", f"{run.state}{': ' + run.state_because if run.state_because else ''}"),
+            ("restarts", ", ".join(f"at step {step}" for step in run.restarts)),
+            ("as of", report.as_of or ""),
+        ):
+            if value:
+                lines = wrap(value, max(20, width - 14)) or [""]
+                first: Row = [put(f" {name}", 12, "dim"), (lines[0], "fg")]
+                blocks.append((f"{name} {value}", [first, *[[(" " * 12, "fg"), (line, "fg")] for line in lines[1:]]]))
+        link = self.view.frame.link if self.view.frame else None
+        if link is not None:
+            words = "; ".join(part for part in (link.state, link.text, link.note) if part)
+            role = "fg" if link.state == "connected" else "warn"
+            rows = [
+                [put(" link" if i == 0 else "", 12, "dim"), (line, role)]
+                for i, line in enumerate(wrap(words, width - 14))
+            ]
+            blocks.append((f"link {words}", rows))
+        blocks.append(("", [[], [put(" SOURCES", 40, "dim")]]))
+        for source in run.sources:
+            rows = [
+                [(" ", "fg"), put(source.format, 22, "fg"), put(f"{source.rows} rows", 12, "dim"), (source.path, "fg")]
+            ]
+            told = (f"{source.skipped} skipped" if source.skipped else "", source.note, self._age(source.path))
+            if any(told):
+                text = " · ".join(part for part in told if part)
+                rows += [
+                    [(" " * 23, "fg"), (line, "warn" if source.skipped else "dim")] for line in wrap(text, width - 24)
+                ]
+            blocks.append((f"{source.format} {source.path} {source.note}", rows))
+        name_w, value_w = (24, 22) if width >= 100 else (20, 14)
+        blocks.append(
+            ("", [[], [put(" CONFIG", name_w + 1, "dim"), put("value", value_w, "dim"), ("key, source", "dim")]])
+        )
+        for name, entry in sorted(report.config.items(), key=lambda item: not item[1].active):
+            role = "fg" if entry.active else "dim"
+            value = config_value(entry.value)
+            where = f"{entry.key}   {entry.source}"
+            rows = [
+                [
+                    (" ", "fg"),
+                    put(name, name_w, role),
+                    put(value, value_w - 1, "strong" if entry.active else "dim"),
+                    (" ", "fg"),
+                    put(where, max(0, width - name_w - value_w - 1), "dim"),
+                ]
+            ]
+            if not entry.active or entry.note:
+                note = entry.note or "not on the active path"
+                rows += [
+                    [(" " * (name_w + 1), "fg"), (line, "dim")] for line in wrap(note, max(20, width - name_w - 2))
+                ]
+            objects = self._objections(entry.key)
+            for finding in objects:
+                text = f"{GLYPH[finding.severity]} {finding.title}"
+                rows.append([(" " * (name_w + 1), "fg"), (text, ROLE[finding.severity])])
+            words = " ".join(finding.title for finding in objects)
+            blocks.append((f"{name} {entry.key} {value} {words}", rows))
+        return blocks
+
+    def _age(self, path: str) -> str:
+        """How old the newest row of a file is, and how late its writer is known to be; of a run that is followed."""
+        frame = self.view.frame
+        source = next((s for s in frame.run.sources if s.path == path), None) if frame and frame.live else None
+        if source is None:
+            return ""
+        age = header.age_text(self.view.now - source.newest) if source.newest is not None and self.view.now else ""
+        return "; ".join(part for part in (f"newest row {age} ago" if age else "", source.lag) if part)
+
+    def _objections(self, key: str) -> list[Finding]:
+        """Open findings that hold a config value for a cause of theirs."""
+        return [f for f in self.view.open_findings() if any(c.config_key == key for c in f.causes)]
