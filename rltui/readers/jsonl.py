@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import groupby
 
 import orjson
 
 from rltui.readers.base import NO_STEP, ConfigRecord, Note, Record
 from rltui.readers.config_text import flatten
-from rltui.readers.keys import first_of, step_of, time_of
+from rltui.readers.keys import MAX_STEP, first_of, step_of, time_of, times_of
 from rltui.readers.lines import LineBuffer
 from rltui.readers.rows import RowBuilder, number
 
@@ -19,6 +20,8 @@ Object = dict[str, object]
 
 MAX_LAYOUTS = 10_000
 MAX_DEPTH = 8
+AT_ONCE = 64
+"""Rows parsed at once: their objects stay in the processor's cache."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,37 +73,49 @@ class JsonlReader:
 
     def _read(self, lines: list[bytes]) -> list[Record]:
         out: list[Record] = []
-        rows: list[Object] = []
-        inner: list[Object] = []
-        outer_keys: list[str] = []
-        keys: list[str] = []
-        for line in lines:
-            self._line += 1
-            row, strict = self._parse(line)
-            if row is None:
-                continue
-            data = row.get("data")
-            cells = data if isinstance(data, dict) else row
-            if rows and not (strict and list(cells) == keys and list(row) == outer_keys):
-                self._add(rows, inner, True, out)
-                rows, inner = [], []
-            if not rows:
-                outer_keys, keys = list(row), list(cells)
-            rows.append(row)
-            inner.append(cells)
-            if not strict:
-                self._add(rows, inner, False, out)
-                rows, inner = [], []
-        if rows:
-            self._add(rows, inner, True, out)
+        for at in range(0, len(lines), AT_ONCE):
+            for line, rows, strict in self._parse(lines[at : at + AT_ONCE]):
+                for keys, group in groupby(rows, tuple):
+                    alike = list(group)
+                    if "data" in keys:
+                        self._add_data(alike, strict, line, out)
+                    else:
+                        self._add(alike, alike, strict, line, out)
+                    line += len(alike)
         if self._plan is not None:
             step, total = self._plan
             out.append(Note("progress", f"step {step} of {total}", self._line, step, total))
             self._plan = None
         return [*out, *self._rows.take()]
 
-    def _parse(self, line: bytes) -> tuple[Object | None, bool]:
-        """The object of a line, and whether it was strict JSON (no number in it is NaN or infinite then)."""
+    def _parse(self, lines: list[bytes]) -> Iterator[tuple[int, list[Object], bool]]:
+        """Rows of consecutive lines with the number of the first, and whether they were strict JSON (no number in them
+        is NaN or infinite then)."""
+        first = self._line + 1
+        try:
+            rows = list(map(orjson.loads, lines))
+        except orjson.JSONDecodeError:
+            rows = []
+        if rows and set(map(type, rows)) == {dict}:
+            self._line += len(rows)
+            yield first, rows, True
+            return
+        rows, strict = [], True
+        for text in lines:
+            self._line += 1
+            row, is_strict = self._parse_line(text)
+            if rows and (row is None or strict != is_strict):
+                yield first, rows, strict
+                rows = []
+            if row is not None:
+                if not rows:
+                    first, strict = self._line, is_strict
+                rows.append(row)
+        if rows:
+            yield first, rows, strict
+
+    def _parse_line(self, line: bytes) -> tuple[Object | None, bool]:
+        """The object of a line, and whether it was strict JSON."""
         strict = True
         try:
             row = orjson.loads(line)
@@ -118,14 +133,24 @@ class JsonlReader:
             return None, True
         return row, strict
 
-    def _add(self, rows: list[Object], inner: list[Object], plain: bool, out: list[Record]) -> None:
+    def _add_data(self, rows: list[Object], strict: bool, line: int, out: list[Record]) -> None:
+        """Rows of equal keys, one of which is `data`: an object of cells, or a cell as any other."""
+        data = [row["data"] for row in rows]
+        at = 0
+        for keys, group in groupby(data, tuple if set(map(type, data)) == {dict} else _keys):
+            cells = list(group)
+            some = rows[at : at + len(cells)]
+            self._add(some, some if keys is None else cells, strict, line + at, out)
+            at += len(cells)
+
+    def _add(self, rows: list[Object], inner: list[Object], plain: bool, line: int, out: list[Record]) -> None:
         """Rows of one layout. `inner[i]` holds the cells of `rows[i]`: the row itself, or its `data`."""
         layout = self._layout(rows[0], inner[0])
         if layout.config:
-            out += [ConfigRecord(flatten(row), f"line {self._line}") for row in rows]
+            out += [ConfigRecord(flatten(row), f"line {at}") for at, row in enumerate(rows, line)]
             return
-        steps = [NO_STEP] * len(rows) if layout.step is None else [self._step(row, layout) for row in rows]
-        times = None if layout.time is None else [time_of(row[layout.time]) for row in rows]
+        steps = [NO_STEP] * len(rows) if layout.step is None else self._steps(rows, layout)
+        times = None if layout.time is None else times_of([row[layout.time] for row in rows])
         if layout.nested:
             for i, cells in enumerate(inner):
                 flat = dict(_flat(cells))
@@ -136,13 +161,19 @@ class JsonlReader:
         elif inner[0]:
             self._rows.add_alike(steps, inner, times, plain=plain)
 
-    def _step(self, row: Object, layout: _Layout) -> int:
-        step, total = step_of(row[layout.step or ""])
-        if layout.total is not None:
-            total = step_of(row[layout.total])[0]
-        if step is not None and total:
-            self._plan = (step, total)
-        return NO_STEP if step is None else step
+    def _steps(self, rows: list[Object], layout: _Layout) -> list[int]:
+        stated = [row[layout.step or ""] for row in rows]
+        if layout.total is None and set(map(type, stated)) == {int} and min(stated) >= 0 and max(stated) <= MAX_STEP:
+            return stated
+        out = []
+        for row, value in zip(rows, stated, strict=True):
+            step, total = step_of(value)
+            if layout.total is not None:
+                total = step_of(row[layout.total])[0]
+            if step is not None and total:
+                self._plan = (step, total)
+            out.append(NO_STEP if step is None else step)
+        return out
 
     def _layout(self, row: Object, cells: Object) -> _Layout:
         keys = (*row, "", *cells)
@@ -167,6 +198,10 @@ class JsonlReader:
     def _skip(self, reason: str, count: int = 1) -> None:
         self.skipped[reason] += count
         self.skipped_at.setdefault(reason, f"line {self._line}")
+
+
+def _keys(data: object) -> tuple[object, ...] | None:
+    return tuple(data) if isinstance(data, dict) else None
 
 
 def _flat(cells: Mapping[str, object], prefix: str = "", depth: int = 0) -> list[tuple[str, object]]:

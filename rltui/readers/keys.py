@@ -11,6 +11,8 @@ from math import isfinite, nan
 
 from rltui.readers.rows import number
 
+MAX_STEP = (1 << 53) - 1
+"""The largest step: what a float still holds exactly."""
 _MILLISECONDS = 1e11
 """Seconds since the epoch stay below this until the year 5138: larger time stamps are milliseconds."""
 
@@ -30,12 +32,12 @@ def first_of(kind: str, keys: Container[str]) -> str | None:
 def step_of(value: object) -> tuple[int | None, int | None]:
     """Step and planned steps of a step cell: 3, 3.0, "3" or "3/100". None where it holds none."""
     if isinstance(value, int) and not isinstance(value, bool):
-        return (value if 0 <= value < 1 << 53 else None), None
+        return (value if 0 <= value <= MAX_STEP else None), None
     if isinstance(value, str) and "/" in value:
         step, _, total = value.partition("/")
         return step_of(step)[0], step_of(total)[0]
     x = number(value)
-    if x is None or not isfinite(x) or x != int(x) or not 0 <= x < 1 << 53:
+    if x is None or not isfinite(x) or x != int(x) or not 0 <= x <= MAX_STEP:
         return None, None
     return int(x), None
 
@@ -53,3 +55,8 @@ def time_of(value: object) -> float:
     if abs(x) > _MILLISECONDS:
         x /= 1000
     return x if x > 1e8 else nan  # less is seconds since the start of the run
+
+
+def times_of(values: list[object]) -> list[float]:
+    """Of each `time_of`."""
+    return list(map(time_of, values))

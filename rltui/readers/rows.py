@@ -4,18 +4,22 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from itertools import repeat
+from dataclasses import dataclass, field
+from itertools import chain, repeat
 from math import isfinite, nan
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rltui.readers.base import Rows
-from rltui.text import clean
+from rltui.text import clean_key
 
 MAX_KEYS = 5000
 """Distinct keys kept of one file: a trainer writes hundreds, a file that is no metrics file may hold millions."""
 MAX_CELLS = 1 << 22
 """Cells of one block: rows whose keys keep changing would fill the memory with missing cells otherwise."""
+
+Floats = NDArray[np.float64]
 
 _NUMBERS = {int, float}
 
@@ -34,6 +38,18 @@ def number(value: object) -> float | None:
         return None
 
 
+@dataclass(slots=True)
+class _Gathered:
+    """Rows of equal keys in equal order, from row `start` on: numbers row after row, and the columns at the places
+    `other`, which do not hold numbers alone."""
+
+    start: int
+    keys: list[str]
+    other: list[int]
+    cells: list[list[object]]
+    numbers: list[array[float]] = field(default_factory=list)
+
+
 class RowBuilder:
     """Collects rows in file order. `accept` says which keys are metrics (not the step, not the time)."""
 
@@ -42,6 +58,7 @@ class RowBuilder:
         self._names: dict[str, str | None] = {}
         self._done: list[Rows] = []
         self._rows = Rows()
+        self._gathered: _Gathered | None = None
 
     def add(self, step: int, cells: Mapping[str, object], time: float = nan) -> None:
         """One row; what is no number is left out."""
@@ -59,28 +76,61 @@ class RowBuilder:
         orjson's values are."""
         if len(self._rows) and (len(self._rows) + len(rows)) * (len(self._rows.values) + len(rows[0])) > MAX_CELLS:
             self._close()
-        block = self._rows
-        start = len(block)
-        block.steps.extend(steps)
-        block.times.extend(repeat(nan, len(steps)) if times is None else times)
-        for key, column in zip(rows[0], zip(*[row.values() for row in rows], strict=True), strict=True):
-            name = self._names[key] if key in self._names else self._name(key)
-            if name is None:
-                continue
-            cells, bad = _cells(column, plain)
-            if cells is None:
-                continue
-            held = block.values.get(name)
-            if held is None:
-                held = block.values[name] = array("d")
-            if len(held) < start:
-                held.extend(repeat(nan, start - len(held)))
-            if len(held) > start:
-                _overlay(held, cells, start)  # two raw keys that clean to one name
+        start = len(self._rows)
+        self._rows.steps.extend(steps)
+        self._rows.times.extend(repeat(nan, len(steps)) if times is None else times)
+        keys = list(rows[0])
+        flat = list(chain.from_iterable([row.values() for row in rows]))
+        if plain:
+            self._gather(keys, flat, start)
+            return
+        self._settle()
+        for place, key in enumerate(keys):
+            self._put(key, start, *_cells(flat[place :: len(keys)]))
+
+    def _gather(self, keys: list[str], flat: list[object], start: int) -> None:
+        """Takes cells, row after row, without cutting them into columns as long as the keys stay the same: a few rows
+        at a time are quick to parse, many to cut."""
+        other, numbers = _numbers(flat, len(keys))
+        held = self._gathered
+        if held is None or held.keys != keys or held.other != other:
+            self._settle()
+            held = self._gathered = _Gathered(start, keys, other, [[] for _ in other])
+        held.numbers.append(numbers)
+        for place, cells in zip(other, held.cells, strict=True):
+            cells += flat[place :: len(keys)]
+
+    def _settle(self) -> None:
+        """Cuts what was gathered into columns."""
+        held, self._gathered = self._gathered, None
+        if held is None:
+            return
+        cells = dict(zip(held.other, held.cells, strict=True))
+        width = len(held.keys) - len(cells)
+        grid = np.frombuffer(b"".join(held.numbers), dtype=np.float64).reshape(-1, max(width, 1)).T
+        numbers = iter(np.ascontiguousarray(grid))
+        for place, key in enumerate(held.keys):
+            if place in cells:
+                self._put(key, held.start, *_cells(cells[place]))
             else:
-                held.extend(cells)
-            if bad:
-                block.nonfinite.setdefault(name, []).extend(start + i for i in bad)
+                self._put(key, held.start, next(numbers), [])
+
+    def _put(self, key: str, start: int, cells: array[float] | Floats | None, bad: list[int]) -> None:
+        """A column of the rows from `start` on. `bad`: the places of what was logged as NaN or an infinity."""
+        name = self._names[key] if key in self._names else self._name(key)
+        if name is None or cells is None:
+            return
+        held = self._rows.values.get(name)
+        if held is None:
+            held = self._rows.values[name] = array("d")
+        if len(held) < start:
+            held.extend(repeat(nan, start - len(held)))
+        if len(held) > start:
+            _overlay(held, cells, start)  # two raw keys that clean to one name
+        else:
+            held.frombytes(memoryview(cells).cast("B"))
+        if bad:
+            self._rows.nonfinite.setdefault(name, []).extend(start + i for i in bad)
 
     def take(self) -> list[Rows]:
         """The finished blocks, each with columns of equal length; the builder is empty afterwards."""
@@ -89,6 +139,7 @@ class RowBuilder:
         return done
 
     def _close(self) -> None:
+        self._settle()
         block, self._rows = self._rows, Rows()
         if len(block):
             for column in block.values.values():
@@ -99,15 +150,13 @@ class RowBuilder:
     def _name(self, key: str) -> str | None:
         if len(self._names) >= MAX_KEYS:
             return None
-        name = clean(key, 300).strip() if self._accept(key) else ""
+        name = clean_key(key).strip() if self._accept(key) else ""
         self._names[key] = name or None
         return name or None
 
 
-def _cells(column: tuple[object, ...], plain: bool) -> tuple[array[float] | None, list[int]]:
+def _cells(column: Sequence[object]) -> tuple[array[float] | None, list[int]]:
     """A column as floats and the places of non-finite values; no column at all where nothing is a number."""
-    if plain and (numbers := _plain(column)) is not None:
-        return numbers, []
     cells = array("d")
     bad = []
     present = False
@@ -124,24 +173,44 @@ def _cells(column: tuple[object, ...], plain: bool) -> tuple[array[float] | None
     return (cells if present else None), bad
 
 
-def _plain(column: tuple[object, ...]) -> array[float] | None:
-    """A column that holds nothing but numbers, else None. True and False, which an array takes for 1 and 0, are looked
-    for only where there is a 1 or a 0: the types of a long column cost more than its numbers."""
-    cells: array[float] = array("d")
-    if len(column) > 32:
-        try:
-            cells = array("d", column)  # type: ignore[arg-type]
-        except TypeError:
-            return None
-        seen = np.frombuffer(cells, dtype=np.float64)
-        if not ((seen == 0.0) | (seen == 1.0)).any():
-            return cells
-    if not set(map(type, column)) <= _NUMBERS:
-        return None
-    return cells or array("d", column)  # type: ignore[arg-type]
+def _numbers(flat: list[object], width: int) -> tuple[list[int], array[float]]:
+    """Cells of rows of `width`, row after row: the places in a row that hold something else than finite numbers, and
+    the cells of all other places.
+
+    True and False, which an array takes for 1 and 0, are looked for only where there is a 1 or a 0: the types of many
+    cells cost more than their numbers.
+    """
+    other = [place for place in range(width) if type(flat[place]) not in _NUMBERS]
+    try:
+        cells = array("d", _without(flat, width, other))
+    except TypeError:
+        other = [place for place in range(width) if not _all_numbers(flat[place::width])]
+        return other, array("d", _without(flat, width, other))
+    grid = np.frombuffer(cells, dtype=np.float64).reshape(-1, max(width - len(other), 1))
+    suspects = np.flatnonzero(((grid == 0.0) | (grid == 1.0)).any(axis=0)).tolist()
+    if suspects:
+        places = [place for place in range(width) if place not in other]
+        flags = [places[at] for at in suspects if not _all_numbers(flat[places[at] :: width])]
+        if flags:
+            other = sorted((*other, *flags))
+            cells = array("d", _without(flat, width, other))
+    return other, cells
 
 
-def _overlay(held: array[float], cells: array[float], start: int) -> None:
+def _without(flat: list[object], width: int, places: list[int]) -> list[float]:
+    """The cells less those at some places of each row."""
+    left = flat.copy() if places else flat
+    for place in reversed(places):
+        del left[place::width]
+        width -= 1
+    return left  # type: ignore[return-value]
+
+
+def _all_numbers(column: list[object]) -> bool:
+    return set(map(type, column)) <= _NUMBERS
+
+
+def _overlay(held: array[float], cells: Iterable[float], start: int) -> None:
     for i, value in enumerate(cells, start):
         if i >= len(held):
             held.append(value)
