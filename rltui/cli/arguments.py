@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -51,11 +52,32 @@ def locate_runs(targets: list[str], format_in: str | None) -> list[Found]:
 
     if format_in is not None and format_in not in FORMATS:
         raise Stop(f"--format-in {format_in}: no such reader; there are {', '.join(sorted(FORMATS))}")
+    targets = named_hosts(targets)
     try:
         connect(targets)
         return locate(targets, format_in)
     except (NotARun, Unreachable) as problem:
         raise Stop(str(problem)) from None
+
+
+def named_hosts(targets: Sequence[str]) -> list[str]:
+    """The targets, with hosts of the user's settings in full: `node17` is each of its paths, `node17:run5` that one. An
+    existing local path wins."""
+    from rltui.settings import load
+
+    settings = load()
+    out: list[str] = []
+    for target in targets:
+        name, colon, path = target.partition(":")
+        host = settings.hosts.get(name)
+        if host is None or os.path.exists(target):
+            out.append(target)
+            continue
+        paths = (path,) if colon else host.paths
+        if not paths:
+            raise settings.wrong(f"hosts.{name}", f"names no paths: say {name}:PATH, or add paths = [...]")
+        out += [f"ssh://{host.ssh}{p if p.startswith('/') else '/~/' + p.removeprefix('~/')}" for p in paths]
+    return out
 
 
 def parsed_map(words: Sequence[str]) -> dict[str, str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from rltui.cli.arguments import Stop, command_parser, locate_runs, parsed_map, reading_options, write
+from rltui.settings import load
 
 
 def run(words: list[str]) -> int:
@@ -27,6 +28,9 @@ def run(words: list[str]) -> int:
     for name in ("latest", "top"):
         if (count := getattr(args, name)) is not None and count < 1:
             raise Stop(f"--{name} wants a number of runs, at least 1")
+    own = load().compare
+    primary, cost = args.primary or own.primary or None, args.cost or own.cost or None
+    lower = args.lower_is_better or (own.lower_is_better and primary == own.primary)
     found = locate_runs(args.run, args.format_in)
     from rltui.compare.build import compare
     from rltui.compare.filters import BadFilter, Filters, chosen
@@ -34,22 +38,25 @@ def run(words: list[str]) -> int:
 
     filters = Filters(args.latest, args.state, tuple(args.id), tuple(args.tag), tuple(args.where))
     try:
-        read_runs = read(found, parsed_map(args.map), args.primary)
+        read_runs = read(found, parsed_map(args.map), primary)
         runs = chosen(read_runs, filters)
     except BadFilter as problem:
         raise Stop(f"--where {problem}") from None
     if not runs:
         raise Stop(f"compare: none of the {len(read_runs)} runs found passes the filters")
-    if args.primary and not any(k == args.primary or k.startswith(f"{args.primary}:") for r in runs for k in r.curves):
+    logged = {key for one in runs for key in one.curves}
+    if primary and not args.primary and not any(key == primary or key.startswith(f"{primary}:") for key in logged):
+        primary, lower = None, args.lower_is_better  # the settings speak of other runs
+    if args.primary and not any(key == primary or key.startswith(f"{primary}:") for key in logged):
         raise Stop(f"--primary {args.primary}: none of the {len(runs)} runs logs it")
     unknown = [name for name in args.diff or () if name not in {run.id for run in runs}]
     if unknown:
         raise Stop(f"--diff {unknown[0]}: no such run; there are {', '.join(run.id for run in runs[:12])}")
     comparison = compare(
         runs,
-        primary=args.primary,
-        lower_is_better=args.lower_is_better,
-        cost=args.cost,
+        primary=primary,
+        lower_is_better=lower,
+        cost=cost,
         pair=tuple(args.diff) if args.diff else None,
     )
     if args.format == "json":

@@ -6,7 +6,7 @@ import argparse
 import sys
 
 from rltui import __version__
-from rltui.cli.arguments import Stop, command_parser, locate_runs, parsed_map, reading_options
+from rltui.cli.arguments import Stop, command_parser, locate_runs, named_hosts, parsed_map, reading_options
 
 
 def run(words: list[str]) -> int:
@@ -42,12 +42,17 @@ def open_screen(targets: list[str], args: argparse.Namespace | None) -> int:
     from rltui import settings
     from rltui.tui.start import start
 
-    if settings.load().rules:
+    own = settings.load()
+    if own.rules:
         from rltui.diagnosis.catalogue import adjusted
 
-        adjusted(settings.load())  # a wrong setting is told before the screen opens
+        adjusted(own)  # a wrong setting is told before the screen opens
+    if own.aliases:
+        from rltui.run.names import own_aliases
+
+        own_aliases(own)
     return start(
-        targets,
+        named_hosts(targets),
         key_map=parsed_map(args.map) if args else {},
         format_in=args.format_in if args else None,
         theme=args.theme if args else None,

@@ -5,16 +5,9 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-from collections.abc import Mapping
 from datetime import UTC, datetime
 
 MODE = 0o600
-
-
-def state_dir(environ: Mapping[str, str]) -> str:
-    """The user's state directory of rltui, by the XDG rules."""
-    base = environ.get("XDG_STATE_HOME", "")
-    return os.path.join(base if os.path.isabs(base) else os.path.expanduser("~/.local/state"), "rltui")
 
 
 def write_snapshot(

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from rltui.run.table import Series, Table
+from rltui.settings import Settings, load, near
 from rltui.vocabulary.load import GENERIC, metrics
 from rltui.vocabulary.resolve import PHASE, Meaning, keys_for, resolve, trap
 
@@ -46,12 +47,23 @@ def is_canonical(name: str) -> bool:
     return name in metrics() or name.startswith(PHASE)
 
 
+def own_aliases(settings: Settings) -> Mapping[str, tuple[str, ...]]:
+    """Canonical metric -> raw keys, as the user's settings have it. Raises `SettingsError` for an unknown metric."""
+    for name in settings.aliases:
+        if not is_canonical(name):
+            close = near(name, list(metrics()), "rltui config example lists them")
+            raise settings.wrong(f"aliases.{name}", f"no such metric; {close}")
+    return settings.aliases
+
+
 class Names:
-    """Meanings of the columns of one run, resolved once per key. `forced`: canonical -> raw key, the user's word."""
+    """Meanings of the columns of one run, resolved once per key. `forced`: canonical -> raw key, the user's word for
+    this run; `aliases`: canonical -> raw keys by the user's settings, the first that this run logs counts."""
 
     def __init__(self) -> None:
         self.dialect = GENERIC
         self.forced: dict[str, str] = {}
+        self.aliases = own_aliases(load())
         self._columns: Collection[str] = ()
         self._count = 0
         self._meanings: dict[str, Meaning] = {}
@@ -67,7 +79,7 @@ class Names:
         if dialect == self.dialect and len(keys) == len(self._meanings) and all(k in self._meanings for k in keys):
             return False
         self.dialect = dialect
-        forced = {raw: canonical for canonical, raw in self.forced.items()}
+        forced = {raw: canonical for canonical, raw in [*self._aliased(keys).items(), *self.forced.items()]}
         self._meanings = {key: self._meaning(key, forced.get(key)) for key in keys}
         self._sources = {}
         return True
@@ -81,6 +93,11 @@ class Names:
         metric = metrics()[forced]
         return Meaning(key, forced, metric.label, metric.unit, metric.group, "", metric.meaning, metric.direction)
 
+    def _aliased(self, keys: Collection[str]) -> dict[str, str]:
+        """Canonical -> the alias that is among these keys."""
+        found = {name: next((key for key in own if key in keys), None) for name, own in self.aliases.items()}
+        return {name: key for name, key in found.items() if key is not None}
+
     @property
     def meanings(self) -> dict[str, Meaning]:
         return self._meanings
@@ -91,6 +108,8 @@ class Names:
         if found is None:
             if canonical in self.forced:
                 found = [self.forced[canonical]]
+            elif canonical in (own := self._aliased(self._meanings)):
+                found = [own[canonical]]
             else:
                 found = keys_for(canonical, self.dialect, self._meanings)
             self._sources[canonical] = found

@@ -1,52 +1,33 @@
-"""The user's settings: `config.toml` in the user's own config directory. Absent file, absent key: the default.
+"""The user's settings: one file, `config.toml` in the user's own config directory. What is absent is the default.
 
-    [rules.kl-runaway]
-    enabled = false            # the rule neither runs nor counts as a check
-    [rules.truncation-high]
-    params.warn = 0.4          # a threshold; names and reasons: rltui explain truncation-high
-
-This module knows the shape of the file; whoever owns a section says which names exist in it (`Settings.wrong`).
+model.py      the settings as typed values, with their defaults
+parse.py      the file's text -> settings, or one line that names file, line and key
+example.toml  every fixed key with its default, in words
 """
 
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from functools import cache
-from math import isfinite
+from importlib.resources import files
 
-SECTIONS = ("rules",)
+from rltui.settings.model import Host, RuleSetting, Settings, SettingsError
+from rltui.settings.parse import near, parse
 
-_HEADER = re.compile(r"^\s*\[+([^\[\]]+)\]+\s*(#.*)?$")
-_KEY = re.compile(r"^\s*((?:[\w-]+|\"[^\"]*\"|'[^']*')(?:\s*\.\s*(?:[\w-]+|\"[^\"]*\"|'[^']*'))*)\s*=")
-
-
-class SettingsError(Exception):
-    """The settings cannot be used. The text is the whole message: file, line, key, what is wrong."""
-
-
-@dataclass(frozen=True, slots=True)
-class RuleSetting:
-    """What the user changed about one rule; `params` maps a threshold's name to its value in the rule's own unit."""
-
-    enabled: bool = True
-    params: Mapping[str, float] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class Settings:
-    """`path` is where the file is or would be, `exists` whether it is there; `lines` maps a dotted key to its line."""
-
-    path: str
-    exists: bool = False
-    rules: Mapping[str, RuleSetting] = field(default_factory=dict)
-    lines: Mapping[str, int] = field(default_factory=dict)
-
-    def wrong(self, key: str, why: str) -> SettingsError:
-        """The error that names file, line and key."""
-        return SettingsError(f"{self.path}{_at(self.lines, key)}: {key}: {why}")
+__all__ = [
+    "Host",
+    "RuleSetting",
+    "Settings",
+    "SettingsError",
+    "example",
+    "load",
+    "near",
+    "parse",
+    "path",
+    "state_dir",
+    "theme_texts",
+]
 
 
 def path() -> str:
@@ -58,6 +39,12 @@ def path() -> str:
     if not os.path.isabs(base):
         base = os.path.join(os.path.expanduser("~"), ".config")
     return os.path.join(base, "rltui", "config.toml")
+
+
+def state_dir(environ: Mapping[str, str]) -> str:
+    """The user's state directory of rltui, by the XDG rules."""
+    base = environ.get("XDG_STATE_HOME", "")
+    return os.path.join(base if os.path.isabs(base) else os.path.expanduser("~/.local/state"), "rltui")
 
 
 def theme_texts() -> dict[str, str]:
@@ -77,6 +64,11 @@ def theme_texts() -> dict[str, str]:
     return found
 
 
+def example() -> str:
+    """The tables with fixed keys as a commented file: every key with its default."""
+    return files("rltui.settings").joinpath("example.toml").read_text(encoding="utf-8")
+
+
 def load() -> Settings:
     """The settings of this user. Raises `SettingsError`."""
     return _load(path())
@@ -94,71 +86,3 @@ def _load(file: str) -> Settings:
         reason = problem.strerror if isinstance(problem, OSError) else "not UTF-8 text"
         raise SettingsError(f"{file}: cannot be read ({reason})") from None
     return parse(text, file)
-
-
-def parse(text: str, file: str) -> Settings:
-    """Settings from the text of a file; `file` is named in errors. Raises `SettingsError`."""
-    import tomllib
-
-    try:
-        data = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as problem:
-        raise SettingsError(f"{file}: no valid TOML: {problem}") from None
-    lines = _lines(text)
-    empty = Settings(file, True, lines=lines)
-    for name in data:
-        if name not in SECTIONS:
-            raise empty.wrong(name, f"no such section; there are: {', '.join(SECTIONS)}")
-    rules = {}
-    for rule_id, entry in _table(data.get("rules", {}), "rules", empty).items():
-        rules[rule_id] = _rule(entry, f"rules.{rule_id}", empty)
-    return Settings(file, True, rules, lines)
-
-
-def _rule(entry: object, key: str, at: Settings) -> RuleSetting:
-    given = _table(entry, key, at)
-    for name in given:
-        if name not in ("enabled", "params"):
-            raise at.wrong(f"{key}.{name}", "unknown; a rule takes: enabled, params.NAME")
-    enabled = given.get("enabled", True)
-    if not isinstance(enabled, bool):
-        raise at.wrong(f"{key}.enabled", "wants true or false")
-    params = {}
-    for name, value in _table(given.get("params", {}), f"{key}.params", at).items():
-        if isinstance(value, bool) or not isinstance(value, (int, float)) or not isfinite(value):
-            raise at.wrong(f"{key}.params.{name}", "wants a number")
-        params[name] = float(value)
-    return RuleSetting(enabled, params)
-
-
-def _table(value: object, key: str, at: Settings) -> dict[str, object]:
-    if not isinstance(value, dict):
-        raise at.wrong(key, f"wants a table, as in [{key}]")
-    return value
-
-
-def _lines(text: str) -> dict[str, int]:
-    """Dotted key -> line, for headers and keys that stand at the beginning of a line. tomllib keeps no places."""
-    out: dict[str, int] = {}
-    table = ""
-    for number, line in enumerate(text.splitlines(), 1):
-        if header := _HEADER.match(line):
-            table = _dotted(header[1])
-            out.setdefault(table, number)
-        elif key := _KEY.match(line):
-            out.setdefault(f"{table}.{_dotted(key[1])}" if table else _dotted(key[1]), number)
-    return out
-
-
-def _dotted(written: str) -> str:
-    return ".".join(part.strip().strip("\"'") for part in written.split("."))
-
-
-def _at(lines: Mapping[str, int], key: str) -> str:
-    """`, line N` of the key, of the first key inside it, or of the table around it."""
-    while key:
-        inside = [n for k, n in lines.items() if k == key or k.startswith(f"{key}.")]
-        if inside:
-            return f", line {min(inside)}"
-        key = key.rpartition(".")[0]
-    return ""

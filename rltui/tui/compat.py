@@ -49,6 +49,13 @@ def keys_from_terminal() -> str:
     return ""
 
 
+def key_of(character: str) -> str:
+    """Textual's name of the key that types this character."""
+    from textual.keys import _character_to_key
+
+    return _character_to_key(character)
+
+
 class WireMeter:
     """Counts the bytes that the screen sends to the terminal."""
 

@@ -93,13 +93,13 @@ class Exports:
 
     def read_marks(self) -> None:
         """Has the worker read what the user marked about this run."""
-        from rltui.report.snapshot import state_dir
+        from rltui.settings import state_dir
 
         self.app.worker.marks(self._run_path(), state_dir(os.environ))
 
     def _save_marks(self) -> None:
-        from rltui.report.snapshot import state_dir
         from rltui.report.user_marks import save_marks
+        from rltui.settings import state_dir
 
         marks, path, folder = self.app.view.marks, self._run_path(), state_dir(os.environ)
         if marks is not None:
@@ -110,6 +110,7 @@ class Exports:
 
 
 def _new_file(text: str, run_path: str, suffix: str) -> str:
-    from rltui.report.snapshot import state_dir, write_snapshot
+    from rltui.report.snapshot import write_snapshot
+    from rltui.settings import state_dir
 
     return write_snapshot(text, run_path, os.getcwd(), state_dir(os.environ), suffix=suffix)

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from textual.binding import Binding
+from textual.keys import Keys, format_key
+
+from rltui.settings import Settings, near
+from rltui.tui.compat import key_of
 
 RUN = ("main", "metric", "values", "finding", "phases", "gpu", "log", "rollouts", "decision", "knowledge", "config",
        "pipeline", "coverage")  # fmt: skip
@@ -140,9 +144,67 @@ KEYS: tuple[Key, ...] = (
 GROUPS = ("Move", "Panes", "Find", "Time", "Look", "Screens", "Out")
 
 
+KEY_NAMES = {key.value.rsplit("+", 1)[-1] for key in Keys} | {key_of(chr(code)) for code in range(33, 127)}
+"""What a key may be called, beside single characters and with ctrl+, alt+ and shift+ before it."""
+_in_force = KEYS
+
+
+def adopt(own: Settings) -> None:
+    """Puts the table in force as the user's settings have it. Raises `SettingsError`."""
+    global _in_force
+    _in_force = remapped(own)
+
+
+def remapped(own: Settings) -> tuple[Key, ...]:
+    """The table with the user's own keys. Raises `SettingsError` for an unknown id, a key that cannot be, and one with
+    two meanings on a screen."""
+    ids = [key.id for key in KEYS]
+    changed: dict[str, Key] = {}
+    for id, words in own.keys.items():
+        if id not in ids:
+            raise own.wrong(f"keys.{id}", f"no such key; {near(id, ids, 'rltui config example lists them')}")
+        names = [_name(word.strip()) for word in words.split(",") if word.strip()]
+        bad = next((word for word, name in zip(words.split(","), names, strict=False) if name is None), None)
+        if not names or bad is not None:
+            raise own.wrong(f"keys.{id}", f"{bad or words!r} is no key; as in 'x', 'ctrl+x', 'f5', 'slash'")
+        known = [name for name in names if name is not None]
+        key = next(key for key in KEYS if key.id == id)
+        changed[id] = replace(key, keys=",".join(known), shown=" ".join(_shown(name) for name in known))
+    if not changed:
+        return KEYS
+    table = [changed.get(key.id, key) for key in KEYS]
+    for i, key in enumerate(table):  # a pair in the footer: both as they are now
+        if " " in key.footer_shown and (key.id in changed or table[i + 1].id in changed):
+            both = (key, table[i + 1])
+            table[i] = replace(key, footer_shown=" ".join(k.shown.split()[0] for k in both))
+    for screen in ALL:
+        owner: dict[str, str] = {}
+        for key in table:
+            for name in key.keys.split(",") if screen in key.where else ():
+                if name in owner and {key.id, owner[name]} & changed.keys():
+                    mine, other = (key.id, owner[name]) if key.id in changed else (owner[name], key.id)
+                    raise own.wrong(f"keys.{mine}", f"{_shown(name)} is the key of {other} on {screen} too")
+                owner[name] = key.id
+    return tuple(table)
+
+
+def _name(word: str) -> str | None:
+    """Textual's name of a key: that of a character, or a word that can be one. None: no key."""
+    if len(word) == 1:
+        return key_of(word)
+    *modifiers, last = word.split("+")
+    known = last in KEY_NAMES or (len(last) == 1 and last.isprintable())
+    return word if known and all(m in ("ctrl", "alt", "shift") for m in modifiers) else None
+
+
+def _shown(name: str) -> str:
+    """As people read it: `^g`, `,`, `F7`."""
+    return format_key(name).replace("ctrl+", "^")
+
+
 def on(screen: str) -> list[Key]:
     """Keys that work on a screen, in the table's order."""
-    return [key for key in KEYS if screen in key.where]
+    return [key for key in _in_force if screen in key.where]
 
 
 def bindings(screen: str) -> list[Binding]:
@@ -155,7 +217,7 @@ def bindings(screen: str) -> list[Binding]:
 
 def footer(screen: str) -> list[tuple[str, str]]:
     """(key, what it does) for the footer of a screen, most useful first."""
-    shown = sorted((key for key in KEYS if screen in key.footer_on), key=lambda key: key.rank)
+    shown = sorted((key for key in _in_force if screen in key.footer_on), key=lambda key: key.rank)
     return [(key.footer_shown or key.shown, key.footer) for key in shown]
 
 

@@ -84,26 +84,35 @@ def start(
         except Unreachable as problem:
             print(f"rltui: {problem}", file=sys.stderr)
             return 2
+    from rltui import settings
     from rltui.plots.glyphs import pick
+    from rltui.tui import keys
     from rltui.tui.app import RltuiApp
     from rltui.tui.theme import load_theme
 
-    chosen = theme or default_theme(os.environ)
+    own = settings.load()
+    keys.adopt(own)
+    chosen = theme or (default_theme(os.environ) if os.environ.get("NO_COLOR") else own.screen.theme)
+    chosen = chosen or default_theme(os.environ)
     try:
         load_theme(chosen)
     except ValueError as problem:
+        if chosen != theme and chosen == own.screen.theme:
+            raise own.wrong("screen.theme", str(problem)) from None
         print(f"rltui: {problem}", file=sys.stderr)
         return 2
-    mouse_on = not compat.over_ssh() if mouse is None else mouse
+    wanted = mouse if mouse is not None else own.screen.mouse
+    mouse_on = not compat.over_ssh() if wanted is None else wanted
     opener = SessionOpener(targets, key_map, format_in, replay)
     app = RltuiApp(
         opener,
         target=" ".join(opener.targets),
         theme=chosen,
-        glyphs=pick(glyphs, os.environ),
+        glyphs=pick(glyphs or own.screen.glyphs, os.environ),
         mouse=mouse_on,
         replaying=replay is not None,
     )
+    app.view.sparing = own.screen.bandwidth
     gc.freeze()  # what was imported by now stays: not looked through again at each collection
     app.run(mouse=mouse_on)
     if app.failure:

@@ -106,7 +106,7 @@ def test_config_shows_and_checks(own: Path, capsys: pytest.CaptureFixture[str]) 
     assert "kl-runaway: switched off" in shown
     assert "kl-runaway: high 1.5 (default 0.5)" in shown
     assert main(["config", "check"]) == 0
-    assert "1 rule changed" in capsys.readouterr().out
+    assert "2 settings changed" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("words", [["config", "check"], ["report", str(REPO / "sample_runs" / "trl-nan-crash")]])

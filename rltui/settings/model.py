@@ -1,0 +1,120 @@
+"""The settings as typed values, one class a table of the file. The defaults stand here and nowhere else."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+
+class SettingsError(Exception):
+    """The settings cannot be used. The text is the whole message: file, line, key, what is wrong."""
+
+
+@dataclass(frozen=True, slots=True)
+class RuleSetting:
+    """What the user changed about one rule; `params` maps a threshold's name to its value in the rule's own unit."""
+
+    enabled: bool = True
+    params: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Screen:
+    """How the screen starts. None: as the terminal suggests. `bandwidth`: in bandwidth mode."""
+
+    theme: str | None = None
+    glyphs: Literal["block", "braille", "ascii"] | None = None
+    mouse: bool | None = None
+    bandwidth: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Alerts:
+    """What calls the user, from the screen and from `watch --notify`. `level`: findings from this severity on;
+    `quiet`: local hours without any ("22:00-07:00", "" for none); `cooldown_s`: none of the same thing again so soon.
+    """
+
+    enabled: bool = True
+    level: Literal["warning", "critical"] = "critical"
+    stall: bool = True
+    end: bool = True
+    bell: bool = True
+    notify: Literal["auto", "osc9", "osc777", "both", "off"] = "auto"
+    toast: bool = True
+    cooldown_s: int = 300
+    quiet: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Away:
+    """`enabled` false: nothing is recorded about runs and no digest is made. `minutes` without a key count as away."""
+
+    enabled: bool = True
+    minutes: int = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Watch:
+    """`webhook`: where `--notify webhook` posts to, here so that it stands in no process list. `resume`: a watch that
+    was killed goes on where it was."""
+
+    webhook: str = ""
+    resume: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Compare:
+    """What `compare` ranks by and what it costs, where the command line does not say. "": guessed, and said."""
+
+    primary: str = ""
+    lower_is_better: bool = False
+    cost: Literal["", "tokens", "gpu_hours", "hours", "steps"] = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Host:
+    """A name for runs on another machine: `ssh` is [user@]host[:port], `paths` what is opened where none is named."""
+
+    ssh: str = ""
+    paths: tuple[str, ...] = ()
+
+
+TABLES: Mapping[str, type] = {"screen": Screen, "alerts": Alerts, "away": Away, "watch": Watch, "compare": Compare}
+"""Tables with fixed keys. Beside them stand those with names of the user's choice: keys, rules, aliases, hosts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """`path` is where the file is or would be, `exists` whether it is there; `lines` maps a dotted key to its line.
+
+    `keys`: id of a key of the screen -> keys in Textual's names, comma-separated; `aliases`: canonical metric -> raw
+    keys that stand for it, the first that a run logs counts.
+    """
+
+    path: str
+    exists: bool = False
+    rules: Mapping[str, RuleSetting] = field(default_factory=dict)
+    lines: Mapping[str, int] = field(default_factory=dict)
+    screen: Screen = Screen()
+    alerts: Alerts = Alerts()
+    away: Away = Away()
+    watch: Watch = Watch()
+    compare: Compare = Compare()
+    keys: Mapping[str, str] = field(default_factory=dict)
+    aliases: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    hosts: Mapping[str, Host] = field(default_factory=dict)
+
+    def wrong(self, key: str, why: str) -> SettingsError:
+        """The error that names file, line and key."""
+        return SettingsError(f"{self.path}{_at(self.lines, key)}: {key}: {why}")
+
+
+def _at(lines: Mapping[str, int], key: str) -> str:
+    """`, line N` of the key, of the first key inside it, or of the table around it."""
+    while key:
+        inside = [n for k, n in lines.items() if k == key or k.startswith(f"{key}.")]
+        if inside:
+            return f", line {min(inside)}"
+        key = key.rpartition(".")[0]
+    return ""
