@@ -62,7 +62,7 @@ class Settings:
         group: bool | None = None
         if any(e in names for e in GROUP_ESTIMATORS):
             group = True
-        elif "ppo" in names or "gae" in names or "reinforce" in names or "dpo" in names:
+        elif "ppo" in names or "gae" in names or "reinforce" in names or "dpo" in names or "kto" in names:
             group = False
         coef, where = _kl(config)
         epochs, mini, batch = (number(config, k) for k in ("ppo_epochs", "mini_batch", "train_batch_prompts"))
@@ -73,7 +73,7 @@ class Settings:
             planned_steps=run.planned_steps,
             group_relative=group,
             critic="gae" in names or "ppo" in algorithm,
-            preference="dpo" in algorithm and "online" not in algorithm,
+            preference=algorithm in ("dpo", "kto"),
             group_size=number(config, "group_size"),
             lr=number(config, "lr"),
             kl_coef=coef,
@@ -171,7 +171,7 @@ def _reward_scale(look: Look) -> tuple[float | None, float | None, float]:
         elif low > 0.0 and high > low:
             floor = 0.0
     if ceiling is None:
-        if high > 0.0 and int((recent >= high - 1e-9).sum()) >= TOUCHES:
+        if high > max(0.0, low) and int((recent >= high - 1e-9).sum()) >= TOUCHES:
             ceiling = high
         elif low >= 0.0 and 0.0 < high <= 1.0:
             ceiling = 1.0

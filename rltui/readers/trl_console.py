@@ -19,6 +19,9 @@ HOLD_WITH_BAR = 5000
 """The same where a bar stands at the run's beginning: in W&B's output.log it stands apart from the lines, and only
 its last position tells how far apart they are."""
 
+_AHEAD = "loss/value_avg"
+"""In the lines of TRL's PPO, which counts its step, logs it, and only then moves the bar."""
+
 _STATED = ("global_step/max_steps", "iteration")
 _CELL = re.compile(r"'([^']{1,300})': (?:'([^']*)'|([^,}\s]+))")
 _ROW = re.compile(rb"^(?:\x1b\[[0-9;]*[A-Za-z])*(\{'.*'epoch': [^{}]*\})")
@@ -123,7 +126,7 @@ class Stepper:
         for line in self._held:
             trains = _trains(line)
             if self._marks:
-                step = self._marks.popleft()
+                step = self._marks.popleft() + (_AHEAD in line)
             elif self._interval and not self._at_blank:
                 step = self._last + self._interval * trains
             else:

@@ -21,12 +21,15 @@ def stated_version(framework: str, texts: Iterable[str]) -> str | None:
 def algorithm(
     dialect_name: str, config: Mapping[str, ConfigValue], canonical: set[str], texts: Iterable[str], table: Table
 ) -> str | None:
-    """The algorithm by config, else by what the log calls it, else by the metrics that are there. None: unknown."""
+    """The algorithm by config, else the one of this dialect, else by what the log calls it, else by the metrics
+    that are there. None: unknown."""
     known = algorithms()
     family = dialect(dialect_name).family
     by_config = _by_config(family, config)
     if by_config is not None:
         return by_config
+    if dialect(dialect_name).algorithm is not None:
+        return dialect(dialect_name).algorithm
     present = [name for name, keys in known.by_key if canonical.intersection(keys)]
     if "DPO" in present:
         return "DPO"

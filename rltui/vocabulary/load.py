@@ -118,6 +118,7 @@ class Dialect:
     framework: str
     family: str
     bases: tuple[str, ...]
+    algorithm: str | None  # what this dialect trains with, where it knows one algorithm only
     prefixes: tuple[tuple[str, str], ...]
     signs: Signs
     versions: tuple[tuple[str, tuple[re.Pattern[str], ...]], ...]
@@ -274,6 +275,7 @@ def dialect(name: str) -> Dialect:
         framework=data["framework"],
         family=data["family"],
         bases=(base.name, *base.bases) if base else (),
+        algorithm=data.get("algorithm"),
         prefixes=tuple((p[0], p[1]) for p in data["prefixes"])
         if "prefixes" in data
         else (base.prefixes if base else ()),
