@@ -24,6 +24,7 @@ Run = tuple[str, str]
 GUTTER = 8  # cells for the labels on the left, two of them blank
 LABEL_ROWS_FROM = 4  # a lower chart has no labels below
 GUTTER_FROM = 24  # a narrower one none on the left
+BLOCKS = 8  # means a dot column that a long smoothed series is reduced to
 GAP_SPACINGS = 3.0  # a line breaks where points are missing for longer than three of its usual spacings
 _HUGE = 1e300  # values are drawn within +- this, so that differences stay finite
 
@@ -136,12 +137,19 @@ def draw(
         layers += _layers(line, steps, values, to_x, to_y, scale, braille)
     cells = rasterise(layers, body_width, body_height, braille)
 
-    x_cell = (lambda step: int(to_x(step)) // 2) if braille else (lambda step: int(to_x(step)))
+    def x_cell(step: float) -> int:
+        return int(to_x(step)) // (2 if braille else 1)
+
     y_row = {}
     for value, text in zip(tick_at, texts, strict=True):
         dot = int(to_y(np.log10(value) if scale == "log" else value))
         y_row[body_height - 1 - (dot // 4 if braille else dot)] = text
     _overlay(cells, marks, x_cell, y_row, glyphs)
+    for line, steps, values in series if cells else ():
+        if line.dots or line.smooth == 1:
+            at = to_x(steps) // (2 if braille else 1)
+            _clipped(cells[0], at[values > high], glyphs.above)
+            _clipped(cells[-1], at[values < low], glyphs.below)
     rows = [
         _runs(((f"{y_row.get(y, ''):>{gutter - 2}}  ", "axis"),) if gutter else (), row) for y, row in enumerate(cells)
     ]
@@ -219,8 +227,24 @@ def _smooth(values: Floats, points: int) -> Floats:
     window = np.ones(min(points, len(values)))
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         total = np.convolve(np.where(good, np.clip(values, -_HUGE, _HUGE), 0.0), window)[: len(values)]
+        if good.all():
+            return total / np.minimum(np.arange(1, len(values) + 1), len(window))
         count = np.convolve(good.astype(np.float64), window)[: len(values)]
         return np.where(good, total / count, np.nan)
+
+
+def _blocks(steps: Floats, values: Floats, smooth: int, columns: int) -> tuple[Floats, Floats, int]:
+    """A long series as means of neighbouring points, `BLOCKS` a dot column, and the smoothing in such blocks: what is
+    finer cannot be seen in a smoothed line, and smoothing 100,000 points costs more than drawing them."""
+    size = len(steps) // (BLOCKS * max(1, columns))
+    if smooth < 2 * size or size < 2:
+        return steps, values, smooth
+    starts = np.arange(0, len(steps), size)
+    good = np.isfinite(values)
+    count = np.add.reduceat(good.astype(np.float64), starts)
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        total = np.add.reduceat(np.where(good, np.clip(values, -_HUGE, _HUGE), 0.0), starts)
+        return steps[starts], np.where(count > 0, total / count, np.nan), max(1, round(smooth / size))
 
 
 def _layers(
@@ -240,7 +264,8 @@ def _layers(
         xs, ys = np.concatenate((at, at)), np.concatenate((low, high))
         inside = (ys >= to_y.low) & (ys <= to_y.low + to_y.span)
         found.append(_layer(to_x(xs[inside]), to_y(ys[inside]), "faint", False, "braille" if braille else ","))
-    smooth = height_of(_smooth(values, line.smooth))
+    steps, values, points = _blocks(steps, values, line.smooth, columns)
+    smooth = height_of(_smooth(values, points))
     usual = float(np.median(np.diff(steps))) if len(steps) > 1 else 0.0
     at, low, high = downsample(steps, smooth, columns)
     broken = np.isnan(low)
@@ -260,7 +285,7 @@ def _layers(
 
 
 def _layer(xs: NDArray[np.int64], ys: NDArray[np.int64], role: str, joined: bool, marker: str) -> Layer:
-    return Layer(xs.tolist(), ys.tolist(), role, joined, marker)
+    return Layer(xs, ys, role, joined, marker)
 
 
 def _pieces(parts: NDArray[np.int64], broken: NDArray[np.bool_]) -> list[tuple[int, int]]:
@@ -318,6 +343,14 @@ def _overlay(
             for x in range(0, len(cells[y]), 2):
                 if cells[y][x][0] == " ":
                     cells[y][x] = (glyphs.grid, "grid")
+
+
+def _clipped(cells: list[Cell], at: NDArray[np.int64], glyph: str) -> None:
+    """A sign at the edge for each column that holds points outside the range, unless many do: then it says nothing."""
+    columns = np.unique(at).tolist()
+    if len(columns) <= len(cells) // 4:
+        for x in columns:
+            cells[x] = (glyph, "clipped")
 
 
 def _rail_cells(marks: Sequence[Mark], x_cell: Callable[[float], int], width: int, glyphs: GlyphSet) -> list[Cell]:

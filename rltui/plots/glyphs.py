@@ -28,6 +28,8 @@ class GlyphSet:
     best: str = "◆"
     checkpoint: str = "◇"
     cursor: str = "│"
+    above: str = "▴"  # points beyond the range of a chart
+    below: str = "▾"
     rule: str = "─"
     grid: str = "·"
     separator: str = "·"
@@ -68,7 +70,7 @@ def _pairs(*groups: tuple[str, str]) -> dict[int, str]:
 
 
 _ASCII = _pairs(
-    ("✗✓●○◆◇▼▲•▌└", "xvoo*<v^*>`"),
+    ("✗✓●○◆◇▼▲▾▴•▌└", "xvoo*<v^v^*>`"),
     ("━─│┊┃├┤┬┴┼┌┐┘", "--|:|+++++.++"),
     ("█▓░▒", "##.:"),
     ("▁▂▃▄▅▆▇", "_.,:-=+"),
@@ -95,6 +97,8 @@ ASCII = GlyphSet(
     best="*",
     checkpoint="<",
     cursor="|",
+    above="^",
+    below="v",
     rule="-",
     grid=".",
     separator=".",

@@ -26,6 +26,7 @@ CHART_ROLES = {
     "checkpoint": "dim",
     "restart": "warn",
     "cursor": "accent",
+    "clipped": "dim",
 }
 """Roles that panes and charts use for a meaning, and the style that shows it."""
 

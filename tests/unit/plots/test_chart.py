@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from rltui.plots.canvas import Layer, rasterise
-from rltui.plots.chart import Drawing, Line, Mark, chart, draw
+from rltui.plots.chart import Drawing, Line, Mark, _blocks, _smooth, chart, draw
 from rltui.plots.glyphs import ASCII, BRAILLE
 
 N = 400
@@ -32,7 +32,9 @@ def test_line_dots_marks_and_labels() -> None:
     noise = 0.05 * np.random.default_rng(0).standard_normal(N)
     drawing = draw([Line(STEPS, RISE + noise, smooth=15, dots=True, spans=((300, N, "crit"),))], 90, 20, marks=marks)
     assert sized(drawing, 90, 20)
-    assert roles(drawing) == {"ink", "faint", "crit", "axis", "grid", "best", "onset", "checkpoint", "cursor"}
+    assert roles(drawing) == {
+        "ink", "faint", "crit", "axis", "grid", "best", "onset", "checkpoint", "cursor", "clipped"
+    }  # fmt: skip
     rail, labels = drawing.lines()[-2:]
     assert [ch for ch in rail if ch != " "] == ["◇", "◆", "▼", "│"]
     assert abs(labels.index("300") - rail.index("▼")) <= 1
@@ -128,9 +130,42 @@ def test_hundred_thousand_points_cost_a_bounded_picture() -> None:
 
 
 def test_the_global_figure_of_plotext_is_left_clean() -> None:
-    before = rasterise([Layer([0, 5], [0, 5], "ink", True, "braille")], 10, 5, True)
+    layer = Layer(np.array([0, 5]), np.array([0, 5]), "ink", True, "braille")
+    before = rasterise([layer], 10, 5, True)
     draw([Line(STEPS, RISE)], 60, 10)
-    assert rasterise([Layer([0, 5], [0, 5], "ink", True, "braille")], 10, 5, True) == before
+    assert rasterise([layer], 10, 5, True) == before
+
+
+def test_a_line_passes_every_dot_between_its_points_and_covers_what_lies_below() -> None:
+    below = Layer(np.array([0, 19]), np.array([0, 0]), "faint", False, "braille")
+    line = Layer(np.array([0, 19]), np.array([0, 19]), "ink", True, "braille")
+    cells = rasterise([below, line], 10, 5, True)
+    assert [[x for x, cell in enumerate(row) if cell[1] == "ink"] for row in cells] == [
+        [8, 9], [6, 7], [4, 5], [2, 3], [0, 1]
+    ]  # fmt: skip
+    assert cells[-1][-1] == ("\u2880", "faint")
+    assert cells[-1][0] == (chr(0x2800 + 0x40 + 0x20), "ink")
+
+
+def test_points_outside_the_range_leave_a_mark_at_the_edge() -> None:
+    values = RISE.copy()
+    values[[100, 200]] = 50.0, -50.0
+    drawing = draw([Line(STEPS, values, smooth=5, dots=True)], 60, 10)
+    assert (drawing.above, drawing.below) == (1, 1)
+    signs = ["".join(text for text, role in row if role == "clipped").strip() for row in drawing.rows]
+    assert signs[0] == "▴"
+    assert signs[8] == "▾"
+
+
+def test_a_long_series_smooths_like_a_short_one() -> None:
+    n = 40_000
+    noise = np.random.default_rng(0).standard_normal(n)
+    steps = np.arange(n, dtype=float)
+    at, means, points = _blocks(steps, noise, 800, 200)
+    assert len(at) <= 8 * 200 + 1
+    settled = at > 800
+    assert np.abs(_smooth(means, points) - _smooth(noise, 800)[at.astype(int)])[settled].max() < 0.05
+    assert _blocks(steps, noise, 10, 200)[2] == 10
 
 
 def test_importing_charts_does_not_import_plotext() -> None:
