@@ -21,7 +21,7 @@ from rltui.diagnosis.insight import Insight, insight
 from rltui.diagnosis.life import Life, follow
 from rltui.diagnosis.liveness import coverage_signal, present_signals
 from rltui.diagnosis.look import Feed, Look, look_rows
-from rltui.diagnosis.machine import machine_signals
+from rltui.diagnosis.machine import Machine, due, judge_machine, view_of
 from rltui.diagnosis.measured import Measured
 from rltui.diagnosis.model import Coverage, Diagnosis, Finding, NotEvaluable
 from rltui.diagnosis.pipeline import stages
@@ -33,6 +33,7 @@ from rltui.diagnosis.saved import checkpoint_signal
 from rltui.diagnosis.shapes import Trends
 from rltui.diagnosis.signal import CRITICAL
 from rltui.diagnosis.verdict import Case, judge
+from rltui.run.phase_hardware import row_time
 from rltui.run.run import Run, RunState
 from rltui.run.sample_columns import ColumnCache
 from rltui.run.table import Table
@@ -50,6 +51,7 @@ class State:
     n: int = 0
     lives: Mapping[Key, Life] = field(default_factory=dict)
     memory: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    machine: Machine = field(default_factory=Machine)
 
     def open(self) -> dict[str, int]:
         """Highest level of each open finding."""
@@ -78,6 +80,7 @@ class Engine:
         self._keys: dict[str, str] = {}
         self._revised: int | None = None
         self._samples = ColumnCache()
+        self._machine: Machine | None = None  # of a run that is followed: judged with every sample, row or no row
 
     def advance(self, run: Run, state: RunState | None = None) -> Diagnosis:
         """Takes in what the run has by now and says how it stands. `state`: that of a run that is being followed."""
@@ -140,6 +143,7 @@ class Engine:
         self._keys = {}
         self._looks = 0
         self._revised = None
+        self._machine = None
 
     def _fold(self, feed: Feed, rows: int) -> None:
         for n in look_rows(self._states[-1].n):
@@ -174,7 +178,13 @@ class Engine:
                 if after.level > before.level and after.signal is not None:
                     after = dated(after, before, after.signal, look)
                 lives[rule_id, subject] = after
-        return State(n, lives, memory)
+        return State(n, lives, memory, self._past_machine(feed.run, look, state.machine))
+
+    def _past_machine(self, run: Run, look: Look, before: Machine) -> Machine:
+        samples = self._samples.of(run.hardware)
+        if not due(before, samples, row_time(run, look.n - 1) if len(samples) else before.time):
+            return before
+        return judge_machine(before, Measured.of(run, look, False, samples), self.catalogue)[1]
 
     def _running(self, feed: Feed) -> list[tuple[Rule, Detector]]:
         """Detectors that are switched on and have what they need somewhere in the run; the others would say nothing."""
@@ -197,9 +207,14 @@ class Engine:
         if run_state is not None:
             present += present_signals(run_state, look)
         followed = run.followed and run_state is not None
-        measured, machine = machine_signals(
-            Measured.of(run, look, followed, self._samples.of(run.hardware)), self.catalogue
-        )
+        measured = Measured.of(run, look, followed, self._samples.of(run.hardware))
+        before = self._machine if followed and self._machine is not None else state.machine
+        ran_on_machine, machine = judge_machine(before, measured, self.catalogue)
+        if followed:
+            self._machine = machine
+        elif before.rows == rows:
+            machine = before  # these rows were judged already
+        lives |= machine.lives
         ranked = ranking(look)
         broken_at = breakdown(lives)
         if run.checkpoints:
@@ -208,7 +223,7 @@ class Engine:
             lost = checkpoint_signal(look, ranked, run.checkpoints, broken_at, over, params)
             present += [("best-checkpoint-unavailable", lost)] if lost is not None else []
             now.append("best-checkpoint-unavailable")
-        for rule_id, signal in present + machine:
+        for rule_id, signal in present:
             if not self.catalogue[rule_id].enabled:
                 continue
             life = follow(Life(), signal, rows, look.step, 1, 1)
@@ -217,9 +232,9 @@ class Engine:
         findings = build(lives, self.catalogue, look, config, self.window, self._trends)
         active = [f for f in findings if f.status == "active"]
         skipped = [b for i in DETECTORS if (b := blocked(self.catalogue[i], look)) is not None]
-        skipped += without_input(self.catalogue, [*DETECTORS, *measured, *now])
+        skipped += without_input(self.catalogue, [*DETECTORS, *ran_on_machine, *now])
         out = {b.id for b in skipped}
-        ran = [i for i in dict.fromkeys([*DETECTORS, *measured, *now]) if i not in out] if rows else []
+        ran = [i for i in dict.fromkeys([*DETECTORS, *ran_on_machine, *now]) if i not in out] if rows else []
         best = best_checkpoint(ranked, run.checkpoints, look.step, broken_at)
         case = Case(look, active, self.catalogue, seen, run_state, len(ran), len(skipped))
         return Diagnosis(
@@ -231,6 +246,7 @@ class Engine:
             not_evaluable=tuple(skipped),
             checks=len(ran),
             unknowns=_unknowns(seen, skipped, findings),
+            machine=view_of(measured),
         )
 
 

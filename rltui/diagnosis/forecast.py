@@ -6,8 +6,11 @@ trend test of the rules sees a course, and its error bars are those of the fitte
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
 from math import sqrt
 
 import numpy as np
@@ -28,16 +31,35 @@ LEAST_PACE = 5
 
 @dataclass(frozen=True, slots=True)
 class Forecast:
-    """`at`, `low`, `high`: middle estimate and middle 90 %, seconds from now for "end", else steps. `high` None: the
-    course may as well be too slow to get there. `rows`: what it rests on."""
+    """`at`, `low`, `high`: middle estimate and middle 90 %, in `unit` ("s" from now, or "step"). `high` None: the
+    course may as well be too slow to get there. `rows`: what it rests on. `subject`: which GPU or disk, where there are
+    several. `would_change`: what would make it come otherwise."""
 
-    what: str  # "end" | "entropy" | "length" | "host memory" | "GPU memory" | "disk"
+    what: str  # a key of data/forecasts.json
     metric: str
     at: float
     low: float
     high: float | None
     rows: int
     text: str
+    unit: str
+    would_change: str
+    subject: str | None = None
+
+
+@cache
+def _known() -> dict[str, dict[str, str]]:
+    data: dict[str, dict[str, str]] = json.loads(
+        files("rltui.diagnosis").joinpath("data/forecasts.json").read_text(encoding="utf-8")
+    )
+    return data
+
+
+def foretold(
+    what: str, metric: str, at: float, low: float, high: float | None, rows: int, text: str, subject: str | None = None
+) -> Forecast:
+    """A forecast with what is known of its kind."""
+    return Forecast(what, metric, at, low, high, rows, text, **_known()[what], subject=subject)
 
 
 def forecasts(look: Look, catalogue: Mapping[str, Rule]) -> tuple[Forecast, ...]:
@@ -59,7 +81,7 @@ def end_of_run(look: Look) -> Forecast | None:
     error = MIDDLE_90 * sqrt(standard_error(recent) ** 2 + float(recent.var()) / left) * left
     at, low, high = left * pace, max(0.0, left * pace - error), left * pace + error
     text = f"{left} steps left, {_time(at)} (±{_time(error)}) at the pace of the last {len(recent)} steps"
-    return Forecast("end", "time_per_step_s", at, low, high, len(recent), text)
+    return foretold("end", "time_per_step_s", at, low, high, len(recent), text)
 
 
 def entropy_floor(look: Look, floor: float) -> Forecast | None:
@@ -73,7 +95,7 @@ def entropy_floor(look: Look, floor: float) -> Forecast | None:
         return None
     at, low, high, rows = found
     text = f"entropy {num(median(series.values[-10:]))} → {num(floor)} nats {around(at, low, high, rows)}"
-    return Forecast("entropy", "entropy", at, low, high, rows, text)
+    return foretold("entropy", "entropy", at, low, high, rows, text)
 
 
 def length_limit(look: Look) -> Forecast | None:
@@ -87,7 +109,7 @@ def length_limit(look: Look) -> Forecast | None:
     at, low, high, rows = found
     now = num(median(series.values[-10:]))
     text = f"mean response {now} → {num(limit)} tokens, the limit, {around(at, low, high, rows)}"
-    return Forecast("length", "response_length_mean", at, low, high, rows, text)
+    return foretold("length", "response_length_mean", at, low, high, rows, text)
 
 
 def crossing(series: Series, level: float, planned: int | None) -> tuple[float, float, float | None, int] | None:

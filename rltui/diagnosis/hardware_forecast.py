@@ -2,26 +2,45 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import floor
+from typing import Concatenate, ParamSpec
 
 import numpy as np
 
 from rltui.diagnosis.catalogue import rules
-from rltui.diagnosis.forecast import Forecast, around, crossing
-from rltui.diagnosis.measured import Measured
+from rltui.diagnosis.forecast import Forecast, around, crossing, foretold
+from rltui.diagnosis.measured import Measured, name
 from rltui.diagnosis.signal import num
 from rltui.hardware.base import Gpu
 from rltui.run.checkpoints import Checkpoint
 from rltui.run.table import Series
 
+P = ParamSpec("P")
+
 
 def hardware_forecasts(seen: Measured) -> tuple[Forecast, ...]:
     """Everything of the machine that can be foretold. Reads no clock."""
     kill = rules()["host-ram-creep"].params["kill"].value
-    found = [host_memory(seen, kill), *(gpu_memory(seen, gpu) for gpu in seen.gpus), disk_full(seen)]
+    found = [host_memory(seen, kill), disk_full(seen), *(gpu_memory(seen, gpu) for gpu in seen.gpus)]
     return tuple(f for f in found if f is not None)
 
 
+def _once(
+    ask: Callable[Concatenate[Measured, P], Forecast | None],
+) -> Callable[Concatenate[Measured, P], Forecast | None]:
+    """Asked by rules and for the screen alike, worked out once a look."""
+
+    def answer(seen: Measured, /, *of: P.args, **named: P.kwargs) -> Forecast | None:
+        key = (ask.__name__, *of)
+        if key not in seen.foretold:
+            seen.foretold[key] = ask(seen, *of, **named)
+        return seen.foretold[key]
+
+    return answer
+
+
+@_once
 def host_memory(seen: Measured, share: float) -> Forecast | None:
     """Step at which the host's memory reaches `share` of its limit, where Ray begins to kill."""
     series, total = seen.ram, seen.host.ram_total_gb if seen.host is not None else None
@@ -30,14 +49,16 @@ def host_memory(seen: Measured, share: float) -> Forecast | None:
     return _reaches("host memory", series, share * total, seen, "host memory", f"{num(share * 100)} % of the limit")
 
 
+@_once
 def gpu_memory(seen: Measured, gpu: Gpu) -> Forecast | None:
     """Step at which the peak of a GPU's memory reaches what it has."""
     series, total = seen.gpu_memory(gpu), capacity(seen, gpu)
     if total is None:
         return None
-    return _reaches("GPU memory", series, total, seen, f"memory of GPU {gpu[1]}", "all it has")
+    return _reaches("GPU memory", series, total, seen, f"memory of {name(gpu)}", "all it has", name(gpu))
 
 
+@_once
 def disk_full(seen: Measured) -> Forecast | None:
     """Step at which the disk of the checkpoints is full: as its free space falls, else by checkpoints of the usual
     size at the usual distance. None where old ones are cleared away or where it lasts to the end of the plan."""
@@ -55,7 +76,7 @@ def disk_full(seen: Measured) -> Forecast | None:
         return None
     text = f"{num(left)} GB free hold {floor(left / middle)} checkpoints of {num(middle)} GB"
     text += f": full at step {at:.0f} ({low:.0f} to {high:.0f})"
-    return Forecast("disk", "free disk", at, low, high, len(sizes), text)
+    return foretold("disk", "free disk", at, low, high, len(sizes), text)
 
 
 def saves(seen: Measured) -> tuple[list[float], float | None, int | None]:
@@ -80,12 +101,13 @@ def free_now(seen: Measured) -> float | None:
     return float(told[-1]) if len(told) else None
 
 
-def _reaches(what: str, series: Series, level: float, seen: Measured, named: str, end: str) -> Forecast | None:
+def _reaches(
+    what: str, series: Series, level: float, seen: Measured, named: str, end: str, subject: str | None = None
+) -> Forecast | None:
     found = crossing(series, level, seen.planned)
     if found is None:
         return None
     at, low, high, rows = found
     now = num(float(np.median(series.values[-10:])))
-    return Forecast(
-        what, series.key, at, low, high, rows, f"{named} {now} → {num(level)} GB, {end}, {around(at, low, high, rows)}"
-    )
+    text = f"{named} {now} → {num(level)} GB, {end}, {around(at, low, high, rows)}"
+    return foretold(what, series.key, at, low, high, rows, text, subject)

@@ -1,14 +1,23 @@
-"""Rules that look at the machine. They judge how it stands at a look and keep no notes from one look to the next."""
+"""Rules that look at the machine, and the life of what they find. They judge how it stands at a look and keep no notes;
+what they found opens at once, and is resolved when two looks in a row no longer see it."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from rltui.diagnosis.catalogue import Rule
+from rltui.diagnosis.dating import dated
+from rltui.diagnosis.hardware_forecast import hardware_forecasts
+from rltui.diagnosis.life import Life, follow
 from rltui.diagnosis.measured import Measured
+from rltui.diagnosis.model import MachineView
 from rltui.diagnosis.rules import hardware, host
 from rltui.diagnosis.rules.hardware import MeasuredDetector
 from rltui.diagnosis.signal import Signal
+from rltui.run.sample_columns import SampleColumns
+
+Key = tuple[str, str | None]
 
 GPU_RULES: Mapping[str, MeasuredDetector] = {
     "gpu-memory-pressure": hardware.gpu_memory_pressure,
@@ -20,6 +29,43 @@ HOST_RULES: Mapping[str, MeasuredDetector] = {
     "disk-space-low": host.disk_space_low,
     "background-interference": host.background_interference,
 }
+
+LOOKS = 1
+ROWS = 0
+"""A finding of the machine holds from the first look on, whether rows come or not."""
+
+APART_S = 60.0
+APART_SHARE = 0.05
+"""Of the past, the machine is looked at a minute apart, and further where the samples span long: this share of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """What is remembered of the machine after a look at `rows` rows, the last of which was written at `time`."""
+
+    lives: Mapping[Key, Life] = field(default_factory=dict)
+    time: float = float("-inf")
+    rows: int = 0
+
+
+def due(before: Machine, samples: SampleColumns, time: float) -> bool:
+    """Whether a past look at a row written at `time` (NaN unknown) judges the machine."""
+    if not len(samples) or not time > samples.times[0]:
+        return False
+    return time - before.time >= max(APART_S, APART_SHARE * (time - float(samples.times[0])))
+
+
+def judge_machine(before: Machine, seen: Measured, catalogue: Mapping[str, Rule]) -> tuple[list[str], Machine]:
+    """Ids of the rules that ran, and what is remembered after this look."""
+    ran, signals = machine_signals(seen, catalogue)
+    lives, look = dict(before.lives), seen.look
+    for rule_id in ran:
+        told = {signal.subject: signal for i, signal in signals if i == rule_id}
+        for subject in dict.fromkeys([*told, *(lived for i, lived in before.lives if i == rule_id)]):
+            old, signal = before.lives.get((rule_id, subject), Life()), told.get(subject)
+            new = follow(old, signal, look.n, look.step, LOOKS, ROWS)
+            lives[rule_id, subject] = dated(new, old, signal, look) if signal and new.level > old.level else new
+    return ran, Machine(lives, seen.until, look.n)
 
 
 def can_run(seen: Measured) -> dict[str, MeasuredDetector]:
@@ -35,3 +81,9 @@ def machine_signals(seen: Measured, catalogue: Mapping[str, Rule]) -> tuple[list
     """Ids of the rules that ran, and what they say."""
     ran = {i: detect for i, detect in can_run(seen).items() if catalogue[i].enabled}
     return list(ran), [(i, signal) for i, detect in ran.items() for signal in detect(seen, catalogue[i].values())]
+
+
+def view_of(seen: Measured) -> MachineView | None:
+    """What is shown of the machine beside the findings; None where nothing was measured."""
+    forecasts = hardware_forecasts(seen)
+    return MachineView(seen.phases, seen.power_use, forecasts) if seen.samples or forecasts else None

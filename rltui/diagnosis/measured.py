@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
 
+from rltui.diagnosis.forecast import Forecast
 from rltui.diagnosis.look import Look
 from rltui.hardware.base import Gpu, GpuSample, HardwareSample, HostSample
 from rltui.run.checkpoints import Checkpoint
+from rltui.run.medians import column_medians
 from rltui.run.phase_hardware import PhaseHardware, by_phase, per_step, place, step_ends, step_timings
 from rltui.run.run import Run
 from rltui.run.sample_columns import SampleColumns, columns
@@ -22,13 +24,16 @@ LAST_S = 300.0
 
 @dataclass(frozen=True, eq=False)
 class Measured:
-    """Samples of a look, oldest first, and what is known beside them. `ends`: when each row was written."""
+    """Samples of a look, oldest first, and what is known beside them. `ends`: when each row was written; `until`: the
+    newest of these times that is known, -inf where none is."""
 
     look: Look
     run: Run
     seen: SampleColumns
     ends: Floats
+    until: float
     checkpoints: tuple[Checkpoint, ...]
+    foretold: dict[tuple[object, ...], Forecast | None] = field(default_factory=dict)
 
     @staticmethod
     def of(run: Run, look: Look, now: bool, seen: SampleColumns | None = None) -> Measured:
@@ -38,11 +43,12 @@ class Measured:
         seen = columns(run.hardware) if seen is None else seen
         ends = step_ends(run, look.n)
         known = ends[np.isfinite(ends)]
+        until = float(known[-1]) if len(known) else -np.inf
         if seen.samples and seen.samples[-1].source == "live" and not run.pulse.heard:
             seen = seen.until(-np.inf)
         elif not now:
-            seen = seen.until(float(known[-1]) if len(known) else -np.inf)
-        return Measured(look, run, seen, ends, tuple(c for c in run.checkpoints if c.step <= look.step))
+            seen = seen.until(until)
+        return Measured(look, run, seen, ends, until, tuple(c for c in run.checkpoints if c.step <= look.step))
 
     @property
     def samples(self) -> tuple[HardwareSample, ...]:
@@ -65,6 +71,12 @@ class Measured:
     @cached_property
     def phases(self) -> tuple[PhaseHardware, ...]:
         return by_phase(place(step_timings(self.run, self.look.n), self.seen.times), self.seen)
+
+    @cached_property
+    def power_use(self) -> dict[Gpu, float]:
+        """Median utilisation by power of each GPU in the last minutes; those without power are left out."""
+        middle = column_medians(self.recent.power_use(self.seen.idle_w()))
+        return {g: float(v) for g, v in zip(self.seen.gpus, middle, strict=True) if np.isfinite(v)}
 
     @cached_property
     def _newest_by_gpu(self) -> dict[Gpu, list[GpuSample]]:

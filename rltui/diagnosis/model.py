@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from rltui.diagnosis.forecast import Forecast
+    from rltui.run.phase_hardware import PhaseHardware
 
 Severity = Literal["info", "warning", "critical"]
 Status = Literal["active", "resolved"]
@@ -143,6 +148,16 @@ class NotEvaluable:
 
 
 @dataclass(frozen=True, slots=True)
+class MachineView:
+    """The machine beside the findings: what each phase draws and holds, GPUs' utilisation by power (node, index ->
+    median of the last minutes, 0..1), and what runs out."""
+
+    phases: tuple[PhaseHardware, ...]
+    power_use: Mapping[tuple[str, int], float]
+    forecasts: tuple[Forecast, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Diagnosis:
     """The whole result at one step (None before the first row); findings worst first, symptoms after roots."""
 
@@ -154,3 +169,4 @@ class Diagnosis:
     not_evaluable: tuple[NotEvaluable, ...]
     checks: int  # rules that ran
     unknowns: tuple[str, ...]
+    machine: MachineView | None = None  # None where nothing was measured

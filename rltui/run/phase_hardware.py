@@ -74,6 +74,13 @@ def step_ends(run: Run, rows: int) -> Floats:
     return times
 
 
+def row_time(run: Run, row: int) -> float:
+    """When a row was written, as `step_ends` tells it."""
+    table = run.history.table
+    seen = (at for step, at in run.pulse.beats if table.row_at(step) == row)
+    return float(table.times[row]) if table.times[row] == table.times[row] else next(seen, float("nan"))
+
+
 def step_timings(run: Run, rows: int, most: int = 50) -> tuple[StepTiming, ...]:
     """The last `most` timed steps of the first `rows` rows. Phases that run beside each other are left out."""
     timer = run.series("time_per_step_s")

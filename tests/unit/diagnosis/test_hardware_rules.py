@@ -26,7 +26,7 @@ MERGER = HostProcess(77, "merger", "python -m verl.model_merger merge", 90.0, as
 
 
 def findings(run: FakeRun) -> dict[str, Finding]:
-    return {f.id: f for f in Engine().advance(run).findings if f.id in RULES}
+    return {f.id: f for f in Engine().advance(run).findings if f.id in RULES and f.status == "active"}
 
 
 def measured(run: FakeRun, rows: int | None = None) -> Measured:
@@ -136,6 +136,59 @@ def test_a_merger_that_costs_nothing_is_a_notice_and_gone_when_it_ends() -> None
     assert findings(with_it)["background-interference"].severity == "info"
     ended = sampled(60, lambda step: replace(HOST, processes=(MERGER,)) if 30 <= step < 40 else HOST)
     assert findings(ended) == {}
+    (gone,) = [f for f in Engine().advance(ended).findings if f.id == "background-interference"]
+    assert (gone.status, gone.severity, gone.peak_severity, gone.life) == ("resolved", "info", "info", "resolved")
+    (episode,) = gone.episodes
+    assert episode.onset_step is not None
+    assert episode.end_step is not None
+    assert 29 <= episode.onset_step <= 31
+    assert 39 <= episode.end_step <= 46, "told of for five minutes after it was seen"
+
+
+def test_what_came_and_went_twice_has_two_episodes_and_rows_one_by_one_say_the_same() -> None:
+    def hot(step: float) -> tuple[GpuSample, ...]:
+        slow = 20 <= step < 30 or 60 <= step < 75
+        return tuple(replace(g, sm_clock_mhz=990.0, throttle=("thermal",)) if slow else g for g in busy(step))
+
+    whole = Engine().advance(sampled(100, cards=hot)).findings
+    finding = next(f for f in whole if f.id == "gpu-fault-or-throttle")
+    assert [e.severity for e in finding.episodes] == ["warning", "warning"]
+    assert finding.status == "resolved"
+    engine, growing = Engine(), sampled(100, cards=hot)
+    at_50 = [f for f in engine.at(growing, 50).findings if f.id == finding.id]
+    assert [(f.status, len(f.episodes)) for f in at_50] == [("resolved", 1)] * 8
+    growing = sampled(100, cards=hot)
+    table = growing.history.table
+    one_by_one = Engine()
+    for n in range(1, 101):
+        one_by_one.at(growing, n)
+    assert one_by_one.advance(growing).findings == whole
+    assert table.n == 100
+
+
+def test_of_a_run_that_is_followed_a_fault_is_resolved_though_no_row_comes() -> None:
+    run = sampled(40, cards=busy)
+    run.followed = run.pulse.heard = True
+    engine = Engine()
+    live = tuple(replace(s, source="live") for s in run.hardware)
+
+    def at(minute: int, throttle: tuple[str, ...]) -> Finding | None:
+        """The newest finding after a minute of samples behind the last row."""
+        nonlocal live
+        cards = tuple(replace(g, sm_clock_mhz=990.0 if throttle else 1900.0, throttle=throttle) for g in gpus(8))
+        first = START + 40 * STEP_S + 60.0 * minute
+        live += tuple(HardwareSample(first + 2.0 * i, cards, HOST) for i in range(30))
+        run.hardware = live
+        told = engine.advance(run, state=run.state()).findings
+        return next((f for f in told if f.id == "gpu-fault-or-throttle"), None)
+
+    assert at(0, ()) is None
+    seen = at(1, ("thermal",))
+    assert seen is not None
+    assert (seen.status, seen.severity) == ("active", "warning")
+    ended = [at(minute, ()) for minute in range(2, 5)][-1]
+    assert ended is not None
+    assert (ended.status, ended.peak_severity) == ("resolved", "warning")
 
 
 def test_foreign_work_on_a_gpu_and_zombies_are_told_own_work_is_not() -> None:
