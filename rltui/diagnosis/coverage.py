@@ -12,6 +12,8 @@ from rltui.diagnosis.catalogue import Rule, enable
 from rltui.diagnosis.look import Look
 from rltui.diagnosis.model import Coverage, MissingMetric, NotEvaluable
 from rltui.diagnosis.profile import Settings
+from rltui.diagnosis.rules.samples import DETECTORS as FROM_SAMPLES
+from rltui.run.samples import Samples
 
 
 @lru_cache(maxsize=1)
@@ -55,10 +57,17 @@ def _inputs() -> dict[str, list[str]]:
     return data
 
 
-def without_input(catalogue: Mapping[str, Rule], running: Iterable[str]) -> list[NotEvaluable]:
-    """Rules that look at what no log or config holds: samples, GPU, host."""
+def without_input(catalogue: Mapping[str, Rule], running: Iterable[str], samples: Samples) -> list[NotEvaluable]:
+    """Rules that look at what no log or config holds: GPU, host, samples."""
     known = set(running)
-    return [NotEvaluable(i, catalogue[i].title, *needs) for i, needs in _inputs().items() if i not in known]
+    out = [
+        NotEvaluable(i, catalogue[i].title, wants, enable) for i, (wants, enable) in _inputs().items() if i not in known
+    ]
+    needs = "samples of rollouts, which are still looked for" if samples.pending else "samples of rollouts by then"
+    if samples.missing:
+        needs = f"samples of rollouts: none found ({samples.missing})"
+    enable = samples.enable or "have the trainer write its rollouts"
+    return out + [NotEvaluable(i, catalogue[i].title, needs, enable) for i in FROM_SAMPLES if i not in known]
 
 
 def blocked(rule: Rule, look: Look) -> NotEvaluable | None:

@@ -14,6 +14,7 @@ import numpy as np
 from rltui.diagnosis.best import best_checkpoint
 from rltui.diagnosis.blocks import BlockCache
 from rltui.diagnosis.catalogue import Rule, rules
+from rltui.diagnosis.confirmed import confirmed
 from rltui.diagnosis.coverage import blocked, coverage, without_input
 from rltui.diagnosis.dating import dated
 from rltui.diagnosis.findings import build
@@ -29,6 +30,8 @@ from rltui.diagnosis.profile import Settings
 from rltui.diagnosis.ranking import ranking
 from rltui.diagnosis.rules import DETECTORS
 from rltui.diagnosis.rules.base import Detector
+from rltui.diagnosis.rules.samples import sample_signals
+from rltui.diagnosis.sampled import Sampled
 from rltui.diagnosis.saved import checkpoint_signal
 from rltui.diagnosis.shapes import Trends
 from rltui.diagnosis.signal import CRITICAL
@@ -223,18 +226,21 @@ class Engine:
             lost = checkpoint_signal(look, ranked, run.checkpoints, broken_at, over, params)
             present += [("best-checkpoint-unavailable", lost)] if lost is not None else []
             now.append("best-checkpoint-unavailable")
-        for rule_id, signal in present:
+        skipped = [b for i in DETECTORS if (b := blocked(self.catalogue[i], look)) is not None]
+        sampled = Sampled.of(run, look, now=run_state is not None)
+        read, told = sample_signals(sampled, self.catalogue, [b.id for b in skipped])
+        for rule_id, signal in present + told:
             if not self.catalogue[rule_id].enabled:
                 continue
             life = follow(Life(), signal, rows, look.step, 1, 1)
             lives[rule_id, signal.subject] = dated(life, Life(), signal, look)
         config = run.config
-        findings = build(lives, self.catalogue, look, config, self.window, self._trends)
+        findings = confirmed(build(lives, self.catalogue, look, config, self.window, self._trends, sampled), sampled)
         active = [f for f in findings if f.status == "active"]
-        skipped = [b for i in DETECTORS if (b := blocked(self.catalogue[i], look)) is not None]
-        skipped += without_input(self.catalogue, [*DETECTORS, *ran_on_machine, *now])
+        able = [*DETECTORS, *ran_on_machine, *now, *read]
+        skipped = [b for b in skipped if b.id not in read] + without_input(self.catalogue, able, run.samples)
         out = {b.id for b in skipped}
-        ran = [i for i in dict.fromkeys([*DETECTORS, *ran_on_machine, *now]) if i not in out] if rows else []
+        ran = [i for i in dict.fromkeys(able) if i not in out] if rows else []
         best = best_checkpoint(ranked, run.checkpoints, look.step, broken_at)
         case = Case(look, active, self.catalogue, seen, run_state, len(ran), len(skipped))
         return Diagnosis(

@@ -11,6 +11,7 @@ from rltui.diagnosis.life import Life, Opening
 from rltui.diagnosis.look import Look
 from rltui.diagnosis.model import SEVERITY_RANK, Basis, Episode, Evidence, Finding, Severity
 from rltui.diagnosis.remarks import Remark, remarks
+from rltui.diagnosis.sampled import PREFIX, Sampled
 from rltui.diagnosis.shapes import Shape, Trends, describe
 from rltui.diagnosis.signal import WARNING
 from rltui.diagnosis.where import where
@@ -27,9 +28,10 @@ def build(
     config: Mapping[str, ConfigValue],
     window: int | None,
     trends: Trends | None = None,
+    sampled: Sampled | None = None,
 ) -> tuple[Finding, ...]:
     """Every finding that ever opened; worst first, roots before their symptoms, resolved ones last. `trends` is kept
-    from one row to the next, see `describe`."""
+    from one row to the next, see `describe`; `sampled` gives the numbers of evidence that lies in the samples."""
     shown = {key: life for key, life in lives.items() if life.openings and life.signal is not None}
     active = {key: life for key, life in shown.items() if life.level > 0}
     best: dict[str, Fired] = {}
@@ -49,6 +51,7 @@ def build(
             config,
             root_of.get(rule_id) if life.level else None,
             shapes,
+            sampled,
             [remark for remark in beside if remark.rule == rule_id and life.level >= WARNING],
         )
         for (rule_id, subject), life in shown.items()
@@ -88,6 +91,7 @@ def _finding(
     config: Mapping[str, ConfigValue],
     root: str | None,
     shapes: _Shapes,
+    sampled: Sampled | None,
     beside: Sequence[Remark],
 ) -> Finding:
     signal = life.signal
@@ -108,7 +112,7 @@ def _finding(
         confidence=_confidence(rule, life, look),
         basis=BASES[rule.basis],
         root=root,
-        evidence=tuple(_evidence(name, text, look, shapes) for name, text in proofs if look.logged(name) is not None),
+        evidence=tuple(e for proof in proofs if (e := _evidence(*proof, look, shapes, sampled)) is not None),
         causes=causes(rule, config),
         fixes=fixes(rule, look.framework),
         refute=rule.refute,
@@ -133,7 +137,12 @@ class _Shapes(dict[str, Shape]):
         return shape
 
 
-def _evidence(name: str, text: str, look: Look, shapes: _Shapes) -> Evidence:
+def _evidence(name: str, text: str, look: Look, shapes: _Shapes, sampled: Sampled | None) -> Evidence | None:
+    """None for a metric that is not logged."""
+    if name.startswith(PREFIX):
+        return None if sampled is None else sampled.evidence(name.removeprefix(PREFIX), text)
+    if look.logged(name) is None:
+        return None
     series, shape = look.logged(name), shapes[name]
     words = f"{text}; {shape.word}" if text else shape.word
     first, mid, last, slope = (_known(v) for v in (shape.first, shape.mid, shape.last, shape.slope))

@@ -1,7 +1,7 @@
 """Which steps a run has rollouts of, found without reading a text; any step's rollouts when asked.
 
 Opening looks at names first. Dumps that name their step cost a stat; their samples are counted as long as that is cheap
-(`COUNTED_BYTES`). Files that hold many steps (ms-swift's `completions.jsonl`, W&B tables, printed samples) have to be
+(`Bounds.counted`). Files that hold many steps (ms-swift's `completions.jsonl`, W&B tables, printed samples) have to be
 read once. All reading is bounded (`Bounds`), and of a file that grows over the run its end is what is read.
 """
 
@@ -20,7 +20,6 @@ from rltui.readers.rollouts.base import Block, Split
 from rltui.run.rollouts import StepRollouts, prompt_key
 from rltui.sources.base import Place, SourceError
 from rltui.text import clean
-
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +81,7 @@ class RolloutIndex:
     weights: tuple[float, ...] = ()
     bounds: Bounds = FULL
     sizes: Mapping[str, int] = field(default_factory=dict)  # of the files, as they were when they were found
+    times: Mapping[str, float] = field(default_factory=dict)
     _blocks: OrderedDict[str, Block] = field(default_factory=OrderedDict)
     _steps: OrderedDict[StepEntry, StepRollouts] = field(default_factory=OrderedDict)
 
@@ -151,7 +151,9 @@ class RolloutIndex:
         head = self.place.head(path, self.bounds.log)
         if isinstance(head, SourceError) or dump.read(path, head, cut=True).has_samples():
             return not isinstance(head, SourceError)
-        return self.sizes.get(path, 0) > len(head) and dump.read_end(path, self._end(path, self.bounds.log)).has_samples()
+        return (
+            self.sizes.get(path, 0) > len(head) and dump.read_end(path, self._end(path, self.bounds.log)).has_samples()
+        )
 
 
 def open_index(
@@ -168,7 +170,8 @@ def open_index(
     `bounds`: default, by whether the files are here."""
     bounds = bounds or (FULL if place.link() is None else REMOTE)
     sizes = {one.path: one.size for one in (*dumps, *logs)}
-    index = RolloutIndex(place, root, cap=cap, weights=tuple(weights), bounds=bounds, sizes=sizes)
+    times = {one.path: one.mtime for one in (*dumps, *logs)}
+    index = RolloutIndex(place, root, cap=cap, weights=tuple(weights), bounds=bounds, sizes=sizes, times=times)
     tables_found = sum(dump.kind(one.path) == "table" for one in dumps)
     others = len(dumps) - tables_found
     found: dict[tuple[int | None, Split], dict[dump.Kind, list[tuple[str, int | None]]]] = defaultdict(

@@ -28,6 +28,7 @@ from rltui.run.pace import RECENT, Pace, Usual, learn, usual
 from rltui.run.phases import PhaseShare, PhaseTable, phase_table
 from rltui.run.progress import eta_seconds, planned_steps, row_gap
 from rltui.run.pulse import Pulse, phase_key
+from rltui.run.samples import Samples
 from rltui.run.stall import StallCard
 from rltui.run.table import Series
 from rltui.vocabulary.load import GENERIC, dialect
@@ -81,6 +82,7 @@ class Run:
         self.exit: Exit | None = None
         self.recorded_hardware: list[HardwareRow] = []
         self.hardware: tuple[HardwareSample, ...] = ()  # of the machines it runs on, recorded or live, oldest first
+        self.samples = Samples()  # what is known of its rollouts
         self.framework: str | None = None
         self.framework_version: str | None = None
         self.dialect = GENERIC  # the file of names in use: finer than the framework (verl_0_2, trl_ppo)

@@ -102,6 +102,7 @@ class LiveRun:
         latest = self._sampler.latest() if self._sampler is not None else None
         now = self._now()
         self._feel(latest)
+        changed = self.opened.sampled() or changed
         changed = self.opened.aged(now) or changed
         if changed or (latest is not None and latest.time - self._sent_hardware >= HARDWARE_EVERY_S):
             self._sent_hardware = latest.time if latest is not None else 0.0

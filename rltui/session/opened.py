@@ -20,10 +20,13 @@ from rltui.readers.base import NO_STEP, ConfigRecord, Exit, HardwareRow, LogLine
 from rltui.readers.config_file import MAX_BYTES, read_config
 from rltui.run import checkpoints
 from rltui.run.history import newest_time
+from rltui.run.rollout_index import Dump
 from rltui.run.run import Run, RunState, SourceInfo
 from rltui.session.feed import Batch, Feed, feed_for
 from rltui.session.frame import Frame, Loading
 from rltui.session.locate import Found
+from rltui.session.rollout_config import length_cap, reward_weights
+from rltui.session.samples import Asked, SampleReader, SampleWatch
 from rltui.session.tail import TailFeed
 from rltui.sources import memory
 from rltui.vocabulary.resolve import bare_key
@@ -83,6 +86,8 @@ class OpenedRun:
         self._glance = glance
         self._recorded: tuple[int, tuple[HardwareSample, ...]] = (0, ())
         self._judged_at = 0.0
+        self._sample_reader: SampleReader | None = None
+        self._sample_watch: SampleWatch | None = None
         chosen, self._ignored = _choose(found)
         tails = [TailFeed(feed) for feed in chosen if isinstance(feed, Feed)]
         self.feeds: list[AnyFeed | TailFeed] = [*tails] if glance else [*chosen]
@@ -120,6 +125,7 @@ class OpenedRun:
         if new or self.run.checkpoints != before:
             self._identify()
             return True
+        self._want_samples()
         return False
 
     # -- reading -------------------------------------------------------------------------------------------------
@@ -195,6 +201,15 @@ class OpenedRun:
         self._revision += 1
         return True
 
+    def sampled(self) -> bool:
+        """Takes up the samples that were read beside the run; true where they are others than before."""
+        latest = self._sample_watch.latest if self._sample_watch is not None else None
+        if latest is None or latest is self.run.samples:
+            return False
+        self.run.samples, self._diagnosis = latest, None
+        self._revision += 1
+        return True
+
     def wait(self, timeout_s: float) -> bool:
         """Blocks until a file of the run may have changed, at most `timeout_s`."""
         files = [path for f in self.feeds for path in f.watched]
@@ -203,6 +218,8 @@ class OpenedRun:
     def close(self) -> None:
         for feed in self.feeds:
             feed.close()
+        if self._sample_watch is not None:
+            self._sample_watch.close()
 
     # -- records to run ------------------------------------------------------------------------------------------
 
@@ -293,6 +310,34 @@ class OpenedRun:
         run.sources = [self._source(f) for f in self.feeds] + self._ignored
         self._revision += 1
         self._diagnosis = None
+        self._want_samples()
+
+    def _want_samples(self) -> None:
+        """Has the samples of a followed run read by a thread of its own."""
+        if self.follow and self._done and not self._glance:
+            if self._sample_watch is None:
+                self._sample_watch = SampleWatch(self._samples_of_run())
+            self._sample_watch.want(self._asked(self.run.history.table.head_step))
+
+    def _samples_of_run(self) -> SampleReader:
+        if self._sample_reader is None:
+            self._sample_reader = SampleReader(self.place, self.run.path)
+        return self._sample_reader
+
+    def _asked(self, step: int | None) -> Asked:
+        """What the reader of samples has to know when the run stands at a step."""
+        known = {file.path: file for file in self._listing.files}
+        files = [known[path] for path in self._candidate.rollouts if path in known]
+        dumps = tuple(Dump(file.path, file.size, file.mtime) for file in files)
+        logs = tuple(Dump(f.path, f.size, f.mtime) for f in self.feeds if f.format.endswith("console"))
+        return Asked(dumps, logs, length_cap(self.run), reward_weights(self.run), self.run.framework, step)
+
+    def _read_samples(self, step: int | None) -> None:
+        """The samples by which a run that is not followed is judged at a step."""
+        if self.follow or self._glance:
+            return
+        samples = self._samples_of_run().read(self._asked(step))
+        self.run.samples = samples if self._until_step is None else replace(samples, nameless=None)
 
     def _source(self, feed: AnyFeed | TailFeed) -> SourceInfo:
         return SourceInfo(
@@ -343,6 +388,7 @@ class OpenedRun:
             self._stands = _standing(state)
             self.run.hardware = self._hardware()
             self._judged_at = clock.time()
+            self._read_samples(self.run.history.table.head_step)
             self._diagnosis = self._engine.advance(self.run, state=state)
         return self._diagnosis
 
@@ -361,6 +407,7 @@ class OpenedRun:
         times = table.times[:rows]
         known = times[times == times]
         until = float(known[-1]) if len(known) else None
+        self._read_samples(step)
         return replace(
             whole,
             diagnosis=self._engine.at(self.run, rows),

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Sequence
 
 from rltui.run.rollout_index import Dump, RolloutIndex, open_index
 from rltui.run.run import Run
 from rltui.session.locate import Found
 from rltui.session.opened import OpenedRun
+from rltui.session.rollout_config import length_cap, reward_weights
 from rltui.sources.base import SourceError
 
 
@@ -23,29 +23,9 @@ def open_rollouts(found: Found, run: Run | None = None) -> RolloutIndex:
         found.listing.root,
         dumps,
         logs,
-        cap=_cap(run) if run else None,
-        weights=_weights(run) if run else (),
+        cap=length_cap(run) if run else None,
+        weights=reward_weights(run) if run else (),
     )
-
-
-def _cap(run: Run) -> int | None:
-    entry = run.config.get("max_response_length")
-    value = entry.value if entry else None
-    return int(value) if isinstance(value, int | float) and not isinstance(value, bool) and value > 0 else None
-
-
-def _weights(run: Run) -> tuple[float, ...]:
-    entry = run.config.get("reward_weights")
-    value = entry.value if entry else None
-    if isinstance(value, str):
-        try:
-            value = ast.literal_eval(value)
-        except (ValueError, SyntaxError, MemoryError, RecursionError):
-            return ()
-    if not isinstance(value, list | tuple):
-        return ()
-    weights = [float(w) for w in value if isinstance(w, int | float)]
-    return tuple(weights) if len(weights) == len(value) else ()
 
 
 def rollouts_of(opened: OpenedRun, paths: Sequence[str]) -> RolloutIndex:
@@ -56,4 +36,4 @@ def rollouts_of(opened: OpenedRun, paths: Sequence[str]) -> RolloutIndex:
         stats = [place.stat(path) for path in paths]
         dumps = [Dump(stat.path, stat.size, stat.mtime) for stat in stats if not isinstance(stat, SourceError)]
     logs = [Dump(feed.path, feed.size, feed.mtime) for feed in opened.feeds if feed.format.endswith("console")]
-    return open_index(place, run.path, dumps, logs, cap=_cap(run), weights=_weights(run))
+    return open_index(place, run.path, dumps, logs, cap=length_cap(run), weights=reward_weights(run))

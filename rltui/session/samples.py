@@ -1,0 +1,156 @@
+"""The samples that a run's checks look at: read beside the run, a few dumps of it, each once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from threading import Condition, Thread
+from typing import NamedTuple
+
+from rltui.readers.rollouts import dump
+from rltui.run.rollout_index import LIGHT, LIGHT_REMOTE, Dump, RolloutIndex, StepEntry, how_to_enable, open_index
+from rltui.run.sample_stats import SampleStats
+from rltui.run.samples import Samples, chosen
+from rltui.sources.base import Place
+
+TEXTS = 256
+"""Texts of a dump that are looked at for the checks."""
+KEPT = 1000
+"""Of more dumps than these the numbers are not kept."""
+GROWN = 1.25
+"""A log is looked through for printed samples again once it has grown by so much."""
+
+
+class Asked(NamedTuple):
+    """What is known of a run when its samples are wanted. `until`: the step that it has reached, None for any."""
+
+    dumps: tuple[Dump, ...]
+    logs: tuple[Dump, ...]
+    cap: int | None
+    weights: tuple[float, ...]
+    framework: str | None
+    until: int | None
+
+
+class SampleReader:
+    """Reads what `chosen` names, and keeps the numbers. One thread at a time."""
+
+    def __init__(self, place: Place, root: str) -> None:
+        self._place = place
+        self._root = root
+        self._index: tuple[Asked, RolloutIndex] | None = None
+        self._stats: dict[object, SampleStats] = {}
+
+    def read(self, asked: Asked, stop: Callable[[], bool] = lambda: False) -> Samples:
+        """The samples of a run as far as it goes; `stop` ends the reading early, with what there is by then."""
+        index = self._opened(asked)
+        enable = how_to_enable(asked.framework)
+        entries = [one for one in index.entries if one.split == "train"] or list(index.entries)
+        if not entries:
+            return Samples(pending=False, missing="; ".join(filter(None, index.looked_in)), enable=enable)
+        by_step = {one.step: one for one in entries if one.step is not None}
+        steps = tuple(sorted(by_step))
+        last = asked.until if asked.until is not None else steps[-1] if steps else 0
+        nameless = next((one for one in entries if one.step is None), None)
+        for step in chosen(steps, last)[::-1]:
+            if stop():
+                break
+            self._numbers(index, by_step[step], asked, step == steps[-1])
+        keys = {step: _key(index, one, asked, step == steps[-1]) for step, one in by_step.items()}
+        known = {step: self._stats[key] for step, key in keys.items() if key in self._stats}
+        if len(self._stats) > KEPT:
+            self._stats = {keys[step]: known[step] for step in chosen(steps, last) if step in known}
+        return Samples(
+            steps,
+            known,
+            None if nameless is None or steps or stop() else self._numbers(index, nameless, asked, True),
+            False,
+            "",
+            enable,
+        )
+
+    def _numbers(self, index: RolloutIndex, entry: StepEntry, asked: Asked, newest: bool) -> SampleStats:
+        key = _key(index, entry, asked, newest)
+        if key not in self._stats:
+            self._stats[key] = index.read(entry).stats(TEXTS)
+        return self._stats[key]
+
+    def _opened(self, asked: Asked) -> RolloutIndex:
+        """The index of these files; the one before where nothing changed but a log that grew a little."""
+        if self._index is not None:
+            before, index = self._index
+            logs = asked.logs if asked.dumps else _grown(before.logs, asked.logs)
+            if asked._replace(logs=logs, until=None, framework=None) == before:
+                return index
+        bounds = LIGHT if self._place.link() is None else LIGHT_REMOTE
+        index = open_index(
+            self._place,
+            self._root,
+            asked.dumps,
+            asked.logs,
+            cap=asked.cap,
+            weights=asked.weights,
+            bounds=bounds,
+        )
+        self._index = asked._replace(until=None, framework=None), index
+        return index
+
+
+class SampleWatch:
+    """Reads samples on a thread of its own, the newest question last. `latest` is what it found, None so
+    far."""
+
+    def __init__(self, reader: SampleReader) -> None:
+        self.latest: Samples | None = None
+        self._reader = reader
+        self._asked: Asked | None = None
+        self._news = Condition()
+        self._closed = False
+        self._running = False
+
+    def want(self, asked: Asked) -> None:
+        """The run has got on: its samples are read anew, soon."""
+        with self._news:
+            self._asked = asked
+            self._news.notify_all()
+            if not self._running and not self._closed:
+                self._running = True
+                Thread(target=self._work, name="rltui-samples", daemon=True).start()
+
+    def close(self) -> None:
+        """Ends the thread soon."""
+        with self._news:
+            self._closed = True
+            self._news.notify_all()
+
+    def _work(self) -> None:
+        while True:
+            with self._news:
+                self._news.wait_for(lambda: self._asked is not None or self._closed)
+                asked, self._asked = self._asked, None
+                if asked is None or self._closed:
+                    return
+            try:
+                self.latest = self._reader.read(asked, lambda: self._closed)
+            except Exception as error:  # the run is followed on without its samples
+                why = f"they could not be read ({type(error).__name__})"
+                self.latest = replace(self.latest or Samples(), pending=False, missing=why)
+
+
+def _key(index: RolloutIndex, entry: StepEntry, asked: Asked, newest: bool) -> object:
+    """What the numbers of a step depend on. A file that grows over the run changes its newest step only."""
+    states = tuple(
+        (path, index.sizes.get(path), index.times.get(path))
+        for path in entry.files
+        if newest or dump.step_of(path, index.root) is not None
+    )
+    return entry.step, entry.split, states, asked.cap, asked.weights
+
+
+def _grown(before: tuple[Dump, ...], now: tuple[Dump, ...]) -> tuple[Dump, ...]:
+    """The logs as they were, where none is new or much longer."""
+    sizes = {one.path: one.size for one in before}
+    same = len(before) == len(now) and all(
+        one.path in sizes and sizes[one.path] <= one.size <= GROWN * sizes[one.path] for one in now
+    )
+    return before if same else now

@@ -1,0 +1,309 @@
+"""Rules that read samples, from files to findings: they open on what the text shows, from the step it showed it, see
+nothing of later steps, and stay quiet over healthy text."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from rltui.diagnosis.confirmed import confirmations
+from rltui.diagnosis.engine import Engine
+from rltui.diagnosis.model import Diagnosis, Finding
+from rltui.diagnosis.rules.samples import DETECTORS
+from rltui.diagnosis.sampled import high, low
+from rltui.run.sample_stats import SampleStats
+from rltui.run.samples import Samples, chosen
+from rltui.session.locate import locate
+from rltui.session.opened import OpenedRun
+from tests.unit.diagnosis.fake_run import FakeRun
+from tests.unit.rollouts.dumps import LOOP, verl
+
+STEPS = 60
+GROUP = 4
+WORDS = [
+    "so",
+    "then",
+    "we",
+    "add",
+    "take",
+    "carry",
+    "the",
+    "two",
+    "numbers",
+    "and",
+    "get",
+    "what",
+    "was",
+    "here",
+    "maybe",
+]
+
+Writer = Callable[[int, int, random.Random], tuple[str, float]]
+
+
+def prose(n: int, rng: random.Random) -> str:
+    return f"<think>{' '.join(rng.choices(WORDS, k=40))}</think><answer>{n}</answer>"
+
+
+def healthy(step: int, n: int, rng: random.Random) -> tuple[str, float]:
+    return prose(n, rng), float(rng.random() < 0.3 + 0.5 * step / STEPS)
+
+
+def written(root: Path, write: Writer, every: int = 5, samples: int = 32, more: str = "") -> Path:
+    """A verl run of 60 steps whose rollouts were dumped each fifth step."""
+    rng = random.Random(7)
+    log = []
+    for step in range(1, STEPS + 1):
+        score = 0.3 + 0.1 * rng.random()
+        log.append(
+            f"step:{step} - critic/score/mean:{score:.3f} - actor/grad_norm:{0.5 + 0.1 * rng.random():.3f} - "
+            f"response_length/mean:{40 + rng.random():.2f} - training/global_step:{step}{more}\n"
+        )
+        if step % every == 0:
+            texts = [write(step, n, rng) for n in range(samples)]
+            verl(root, step, [(f"What is {n // GROUP}?", *one) for n, one in enumerate(texts)])
+    (root / "train.log").write_text("".join(log))
+    return root
+
+
+def diagnosed(root: Path, until: int | None = None) -> Diagnosis:
+    opened = OpenedRun(locate([str(root)])[0], until_step=until)
+    opened.load()
+    return opened.diagnosis()
+
+
+def found(diagnosis: Diagnosis, rule: str) -> Finding | None:
+    return next((f for f in diagnosis.findings if f.id == rule), None)
+
+
+def test_healthy_text_opens_nothing(tmp_path: Path) -> None:
+    diagnosis = diagnosed(written(tmp_path, healthy))
+    assert not {f.id for f in diagnosis.findings} & {*DETECTORS, "zero-variance-groups", "tool-call-invalid"}
+    assert not {b.id for b in diagnosis.not_evaluable} & {*DETECTORS}, "they ran"
+
+
+def test_loops_open_degenerate_samples_from_where_they_began(tmp_path: Path) -> None:
+    def write(step: int, n: int, rng: random.Random) -> tuple[str, float]:
+        return (LOOP, 0.0) if step >= 45 and n % 2 else healthy(step, n, rng)
+
+    written(tmp_path, write)
+    finding = found(diagnosed(tmp_path), "degenerate-samples")
+    assert finding is not None
+    assert finding.severity == "warning"
+    assert finding.basis == "samples"
+    assert 45 <= (finding.onset_step or 0) <= 50
+    assert "50 % of the samples are degenerate" in finding.summary
+    evidence = finding.evidence[0]
+    assert evidence.metric == "samples.repeated"
+    assert (evidence.first, evidence.last) == (0.0, 0.5)
+    assert "rollouts of steps 5 to 60" in evidence.key
+    assert found(diagnosed(tmp_path, until=44), "degenerate-samples") is None, "a look at step 44 sees nothing later"
+
+
+def test_one_mark_over_and_over_is_critical(tmp_path: Path) -> None:
+    def write(step: int, n: int, rng: random.Random) -> tuple[str, float]:
+        return ("!" * 400, 0.0) if step >= 50 else healthy(step, n, rng)
+
+    finding = found(diagnosed(written(tmp_path, write)), "degenerate-samples")
+    assert finding is not None
+    assert finding.severity == "critical"
+    assert "token 0" in finding.summary
+
+
+def test_loops_that_become_fewer_are_no_warning(tmp_path: Path) -> None:
+    def write(step: int, n: int, rng: random.Random) -> tuple[str, float]:
+        return (LOOP, 0.0) if n < 24 - step // 3 else healthy(step, n, rng)
+
+    finding = found(diagnosed(written(tmp_path, write)), "degenerate-samples")
+    assert finding is None or finding.severity == "info"
+
+
+def test_text_behind_the_end_opens_eos_mismatch(tmp_path: Path) -> None:
+    def write(step: int, n: int, rng: random.Random) -> tuple[str, float]:
+        text, reward = healthy(step, n, rng)
+        return f"{text}<|im_end|>\n<|im_start|>user\nAnd what is {n}?", reward
+
+    cut = " - response_length/clip_ratio:0.97"
+    finding = found(diagnosed(written(tmp_path, write, more=cut)), "eos-mismatch")
+    assert finding is not None
+    assert finding.severity == "critical"
+    assert "cut at the limit from the start" in finding.summary
+
+
+def test_a_conversation_with_tools_is_no_eos_mismatch(tmp_path: Path) -> None:
+    call = '<tool_call>{"name": "add", "arguments": {}}</tool_call>'
+    answer = "<|im_end|>\n<|im_start|>user\n<tool_response>4</tool_response><|im_end|>\n<|im_start|>assistant\n"
+
+    def write(step: int, n: int, rng: random.Random) -> tuple[str, float]:
+        text, reward = healthy(step, n, rng)
+        return call + answer + text, reward
+
+    diagnosis = diagnosed(written(tmp_path, write))
+    assert found(diagnosis, "eos-mismatch") is None
+    assert found(diagnosis, "tool-call-invalid") is None
+    assert "tool-call-invalid" not in {b.id for b in diagnosis.not_evaluable}, "counted in the samples"
+
+
+def test_calls_that_do_not_parse_open_tool_call_invalid(tmp_path: Path) -> None:
+    def write(step: int, n: int, rng: random.Random) -> tuple[str, float]:
+        text, _ = healthy(step, n, rng)
+        call = "{name: add" if step >= 40 and n % 4 else '{"name": "add", "arguments": {}}'
+        return f"<tool_call>{call}</tool_call>{text}", 0.3
+
+    finding = found(diagnosed(written(tmp_path, write)), "tool-call-invalid")
+    assert finding is not None
+    assert finding.severity in ("warning", "critical")
+    assert "75 % of the tool calls" in finding.summary
+
+
+def test_calls_that_stop_open_tool_use_collapse(tmp_path: Path) -> None:
+    def write(step: int, n: int, rng: random.Random) -> tuple[str, float]:
+        text, _ = healthy(step, n, rng)
+        return ("" if step >= 40 else '<tool_call>{"name": "add"}</tool_call>') + text, 0.3
+
+    finding = found(diagnosed(written(tmp_path, write)), "tool-use-collapse")
+    assert finding is not None
+    assert "from 1 to 0 a sample" in finding.summary
+
+
+def test_one_reward_between_the_ends_opens_reward_mode_share(tmp_path: Path) -> None:
+    def write(step: int, n: int, rng: random.Random) -> tuple[str, float]:
+        text, _ = healthy(step, n, rng)
+        return text, (0.0, 1.0)[n % 2] if n < 2 else 0.2
+
+    finding = found(diagnosed(written(tmp_path, write)), "reward-mode-share")
+    assert finding is not None
+    assert "have the reward 0.2" in finding.summary
+
+
+@pytest.mark.parametrize("values", [(0.0, 1.0), (-1.0, 1.0)])
+def test_binary_rewards_are_no_mode_share(tmp_path: Path, values: tuple[float, float]) -> None:
+    def write(step: int, n: int, rng: random.Random) -> tuple[str, float]:
+        return prose(n, rng), values[n == 0]
+
+    assert found(diagnosed(written(tmp_path, write)), "reward-mode-share") is None
+
+
+def test_open_tags_open_format_invalid_but_not_where_they_are_cut(tmp_path: Path) -> None:
+    def write(step: int, n: int, rng: random.Random) -> tuple[str, float]:
+        text, _ = healthy(step, n, rng)
+        return text.replace("</think>", "") if n % 2 else text, 0.3
+
+    finding = found(diagnosed(written(tmp_path, write)), "format-invalid")
+    assert finding is not None
+    assert finding.severity == "warning"
+    assert "50 % of the complete samples" in finding.summary
+
+
+def test_groups_of_one_reward_are_counted_where_no_metric_tells(tmp_path: Path) -> None:
+    def write(step: int, n: int, rng: random.Random) -> tuple[str, float]:
+        text, _ = healthy(step, n, rng)
+        return text, float(n // GROUP % 2) if step >= 30 else float(n % 2)
+
+    diagnosis = diagnosed(written(tmp_path, write, samples=64))
+    finding = found(diagnosis, "zero-variance-groups")
+    assert finding is not None
+    assert "100 % of the groups in the newest dump" in finding.summary
+    assert finding.evidence[0].metric == "samples.zero_variance"
+
+
+def test_samples_bear_out_a_finding_of_the_metrics(tmp_path: Path) -> None:
+    def write(step: int, n: int, rng: random.Random) -> tuple[str, float]:
+        return (LOOP, 0.0) if step >= 30 else healthy(step, n, rng)
+
+    diagnosis = diagnosed(written(tmp_path, write, more=" - response_length/clip_ratio:0.8"))
+    finding = found(diagnosis, "truncation-high")
+    assert finding is not None
+    assert finding.basis == "samples"
+    told = [e for e in finding.evidence if e.metric == "samples.repeated"]
+    assert told
+    assert "repeat themselves" in told[0].text
+
+
+def test_without_samples_the_rules_say_what_would_enable_them(tmp_path: Path) -> None:
+    written(tmp_path, healthy, every=1000)
+    blocked = {b.id: b for b in diagnosed(tmp_path).not_evaluable}
+    assert {*DETECTORS} <= {*blocked}
+    for rule in DETECTORS:
+        assert "none found" in blocked[rule].needs
+        assert "trainer.rollout_data_dir" in blocked[rule].enable, "in this framework's words"
+
+
+def test_the_diagnosis_of_a_step_is_the_same_before_and_after_the_rest_came(tmp_path: Path) -> None:
+    def write(step: int, n: int, rng: random.Random) -> tuple[str, float]:
+        return (LOOP, 0.0) if step >= 20 and n % 3 == 0 else healthy(step, n, rng)
+
+    written(tmp_path, write)
+    opened = OpenedRun(locate([str(tmp_path)])[0])
+    opened.load()
+    opened.diagnosis()
+    then = opened.past_frame(40).diagnosis
+    assert then == diagnosed_then(tmp_path, 40)
+
+
+def diagnosed_then(root: Path, step: int) -> Diagnosis:
+    """As it stood, asked of a run that was opened for nothing else."""
+    opened = OpenedRun(locate([str(root)])[0])
+    opened.load()
+    return opened.past_frame(step).diagnosis
+
+
+def test_a_followed_run_takes_its_samples_up_when_they_are_read(tmp_path: Path) -> None:
+    def write(step: int, n: int, rng: random.Random) -> tuple[str, float]:
+        return ("!" * 400, 0.0) if step >= 50 else healthy(step, n, rng)
+
+    opened = OpenedRun(locate([str(written(tmp_path, write))])[0], follow=True)
+    try:
+        opened.load()
+        for _ in range(1000):
+            if opened.sampled():
+                break
+            opened.wait(0.05)
+        assert found(opened.diagnosis(), "degenerate-samples") is not None
+    finally:
+        opened.close()
+
+
+def test_few_dumps_are_read_and_growing_runs_read_each_once() -> None:
+    read: set[int] = set()
+    for count in range(1, 400):
+        steps = list(range(10, 10 * count + 1, 10))
+        now = set(chosen(steps, steps[-1]))
+        assert {steps[0], steps[-1]} <= now
+        assert len(now) <= 8
+        assert now <= read | {steps[-1]}, "nothing but the newest is read anew"
+        read |= now
+    assert chosen([5, 10, 15], 12) == (5, 10)
+    assert chosen([], 12) == ()
+
+
+def test_an_interval_of_few_samples_is_wide() -> None:
+    assert low(0.1, 20) < 0.03 < 0.1 < 0.3 < high(0.1, 20)
+    assert low(0.1, 2000) > 0.08
+    assert (low(None, 10), high(None, 10)) == (0.0, 1.0)
+    assert (low(0.5, 0), high(0.5, 0)) == (0.0, 1.0)
+
+
+def test_confirmations_name_known_rules_and_numbers() -> None:
+    rules = Engine().catalogue
+    fields = SampleStats.__dataclass_fields__
+    for one in confirmations():
+        assert one.field in fields
+        assert one.rules <= {*rules}
+        assert one.text.format(first="a", last="b")
+
+
+def test_samples_after_the_look_are_not_seen() -> None:
+    stats = SampleStats(
+        **{f: None for f in SampleStats.__dataclass_fields__ if f not in ("groups",)}  # type: ignore[arg-type]
+    )
+    stats = replace(stats, split="train", samples=64, examined=64, token_zero=1.0, repeated=1.0)
+    run = FakeRun({"score_mean": [0.1] * 40}).grow()
+    run.samples = Samples((30, 35), {30: replace(stats, step=30), 35: replace(stats, step=35)}, None, False)
+    engine = Engine()
+    assert found(engine.advance(run), "degenerate-samples") is not None
+    assert found(engine.at(run, 29), "degenerate-samples") is None
