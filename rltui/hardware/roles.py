@@ -84,9 +84,8 @@ class Belonging:
         known = set(self._known())
         if pid in known:
             return True
-        try:
-            group = os.getpgid(pid)
-        except OSError:
+        group = _group(pid)
+        if group is None:
             return None
         if any(group == _group(other) for other in known) or known & set(_ancestors(pid)):
             return True
@@ -100,7 +99,7 @@ class Belonging:
 def _group(pid: int) -> int | None:
     try:
         return os.getpgid(pid)
-    except OSError:
+    except (OSError, OverflowError):  # of another container a driver may tell any 32 bits
         return None
 
 

@@ -131,7 +131,8 @@ def test_errors_nobody_tells_are_unknown_not_none_yet(driver: Path) -> None:
 BELONGS = """
 import json, os
 from rltui.hardware.gpu import GpuReader
-reader = GpuReader("n", lambda pid: True if pid == os.getpid() else None)
+from rltui.hardware.roles import Belonging
+reader = GpuReader("n", Belonging("/nowhere", lambda: [os.getpid()]))
 reader.open()
 gpus, _ = reader.read()
 print(json.dumps([[p.ours, p.zombie] for p in gpus[0].processes]))
