@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from io import BytesIO
 from itertools import groupby
+from typing import Any
 
 import orjson
 
@@ -58,9 +60,7 @@ class JsonlReader:
             self._buffer.too_long = 0
         if not block:
             return []
-        lines = block.split(b"\n")
-        lines.pop()
-        return self._read(lines)
+        return self._read(BytesIO(block).readlines())  # twice as fast as split
 
     def finish(self) -> list[Record]:
         rest = self._buffer.peek()
@@ -137,8 +137,9 @@ class JsonlReader:
         """Rows of equal keys, one of which is `data`: an object of cells, or a cell as any other."""
         data = [row["data"] for row in rows]
         at = 0
-        for keys, group in groupby(data, tuple if set(map(type, data)) == {dict} else _keys):
-            cells = list(group)
+        keys_of: Callable[[Any], object] = tuple if set(map(type, data)) == {dict} else _keys
+        for keys, group in groupby(data, keys_of):
+            cells: list[Any] = list(group)
             some = rows[at : at + len(cells)]
             self._add(some, some if keys is None else cells, strict, line + at, out)
             at += len(cells)
@@ -162,7 +163,7 @@ class JsonlReader:
             self._rows.add_alike(steps, inner, times, plain=plain)
 
     def _steps(self, rows: list[Object], layout: _Layout) -> list[int]:
-        stated = [row[layout.step or ""] for row in rows]
+        stated: list[Any] = [row[layout.step or ""] for row in rows]
         if layout.total is None and set(map(type, stated)) == {int} and min(stated) >= 0 and max(stated) <= MAX_STEP:
             return stated
         out = []
