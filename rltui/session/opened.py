@@ -25,6 +25,7 @@ from rltui.run.run import Run, RunState, SourceInfo
 from rltui.session.feed import Batch, Feed, feed_for
 from rltui.session.frame import Frame, Loading
 from rltui.session.locate import Found
+from rltui.session.past_log import log_until
 from rltui.session.rollout_config import length_cap, reward_weights
 from rltui.session.samples import Asked, SampleReader, SampleWatch
 from rltui.session.tail import TailFeed
@@ -413,7 +414,7 @@ class OpenedRun:
             diagnosis=self._engine.at(self.run, rows),
             series={key: part for key, s in whole.series.items() if len(part := s.until_row(rows))},
             notes=tuple(n for n in whole.notes if n.step is None or n.step <= step),
-            log=tuple(line for line in whole.log if line.time is not None and until is not None and line.time <= until),
+            log=log_until(whole.log, whole.notes, step, rows / table.n if table.n else 1.0, until),
             hardware=whole.hardware if until is None else tuple(s for s in whole.hardware if s.time <= until),
             live=False,
             stall=None,
