@@ -46,7 +46,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """An event: `kind` is onset, best, checkpoint, restart or cursor, and the role of what is drawn for it."""
+    """An event: `kind` is onset, other, best, checkpoint, restart or cursor, and the role of what is drawn for it."""
 
     step: float
     kind: str
@@ -319,9 +319,13 @@ _RULED = {"onset", "best", "restart"}
 
 
 def _mark_glyph(kind: str, glyphs: GlyphSet) -> str:
-    return {"onset": glyphs.onset, "best": glyphs.best, "checkpoint": glyphs.checkpoint, "cursor": glyphs.cursor}.get(
-        kind, "r"
-    )
+    return {
+        "onset": glyphs.onset,
+        "other": glyphs.other_onset,
+        "best": glyphs.best,
+        "checkpoint": glyphs.checkpoint,
+        "cursor": glyphs.cursor,
+    }.get(kind, "r")
 
 
 def _overlay(
@@ -354,7 +358,7 @@ def _clipped(cells: list[Cell], at: NDArray[np.int64], glyph: str) -> None:
 
 
 def _rail_cells(marks: Sequence[Mark], x_cell: Callable[[float], int], width: int, glyphs: GlyphSet) -> list[Cell]:
-    order = ("checkpoint", "restart", "best", "onset", "cursor")  # the last wins its cell
+    order = ("checkpoint", "other", "restart", "best", "onset", "cursor")  # the last wins its cell
     row: list[Cell] = [(" ", "axis")] * width
     for mark in sorted(marks, key=lambda m: order.index(m.kind) if m.kind in order else 0):
         row[x_cell(mark.step)] = (_mark_glyph(mark.kind, glyphs), mark.kind)

@@ -24,6 +24,7 @@ class GlyphSet:
     folded: str = "└"
     arrow: str = "→"
     onset: str = "▼"
+    other_onset: str = "▽"
     onset_rule: str = "┊"
     best: str = "◆"
     checkpoint: str = "◇"
@@ -70,7 +71,7 @@ def _pairs(*groups: tuple[str, str]) -> dict[int, str]:
 
 
 _ASCII = _pairs(
-    ("✗✓●○◆◇▼▲▾▴•▌└", "xvoo*<v^v^*>`"),
+    ("✗✓●○◆◇▼▽▲▾▴•▌└", "xvoo*<vu^v^*>`"),
     ("━─│┊┃├┤┬┴┼┌┐┘", "--|:|+++++.++"),
     ("█▓░▒", "##.:"),
     ("▁▂▃▄▅▆▇", "_.,:-=+"),
@@ -93,6 +94,7 @@ ASCII = GlyphSet(
     folded="`",
     arrow=">",
     onset="v",
+    other_onset="u",
     onset_rule=":",
     best="*",
     checkpoint="<",

@@ -171,8 +171,9 @@ class RltuiApp(App[None]):
     def redraw(self) -> None:
         """The screen on top, where something changed."""
         self._drawn = time.monotonic()
-        if isinstance(self.screen, PaneScreen):
-            self.screen.redraw()
+        top = self.top
+        if top is not None:
+            top.redraw()
 
     def _tick(self) -> None:
         """Once a second: the age of the last step, the rate on the wire, messages that have been read."""
@@ -185,11 +186,10 @@ class RltuiApp(App[None]):
             self.view.message = ""
         if self.view.sparing and time.monotonic() - self._drawn < SPARING_S:
             return
-        if isinstance(self.screen, PaneScreen):
-            if self.view.sparing:
-                self.redraw()
-            else:
-                self.screen.redraw_edges()
+        if self.view.sparing:
+            self.redraw()
+        elif self.top is not None:
+            self.top.redraw_edges()
 
     def say(self, text: str, role: str = "fg", lasting: bool = False) -> None:
         """A message in the place of the footer."""
@@ -198,6 +198,12 @@ class RltuiApp(App[None]):
         self.redraw()
 
     # -- screens -------------------------------------------------------------------------------------------------
+
+    @property
+    def top(self) -> PaneScreen | None:
+        """The screen on top; None below the palette, and while the app closes and messages still come."""
+        stack = self.screen_stack
+        return stack[-1] if stack and isinstance(stack[-1], PaneScreen) else None
 
     @property
     def at_top(self) -> bool:

@@ -62,6 +62,8 @@ class Charts:
         self._kept: dict[tuple[object, ...], Drawing] = {}
         self.drawn = 0
         """Drawings made since this was last set to 0."""
+        self.others = 0
+        """Onsets of other findings that the last chart marks."""
 
     def draw(
         self,
@@ -78,15 +80,19 @@ class Charts:
         level: int = 0,
         axis: str = "step",
         overlay: str | None = None,
+        zoom: int = 1,
     ) -> Drawing | None:
         """Metric `name` over the run's steps; None where nothing is logged. `finding` marks its onset, and from there
         on, if `coloured`, the line has its severity's colour. Event marks of the run with `labels` only. `level`: more
-        or less smoothing. `axis`: step, time or tokens. `overlay`: another metric over its own range."""
+        or less smoothing. `axis`: step, time or tokens. `overlay`: another metric over its own range. `zoom`: so many
+        times closer, around the step cursor or at the newest steps."""
         series = view.series(name)
         at = x_of(view, name, axis)
         if series is None or at is None or not len(series) or view.frame is None:
             return None
         onset = finding.onset_step if finding else None
+        others = {f.onset_step for f in view.flagged.values() if f.onset_step not in (None, onset)} if labels else set()
+        self.others = len(others)
         key = (
             view.frame.revision,
             len(series),
@@ -101,7 +107,9 @@ class Charts:
             level,
             axis,
             overlay,
+            zoom,
             view.cursor,
+            frozenset(others),
         )
         if key not in self._kept:
             self.drawn += 1
@@ -122,11 +130,14 @@ class Charts:
             marks = [Mark(x(onset), "onset")] if onset is not None else []
             if labels and view.report is not None:
                 marks += [Mark(x(c.step), "checkpoint") for c in view.frame.run.checkpoints if c.step != best]
+                marks += [Mark(x(step), "other") for step in others if step is not None]
                 marks += [Mark(x(step), "restart") for step in view.report.run.restarts]
             if best is not None:
                 marks.append(Mark(x(best), "best"))
             if view.cursor is not None:
                 marks.append(Mark(x(view.cursor), "cursor"))
+            if zoom > 1:
+                first, last = _closer(first, last, x(view.at), zoom)
             smooth = window(len(series), level)
             factor = 100.0 if view.unit(name) == "%" else 1.0
             values = series.values * factor
@@ -152,6 +163,13 @@ class Charts:
                 glyphs=view.glyphs,
             )
         return self._kept[key]
+
+
+def _closer(first: float, last: float, around: float, zoom: int) -> tuple[float, float]:
+    """A part of the range, one `zoom`-th as long, with `around` in its middle where the range allows."""
+    size = (last - first) / zoom
+    start = min(max(first, around - size / 2), last - size)
+    return start, start + size
 
 
 def _over(values: Floats, onto: Floats) -> Floats:

@@ -27,6 +27,7 @@ CHART_ROLES = {
     "restart": "warn",
     "cursor": "accent",
     "clipped": "dim",
+    "other": "dim",
 }
 """Roles that panes and charts use for a meaning, and the style that shows it."""
 

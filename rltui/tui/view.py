@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from rltui.report.user_marks import Marks
     from rltui.run.history import Series
     from rltui.session import Frame
+    from rltui.vocabulary.load import Metric
 
 ROLE = {"critical": "crit", "warning": "warn", "info": "dim"}
 GLYPH = {"critical": "✗", "warning": "!", "info": "·", "resolved": "✓"}
@@ -183,10 +184,26 @@ class View:
         known = metrics().get(name)
         return known.label if known else name
 
+    def known(self, name: str) -> Metric | None:
+        """What the vocabulary says of a metric, None of a key that it does not know."""
+        from rltui.vocabulary.load import metrics
+
+        metric = self.metric(name)
+        return metrics().get(metric.canonical or "") if metric is not None else metrics().get(name)
+
     def unit(self, name: str) -> str:
         metric = self.metric(name)
         unit = metric.unit if metric else ""
         return "%" if unit == "fraction" else SHOWN_UNITS.get(unit, "")
+
+    def explained(self, name: str) -> str:
+        """A metric in a line: what it means, its unit, what a healthy run looks like; "" where that is not known."""
+        known = self.known(name)
+        if known is None:
+            return ""
+        healthy = known.healthy or (f"usually {known.range}" if known.range else "")
+        unit = known.unit if known.unit not in ("", "1") else ""
+        return " · ".join(part for part in (known.meaning, unit, f"healthy: {healthy}" if healthy else "") if part)
 
     def value(self, name: str, value: float | None, decimals: int | None = None) -> str:
         """A value of a metric as people read it: fractions in percent."""
@@ -204,6 +221,15 @@ class View:
             return None
         value = float(series.values[index])
         return value if value == value else None
+
+    def time_of(self, step: int) -> float | None:
+        """When a step was logged, in seconds since the epoch; None where its rows have no time."""
+        times = [
+            float(s.times[i])
+            for s in (self.frame.series.values() if self.frame else ())
+            if (i := int(s.steps.searchsorted(step))) < len(s) and s.steps[i] == step
+        ]
+        return max((t for t in times if t == t), default=None)
 
     def now_value(self, name: str) -> float | None:
         """The value at the step cursor, or the newest one."""

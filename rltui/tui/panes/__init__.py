@@ -17,9 +17,10 @@ if TYPE_CHECKING:
     from rltui.tui.panes import metrics as metrics
     from rltui.tui.panes import opening as opening
     from rltui.tui.panes import phases as phases
+    from rltui.tui.panes import statistics as statistics
     from rltui.tui.panes import verdict as verdict
 
-FULL = ("findings", "gpu", "header", "log", "metrics", "phases", "verdict")
+FULL = ("findings", "gpu", "header", "log", "metrics", "phases", "statistics", "verdict")
 
 
 def __getattr__(name: str) -> ModuleType:

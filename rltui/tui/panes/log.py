@@ -9,6 +9,7 @@ from rltui.tui.rows import Row, cut, put, scrolled, title
 from rltui.tui.view import View
 
 if TYPE_CHECKING:
+    from rltui.diagnosis.forecast import Forecast
     from rltui.readers.base import Note
 
 ROLES = {"traceback": "crit", "oom": "crit", "killed": "crit", "fault": "crit", "warning": "warn"}
@@ -36,6 +37,11 @@ def events(view: View) -> list[Note]:
     return notes
 
 
+def coming(view: View) -> list[Forecast]:
+    """What comes if it goes on so; the end of the run stands in the header."""
+    return [f for f in view.outlook.forecasts if f.what != "end"] if view.outlook else []
+
+
 def _event(note: Note, width: int) -> Row:
     role = ROLES.get(note.kind, "fg")
     when = clock(note.time) or (f"{note.step}" if note.step is not None else "")
@@ -49,14 +55,17 @@ def _event(note: Note, width: int) -> Row:
 
 def draw(view: View, width: int, height: int, *, focus: bool, back: int = 0) -> list[Row]:
     """`back`: how many rows the list is scrolled up from its end."""
-    found = events(view)
+    found, ahead = events(view), coming(view)
     right: Row = [(f"{len(found)} events", "dim")] if found else []
     rows = [title(width, "6", "Log and events", right or None, focus)]
     if view.frame is None or height < 2:
         return rows
-    if not found:
+    if not found and not ahead:
         why = "nothing notable in the log" if view.frame.log else "this source has no text log"
         return [*rows, [(f" {why}", "dim")]]
-    body = [_event(note, width) for note in found]
+    body = [_event(note, width) for note in found] + [
+        [put(" ahead", 8, "dim"), put(f"→ {forecast.what}", 14, "dim"), (cut(forecast.text, max(0, width - 22)), "fg")]
+        for forecast in ahead
+    ]
     shown, _ = scrolled(body, height - 1, max(0, len(body) - 1 - back), max(0, len(body) - height + 1 - back))
     return rows + shown

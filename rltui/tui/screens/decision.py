@@ -47,7 +47,7 @@ class DecisionScreen(TextScreen):
         if insight is None:
             blocks.append(("", [[(" working out KL against reward, and gain against cost …", "dim")], []]))
         else:
-            blocks += [self._case(insight, room), self._worth(insight, room)]
+            blocks += [self._case(insight, room), self._worth(insight, room), *self._coming(insight, room)]
         blocks.append(("checkpoints", [*self._checkpoints(width), []]))
         if insight is not None:
             blocks += self._invariants(insight, width)
@@ -73,6 +73,16 @@ class DecisionScreen(TextScreen):
         )
         rows += [[(" ", "fg"), (line, "fg" if worth else "dim")] for line in wrap(text, room)]
         return text, [*rows, []]
+
+    def _coming(self, insight: Insight, room: int) -> list[Block]:
+        if not insight.forecasts:
+            return []
+        blocks: list[Block] = [("", [[(" IF IT GOES ON SO", "dim")]])]
+        for forecast in insight.forecasts:
+            rows: list[Row] = [[(" ", "fg"), (line, "fg")] for line in wrap(forecast.text, room)]
+            rows += [[("   ", "fg"), (line, "dim")] for line in wrap(forecast.would_change, room - 2)]
+            blocks.append((forecast.text, rows))
+        return [*blocks, ("", [[]])]
 
     def _checkpoints(self, width: int) -> list[Row]:
         view = self.view

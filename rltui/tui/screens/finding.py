@@ -9,10 +9,10 @@ from textual.geometry import Region, Size
 from rltui.diagnosis.model import Evidence, Finding
 from rltui.plots.axis import labels
 from rltui.plots.numbers import change, number
-from rltui.tui import panes
 from rltui.tui.charts import Charts
-from rltui.tui.panes import header
+from rltui.tui.panes import around, header
 from rltui.tui.panes.findings import config_value
+from rltui.tui.panes.log import clock
 from rltui.tui.rows import Row, clip, cut, put, spread, title, wrap
 from rltui.tui.screens.base import PaneScreen, Places
 from rltui.tui.view import GLYPH, ROLE
@@ -20,8 +20,6 @@ from rltui.tui.view import GLYPH, ROLE
 CHARTS = 3
 MOVES = 8
 LINES = 5
-NEAR_STEPS = 10
-"""Steps around the onset whose log lines are shown."""
 GUTTER = 8
 
 
@@ -109,8 +107,9 @@ class FindingScreen(PaneScreen):
         if finding.onset_step is not None:
             right += [("▼", ROLE[finding.severity]), (f" onset {finding.onset_step}", "dim")]
         rows = [title(width, "", "Evidence", right or None, True)]
-        drawn = [e for e in finding.evidence if (s := self.view.series(self._metric_of(e))) is not None and len(s)]
-        bare = [e for e in finding.evidence if e not in drawn]
+        drawn = self._drawn(finding)
+        names = [self._metric_of(e) for e in drawn]
+        bare = [e for e in finding.evidence if e not in drawn and (self._metric_of(e) not in names or e.text)]
         if not finding.evidence:
             return [*rows, [(" stands on config or log lines, not on a metric", "dim")]]
         text_rows = [row for e in bare for row in self._bare(e, width)]
@@ -133,6 +132,15 @@ class FindingScreen(PaneScreen):
         for evidence in drawn[count:]:
             rows.append(self._caption(evidence, width, False))
         return rows + text_rows
+
+    def _drawn(self, finding: Finding) -> list[Evidence]:
+        """Evidence with a chart: the first of each metric that is logged."""
+        found: dict[str, Evidence] = {}
+        for evidence in finding.evidence:
+            series = self.view.series(self._metric_of(evidence))
+            if series is not None and len(series):
+                found.setdefault(self._metric_of(evidence), evidence)
+        return list(found.values())
 
     def _metric_of(self, evidence: Evidence) -> str:
         return self.view.name_of(evidence.metric) or self.view.name_of(evidence.key) or evidence.metric
@@ -200,16 +208,29 @@ class FindingScreen(PaneScreen):
         return [*rows, []]
 
     def _log_lines(self, finding: Finding, width: int) -> list[Row]:
-        """Notable lines of the log near the onset."""
-        near = [n for n in panes.log.events(self.view) if n.step is not None and finding.onset_step is not None]
-        near = [n for n in near if abs((n.step or 0) - (finding.onset_step or 0)) <= NEAR_STEPS]
+        """Lines of the log near the onset: notable ones by their step, else the raw ones of that minute."""
+        near = around.log_lines(self.view, finding.onset_step, LINES) if finding.onset_step is not None else []
         if not near:
             return []
         rows = [title(width, "", "Log around its onset", [("6", "key"), (" all lines", "dim")])]
-        for note in near[:LINES]:
-            head = f" step {note.step}  {note.kind}  "
-            rows.append([(head, "dim"), (cut(note.text, max(0, width - len(head))), "fg")])
+        for head, text in near:
+            rows.append([(f" {head}  ", "dim"), (cut(text, max(0, width - len(head) - 3)), "fg")])
         return [*rows, []]
+
+    def _then(self, finding: Finding, width: int) -> list[Row]:
+        """The GPUs at the onset, and the code to open."""
+        rows: list[Row] = []
+        gpus = around.gpus(self.view, finding.onset_step) if finding.onset_step is not None else []
+        if gpus:
+            when = clock(self.view.time_of(finding.onset_step or 0))
+            rows += [title(width, "", "GPUs then", [(when, "dim")])]
+            rows += [[(" ", "fg"), (line, "fg")] for line in wrap(" · ".join(gpus), width - 2)]
+        if self.view.report and finding.onset_step in self.view.report.rollouts.steps:
+            rows.append([(" 5", "key"), (f" what the policy wrote at step {finding.onset_step}", "dim")])
+        if finding.where:
+            rows += [title(width, "", "Code to open")]
+            rows += [[(" ", "fg"), (cut(place, width - 2), "dim")] for place in finding.where]
+        return [*rows, []] if rows else []
 
     def _words(self, finding: Finding, width: int) -> list[Row]:
         rows = self._moves(finding, width)
@@ -256,7 +277,7 @@ class FindingScreen(PaneScreen):
                     [(" · " if i == 0 else "   ", "dim"), (line, "fg")] for i, line in enumerate(wrap(text, width - 4))
                 ]
             rows.append([])
-        rows += self._log_lines(finding, width)
+        rows += [*self._log_lines(finding, width), *self._then(finding, width)]
         if len(finding.episodes) > 1:
             rows.append(title(width, "", "Episodes"))
             for episode in finding.episodes:
@@ -304,7 +325,7 @@ class FindingScreen(PaneScreen):
 
     def action_move(self, by: int) -> None:
         finding = self.found
-        count = min(CHARTS, len(finding.evidence)) if finding else 0
+        count = min(CHARTS, len(self._drawn(finding))) if finding else 0
         if 0 <= self.row + by < count and self.top == 0:
             self.row += by
         else:
@@ -323,9 +344,8 @@ class FindingScreen(PaneScreen):
 
     def action_open(self) -> None:
         finding = self.found
-        if finding is None or not finding.evidence:
-            return
-        evidence = finding.evidence[min(self.row, len(finding.evidence) - 1)]
-        name = self.view.name_of(evidence.metric) or self.view.name_of(evidence.key)
-        if name is not None:
-            self.rltui.open_metric(name)
+        drawn = self._drawn(finding) if finding is not None else []
+        if drawn:
+            self.rltui.open_metric(self._metric_of(drawn[min(self.row, len(drawn) - 1)]))
+        else:
+            self.rltui.say("it stands on config or log lines: i shows the config, 6 the log")

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.geometry import Region, Size
 
 from rltui.tui.filters import matches
-from rltui.tui.panes import header
+from rltui.tui.panes import around, header
 from rltui.tui.panes.log import ROLES, clock
 from rltui.tui.rows import SELECTED, Row, cut, put, title
 from rltui.tui.screens.base import PaneScreen, Places
@@ -33,28 +32,16 @@ class LogScreen(PaneScreen):
 
     def on_mount(self) -> None:
         if self.step is not None:
-            self.line = self._line_of(self.step)
-            if self.line is None:
-                self.rltui.say(f"no line of step {self.step} among the newest {len(self.lines)}", "warn")
+            found = around.line_of(self.view, self.step)
+            if found is not None:
+                self.line = found[0]
+                if not found[1]:
+                    self.rltui.say(f"no line tells of step {self.step}: about here, by the order of the rows")
         super().on_mount()
 
     @property
     def lines(self) -> tuple[LogLine, ...]:
         return self.view.frame.log if self.view.frame else ()
-
-    def _line_of(self, step: int) -> int | None:
-        """The first line at or after the time of a step."""
-        found = [s for s in (self.view.frame.series.values() if self.view.frame else ()) if len(s)]
-        times = [
-            float(s.times[i]) for s in found if (i := int(s.steps.searchsorted(step))) < len(s) and s.steps[i] == step
-        ]
-        when = max((t for t in times if t == t), default=None)
-        stamped = [(line.time, i) for i, line in enumerate(self.lines) if line.time is not None]
-        if when is not None and stamped:
-            at = bisect_left(stamped, (when, -1))
-            return stamped[at][1] if 0 < at < len(stamped) else None
-        marks = (f"step:{step} ", f"'step': {step},", f'"step": {step},', f" {step}/")
-        return next((i for i, line in enumerate(self.lines) if any(mark in line.text for mark in marks)), None)
 
     def places(self, size: Size) -> Places:
         return {

@@ -132,6 +132,11 @@ class MainScreen(PaneScreen):
         )
         return places | {"footer": Region(0, height - 1, width, 1)}
 
+    def redraw(self) -> None:
+        if self.view.report is not None:
+            self.rltui.ask_outlook()
+        super().redraw()
+
     # -- content -------------------------------------------------------------------------------------------------
 
     def draw(self, pane: str, width: int, height: int) -> list[Row]:
@@ -233,11 +238,13 @@ class MainScreen(PaneScreen):
             return []
         place = self._places.get("metrics")
         height, width = (place.height, place.width) if place else (20, 80)
-        narrow = width < 90
-        room = height - 1 - (0 if narrow and height < 16 else 2)
-        pattern = self.pattern or ""
         found = panes.metrics.lines(
-            self.view, room, everything=self.zoomed, pattern=pattern, narrow=narrow, order=self.order
+            self.view,
+            panes.metrics.list_rows(width, height, self.focus_on == "metrics"),
+            everything=self.zoomed,
+            pattern=self.pattern or "",
+            narrow=width < 90,
+            order=self.order,
         )
         return [line.name for line in found if line.kind in ("metric", "constant")]
 

@@ -1,18 +1,17 @@
-"""One metric: chart, statistics, the findings that use it, where it comes from."""
+"""One metric: its chart, and what is known of it at the side."""
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.geometry import Region, Size
 
-from rltui.plots.numbers import change, integer, number
+from rltui.plots.numbers import change
 from rltui.tui.charts import AXES, Charts, window, x_of
-from rltui.tui.panes import header
-from rltui.tui.rows import Row, clip, put, title, wrap
+from rltui.tui.panes import header, statistics
+from rltui.tui.rows import Row, clip, title
 from rltui.tui.screens.base import PaneScreen, Places
-from rltui.tui.view import GLYPH, ROLE
+from rltui.tui.view import ROLE
 
 if TYPE_CHECKING:
     from rltui.run.run import Checkpoint
@@ -25,6 +24,7 @@ SCALES = (
 
 
 LEVELS = 6
+CLOSER, CLOSEST = 4, 16
 
 
 class MetricScreen(PaneScreen):
@@ -40,6 +40,7 @@ class MetricScreen(PaneScreen):
         self.level = 0  # of smoothing
         self.axis = 0
         self.overlay: str | None = None
+        self.zoomed = 1
         self.charts = Charts()
 
     def places(self, size: Size) -> Places:
@@ -58,44 +59,23 @@ class MetricScreen(PaneScreen):
             places["numbers"] = Region(1, y + body - below, width - 2, below)
         return places | {"footer": Region(0, height - 1, width, 1)}
 
+    def redraw(self) -> None:
+        if self.view.report is not None:
+            self.rltui.ask_outlook()
+        super().redraw()
+
     def draw(self, pane: str, width: int, height: int) -> list[Row]:
         if pane == "header":
             group = next((m.group for m in [self.view.metric(self.metric)] if m), "")
             return header.crumbs(self.view, width, ("Metrics", group or "other", self.view.label(self.metric)))
         if pane == "top":
-            return [self._top(width)]
+            return [statistics.top(self.view, self.metric, width)]
         if pane == "chart":
             return self._chart(width, height)
-        return self._numbers(width)[:height] if self.size.width >= 120 else self._short(width)[:height]
+        draw = statistics.full if self.size.width >= 120 else statistics.short
+        return draw(self.view, self.metric, width)[:height]
 
     # -- pieces --------------------------------------------------------------------------------------------------
-
-    def _top(self, width: int) -> Row:
-        view, metric = self.view, self.view.metric(self.metric)
-        if metric is None:
-            return [(" ", "fg"), (f"{view.label(self.metric)} is not logged", "dim")]
-        finding = view.flagged.get(self.metric)
-        row: Row = [(" ", "fg")]
-        if finding is not None:
-            row.append((f"{GLYPH[finding.severity]} {finding.severity}  ", ROLE[finding.severity]))
-        row += [
-            (f"{view.label(self.metric)}  ", "strong"),
-            (view.value(self.metric, view.now_value(self.metric)), "strong"),
-        ]
-        row.append((f" {view.unit(self.metric)}", "dim"))
-        moved = change(metric.first, metric.last)
-        if moved and moved != "→":
-            role = ROLE[finding.severity] if finding else "fg"
-            words = "of its first window" if moved.endswith("×") else "since its first window"
-            row.append((f"   {moved} {words}", role))
-        meaning = self._meaning()
-        row.append((f"   {metric.key}{': ' + meaning if meaning else ''}", "dim"))
-        return clip(row, width - 1)
-
-    def _meaning(self) -> str:
-        metric = self.view.metric(self.metric)
-        name = self.view.frame.run.names.get(metric.key) if self.view.frame and metric else None
-        return name.meaning if name else ""
 
     def _chart(self, width: int, height: int) -> list[Row]:
         view, series = self.view, self.view.series(self.metric)
@@ -113,19 +93,21 @@ class MetricScreen(PaneScreen):
             level=self.level,
             axis=AXES[self.axis],
             overlay=self.overlay,
+            zoom=self.zoomed,
         )
         if drawing is None or series is None:
             return [title(width, "", "Chart", None, True), [(" nothing logged yet", "dim")]]
         smooth = window(len(series), self.level)
         over = f"{words} · smoothed over {smooth}" if smooth > 1 else words
         over += f" · x {AXES[self.axis]}" if width >= 90 else ""
+        over += f" · zoom {self.zoomed}×" if self.zoomed > 1 else ""
         if drawing.scale != scale:
             over += " (nothing positive to take the logarithm of)"
         below: list[str] = []
         outside = drawing.above + drawing.below
         if outside:
             parts = [f"{n} {word}" for n, word in ((drawing.above, "above"), (drawing.below, "below")) if n]
-            below.append(f"{' and '.join(parts)} the range")
+            below.append(f"▴▾ {' and '.join(parts)} the range")
         if drawing.nonfinite:
             below.append(f"{drawing.nonfinite} logged as NaN or infinite")
         legend: Row = [("        ", "fg")]
@@ -139,6 +121,8 @@ class MetricScreen(PaneScreen):
             legend += [("━", "accent"), (f" {view.label(self.overlay)} {low}–{high}, over its own range   ", "dim")]
         if self._checkpoints():
             legend.append(("◇ checkpoint   ", "dim"))
+        if self.charts.others:
+            legend.append(("▽ other findings   ", "dim"))
         legend.append((" · ".join(below), "dim"))
         rows: list[Row] = [title(width, "", "Chart", [(over, "dim")], True), self._readout(width)]
         return [*rows, *[list(row) for row in drawing.rows], clip(legend, width)]
@@ -169,113 +153,6 @@ class MetricScreen(PaneScreen):
             row.append((f"   {abs(away)} steps {'after' if away >= 0 else 'before'} onset", "dim"))
         return clip(row, width)
 
-    def _pair(self, name: str, value: str, extra: str = "") -> Row:
-        return [put(f" {name}", 19, "dim"), put(value, 10, "fg", ">"), (f"  {extra}", "dim")]
-
-    def _stats(self) -> list[Row]:
-        view, metric = self.view, self.view.metric(self.metric)
-        if metric is None:
-            return []
-        show = partial(view.value, self.metric)
-        unit = view.unit(self.metric)
-        slope = metric.slope_per_100_steps
-        factor = 100 if unit == "%" else 1
-        rows = [
-            self._pair("first window", show(metric.first), unit),
-            self._pair("mid window", show(metric.mid), unit),
-            self._pair("last window", show(metric.last), unit),
-            self._pair("min", show(metric.min)),
-            self._pair("max", show(metric.max)),
-            self._pair("mean", show(metric.mean)),
-            [],
-            self._pair(
-                "slope", number(None if slope is None else factor * slope, sign=True, missing="–"), "per 100 steps"
-            ),
-            self._pair("correlation", number(metric.corr_step, sign=True, decimals=2, missing="–"), "with the step"),
-        ]
-        if metric.shape:
-            rows += [[], [(" shape  ", "dim"), (metric.shape, "fg")]]
-        return rows
-
-    def _short(self, width: int) -> list[Row]:
-        view, metric = self.view, self.view.metric(self.metric)
-        if metric is None:
-            return []
-        show = partial(view.value, self.metric)
-        slope = metric.slope_per_100_steps
-        factor = 100 if view.unit(self.metric) == "%" else 1
-        return [
-            title(width, "", "Statistics", [(self._counted(), "dim")]),
-            [
-                (" first → mid → last  ", "dim"),
-                (f"{show(metric.first)} → {show(metric.mid)} → {show(metric.last)}", "fg"),
-                ("   min ", "dim"),
-                (show(metric.min), "fg"),
-                ("   max ", "dim"),
-                (show(metric.max), "fg"),
-            ],
-            [
-                (" slope ", "dim"),
-                (number(None if slope is None else factor * slope, sign=True, missing="–"), "fg"),
-                (" per 100 steps", "dim"),
-                (f"   {metric.shape}" if metric.shape else "", "fg"),
-            ],
-            *self._used(width)[:3],
-        ]
-
-    def _counted(self) -> str:
-        metric = self.view.metric(self.metric)
-        if metric is None:
-            return ""
-        parts = [f"{integer(metric.count)} rows"]
-        if metric.nan:
-            parts.append(f"{metric.nan} not finite")
-        parts.append(f"{integer(metric.missing)} without" if metric.missing else "none missing")
-        return ", ".join(parts)
-
-    def _used(self, width: int) -> list[Row]:
-        rows: list[Row] = []
-        for finding in self.view.report.findings if self.view.report else ():
-            if any(self.view.name_of(e.metric) == self.metric for e in finding.evidence):
-                word = "resolved" if finding.status == "resolved" else finding.severity
-                role = "dim" if word == "resolved" else ROLE[finding.severity]
-                rows.append(clip([(f" {GLYPH[word]} {word:<9} ", role), (finding.title, "fg")], width))
-        return rows
-
-    def _numbers(self, width: int) -> list[Row]:
-        metric = self.view.metric(self.metric)
-        rows = [title(width, "", "Statistics", [(self._counted(), "dim")]), *self._stats()]
-        used = self._used(width)
-        if used:
-            rows += [[], title(width, "", "Findings that use it"), *used]
-        others = [name for name in list(self.view.flagged)[:6] if name != self.metric]
-        if self.view.cursor is not None and others:
-            rows += [[], title(width, "", f"At step {self.view.cursor}")]
-            rows += [
-                [
-                    put(f" {self.view.label(name)}", 26, "dim"),
-                    put(self.view.value(name, self.view.value_at(name, self.view.cursor)), 10, "fg", ">"),
-                    (f" {self.view.unit(name)}", "dim"),
-                ]
-                for name in others
-            ]
-        rows += [[], title(width, "", "Where it comes from")]
-        if metric is not None:
-            rows += [[(" key   ", "dim"), (line, "fg")] for line in wrap(metric.key, width - 8)]
-        if self.view.report:
-            for source in self.view.report.run.sources[:3]:
-                lines = wrap(source.path, width - 8)
-                rows += [[(" file  " if i == 0 else "       ", "dim"), (line, "fg")] for i, line in enumerate(lines)]
-        trap = self._trap()
-        if trap:
-            rows += [[], title(width, "", "Mind"), *[[(" ", "fg"), (line, "dim")] for line in wrap(trap, width - 2)]]
-        return rows
-
-    def _trap(self) -> str:
-        metric = self.view.metric(self.metric)
-        name = self.view.frame.run.names.get(metric.key) if self.view.frame and metric else None
-        return name.trap if name else ""
-
     # -- keys ----------------------------------------------------------------------------------------------------
 
     def action_scale(self) -> None:
@@ -286,6 +163,15 @@ class MetricScreen(PaneScreen):
         """More or less smoothing; 0: the usual."""
         self.level = max(-LEVELS, min(self.level + by, LEVELS)) if by else 0
         self.redraw()
+
+    def action_zoom(self) -> None:
+        """Four, then sixteen times as close around the step cursor, and back."""
+        self.zoomed = 1 if self.zoomed >= CLOSEST else self.zoomed * CLOSER
+        self.redraw()
+
+    def leave(self) -> bool:
+        was, self.zoomed = self.zoomed, 1
+        return was > 1
 
     def action_axis(self) -> None:
         """The next x axis that this run knows."""
@@ -325,7 +211,7 @@ class MetricScreen(PaneScreen):
         """One column of the chart, or one step where columns are narrower."""
         first, last = self.view.span
         place = self._places.get("chart")
-        width = (place.width if place else 80) - 8
+        width = ((place.width if place else 80) - 8) * self.zoomed
         self.rltui.move_cursor(by * max(1, round((last - first + 1) / max(1, width))))
 
     def action_move(self, by: int) -> None:

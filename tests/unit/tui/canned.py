@@ -496,7 +496,10 @@ class CannedSource:
         moves = (FirstMove("entropy", around - 40, 0.9, 0.5, 7.0), FirstMove("kl_ref", around, 0.03, 0.2, 9.0))
         case = Case("up", "flat", "down", "drift", "drift without learning", "lower the learning rate")
         holds = (Invariant("entropy ≥ 0", "loss", "pass", "0.32", "lowest value"),)
-        return Insight(around, moves, case, None, holds, FORECASTS)
+        return Insight(around, moves, case, None, holds, FORECASTS if self.last and self.last.series else ())
+
+    def with_insight(self, frame: Frame) -> Frame:
+        return frame
 
     def close(self) -> None:
         self.closed.set()

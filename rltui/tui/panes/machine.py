@@ -1,0 +1,121 @@
+"""Look-ups in the samples of the machines that pane 4 and its screen share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING
+
+from rltui.tui.view import GLYPH, ROLE
+
+if TYPE_CHECKING:
+    from rltui.hardware.base import GpuSample, HostSample
+    from rltui.run.sample_columns import ColumnCache, Floats, SampleColumns
+    from rltui.tui.view import View
+
+STEPS = 3
+"""Steps that the power rows span."""
+
+
+@cache
+def _columns() -> ColumnCache:
+    from rltui.run.sample_columns import ColumnCache  # not at the top: the first paint needs no numpy
+
+    return ColumnCache()
+
+
+def sampled(view: View) -> SampleColumns:
+    """Samples up to the step cursor's time; all of them without a cursor or where times are unknown."""
+    seen = _columns().of(view.frame.hardware if view.frame is not None else ())
+    frame = view.frame
+    if frame is None or view.cursor is None:
+        return seen
+    times = [
+        float(s.times[i])
+        for s in frame.series.values()
+        if len(s) and (i := int(s.steps.searchsorted(view.cursor, "right")) - 1) >= 0 and s.times[i] == s.times[i]
+    ]
+    return seen.until(max(times)) if times else seen
+
+
+def newest_gpus(seen: SampleColumns) -> tuple[GpuSample, ...]:
+    return seen.samples[-1].gpus if len(seen) else ()
+
+
+def newest_host(seen: SampleColumns) -> HostSample | None:
+    return seen.samples[-1].host if len(seen) else None
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Times from which to which rows of samples are drawn, and what that is in words."""
+
+    first: float
+    last: float
+    words: str
+
+
+def span(view: View, seen: SampleColumns) -> Span:
+    """The last three steps where their length is known, else all samples."""
+    from rltui.plots.numbers import duration
+
+    if len(seen) < 2:
+        return Span(0.0, 0.0, "")
+    end, start = float(seen.times[-1]), float(seen.times[0])
+    step = sum(item.seconds for item in view.report.phases.items) if view.report else 0.0
+    if step > 0 and STEPS * step <= end - start:
+        return Span(end - STEPS * step, end, f"last {STEPS} steps")
+    return Span(start, end, f"last {duration(end - start)}")
+
+
+def spark(view: View, times: Floats, values: Floats, over: Span, width: int, top: float | None) -> str:
+    """A row over a span of time, from 0 to `top` (None: to the highest), newest at the right."""
+    import numpy as np
+
+    from rltui.plots.spark import sparkline
+
+    start = int(times.searchsorted(over.first))
+    values = values[start:]
+    known = values[np.isfinite(values)]
+    if not len(known) or width <= 0:
+        return " " * max(0, width)
+    bounds = (0.0, top or float(known.max()) or 1.0)
+    return sparkline(times[start:] - over.first, values, width, 0.0, over.last - over.first, view.glyphs, bounds)
+
+
+def marks(view: View) -> dict[str, tuple[str, str]]:
+    """Subject of an open finding (a GPU as `node GPU 3`) -> glyph and role of the worst one."""
+    out: dict[str, tuple[str, str]] = {}
+    for finding in view.open_findings():  # worst first
+        if finding.subject and finding.severity != "info":
+            out.setdefault(finding.subject, (GLYPH[finding.severity], ROLE[finding.severity]))
+    return out
+
+
+def subject(gpu: GpuSample) -> str:
+    return f"{gpu.node} GPU {gpu.index}".strip()
+
+
+def trouble(gpu: GpuSample) -> str:
+    """What is wrong with a GPU, in words; empty where nothing is."""
+    if gpu.lost:
+        return "does not answer"
+    said = []
+    if gpu.xids:
+        said.append("XID " + ", ".join(str(x) for x in dict.fromkeys(gpu.xids)))
+    if gpu.ecc_uncorrected:
+        said.append(f"{gpu.ecc_uncorrected} memory errors")
+    if gpu.throttle:
+        said.append("slowed: " + ", ".join(gpu.throttle))
+    if any(p.zombie for p in gpu.processes):
+        said.append("zombie")
+    return " · ".join(said)
+
+
+def remarks(gpu: GpuSample) -> str:
+    """What else there is to say: split into instances, who else works there."""
+    foreign = sum(p.ours is False and not p.zombie for p in gpu.processes)
+    said = ["MIG"] if gpu.mig else []
+    if foreign:
+        said.append(f"{foreign} foreign process{'es' if foreign > 1 else ''}")
+    return " · ".join(said)
