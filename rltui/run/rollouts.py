@@ -10,12 +10,12 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property, lru_cache
 from hashlib import blake2b
 from itertools import pairwise
 from statistics import fmean, median
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, TypeVar
 
 from rltui.readers.rollouts.base import Block, Raw, Rollout, Split
 from rltui.run import sample_stats
@@ -24,24 +24,49 @@ from rltui.run.sample_stats import SampleStats, TextMarks
 __all__ = ["Group", "Order", "Rollout", "StepRollouts", "Wanted"]
 
 Order = Literal["file", "reward", "length", "advantage"]
+T = TypeVar("T")
 Wanted = Literal["truncated", "empty", "repeated", "invalid", "zero-variance"]
 _FORMAT_NAME = re.compile(r"format|valid", re.I)
 
 
-@dataclass(frozen=True, slots=True)
 class Group:
     """Samples of one prompt within a step, as places in the step. `zero_variance` is None for a group of one."""
 
-    key: str
-    members: tuple[int, ...]
-    rewards: tuple[float, ...]  # of the members that have one
-    mean: float | None
-    spread: float | None  # highest less lowest
-    zero_variance: bool | None
-    truncated: int | None
-    length_mean: float | None
-    best: int
-    worst: int
+    __slots__ = ("_step", "key", "members", "rewards", "spread", "zero_variance")
+
+    def __init__(self, step: StepRollouts, key: str, members: tuple[int, ...]) -> None:
+        self._step = step
+        self.key = key
+        self.members = members
+        self.rewards = step.rewards_of(members)
+        self.spread = max(self.rewards) - min(self.rewards) if self.rewards else None  # highest less lowest
+        self.zero_variance = None if self.spread is None or len(self.rewards) < 2 else self.spread < 1e-9
+
+    @property
+    def mean(self) -> float | None:
+        return fmean(self.rewards) if self.rewards else None
+
+    @property
+    def truncated(self) -> int | None:
+        """How many are cut at the limit; None where nothing tells of any."""
+        cut = [found for place in self.members if (found := self._step.truncated(place)) is not None]
+        return sum(cut) if cut else None
+
+    @property
+    def length_mean(self) -> float | None:
+        """In tokens."""
+        lengths = [length for place in self.members if (length := self._step.length(place)) is not None]
+        return fmean(lengths) if lengths else None
+
+    @property
+    def best(self) -> int:
+        """The place of the highest reward; of equals the shortest."""
+        return self._step.extreme(self.members, highest=True, default=self.members[0])
+
+    @property
+    def worst(self) -> int:
+        """The place of the lowest reward; of equals the longest."""
+        return self._step.extreme(self.members, highest=False, default=self.members[0])
 
 
 class _Numbers(NamedTuple):
@@ -49,7 +74,6 @@ class _Numbers(NamedTuple):
 
     block: Block
     at: int
-    step: int | None
     reward: float | None
     advantage: float | None
     length: int | None
@@ -80,6 +104,7 @@ class StepRollouts:
         self.cap = cap
         self.notes = tuple(dict.fromkeys([*notes, *(block.note for block in blocks if block.note)]))
         self._weights = tuple(weights)
+        self._keys: dict[int, str] = {}  # of a prompt's hash, its key
         self._all: list[_Numbers] = []
         for block in blocks:
             for at, raw in enumerate(block.raws()):
@@ -109,6 +134,11 @@ class StepRollouts:
     def page(self, places: Sequence[int]) -> list[Rollout]:
         """The rollouts at these places."""
         return [self.rollout(place) for place in places]
+
+    def rewards_of(self, places: Sequence[int]) -> tuple[float, ...]:
+        """The rewards of those places that have one."""
+        every = self._all
+        return tuple([reward for place in places if (reward := every[place].reward) is not None])
 
     def reward(self, place: int) -> float | None:
         return self._all[place].reward
@@ -161,11 +191,11 @@ class StepRollouts:
 
     # -- all of them -----------------------------------------------------------------------------------------------
 
-    @property
+    @cached_property
     def rewards(self) -> list[float]:
         return [one.reward for one in self._all if one.reward is not None]
 
-    @property
+    @cached_property
     def lengths(self) -> list[float]:
         """Tokens of those that say them."""
         return [float(one.length) for one in self._all if one.length is not None]
@@ -177,15 +207,25 @@ class StepRollouts:
         for place, one in enumerate(self._all):
             if one.group is not None:
                 members[one.group].append(place)
-        return tuple(self._group(key, places) for key, places in members.items())
+        return tuple(Group(self, key, tuple(places)) for key, places in members.items())
 
     def best(self) -> int | None:
         """The place of the highest reward; of equals the shortest."""
-        return self._extreme(range(len(self._all)), highest=True)
+        return self.extreme(range(len(self._all)), highest=True, default=None)
 
     def worst(self) -> int | None:
         """The place of the lowest reward; of equals the longest."""
-        return self._extreme(range(len(self._all)), highest=False)
+        return self.extreme(range(len(self._all)), highest=False, default=None)
+
+    def extreme(self, places: Sequence[int], *, highest: bool, default: T) -> int | T:
+        """Of these places that of the highest or lowest reward; `default` where none has any."""
+        rewards = [one.reward for place in places if (one := self._all[place]).reward is not None]
+        if not rewards:
+            return default
+        wanted = max(rewards) if highest else min(rewards)
+        equal = [place for place in places if self._all[place].reward == wanted]
+        sign = 1 if highest else -1
+        return min(equal, key=lambda place: sign * (self._size(place) or 0.0))
 
     def select(
         self, *, wanted: Wanted | None = None, text: str = "", order: Order = "file", reverse: bool = False
@@ -228,12 +268,13 @@ class StepRollouts:
         places = self.examined(limit)
         marks = [found for place in places if (found := self.marks(place)) is not None]
         texts = [one.block.raw(one.at).completion or "" for one in map(self._all.__getitem__, places) if one.chars]
+        distinct_1, distinct_2 = sample_stats.distinct(texts, (1, 2))
         mode = sample_stats.mode_share(self.rewards)
         ratios = [mark.compression for mark in marks if mark.compression is not None]
         repeats = [mark.repeat for mark in marks if mark.repeat is not None]
         non_ascii = [mark.non_ascii for mark in marks if mark.non_ascii is not None]
         invalid = [bad for place in places if (bad := self.is_invalid(place)) is not None]
-        cut = [is_cut for place in range(len(self._all)) if (is_cut := self.truncated(place)) is not None]
+        cut = [is_cut for is_cut in map(self.truncated, range(len(self._all))) if is_cut is not None]
         same = [group.zero_variance for group in self.groups if group.zero_variance is not None]
         whole = [bad for at in places if not self.truncated(at) and (bad := self.is_invalid(at)) is not None]
         calls = sum(mark.tool_calls for mark in marks)
@@ -252,8 +293,8 @@ class StepRollouts:
             token_zero=sample_stats.share(mark.token_zero for mark in marks),
             non_ascii=fmean(non_ascii) if non_ascii else None,
             mixed_scripts=sample_stats.share(mark.mixed_scripts for mark in marks),
-            distinct_1=sample_stats.distinct_n(texts, 1),
-            distinct_2=sample_stats.distinct_n(texts, 2),
+            distinct_1=distinct_1,
+            distinct_2=distinct_2,
             compression=median(ratios) if ratios else None,
             repeat=fmean(repeats) if repeats else None,
             reward_mean=fmean(self.rewards) if self.rewards else None,
@@ -296,22 +337,28 @@ class StepRollouts:
     # -- within ----------------------------------------------------------------------------------------------------
 
     def _numbers(self, block: Block, at: int, raw: Raw) -> _Numbers:
-        failed = [value <= 0 for name, value in raw.components.items() if _is_about_format(name)]
-        prompt = None if raw.prompt is None else prompt_key(raw.prompt)
+        completion, prompt, failed = raw.completion, None, None
+        if raw.prompt is not None:
+            known = hash(raw.prompt)
+            prompt = self._keys.get(known)
+            if prompt is None:
+                prompt = self._keys[known] = prompt_key(raw.prompt)
+        for name, value in raw.components.items():
+            if _is_about_format(name):
+                failed = value <= 0 or bool(failed)
         return _Numbers(
             block,
             at,
-            raw.step,
             raw.reward if raw.reward is not None else self._total(raw),
             raw.advantage,
             raw.length,
             raw.truncated,
             prompt if raw.group is None else raw.group,
             prompt,
-            None if raw.completion is None else len(raw.completion),
-            raw.completion is not None and sample_stats.is_empty(raw.completion),
-            hash(raw.completion),
-            any(failed) if failed else None,
+            None if completion is None else len(completion),
+            completion is not None and (not completion or completion.isspace()),
+            hash(completion),
+            failed,
         )
 
     def _total(self, raw: Raw) -> float | None:
@@ -330,32 +377,6 @@ class StepRollouts:
         one = self._all[place]
         return float(one.length) if one.length is not None else None if one.chars is None else float(one.chars)
 
-    def _group(self, key: str, places: list[int]) -> Group:
-        rewards = [reward for place in places if (reward := self.reward(place)) is not None]
-        lengths = [length for place in places if (length := self.length(place)) is not None]
-        cut = [found for place in places if (found := self.truncated(place)) is not None]
-        spread = max(rewards) - min(rewards) if rewards else None
-        best, worst = self._extreme(places, highest=True), self._extreme(places, highest=False)
-        return Group(
-            key,
-            tuple(places),
-            tuple(rewards),
-            fmean(rewards) if rewards else None,
-            spread,
-            None if spread is None or len(rewards) < 2 else spread < 1e-9,
-            sum(cut) if cut else None,
-            fmean(lengths) if lengths else None,
-            places[0] if best is None else best,
-            places[0] if worst is None else worst,
-        )
-
-    def _extreme(self, places: Sequence[int], *, highest: bool) -> int | None:
-        known = [place for place in places if self._all[place].reward is not None]
-        if not known:
-            return None
-        sign = 1 if highest else -1
-        return min(known, key=lambda place: (-sign * (self.reward(place) or 0.0), sign * (self._size(place) or 0.0)))
-
     def _identical(self) -> float | None:
         """Samples whose completion another one of the same group has, of all in groups of two or more."""
         alike = total = 0
@@ -363,7 +384,8 @@ class StepRollouts:
             texts = [self._all[place].text_hash for place in group.members if self._all[place].chars is not None]
             if len(texts) > 1:
                 total += len(texts)
-                alike += sum(count for count in Counter(texts).values() if count > 1)
+                if len(set(texts)) < len(texts):
+                    alike += sum(count for count in Counter(texts).values() if count > 1)
         return alike / total if total else None
 
     def _holds(self, place: int, text: str) -> bool:

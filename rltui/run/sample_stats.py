@@ -39,7 +39,7 @@ def repeat_share(text: str) -> float | None:
     """Share of the word 4-grams that stood in the text before: 0 for none, near 1 for a loop. None below 12 of them."""
     words = _WORD.findall(text[:_LOOKED_AT])
     size = limits()["ngram"]
-    grams = [tuple(words[i : i + size]) for i in range(len(words) - size + 1)]
+    grams = list(zip(*(words[i:] for i in range(size)), strict=False))
     return None if len(grams) < limits()["min_ngrams"] else 1 - len(set(grams)) / len(grams)
 
 
@@ -150,22 +150,36 @@ def scripts(text: str) -> int:
 
 def distinct_n(texts: Iterable[str], n: int) -> float | None:
     """Different word n-grams over all n-grams of these texts together (distinct-n, Li et al. 2016); None without."""
-    seen: set[tuple[str, ...]] = set()
-    total = 0
+    return distinct(texts, (n,))[0]
+
+
+def distinct(texts: Iterable[str], sizes: Sequence[int]) -> list[float | None]:
+    """`distinct_n` for several n at once."""
+    seen: list[set[Any]] = [set() for _ in sizes]
+    totals = [0] * len(sizes)
     for text in texts:
         words = _WORD.findall(text[:_LOOKED_AT])
-        grams = [tuple(words[i : i + n]) for i in range(len(words) - n + 1)]
-        total += len(grams)
-        seen.update(grams)
-    return len(seen) / total if total else None
+        for i, n in enumerate(sizes):
+            grams = words if n == 1 else list(zip(*(words[k:] for k in range(n)), strict=False))
+            totals[i] += len(grams)
+            seen[i].update(grams)
+    return [len(found) / total if total else None for found, total in zip(seen, totals, strict=True)]
 
 
 def mode_share(values: Sequence[float]) -> tuple[float, float] | None:
     """The most common value (to six digits) and its share; None without values."""
     if not values:
         return None
-    value, count = Counter(round(value, 6) for value in values).most_common(1)[0]
+    value, count = _rounded(values).most_common(1)[0]
     return value, count / len(values)
+
+
+def _rounded(values: Iterable[float]) -> Counter[float]:
+    """How often each value occurs, to six digits."""
+    counts: Counter[float] = Counter()
+    for value, count in Counter(values).items():
+        counts[round(value, 6)] += count
+    return counts
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,17 +196,20 @@ def histogram(values: Sequence[float], truncated: Sequence[bool | None] | None =
     """Bars from low to high: one for each value where there are at most 12, else ten of equal width."""
     if not values:
         return ()
-    cuts = [bool(cut) for cut in truncated] if truncated is not None else [False] * len(values)
-    rounded = [round(value, 6) for value in values]
-    distinct = sorted(set(rounded))
+    of_cut = [value for value, cut in zip(values, truncated or (), strict=False) if cut]
+    counts, cut = _rounded(values), _rounded(of_cut)
+    distinct = sorted(counts)
     if len(distinct) <= limits()["histogram_values"]:
-        counts, cut = Counter(rounded), Counter(v for v, c in zip(rounded, cuts, strict=True) if c)
         return tuple(Bar(value, value, counts[value], cut[value]) for value in distinct)
     bins = limits()["histogram_bins"]
     low, width = distinct[0], (distinct[-1] - distinct[0]) / bins
-    places = [min(bins - 1, int((value - low) / width)) for value in rounded]
-    counted, cut_at = Counter(places), Counter(p for p, c in zip(places, cuts, strict=True) if c)
-    return tuple(Bar(low + i * width, low + (i + 1) * width, counted[i], cut_at[i]) for i in range(bins))
+    places = [0] * bins
+    cut_at = [0] * bins
+    for value, count in counts.items():
+        place = min(bins - 1, int((value - low) / width))
+        places[place] += count
+        cut_at[place] += cut[value]
+    return tuple(Bar(low + i * width, low + (i + 1) * width, places[i], cut_at[i]) for i in range(bins))
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ thirty would be the slowest part of opening a dump.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
@@ -90,18 +91,24 @@ class Block:
         self.note = note
         self._records = records
         self._parse = parse
-        self._at: list[tuple[int, int]] = []  # of each sample its record and place in it
+        self._at: list[tuple[int, int]] | None = []  # of each sample its record and place in it; None: one a record
 
     def raws(self) -> Iterator[Raw]:
         """Every sample once, in order, each held only as long as the caller holds it."""
-        at: list[tuple[int, int]] = []
+        at: list[tuple[int, int]] | None = None
         broken = 0
+        parse = self._parse
         for number, record in enumerate(self._records):
             try:
-                found = self._parse(record)
+                found = parse(record)
             except Exception:  # a foreign record of any shape: skipped and counted
                 broken += 1
-                continue
+                found = []
+            if at is None:
+                if len(found) == 1:
+                    yield found[0]
+                    continue
+                at = [(earlier, 0) for earlier in range(number)]
             for place, raw in enumerate(found):
                 at.append((number, place))
                 yield raw
@@ -117,7 +124,7 @@ class Block:
         return self.raw(index).cleaned()
 
     def raw(self, index: int) -> Raw:
-        number, place = self._at[index]
+        number, place = (index, 0) if self._at is None else self._at[index]
         return self._parse(self._records[number])[place]
 
 
@@ -130,4 +137,4 @@ def _text(text: str | None) -> str | None:
 
 
 def _plain(value: Any) -> str:
-    return value if isinstance(value, str) else repr(value)
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)[:FIELD_LIMIT]

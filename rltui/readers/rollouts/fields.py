@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Mapping, Sequence
 from functools import cache, lru_cache
 from importlib.resources import files
+from math import isfinite
 from typing import Any, NamedTuple
 
 from rltui.readers.rollouts.base import EXTRA_LIMIT, FIELD_LIMIT, Raw
@@ -55,38 +55,48 @@ def names_of(keys: tuple[str, ...]) -> Names:
     return Names(**roles, others=tuple(key for key in keys if key not in used)[:EXTRA_LIMIT])
 
 
-def raw(record: Mapping[str, Any]) -> Raw | None:
-    """The sample of a flat record; None where it holds neither a text nor a reward."""
-    names = names_of(tuple(record))
-    get = record.get
-    reward = total(get(names.reward)) if names.reward else None
-    completion = as_text(get(names.completion)) if names.completion else None
+def raw(record: Mapping[str, Any], names: Names | None = None) -> Raw | None:
+    """The sample of a flat record; None where it holds neither a text nor a reward. `names`: of its keys, if known."""
+    if names is None:
+        names = names_of(tuple(record))
+    reward = total(record[names.reward]) if names.reward is not None else None
+    completion = record[names.completion] if names.completion is not None else None
+    if completion.__class__ is not str:
+        completion = as_text(completion)
     if completion is None and reward is None:
         return None
+    prompt = record[names.prompt] if names.prompt is not None else None
+    if prompt.__class__ is not str:
+        prompt = as_text(prompt)
     not_components = _not_components()
     components: dict[str, float] = {}
     extra: dict[str, Any] = {}
     for key in names.others:
         value = record[key]
-        if isinstance(value, int | float) and key not in not_components:
-            if math.isfinite(value):
+        if value.__class__ is str:
+            if value:
+                extra[key] = value
+        elif isinstance(value, (int, float)) and key not in not_components:
+            if isfinite(value):
                 components[key] = float(value)
-        elif value is not None and value != "":
-            extra[key] = value if isinstance(value, str) else short_json(value)
-    stop = get(names.stop) if names.stop else None
+        elif value is not None:
+            extra[key] = value
+    stop = record[names.stop] if names.stop is not None else None
     if isinstance(stop, str):
         extra[names.stop or "stop"] = stop
     return Raw(
-        whole(get(names.step)) if names.step else None,
-        as_text(get(names.prompt)) if names.prompt else None,
+        whole(record[names.step]) if names.step is not None else None,
+        prompt,
         completion,
         reward,
         components,
-        total(get(names.advantage), mean=True) if names.advantage else None,
-        _length(record, names),
-        _truncated(get(names.truncated) if names.truncated else None, stop),
-        _name(get(names.group)) if names.group else None,
-        as_text(get(names.seen_by_reward)) if names.seen_by_reward else None,
+        total(record[names.advantage], mean=True) if names.advantage is not None else None,
+        _length(record, names) if names.length is not None or names.total_length is not None else None,
+        None
+        if stop is None and names.truncated is None
+        else _truncated(record[names.truncated] if names.truncated is not None else None, stop),
+        _name(record[names.group]) if names.group is not None else None,
+        as_text(record[names.seen_by_reward]) if names.seen_by_reward is not None else None,
         extra,
     )
 
@@ -122,10 +132,8 @@ def message_text(message: Mapping[str, Any]) -> str:
 
 def total(value: Any, *, mean: bool = False) -> float | None:
     """A finite number; of a list (rewards or advantages of tokens) its sum, or its mean. None for anything else."""
-    if isinstance(value, bool):
-        return float(value)
-    if isinstance(value, int | float):
-        return float(value) if math.isfinite(value) else None
+    if isinstance(value, (float, int)):
+        return float(value) if isfinite(value) else None
     if isinstance(value, list) and value:
         numbers = [total(item, mean=mean) for item in value]
         known = [number for number in numbers if number is not None]
@@ -136,9 +144,11 @@ def total(value: Any, *, mean: bool = False) -> float | None:
 
 def whole(value: Any) -> int | None:
     """An integer, also one written as text or as a float without fraction."""
+    if value.__class__ is int:
+        return int(value) if -(1 << 53) < value < 1 << 53 else None
     if isinstance(value, str):
         return int(value) if value.isdecimal() and len(value) < 16 else None
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+    if isinstance(value, bool) or not isinstance(value, int | float) or not isfinite(value):
         return None
     return int(value) if value == int(value) and abs(value) < 1 << 53 else None
 

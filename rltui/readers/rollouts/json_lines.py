@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import Any
 
 import orjson
@@ -37,16 +39,22 @@ def of_record(record: Any) -> list[Raw]:
     """The samples of one JSON object, whatever its shape. Raises for what holds none."""
     if not isinstance(record, dict):
         raise TypeError("a sample is an object")
-    if "traces" in record or "nodes" in record:
-        return episodes.raws(record)
-    if summaries.fits(record):
-        return summaries.raws(record)
-    if lists.fits(record):
+    handler, names = _reader_of(tuple(record))
+    if handler is not None:
+        return handler(record)
+    if lists.fits(record, names):
         return lists.raws(record)
-    found = fields.raw(record)
+    found = fields.raw(record, names)
     if found is None:
         raise ValueError("no sample")
     return [found]
+
+
+@lru_cache(maxsize=256)
+def _reader_of(keys: tuple[str, ...]) -> tuple[Callable[[Mapping[str, Any]], list[Raw]] | None, fields.Names]:
+    """What reads records of these keys, where it is no plain sample; and which key holds what."""
+    special = episodes.raws if "traces" in keys or "nodes" in keys else summaries.raws if summaries.fits(keys) else None
+    return special, fields.names_of(keys)
 
 
 def _with_nan(line: bytes) -> Any:

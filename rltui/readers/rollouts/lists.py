@@ -9,11 +9,13 @@ from rltui.readers.rollouts import fields
 from rltui.readers.rollouts.base import Raw
 
 
-def fits(record: Mapping[str, Any]) -> bool:
+def fits(record: Mapping[str, Any], names: fields.Names) -> bool:
     """Texts stand in lists of strings or of message lists: a single sample would hold a string or messages."""
+    value = record.get(names.completion or "")
+    if value.__class__ is str:
+        return False
     if isinstance(record.get("content"), list):
         return "input_lengths" in record or "rewards" in record
-    value = record.get(fields.names_of(tuple(record)).completion or "")
     return isinstance(value, list) and bool(value) and all(isinstance(item, str | list) for item in value)
 
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from rltui.readers.rollouts import fields
 from rltui.readers.rollouts.base import Raw
 
 
-def fits(record: Mapping[str, Any]) -> bool:
-    return "traj_idx" in record and isinstance(record.get("steps"), list)
+def fits(keys: Collection[str]) -> bool:
+    return "traj_idx" in keys and "steps" in keys
 
 
 def raws(record: Mapping[str, Any]) -> list[Raw]:
