@@ -71,12 +71,21 @@ def with_room(array: NDArray, count: int, needed: int) -> NDArray:  # type: igno
 class Axis:
     """The rows that a group of columns is in, with step and time of each. `members`: how many columns use it."""
 
-    __slots__ = ("count", "members", "rows", "steps", "times")
+    __slots__ = ("_cut", "count", "members", "rows", "steps", "times")
 
     def __init__(self, rows: Ints, steps: Ints, times: Floats) -> None:
         self.rows, self.steps, self.times = rows, steps, times
         self.count = len(rows)
         self.members = 0
+        self._cut: tuple[tuple[object, ...], tuple[Ints, Ints, Floats]] | None = None
+
+    def filled(self) -> tuple[Ints, Ints, Floats]:
+        """Views of rows, steps and times without the room: the same for all columns until something is added."""
+        state = (self.count, id(self.rows), id(self.steps), id(self.times))
+        if self._cut is None or self._cut[0] != state:
+            n = self.count
+            self._cut = state, (self.rows[:n], self.steps[:n], self.times[:n])
+        return self._cut[1]
 
     @classmethod
     def empty(cls) -> Axis:

@@ -51,6 +51,8 @@ class History:
     def table(self) -> Table:
         """The rows of the run, one a training step, in step order."""
         if self._merged is None:
+            if len(self.parts) == 1 and self.parts[0].table.n:
+                return self.parts[0].table
             filled = sorted((p for p in self.parts if p.table.n), key=lambda p: p.rank)
             if len(filled) == 1:
                 return filled[0].table

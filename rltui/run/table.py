@@ -67,9 +67,8 @@ class Table:
         column = self.columns.get(key)
         if column is None:
             return None
-        axis = column.axis
-        n = axis.count
-        return Series(key, axis.steps[:n], column.values[:n], axis.rows[:n], axis.times[:n], column.all_finite)
+        rows, steps, times = column.axis.filled()
+        return Series(key, steps, column.values[: len(rows)], rows, times, column.all_finite)
 
     def row_at(self, step: int) -> int | None:
         """Row number of a step, None where the step has no row."""
