@@ -1,26 +1,44 @@
-"""`rltui runs`: what lies below a directory."""
+"""`rltui runs`: what lies below directories, here and on other machines."""
 
 from __future__ import annotations
 
 import os
+import time
 
 from rltui.cli.arguments import Stop, command_parser, locate_runs, write
 
+NOTHING = """No training run found below {}.
+Name the log file or the run's directory: rltui PATH. To see how it looks: rltui demo
+"""
+
 
 def run(words: list[str]) -> int:
-    parser = command_parser("rltui runs", "Lists the runs below a directory with state, step and verdict.")
-    parser.add_argument("dir", nargs="?", default=".", metavar="DIR")
+    parser = command_parser(
+        "rltui runs",
+        "Lists the runs below directories: state, step, age of the last step, primary metric, health from the ends of "
+        "their logs; those that need attention first.",
+    )
+    parser.add_argument("dir", nargs="*", default=["."], metavar="DIR", help="also host:path, slurm:, wandb:ENTITY/...")
+    parser.add_argument("--full", action="store_true", help="read the whole logs: the verdict of report, but slow")
     parser.add_argument("--format", choices=("table", "json"), default="table")
     args = parser.parse_args(words)
-    from rltui.report.runs_table import rows, to_json, to_text
+    from rltui.compare.runs import from_ends, from_whole, numbered, ranked
+    from rltui.compare.runs_table import to_json, to_text
     from rltui.session.locate import discover
 
-    if os.path.isdir(args.dir):
-        found = discover(args.dir)
-    elif ":" in args.dir:
-        found = locate_runs([args.dir], None)
+    found = []
+    for target in args.dir:
+        if os.path.isdir(target):
+            found += discover(target)
+        elif ":" in target:
+            found += locate_runs([target], None)
+        else:
+            raise Stop(f"{target}: no such directory")
+    listed = ranked(numbered(list(from_whole(found) if args.full else from_ends(found))))
+    if args.format == "json":
+        write(to_json(listed), None)
+    elif listed:
+        write(to_text(listed, time.time()), None)
     else:
-        raise Stop(f"{args.dir}: no such directory")
-    listed = rows(found)
-    write(to_json(listed) if args.format == "json" else to_text(listed, args.dir), None)
+        write(NOTHING.format(", ".join(map(os.path.abspath, args.dir))), None)
     return 0

@@ -44,12 +44,13 @@ class Grid:
         rows = Rows()
         rows.steps.frombytes(steps.tobytes())
         rows.times.frombytes(times.tobytes())
+        infinite = np.isinf(grid)
+        unfit = set(np.flatnonzero(infinite.any(axis=1)).tolist())
         for column in np.flatnonzero(~np.isnan(grid).all(axis=1)).tolist():
             values = grid[column]
-            unfit = np.flatnonzero(np.isinf(values))
-            if len(unfit):
-                values[unfit] = np.nan
-                rows.nonfinite[self.names[column]] = unfit.tolist()
+            if column in unfit:
+                values[infinite[column]] = np.nan
+                rows.nonfinite[self.names[column]] = np.flatnonzero(infinite[column]).tolist()
             filled = array("d")
             filled.frombytes(values.tobytes())
             rows.values[self.names[column]] = filled

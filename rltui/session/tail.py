@@ -70,7 +70,7 @@ class TailFeed:
         records: list[Record] = []
         tail = delta.data
         if delta.offset:
-            begin, tail = _joint(self.format, head, tail, delta.offset)
+            begin, tail = joint(self.format, head, tail, delta.offset)
             records += [record for record in self.reader.feed(begin) if not isinstance(record, Rows)]
         records += self.reader.feed(tail)
         return Batch(records, len(delta.data), False)
@@ -83,11 +83,11 @@ class TailFeed:
         """Nothing is held."""
 
 
-def _joint(format: str, head: bytes, tail: bytes, offset: int) -> tuple[bytes, bytes]:
+def joint(format: str, head: bytes, tail: bytes, offset: int) -> tuple[bytes, bytes]:
     """What to feed of the beginning of a file and of its end, so that the reader is in step at the first whole record
     of the end."""
     if format in _ANYWHERE:
         return b"", tail
     if format in _BLOCKED:
         return head.ljust(BLOCK, b"\0") + bytes(BLOCK), tail[-offset % BLOCK :]
-    return head + b"\n", tail[tail.find(b"\n") + 1 :]
+    return head[: head.rfind(b"\n") + 1], tail[tail.find(b"\n") + 1 :]

@@ -13,13 +13,14 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 from tests.bench import terminal
-from tests.bench.generate import write
+from tests.bench.generate import write, write_many
 
 RECORDED = {"plain split": 2.98, "leet": 20.3, "leet MB": 573.0, "leet MB at 1k": 134.0, "EventAccumulator": 77.1}
 """CPU seconds and MB at 100,000 steps of 60 metrics: `wandb leet` 0.31.0, tensorboard 2.21.0."""
@@ -128,6 +129,17 @@ class Bench:
         each = [self.median("append", steps, "ms", 3) for steps in (10, 1000, self.steps)]
         return Result("P15x", "the same, longest of shortest", max(each) / min(each), 2.0, 1.2, "each other")
 
+    def p17(self) -> Result:
+        """Wall clock of the whole command, interpreter and imports included."""
+        folder = write_many(self.inputs, 1000)
+        command = [sys.executable, "-m", "rltui", "runs", str(folder)]
+        spent = []
+        for _ in range(self.times + 1):
+            start = time.monotonic()
+            subprocess.run(command, cwd=ROOT, env=terminal.environment(), stdout=subprocess.DEVNULL, check=True)
+            spent.append(time.monotonic() - start)
+        return Result("P17", "list of 1,000 runs, seconds", statistics.median(spent[1:]), 2.0, 1.0, "")
+
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.bench", description="Measures the budgets of reading.")
@@ -140,7 +152,7 @@ def main() -> int:
     bench = Bench(args.times, args.steps, args.inputs, args.tensorboard)
     budgets: dict[str, Callable[[], Result]] = {
         "P2": bench.p2, "P3": bench.p3, "P4": bench.p4, "P5": bench.p5, "P6": bench.p6, "P7": bench.p7, "P8": bench.p8,
-        "P15": bench.p15, "P15x": bench.p15_spread,
+        "P15": bench.p15, "P15x": bench.p15_spread, "P17": bench.p17,
     }  # fmt: skip
     missed = 0
     for id_ in args.ids or budgets:

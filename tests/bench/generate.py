@@ -216,5 +216,20 @@ def write(kind: str, directory: Path, steps: int) -> Path:
     return path
 
 
+def write_many(directory: Path, runs: int, steps: int = 200) -> Path:
+    """A folder of `runs` runs in their own folders, of all formats in turn."""
+    root = directory / f"{runs}-runs-{steps}"
+    if not root.exists():
+        partial = root.with_name(root.name + ".partial")
+        contents = {kind: b"".join(writer(steps)) for kind, (_, writer) in WRITERS.items()}
+        for number in range(runs):
+            kind = list(WRITERS)[number % len(WRITERS)]
+            folder = partial / f"sweep-{number:04d}"
+            folder.mkdir(parents=True, exist_ok=True)
+            (folder / WRITERS[kind][0]).write_bytes(contents[kind])
+        partial.rename(root)
+    return root
+
+
 if __name__ == "__main__":
     print(write(sys.argv[1], Path(sys.argv[2]), int(sys.argv[3])))

@@ -1,0 +1,92 @@
+"""The list of runs as a table for a terminal, and as JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
+from datetime import UTC, datetime
+
+from rltui.compare.runs import RunRow, primary
+from rltui.diagnosis.tail import NEWEST
+from rltui.plots.numbers import duration, number
+from rltui.session.ends import HEAD, TAIL
+
+SCHEMA = "rltui.runs/1"
+
+
+def limits(rows: Sequence[RunRow]) -> str:
+    """What the numbers of the list rest on, and what they cannot tell."""
+    if not any(row.decision is None for row in rows):
+        return "verdicts from whole logs"
+    cut = [row for row in rows if not row.whole]
+    if not cut:
+        return f"health from the last {NEWEST} rows; no onset, peak or trend: --full judges the whole logs"
+    first, newest = (max(counts) for counts in zip(*((r.first_rows, r.newest_rows) for r in cut), strict=True))
+    return (
+        f"health from the first {first} and the last {newest} rows at most ({HEAD >> 10} + {TAIL >> 10} KiB of a log): "
+        "what lies between is not read, so no onset, peak, trend or earlier validation; --full judges the whole logs"
+    )
+
+
+def verdict(row: RunRow) -> str:
+    """The decision where the whole log was read, else the health of its ends, marked so."""
+    if row.decision is not None:
+        return row.decision
+    stopped = row.state in ("crashed", "stalled") and row.health in ("ok", "unknown")
+    return f"tail: {row.state if stopped else row.health}"
+
+
+def to_json(rows: Sequence[RunRow]) -> str:
+    """`rltui.runs/1`. `updated` in ISO 8601; values that are not known are null."""
+    listed = []
+    for row in rows:
+        known = asdict(row)
+        known["updated"] = None if row.updated is None else _iso(row.updated)
+        listed.append(known)
+    data = {"schema": SCHEMA, "basis": limits(rows), "primary": primary(rows), "runs": listed}
+    return json.dumps(data, indent=1, allow_nan=False) + "\n"
+
+
+def _iso(time: float) -> str | None:
+    try:
+        return datetime.fromtimestamp(time, UTC).isoformat()
+    except (OverflowError, OSError, ValueError):
+        return None
+
+
+def to_text(rows: Sequence[RunRow], now: float) -> str:
+    """Columns aligned for a terminal, a line for each run, below them what they rest on."""
+    name = primary(rows)
+    cells = [("run", "framework", "state", "step", "age", name or "metric", "verdict", "because")]
+    several = len({row.host for row in rows}) > 1
+    for row in rows:
+        cells.append(
+            (
+                f"{row.host or 'here'}:{row.id}" if several else row.id,
+                " ".join(x for x in (row.framework, row.algorithm) if x) or "unknown",
+                row.state,
+                step(row),
+                age(row, now),
+                number(row.values.get(name), missing="-") if name else "-",
+                verdict(row),
+                "; ".join([*row.signs[:3], *([row.note] if row.note else [])]),
+            )
+        )
+    widths = [max(len(line[i]) for line in cells) for i in range(7)]
+    lines = ["  ".join([*(c.ljust(w) for c, w in zip(x[:7], widths, strict=True)), x[7]]).rstrip() for x in cells]
+    return "\n".join([*lines, "", f"{len(rows)} runs; {limits(rows)}"]) + "\n"
+
+
+def step(row: RunRow) -> str:
+    """Newest step of planned ones."""
+    if row.last_step is None:
+        return "-"
+    return f"{row.last_step}/{row.total_steps}" if row.total_steps else str(row.last_step)
+
+
+def age(row: RunRow, now: float) -> str:
+    """How old the newest row is; "file" where only the time of the last write is known."""
+    if row.updated is None:
+        return "-"
+    return f"{duration(max(0.0, now - row.updated))}{' (file)' if row.is_file_time else ''}"

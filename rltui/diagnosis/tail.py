@@ -1,0 +1,124 @@
+"""Health from a few rows of either end of a log: signs that need no history. Less than a diagnosis, and called so."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from math import inf, isfinite
+from statistics import median
+from typing import Literal
+
+import orjson
+
+from rltui.plots.numbers import number
+from rltui.run.table import Series
+from rltui.vocabulary.load import metrics
+
+Severity = Literal["critical", "warning"]
+FIRST, NEWEST = 5, 10
+"""Rows that count as the beginning and as the end, however many were read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sign:
+    """Something that the ends show; `rule` judges it on the whole log."""
+
+    severity: Severity
+    text: str
+    rule: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    metrics: tuple[str, ...]
+    test: str
+    limit: float
+    severity: Severity
+    text: str
+    rule: str
+    and_above: float
+
+
+@cache
+def _lines() -> tuple[int, int, tuple[_Line, ...]]:
+    data = orjson.loads((files("rltui.diagnosis") / "data" / "tail.json").read_bytes())
+    lines = tuple(
+        _Line(
+            tuple(s["metrics"]),
+            s["test"],
+            float(s["limit"]),
+            s["severity"],
+            s["text"],
+            s["rule"],
+            s.get("and_above", -inf),
+        )
+        for s in data["signs"]
+    )
+    return data["least_first"], data["least_last"], lines
+
+
+def needed() -> frozenset[str]:
+    """The metrics that are looked at."""
+    return frozenset(name for line in _lines()[2] for name in line.metrics)
+
+
+def signs(series: Callable[[str], Series | None], gap: int | None) -> tuple[list[Sign], int]:
+    """The signs, critical ones first, and how many metrics could be looked at. `gap`: number of the first row of the
+    end, None for a log that was read whole."""
+    least_first, least_last, lines = _lines()
+    found: dict[str, Sign] = {}
+    looked: dict[str, tuple[list[float], list[float], bool] | None] = {}
+    for line in lines:
+        for name in line.metrics:
+            if name not in looked:
+                looked[name] = _ends(series(name), gap)
+            ends = looked[name]
+            if ends is None:
+                continue
+            first, last, finite = ends
+            if line.test == "nonfinite":
+                holds = not finite
+            else:
+                enough = len(last) >= least_last and (len(first) >= least_first or line.test in _LEVELS)
+                holds = enough and _TESTS[line.test](first, last, line.limit) and median(last) > line.and_above
+            if holds:
+                text = line.text.format(
+                    label=metrics()[name].label,
+                    first=number(median(first)) if len(first) else "",
+                    last=number(median(last)) if len(last) else "",
+                )
+                found.setdefault(line.rule, Sign(line.severity, text, line.rule))
+    order = sorted(found.values(), key=lambda sign: sign.severity)  # "critical" before "warning"
+    return order, sum(ends is not None for ends in looked.values())
+
+
+def _ends(series: Series | None, gap: int | None) -> tuple[list[float], list[float], bool] | None:
+    """(first values, newest values, whether the newest were all finite); None where nothing is logged at the end.
+    Lists: of so few numbers an array costs more than it saves."""
+    if series is None or not len(series):
+        return None
+    values = series.values.tolist()
+    cut = max(len(values) - NEWEST, 0) if gap is None else sum(row < gap for row in series.rows.tolist())
+    first, last = values[: min(cut, FIRST)], values[cut:][-NEWEST:]
+    if not last:
+        return None
+    fit = [value for value in last if isfinite(value)]
+    return [value for value in first if isfinite(value)], fit, len(fit) == len(last)
+
+
+def _fell(first: list[float], last: list[float], share: float) -> bool:
+    return max(last) < min(first) and median(first) - median(last) > share * abs(median(first))
+
+
+_TESTS: dict[str, Callable[[list[float], list[float], float], bool]] = {
+    "above": lambda first, last, limit: median(last) > limit,
+    "all_below": lambda first, last, limit: all(abs(value) <= limit for value in last),
+    "constant": lambda first, last, limit: len(last) >= limit and len({*first, *last}) == 1,
+    "times_first": lambda first, last, limit: 0 < limit * median(first) < median(last),
+    "share_of_first": lambda first, last, limit: 0 <= median(last) < limit * median(first),
+    "fell": _fell,
+}
+_LEVELS = ("above", "all_below")
+"""Tests that the newest rows decide alone."""
