@@ -113,6 +113,7 @@ class StepRollouts:
         self.skipped = sum(block.skipped for block in blocks)
         self._cut_at = self._character_cap()
         self._marks: dict[int, TextMarks] = {}
+        self._stats: dict[int | None, SampleStats] = {}
 
     def __len__(self) -> int:
         return len(self._all)
@@ -265,6 +266,11 @@ class StepRollouts:
 
     def stats(self, limit: int | None = None) -> SampleStats:
         """The step in numbers, for rules and tables. `limit`: texts that are read, 1024 where it is not given."""
+        if limit not in self._stats:
+            self._stats[limit] = self._counted(limit)
+        return self._stats[limit]
+
+    def _counted(self, limit: int | None) -> SampleStats:
         places = self.examined(limit)
         marks = [found for place in places if (found := self.marks(place)) is not None]
         texts = [one.block.raw(one.at).completion or "" for one in map(self._all.__getitem__, places) if one.chars]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Iterator
 from typing import Any
 
 from rltui.readers.rollouts import fields
@@ -17,6 +18,10 @@ class _Rows:
 
     def __len__(self) -> int:
         return int(self._frame.height)
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        found: Iterator[dict[str, Any]] = self._frame.iter_rows(named=True)
+        return found
 
     def __getitem__(self, index: int) -> dict[str, Any]:
         if not 0 <= index < self._frame.height:
