@@ -44,7 +44,7 @@ def best_checkpoint(
 
 def _told(r: Ranking, at: int, step: int, path: str | None, on_disk: bool | None) -> BestCheckpoint:
     value, basis = float(r.value[at]), r.basis
-    start_se = 0.0 if r.value_se is None else r.value_se * r.width**0.5  # a single value, where others are means
-    if r.value_se is not None and abs(value - r.start) < GAIN * hypot(r.value_se, start_se):
+    start_se = r.value_se * r.width**0.5  # a single value, where the others are means
+    if abs(value - r.start) < GAIN * hypot(r.value_se, start_se):
         basis += "; not distinguishable from the start"
     return BestCheckpoint(step, path, on_disk, r.key, value, r.value_se, basis)

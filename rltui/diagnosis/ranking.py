@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rltui.diagnosis.look import Look
-from rltui.diagnosis.trends import sd_d, smooth
+from rltui.diagnosis.trends import running_medians, sd_d, smooth
 from rltui.run.table import Floats, Ints, Series
 
 EVALS = 3  # a validation set that was looked at less often ranks nothing
@@ -27,7 +27,7 @@ class Ranking:
     width: int
     key: str
     value: Floats
-    value_se: float | None
+    value_se: float
     start: float
     held_out: bool
     basis: str
@@ -49,17 +49,25 @@ def ranking(look: Look) -> Ranking | None:
     """
     sets = _validation_sets(look)
     if sets:
-        main = sets[0]
-        width = 5 if len(main) >= 10 else 3
-        if len(sets) == 1:
-            return _of(main, width, True, f"validation, {main.key}")
-        score: Floats = np.mean([_z(s.values) for s in sets], axis=0)
-        return _of(main, width, True, f"validation, mean z of {', '.join(s.key for s in sets)}", score)
-    reward = look.series(look.reward)
-    if reward is None or len(reward) < 5:
+        return _by_sets(sets)
+    return _by_reward(look)
+
+
+def _by_reward(look: Look) -> Ranking | None:
+    """Medians of blocks, then of 5 neighbours: a spike of one batch is no best state."""
+    reward, blocks = look.series(look.reward), look.blocks(look.reward)
+    if reward is None or blocks is None or len(reward) < 5:
         return None
-    width = max(5, min(51, len(reward) // 20 * 2 + 1))
-    return _of(reward, width, False, "train reward only: low confidence")
+    middles = np.minimum(np.arange(len(blocks.medians)) * blocks.size + blocks.size // 2, len(reward) - 1)
+    width = max(5, min(51, len(middles) // 20 * 2 + 1))
+    calm = running_medians(blocks.medians)
+    value = smooth(calm, width)
+    error = float(sd_d(blocks.medians) / np.sqrt(min(width, len(middles))))
+    if not (np.isfinite(value).all() and np.isfinite(error)):
+        return None
+    basis = "train reward only: low confidence"
+    steps = reward.steps[middles]
+    return Ranking(steps, value, error, width, reward.key, value, error, float(calm[0]), False, basis)
 
 
 def _validation_sets(look: Look) -> list[Series]:
@@ -89,25 +97,18 @@ def _z(x: Floats) -> Floats:
     return (x - x.mean()) / sd if sd > 0 else np.zeros(len(x))
 
 
-def _of(series: Series, width: int, held_out: bool, basis: str, score: Floats | None = None) -> Ranking | None:
-    value = smooth(series.values, width)
-    ranks = value if score is None else smooth(score, width)
-    if not (np.isfinite(value).all() and np.isfinite(ranks).all()):
+def _by_sets(sets: list[Series]) -> Ranking | None:
+    main = sets[0]
+    width = 5 if len(main) >= 10 else 3
+    points = np.sqrt(min(width, len(main)))
+    value = smooth(main.values, width)
+    value_se = float(sd_d(main.values[-NOISE_ROWS:]) / points)
+    score, se, basis = value, value_se, f"validation, {main.key}"
+    if len(sets) > 1:
+        z: Floats = np.mean([_z(s.values) for s in sets], axis=0)
+        score, se = smooth(z, width), float(sd_d(z[-NOISE_ROWS:]) / points)
+        basis = f"validation, mean z of {', '.join(s.key for s in sets)}"
+    if not (np.isfinite(value).all() and np.isfinite(score).all() and np.isfinite(value_se) and np.isfinite(se)):
         return None
-    raw = series.values if score is None else score
-    points = np.sqrt(min(width, len(value)))
-    error, shown = (float(sd_d(x[-NOISE_ROWS:]) / points) for x in (raw, series.values))
-    if not np.isfinite(error):
-        return None
-    return Ranking(
-        series.steps,
-        ranks,
-        error,
-        width,
-        series.key,
-        value,
-        shown if np.isfinite(shown) else None,
-        float(series.values[0]),
-        held_out,
-        basis,
-    )
+    start = float(main.values[0])
+    return Ranking(main.steps, score, se, width, main.key, value, value_se, start, True, basis)

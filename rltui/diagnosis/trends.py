@@ -229,12 +229,13 @@ def turn(x: Floats, margin: int = 5) -> tuple[int, float]:
     ranks -= ranks.mean()
     if not ranks.any():
         return n - 1, 0.0
-    y = _running_medians(x)
+    y = running_medians(x)
     at = _two_segments(y - y.mean(), margin)
     return at, abs(float(ranks[at:].mean() - ranks[:at].mean())) / (n / 2.0)
 
 
-def _running_medians(x: Floats) -> Floats:
+def running_medians(x: Floats) -> Floats:
+    """Centred medians of 5: no spike of one or two rows counts."""
     padded = np.concatenate((x[:2], x, x[-2:]))
     middle: Floats = np.sort(np.lib.stride_tricks.sliding_window_view(padded, 5), axis=1)[:, 2]
     return middle

@@ -58,9 +58,22 @@ def solved(look: Look, level: float = 0.9) -> bool:
     return tail(look.values(look.reward), 20) >= profile.floor + level * (profile.ceiling - profile.floor)
 
 
+def validation_over(look: Look, rows: int) -> float | None:
+    """As `validation`, of the evaluations of the last `rows` rows and of as many rows before; of all where those are
+    fewer than 4."""
+    series = look.series("val_score")
+    if series is None:
+        return None
+    recent = series.values[int(series.rows.searchsorted(look.n - 2 * rows)) :]
+    return _gain(recent if len(recent) >= 4 else series.values)
+
+
 def validation(look: Look) -> float | None:
     """Newest validation against the one before its last third, in standard errors; None below 4 evaluations."""
-    values = look.values("val_score")
+    return _gain(look.values("val_score"))
+
+
+def _gain(values: Floats) -> float | None:
     if len(values) < 4:
         return None
     third = max(2, len(values) // 3)

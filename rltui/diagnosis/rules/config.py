@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from math import log
 
 from rltui.diagnosis.catalogue import family
 from rltui.diagnosis.look import Look
 from rltui.diagnosis.rules.base import Memory, Params, losing, tail
 from rltui.diagnosis.signal import CRITICAL, NOTICE, WARNING, Signal, num
-from rltui.diagnosis.trends import flat
+from rltui.diagnosis.trends import flat, sd_d
 
 SMALL_MODEL = 0.3  # billions of parameters: below it the usual bands of the learning rate do not hold
 SMOKE_TEST = 50  # planned steps up to which a run without checkpoints is a test
@@ -64,15 +65,29 @@ def cfg_lr_too_high(look: Look, p: Params, memory: Memory) -> list[Signal]:
     if rate <= notice:
         return []
     early = look.n <= max(60.0, 0.1 * (look.settings.planned_steps or 0))
-    if early and look.trend("kl_ref").direction > 0 and look.trend(look.reward).direction < 0:
+    swings = _loss_swings(look, p)
+    if swings or (early and look.trend("kl_ref").direction > 0 and look.trend(look.reward).direction < 0):
         memory["proof"] = 1.0
     level = NOTICE
     if "proof" in memory:
         level = CRITICAL if rate > max(warn, p["full_crit"]) else WARNING
     kind = "LoRA" if _lora(look) else "full training"
     text = f"Learning rate {num(rate)} for {kind}, where up to {num(notice)} is usual from 0.3 B parameters on"
-    text += "; KL rose and the reward fell in the first rows." if "proof" in memory else "."
+    text += f"; {swings}." if swings else "; KL rose and the reward fell in the first rows." if memory else "."
     return [Signal(level, text, (("lr", ""), ("kl_ref", "")), onset_step=int(look.steps[0]) if look.n else None)]
+
+
+def _loss_swings(look: Look, p: Params) -> str:
+    """What shows of a preference run that its steps are too large: the loss jumps and is no lower than at the start,
+    where it is ln 2 by construction. Empty where nothing does."""
+    loss = look.values("total_loss") if look.series("total_loss") is not None else look.values("pg_loss")
+    rows = int(p["dpo_rows"])
+    if not look.settings.preference or len(loss) < rows:
+        return ""
+    level, jumps = float(loss[-rows:].mean()), sd_d(loss[-rows:])
+    if jumps < p["dpo_jumps"] or level + 2.0 * jumps / rows**0.5 < log(2.0):
+        return ""
+    return f"the loss jumps by {num(jumps)} and stands at {num(level)}, no lower than where it began"
 
 
 def cfg_lr_too_low(look: Look, p: Params, memory: Memory) -> list[Signal]:

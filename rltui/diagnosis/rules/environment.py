@@ -40,7 +40,7 @@ def tool_use_collapse(look: Look, p: Params, memory: Memory) -> list[Signal]:
     if ratio >= p["notice"]:
         return []
     held_out = validation(look)
-    level = NOTICE
+    level = WARNING if ratio < p["gone"] else NOTICE
     if ratio < p["ratio"] and not gaining(look):
         level = CRITICAL if held_out is not None and held_out <= -2.0 else WARNING
     text = f"Tool use fell from {num(first)} to {num(now)} a sample ({percent(ratio)} of its start)."

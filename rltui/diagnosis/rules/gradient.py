@@ -45,7 +45,9 @@ def grad_norm_explosion(look: Look, p: Params, memory: Memory) -> list[Signal]:
     level = NOTICE
     if len(close) >= p["warn_count"] or memory["ratio"] >= p["huge"]:
         level = WARNING
-    if level == WARNING and (losing(look) or look.open.get("nonfinite-values", 0) >= 2):
+    bounded = bool(look.settings.number("max_grad_norm"))
+    diverged = memory["ratio"] >= p["diverged"] and len(close) >= p["warn_count"] and not bounded
+    if level == WARNING and (losing(look) or look.open.get("nonfinite-values", 0) >= 2 or diverged):
         level = CRITICAL
     steps = ", ".join(str(int(series.steps[row])) for row in sorted(close))
     summary = (
@@ -64,12 +66,11 @@ def grad_norm_ramp(look: Look, p: Params, memory: Memory) -> list[Signal]:
     if first <= 0 or now < p["notice"] * first:
         return []
     level = NOTICE
-    if now >= p["factor"] * first and not gaining(look) and not solved(look):
+    paid = gaining(look, len(x) // 2)
+    if now >= p["factor"] * first and not paid and not solved(look):
         apart = look.values("rollout_train_logprob_diff")
         level = CRITICAL if losing(look) and len(apart) and tail(apart, 20) > p["apart"] else WARNING
-    text = f"The gradient norm grew from {num(first)} to {num(now)}" + (
-        "; the reward pays for it." if gaining(look) else "."
-    )
+    text = f"The gradient norm grew from {num(first)} to {num(now)}" + ("; the reward pays for it." if paid else ".")
     return [Signal(level, text, (("grad_norm", f"{num(now / first)} times its start"),), moved="grad_norm")]
 
 

@@ -7,7 +7,7 @@ from math import log
 import numpy as np
 
 from rltui.diagnosis.look import Look
-from rltui.diagnosis.rules.base import Memory, Params, gaining, tail, validation
+from rltui.diagnosis.rules.base import Memory, Params, gaining, tail, validation, validation_over
 from rltui.diagnosis.signal import CRITICAL, NOTICE, WARNING, Signal, num
 from rltui.diagnosis.trends import flat, theil_sen, trend
 from rltui.run.table import Floats
@@ -39,7 +39,7 @@ def kl_up_reward_flat(look: Look, p: Params, memory: Memory) -> list[Signal]:
     if level < p["min_kl"]:
         return []
     way = look.trend(look.reward, window)
-    held_out = validation(look)
+    held_out = validation_over(look, rows)
     gain = way.direction > 0 or gaining(look, rows, p["reward_se"]) or (held_out is not None and held_out >= 1.0)
     still = flat(way, p["flat"]) or (way.direction <= 0 and look.change(look.reward, rows) < 1.0)
     if gain or not still:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from rltui.diagnosis.look import Look
-from rltui.diagnosis.rules.base import Memory, Params, tail
+from rltui.diagnosis.rules.base import Memory, Params, solved, tail
 from rltui.diagnosis.signal import CRITICAL, NOTICE, WARNING, Signal, percent
 from rltui.run.medians import median
 
@@ -50,12 +50,14 @@ def zero_variance_groups(look: Look, p: Params, memory: Memory) -> list[Signal]:
     share = tail(dead, window)
     if share < p["notice"]:
         return []
-    learns = look.trend(look.reward).direction > 0
+    all_dead = share >= p["all"]  # no group is left that could teach: whatever the reward does is not learning
+    learns = look.trend(look.reward).direction > 0 and not all_dead
+    idle = share >= p["idle"] and look.open.get("reward-plateau", 0) > 0 and not solved(look, p["half"])
     lasting = len(dead) >= window and bool((dead[-int(p["critical_rows"]) :] >= p["critical"]).mean() >= 0.5)
     level = NOTICE
     if share >= p["critical"] and lasting and not learns:
         level = CRITICAL
-    elif share >= p["warn"] and not learns:
+    elif (share >= p["warn"] and not learns) or idle:
         level = WARNING
     summary = f"{percent(share)} of the groups have no reward variance: only {percent(1 - share)} of the batch teaches."
     proofs = [("frac_reward_zero_std", f"median of the last {window} rows {percent(share)}")]

@@ -43,7 +43,8 @@ def mismatch_high(look: Look, p: Params, memory: Memory) -> list[Signal]:
     harm = (
         losing(look) or (len(masked) > 0 and tail(masked, 10) > p["masked"]) or look.open.get("grad-norm-ramp", 0) >= 2
     )
-    level = NOTICE if not bad or gaining(look) else CRITICAL if harm else WARNING
+    paid = gaining(look, look.n // 2)
+    level = NOTICE if not bad or paid else CRITICAL if harm else WARNING
     words = " and ".join(f"{key} {num(now)} (limit {num(limit)})" for key, now, limit in seen)
     moved = next((n for n in ("rollout_train_logprob_diff", "rollout_train_kl") if look.series(n) is not None), None)
     proofs = ((moved, "median of 10 rows"),) if moved else ()
@@ -82,9 +83,21 @@ def is_weight_degenerate(look: Look, p: Params, memory: Memory) -> list[Signal]:
     if not parts:
         return []
     level = NOTICE if not bad or gaining(look) else CRITICAL if dead or losing(look) else WARNING
+    if len(mean) >= LEAST and _contradicts(look, tail(mean, 10), p):
+        parts.append("while trainer and sampler hardly differ, token by token: the weights are computed wrongly")
+        level = max(level, WARNING)
     names = [n for n in ("is_ratio_mean", "is_clip_frac", "is_eff_sample_size") if look.series(n) is not None]
     text = f"Importance weights: {', '.join(parts)}."
     return [Signal(level, text, tuple((n, "") for n in names), moved=names[0], hurt=look.reward)]
+
+
+def _contradicts(look: Look, weight: float, p: Params) -> bool:
+    """Weights of tokens cannot average far from 1 where the log-probs of the tokens agree."""
+    difference = look.series("rollout_train_logprob_diff")
+    words = " ".join(look.settings.word(k) for k in ("importance_sampling_level", "is_correction"))
+    if difference is None or len(difference) < LEAST or "sequence" in words:
+        return False
+    return abs(weight - 1.0) > p["odd"] and tail(difference.values, 10) < p["agree"]
 
 
 def staleness_high(look: Look, p: Params, memory: Memory) -> list[Signal]:

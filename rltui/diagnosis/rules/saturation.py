@@ -47,8 +47,9 @@ def reward_saturated(look: Look, p: Params, memory: Memory) -> list[Signal]:
     if span <= 0:
         return []
     level_now = (tail(reward, window) - profile.floor) / span
-    if level_now < p["notice"]:
-        return []
+    cut = look.values("response_clip_ratio")
+    if level_now < p["notice"] or (len(cut) and tail(cut, window) > p["cut"]):
+        return []  # answers that are cut are not the best there is: such a ceiling is the limit of the length
     dead, why = _no_signal(look, p, window)
     level = WARNING if dead and level_now >= p["level"] else NOTICE
     summary = f"Reward stands at {percent(level_now)} of its range (ceiling {num(profile.ceiling)}){why}."

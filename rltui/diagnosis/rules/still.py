@@ -63,12 +63,24 @@ def _no_movement(look: Look, p: Params) -> str:
     return ""
 
 
+def _coefficient(look: Look, p: Params) -> float | None:
+    """Weight of the KL term in the loss: as configured, else as the weighted KL beside the plain one shows."""
+    if look.settings.kl_where == "loss":
+        return look.settings.kl_coef
+    weighted, kl = look.values("kl_ref_weighted"), look.values("kl_ref")
+    if look.settings.kl_where is not None or len(weighted) != len(kl) or tail(kl, p["window"]) <= 0:
+        return None
+    return tail(weighted, p["window"]) / tail(kl, p["window"])
+
+
 def kl_dominates(look: Look, p: Params, memory: Memory) -> list[Signal]:
     """The penalty at the distance that learning needs outweighs what the advantages pay for it."""
-    coef = look.settings.kl_coef
     kl = look.values("kl_ref")
     x = look.values(look.reward)
-    if not coef or look.settings.kl_where != "loss" or len(kl) < p["rows"] or len(x) < p["rows"]:
+    if len(kl) < p["rows"] or len(x) < p["rows"]:
+        return []
+    coef = _coefficient(look, p)
+    if not coef:
         return []
     distance = max(tail(kl, p["window"]), p["learning_kl"])
     share = coef * distance / p["signal"]

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pytest
 
 from rltui.diagnosis.engine import Engine
 from rltui.diagnosis.model import BestCheckpoint, Diagnosis, Finding
-from rltui.run.run import Checkpoint, RunState
+from rltui.run.run import Checkpoint, RunState, State
 from tests.unit.diagnosis.fake_run import FakeRun
 from tests.unit.diagnosis.series import learning_run
 
@@ -30,10 +31,11 @@ def diagnose(
     columns: Mapping[str, object],
     saved: Sequence[int],
     config: Mapping[str, object] | None = None,
-    state: str = "running",
+    state: State = "running",
     forced: bool = False,
 ) -> Diagnosis:
-    run = FakeRun({**learning_run(0, N), **columns}, config=config, planned=2 * N, state=RunState(state, "test"))  # type: ignore[arg-type]
+    both: dict[str, Any] = {**learning_run(0, N), **columns}
+    run = FakeRun(both, config=config, planned=2 * N, state=RunState(state, "test"))
     if forced:
         run.key_map = {"val_score": "val_score"}
     run.checkpoints = [Checkpoint(step, f"checkpoint-{step}", True) for step in saved]
@@ -82,6 +84,20 @@ def test_train_reward_ranks_for_want_of_validation_and_says_so() -> None:
     assert best(d).step >= 320
 
 
+def test_a_spike_of_one_batch_is_no_best_state() -> None:
+    score = np.array(learning_run(0, N)["score_mean"])
+    score[119:121] = 100.0
+    assert best(diagnose({"score_mean": score, "val_score": [None] * N}, SAVES)).step >= 320
+
+
+def test_a_long_run_is_ranked_by_blocks() -> None:
+    n = 5000
+    score = 0.6 - 0.4 * np.abs(np.arange(n) - 3000) / n + 0.05 * np.random.default_rng(1).standard_normal(n)
+    run = FakeRun({"score_mean": score})
+    run.checkpoints = [Checkpoint(s, str(s), True) for s in range(500, n + 1, 500)]
+    assert best(Engine().advance(run.grow())).step == 3000
+
+
 def test_a_gain_within_its_error_is_told() -> None:
     flat = [
         0.4 + 0.02 * float(v) if i % EVERY == 0 else None for i, v in enumerate(np.random.default_rng(4).normal(size=N))
@@ -104,7 +120,7 @@ def test_a_state_saved_at_the_break_is_not_trusted() -> None:
         ([40, 120], "finished", "warning"),
     ],
 )
-def test_a_peak_between_the_saves(saved: list[int], state: str, severity: str | None) -> None:
+def test_a_peak_between_the_saves(saved: list[int], state: State, severity: str | None) -> None:
     found = spoken(diagnose({"val_score": evaluations(200, 0.5, 1)}, saved, state=state))
     assert (found.severity if found else None) == severity
     if found is not None:
