@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import sys
+
 from rltui.cli.arguments import SEVERITIES, Stop, command_parser, locate_runs, parsed_map, reading_options
+
+KINDS = (
+    *("summary", "resumed", "opened", "worse", "better", "resolved", "stall", "recovery"),
+    *("restart", "end", "met", "heartbeat"),
+)
 
 
 def run(words: list[str]) -> int:
@@ -20,15 +28,34 @@ def run(words: list[str]) -> int:
     )
     parser.add_argument("--fail-on", choices=tuple(SEVERITIES), default="critical")
     parser.add_argument(
-        "--exec", metavar="CMD", help="run on each event (no shell): JSON on its standard input, RLTUI_* set"
+        "--exec", metavar="CMD", help="run on events (no shell): JSON on its standard input, RLTUI_* set"
+    )
+    parser.add_argument(
+        "--exec-on",
+        metavar="KIND,...",
+        help=f"run CMD on these only: {', '.join(KINDS)}; met: the verdict is what --until waits for",
+    )
+    parser.add_argument(
+        "--notify",
+        action="append",
+        default=[],
+        metavar="osc|webhook[:URL]",
+        help="tell of critical findings, stalls and the end: by the terminal, or posted as JSON; without URL that of "
+        "your settings (rltui config example)",
     )
     parser.add_argument("--append", metavar="FILE", help="append a check-in entry to this file at each event")
+    parser.add_argument("--heartbeat", type=float, metavar="N", help="every N seconds a line that the watch is alive")
     parser.add_argument("--timeout", type=float, metavar="S", help="end after so many seconds")
     reading_options(parser)
     args = parser.parse_args(words)
-    if args.timeout is not None and not args.timeout > 0:
-        raise Stop("--timeout wants seconds, more than 0")
+    for name in ("timeout", "heartbeat"):
+        if (seconds := getattr(args, name)) is not None and not seconds > 0:
+            raise Stop(f"--{name} wants seconds, more than 0")
+    exec_on = tuple(word for word in (args.exec_on or "").split(",") if word)
+    if unknown := [word for word in exec_on if word not in KINDS]:
+        raise Stop(f"--exec-on {unknown[0]}: no such kind; there are {', '.join(KINDS)}")
     found = locate_runs(args.run, args.format_in)
+    from rltui.settings import load
     from rltui.watch.command import Command
     from rltui.watch.loop import Options, watch
 
@@ -41,5 +68,46 @@ def run(words: list[str]) -> int:
             open(args.append, "ab").close()
         except OSError as error:
             raise Stop(f"--append {args.append}: cannot be written ({error.strerror})") from None
-    options = Options(args.format == "json", args.until, args.fail_on, tuple(command), args.append, args.timeout)
+    told = args.append is not None or bool(command) or bool(args.notify) or not sys.stdout.isatty()
+    options = Options(
+        as_json=args.format == "json",
+        until=args.until,
+        fail_on=args.fail_on,
+        command=tuple(command),
+        exec_on=exec_on,
+        append=args.append,
+        timeout_s=args.timeout,
+        heartbeat_s=args.heartbeat,
+        notify=_targets(args.notify),
+        keep=told and load().watch.resume,
+    )
     return watch(found, options, parsed_map(args.map))
+
+
+def _targets(words: list[str]) -> tuple[str, ...]:
+    """Where --notify tells: "osc" and addresses. An address is a secret: no error shows it."""
+    from rltui.settings import load
+    from rltui.watch.webhook import checked
+
+    own = load()
+    if words and not own.alerts.enabled:
+        print("rltui: --notify: alerts are switched off in your settings (alerts.enabled)", file=sys.stderr)
+    targets = []
+    for word in words:
+        kind, _, url = word.partition(":")
+        if word == "osc":
+            try:
+                os.close(os.open("/dev/tty", os.O_WRONLY | os.O_NOCTTY))
+            except OSError as error:
+                raise Stop(f"--notify osc: no terminal to notify ({error.strerror}); use webhook:URL") from None
+            targets.append(word)
+        elif kind == "webhook":
+            if not url and not own.watch.webhook:
+                raise Stop("--notify webhook: name the address, or set watch.webhook in your settings")
+            try:
+                targets.append(checked(url or own.watch.webhook))
+            except ValueError as error:
+                raise Stop(f"--notify {error}") from None
+        else:
+            raise Stop(f"--notify {kind}: wants osc or webhook:URL")
+    return tuple(dict.fromkeys(targets))

@@ -33,9 +33,14 @@ def entry(report: Report) -> str:
 
 def append_checkin(path: str, report: Report) -> None:
     """Adds an entry at the end of the file, made where it is absent, in one write. Raises OSError."""
+    append_text(path, entry(report))
+
+
+def append_text(path: str, text: str) -> None:
+    """Adds text at the end of the file, made where it is absent, in one write. Raises OSError."""
     handle = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
     try:
-        os.write(handle, entry(report).encode("utf-8", "replace"))
+        os.write(handle, text.encode("utf-8", "replace"))
     finally:
         os.close(handle)
 

@@ -16,20 +16,42 @@ import sys
 from collections.abc import Callable
 from threading import Thread
 
-from rltui.watch.events import Event
+from rltui.events.changes import Event
 
 LIMIT_S = 60.0
 """A command that runs longer is killed, its children with it."""
 WAITING = 1000
-VARIABLES = ("event", "run", "path", "step", "total", "state", "decision", "finding", "subject", "severity", "text")
+VARIABLES = (
+    "event",
+    "run",
+    "path",
+    "step",
+    "total",
+    "state",
+    "decision",
+    "finding",
+    "subject",
+    "severity",
+    "text",
+    "seq",
+    "again",
+)
 
 
 class Command:
-    """Runs the command for events, one after the other, in a thread of its own. `tell` gets what goes wrong."""
+    """Runs the command for events, one after the other, in a thread of its own. `tell` gets what goes wrong, `done`
+    each event whose command came to its end, whatever that was."""
 
-    def __init__(self, words: list[str], tell: Callable[[str], None], limit_s: float = LIMIT_S) -> None:
+    def __init__(
+        self,
+        words: list[str],
+        tell: Callable[[str], None],
+        done: Callable[[Event], None] = lambda _: None,
+        limit_s: float = LIMIT_S,
+    ) -> None:
         self._words = words
         self._tell = tell
+        self._done = done
         self._limit_s = limit_s
         self._queue: queue.Queue[Event | None] = queue.Queue(WAITING)
         self._thread = Thread(target=self._work, name="rltui-exec", daemon=True)
@@ -61,10 +83,11 @@ class Command:
     def _work(self) -> None:
         while (event := self._queue.get()) is not None:
             self._run(event)
+            self._done(event)
 
     def _run(self, event: Event) -> None:
         values = event.as_dict()
-        shown = {f"RLTUI_{name.upper()}": "" if values[name] is None else str(values[name]) for name in VARIABLES}
+        shown = {f"RLTUI_{n.upper()}": "" if values.get(n) is None else str(values[n]) for n in VARIABLES}
         what = f"--exec {self._words[0]} on {event.kind} {event.finding or ''}".rstrip()
         try:
             process = subprocess.Popen(

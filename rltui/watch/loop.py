@@ -3,62 +3,63 @@
 from __future__ import annotations
 
 import json
+import os
 import queue
 import signal
-import socket
 import sys
 import time as clock
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from hashlib import sha256
 from threading import Event as Flag
 from threading import Thread
 from types import FrameType
-from typing import Literal, TextIO
+from typing import TextIO
 
-from rltui.diagnosis.model import SEVERITY_RANK, Decision
-from rltui.hardware.sampler import Sampler
-from rltui.report.build import build
-from rltui.report.checkin import append_checkin
-from rltui.session import Frame
-from rltui.session.live import LiveRun
+from rltui import settings
+from rltui.diagnosis.model import SEVERITY_RANK
+from rltui.events.alerts import Gate
+from rltui.events.changes import Event, iso
+from rltui.events.record import Record
+from rltui.events.store import folder, identity
+from rltui.report.checkin import append_text
 from rltui.session.locate import Found
+from rltui.sources import stdin
 from rltui.watch.command import Command
-from rltui.watch.events import Changes, Event, iso
+from rltui.watch.follow import WAIT_S, Following, News, Until
+from rltui.watch.ledger import Ledger, again, has_grown, mark
+from rltui.watch.lines import hour, line
+from rltui.watch.terminal import Terminal
+from rltui.watch.webhook import Webhook
 
-Until = Literal["continue-watch", "stop", "end"]
-
-STOP: tuple[Decision, ...] = ("stop-use-best", "pause-and-fix", "abort-now")
-MEETS: dict[Until, tuple[Decision, ...]] = {"continue-watch": ("continue-watch", *STOP), "stop": STOP, "end": ()}
 FAIL = {"never": 3, "critical": 2, "warning": 1}
 SEVERITIES = {rank: name for name, rank in SEVERITY_RANK.items()}
-WAIT_S = 1.0
-HARDWARE_EVERY_S = 10.0
-"""GPU power is only asked for to tell hung from slow."""
+SILENT = ("summary", "resumed", "heartbeat")
+"""No command is run on these, unless it is asked for."""
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """As on the command line. `command`: the words of --exec; `timeout_s`: None for none."""
+    """As on the command line. `command`: the words of --exec; `exec_on`: the events that it is run on, () for all but
+    `SILENT`; `timeout_s`, `heartbeat_s`: None for none; `notify`: "osc" and addresses; `keep`: what was told is written
+    down, so that a watch that is killed goes on where it was."""
 
     as_json: bool = False
     until: Until = "end"
     fail_on: str = "critical"
     command: tuple[str, ...] = ()
+    exec_on: tuple[str, ...] = ()
     append: str | None = None
     timeout_s: float | None = None
+    heartbeat_s: float | None = None
+    notify: tuple[str, ...] = ()
+    keep: bool = False
 
-
-@dataclass(frozen=True, slots=True)
-class _News:
-    """From a run's thread: events, whether the run meets --until, whether nothing more will come, what went wrong."""
-
-    index: int
-    events: tuple[Event, ...]
-    met: bool
-    over: bool
-    worst: int
-    problem: str = ""
+    def sinks(self) -> str:
+        """What tells this watch from another one of the same run: whom it tells."""
+        where = os.path.abspath(self.append) if self.append is not None else None
+        told = [self.as_json, self.command, self.exec_on, where, self.notify]
+        return sha256(json.dumps(told).encode()).hexdigest()[:12]
 
 
 class Watch:
@@ -69,31 +70,41 @@ class Watch:
         self._options = options
         self._key_map = key_map
         self._out = out
-        self._news: queue.Queue[_News] = queue.Queue()
+        self._news: queue.Queue[News] = queue.Queue()
         self._stop = Flag()
         self._asked = ""
         self._over = [False] * len(found)
         self._worst = [0] * len(found)
+        self._problems: set[str] = set()
+        self._gate = Gate(settings.load().alerts)
+        self._ledgers = [Ledger(self._ledger_path(one)) for one in found]
+        self._command: Command | None = None
+        self._webhooks: dict[str, Webhook] = {}
+        self._terminal: Terminal | None = None
 
     def run(self) -> int:
         """Returns the exit code: 1 where a finding at or above --fail-on was open while we watched, else 0. A signal
         or the end of the time changes nothing in that."""
-        command = Command(list(self._options.command), self._tell) if self._options.command else None
-        sampler = Sampler(socket.gethostname(), None, HARDWARE_EVERY_S)
+        self._open()
         threads = [
-            Thread(target=self._follow, args=(i, sampler), name=f"rltui-watch-{i}", daemon=True)
-            for i in range(len(self._found))
+            Thread(target=self._following(i).run, name=f"rltui-watch-{i}", daemon=True) for i in range(len(self._found))
         ]
         for thread in threads:
             thread.start()
-        reason = self._listen(command)
+        reason, finished = self._listen()
         self._stop.set()
         for thread in threads:
             thread.join(2 * WAIT_S)
         while not self._news.empty():
-            self._take(self._news.get_nowait(), command)
-        if command is not None:
-            command.close()
+            self._take(self._news.get_nowait())
+        if self._command is not None:
+            self._command.close()
+        for webhook in self._webhooks.values():
+            webhook.close()
+        if self._terminal is not None:
+            self._terminal.close()
+        for ledger in self._ledgers:
+            ledger.close(finished)
         code = 1 if max(self._worst) >= FAIL[self._options.fail_on] else 0
         self._print_done(reason, code)
         return code
@@ -102,41 +113,148 @@ class Watch:
         """Ends the watch soon, as its time-out would; from a signal handler or another thread."""
         self._asked = reason
 
-    # -- the main thread -------------------------------------------------------------------------------------------
+    # -- beginning -----------------------------------------------------------------------------------------------
 
-    def _listen(self, command: Command | None) -> str:
-        """Prints what comes until there is a reason to end, and returns it."""
+    def _ledger_path(self, found: Found) -> str | None:
+        run = _identity(found)
+        if not self._options.keep or run is None:
+            return None
+        return os.path.join(folder(settings.state_dir(os.environ), run, "watch"), f"{self._options.sinks()}.json")
+
+    def _open(self) -> None:
+        """Commands and posts that were left over are done first, then what was cut off while it was told."""
+        options = self._options
+        for ledger, found in zip(self._ledgers, self._found, strict=True):
+            if not ledger.open():
+                self._tell(f"{found.candidate.id}: another watch like this one runs; this one keeps nothing")
+        if options.command:
+            self._command = Command(list(options.command), self._tell, lambda event: self._done("exec", event))
+        for target in options.notify:
+            if target == "osc":
+                self._terminal = Terminal(self._gate.own)
+            else:
+                channel = _channel(target)
+                self._webhooks[channel] = Webhook(target, self._tell, lambda e, c=channel: self._done(c, e))  # type: ignore[misc]
+        for ledger in self._ledgers:
+            for channel in ("exec", *self._webhooks):
+                for event in ledger.pending(channel):
+                    self._deliver(channel, again(event))
+            cut_off = ledger.interrupted()
+            if cut_off is None:
+                continue
+            events, entry, marks = cut_off
+            printed = has_grown(marks.get("out"), self._out_mark())
+            if printed is not True:
+                self._print_all([event if printed is False else again(event) for event in events])
+            appended = has_grown(marks.get("append"), mark(options.append) if options.append is not None else None)
+            if entry and appended is False:
+                self._append(entry)
+            ledger.end()
+
+    def _following(self, index: int) -> Following:
+        found, options = self._found[index], self._options
+        run = _identity(found)
+        own = settings.load().away
+        return Following(
+            index,
+            found,
+            self._key_map,
+            options.until,
+            options.heartbeat_s,
+            options.append is not None,
+            self._ledgers[index].seen(),
+            Record(settings.state_dir(os.environ), run) if own.enabled and run is not None else None,
+            self._news.put,
+            self._stop,
+        )
+
+    # -- the main thread -----------------------------------------------------------------------------------------
+
+    def _listen(self) -> tuple[str, bool]:
+        """Tells what comes until there is a reason to end; the reason, and whether the watch did what it was for."""
         limit = self._options.timeout_s
         ends = clock.monotonic() + limit if limit is not None else None
         while not self._asked:
             left = WAIT_S if ends is None else min(WAIT_S, ends - clock.monotonic())
             if left <= 0:
-                return f"the time is over ({limit:g} s)"
+                return f"the time is over ({limit:g} s)", False
             try:
                 news = self._news.get(timeout=left)
             except queue.Empty:
                 continue
-            if self._take(news, command):
-                return f"{self._found[news.index].candidate.id} meets --until {self._options.until}"
+            if self._take(news):
+                return f"{self._found[news.index].candidate.id} meets --until {self._options.until}", True
             if all(self._over):
-                return "every run has ended"
-        return self._asked
+                return "every run has ended", True
+        return self._asked, False
 
-    def _take(self, news: _News, command: Command | None) -> bool:
+    def _take(self, news: News) -> bool:
         """Tells the news; true where they end the watch."""
-        for event in news.events:
-            self._print(json.dumps(event.as_dict(), ensure_ascii=False) if self._options.as_json else line(event))
-            if command is not None and event.kind != "summary":
-                command.run(event)
-        if news.problem:
-            self._tell(news.problem)
+        ledger = self._ledgers[news.index]
+        if news.events:
+            calls = [event for event in news.events if self._gate.lets(event, clock.time())]
+            to = dict.fromkeys(self._webhooks, calls)
+            if self._command is not None:
+                to["exec"] = [event for event in news.events if self._runs_on(event)]
+            append = mark(self._options.append) if self._options.append is not None else None
+            ledger.begin(news.seen, news.events, news.entry, {"out": self._out_mark(), "append": append}, to)
+            self._print_all(news.events)
+            if news.entry:
+                self._append(news.entry)
+            for channel, events in to.items():
+                for event in events:
+                    self._deliver(channel, event)
+            if self._terminal is not None:
+                for event in calls:
+                    self._terminal.send(event)
+            ledger.end()
+        else:
+            ledger.stands(news.seen)
+        for problem in (news.problem, ledger.problem):
+            if problem and problem not in self._problems:
+                self._problems.add(problem)
+                self._tell(problem)
         self._over[news.index] = news.over
         self._worst[news.index] = max(self._worst[news.index], news.worst)
         return news.met
 
+    def _runs_on(self, event: Event) -> bool:
+        wanted = self._options.exec_on
+        return event.kind in wanted if wanted else event.kind not in SILENT
+
+    def _deliver(self, channel: str, event: Event) -> None:
+        if channel == "exec" and self._command is not None:
+            self._command.run(event)
+        elif channel in self._webhooks:
+            self._webhooks[channel].send(event)
+
+    def _done(self, channel: str, event: Event) -> None:
+        """A command or a post came to its end; called from its thread."""
+        for ledger in self._ledgers:
+            ledger.done(channel, event)
+
+    def _append(self, entry: str) -> None:
+        assert self._options.append is not None
+        try:
+            append_text(self._options.append, entry)
+        except OSError as error:
+            self._tell(f"--append {self._options.append}: {error.strerror}")
+
+    def _print_all(self, events: Sequence[Event]) -> None:
+        """All lines in one write."""
+        as_json = self._options.as_json
+        texts = [json.dumps(e.as_dict(), ensure_ascii=False) if as_json else line(e) for e in events]
+        self._print("\n".join(texts))
+
     def _print(self, text: str) -> None:
         self._out.write(text + "\n")
         self._out.flush()
+
+    def _out_mark(self) -> list[int] | None:
+        try:
+            return mark(self._out.fileno())
+        except (OSError, ValueError):  # no file of the system's
+            return None
 
     def _print_done(self, reason: str, code: int) -> None:
         worst = SEVERITIES[max(self._worst)]
@@ -152,50 +270,24 @@ class Watch:
             }
             self._print(json.dumps(done))
         else:
-            self._print(f"{_hour(clock.time())}  done: {reason}; worst finding seen: {worst}")
+            self._print(f"{hour(clock.time())}  done: {reason}; worst finding seen: {worst}")
 
     @staticmethod
     def _tell(problem: str) -> None:
         print(f"rltui: {problem}", file=sys.stderr, flush=True)
 
-    # -- a run's thread --------------------------------------------------------------------------------------------
 
-    def _follow(self, index: int, sampler: Sampler) -> None:
-        found = self._found[index]
-        met = over = False
-        changes = Changes()
-        try:
-            local = found.place.name == ""
-            live = LiveRun(found, key_map=self._key_map, sampler=sampler if local else None)
-        except Exception as error:
-            self._news.put(_News(index, (), False, True, 0, f"{found.candidate.id}: {type(error).__name__}: {error}"))
-            return
-        try:
-            while not self._stop.is_set() and not met:
-                frame = live.next_frame(WAIT_S)
-                if frame is None or not frame.loading.done:
-                    continue
-                events = changes.of(frame)
-                was_over, over = over, changes.seen.ended
-                met = frame.diagnosis.verdict.decision in MEETS[self._options.until]
-                if events or met or over != was_over:
-                    problem = self._append(frame) if events else ""
-                    self._news.put(_News(index, tuple(events), met, over, changes.seen.worst, problem))
-        except Exception as error:
-            text = f"{found.candidate.id}: reading stopped: {type(error).__name__}: {error}"
-            self._news.put(_News(index, (), False, True, changes.seen.worst, text))
-        finally:
-            live.close()
+def _identity(found: Found) -> str | None:
+    """None for standard input: what comes through a pipe is another run each time."""
+    candidate = found.candidate
+    if candidate.root == stdin.PATH:
+        return None
+    return identity(found.place.name, candidate.root, (label for _, label in candidate.inside))
 
-    def _append(self, frame: Frame) -> str:
-        """Adds a check-in entry where one is wanted; returns what went wrong."""
-        if self._options.append is None:
-            return ""
-        try:
-            append_checkin(self._options.append, build(frame, now=frame.now))
-        except OSError as error:
-            return f"--append {self._options.append}: {error.strerror}"
-        return ""
+
+def _channel(url: str) -> str:
+    """A name for an address that does not show it."""
+    return f"webhook-{sha256(url.encode()).hexdigest()[:12]}"
 
 
 def watch(found: Sequence[Found], options: Options, key_map: dict[str, str]) -> int:
@@ -213,20 +305,3 @@ def watch(found: Sequence[Found], options: Options, key_map: dict[str, str]) -> 
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-
-
-def line(event: Event) -> str:
-    """One event for people: time, run, step, what, and the words."""
-    at = "-" if event.step is None else str(event.step)
-    of = "" if event.total is None else f"/{event.total}"
-    what = f"{event.severity} {event.kind}" if event.severity not in (None, "info") else event.kind
-    name = f"{event.finding}" + (f" [{event.subject}]" if event.subject else "") if event.finding else event.state
-    since = f" since step {event.onset_step}" if event.onset_step is not None else ""
-    quote = f' "{event.quote}"' if event.quote else ""
-    verdict = f"  ({event.decision})"
-    return f"{_hour(event.time)}  {event.run}  step {at}{of}  {what}  {name}{since}: {event.text}{quote}{verdict}"
-
-
-def _hour(time: float) -> str:
-    """Date and time of day here."""
-    return datetime.fromtimestamp(time).strftime("%Y-%m-%d %H:%M:%S")

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from rltui.events.changes import Event
 from rltui.watch.command import Command
-from rltui.watch.events import Event
 from tests.conftest import REPO
 from tests.unit.trainer import lines_of, trainer, wait_for
 

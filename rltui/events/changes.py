@@ -1,0 +1,265 @@
+"""What happened to a run between one look and the next. Each thing is told once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field, fields, replace
+from datetime import UTC, datetime
+from typing import Any, Literal
+
+from rltui.diagnosis.model import SEVERITY_RANK, Decision, Finding, Severity
+from rltui.session import Frame
+
+SCHEMA = "rltui.event/1"
+
+Kind = Literal[
+    "summary",  # the run as it stood when the watch began
+    "resumed",  # a watch that was killed goes on
+    "opened",  # a finding, or a new episode of one
+    "worse",
+    "better",
+    "resolved",
+    "stall",  # the run hangs
+    "recovery",  # it goes on
+    "restart",  # steps were done again, or a further attempt began
+    "end",  # it finished or crashed
+    "met",  # its verdict is what --until waits for
+    "heartbeat",  # the watch is alive
+    "done",  # the watch ends
+]
+
+_ABOUT_STATE = ("run-stalled", "run-crashed")
+"""Findings that the events stall, recovery and end tell of."""
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One line. `time` in seconds since the epoch; `finding` and what follows it where the event is about one. `seq`
+    counts the events of one run, also across restarts of who tells them; `again`: it may have been told before."""
+
+    kind: Kind
+    time: float
+    run: str
+    path: str
+    step: int | None
+    total: int | None
+    state: str
+    decision: Decision
+    text: str
+    finding: str | None = None
+    subject: str | None = None
+    severity: Severity | None = None
+    onset_step: int | None = None
+    quote: str | None = None
+    seq: int = 0
+    again: bool = False
+
+    @staticmethod
+    def of_dict(values: dict[str, Any]) -> Event:
+        """The event of which `as_dict` was kept. Raises KeyError, TypeError or ValueError for anything else."""
+        own = {f.name: values[f.name] for f in fields(Event) if f.name not in ("kind", "time", "again")}
+        time = datetime.fromisoformat(values["time"]).timestamp()
+        return Event(kind=values["event"], time=time, again=bool(values.get("again")), **own)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain values for JSON, in a fixed order."""
+        values = asdict(self)
+        values["time"] = iso(self.time)
+        if not self.again:
+            del values["again"]
+        return {"schema": SCHEMA, "event": values.pop("kind"), **values}
+
+
+def iso(time: float) -> str:
+    return datetime.fromtimestamp(time, UTC).isoformat(timespec="seconds")
+
+
+SEVERITIES: dict[int, Severity] = {0: "info", 1: "warning", 2: "critical"}
+
+
+@dataclass(slots=True)
+class Told:
+    """What was told of one finding: its episodes so far; of the last one the rank told last, the highest rank told, and
+    whether it is open."""
+
+    episodes: int
+    rank: int
+    peak: int
+    open: bool
+
+
+@dataclass(slots=True)
+class Seen:
+    """What was told of one run; plain values, which a later watch goes on from."""
+
+    findings: dict[tuple[str, str | None], Told] = field(default_factory=dict)
+    restarts: int = 0
+    hung: bool = False
+    sure: bool = False
+    ended: bool = False
+    began: bool = False
+    worst: int = 0  # highest rank of any finding that was open while we watched
+    step: int | None = None  # where the run stood
+    seq: int = 0  # events so far
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        values = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "findings"}
+        return {
+            **values,
+            "findings": [[*key, told.episodes, told.rank, told.peak, told.open] for key, told in self.findings.items()],
+        }
+
+    @staticmethod
+    def of_dict(values: dict[str, Any]) -> Seen:
+        """What `as_dict` gave. Raises KeyError, TypeError or ValueError for anything else."""
+        told = {
+            (str(id), None if subject is None else str(subject)): Told(
+                int(episodes), int(rank), int(peak), bool(is_open)
+            )
+            for id, subject, episodes, rank, peak, is_open in values["findings"]
+        }
+        restarts, worst, seq = (int(values[name]) for name in ("restarts", "worst", "seq"))
+        hung, sure, ended, began = (bool(values[name]) for name in ("hung", "sure", "ended", "began"))
+        step = None if values["step"] is None else int(values["step"])
+        return Seen(told, restarts, hung, sure, ended, began, worst, step, seq)
+
+
+class Changes:
+    """Turns the frames of one run into events."""
+
+    def __init__(self, seen: Seen | None = None) -> None:
+        self.seen = seen or Seen()
+
+    def of(self, frame: Frame) -> list[Event]:
+        """What is new in this frame since the last one given; nothing while the run is still being read."""
+        if not frame.loading.done:
+            return []
+        if _is_another(self.seen, frame):
+            self.seen = Seen()
+        seen, findings = self.seen, frame.diagnosis.findings
+        open_now = [SEVERITY_RANK[f.severity] for f in findings if f.status == "active"]
+        seen.worst = max([seen.worst, *open_now])
+        events: list[Event] = []
+        if not seen.began:
+            events.append(event(frame, "summary", frame.diagnosis.verdict.text))
+        restarts = len(frame.run.history.table.restarts)
+        if restarts > seen.restarts and seen.began:
+            at = frame.run.history.table.restarts[-1]
+            events.append(event(frame, "restart", f"goes on from step {at} in a new attempt"))
+        seen.restarts = restarts
+        for finding in findings:
+            if finding.id not in _ABOUT_STATE:
+                events += self._finding(frame, finding)
+        events += self._state(frame)
+        seen.began, seen.step = True, frame.diagnosis.at_step
+        return [self.count(one) for one in events]
+
+    def count(self, event: Event) -> Event:
+        """The event with the number that is its own."""
+        self.seen.seq += 1
+        return replace(event, seq=self.seen.seq)
+
+    def _finding(self, frame: Frame, finding: Finding) -> Iterator[Event]:
+        """Episode by episode, so that what came and went while nobody looked is told too, with the highest level that
+        it reached. A finding that shows between two of the engine's looks may vanish again without being resolved:
+        what was told of an episode is not told again."""
+        key, episodes = (finding.id, finding.subject), finding.episodes
+        told = self.seen.findings.get(key)
+        if told is None:
+            if not self.seen.began and finding.status != "active":  # over before anyone looked
+                self.seen.findings[key] = Told(len(episodes), 0, 0, False)
+                return
+            first = len(episodes) - 1 if not self.seen.began else 0
+            told = Told(first, 0, 0, False)
+        for number, episode in enumerate(episodes, 1):
+            if number < told.episodes:
+                continue
+            is_open = number == len(episodes) and finding.status == "active"
+            now = SEVERITY_RANK[finding.severity] if is_open else 0
+            peak = max(now, SEVERITY_RANK[episode.severity])
+            if number > told.episodes:
+                if peak == 0:  # notices make no line, and are told once they are more
+                    continue
+                told.episodes, told.rank, told.peak, told.open = number, peak, peak, True
+                yield self._told(frame, "opened", finding, peak)
+            elif told.open and peak > told.peak:
+                told.rank = told.peak = peak
+                yield self._told(frame, "worse", finding, peak)
+            elif told.open and now > told.rank:
+                told.rank = now
+                yield self._told(frame, "worse", finding, now)
+            if told.open and not is_open:
+                told.open, told.rank = False, 0
+                yield event(frame, "resolved", f"{finding.title}: over", finding)
+            elif told.open and 0 < now < told.rank and finding.life == "better":
+                told.rank = now
+                yield event(frame, "better", finding.summary or finding.title, finding)
+        if told.episodes:
+            self.seen.findings[key] = told
+
+    def _told(self, frame: Frame, kind: Kind, finding: Finding, rank: int) -> Event:
+        self.seen.worst = max(self.seen.worst, rank)
+        return event(frame, kind, finding.summary or finding.title, finding, SEVERITIES[rank])
+
+    def _state(self, frame: Frame) -> Iterator[Event]:
+        card, seen = frame.stall, self.seen
+        if card is None:
+            return
+        because = "; ".join(card.because)
+        over = card.over
+        hung = card.verdict == "hung"
+        severity: Severity = "critical" if card.sure else "warning"
+        if hung and not seen.hung:
+            yield event(frame, "stall", because, severity=severity, quote=card.quote, finding_id="run-stalled")
+        elif hung and card.sure and not seen.sure:
+            yield event(frame, "worse", because, severity=severity, quote=card.quote, finding_id="run-stalled")
+        elif (seen.hung or seen.ended) and card.verdict in ("fine", "slow"):
+            yield event(frame, "recovery", because)
+        if over and not seen.ended:
+            crash = next((f for f in frame.diagnosis.findings if f.id == "run-crashed"), None)
+            yield event(
+                frame,
+                "end",
+                because,
+                severity=crash.severity if crash is not None else None,
+                quote=card.quote,
+                finding_id=crash.id if crash is not None else None,
+            )
+        seen.hung, seen.sure, seen.ended = hung, hung and card.sure, over
+
+
+def _is_another(seen: Seen, frame: Frame) -> bool:
+    """Whether the frame is of another run than the one seen before, in the same place: it is not as far, and no
+    restart says why."""
+    at, table = frame.diagnosis.at_step, frame.run.history.table
+    return seen.began and seen.step is not None and (at or 0) < seen.step and len(table.restarts) <= seen.restarts
+
+
+def event(
+    frame: Frame,
+    kind: Kind,
+    text: str,
+    finding: Finding | None = None,
+    severity: Severity | None = None,
+    quote: str = "",
+    finding_id: str | None = None,
+) -> Event:
+    """An event of the run as it stands in this frame."""
+    run = frame.run
+    return Event(
+        kind=kind,
+        time=frame.now,
+        run=run.id,
+        path=run.path,
+        step=frame.diagnosis.at_step,
+        total=run.planned_steps,
+        state=run.state(frame.now).state,
+        decision=frame.diagnosis.verdict.decision,
+        text=text,
+        finding=finding.id if finding is not None else finding_id,
+        subject=finding.subject if finding is not None else None,
+        severity=severity or (finding.severity if finding is not None else None),
+        onset_step=finding.onset_step if finding is not None else None,
+        quote=quote or None,
+    )

@@ -1,0 +1,262 @@
+"""While you were away: what happened to a run since the last look, from its own rows and from the record."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from statistics import fmean, median
+from typing import Any, Literal
+
+from rltui.diagnosis.model import SEVERITY_RANK
+from rltui.plots.numbers import duration, number
+from rltui.session import Frame
+from rltui.text import clean
+from rltui.vocabulary.load import metrics
+
+Role = Literal["critical", "warning", "info", "resolved"]
+
+GAP = 10.0
+GAP_S = 600.0
+"""No row for ten times the usual, and ten minutes: told as a silence where nobody recorded a stall."""
+RECORDED_S = 1200.0
+"""Away for longer than this without a sample of the machine: nobody recorded."""
+MOST = 12
+"""Lines of one kind; the rest are counted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One line. `what` names its kind (steps, verdict, finding, stall, restart, end, checkpoint, best, hardware); of a
+    finding, `finding` and `subject` lead to it."""
+
+    what: str
+    role: Role
+    text: str
+    finding: str | None = None
+    subject: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Digest:
+    """`since`, `now` in seconds since the epoch; `headline` fits one line, most telling first."""
+
+    since: float
+    now: float
+    headline: str
+    items: tuple[Item, ...]
+
+
+def look_of(frame: Frame, seq: int) -> dict[str, Any]:
+    """How a run stands, to be kept as the last look. `seq`: number of the newest event of its record."""
+    best = frame.diagnosis.verdict.best_checkpoint
+    return {
+        "time": frame.now,
+        "step": frame.diagnosis.at_step,
+        "seq": seq,
+        "decision": frame.diagnosis.verdict.decision,
+        "restarts": len(frame.run.history.table.restarts),
+        "best": None if best is None else {"step": best.step, "metric": best.metric, "value": best.value},
+    }
+
+
+def digest(frame: Frame, look: Mapping[str, Any], record: Sequence[Mapping[str, Any]]) -> Digest | None:
+    """What happened since a look; None where nothing did, or the look is none. `record`: entries of the journal."""
+    since, step, seq = look.get("time"), look.get("step"), look.get("seq")
+    if not isinstance(since, int | float) or not math.isfinite(since) or since > frame.now:
+        return None
+    known = {e["seq"]: e for e in record if isinstance(e.get("seq"), int)}
+    events = [known[n] for n in sorted(known) if not isinstance(seq, int) or n > seq]
+    events = [e for e in events if e.get("event") not in ("summary", None)]
+    items = [
+        *_steps(frame, step),
+        *_verdict(frame, look),
+        *_findings(frame, events),
+        *_stalls(frame, events, step),
+        *_attempts(frame, look, events),
+        *_checkpoints(frame, since, step),
+        *_best(frame, look),
+    ]
+    if not items:
+        return None
+    items += _hardware(record, since, frame)
+    order = {"verdict": 0, "finding": 1, "stall": 2, "restart": 3, "end": 4, "steps": 5}
+    items.sort(key=lambda item: order.get(item.what, 9))
+    return Digest(since, frame.now, _headline(since, frame.now, items), tuple(items))
+
+
+def _headline(since: float, now: float, items: Sequence[Item]) -> str:
+    """`since 02:14 (5 h): 38 steps to 812, 1 critical and 1 warning opened, 1 resolved, 1 stall`"""
+    opened = {level: sum(i.what == "finding" and i.role == level for i in items) for level in ("critical", "warning")}
+    parts = [next((i.text for i in items if i.what == "steps"), "no new step")]
+    if any(opened.values()):
+        parts.append(" and ".join(f"{n} {level}" for level, n in opened.items() if n) + " opened")
+    for what, one, many in (("stall", "stall", "stalls"), ("restart", "restart", "restarts")):
+        count = sum(i.what == what for i in items)
+        if count:
+            parts.append(f"{count} {one if count == 1 else many}")
+    resolved = sum(i.role == "resolved" for i in items)
+    if resolved:
+        parts.append(f"{resolved} resolved")
+    parts += [i.text for i in items if i.what == "end"]
+    return f"since {_clock(since, now)} ({duration(now - since)}): {', '.join(parts)}"
+
+
+def _clock(time: float, now: float) -> str:
+    """Local time of day, with the date where it is another."""
+    then, today = datetime.fromtimestamp(time), datetime.fromtimestamp(now)
+    return then.strftime("%H:%M" if then.date() == today.date() else "%b %d %H:%M")
+
+
+def _steps(frame: Frame, step: object) -> Iterable[Item]:
+    table = frame.run.history.table
+    at = frame.diagnosis.at_step
+    if at is None or at == step:
+        return
+    before = step if isinstance(step, int) else None
+    new = int(table.n - table.steps.searchsorted(before, "right")) if before is not None and before < at else table.n
+    yield Item("steps", "info", f"{new} step{'' if new == 1 else 's'} to {at}")
+
+
+def _verdict(frame: Frame, look: Mapping[str, Any]) -> Iterable[Item]:
+    now = frame.diagnosis.verdict
+    if look.get("decision") not in (None, now.decision):
+        role: Role = "info" if now.decision in ("continue", "not-enough-evidence") else "warning"
+        yield Item("verdict", role, f"verdict {clean(str(look['decision']), 40)} → {now.decision}: {now.text}")
+
+
+def _findings(frame: Frame, events: Sequence[Mapping[str, Any]]) -> Iterable[Item]:
+    """Each finding of the events once: the worst that it became, and whether it is over."""
+    now = {(f.id, f.subject): f for f in frame.diagnosis.findings}
+    told: dict[tuple[Any, Any], list[Mapping[str, Any]]] = {}
+    for event in events:
+        if event["event"] in ("opened", "worse", "better", "resolved") and event.get("finding") != "run-stalled":
+            told.setdefault((event.get("finding"), event.get("subject")), []).append(event)
+    items = []
+    for key, story in told.items():
+        finding = now.get(key)
+        if finding is None:
+            continue  # shown between two looks of the engine, and not confirmed
+        kinds = [event["event"] for event in story]
+        over = finding.status == "resolved"
+        worst = max(
+            (SEVERITY_RANK.get(str(e.get("severity")), 0) for e in story if e["event"] != "resolved"), default=0
+        )
+        name = finding.title + (f" [{finding.subject}]" if finding.subject else "")
+        if "opened" not in kinds and "worse" not in kinds:
+            words = "resolved" if over else "better"
+            items.append(Item("finding", "resolved" if over else "info", f"{words}: {name}", *key))
+            continue
+        level: Role = "critical" if worst == 2 else "warning"
+        verb = "opened" if "opened" in kinds else "worse"
+        since = f" at step {finding.onset_step}" if finding.onset_step is not None else ""
+        words = f"{level} {verb}{since}: {name}"
+        items.append(Item("finding", "resolved" if over else level, f"{words}{', over by now' if over else ''}", *key))
+    items.sort(key=lambda item: ("critical", "warning", "info", "resolved").index(item.role))
+    yield from items[:MOST]
+    if len(items) > MOST:
+        yield Item("more", "info", f"{len(items) - MOST} more findings moved")
+
+
+def _stalls(frame: Frame, events: Sequence[Mapping[str, Any]], step: object) -> Iterable[Item]:
+    """Stalls that were recorded, with how long they took; else silences in the time stamps of the rows."""
+    begun: Mapping[str, Any] | None = None
+    spans: list[tuple[float, float]] = []
+    for event in events:
+        if event["event"] == "stall":
+            begun = event
+        elif begun is not None and event["event"] in ("recovery", "end"):
+            spans.append((_time(begun), _time(event)))
+            begun = None
+    for begin, end in spans:
+        yield Item("stall", "warning", f"stalled at {_clock(begin, frame.now)}, for {duration(end - begin)} and more")
+    if begun is not None:
+        yield Item(
+            "stall", "critical", f"hangs since {_clock(_time(begun), frame.now)}: {clean(str(begun['text']), 200)}"
+        )
+    table = frame.run.history.table
+    times, steps = table.times, table.steps
+    pairs = [(float(a), float(b), int(s)) for a, b, s in zip(times[:-1], times[1:], steps[1:], strict=True) if b > a]
+    if len(pairs) < 5 or not isinstance(step, int):
+        return
+    usual = median(b - a for a, b, _ in pairs)
+    for begin, end, at in pairs:
+        heard = any(begin <= known[0] <= end for known in spans)
+        if at > step and end - begin > max(GAP * usual, GAP_S) and not heard:
+            yield Item("stall", "warning", f"no row for {duration(end - begin)} before step {at}")
+
+
+def _attempts(frame: Frame, look: Mapping[str, Any], events: Sequence[Mapping[str, Any]]) -> Iterable[Item]:
+    restarts = frame.run.history.table.restarts
+    before = look.get("restarts")
+    new = restarts[before:] if isinstance(before, int) else []
+    for at in new[:MOST]:
+        yield Item("restart", "warning", f"restarted from step {at}")
+    if any(event["event"] == "end" for event in events) and frame.stall is not None and frame.stall.over:
+        because = "; ".join(frame.stall.because)
+        word = frame.stall.verdict
+        yield Item("end", "critical" if word == "crashed" else "info", f"{word}: {because}" if because else word)
+
+
+def _checkpoints(frame: Frame, since: float, step: object) -> Iterable[Item]:
+    new = [
+        c
+        for c in frame.run.checkpoints
+        if (c.time > since if c.time is not None else isinstance(step, int) and c.step > step)
+    ]
+    if new:
+        shown = ", ".join(str(c.step) for c in new[-MOST:])
+        broken = [str(c.step) for c in new if c.complete is False]
+        text = f"{len(new)} checkpoint{'' if len(new) == 1 else 's'}: step {shown}"
+        yield Item(
+            "checkpoint", "warning" if broken else "info", text + (f"; cut off: {', '.join(broken)}" if broken else "")
+        )
+
+
+def _best(frame: Frame, look: Mapping[str, Any]) -> Iterable[Item]:
+    now, before = frame.diagnosis.verdict.best_checkpoint, look.get("best")
+    if now is None or (isinstance(before, dict) and before.get("step") == now.step):
+        return
+    label = metrics()[now.metric].label if now.metric in metrics() else now.metric
+    was = ""
+    if isinstance(before, dict) and before.get("metric") == now.metric and isinstance(before.get("value"), float):
+        was = f"{number(before['value'])} → "
+    yield Item("best", "info", f"best {label} {was}{number(now.value)} at step {now.step}")
+
+
+def _hardware(record: Sequence[Mapping[str, Any]], since: float, frame: Frame) -> Iterable[Item]:
+    kept = [e for e in record if isinstance(e.get("hardware"), int | float) and e["hardware"] > since]
+    if not kept:
+        if frame.now - since > RECORDED_S:
+            yield Item("hardware", "info", "the machine was not recorded: neither the screen nor `rltui watch` ran")
+        return
+
+    def known(name: str) -> list[float]:
+        return [float(e[name]) for e in kept if isinstance(e.get(name), int | float)]
+
+    parts = []
+    if power := known("power_w"):
+        low = min(power)
+        parts.append(f"GPU power {fmean(power):.0f} W, {low:.0f} W at the least")
+    if memory := known("memory_gb"):
+        total = known("memory_total_gb")
+        parts.append(f"GPU memory up to {max(memory):.0f}{f' of {max(total):.0f}' if total else ''} GB")
+    if heat := known("temp_c"):
+        parts.append(f"{max(heat):.0f} °C")
+    if ram := known("ram_gb"):
+        parts.append(f"RAM up to {max(ram):.0f} GB")
+    if disk := known("disk_free_gb"):
+        parts.append(f"disk free {disk[0]:.0f} → {disk[-1]:.0f} GB")
+    lost = max(known("lost"), default=0)
+    if lost:
+        parts.insert(0, f"{lost:.0f} GPU{'' if lost == 1 else 's'} stopped answering")
+    if parts:
+        yield Item("hardware", "critical" if lost else "info", ", ".join(parts))
+
+
+def _time(event: Mapping[str, Any]) -> float:
+    try:
+        return datetime.fromisoformat(str(event.get("time"))).timestamp()
+    except ValueError:
+        return 0.0

@@ -1,0 +1,126 @@
+"""The bounded record of one run in the user's state directory: its events, and its machine every ten minutes.
+
+One writer at a time, the screen or a watch; whoever comes second reads. Findings that came and went while nobody
+recorded are taken up by the next recorder: the diagnosis remembers their episodes.
+"""
+
+from __future__ import annotations
+
+import os
+import time as clock
+from collections.abc import Callable, Sequence
+from statistics import fmean
+from typing import Any
+
+from rltui.events.changes import Changes, Event, Seen
+from rltui.events.store import Journal, Lock, folder, read_json, write_json
+from rltui.hardware.base import HardwareSample
+from rltui.session import Frame
+
+HARDWARE_EVERY_S = 600.0
+SAVE_EVERY_S = 60.0
+
+
+class Record:
+    """The files of one run. `run`: its identity. Reading needs no lock."""
+
+    def __init__(self, state_dir: str, run: str) -> None:
+        self._folder = folder(state_dir, run)
+        self._run = run
+        self.journal = Journal(os.path.join(self._folder, "events.jsonl"))
+
+    def path(self, name: str) -> str:
+        return os.path.join(self._folder, name)
+
+    def look(self) -> dict[str, Any] | None:
+        """What was kept of the last look."""
+        return read_json(self.path("look.json"))
+
+    def save_look(self, look: dict[str, Any]) -> None:
+        """Keeps how the run stood when the user last looked. Raises OSError."""
+        write_json(self.path("look.json"), {"run": self._run, **look})
+
+    def last_seq(self) -> int:
+        """Number of the newest event."""
+        return max((e["seq"] for e in self.journal.read() if isinstance(e.get("seq"), int)), default=0)
+
+
+class Recorder:
+    """Writes the record, while it holds the lock."""
+
+    def __init__(self, record: Record) -> None:
+        self.record = record
+        self._lock = Lock(record.path("writer.lock"))
+        self._changes: Changes | None = None
+        self._saved = self._hardware_at = self._tried = 0.0
+
+    def take(self, frame: Frame) -> list[Event]:
+        """Adds what is new in this frame; nothing while another writes. Raises OSError where it cannot be kept."""
+        if not frame.loading.done or not self._holds():
+            return []
+        assert self._changes is not None
+        entries = self._changes.of(frame)
+        kept = [entry.as_dict() for entry in entries]
+        if (hardware := self._hardware(frame)) is not None:
+            kept.append(hardware)
+        self.record.journal.append(kept)
+        if kept or clock.monotonic() - self._saved > SAVE_EVERY_S:
+            self._saved = clock.monotonic()
+            write_json(self.record.path("seen.json"), self._changes.seen.as_dict())
+        return entries
+
+    def close(self) -> None:
+        self._lock.leave()
+        self._changes = None
+
+    def _holds(self) -> bool:
+        if self._changes is not None:
+            return True
+        if self._tried and clock.monotonic() - self._tried < SAVE_EVERY_S:
+            return False
+        self._tried = clock.monotonic()
+        if not self._lock.take():
+            return False
+        self._changes = Changes(_seen(read_json(self.record.path("seen.json")), self.record))
+        return True
+
+    def _hardware(self, frame: Frame) -> dict[str, Any] | None:
+        """The last ten minutes of the machine in a few numbers."""
+        if not frame.live:
+            return None
+        self._hardware_at = self._hardware_at or frame.now
+        if frame.now - self._hardware_at < HARDWARE_EVERY_S:
+            return None
+        new = [sample for sample in frame.hardware if sample.time > self._hardware_at]
+        self._hardware_at = frame.now
+        return {"hardware": frame.now, **summarised(new)} if new else None
+
+
+def summarised(samples: Sequence[HardwareSample]) -> dict[str, Any]:
+    """Mean power, highest memory, temperature and RAM, least free disk; null where nobody told. Units as in the names.
+    `gpus`: how many, `lost`: of them silent."""
+    gpus = [gpu for sample in samples for gpu in sample.gpus]
+    hosts = [sample.host for sample in samples if sample.host is not None]
+
+    def over(how: Callable[[list[float]], float], values: Sequence[float | None]) -> float | None:
+        known = [value for value in values if value is not None]
+        return round(how(known), 1) if known else None
+
+    return {
+        "gpus": len({(gpu.node, gpu.index) for gpu in gpus}),
+        "lost": len({(gpu.node, gpu.index) for gpu in gpus if gpu.lost}),
+        "power_w": over(fmean, [gpu.power_w for gpu in gpus]),
+        "memory_gb": over(max, [gpu.memory_used_gb for gpu in gpus]),
+        "memory_total_gb": over(max, [gpu.memory_total_gb for gpu in gpus]),
+        "temp_c": over(max, [gpu.temp_c for gpu in gpus]),
+        "ram_gb": over(max, [host.ram_used_gb for host in hosts]),
+        "disk_free_gb": over(min, [host.disk_free_gb for host in hosts]),
+    }
+
+
+def _seen(kept: dict[str, Any] | None, record: Record) -> Seen:
+    """What was seen before; of a damaged file the numbering goes on all the same."""
+    try:
+        return Seen.of_dict(kept) if kept is not None else Seen(seq=record.last_seq())
+    except (KeyError, TypeError, ValueError):
+        return Seen(seq=record.last_seq())

@@ -1,0 +1,130 @@
+"""One run under watch, read in a thread of its own: its frames become events, check-in entries and the record."""
+
+from __future__ import annotations
+
+import socket
+import time as clock
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from threading import Event as Flag
+from typing import Any, Literal
+
+from rltui.diagnosis.model import Decision
+from rltui.events.changes import Changes, Event, Seen, event
+from rltui.events.record import Record, Recorder
+from rltui.hardware.sampler import Sampler
+from rltui.plots.numbers import duration
+from rltui.report.build import build
+from rltui.report.checkin import entry
+from rltui.session import Frame
+from rltui.session.live import LiveRun
+from rltui.session.locate import Found
+
+Until = Literal["continue-watch", "stop", "end"]
+
+STOP: tuple[Decision, ...] = ("stop-use-best", "pause-and-fix", "abort-now")
+MEETS: dict[Until, tuple[Decision, ...]] = {"continue-watch": ("continue-watch", *STOP), "stop": STOP, "end": ()}
+WAIT_S = 1.0
+HARDWARE_EVERY_S = 10.0
+"""GPU power is only asked for to tell hung from slow."""
+
+
+@dataclass(frozen=True, slots=True)
+class News:
+    """From a run's thread: events, the check-in entry of now, what was seen by then, whether the run meets --until,
+    whether nothing more will come, the worst finding so far, what went wrong."""
+
+    index: int
+    events: tuple[Event, ...] = ()
+    entry: str = ""
+    seen: dict[str, Any] = field(default_factory=dict)
+    met: bool = False
+    over: bool = False
+    worst: int = 0
+    problem: str = ""
+
+
+@dataclass(slots=True)
+class Following:
+    """Follows one run until `stop`, and puts what is new to `put`. `seen`: what an earlier watch told of it."""
+
+    index: int
+    found: Found
+    key_map: dict[str, str]
+    until: Until
+    heartbeat_s: float | None
+    entries: bool
+    seen: Seen | None
+    record: Record | None
+    put: Callable[[News], None]
+    stop: Flag
+
+    def run(self) -> None:
+        changes, met = Changes(self.seen), False
+        try:
+            local = self.found.place.name == ""
+            sampler = Sampler(socket.gethostname(), None, HARDWARE_EVERY_S) if local else None
+            live = LiveRun(self.found, key_map=self.key_map, sampler=sampler)
+        except Exception as error:
+            self._broken(f"{type(error).__name__}: {error}", changes)
+            return
+
+        recorder = Recorder(self.record) if self.record is not None else None
+        resumed, beat, last = changes.seen.began, clock.monotonic(), None
+        try:
+            while not self.stop.is_set() and not met:
+                frame = live.next_frame(WAIT_S)
+                events: list[Event] = []
+                problem = ""
+                if frame is not None and frame.loading.done:
+                    last = frame
+                    if resumed:
+                        resumed = False
+                        if changes.seen.step is not None:
+                            words = f"the watch goes on; it had told what happened up to step {changes.seen.step}"
+                            events.append(changes.count(event(frame, "resumed", words)))
+                    events += changes.of(frame)
+                    met = frame.diagnosis.verdict.decision in MEETS[self.until]
+                    if met:
+                        words = f"{frame.diagnosis.verdict.decision} meets --until {self.until}"
+                        events.append(changes.count(event(frame, "met", words)))
+                    problem = _recorded(recorder, frame)
+                if last is not None and self.heartbeat_s is not None and clock.monotonic() - beat >= self.heartbeat_s:
+                    beat = clock.monotonic()
+                    events.append(changes.count(event(last, "heartbeat", _age(last))))
+                if frame is not None or events:
+                    self.put(self._news(last, changes, events, met, problem))
+        except Exception as error:
+            self._broken(f"reading stopped: {type(error).__name__}: {error}", changes)
+        finally:
+            if recorder is not None:
+                recorder.close()
+            live.close()
+
+    def _news(self, frame: Frame | None, changes: Changes, events: list[Event], met: bool, problem: str) -> News:
+        text = ""
+        if self.entries and frame is not None and any(one.kind != "resumed" for one in events):
+            text = entry(build(frame, now=clock.time()))
+        seen = changes.seen
+        return News(self.index, tuple(events), text, seen.as_dict(), met, seen.ended, seen.worst, problem)
+
+    def _broken(self, why: str, changes: Changes) -> None:
+        text = f"{self.found.candidate.id}: {why}"
+        self.put(News(self.index, seen=changes.seen.as_dict(), over=True, worst=changes.seen.worst, problem=text))
+
+
+def _recorded(recorder: Recorder | None, frame: Frame) -> str:
+    """Adds the frame to the record; what went wrong, if anything did."""
+    if recorder is None:
+        return ""
+    try:
+        recorder.take(frame)
+    except OSError as error:
+        return f"the record cannot be kept ({error.strerror})"
+    return ""
+
+
+def _age(frame: Frame) -> str:
+    """`newest row 12 s ago`"""
+    newest = frame.run.as_of
+    return "watching" if newest is None else f"newest row {duration(max(0.0, clock.time() - newest))} ago"

@@ -1,0 +1,169 @@
+"""What a watch told of one run, on disk: when it was killed, its next start goes on without repeating or missing.
+
+Before telling, the events to be told are written down with the sizes of the files that they go to; afterwards that they
+were told. Found half done, the sizes say which file has them. Where no file can say so (a pipe, a terminal) they are
+told again, marked `again`. Commands and posts stay written down until they are done; those that were under way are
+done again, marked as well.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+import time as clock
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from threading import Lock as Mutex
+from typing import Any
+
+from rltui.events.changes import Event, Seen
+from rltui.events.store import Lock, read_json, write_json
+
+SAVE_EVERY_S = 30.0
+MOST_PENDING = 1000
+
+Mark = list[int]
+"""Device, inode and size of a regular file."""
+
+
+def mark(file: int | str) -> Mark | None:
+    """Where a file stands; None for what is no regular file."""
+    try:
+        found = os.stat(file)
+    except OSError:
+        return None
+    return [found.st_dev, found.st_ino, found.st_size] if stat.S_ISREG(found.st_mode) else None
+
+
+def has_grown(before: object, now: Mark | None) -> bool | None:
+    """Whether a file was written to since; None where nobody can say."""
+    if not isinstance(before, list) or now is None or before[:2] != now[:2]:
+        return None
+    return bool(now[2] > before[2])
+
+
+class Ledger:
+    """The file of one watch on one run. `path` None: nothing is kept. Calls may come from several threads."""
+
+    def __init__(self, path: str | None) -> None:
+        self._path = path
+        self._lock = Lock(f"{path}.lock") if path is not None else None
+        self._mutex = Mutex()
+        self._saved = 0.0
+        self._seen: dict[str, Any] = {}
+        self._telling: dict[str, Any] | None = None
+        self._pending: dict[str, list[dict[str, Any]]] = {}
+        self.problem = ""
+
+    def open(self) -> bool:
+        """Reads what is there; False where another watch of the same kind has it open."""
+        if self._path is None or self._lock is None:
+            return True
+        if not self._lock.take():
+            self._path = None
+            return False
+        kept = read_json(self._path) or {}
+        seen, telling, pending = kept.get("seen"), kept.get("telling"), kept.get("pending")
+        self._seen = seen if isinstance(seen, dict) else {}
+        self._telling = telling if isinstance(telling, dict) else None
+        for channel, events in pending.items() if isinstance(pending, dict) else ():
+            self._pending[channel] = list(events) if isinstance(events, list) else []
+        return True
+
+    def seen(self) -> Seen | None:
+        """What was told before; None where nothing was."""
+        with contextlib.suppress(KeyError, TypeError, ValueError):
+            return Seen.of_dict(self._seen)
+        return None
+
+    def interrupted(self) -> tuple[list[Event], str, Mapping[str, Any]] | None:
+        """Events, check-in entry and file marks of a telling that was cut off."""
+        if self._telling is None:
+            return None
+        marks = self._telling.get("marks")
+        return (
+            _events(self._telling.get("events")),
+            str(self._telling.get("entry", "")),
+            marks if isinstance(marks, dict) else {},
+        )
+
+    def pending(self, channel: str) -> list[Event]:
+        """What a command or a post was not done for."""
+        return _events(self._pending.get(channel))
+
+    def begin(
+        self,
+        seen: dict[str, Any],
+        events: Sequence[Event],
+        entry: str,
+        marks: dict[str, Any],
+        to: Mapping[str, Iterable[Event]],
+    ) -> None:
+        """These events are about to be told; `to`: by channel, those that have to be done later."""
+        with self._mutex:
+            self._seen = seen
+            self._telling = {"events": [event.as_dict() for event in events], "entry": entry, "marks": marks}
+            for channel, more in to.items():
+                kept = self._pending.setdefault(channel, [])
+                kept += [event.as_dict() for event in more]
+                del kept[:-MOST_PENDING]
+            self._save()
+
+    def end(self) -> None:
+        """They were told."""
+        with self._mutex:
+            self._telling = None
+            self._save()
+
+    def done(self, channel: str, event: Event) -> None:
+        """A command or post came to its end."""
+        with self._mutex:
+            kept = self._pending.get(channel, [])
+            left = [one for one in kept if (one.get("seq"), one.get("path")) != (event.seq, event.path)]
+            if len(left) != len(kept):
+                self._pending[channel] = left
+                self._save()
+
+    def stands(self, seen: dict[str, Any]) -> None:
+        """Nothing happened; how far the run is gets written down now and then."""
+        with self._mutex:
+            self._seen = seen
+            if clock.monotonic() - self._saved > SAVE_EVERY_S:
+                self._save()
+
+    def close(self, finished: bool) -> None:
+        """`finished`: the watch came to its own end, and the next one begins anew."""
+        with self._mutex:
+            if finished and self._path is not None and not any(self._pending.values()):
+                with contextlib.suppress(OSError):
+                    os.unlink(self._path)
+            elif self._path is not None and self._seen:
+                self._save()
+            self._path = None
+            if self._lock is not None:
+                self._lock.leave()
+
+    def _save(self) -> None:
+        self._saved = clock.monotonic()
+        if self._path is None:
+            return
+        try:
+            write_json(self._path, {"seen": self._seen, "telling": self._telling, "pending": self._pending})
+            self.problem = ""
+        except OSError as error:
+            self.problem = f"{self._path}: cannot be kept ({error.strerror}); after a kill events may be told again"
+
+
+def again(event: Event) -> Event:
+    """The same event, marked as one that may have been told before."""
+    return replace(event, again=True)
+
+
+def _events(kept: object) -> list[Event]:
+    """Events as they were kept; damaged ones are left out."""
+    out = []
+    for values in kept if isinstance(kept, list) else ():
+        with contextlib.suppress(KeyError, TypeError, ValueError, AttributeError):
+            out.append(Event.of_dict(values))
+    return out

@@ -1,0 +1,117 @@
+"""Events posted to an address of the user's, from a thread of their own: the following never waits for the network.
+
+The body is JSON: `{"text": the line for people, "event": the event as --format json prints it}`. Chat services that
+take a `text` (Slack, Mattermost) show the line.
+"""
+
+from __future__ import annotations
+
+import json
+import queue
+from collections.abc import Callable
+from threading import Event as Flag
+from threading import Thread
+from urllib.parse import urlsplit
+
+from rltui.events.changes import Event
+from rltui.watch.lines import line
+
+LIMIT_S = 10.0
+PAUSES_S = (1.0, 5.0, 25.0)
+"""A post that fails is tried again after these."""
+WAITING = 1000
+CLOSE_S = 15.0
+"""At the end so long is waited for posts that are under way."""
+
+
+def checked(url: str) -> str:
+    """The address. Raises ValueError with a text for the user, which does not show it."""
+    try:
+        parts = urlsplit(url)
+        usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        usable = False
+    if not usable or any(c.isspace() or not c.isprintable() for c in url):
+        raise ValueError("webhook: wants an address as in webhook:https://host/path")
+    return url
+
+
+def shown(url: str) -> str:
+    """The address without what is secret in it: path and query of a webhook are its password."""
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.hostname}{f':{parts.port}' if parts.port else ''}/…"
+
+
+class Webhook:
+    """Posts events one after the other. `tell` gets what goes wrong; `done` each event that needs no more trying."""
+
+    def __init__(
+        self,
+        url: str,
+        tell: Callable[[str], None],
+        done: Callable[[Event], None],
+        limit_s: float = LIMIT_S,
+        pauses_s: tuple[float, ...] = PAUSES_S,
+    ) -> None:
+        self._url = url
+        self._tell = tell
+        self._done = done
+        self._limit_s = limit_s
+        self._pauses_s = pauses_s
+        self._queue: queue.Queue[Event | None] = queue.Queue(WAITING)
+        self._stopped = Flag()
+        self._thread = Thread(target=self._work, name="rltui-webhook", daemon=True)
+        self._thread.start()
+
+    def send(self, event: Event) -> None:
+        """Queues the event."""
+        try:
+            self._queue.put_nowait(event)
+        except queue.Full:
+            self._tell(
+                f"webhook {shown(self._url)}: {WAITING} events wait; left out: {event.kind} {event.finding or ''}"
+            )
+
+    def close(self, wait_s: float = CLOSE_S) -> None:
+        """Waits for what is queued, so long at most."""
+        try:
+            self._queue.put_nowait(None)
+        except queue.Full:
+            self._stopped.set()
+        self._thread.join(wait_s)
+        self._stopped.set()
+
+    def _work(self) -> None:
+        while not self._stopped.is_set() and (event := self._queue.get()) is not None:
+            for pause_s in (*self._pauses_s, None):
+                problem = self._post(event)
+                if not problem:
+                    self._done(event)
+                    break
+                if pause_s is None:
+                    self._tell(f"webhook {shown(self._url)}: {problem}; not sent: {event.kind} {event.finding or ''}")
+                    self._done(event)
+                elif self._stopped.wait(pause_s):
+                    return
+
+    def _post(self, event: Event) -> str:
+        """What went wrong, "" where the other side took it. Redirects are not followed: the address is a secret."""
+        import http.client
+        import urllib.error
+        import urllib.request
+
+        class Stay(urllib.request.HTTPRedirectHandler):
+            def redirect_request(self, *_: object) -> None:
+                return None
+
+        body = json.dumps({"text": line(event), "event": event.as_dict()}, ensure_ascii=False).encode()
+        headers = {"Content-Type": "application/json", "User-Agent": "rltui"}
+        try:
+            request = urllib.request.Request(self._url, body, headers, method="POST")
+            with urllib.request.build_opener(Stay).open(request, timeout=self._limit_s):
+                return ""
+        except urllib.error.HTTPError as error:
+            return f"HTTP {error.code}"
+        except (OSError, ValueError, http.client.HTTPException) as error:
+            reason = getattr(error, "reason", error)
+            return str(getattr(reason, "strerror", None) or type(reason).__name__)
