@@ -74,14 +74,43 @@ def blocked(rule: Rule, look: Look) -> NotEvaluable | None:
     """Why a rule cannot run on these rows, None where it can."""
     if not rule.enabled:
         return NotEvaluable(rule.id, rule.title, "switched off in your settings", f"rules.{rule.id}.enabled = true")
-    if rule.group == "kl" and look.settings.kl_coef == 0 and look.series("kl_ref") is None:
-        return NotEvaluable(
-            rule.id, rule.title, "a KL to the reference, which is off in this run", enable("kl_ref", look.framework)
-        )
     for group in rule.needs:
         if not any(_there(rule, look, name) for name in group):
+            reason = _nothing_to_judge(rule.id, look)
+            if reason is not None:
+                return NotEvaluable(rule.id, rule.title, reason, "", applies=False)
             return NotEvaluable(rule.id, rule.title, " or ".join(group), enable(group[0], look.framework))
     return None
+
+
+@lru_cache(maxsize=1)
+def _kinds() -> dict[str, dict[str, str]]:
+    """`rules`: rule -> the kind of run that it is for; `reasons`: kind -> why another kind has no use for it."""
+    data: dict[str, dict[str, str]] = orjson.loads((files("rltui.diagnosis") / "data" / "applies.json").read_bytes())
+    return data
+
+
+def _nothing_to_judge(rule_id: str, look: Look) -> str | None:
+    """Why this kind of run has no use for a rule; None where it has, or where nobody can tell."""
+    kind = _kinds()["rules"].get(rule_id)
+    if kind is None or _is_of(kind, look):
+        return None
+    return _kinds()["reasons"][kind]
+
+
+def _is_of(kind: str, look: Look) -> bool:
+    settings = look.settings
+    if kind == "critic":
+        return settings.critic
+    if kind == "preference":
+        return settings.preference
+    if kind == "kl":
+        return settings.kl_coef != 0
+    logged, key, least = {
+        "tools": (("num_turns_mean", "tool_calls_mean", "tool_failure_rate", "valid_action_ratio"), "max_turns", 1),
+        "async": (("staleness_mean", "staleness_max"), "max_staleness", 0),
+    }[kind]
+    return any(look.series(name) is not None for name in logged) or (settings.number(key) or 0) > least
 
 
 def _there(rule: Rule, look: Look, name: str) -> bool:

@@ -145,6 +145,7 @@ class NotEvaluable:
     title: str
     needs: str
     enable: str
+    applies: bool = True  # false: this kind of run has no use for the rule, `needs` says why
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,4 +170,5 @@ class Diagnosis:
     not_evaluable: tuple[NotEvaluable, ...]
     checks: int  # rules that ran
     unknowns: tuple[str, ...]
+    not_applicable: tuple[NotEvaluable, ...] = ()  # rules that this kind of run has no use for
     machine: MachineView | None = None  # None where nothing was measured

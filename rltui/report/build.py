@@ -68,6 +68,7 @@ def build(
         unknowns=diagnosis.unknowns,
         checks=diagnosis.checks,
         not_evaluable=tuple((check.title, check.needs, check.enable) for check in diagnosis.not_evaluable),
+        not_applicable=tuple((check.title, check.needs) for check in diagnosis.not_applicable),
         notes=_notes(frame),
         outlook=_outlook(frame),
     )

@@ -50,6 +50,7 @@ def _checks(report: Report) -> str:
         kinds,
         f"confidence {number(report.verdict.confidence, decimals=2)}",
         f"{report.checks} checks ran, {could_not} could not",
+        f"{len(report.not_applicable)} do not apply" if report.not_applicable else "",
         f"{report.coverage.present} of {report.coverage.expected} expected metrics",
         f"as of {report.as_of}" if report.as_of else "no time stamps in the data",
     ]

@@ -196,6 +196,12 @@ def unknowns(report: Report) -> list[str]:
             needing.setdefault((needs, enable), []).append(title)
         rows = [["; ".join(plain(t) for t in titles), plain(n), plain(e)] for (n, e), titles in needing.items()]
         lines += ["", "Checks that could not run:", "", *table(["checks", "need", "to enable"], rows)]
+    if report.not_applicable:
+        why: dict[str, list[str]] = {}
+        for title, reason in report.not_applicable:
+            why.setdefault(reason, []).append(plain(title))
+        lines += ["", "Checks that do not apply:", ""]
+        lines += [f"- {plain(reason)}: {'; '.join(titles)}" for reason, titles in why.items()]
     if report.rollouts.source is None:
         lines += ["", f"Rollouts: {plain(report.rollouts.note)}."]
     else:

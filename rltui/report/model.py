@@ -181,6 +181,7 @@ class Report:
     unknowns: tuple[str, ...]
     checks: int = 0
     not_evaluable: tuple[tuple[str, str, str], ...] = ()  # (title, needs, enable)
+    not_applicable: tuple[tuple[str, str], ...] = ()  # (title, why this kind of run has no use for the check)
     schema: str = SCHEMA
     notes: tuple[str, ...] = field(default=())
     outlook: Outlook | None = None  # worked out for whole reports only

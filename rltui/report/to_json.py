@@ -46,6 +46,7 @@ def to_dict(report: Report) -> dict[str, object]:
         {"title": _text(title), "needs": _text(needs), "enable": _text(enable)}
         for title, needs, enable in report.not_evaluable
     ]
+    plain["not_applicable"] = [{"title": _text(title), "why": _text(why)} for title, why in report.not_applicable]
     return {key: plain.pop(key) for key in FIRST_KEYS} | plain
 
 

@@ -203,6 +203,20 @@ def test_a_missing_metric_is_not_evaluable_and_says_how_to_log_it() -> None:
     assert "zero-variance-groups" in missing.blocks
 
 
+def test_a_rule_for_another_kind_of_run_is_no_gap() -> None:
+    d = diagnose(dict(learning_run(0, N)))
+    reasons = {x.id: x.needs for x in d.not_applicable}
+    assert reasons["critic-uninformative"] == "the algorithm has no critic"
+    assert {"dpo-no-signal-or-saturated", "tool-call-invalid", "staleness-high"} <= set(reasons)
+    assert not set(reasons) & {x.id for x in d.not_evaluable}
+
+
+def test_what_is_logged_is_judged_whatever_the_kind_of_run() -> None:
+    d = diagnose(dict(learning_run(0, N)) | {"vf_loss": np.full(N, 0.1), "num_turns_mean": np.full(N, 3.0)})
+    assert not {"value-loss-explosion", "tool-use-collapse", "tool-call-invalid"} & {x.id for x in d.not_applicable}
+    assert "tool-call-invalid" in {x.id for x in d.not_evaluable}  # there are turns, but nothing counts their failures
+
+
 def test_a_short_spike_of_reward_is_no_peak() -> None:
     columns = dict(learning_run(0, N))
     score = np.array(columns["score_mean"])
