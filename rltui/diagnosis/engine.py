@@ -76,7 +76,7 @@ class Engine:
         self._trends: Trends = {}
         self._states: list[State] = [State()]
         self._looks = 0
-        self._feed_of_running: Feed | None = None
+        self._logged: object = None  # by what can run was told last
         self._can_run: list[tuple[Rule, Detector]] = []
         self._table: Table | None = None
         self._identity: object = None
@@ -191,8 +191,9 @@ class Engine:
 
     def _running(self, feed: Feed) -> list[tuple[Rule, Detector]]:
         """Detectors that are switched on and have what they need somewhere in the run; the others would say nothing."""
-        if feed is not self._feed_of_running:
-            self._feed_of_running = feed
+        logged = (tuple(feed.run.history.table.columns), feed.run.dialect)
+        if logged != self._logged:
+            self._logged = logged
             on = [(self.catalogue[i], d) for i, d in DETECTORS.items() if i in self.catalogue]
             self._can_run = [(r, d) for r, d in on if r.enabled and all(any(map(feed.holds, g)) for g in r.needs)]
         return self._can_run
@@ -226,9 +227,9 @@ class Engine:
             lost = checkpoint_signal(look, ranked, run.checkpoints, broken_at, over, params)
             present += [("best-checkpoint-unavailable", lost)] if lost is not None else []
             now.append("best-checkpoint-unavailable")
-        skipped = [b for i in DETECTORS if (b := blocked(self.catalogue[i], look)) is not None]
+        out_of_place = [b for i in DETECTORS if (b := blocked(self.catalogue[i], look)) is not None]
         sampled = Sampled.of(run, look, now=run_state is not None)
-        read, told = sample_signals(sampled, self.catalogue, [b.id for b in skipped])
+        read, told = sample_signals(sampled, self.catalogue, [b.id for b in out_of_place])
         for rule_id, signal in present + told:
             if not self.catalogue[rule_id].enabled:
                 continue
@@ -237,9 +238,11 @@ class Engine:
         config = run.config
         findings = confirmed(build(lives, self.catalogue, look, config, self.window, self._trends, sampled), sampled)
         active = [f for f in findings if f.status == "active"]
+        out_of_place = [b for b in out_of_place if b.id not in read]
+        skipped = [b for b in out_of_place if b.applies]
         able = [*DETECTORS, *ran_on_machine, *now, *read]
-        skipped = [b for b in skipped if b.id not in read] + without_input(self.catalogue, able, run.samples)
-        out = {b.id for b in skipped}
+        skipped += without_input(self.catalogue, able, run.samples)
+        out = {b.id for b in [*skipped, *out_of_place]}
         ran = [i for i in dict.fromkeys(able) if i not in out] if rows else []
         best = best_checkpoint(ranked, run.checkpoints, look.step, broken_at)
         case = Case(look, active, self.catalogue, seen, run_state, len(ran), len(skipped))
@@ -252,6 +255,7 @@ class Engine:
             not_evaluable=tuple(skipped),
             checks=len(ran),
             unknowns=_unknowns(seen, skipped, findings),
+            not_applicable=tuple(b for b in out_of_place if not b.applies),
             machine=view_of(measured),
         )
 
