@@ -108,15 +108,15 @@ def draw(
     """
     width, height = max(0, width), max(0, height)
     series = [(line, *_clean(line, x_range)) for line in lines]
-    finite = [values[np.isfinite(values)] for _, _, values in series]
+    finite = [values[np.isfinite(values)] for _, _, values, _ in series]
     every = np.concatenate(finite) if finite else np.empty(0)
-    nonfinite = sum(len(values) for _, _, values in series) - len(every)
+    nonfinite = sum(len(values) for _, _, values, _ in series) - len(every)
     if not len(every) or not width or not height:
         return Drawing(_nothing(width, height), nonfinite=nonfinite)
     if scale == "log" and not (every > 0).any():
         scale = "lin"
     low, high = _range(every, scale, robust)
-    starts, ends = [s[0] for _, s, _ in series if len(s)], [s[-1] for _, s, _ in series if len(s)]
+    starts, ends = [s[0] for _, s, _, _ in series if len(s)], [s[-1] for _, s, _, _ in series if len(s)]
     first, last = x_range if x_range is not None else (float(min(starts)), float(max(ends)))
 
     marks = [m for m in marks if first <= m.step <= last]
@@ -133,8 +133,8 @@ def draw(
     to_x = _Scale(first, last, across)
     to_y = _Scale(np.log10(low), np.log10(high), up) if scale == "log" else _Scale(low, high, up)
     layers: list[Layer] = []
-    for line, steps, values in series:
-        layers += _layers(line, steps, values, to_x, to_y, scale, braille)
+    for line, steps, values, before in series:
+        layers += _layers(line, steps, values, before, to_x, to_y, scale, braille)
     cells = rasterise(layers, body_width, body_height, braille)
 
     def x_cell(step: float) -> int:
@@ -145,7 +145,7 @@ def draw(
         dot = int(to_y(np.log10(value) if scale == "log" else value))
         y_row[body_height - 1 - (dot // 4 if braille else dot)] = text
     _overlay(cells, marks, x_cell, y_row, glyphs)
-    for line, steps, values in series if cells else ():
+    for line, steps, values, _ in series if cells else ():
         if line.dots or line.smooth == 1:
             at = to_x(steps) // (2 if braille else 1)
             _clipped(cells[0], at[values > high], glyphs.above)
@@ -184,19 +184,21 @@ class _Scale:
         return np.rint(np.clip(share, 0.0, 1.0) * self.top).astype(np.int64)
 
 
-def _clean(line: Line, x_range: tuple[float, float] | None) -> tuple[Floats, Floats]:
-    """Steps and values as floats, only finite steps, inside the zoomed range, in step order."""
+def _clean(line: Line, x_range: tuple[float, float] | None) -> tuple[Floats, Floats, Floats]:
+    """Steps and values as floats, only finite steps, inside the zoomed range, in step order; and the values before the
+    range that smoothing looks back at."""
     steps, values = (np.asarray(a, dtype=np.float64).ravel() for a in (line.steps, line.values))
     n = min(len(steps), len(values))
     steps, values = steps[:n], values[:n]
     keep = np.isfinite(steps) & (np.abs(steps) < _HUGE)
-    if x_range is not None:
-        keep &= (steps >= x_range[0]) & (steps <= x_range[1])
     steps, values = steps[keep], values[keep]
     if len(steps) > 1 and (np.diff(steps) < 0).any():
         order = np.argsort(steps, kind="stable")
         steps, values = steps[order], values[order]
-    return steps, values
+    if x_range is None:
+        return steps, values, values[:0]
+    a, b = int(np.searchsorted(steps, x_range[0])), int(np.searchsorted(steps, x_range[1], side="right"))
+    return steps[a:b], values[a:b], values[max(0, a - line.smooth + 1) : a]
 
 
 def _range(values: Floats, scale: str, robust: bool) -> tuple[float, float]:
@@ -248,7 +250,7 @@ def _blocks(steps: Floats, values: Floats, smooth: int, columns: int) -> tuple[F
 
 
 def _layers(
-    line: Line, steps: Floats, values: Floats, to_x: _Scale, to_y: _Scale, scale: str, braille: bool
+    line: Line, steps: Floats, values: Floats, before: Floats, to_x: _Scale, to_y: _Scale, scale: str, braille: bool
 ) -> list[Layer]:
     if not len(steps):
         return []
@@ -264,8 +266,10 @@ def _layers(
         xs, ys = np.concatenate((at, at)), np.concatenate((low, high))
         inside = (ys >= to_y.low) & (ys <= to_y.low + to_y.span)
         found.append(_layer(to_x(xs[inside]), to_y(ys[inside]), "faint", False, "braille" if braille else ","))
+    whole = len(values)
     steps, values, points = _blocks(steps, values, line.smooth, columns)
-    smooth = height_of(_smooth(values, points))
+    lead = before if len(values) == whole else before[:0]
+    smooth = height_of(_smooth(np.concatenate((lead, values)), points)[len(lead) :])
     usual = float(np.median(np.diff(steps))) if len(steps) > 1 else 0.0
     at, low, high = downsample(steps, smooth, columns)
     broken = np.isnan(low)

@@ -158,7 +158,19 @@ class View:
         return open_ones[0] if open_ones and open_ones[0].severity != "info" else None
 
     def open_findings(self) -> list[Finding]:
-        return [f for f in self.report.findings if f.status == "active"] if self.report else []
+        """Open findings: first the one that the verdict rests on, then worst first, each symptom below its root."""
+        if self.report is None:
+            return []
+        found = [f for f in self.report.findings if f.status == "active"]
+        heads = {f.id for f in found if f.root is None}
+        folded = [f for f in found if f.root in heads]
+        roots = [f for f in found if f not in folded]
+        because = self.report.verdict.because[:1]
+        first = next((f.root or f.id for f in found if f.id in because), None)
+        roots.sort(key=lambda f: f.id != first)
+        return [
+            one for root in roots for one in (root, *(f for f in folded if f.root == root.id and root.root is None))
+        ]
 
     def name_of(self, metric: str) -> str | None:
         """Name in the report of a metric given by canonical name or raw key."""
@@ -202,7 +214,7 @@ class View:
         if known is None:
             return ""
         healthy = known.healthy or (f"usually {known.range}" if known.range else "")
-        unit = known.unit if known.unit not in ("", "1") else ""
+        unit = f"in {known.unit}" if known.unit not in ("", "1", known.group) else ""
         return " · ".join(part for part in (known.meaning, unit, f"healthy: {healthy}" if healthy else "") if part)
 
     def value(self, name: str, value: float | None, decimals: int | None = None) -> str:

@@ -10,7 +10,7 @@ from rltui.plots.axis import column, labels, rail
 from rltui.plots.numbers import change, fixed_decimals
 from rltui.tui.filters import matches
 from rltui.tui.order import Order
-from rltui.tui.rows import SELECTED, Row, clip, put, scrolled, title
+from rltui.tui.rows import SELECTED, Row, put, scrolled, title, wrap
 from rltui.tui.view import GLYPH, ROLE, Heading, View, headings
 
 if TYPE_CHECKING:
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from rltui.report.model import MetricSummary
 
 KINDS = ("metric", "constant", "missing")
-EXPLAINED_FROM = 10
-"""From so many rows on, the pane in focus says what the selected metric means."""
 MOST_DECIMALS = 5
 RECENT = 50
 """Points that decide how many decimals a metric is shown with, so that its value does not dance."""
@@ -349,17 +347,24 @@ def draw(
         if line.kind in KINDS:
             owners[len(rows)] = line.name
         rows.append(_row(view, line, cols, focus and start + i == keep))
-    if focus and height >= EXPLAINED_FROM and selected is not None:
-        rows += [[]] * (height - 1 - len(rows))
+    explained = explained_rows(height, focus)
+    if explained and selected is not None:
+        rows += [[]] * (height - explained - len(rows))
         told = view.explained(selected) or "a key of this run; the vocabulary does not know it"
-        rows.append(clip([(" ", "fg"), (f"{view.label(selected)}: ", "fg"), (told, "dim")], width))
+        words = wrap(f"{view.label(selected)}: {told}", width - 2)
+        rows += [[(" ", "fg"), (line, "dim")] for line in words[:explained]]
     return rows, owners, start
 
 
 def list_rows(width: int, height: int, focus: bool) -> int:
     """Rows that the list itself has: not the title, the axis, and what the selected metric means."""
     axis = 0 if width < 90 and height < 16 else 2
-    return height - 1 - axis - (1 if focus and height >= EXPLAINED_FROM else 0)
+    return height - 1 - axis - explained_rows(height, focus)
+
+
+def explained_rows(height: int, focus: bool) -> int:
+    """Rows at the bottom of the pane in focus that say what the selected metric means."""
+    return 0 if not focus or height < 10 else 2 if height >= 16 else 1
 
 
 def _empty(view: View) -> str:

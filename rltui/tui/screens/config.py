@@ -62,6 +62,9 @@ class ConfigScreen(TextScreen):
         blocks.append(
             ("", [[], [put(" CONFIG", name_w + 1, "dim"), put("value", value_w, "dim"), ("key, source", "dim")]])
         )
+        if not report.config:
+            why = "no config is printed in the logs or lies beside them: rules that need it could not run"
+            blocks.append(("", [[(" ", "fg"), (line, "dim")] for line in wrap(why, width - 2)]))
         for name, entry in sorted(report.config.items(), key=lambda item: not item[1].active):
             role = "fg" if entry.active else "dim"
             value = config_value(entry.value)

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from rltui.plots.canvas import Layer, rasterise
-from rltui.plots.chart import Drawing, Line, Mark, _blocks, _smooth, chart, draw
+from rltui.plots.chart import Drawing, Line, Mark, _blocks, _clean, _smooth, chart, draw
 from rltui.plots.glyphs import ASCII, BRAILLE
 
 N = 400
@@ -120,6 +120,16 @@ def test_zoom_shows_only_that_part() -> None:
     assert (drawing.first, drawing.last) == (100, 200)
     assert drawing.low is not None
     assert drawing.low > 0.2
+
+
+def test_smoothing_of_a_zoom_looks_back_at_what_lies_before_it() -> None:
+    steps, values, before = _clean(Line(STEPS, RISE, smooth=9), (100, 200))
+    whole = _smooth(RISE, 9)
+    assert np.allclose(
+        _smooth(np.concatenate((before, values)), 9)[len(before) :], whole[(STEPS >= 100) & (STEPS <= 200)]
+    )
+    assert len(before) == 8
+    assert len(steps) == len(values)
 
 
 def test_hundred_thousand_points_cost_a_bounded_picture() -> None:

@@ -1,0 +1,50 @@
+"""What the screen knows of a run: the order of findings, what a metric means, insights of older states."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from rltui.tui.view import INSIGHTS, View
+from tests.unit.tui import canned
+
+
+def test_symptoms_stand_below_their_root_and_the_reason_of_the_verdict_comes_first() -> None:
+    frame, report = canned.make()
+    view = View()
+    view.take(frame, report)
+    shown = view.open_findings()
+    assert {(f.id, f.subject) for f in shown} == {(f.id, f.subject) for f in report.findings if f.status == "active"}
+    ids = [f.id for f in shown]
+    for i, finding in enumerate(shown):
+        if finding.root in ids:
+            assert all(f.root == finding.root for f in shown[ids.index(finding.root) + 1 : i])
+    roots = [f.id for f in shown if f.root not in ids]
+    view.take(frame, replace(report, verdict=replace(report.verdict, because=(roots[-1],))))
+    assert view.open_findings()[0].id == roots[-1]
+
+
+def test_a_metric_is_explained_in_a_line() -> None:
+    frame, report = canned.make()
+    view = View()
+    view.take(frame, report)
+    assert view.explained("entropy") == (
+        "mean policy entropy per response token · in nats · healthy: falls slowly and stays clear of 0"
+    )
+    assert view.explained("a/key/of/their/own") == ""
+
+
+def test_insights_of_an_older_state_are_shown_until_the_new_one_comes() -> None:
+    frame, report = canned.make()
+    view = View()
+    view.take(frame, report)
+    insight = canned.CannedSource([frame]).insight(10)
+    view.asked.add((10, None))
+    view.learn(10, None, insight)
+    view.take(replace(frame, live=True, now=frame.now + 60), report)
+    assert view.outlook is insight
+    assert not view.asked
+    view.leave("another run")
+    assert view.outlook is None
+    for step in range(3 * INSIGHTS):
+        view.learn(step, None, insight)
+    assert len(view.insights) == INSIGHTS
