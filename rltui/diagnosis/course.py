@@ -19,9 +19,22 @@ CLEAR_NOISE = 3.0
 CLEAR_SHARE = 0.35
 """...and this share of the range of the middle 90 % of the points: less is wander."""
 
+SWINGS = 4
+"""So many clear moves up and down by turns are an oscillation; fewer are wander."""
+
+SWING_NOISE, SWING_SHARE = 4.0, 0.6
+"""A swing is clear where it is so many sd of the noise and so large a share of the range of the middle 90 %."""
+
+DIVERGING = 0.6
+"""Share of the whole move that the last two of twelve blocks make, where it has no end in sight."""
+
+BEND_SHARE, BEND_SE = 0.25, 4.0
+"""A move has bent where its halves differ by this share of it, and by so many standard errors of thirds."""
+
 
 def course(steps: Ints, values: Floats) -> str:
-    """`constant`, `rises`, `rises early, then level`, `level, then falls`, `rises to about step N, then falls`...
+    """`constant`, `rises`, `rises, accelerating`, `falls, decelerating`, `diverges upwards`, `rises early, then level`,
+    `level, then falls`, `rises to about step N, then falls`, `oscillates`...
 
     `values` are finite and in step order. `no trend` where neither the trend test of the rules nor a clear move
     between the ends says otherwise.
@@ -43,6 +56,8 @@ def course(steps: Ints, values: Floats) -> str:
     spread = float(ordered[len(values) * 19 // 20] - ordered[len(values) // 20])
     noise = sd_d(values)
     clear = max(CLEAR_NOISE * noise, CLEAR_SHARE * spread)
+    if _legs(blocks, max(SWING_NOISE * noise, SWING_SHARE * spread)) >= SWINGS:
+        return "oscillates"
     turn = _turn(blocks, clear)
     if turn is not None:
         at, before, after = turn
@@ -53,7 +68,11 @@ def course(steps: Ints, values: Floats) -> str:
     trending = p < TREND_P and moved * sign >= TREND_EFFECT * noise
     if moved == 0 or not (trending or abs(moved) >= clear):
         return "no trend"
-    return _when("rises" if moved > 0 else "falls", (blocks - blocks[0]) / moved)
+    way = (blocks - blocks[0]) / moved
+    if _diverges(way):
+        return f"diverges {'up' if moved > 0 else 'down'}wards"
+    word = _when("rises" if moved > 0 else "falls", way)
+    return word + _pace(values, moved, noise) if "level" not in word else word
 
 
 def _block_medians(values: Floats, blocks: int) -> Floats:
@@ -73,6 +92,38 @@ def _turn(blocks: Floats, clear: float) -> tuple[int, str, str] | None:
         if 0 < at < len(course) - 1 and clear > 0 and min(there, back) >= max(clear, CLEAR_SHARE * max(there, back)):
             return at, before, after
     return None
+
+
+def _legs(blocks: Floats, clear: float) -> int:
+    """Clear moves up and down by turns."""
+    legs, way, low, high = 0, 0, float(blocks[0]), float(blocks[0])
+    for x in blocks.tolist():
+        low, high = min(low, x), max(high, x)
+        if way <= 0 and x - low >= clear > 0:
+            legs, way, high = legs + 1, 1, x
+        elif way >= 0 and high - x >= clear > 0:
+            legs, way, low = legs + 1, -1, x
+        elif way > 0:
+            low = x if x == high else low
+        elif way < 0:
+            high = x if x == low else high
+    return legs
+
+
+def _diverges(way: Floats) -> bool:
+    """Each of the last steps between blocks is greater than the one before, and two of them make most of the move."""
+    last = np.diff(way)[-4:]
+    return bool(len(last) == 4 and last[0] > 0 and (np.diff(last) > 0).all() and way[-1] - way[-3] >= DIVERGING)
+
+
+def _pace(values: Floats, moved: float, noise: float) -> str:
+    """Whether the second half of the move is greater than the first, by thirds, beyond their errors."""
+    third = len(values) // 3
+    first, mid, last = (float(part.mean()) for part in (values[:third], values[third:-third], values[-third:]))
+    bend = ((last - mid) - (mid - first)) * (1.0 if moved > 0 else -1.0)
+    if abs(bend) < max(BEND_SHARE * abs(last - first), BEND_SE * noise * (6.0 / third) ** 0.5):
+        return ""
+    return ", accelerating" if bend > 0 else ", decelerating"
 
 
 def _when(word: str, way: Floats) -> str:

@@ -35,6 +35,13 @@ def noise(seed: int, rho: float = 0.0, n: int = N) -> Floats:
         (np.exp(-T / 15), "falls early, then level"),
         (np.where(T > 200, 1.0, 0.0), "level, then rises"),
         (np.where(T > 200, -1.0, 0.0), "level, then falls"),
+        (3 * (T / N) ** 2, "rises, accelerating"),
+        (-3 * (T / N) ** 2, "falls, accelerating"),
+        (3 * np.exp(-T / 120), "falls, decelerating"),
+        (1 - 3 * np.exp(-T / 120), "rises, decelerating"),
+        (np.exp(T / 25 - 12), "diverges upwards"),
+        (-np.exp(T / 25 - 12), "diverges downwards"),
+        (np.sin(T / 15), "oscillates"),
     ],
 )
 def test_clear_courses_under_noise(values: Floats, words: str) -> None:
@@ -55,6 +62,13 @@ def test_noise_has_no_trend_and_one_spike_makes_none() -> None:
     words = [say(noise(seed, 0.5)) for seed in range(100)]
     assert words.count("no trend") >= 98
     assert say(np.where(T == 150, 100.0, 1 + 0.1 * noise(3))) == "no trend"
+
+
+def test_the_words_for_pace_and_swings_are_not_said_of_noise() -> None:
+    words = [say(noise(seed, rho)) for seed in range(60) for rho in (0.0, 0.5)]
+    assert not [w for w in words if "celerating" in w or "diverges" in w or "oscillates" in w]
+    straight = [say(0.01 * T + 0.3 * noise(seed, 0.3)) for seed in range(60)]
+    assert straight.count("rises") >= 57
 
 
 def test_too_little_to_say() -> None:
