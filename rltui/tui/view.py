@@ -201,7 +201,7 @@ class View:
         from rltui.vocabulary.load import metrics
 
         metric = self.metric(name)
-        return metrics().get(metric.canonical or "") if metric is not None else metrics().get(name)
+        return metrics().get((metric.canonical if metric is not None else None) or name)
 
     def unit(self, name: str) -> str:
         metric = self.metric(name)
