@@ -24,7 +24,7 @@ from rltui.diagnosis.liveness import coverage_signal, present_signals
 from rltui.diagnosis.look import Feed, Look, look_rows
 from rltui.diagnosis.machine import Machine, due, judge_machine, view_of
 from rltui.diagnosis.measured import Measured
-from rltui.diagnosis.model import Coverage, Diagnosis, Finding, NotEvaluable
+from rltui.diagnosis.model import SEVERITY_RANK, Coverage, Diagnosis, Finding, NotEvaluable
 from rltui.diagnosis.pipeline import stages
 from rltui.diagnosis.profile import Settings
 from rltui.diagnosis.ranking import ranking
@@ -109,7 +109,7 @@ class Engine:
     def insight(self, run: Run, rows: int, around: int, active: Sequence[Finding]) -> Insight:
         """What the first `rows` rows tell about the moves around a step, and about going on."""
         with np.errstate(all="ignore"):
-            look = Look(self._feed(run), rows, {})
+            look = Look(self._feed(run), rows, {f.id: 1 + SEVERITY_RANK[f.severity] for f in reversed(active)})
             return insight(look, around, active, self.catalogue, run)
 
     def rewind(self, row: int) -> None:

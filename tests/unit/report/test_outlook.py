@@ -33,6 +33,7 @@ def test_the_json_keeps_the_schema_and_says_what_moved_first() -> None:
     assert moves["finding"] in {f["id"] for f in data["findings"]}  # type: ignore[attr-defined]
     assert [m["step"] for m in moves["moves"]] == sorted(m["step"] for m in moves["moves"])
     assert moves["moves"][0]["metric"] == "reward_mean"  # the reward was flipped: it moves before the KL
+    assert data["outlook"]["kl_reward"]["reward"] == "down"  # type: ignore[index]  # a collapse is open
     assert "moved first (a hint, no proof): reward" in text
     assert "KL, reward and validation:" in text and "| must hold |" in text
 
