@@ -50,6 +50,12 @@ def read_config(data: bytes, name: str) -> ConfigRecord | None:
     return ConfigRecord(values, base) if values else None
 
 
+def yaml_values(text: str) -> dict[str, object]:
+    """Dotted keys to values of a YAML document; empty where it is none."""
+    tree = _parsed(text, "")
+    return _resolved(flatten(tree)) if isinstance(tree, Mapping) and _bounded(tree) else {}
+
+
 def _parsed(text: str, name: str) -> Any:
     try:
         if name.endswith(".toml"):

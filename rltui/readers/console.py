@@ -14,9 +14,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import accumulate
 
-from rltui.readers import arguments, generic_console, trl_console, verl_console
-from rltui.readers.base import ConfigRecord, LogLine, Note, Record
-from rltui.readers.config_text import PrintedDict, overrides
+from rltui.readers import generic_console, trl_console, verl_console
+from rltui.readers.base import LogLine, Note, Record
+from rltui.readers.console_config import MARKS as CONFIG_MARKS
+from rltui.readers.console_config import YAML_LINES, YAML_MARK, ConfigFinder
 from rltui.readers.dialects import DIALECTS
 from rltui.readers.invalid_rounds import InvalidRounds
 from rltui.readers.lines import LineBuffer
@@ -38,19 +39,6 @@ _PROSE = 2000  # a line with more characters is no list of numbers
 _DIGITS = b"0123456789."
 _DULL_SHAPES = 20_000
 _DULL_LENGTH = 1000
-_MARKS = (
-    b"%|",
-    b"{'",
-    b"actor_rollout_ref.",
-    b"openrlhf.cli.",
-    b"thon ",
-    b"thon3 ",
-    b"torchrun ",
-    b"Namespace(",
-    b"arguments --",
-)
-"""Rare first letters cost: the search stops at each of them."""
-_ARGUMENTS = re.compile(r"(?:\bpython[\d.]* |\.py |\btorchrun |\bopenrlhf\.cli\.)[^\n]* --|\bNamespace\(")
 _STEP_MARKS = (b"step", b"Step", b"iteration", b"Iteration")
 _BLANK = re.compile(rb" {10,}")
 
@@ -88,8 +76,8 @@ class ConsoleReader:
         self._generic = format == "console"
         self._dialects = [dialect() for dialect in DIALECTS] if self._generic else []
         self._step_block: generic_console.StepBlock | None = None
-        self._dicts: dict[str, PrintedDict] = {}
-        self._argument_list: arguments.ArgumentList | None = None
+        self._config = ConfigFinder()
+        self._before_steps = self._generic  # YAML may be printed
         self._line = 1  # number of the line that the next byte belongs to
         self._step: int | None = None  # newest training step
         self._after_blank = False  # the newest segment of the file was a blanked progress bar
@@ -133,7 +121,7 @@ class ConsoleReader:
                 self._add(done.step, done.cells)
         self._close_step_block()
         ends = self._notes.finish(line, self._step)
-        return [*opened, *records, *ends, *self._rows.take(), *self._log_lines()]
+        return [*opened, *records, *self._config.finish(), *ends, *self._rows.take(), *self._log_lines()]
 
     # -- blocks ----------------------------------------------------------------------------------------------------
 
@@ -196,12 +184,15 @@ class ConsoleReader:
 
     def _follows(self) -> bool:
         """Whether lines matter now that would not matter by themselves."""
-        if self._dicts or self._step_block or self._argument_list or self._notes.in_traceback:
+        if self._config.is_open or self._step_block or self._notes.in_traceback:
             return True
         return bool(self._dialects) and any(dialect.is_open for dialect in self._dialects)
 
     def _segment(self, segment: bytes, text: bytes, at: int, out: list[Record], newest: dict[str, Note]) -> bool:
         """One line or painted bar, at a place of the text. Returns whether a line of this shape can matter."""
+        if self._before_steps and (self._step is not None or self._line > YAML_LINES):
+            self._before_steps = False
+            self._set_looks()
         following = self._follows()
         if not following and self._looks.search(segment, 0, _SCAN_LIMIT) is None:
             return False
@@ -230,7 +221,9 @@ class ConsoleReader:
             else:
                 out.append(note)
         prefix, message = split_prefix(decoded)
-        matters = self._config(prefix, message, out)
+        configs = self._config.line(prefix, message, self._line, self._before_steps)
+        out += configs
+        matters = bool(configs)
         counted = self._rounds.line(message, self._step) if painted is None else None
         if counted is not None:
             self._add_cut()
@@ -258,7 +251,7 @@ class ConsoleReader:
     def _found_dialect(self) -> None:
         if self._generic:
             self._close_step_block()
-            self._generic = False
+            self._generic = self._before_steps = False
             self._dialects = []
             self._set_looks()
 
@@ -309,47 +302,22 @@ class ConsoleReader:
             self._add_cut()
             self._rows.add(block.step, block.cells)
 
-    def _config(self, prefix: str, message: str, out: list[Record]) -> bool:
-        printed = self._dicts.get(prefix)
-        if printed is None and PrintedDict.opens(message) and len(self._dicts) < 16:
-            printed = self._dicts[prefix] = PrintedDict(self._line)
-        if printed is not None:
-            config = printed.add(message)
-            if config is not None or printed.failed:
-                del self._dicts[prefix]
-        else:
-            config = self._arguments(message)
-        if config is not None:
-            out.append(config)
-        return config is not None
-
-    def _arguments(self, message: str) -> ConfigRecord | None:
-        """Config that stands in one line, or in Megatron's list of arguments."""
-        if self._argument_list is None and arguments.ArgumentList.opens(message):
-            self._argument_list = arguments.ArgumentList(self._line)
-        elif self._argument_list is not None:
-            config = self._argument_list.add(plain(message))
-            if self._argument_list.over:
-                self._argument_list = None
-            return config
-        if "actor_rollout_ref." in message:
-            return overrides(message, self._line)
-        maybe = " --" in message or "Namespace(" in message
-        return arguments.in_line(message, self._line) if maybe and _ARGUMENTS.search(message) else None
-
     # -- small parts -----------------------------------------------------------------------------------------------
 
     def _set_looks(self) -> None:
+        """What is searched for in each line. Rare first letters cost: the search stops at each of them."""
         own = {mark.encode() for dialect in self._dialects for mark in dialect.marks}
         marks = [
-            *_MARKS,
+            b"%|",
+            *CONFIG_MARKS,
             *InvalidRounds.marks,
             *(text.encode() for text in triggers()),
             *(_STEP_MARKS if self._generic else ()),
             *sorted(own),
         ]
         self._dull.clear()
-        self._looks = re.compile(b"|".join(re.escape(mark) for mark in marks))
+        looks = [re.escape(mark) for mark in marks]
+        self._looks = re.compile(b"|".join([*looks, YAML_MARK] if self._before_steps else looks))
 
     def _report(self, newest: dict[str, Note], done: int, total: int) -> None:
         if self._progress != (done, total):

@@ -42,8 +42,8 @@ _WORDS = {
     kind: frozenset(words)
     for kind, words in json.loads(Path(__file__).with_name("file_words.json").read_bytes()).items()
 }
-STRUCTURE = _WORDS["structure_folders"]
-"""Folders that only sort the files of one run: their parent is where the run lives."""
+_STRUCTURE = _WORDS["structure_folders"]
+_ATTEMPT = re.compile(r"attempt[-_]?\d{1,6}", re.I)
 
 TENSORBOARD_DIR = re.compile(r"(?:runs|tensorboard.*|tb|tb[-_]?logs?|tfevents|events|lightning_logs|logs?)", re.I)
 _TIME_WORD = re.compile(r"\d+|(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)\d{2}", re.I)
@@ -86,6 +86,12 @@ def wandb_run(relative: str) -> tuple[str, str, str] | None:
         if match := _WANDB_RUN_DIR.fullmatch(part):
             return os.sep.join(parts[: depth + 1]), match["time"], match["id"]
     return None
+
+
+def only_sorts(folder: str) -> bool:
+    """Whether a folder of this name only sorts the files of one run: its parent is where the run lives. prime-rl has
+    one for each attempt."""
+    return folder.lower() in _STRUCTURE or _ATTEMPT.fullmatch(folder) is not None
 
 
 def label(name: str) -> str:

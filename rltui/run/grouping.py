@@ -184,7 +184,7 @@ def _tracked_units(root: str, found: list[tuple[str, list[ContainedRun]]]) -> li
 
 def _climb(folder: str, root: str) -> str:
     """The nearest folder, up to the root, that does more than sort files."""
-    while folder != root and os.path.basename(folder).lower() in file_roles.STRUCTURE:
+    while folder != root and file_roles.only_sorts(os.path.basename(folder)):
         folder = os.path.dirname(folder)
     return folder
 

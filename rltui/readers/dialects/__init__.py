@@ -7,11 +7,19 @@ from collections.abc import Callable, Iterable
 from rltui.readers.dialects.base import LineDialect
 from rltui.readers.dialects.box_table import BoxTable
 from rltui.readers.dialects.dict_block import DictBlock
+from rltui.readers.dialects.epoch_steps import EpochSteps
 from rltui.readers.dialects.metrics_panel import MetricsPanel
 from rltui.readers.dialects.roll import RollJson
 from rltui.readers.dialects.rollout_dicts import RolloutDicts
 
-DIALECTS: tuple[Callable[[], LineDialect], ...] = (BoxTable, DictBlock, MetricsPanel, RollJson, RolloutDicts)
+DIALECTS: tuple[Callable[[], LineDialect], ...] = (
+    BoxTable,
+    DictBlock,
+    EpochSteps,
+    MetricsPanel,
+    RollJson,
+    RolloutDicts,
+)
 """Asked in this order; the first that knows a line keeps it."""
 
 

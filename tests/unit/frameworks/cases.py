@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass, field
 
 from tests.conftest import REPO
@@ -11,10 +12,13 @@ from tests.conftest import REPO
 WRITERS = REPO / "tests" / "fixtures" / "writers"
 
 
+_FIXTURE = re.compile(r"=([a-z][\w.\-]+)\Z")
+
+
 @dataclass(frozen=True)
 class Case:
-    """`files`: path -> text, or the name of a writer's fixture with "=" before it. `last`: canonical metric -> value at
-    the last step. `samples` and `checkpoints`: paths that a run of this framework has."""
+    """`files`: path -> text; the name of a writer's fixture with "=" before it may end it. `last`: canonical metric ->
+    value at the last step. `samples` and `checkpoints`: paths that a run of this framework has."""
 
     dialect: str
     files: dict[str, str]
@@ -27,10 +31,14 @@ class Case:
     state: str = ""
     samples: tuple[str, ...] = ()
     checkpoints: dict[str, int] = field(default_factory=dict)
+    restarts: tuple[int, ...] = ()
 
     def text(self, path: str) -> str:
-        text = self.files[path]
-        return (WRITERS / text[1:]).read_text(encoding="utf-8") if text.startswith("=") else text
+        """The text of a file, what a writer wrote in the place of its name."""
+        found = _FIXTURE.search(self.files[path])
+        if found is None:
+            return self.files[path]
+        return self.files[path][: found.start()] + (WRITERS / found[1]).read_text(encoding="utf-8")
 
 
 def _lines(*lines: str) -> str:

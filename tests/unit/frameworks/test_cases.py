@@ -12,8 +12,9 @@ from rltui.session.locate import locate
 from rltui.session.opened import OpenedRun
 from rltui.vocabulary.load import dialect
 from tests.unit.frameworks.cases import CASES, Case
+from tests.unit.frameworks.more_cases import ALL_CASES
 
-IDS = [case.dialect for case in CASES]
+IDS = [f"{case.dialect}-{i}" for i, case in enumerate(ALL_CASES)]
 
 
 def opened(case: Case, root: Path) -> OpenedRun:
@@ -28,7 +29,7 @@ def opened(case: Case, root: Path) -> OpenedRun:
     return one
 
 
-@pytest.mark.parametrize("case", CASES, ids=IDS)
+@pytest.mark.parametrize("case", ALL_CASES, ids=IDS)
 def test_a_run_reads_by_its_own_names(case: Case, tmp_path: Path) -> None:
     run = opened(case, tmp_path).run
     assert run.dialect == case.dialect
@@ -36,7 +37,7 @@ def test_a_run_reads_by_its_own_names(case: Case, tmp_path: Path) -> None:
     steps = run.history.table.steps
     assert (int(steps[0]), int(steps[-1])) == case.steps
     assert len(steps) == case.steps[1] - case.steps[0] + 1, "rows of one step are one row"
-    assert run.history.table.restarts == []
+    assert tuple(run.history.table.restarts) == case.restarts
     for metric, value in case.last.items():
         series = run.series(metric)
         assert series is not None, metric
@@ -55,7 +56,7 @@ def test_a_run_reads_by_its_own_names(case: Case, tmp_path: Path) -> None:
         assert run.state().state == case.state
 
 
-@pytest.mark.parametrize("case", CASES, ids=IDS)
+@pytest.mark.parametrize("case", ALL_CASES, ids=IDS)
 def test_samples_and_checkpoints_are_found(case: Case) -> None:
     assert [role(path, False) for path in case.samples] == ["rollouts"] * len(case.samples)
     assert {path: step_of(path) for path in case.checkpoints} == case.checkpoints

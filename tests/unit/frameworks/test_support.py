@@ -6,10 +6,10 @@ import pytest
 
 from rltui.vocabulary.load import dialect, dialect_names
 from rltui.vocabulary.support import PARTS, SHOWN
-from tests.unit.frameworks.cases import CASES, Case
+from tests.unit.frameworks.cases import Case
 from tests.unit.frameworks.labelled import RUNS
-
-BY_DIALECT = {case.dialect: case for case in CASES}
+from tests.unit.frameworks.more_cases import ALL_CASES
+from tests.unit.frameworks.test_trackers import TRACKED
 
 
 def has(case: Case, part: str) -> bool:
@@ -22,18 +22,25 @@ def has(case: Case, part: str) -> bool:
     )
 
 
+def shown(names: tuple[str, ...]) -> set[str]:
+    """The parts that built runs of these dialects show."""
+    out = {part for case in ALL_CASES if case.dialect in names for part in PARTS if has(case, part)}
+    tracked = [t for t in TRACKED if t.dialect in names]
+    parts = {"files": tracked, "phases": any(t.phases for t in tracked), "config": any(t.resolved for t in tracked)}
+    return out | {part for part, there in parts.items() if there}
+
+
 @pytest.mark.parametrize("name", dialect_names())
 def test_what_is_claimed_is_shown(name: str) -> None:
     support = dialect(name).support
     assert tuple(support) == PARTS
     family = (name, *dialect(name).bases)
+    own = shown((name,) if any(case.dialect == name for case in ALL_CASES) else family)
     for part, said in support.items():
         assert said.state in ("yes", "partly", "no")
         assert said.shown in (("",) if said.state == "no" else SHOWN)
         assert said.note or said.state != "no", "why not"
         if said.shown == "real":
             assert any(run.dialect in family for run in RUNS), part
-        elif said.state == "yes" and name in BY_DIALECT:
-            assert has(BY_DIALECT[name], part) or said.shown == "writer", part
-        elif said.state == "yes":
-            assert said.shown == "writer" or any(has(BY_DIALECT[n], part) for n in family if n in BY_DIALECT), part
+        elif said.state == "yes" and said.shown == "built":
+            assert part in own, part

@@ -257,6 +257,23 @@ TRACKED = (
         ("phase:rollout",),
     ),
     Tracked(
+        "verifiers",
+        tuple(
+            (
+                None,
+                {"train/reward": step / 8, "train/rewards/format_reward": 0.5, "train/completions/mean_length": 200.0}
+                | {"train/kl": 0.0625, "train/loss": 0.5, "train/grad_norm": 0.25, "train/global_step": step},
+            )
+            for step in (1, 2, 3)
+        ),
+        (1, 3),
+        {"reward_mean": 0.375, "kl_ref": 0.0625, "response_length_mean": 200.0},
+        {"num_generations": 8, "beta": 0.04, "learning_rate": 1e-6, "zero_truncated_completions": True}
+        | {"mask_env_responses": True},
+        {"group_size": 8, "kl_coef_loss": 0.04, "lr": 1e-6, "state_masking": True},
+        with_tensorboard=False,
+    ),
+    Tracked(
         "async_grpo",
         tuple(
             (

@@ -11,7 +11,7 @@ import tempfile
 from functools import cache
 from pathlib import Path
 
-from tests.unit.frameworks.cases import CASES
+from tests.unit.frameworks.more_cases import ALL_CASES
 from tests.unit.readers import tracker_files
 from tests.unit.readers_binary.encode import blocks, event, field, history, output, simple, summary, tfrecords
 
@@ -97,7 +97,7 @@ def _console() -> bytes:
 
 def _dialects() -> list[bytes]:
     """The console of every framework that has one of its own."""
-    logs = [c.text(path).encode() for c in CASES for path in c.files if path.endswith((".log", ".txt"))]
+    logs = [c.text(path).encode() for c in ALL_CASES for path in c.files if path.endswith((".log", ".txt"))]
     wrapped = [
         {"timestamp": "2026-01-02T03:04:05", "level": "INFO", "message": f"Step {s} | Loss 0.5 | LR 1e-6"}
         for s in (1, 2)
