@@ -32,7 +32,7 @@ HARDWARE_EVERY_S = 10.0
 @dataclass(frozen=True, slots=True)
 class News:
     """From a run's thread: events, the check-in entry of now, what was seen by then, whether the run meets --until,
-    whether nothing more will come, the worst finding so far, what went wrong."""
+    whether nothing more will come, the worst finding so far, what went wrong; `broken`: the run cannot be read on."""
 
     index: int
     events: tuple[Event, ...] = ()
@@ -42,6 +42,7 @@ class News:
     over: bool = False
     worst: int = 0
     problem: str = ""
+    broken: bool = False
 
 
 @dataclass(slots=True)
@@ -110,7 +111,11 @@ class Following:
 
     def _broken(self, why: str, changes: Changes) -> None:
         text = f"{self.found.candidate.id}: {why}"
-        self.put(News(self.index, seen=changes.seen.as_dict(), over=True, worst=changes.seen.worst, problem=text))
+        self.put(
+            News(
+                self.index, seen=changes.seen.as_dict(), over=True, worst=changes.seen.worst, problem=text, broken=True
+            )
+        )
 
 
 def _recorded(recorder: Recorder | None, frame: Frame) -> str:

@@ -76,6 +76,7 @@ class Watch:
         self._over = [False] * len(found)
         self._worst = [0] * len(found)
         self._problems: set[str] = set()
+        self._broken = False
         self._gate = Gate(settings.load().alerts)
         self._ledgers = [Ledger(self._ledger_path(one)) for one in found]
         self._command: Command | None = None
@@ -185,7 +186,7 @@ class Watch:
             if self._take(news):
                 return f"{self._found[news.index].candidate.id} meets --until {self._options.until}", True
             if all(self._over):
-                return "every run has ended", True
+                return "every run has ended", not self._broken
         return self._asked, False
 
     def _take(self, news: News) -> bool:
@@ -215,6 +216,7 @@ class Watch:
                 self._problems.add(problem)
                 self._tell(problem)
         self._over[news.index] = news.over
+        self._broken |= news.broken
         self._worst[news.index] = max(self._worst[news.index], news.worst)
         return news.met
 
