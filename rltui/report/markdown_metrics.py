@@ -58,9 +58,19 @@ def section(report: Report, frame: Frame | None) -> list[str]:
         lines += ["Keys without a known meaning:", "", *_table(own[:OWN_METRICS]), "", *_constants(own[:OWN_METRICS])]
     if len(own) > OWN_METRICS:
         lines += [f"… and {len(own) - OWN_METRICS} more in the JSON report.", ""]
+    lines += _traps(known)
     if frame is not None:
         lines += _plots(report, frame, known)
     return lines
+
+
+def _traps(metrics: list[tuple[str, MetricSummary]]) -> list[str]:
+    """What is easily misread here, once a metric."""
+    told: dict[str, str] = {}
+    for name, m in metrics:
+        if m.trap and m.trap not in told:
+            told[m.trap] = f"- {_label(name, m)} ({code(m.key)}): {m.trap}"
+    return ["Easily misread in this framework and version:", "", *told.values(), ""] if told else []
 
 
 def _few_members(metrics: list[tuple[str, MetricSummary]]) -> tuple[list[tuple[str, MetricSummary]], int]:

@@ -86,6 +86,7 @@ class MetricSummary:
     group: str = ""
     canonical: str | None = None  # None: the vocabulary does not know the key
     member: str = ""  # of several keys of one canonical metric: the validation set, the reward function
+    trap: str = ""  # what is easily misread about it in this framework and version
 
 
 @dataclass(frozen=True, slots=True)

@@ -77,6 +77,7 @@ class _Lazy(MetricSummary):
         put(self, "group", name.group if name else "other")
         put(self, "canonical", name.canonical if name else None)
         put(self, "member", name.member if name else "")
+        put(self, "trap", name.own_trap if name else "")
 
     def __getattr__(self, name: str) -> object:
         if name in _NUMBERS:

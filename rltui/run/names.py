@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from rltui.run.table import Series, Table
 from rltui.settings import Settings, load, near
 from rltui.vocabulary.load import GENERIC, metrics
-from rltui.vocabulary.resolve import PHASE, Meaning, keys_for, resolve, trap
+from rltui.vocabulary.resolve import PHASE, Meaning, keys_for, own_trap, resolve, trap
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,13 +30,14 @@ class MetricName:
     member: str = ""
     meaning: str = ""
     trap: str = ""
+    own_trap: str = ""  # the part of it that is of this framework and version
     direction: str = "none"
 
 
 def named(m: Meaning, dialect: str, version: str | None) -> MetricName:
     """The name of a key, with what is easily misread about it in this framework and version."""
-    note = trap(m.canonical, dialect, version)
-    return MetricName(m.key, m.canonical, m.label, m.unit, m.group, m.member, m.meaning, note, m.direction)
+    told, own = trap(m.canonical, dialect, version), own_trap(m.canonical, dialect, version)
+    return MetricName(m.key, m.canonical, m.label, m.unit, m.group, m.member, m.meaning, told, own, m.direction)
 
 
 _MEAN_AT = re.compile(r"mean@(\d+)")

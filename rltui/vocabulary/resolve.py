@@ -144,12 +144,17 @@ def resolve(raw: str, framework: str | None) -> Meaning:
 def trap(canonical: str | None, framework: str | None, version: str | None = None) -> str:
     """What is easily misread about a metric: in general, and in this framework as far as its version may be it."""
     metric = metrics().get(canonical or "")
-    if metric is None:
+    own = own_trap(canonical, framework, version)
+    return "; ".join(text for text in (metric.trap if metric else "", own) if text)
+
+
+def own_trap(canonical: str | None, framework: str | None, version: str | None = None) -> str:
+    """The part of it that is this framework's."""
+    if canonical not in metrics():
         return ""
     names = dialect(framework or GENERIC)
     own = [t for t in names.traps if t.metric == canonical and may_be_in(version, t.since, t.before)]
-    told = [f"{names.title}{_span(t)}: {t.text}" for t in own]
-    return "; ".join([*([metric.trap] if metric.trap else []), *told])
+    return "; ".join(f"{names.title}{_span(t)}: {t.text}" for t in own)
 
 
 def _span(trap: Trap) -> str:

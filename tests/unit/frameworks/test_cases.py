@@ -6,6 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from rltui.report.build import build
+from rltui.report.markdown import render
+from rltui.report.to_json import to_json
 from rltui.run.checkpoints import step_of
 from rltui.run.file_roles import role
 from rltui.session.locate import locate
@@ -67,3 +70,11 @@ def test_a_value_on_the_path_not_taken_is_inactive(tmp_path: Path) -> None:
     assert not run.config["kl_coef_loss"].active
     assert "use_kl_loss" in run.config["kl_coef_loss"].note
     assert run.config["lr"].active
+
+
+def test_what_is_easily_misread_stands_in_the_report(tmp_path: Path) -> None:
+    frame = opened(next(case for case in CASES if case.dialect == "areal"), tmp_path).frame()
+    report = build(frame)
+    assert report.metrics["ppo_kl"].trap == "AReaL: logged as new minus old; the sign is turned here"
+    assert "logged as new minus old" in to_json(report)
+    assert "(`ppo_actor/update/approx_kl/avg`): AReaL: logged as new minus old" in render(report, frame)
