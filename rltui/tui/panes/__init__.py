@@ -29,6 +29,19 @@ def __getattr__(name: str) -> ModuleType:
     raise AttributeError(name)
 
 
+DRILL_DOWNS = ("rltui.plots.chart", "plotext", "rltui.tui.screens.finding", "rltui.tui.screens.metric",
+               "rltui.tui.screens.values", "rltui.tui.screens.knowledge", "rltui.tui.screens.help")  # fmt: skip
+
+
+def load_drill_downs() -> None:
+    """Imports what the first key into a drill-down needs; the worker does it once the first values are on screen."""
+    from rltui.tui.screens import named
+
+    for name in DRILL_DOWNS:
+        import_module(name)
+    named("log")
+
+
 def load() -> None:
     """Imports all panes; the worker does it while the first paint is on its way."""
     for name in FULL:

@@ -106,7 +106,7 @@ class PaneScreen(Screen[None]):
             compat.arrange_again(self)
         for pane in self.query(Pane):
             place = self._places.get(pane.id or "")
-            if place:
+            if place and place.size == pane.size:  # others are filled when they get their new size
                 pane.show(self._content(pane.id or "", place))
 
     def fill(self, places: Places) -> None:
@@ -224,6 +224,10 @@ class PaneScreen(Screen[None]):
 
     def action_runs(self) -> None:
         self.rltui.worker.list_runs()
+
+    def action_compare(self) -> None:
+        """This run beside those around it; from the config, what is set otherwise there."""
+        self.rltui.open_comparison(tab="config" if self.NAME == "config" else "good")
 
     def action_mark(self) -> None:
         self.view.mark = self.view.at

@@ -34,6 +34,7 @@ class FindingScreen(PaneScreen):
         self.key = (finding, subject)
         self.row = 0
         self.top = 0
+        self.painted = False
         self.charts = Charts()
 
     @property
@@ -116,7 +117,8 @@ class FindingScreen(PaneScreen):
         room = height - 1 - 2 - len(text_rows)
         count = max(0, min(CHARTS, len(drawn), room // 5))
         each = room // count - 2 if count else 0
-        self.charts.drawn = 0
+        self.charts.drawn = 0 if self.painted else 1  # the first paint is without charts
+        self.painted = True
         for i, evidence in enumerate(drawn[:count]):
             rows.append(self._caption(evidence, width, i == self.row))
             if self.charts.drawn:  # a drawing takes a while: one at a time, and keys in between
@@ -124,8 +126,8 @@ class FindingScreen(PaneScreen):
             else:
                 rows += self._chart(finding, evidence, width, max(3, each))
             rows.append([])
-        if self.charts.drawn and count > 1:
-            self.call_later(self.redraw)
+        if self.charts.drawn and count:
+            self.call_after_refresh(self.redraw)
         if count:
             first, last = self.view.span
             rows.append([(" " * GUTTER, "fg"), (labels(first, last, width - GUTTER), "dim")])

@@ -41,6 +41,7 @@ class MetricScreen(PaneScreen):
         self.axis = 0
         self.overlay: str | None = None
         self.zoomed = 1
+        self.painted = False  # the chart comes after the first paint: drawing takes as long as all the rest
         self.charts = Charts()
 
     def places(self, size: Size) -> Places:
@@ -78,6 +79,10 @@ class MetricScreen(PaneScreen):
     # -- pieces --------------------------------------------------------------------------------------------------
 
     def _chart(self, width: int, height: int) -> list[Row]:
+        if not self.painted:
+            self.painted = True
+            self.call_after_refresh(self.redraw)
+            return [title(width, "", "Chart", None, True)]
         view, series = self.view, self.view.series(self.metric)
         scale, robust, words = SCALES[self.scale]
         finding, best = view.flagged.get(self.metric), view.best_step()

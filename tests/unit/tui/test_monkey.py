@@ -1,4 +1,4 @@
-"""Random keys on every screen leave a live app. RLTUI_MONKEY_KEYS asks for more, RLTUI_MONKEY_SEED for others."""
+"""Random keys on every screen leave a live app. RLTUI_MONKEY_SEED asks for other keys."""
 
 from __future__ import annotations
 
@@ -7,31 +7,61 @@ import random
 from pathlib import Path
 
 import pytest
+from textual.pilot import Pilot
 
 from rltui.tui import keys
+from rltui.tui.app import RltuiApp
+from tests.conftest import REPO
 from tests.unit.tui import canned
-from tests.unit.tui.conftest import NARROW, WIDE, Open
+from tests.unit.tui.conftest import NARROW, WIDE, Open, SampleOpener, is_read, wait_for
 from tests.unit.tui.test_keys import OPENS
 
-KEYS = int(os.environ.get("RLTUI_MONKEY_KEYS", "12"))
+KEYS, ALL_KEYS = 25, 500
 SEED = int(os.environ.get("RLTUI_MONKEY_SEED", "1"))
 LEFT_OUT = {"quit", "back", "interrupt", "suspend", "plain"}
 """Keys that end the app or hand the terminal back."""
+SMALLEST, LARGE = (60, 20), (300, 100)
+SCREENS = [*OPENS, "help", "picker"]
+
+
+async def press(app: RltuiApp, pilot: Pilot[None], screen: str, size: tuple[int, int], count: int) -> None:
+    """Opens a screen and presses random keys of the table, letters and digits among them."""
+    chance = random.Random(f"{SEED} {screen} {size}")
+    names = sorted({name for key in keys.KEYS if key.id not in LEFT_OUT for name in key.keys.split(",")})
+    names += ["escape"] * 4  # else it stays in the palette
+    if screen != "picker":
+        await pilot.press(*OPENS.get(screen, ["question_mark"]))
+    pressed: list[str] = []
+    for _ in range(count):
+        pressed.append(chance.choice(names))
+        await pilot.press(pressed[-1])
+        assert app.is_running, pressed
+        assert app._exception is None, pressed
 
 
 @pytest.mark.parametrize("size", [WIDE, NARROW])
-@pytest.mark.parametrize("screen", list(OPENS))
+@pytest.mark.parametrize("screen", SCREENS)
 async def test_random_keys(
     open_app: Open, screen: str, size: tuple[int, int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    chance = random.Random(f"{SEED} {screen} {size}")
-    names = sorted({name for key in keys.KEYS if key.id not in LEFT_OUT for name in key.keys.split(",")})
-    async with open_app([canned.make()], size) as (app, pilot):
-        await pilot.press(*OPENS[screen])
-        pressed = []
-        for _ in range(KEYS):
-            pressed.append(chance.choice(names))
-            await pilot.press(pressed[-1])
-            assert app.is_running, pressed
-            assert app._exception is None, pressed
+    async with open_app([canned.make()], size, choices=2 if screen == "picker" else 1) as (app, pilot):
+        await press(app, pilot, screen, size, KEYS)
+
+
+@pytest.mark.fuzz_full
+@pytest.mark.parametrize("size", [WIDE, NARROW, SMALLEST, LARGE])
+@pytest.mark.parametrize("screen", SCREENS)
+@pytest.mark.parametrize("run", ["trl-reward-flip", "verl-grpo-crash"])
+async def test_five_hundred_random_keys_on_a_run(
+    run: str, screen: str, size: tuple[int, int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    path = REPO / "sample_runs" / run
+    app = RltuiApp(SampleOpener(*([path, path] if screen == "picker" else [path])), target="here", clock=lambda: 1.8e9)
+    async with app.run_test(size=size) as pilot:
+        if screen == "picker":
+            await wait_for(pilot, lambda: app.screen.name == "picker", "the picker")
+        else:
+            await wait_for(pilot, lambda: is_read(app), "the run is read")
+        await press(app, pilot, screen, size, ALL_KEYS)

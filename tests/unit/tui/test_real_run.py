@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -13,8 +12,6 @@ from textual.pilot import Pilot
 from rltui.session.locate import locate
 from rltui.session.replay import Replay
 from rltui.tui.app import RltuiApp
-from rltui.tui.pane import Pane
-from rltui.tui.screens.base import PaneScreen
 from rltui.tui.screens.finding import FindingScreen
 from rltui.tui.screens.picker import PickerScreen
 from rltui.tui.worker import Choice, FrameSource
@@ -174,39 +171,3 @@ def test_a_paused_replay_stands_still() -> None:
     replay.pause(False)
     assert replay.next_frame(1.0) is not None
     replay.close()
-
-
-@pytest.mark.bench  # a limit in milliseconds holds on a quiet machine only
-async def test_no_drawing_takes_long_on_the_ui_thread(monkeypatch: pytest.MonkeyPatch) -> None:
-    """CPU time of the UI thread in one redraw or key; the best of three, as imports and caches come first."""
-    worst: dict[str, float] = {}
-    rounds: dict[str, float] = {}
-
-    def timed(cls: type, name: str) -> None:
-        work: Callable[..., object] = getattr(cls, name)
-
-        def run(self: object, *args: object) -> object:
-            begin = time.thread_time()
-            try:
-                return work(self, *args)
-            finally:
-                took = time.thread_time() - begin
-                label = f"{type(self).__name__}.{name}"
-                rounds[label] = max(rounds.get(label, 0.0), took)
-
-        monkeypatch.setattr(cls, name, run)
-
-    timed(PaneScreen, "redraw")
-    timed(PaneScreen, "redraw_edges")
-    timed(Pane, "show")
-    async with shown(FLIP) as (app, pilot, _):
-        for _ in range(3):
-            rounds.clear()
-            for keys in (["2", "j", "2"], ["2", "escape"], ["enter"], ["escape", "1", "enter"], ["escape", "3", "3"]):
-                await pilot.press(*keys)
-                await pilot.pause()
-            while not app.at_top:
-                await pilot.press("escape")
-            worst = {k: min(v, worst.get(k, v)) for k, v in rounds.items()}
-    assert worst
-    assert max(worst.values()) < 0.020, worst

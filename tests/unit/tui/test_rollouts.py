@@ -6,11 +6,12 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+import pytest
 from textual.pilot import Pilot
 
 from rltui.tui.app import RltuiApp
 from rltui.tui.screens.rollouts import RolloutsScreen
-from tests.unit.rollouts.dumps import GOOD, LOOP, VERL_LOG, verl
+from tests.unit.rollouts.dumps import GOOD, LOOP, VERL_LOG, lines, verl
 from tests.unit.tui.conftest import NARROW, WIDE, SampleOpener, is_read, screen_text, wait_for
 
 ROWS = [("2+2?", GOOD, 1.0), ("2+2?", LOOP, 0.0), ("1+1?", "two it is", 1.0), ("1+1?", "two it is", 1.0)]
@@ -63,17 +64,104 @@ async def test_the_step_goes_from_dump_to_dump_and_takes_the_cursor_along(tmp_pa
         assert screen.page.place == 2
 
 
+def chosen(screen: RolloutsScreen) -> str:
+    """The text of the row that is chosen, once it is answered."""
+    line = screen.page.line(screen.row) if screen.page is not None else None
+    return "" if line is None else line.text
+
+
 async def test_filter_and_choice_of_a_group(tmp_path: Path) -> None:
-    async with shown(run(tmp_path)) as (_, pilot, screen):
+    async with shown(run(tmp_path)) as (app, pilot, screen):
         await pilot.press("j")
-        assert screen.pair is not None
-        assert screen.pair.summary.prompt == "1+1?"
+        assert chosen(screen) == "1+1?"
         await pilot.press("slash", *"2+2", "enter")
-        assert [pair.summary.prompt for pair in screen.pairs] == ["2+2?"]
+        await wait_for(pilot, lambda: "1 of 2" in screen_text(app), "one group is left")
+        assert chosen(screen) == "2+2?"
         await pilot.press("escape")
-        assert len(screen.pairs) == 2
+        await wait_for(pilot, lambda: "1 of 2" not in screen_text(app), "all groups")
         await pilot.press("slash", *"same", "enter")
-        assert [pair.summary.prompt for pair in screen.pairs] == ["1+1?"]
+        await wait_for(pilot, lambda: chosen(screen) == "1+1?", "the group of one reward")
+        assert "= 1+1?" in screen_text(app)
+
+
+@pytest.mark.parametrize("size", [WIDE, NARROW])
+async def test_from_a_group_to_its_samples_and_on_across_the_steps(tmp_path: Path, size: tuple[int, int]) -> None:
+    async with shown(run(tmp_path), size) as (app, pilot, screen):
+        await pilot.press("enter")
+        await wait_for(pilot, lambda: "Samples of one prompt" in screen_text(app), "its samples")
+        assert screen.page is not None
+        assert [line.mean for line in screen.page.lines] == [1.0, 0.0], "the best first"
+        assert "Worst of its prompt" in screen_text(app)
+        await pilot.press("enter")
+        await wait_for(pilot, lambda: "The same prompt across steps" in screen_text(app), "the steps")
+        assert [line.step for line in screen.page.lines] == [2, 4, 6]
+        assert "Best at step 2" in screen_text(app)
+        assert "At step 6" in screen_text(app)
+        await pilot.press("enter")
+        await wait_for(pilot, lambda: "›  step 2" in screen_text(app), "that step")
+        await pilot.press("f")
+        await wait_for(pilot, lambda: "step 6" in screen_text(app), "the newest")
+        await pilot.press("enter")
+        await wait_for(pilot, lambda: "Samples of one prompt" in screen_text(app), "its samples again")
+        await pilot.press("escape")
+        await wait_for(pilot, lambda: "5 Groups" in screen_text(app), "and back")
+
+
+@pytest.mark.parametrize("size", [WIDE, NARROW])
+async def test_all_samples_sorted_and_filtered(tmp_path: Path, size: tuple[int, int]) -> None:
+    async with shown(run(tmp_path), size) as (app, pilot, screen):
+        await pilot.press("tab")
+        await wait_for(pilot, lambda: "5 Samples" in screen_text(app), "all samples")
+        assert screen.page is not None
+        assert [line.mean for line in screen.page.lines] == [1.0, 1.0, 1.0, 0.0]
+        assert "reward ▼" in screen_text(app)
+        await pilot.press("backslash")
+        await wait_for(pilot, lambda: "reward ▲" in screen_text(app), "the lowest first")
+        assert screen.page.lines[0].mean == 0.0
+        await pilot.press("greater_than_sign", "greater_than_sign")
+        await wait_for(pilot, lambda: "tokens" in screen_text(app).split("Samples")[1][:200], "by length")
+        await pilot.press("slash", *"repeated", "enter")
+        await wait_for(pilot, lambda: "1 of 4" in screen_text(app), "the loop")
+        assert chosen(screen).startswith("Wait, let me check again.")
+        await pilot.press("escape", "slash", *"two it is", "enter")
+        await wait_for(pilot, lambda: "2 of 4" in screen_text(app), "by text")
+
+
+@pytest.mark.parametrize("size", [WIDE, NARROW])
+async def test_the_numbers_of_a_step_in_full(tmp_path: Path, size: tuple[int, int]) -> None:
+    (tmp_path / "train.log").write_text(VERL_LOG)
+    (tmp_path / "config.yaml").write_text("data:\n  max_response_length: 64\n")
+    rows = [
+        {"input": f"p{n // 2}", "output": "x", "score": float(n % 2), "step": 3, "response_length": 8 * (n + 1)}
+        for n in range(8)
+    ]
+    lines(tmp_path / "rollouts" / "3.jsonl", rows)
+    async with shown(tmp_path, size) as (app, pilot, _):
+        await pilot.press("shift+tab")
+        await wait_for(pilot, lambda: "Tokens ─" in screen_text(app), "the numbers")
+        text = screen_text(app)
+        assert "most are 0.000 50 %" in text or "most are 1.00 50 %" in text
+        bars = [line for line in text.split("\n") if "limit 64 ─" in line]
+        assert bars, "the line of the limit is drawn"
+        await pilot.press(*"jjjjjjjjjjjjjjjjjjjjjjjj")
+        await wait_for(pilot, lambda: "distinct" in screen_text(app), "what is further down")
+        await pilot.press("escape")
+        await wait_for(pilot, lambda: "5 Groups" in screen_text(app), "back")
+
+
+async def test_a_list_of_many_goes_by_windows(tmp_path: Path) -> None:
+    (tmp_path / "train.log").write_text(VERL_LOG)
+    verl(tmp_path, 3, [(f"p{n}", f"completion {n}", n / 1000) for n in range(1000)])
+    async with shown(tmp_path) as (app, pilot, screen):
+        assert screen.page is not None
+        assert screen.page.query.listed == "samples", "there are no groups"
+        assert len(screen.page.lines) == 200
+        assert "1000" in screen_text(app)
+        await pilot.press("G")
+        await wait_for(pilot, lambda: chosen(screen) == "completion 0", "the last one")
+        assert "completion 5" in screen_text(app)
+        await pilot.press("g")
+        await wait_for(pilot, lambda: chosen(screen) == "completion 999", "the first one")
 
 
 async def test_without_rollouts_it_says_how_to_keep_them(tmp_path: Path) -> None:
