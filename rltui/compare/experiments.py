@@ -18,6 +18,8 @@ MOST = 6
 LIKELY_Q = 0.2  # a lead worth an experiment is less than a proof
 BRACKET = (0.5, 2.0)  # around the best run's learning rate
 LONGER = 1.5
+BUDGET = ("total_steps", "total_epochs")
+"""More of these goes with a better metric for no other reason than time: `longer` asks whether it would help."""
 
 
 def propose(
@@ -94,6 +96,8 @@ class _Plan:
         for signal in signals:
             value = self.base.settings.get(signal.setting)
             if not _is_number(value) or signal.rho is None or signal.q is None or signal.q > LIKELY_Q:
+                continue
+            if signal.setting in BUDGET:
                 continue
             after = self._step(signal.setting, float(str(value)), signal.rho > 0)
             if after is None:

@@ -19,8 +19,9 @@ def cost_text(name: str, value: float | None) -> str:
     return duration(None if value is None else value * 3600) if name == "hours" else number(value)
 
 
-def pareto(comparison: Comparison) -> list[str]:
-    """A letter a run, upper case on the front; empty where nothing can be drawn."""
+def pareto(comparison: Comparison, width: int = WIDTH, height: int = HEIGHT) -> list[str]:
+    """A letter a run, upper case on the front; empty where nothing can be drawn. The legend comes after an empty
+    line."""
     axis = comparison.cost
     placed = [] if axis is None else [(r, c) for r in comparison.runs if (c := r.cost[axis]) is not None]
     dots = [(run, cost, run.best) for run, cost in placed if run.best is not None]
@@ -28,19 +29,19 @@ def pareto(comparison: Comparison) -> list[str]:
         return []
     low_x, high_x = min(c for _, c, _ in dots), max(c for _, c, _ in dots)
     low_y, high_y = min(b for *_, b in dots), max(b for *_, b in dots)
-    grid = [[" "] * WIDTH for _ in range(HEIGHT)]
+    grid = [[" "] * width for _ in range(height)]
     legend = []
     for letter, (run, cost, best) in zip(ascii_letters[:26], dots, strict=False):
-        x = round((cost - low_x) / (high_x - low_x or 1) * (WIDTH - 1))
-        y = HEIGHT - 1 - round((best - low_y) / (high_y - low_y or 1) * (HEIGHT - 1))
+        x = round((cost - low_x) / (high_x - low_x or 1) * (width - 1))
+        y = height - 1 - round((best - low_y) / (high_y - low_y or 1) * (height - 1))
         sign = letter.upper() if run.on_front else letter
         grid[y][x] = sign if grid[y][x] == " " else "*"
         legend.append(f"{sign} {run.id}")
-    labels = {0: number(high_y), HEIGHT - 1: number(low_y)}
+    labels = {0: number(high_y), height - 1: number(low_y)}
     rows = [f"{labels.get(i, ''):>9} |{''.join(row)}" for i, row in enumerate(grid)]
     left, right = cost_text(axis, low_x), cost_text(axis, high_x)
-    foot = f"{'':>9} +{'-' * WIDTH}"
-    scale = f"{COST_WORDS[axis]:>9}  {left}{' ' * max(1, WIDTH - len(left) - len(right))}{right}"
+    foot = f"{'':>9} +{'-' * width}"
+    scale = f"{COST_WORDS[axis]:>9}  {left}{' ' * max(1, width - len(left) - len(right))}{right}"
     more = [f"({len(dots) - 26} more runs are not drawn)"] if len(dots) > 26 else []
     head = f"{comparison.primary.label} over {COST_WORDS[axis]}; CAPITALS: on the front, *: several runs"
     return [head, *rows, foot, scale, "", *legend, *more]

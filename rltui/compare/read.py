@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib.resources import files
@@ -23,6 +23,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 COMPONENT = "reward_component_mean"
 HELD_OUT = "val_score"
+TRACE = 400  # points kept of a metric that is drawn beside that of another run
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +62,7 @@ class RunFacts:
     hours: Curve | None = None
     gpus: float | None = None
     health: Mapping[str, float | None] = field(default_factory=dict)
+    traces: Mapping[str, Curve] = field(default_factory=dict)  # every metric, thinned, by the report's name of it
 
     def cost(self, name: str) -> Curve | None:
         """Cumulated cost over the steps; None where it is unknown."""
@@ -84,21 +86,31 @@ def data(name: str) -> dict[str, Any]:
 
 
 def read(found: Iterable[Found], key_map: dict[str, str] | None = None, primary: str | None = None) -> list[RunFacts]:
-    """Every run to its end, one after the other; runs of one id go by their paths, of one path too by number."""
-    facts = [_facts(one, key_map or {}, primary) for one in found]
-    ids = [f.id for f in facts]
-    facts = [f if ids.count(f.id) == 1 else replace(f, id=f.path) for f in facts]
-    ids = [f.id for f in facts]
+    """Every run to its end, one after the other."""
+    return told_apart([facts(one, key_map, primary) for one in found])
+
+
+def told_apart(runs: Sequence[RunFacts]) -> list[RunFacts]:
+    """Runs of one id go by their paths, of one path too by number."""
+    ids = [f.id for f in runs]
+    runs = [f if ids.count(f.id) == 1 else replace(f, id=f.path) for f in runs]
+    ids = [f.id for f in runs]
     return [
-        f if ids.count(f.id) == 1 else replace(f, id=f"{f.id} ({ids[: i + 1].count(f.id)})")
-        for i, f in enumerate(facts)
+        f if ids.count(f.id) == 1 else replace(f, id=f"{f.id} ({ids[: i + 1].count(f.id)})") for i, f in enumerate(runs)
     ]
 
 
-def _facts(found: Found, key_map: dict[str, str], primary: str | None) -> RunFacts:
+def facts(
+    found: Found,
+    key_map: dict[str, str] | None = None,
+    primary: str | None = None,
+    cancelled: Callable[[], bool] = lambda: False,
+) -> RunFacts:
+    """One run, read to its end; `cancelled` is asked between blocks, and what was read by then is what is told."""
     opened = OpenedRun(found, key_map=key_map)
     try:
-        opened.load()
+        while not cancelled() and not opened.read_block().done:
+            pass
         report = build(opened.frame())
     finally:
         opened.close()
@@ -127,7 +139,22 @@ def _facts(found: Found, key_map: dict[str, str], primary: str | None) -> RunFac
             name: report.metrics[name].last if name in report.metrics else None
             for name in data("readings.json")["health"]
         },
+        traces={
+            name: thinned(curve)
+            for name, metric in report.metrics.items()
+            if (curve := _curve(run.series(name) or run.series(metric.key))) is not None
+        },
     )
+
+
+def thinned(curve: Curve, points: int = TRACE) -> Curve:
+    """At most so many points: means over equal spans of rows, at the last step of each."""
+    n = len(curve)
+    if n <= points:
+        return curve
+    starts = np.linspace(0, n, points + 1).astype(np.int64)[:-1]
+    ends = np.append(starts[1:], n)
+    return Curve(curve.steps[ends - 1], np.add.reduceat(curve.values, starts) / (ends - starts))
 
 
 def _curve(series: Series | None) -> Curve | None:

@@ -101,18 +101,25 @@ def primary(rows: Sequence[RunRow]) -> str | None:
 
 
 def from_ends(found: Sequence[Found], now: float | None = None) -> Iterator[RunRow]:
-    """Each run by the ends of its logs, in the order in which they are read."""
+    """Each run by the ends of its logs, in no order. Many are shared with a forked process: not for a process that
+    runs threads."""
     now = clock.time() if now is None else now
     local = [one for one in found if one.place.link() is None]
-    remote = [one for one in found if one.place.link() is not None]
     if len(local) >= MANY and sys.platform == "linux":
         yield from _in_two(local, now)
+        found = [one for one in found if one.place.link() is not None]
+    yield from in_order(found, now)
+
+
+def in_order(found: Sequence[Found], now: float | None = None) -> Iterator[RunRow]:
+    """The same in the order of `found`, in this process; runs of other machines side by side."""
+    now = clock.time() if now is None else now
+    tables = _Tables()
+    if all(one.place.link() is None for one in found):
+        yield from (_row(one, tables.of(one), now) for one in found)
     else:
-        yield from _each(local, now)
-    if remote:
-        tables = _Tables()
         with ThreadPoolExecutor(AT_ONCE) as threads:
-            yield from threads.map(lambda one: _row(one, tables.of(one), now), remote)
+            yield from threads.map(lambda one: _row(one, tables.of(one), now), found)
 
 
 def from_whole(found: Iterable[Found]) -> Iterator[RunRow]:
@@ -167,12 +174,6 @@ class _Tables:
         if key not in self._made:
             self._made[key] = found, {file.path: file for file in found.listing.files}
         return self._made[key][1]
-
-
-def _each(found: Iterable[Found], now: float) -> Iterator[RunRow]:
-    tables = _Tables()
-    for one in found:
-        yield _row(one, tables.of(one), now)
 
 
 def _row(found: Found, stats: dict[str, FileStat], now: float) -> RunRow:
@@ -237,7 +238,7 @@ def _take(found: Sequence[Found], now: float) -> None:
 
 def _part(of: slice) -> list[RunRow]:
     found, now = _shared
-    return list(_each(found[of], now))
+    return list(in_order(found[of], now))
 
 
 def _in_two(found: Sequence[Found], now: float) -> Iterator[RunRow]:

@@ -8,7 +8,6 @@ from dataclasses import asdict
 from datetime import UTC, datetime
 
 from rltui.compare.runs import RunRow, primary
-from rltui.diagnosis.tail import NEWEST
 from rltui.plots.numbers import duration, number
 from rltui.session.ends import HEAD, TAIL
 
@@ -20,13 +19,10 @@ def limits(rows: Sequence[RunRow]) -> str:
     if not any(row.decision is None for row in rows):
         return "verdicts from whole logs"
     cut = [row for row in rows if not row.whole]
-    if not cut:
-        return f"health from the last {NEWEST} rows; no onset, peak or trend: --full judges the whole logs"
-    first, newest = (max(counts) for counts in zip(*((r.first_rows, r.newest_rows) for r in cut), strict=True))
-    return (
-        f"health from the first {first} and the last {newest} rows at most ({HEAD >> 10} + {TAIL >> 10} KiB of a log): "
-        "what lies between is not read, so no onset, peak, trend or earlier validation; --full judges the whole logs"
-    )
+    first, newest = max(row.first_rows for row in rows), max(row.newest_rows for row in rows)
+    which = f"the first {first} and last {newest} rows at most" if cut else f"the last {newest} rows at most"
+    size = f" ({HEAD >> 10} + {TAIL >> 10} KiB of a log)" if cut else ""
+    return f"health from {which}{size}: blind to onset, peak, trend and earlier validation"
 
 
 def verdict(row: RunRow) -> str:
@@ -75,7 +71,8 @@ def to_text(rows: Sequence[RunRow], now: float) -> str:
         )
     widths = [max(len(line[i]) for line in cells) for i in range(7)]
     lines = ["  ".join([*(c.ljust(w) for c, w in zip(x[:7], widths, strict=True)), x[7]]).rstrip() for x in cells]
-    return "\n".join([*lines, "", f"{len(rows)} runs; {limits(rows)}"]) + "\n"
+    more = "; --full reads the whole logs" if any(row.decision is None for row in rows) else ""
+    return "\n".join([*lines, "", f"{len(rows)} runs; {limits(rows)}{more}"]) + "\n"
 
 
 def step(row: RunRow) -> str:

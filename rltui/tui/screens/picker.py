@@ -1,29 +1,27 @@
-"""Several runs were found: which one?"""
+"""Several runs were found: which one to open, which ones to compare? The list shows at once and fills in."""
 
 from __future__ import annotations
 
-from datetime import datetime
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from textual.geometry import Region, Size
 
+from rltui.plots.numbers import number
 from rltui.plots.numbers import size as size_text
-from rltui.tui.rows import SELECTED, Row, put, scrolled, spread, title
+from rltui.tui.many import RowsRead
+from rltui.tui.panes.header import STATES, age_text
+from rltui.tui.rows import SELECTED, Row, Segment, put, scrolled, spread, title
 from rltui.tui.screens.base import PaneScreen, Places
 from rltui.tui.worker import Choice
 
+if TYPE_CHECKING:
+    from rltui.compare.runs import RunRow
 
-def when(modified: float | None) -> str:
-    if modified is None:
-        return ""
-    try:
-        return datetime.fromtimestamp(modified).strftime("%Y-%m-%d %H:%M")
-    except (OverflowError, OSError, ValueError):
-        return ""
+HEALTH = {"critical": ("✗ ", "crit"), "warning": ("! ", "warn"), "ok": ("✓ ", "ok"), "unknown": ("? ", "dim")}
 
 
 class PickerScreen(PaneScreen):
-    """A table of runs; Enter opens."""
+    """A table of runs; Enter opens one, Space selects, `c` compares the selected."""
 
     NAME = "picker"
     PANES: ClassVar[tuple[str, ...]] = ("header", "runs")
@@ -31,8 +29,18 @@ class PickerScreen(PaneScreen):
     def __init__(self, choices: tuple[Choice, ...]) -> None:
         super().__init__()
         self.choices = choices
+        self.order = list(range(len(choices)))  # of the choices, as shown
+        self.rows: dict[int, RunRow] = {}
+        self.basis = ""
+        self.primary: str | None = None
+        self.picked: set[int] = set()
         self.selected = 0
         self.top = 0
+        self.moved = False
+
+    def on_mount(self) -> None:
+        super().on_mount()
+        self.rltui.many.look_over()
 
     def places(self, size: Size) -> Places:
         return {
@@ -41,31 +49,85 @@ class PickerScreen(PaneScreen):
             "footer": Region(0, size.height - 1, size.width, 1),
         }
 
+    def take(self, message: RowsRead) -> None:
+        """More runs were looked at. With the last of them those that need attention go first, unless the user has
+        begun to choose."""
+        from rltui.compare.runs import primary, ranked
+        from rltui.compare.runs_table import limits
+
+        self.rows |= message.rows
+        if message.done:
+            rows = list(self.rows.values())
+            self.primary, self.basis = primary(rows), limits(rows) if rows else ""
+            if not self.moved:
+                numbers = {id(row): n for n, row in self.rows.items()}
+                known = [numbers[id(row)] for row in ranked(rows)]
+                self.order = [*known, *(n for n in self.order if n not in self.rows)]
+        self.redraw()
+
+    # -- drawing -------------------------------------------------------------------------------------------------
+
     def draw(self, pane: str, width: int, height: int) -> list[Row]:
         if pane == "header":
-            return [
-                spread(
-                    width - 1, [(" ", "fg"), ("rltui", "strong"), ("   which run?", "dim")], [(self.view.target, "dim")]
-                )
-            ]
-        name_w = min(44, max(20, max((len(c.name) for c in self.choices), default=0) + 2))
-        format_w = 20 if width >= 90 else 0
-        rows: list[Row] = []
-        for i, choice in enumerate(self.choices):
-            start = ("▌", SELECTED) if i == self.selected else (" ", "fg")
-            row: Row = [
-                start,
-                (" ", "fg"),
-                put(choice.name, name_w, "strong" if i == self.selected else "fg"),
-                put(when(choice.modified), 18, "dim"),
-            ]
-            row += [put(choice.format, format_w, "dim"), put(size_text(choice.bytes / 1e9), 9, "fg", ">"), ("  ", "fg")]
-            used = 2 + name_w + 18 + format_w + 11
-            rows.append([*row, put(choice.path, max(0, width - used), "dim")])
-        shown, self.top = scrolled(rows, height - 1, self.selected, self.top)
-        return [title(width, "", "Runs", [(f"{len(self.choices)} found, newest first", "dim")], True), *shown]
+            ask = "which run?" if not self.picked else f"{len(self.picked)} selected: c compares them"
+            left: Row = [(" ", "fg"), ("rltui", "strong"), (f"   {ask}", "dim")]
+            return [spread(width - 1, left, [(self.view.target, "dim")])]
+        name_w = min(44, width // 4, max(16, max((len(c.name) for c in self.choices), default=0) + 1))
+        rows = [self._line(number, place, width, name_w) for place, number in enumerate(self.order)]
+        count = f"{len(self.rows)} of {len(self.choices)} looked at" if not self.basis else "attention first"
+        head = self._head(width, name_w)
+        room = height - 3 if self.basis else height - 2
+        shown, self.top = scrolled(rows, room, self.selected, self.top)
+        found = f"{len(self.choices)} found, {count}"
+        out = [title(width, "", "Runs", [(found, "dim")], True), head, *shown]
+        if self.basis:
+            out += [[]] * (height - 1 - len(out))
+            out.append([put(f" {self.basis}; open one to have all of it read", width, "dim")])
+        return out
+
+    def _head(self, width: int, name_w: int) -> Row:
+        metric = self.primary or "metric"
+        row = [put("   run", name_w + 4, "dim"), put("step", 13, "dim", ">"), put("age", 7, "dim", ">")]
+        row += [put("  state", 13, "dim"), put(metric, 13, "dim", ">"), put("  health, from both ends", 26, "dim")]
+        if width >= 120:
+            row.insert(1, put("framework", 18, "dim"))
+        return row
+
+    def _line(self, number_: int, place: int, width: int, name_w: int) -> Row:
+        choice, read = self.choices[number_], self.rows.get(number_)
+        here = place == self.selected
+        start: Row = [("▌", SELECTED) if here else (" ", "fg")]
+        start += [
+            ("• " if number_ in self.picked else "  ", "accent"),
+            put(choice.name, name_w, "strong" if here else "fg"),
+        ]
+        start.append((" ", "fg"))
+        if read is None:
+            size = size_text(choice.bytes / 1e9)
+            return [*start, put(choice.format, 20, "dim"), put(size, 10, "dim", ">"), (f"  {choice.path}", "dim")]
+        if width >= 120:
+            start.append(put(" ".join(x for x in (read.framework, read.algorithm) if x) or "–", 18, "dim"))
+        steps = "–" if read.last_step is None else f"{read.last_step}"
+        if read.total_steps:
+            steps += f"/{read.total_steps}"
+        age = "" if read.updated is None or not self.view.now else age_text(self.view.now - read.updated)
+        mark = "~" if read.is_file_time else ""
+        value = read.values.get(self.primary) if self.primary else next(iter(read.values.values()), None)
+        row = [*start, put(steps, 13, "fg", ">"), put(f"{mark}{age}", 7, "dim", ">"), ("  ", "fg"), *self._state(read)]
+        row.append(put(number(value, missing="–"), 13, "fg", ">"))
+        glyph, role = HEALTH["critical" if read.state == "crashed" else read.health]
+        words = "; ".join([*read.signs, *([read.note] if read.note else [])]) or read.health
+        return [*row, ("  ", "fg"), (glyph, role), (words, "fg" if read.signs else "dim")]
+
+    @staticmethod
+    def _state(read: RunRow) -> list[Segment]:
+        glyph, word, role = STATES.get(read.state, ("● ", "running", "ok"))
+        return [(glyph, role), put("unknown" if read.state == "unknown" else word, 9, "fg" if role == "ok" else role)]
+
+    # -- keys ----------------------------------------------------------------------------------------------------
 
     def _select(self, index: int) -> None:
+        self.moved = True
         self.selected = max(0, min(index, len(self.choices) - 1))
         self.redraw()
 
@@ -78,14 +140,27 @@ class PickerScreen(PaneScreen):
     def action_edge(self, end: int) -> None:
         self._select(end * 1_000_000)
 
+    def action_select(self) -> None:
+        """Selects the run for a comparison, or no longer."""
+        self.picked ^= {self.order[self.selected]}
+        self._select(self.selected + 1)
+
+    def action_compare(self) -> None:
+        """Compares the selected runs; without any, the newest ones."""
+        self.rltui.open_comparison(tuple(n for n in self.order if n in self.picked))
+
     def action_open(self) -> None:
-        self.rltui.open_run(self.selected, self.choices[self.selected].name)
+        number_ = self.order[self.selected]
+        self.rltui.open_run(number_, self.choices[number_].name)
 
     def action_escape(self) -> None:
-        if self.view.newest is not None:
+        if self.picked:
+            self.picked.clear()
+            self.redraw()
+        elif self.view.newest is not None:
             self.rltui.close_screen()
         else:
-            self.rltui.say("q quits; Enter opens a run")
+            self.rltui.say("q quits; Enter opens a run; Space selects, c compares")
 
     def action_back(self) -> None:
         if self.view.newest is not None:
