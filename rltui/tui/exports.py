@@ -46,6 +46,20 @@ class Exports:
         self.app.say("writing the snapshot …")
         worker.write("snapshot", write)
 
+    def comparison(self) -> None:
+        """The comparison as Markdown."""
+        comparison, path = self.app.many.comparison, self._run_path()
+        if comparison is None:
+            self.app.say("nothing compared yet", "warn")
+            return
+
+        def write() -> str:
+            from rltui.compare.markdown import render
+
+            return _new_file(render(comparison), path, ".compare.md")
+
+        self.app.worker.write("comparison", write)
+
     def picture(self) -> None:
         """The screen as an SVG picture."""
         text, path = self.app.export_screenshot(title="rltui"), self._run_path()

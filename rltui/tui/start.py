@@ -5,14 +5,19 @@ from __future__ import annotations
 import gc
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from rltui.tui import compat
 
 if TYPE_CHECKING:
+    from rltui.compare.read import RunFacts
+    from rltui.compare.runs import RunRow
     from rltui.session.locate import Found
     from rltui.tui.worker import Choice, FrameSource
+
+MOST_COMPARED = 24
+"""Of the runs beside one that is open: the newest, since each is read to its end."""
 
 
 class SessionOpener:
@@ -43,6 +48,39 @@ class SessionOpener:
             where = f"{found.place.name}:{run.root}" if found.place.name else run.root
             out.append(Choice(run.id, where, names, newest, sum(file.size for file in files)))
         return out
+
+    def rows(self) -> Iterator[tuple[int, RunRow]]:
+        """See `ManyOpener.rows`."""
+        from rltui.compare.runs import in_order
+
+        yield from enumerate(in_order(self._found))
+
+    def facts(
+        self, picked: Sequence[int], own: str, told: Callable[[int, int, str], None], cancelled: Callable[[], bool]
+    ) -> list[RunFacts]:
+        """See `ManyOpener.facts`. Beside a run that was named alone are those below the directory that holds it."""
+        from rltui.compare.read import facts, told_apart
+
+        found = [self._found[number] for number in picked] or self._beside(own)
+        out = []
+        for number, one in enumerate(found):
+            if cancelled():
+                break
+            told(number, len(found), one.candidate.id)
+            out.append(facts(one, self.key_map, cancelled=cancelled))
+        return told_apart(out)
+
+    def _beside(self, own: str) -> list[Found]:
+        from rltui.session.locate import discover
+
+        found = self._found
+        if len(found) == 1:
+            one = found[0]
+            root = os.path.abspath(one.candidate.root)
+            around = discover(os.path.dirname(root), one.place)
+            found = [one, *(other for other in around if os.path.abspath(other.candidate.root) != root)]
+        mine = [one for one in found if one.candidate.root == own][:1]
+        return [*mine, *(one for one in found if one not in mine)][:MOST_COMPARED]
 
     def open(self, index: int) -> FrameSource:
         from rltui.hardware.sampler import Sampler
