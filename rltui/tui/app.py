@@ -16,6 +16,7 @@ from rltui.tui.pane import Pane
 from rltui.tui.screens.base import PaneScreen
 from rltui.tui.screens.main import MainScreen
 from rltui.tui.theme import load_theme, textual_theme, theme_names
+from rltui.tui.many import Compared, CompareProgress, Differs, Many, RowsRead
 from rltui.tui.view import View
 from rltui.tui.worker import (
     FrameArrived,
@@ -86,6 +87,11 @@ class RltuiApp(App[None]):
         self._interrupted = -INTERRUPT_S
         self._last: Callable[[], PaneScreen] | None = None
 
+        self.many = Many(self, opener)
+        self.alerts = Alerts(self)
+        self.attention = Attention(lambda: settings.load().away.minutes)
+        self.worker.there = lambda: self.attention.there
+        self.digest: Digest | None = None
     # -- start and end -------------------------------------------------------------------------------------------
 
     def _textual_theme(self) -> str:
@@ -182,6 +188,31 @@ class RltuiApp(App[None]):
         if self._seconds % WIRE_EVERY == 0:
             rate = self.wire.rate(time.monotonic())
             self.view.wire = f"{'sparing, ' if self.view.sparing else ''}{rate / 1000:.1f} KB/s"
+    def on_rows_read(self, message: RowsRead) -> None:
+        from rltui.tui.screens.picker import PickerScreen
+
+        for screen in self.screen_stack:
+            if isinstance(screen, PickerScreen):
+                screen.take(message)
+
+    def on_compare_progress(self, message: CompareProgress) -> None:
+        self.many.reading = message
+        self._tell_comparison(message)
+
+    def on_compared(self, message: Compared) -> None:
+        self.many.comparison, self.many.facts, self.many.reading = message.comparison, message.facts, None
+        self._tell_comparison(message)
+
+    def on_differs(self, message: Differs) -> None:
+        self._tell_comparison(message)
+
+    def _tell_comparison(self, message: Compared | CompareProgress | Differs) -> None:
+        from rltui.tui.screens.compare import CompareScreen
+
+        for screen in self.screen_stack:
+            if isinstance(screen, CompareScreen):
+                screen.take(message)
+
         if self.view.message and time.monotonic() > self._message_until:
             self.view.message = ""
         if self.view.sparing and time.monotonic() - self._drawn < SPARING_S:
@@ -277,6 +308,20 @@ class RltuiApp(App[None]):
 
     def open_run(self, index: int, name: str) -> None:
         """Opens one of the runs of the picker in the place of the one that is open."""
+    def open_comparison(self, picked: tuple[int, ...] = (), tab: str = "good") -> None:
+        """The picked runs beside each other; without any, this run beside those around it."""
+        from rltui.tui.screens.compare import CompareScreen
+
+        self.open_place(lambda: CompareScreen(picked, tab))
+
+    def open_path(self, path: str) -> None:
+        """Opens a run of the comparison, if it is one of those found at the start."""
+        number = self.worker.number_of(path)
+        if number is None:
+            self.say(f"to open it: rltui {path}")
+        else:
+            self.open_run(number, path)
+
         while not self.at_top:
             self.pop_screen()
         self._last = None

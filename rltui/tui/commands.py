@@ -35,6 +35,7 @@ def verbs(app: RltuiApp) -> Iterable[SystemCommand]:
     yield SystemCommand("checkpoints", "which to keep, and why", partial(app.open_named, "decision"))
     yield SystemCommand("runs", "runs found: open another", app.worker.list_runs)
     yield SystemCommand("report", "write the report as Markdown", app.exports.snapshot)
+    yield SystemCommand("compare", "with the runs beside this one: good, bad, ugly, settings", app.open_comparison)
     yield SystemCommand("picture", "write the screen as an SVG picture", app.exports.picture)
     yield SystemCommand("follow", "follow the run again", app.follow)
     yield SystemCommand("pause", "keep what is shown, and back", app.pause)

@@ -12,9 +12,9 @@ from rltui.settings import Settings, near
 from rltui.tui.compat import key_of
 
 RUN = ("main", "metric", "values", "finding", "phases", "gpu", "log", "rollouts", "decision", "knowledge", "config",
-       "pipeline", "coverage")  # fmt: skip
-ALL = (*RUN, "help", "picker")
-TEXT = ("gpu", "decision", "knowledge", "config", "pipeline", "coverage")
+       "pipeline", "coverage", "digest")  # fmt: skip
+ALL = (*RUN, "compare", "help", "picker")
+TEXT = ("gpu", "decision", "knowledge", "config", "pipeline", "coverage", "digest")
 TIMED = ("main", "metric", "finding", "phases", "gpu", "rollouts", "decision")
 
 
@@ -48,8 +48,13 @@ KEYS: tuple[Key, ...] = (
     Key("move.page_down", "ctrl+d,pagedown", "^d", "page(1)", "page down", "Move"),
     Key("move.page_up", "ctrl+u,pageup", "^u", "page(-1)", "page up", "Move"),
     # panes
-    Key("pane.next", "tab", "Tab", "next_pane(1)", "next pane", "Panes", ("main",)),
-    Key("pane.previous", "shift+tab", "S-Tab", "next_pane(-1)", "previous pane", "Panes", ("main",)),
+    Key("pane.next", "tab", "Tab", "next_pane(1)", "next pane, next part of the comparison", "Panes",
+        ("main", "compare"), "good bad ugly settings next", ("compare",), rank=5),
+    Key("rollouts.next", "tab", "Tab", "next_list(1)", "groups, all samples, the step's numbers", "Panes",
+        ("rollouts",), "samples, numbers", ("rollouts",), rank=37),
+    Key("rollouts.previous", "shift+tab", "S-Tab", "next_list(-1)", "the step's numbers, all samples, groups", "Panes",
+        ("rollouts",)),
+    Key("pane.previous", "shift+tab", "S-Tab", "next_pane(-1)", "previous pane", "Panes", ("main", "compare")),
     Key("pane.findings", "1", "1", "pane('findings')", "Findings; again: zoom", "Panes", ("main",)),
     Key("pane.metrics", "2", "2", "pane('metrics')", "Metrics; again: zoom, all metrics", "Panes", ("main",),
         "metrics", ("main",), "2", 45),
@@ -61,7 +66,8 @@ KEYS: tuple[Key, ...] = (
     Key("pane.zoom", "z", "z", "zoom", "zoom the pane, a chart around its cursor, and back", "Panes",
         ("main", "metric", "phases", "gpu", "log", "rollouts"), "zoom", ("main", "metric", "rollouts"), rank=36),
     Key("open", "enter", "↵", "open", "drill in: finding, metric, its values, phase, run", "Panes",
-        ("main", "finding", "metric", "phases", "picker"), "open", ("main", "finding", "phases", "picker"), rank=10),
+        ("main", "finding", "metric", "phases", "rollouts", "compare", "picker"), "open",
+        ("main", "finding", "phases", "rollouts", "compare", "picker"), rank=10),
     Key("last_place", "backspace", "Bksp", "last_place", "last place", "Panes", RUN),
     # find
     Key("finding.next_critical", "e", "e", "finding('critical', 1)", "next critical finding", "Find",
@@ -101,7 +107,10 @@ KEYS: tuple[Key, ...] = (
     Key("sort.reverse", "backslash", "\\", "reverse", "all metrics: turn the order round", "Look", ("main",)),
     Key("pin", "space", "Space", "pin", "pin the metric to the overview, and back", "Look", ("main", "metric"),
         "pin", ("metric",), rank=44),
-    Key("axis", "x", "x", "axis", "x axis: step, time, tokens", "Look", ("metric",), "axis", ("metric",), rank=33),
+    Key("select", "space", "Space", "select", "select for the comparison; two there: their configs", "Look",
+        ("compare", "picker"), "select", ("compare", "picker"), rank=12),
+    Key("axis", "x", "x", "axis", "x axis: step, time, tokens; of the front: the cost", "Look", ("metric", "compare"),
+        "axis", ("metric", "compare"), rank=33),
     Key("overlay", "o", "o", "overlay", "overlay the next related metric", "Look", ("metric",), "overlay", ("metric",),
         rank=34),
     Key("smooth.more", "plus,equals_sign", "+", "smooth(1)", "more smoothing", "Look", ("metric",),
@@ -119,6 +128,8 @@ KEYS: tuple[Key, ...] = (
     Key("runs", "r", "r", "runs", "runs found: open another", "Screens", RUN),
     Key("decision", "D", "D", "show('decision')", "go on or stop: KL and reward, gain against cost, checkpoints",
         "Screens", RUN, "decision", ("main",), rank=60),
+    Key("compare", "c", "c", "compare", "compare with the runs beside it; a metric: with their band, with each",
+        "Screens", (*RUN, "compare", "picker"), "compare", ("main", "config", "picker", "metric"), rank=37),
     Key("knowledge", "K", "K", "knowledge", "what the rule looks at, why, its thresholds and sources", "Screens",
         ("main", "finding"), "why this rule", ("finding",), rank=45),
     Key("config", "i", "i", "show('config')", "run and resolved config", "Screens", RUN,
@@ -129,8 +140,8 @@ KEYS: tuple[Key, ...] = (
         "coverage", ("main", "pipeline"), rank=62),
     Key("palette", "colon,ctrl+p", ":", "app.command_palette", "commands", "Screens", footer="commands",
         footer_on=RUN, rank=58),
-    Key("snapshot", "ctrl+s", "^s", "snapshot", "write the report as Markdown; the path is shown", "Screens", RUN,
-        "snapshot", RUN, rank=56),
+    Key("snapshot", "ctrl+s", "^s", "snapshot", "write the report as Markdown; the path is shown", "Screens",
+        (*RUN, "compare"), "snapshot", (*RUN, "compare"), rank=56),
     Key("help", "question_mark,f1", "?", "help", "keys of this screen", "Screens", footer="help", footer_on=ALL,
         rank=99),
     # out

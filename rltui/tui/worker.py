@@ -164,6 +164,9 @@ class Worker:
         self.opener = opener
         self._stop = Event()
         self._source: FrameSource | None = None
+        self._choices: tuple[Choice, ...] = ()
+        self.there: Callable[[], bool] = lambda: True  # whether somebody looks
+        self._chronicle: Chronicle | None = None
         self._opening = 0  # number of the newest opening; the loops of older ones end
         self._asked = Condition()
         self._questions: dict[str, Callable[[FrameSource], Message | None]] = {}
@@ -181,6 +184,10 @@ class Worker:
     def open(self, index: int) -> None:
         """Opens a run in the place of the one that is open."""
         self._thread(lambda: self._open(index))
+
+    def number_of(self, path: str) -> int | None:
+        """The number by which the run at a path can be opened."""
+        return next((n for n, choice in enumerate(self._choices) if choice.path == path), None)
 
     def past(self, step: int) -> None:
         """Asks for the report as it stood at a step; a newer request takes the place of one that waits."""
@@ -273,7 +280,7 @@ class Worker:
     def _find(self, open_single: bool) -> None:
         panes.load()
         try:
-            choices = tuple(self.opener.find())
+            choices = self._choices = tuple(self.opener.find())
         except Exception as error:
             self._post(SourceFailed(f"{error}" or type(error).__name__, opened=self._source is not None))
             return
