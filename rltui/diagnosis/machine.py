@@ -69,11 +69,15 @@ def judge_machine(before: Machine, seen: Measured, catalogue: Mapping[str, Rule]
 
 
 def can_run(seen: Measured) -> dict[str, MeasuredDetector]:
-    """The rules for which something was measured."""
-    hosts = any(s.host is not None for s in seen.samples)
-    out = {**(GPU_RULES if any(s.gpus for s in seen.samples) else {}), **(HOST_RULES if hosts else {})}
+    """The rules for which something was measured, here or by the trainer."""
+    gpus, hosts = any(s.gpus for s in seen.samples), any(s.host is not None for s in seen.samples)
+    out = {**(GPU_RULES if gpus else {}), **(HOST_RULES if hosts else {})}
+    if not gpus and seen.logged_peak is not None:
+        out["gpu-memory-pressure"] = hardware.gpu_memory_pressure
     if not hosts and seen.ram is not None:
         out["host-ram-creep"] = host.host_ram_creep
+    if seen.saves:
+        out["checkpoint-slow"] = host.checkpoint_slow
     return out
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -9,9 +10,10 @@ import numpy as np
 
 from rltui.diagnosis.forecast import Forecast
 from rltui.diagnosis.look import Look
+from rltui.diagnosis.trends import WINDOW
 from rltui.hardware.base import Gpu, GpuSample, HardwareSample, HostSample
 from rltui.run.checkpoints import Checkpoint
-from rltui.run.medians import column_medians
+from rltui.run.medians import column_medians, median
 from rltui.run.phase_hardware import PhaseHardware, by_phase, per_step, place, step_ends, step_timings
 from rltui.run.run import Run
 from rltui.run.sample_columns import SampleColumns, columns
@@ -130,6 +132,40 @@ class Measured:
         if logged is not None and len(logged) > len(sampled):
             return Series(logged.key, logged.steps, logged.values * GIB, logged.rows, logged.times, True)
         return sampled if len(sampled) else None
+
+    @cached_property
+    def saves(self) -> list[tuple[int, float, float]]:
+        """(row, seconds, GB) of the checkpoints whose saving was timed: by its phase, else by how much longer the step
+        took from end to end than steps usually do."""
+        timer = self.look.series("phase:save_checkpoint")
+        took = dict(zip(timer.rows.tolist(), timer.values.tolist(), strict=True)) if timer is not None else {}
+        if timer is None and len(self.ends) > 1:
+            gaps = np.diff(self.ends)
+            known = gaps[np.isfinite(gaps)]
+            usual = median(known[-WINDOW:]) if len(known) else np.inf
+            took = {row + 1: gap - usual for row, gap in enumerate(gaps.tolist()) if np.isfinite(gap)}
+        found = []
+        for c in self.checkpoints:
+            row = int(self.look.steps.searchsorted(c.step))
+            seconds = took.get(row) if row < self.look.n and self.look.steps[row] == c.step else None
+            if c.size_gb and c.complete is not False and seconds is not None and seconds > 0:
+                found.append((row, float(seconds), c.size_gb))
+        return found
+
+    @cached_property
+    def logged_peak(self) -> Series | None:
+        """GB of GPU memory at its peak as the trainer logs it: what it reserved, else what it allocated."""
+        names = ("gpu_mem_reserved_peak", "gpu_mem_allocated_peak")
+        logged = next((s for name in names if (s := self.look.series(name)) is not None), None)
+        if logged is None:
+            return None
+        return Series(logged.key, logged.steps, logged.values * GIB, logged.rows, logged.times, True)
+
+    @cached_property
+    def capacity_gb(self) -> float | None:
+        """Memory of a GPU as the run's own records name its kind ("NVIDIA H100 80GB HBM3"), GB."""
+        found = re.search(r"(\d{2,3})\s?GB", self.run.info.get("gpu", ""))
+        return float(found[1]) * GIB if found else None
 
     @cached_property
     def planned(self) -> int | None:

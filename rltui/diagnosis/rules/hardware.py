@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
@@ -31,6 +32,10 @@ FATAL_XIDS = {
 SLOWING = ("thermal", "thermal (hardware)", "hardware slowdown", "power brake")
 
 
+MANY = 3
+"""GPUs that are told of one by one; more that say the same are one finding."""
+
+
 def gpu_memory_pressure(seen: Measured, p: Params) -> list[Signal]:
     """The peak near what the GPU has, or a floor that rises from step to step: what phases do not give back."""
     out = []
@@ -54,7 +59,37 @@ def gpu_memory_pressure(seen: Measured, p: Params) -> list[Signal]:
             said.append(ahead.text)
         if level:
             out.append(Signal(level, f"{name(gpu)}: {'; '.join(said)}.", _PROOFS, subject=name(gpu), onset_step=began))
-    return out
+    return [*_together(out, seen), *_logged_peak(seen, p)]
+
+
+def _together(found: list[Signal], seen: Measured) -> list[Signal]:
+    """One finding a GPU; where more than `MANY` say so, one for all of them, told by the worst."""
+    if len(found) <= MANY:
+        return found
+    worst = max(found, key=lambda s: s.level)
+    began = min((s.onset_step for s in found if s.onset_step is not None), default=None)
+    text = f"{len(found)} of {len(seen.gpus)} GPUs, of them {worst.summary}"
+    return [replace(worst, summary=text, subject=None, onset_step=began)]
+
+
+def _logged_peak(seen: Measured, p: Params) -> list[Signal]:
+    """The peak that the trainer logs, where no sample tells of the GPUs: torch's counters, without the inference
+    engine. It never falls, so it says something only near the limit or where it goes on rising."""
+    peak = seen.logged_peak
+    if peak is None or seen.gpus or not len(peak):
+        return []
+    now, total, level, said = float(peak.values[-1]), seen.capacity_gb, 0, []
+    if total is not None and now / total > p["notice"]:
+        level = WARNING if now / total > p["warn"] else NOTICE
+        said.append(f"is {num(now)} of {num(total)} GB ({percent(now / total)})")
+    per_50, began = _creep(peak, p["creep_rows"])
+    late = peak.values[len(peak) // 2 :]
+    if per_50 > p["creep_gb"] and late[-1] > late[0]:
+        level = max(level, NOTICE)
+        said.append(f"still grows, by {num(per_50)} GB in {num(p['creep_rows'])} steps, to {num(now)} GB")
+    proofs = ((peak.key, ""), *_PROOFS)
+    text = f"The peak of GPU memory that the trainer logs {' and '.join(said)}."
+    return [Signal(level, text, proofs, subject="logged peak", onset_step=began)] if level else []
 
 
 _PROOFS = (("time_per_step_s", ""), ("response_length_mean", "longer responses raise the peak"))
@@ -70,13 +105,18 @@ def _creep(floor: Series, rows: float) -> tuple[float, int | None]:
 
 def gpu_fault_or_throttle(seen: Measured, p: Params) -> list[Signal]:
     """Errors, heat, and a GPU that does less than its peers in the same work."""
-    out = []
+    faulty: list[Signal] = []
+    slowed: list[Signal] = []
     for gpu in seen.gpus:
-        found = _fault(seen.of_gpu(gpu)) or _throttled(seen.of_gpu(gpu)[-int(p["samples"]) :], p)
+        samples = seen.of_gpu(gpu)
+        fault = _fault(samples)
+        found = fault or _throttled(samples[-int(p["samples"]) :], p)
         if found is not None:
-            out.append(Signal(found[0], f"{name(gpu)}: {found[1]}.", (("time_per_step_s", ""),), subject=name(gpu)))
-    told = {s.subject for s in out}
-    return [*out, *(s for s in _outlier(seen, p) if s.subject not in told), *_all_idle(seen, p)]
+            signal = Signal(found[0], f"{name(gpu)}: {found[1]}.", (("time_per_step_s", ""),), subject=name(gpu))
+            (faulty if fault else slowed).append(signal)
+    told = {s.subject for s in (*faulty, *slowed)}
+    behind = [s for s in _outlier(seen, p) if s.subject not in told]
+    return [*faulty, *_together(slowed, seen), *behind, *_disagreement(seen, p)]
 
 
 def _fault(samples: list[GpuSample]) -> tuple[int, str] | None:
@@ -131,8 +171,9 @@ def _work(seen: Measured, gpu: Gpu) -> frozenset[str]:
     return frozenset(found[0] for command in commands if (found := role_of(command)) is not None)
 
 
-def _all_idle(seen: Measured, p: Params) -> list[Signal]:
-    """Rows arrive, and yet no GPU did anything for long: one of the two sources tells of something else."""
+def _disagreement(seen: Measured, p: Params) -> list[Signal]:
+    """The log tells of steps, and yet no GPU did anything for long: one of the two tells of something else. GPUs are
+    trusted more than the log, above all where processes of this run hold them."""
     if not seen.samples or not seen.gpus:
         return []
     end = float(seen.seen.times[-1])
@@ -144,9 +185,16 @@ def _all_idle(seen: Measured, p: Params) -> list[Signal]:
     known = use[np.isfinite(use)]
     if not len(known) or known.max() >= p["idle"]:
         return []
-    minutes = num(p["idle_s"] / 60)
-    text = f"The log tells of {rows} steps in the last {minutes} minutes, in which no GPU seen here did anything: "
-    return [Signal(NOTICE, text + "the run may use other GPUs or another machine.", (("time_per_step_s", ""),))]
+    own = any(process.ours for gpu in seen.gpus for process in seen.of_gpu(gpu)[-1].processes)
+    text = f"The log tells of {rows} steps in the last {num(p['idle_s'] / 60)} minutes, in which no GPU "
+    text += "did anything, though processes of this run hold them" if own else "seen here did anything"
+    text += (
+        ": steps without work (empty batches, a dead engine)."
+        if own
+        else ": the run may use others, or another machine."
+    )
+    proofs = (("time_per_step_s", ""),)
+    return [Signal(WARNING if own else NOTICE, text, proofs, subject="log against GPUs")]
 
 
 def rollout_straggler(seen: Measured, p: Params) -> list[Signal]:

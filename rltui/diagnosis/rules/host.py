@@ -59,6 +59,27 @@ def disk_space_low(seen: Measured, p: Params) -> list[Signal]:
     return []
 
 
+def checkpoint_slow(seen: Measured, p: Params) -> list[Signal]:
+    """Checkpoints that hold up the training because they are written slowly."""
+    if len(seen.saves) < p["saves"]:
+        return []
+    rows, seconds, sizes = (list(of) for of in zip(*seen.saves[-5:], strict=True))
+    took, size = median(np.array(seconds)), median(np.array(sizes))
+    speed = 1000.0 * size / took
+    if took < p["long_s"] or speed >= p["mb_s"]:
+        return []
+    text = f"Checkpoints of {num(size)} GB take {num(took)} s: {num(speed)} MB/s"
+    where = next((d for d in (seen.host.disks if seen.host is not None else ()) if "checkpoints" in d.what), None)
+    text += f" to {where.path}" if where is not None else ""
+    during = seen.seen.since(float(seen.ends[rows[-1]]) - seconds[-1]).until(float(seen.ends[rows[-1]])).samples
+    waits = [s.host.pressure_io for s in during if s.host is not None and s.host.pressure_io is not None]
+    if waits:
+        text += f"; meanwhile tasks waited for io {percent(median(np.array(waits)))} of the time"
+    level = WARNING if took > p["warn_s"] else NOTICE
+    proofs = (("phase:save_checkpoint", ""), ("time_per_step_s", ""))
+    return [Signal(level, f"{text}.", proofs, subject="disk", onset_step=int(seen.look.steps[seen.saves[0][0]]))]
+
+
 def background_interference(seen: Measured, p: Params) -> list[Signal]:
     """Jobs beside the training (merger, uploader, another user's) and what they cost."""
     found = _beside(seen.newest, p["foreign_gb"])

@@ -10,7 +10,8 @@ from rltui.tui.view import GLYPH, ROLE
 
 if TYPE_CHECKING:
     from rltui.hardware.base import GpuSample, HostSample
-    from rltui.run.sample_columns import ColumnCache, Floats, SampleColumns
+    from rltui.run.sample_columns import ColumnCache, SampleColumns
+    from rltui.run.table import Floats
     from rltui.tui.view import View
 
 STEPS = 3
@@ -57,14 +58,20 @@ class Span:
 
 def span(view: View, seen: SampleColumns) -> Span:
     """The last three steps where their length is known, else all samples."""
+    step = sum(item.seconds for item in view.report.phases.items) if view.report else 0.0
+    if len(seen) and 0 < STEPS * step <= seen.times[-1] - seen.times[0]:
+        end = float(seen.times[-1])
+        return Span(end - STEPS * step, end, f"last {STEPS} steps")
+    return whole(seen)
+
+
+def whole(seen: SampleColumns) -> Span:
+    """All samples."""
     from rltui.plots.numbers import duration
 
     if len(seen) < 2:
         return Span(0.0, 0.0, "")
-    end, start = float(seen.times[-1]), float(seen.times[0])
-    step = sum(item.seconds for item in view.report.phases.items) if view.report else 0.0
-    if step > 0 and STEPS * step <= end - start:
-        return Span(end - STEPS * step, end, f"last {STEPS} steps")
+    start, end = float(seen.times[0]), float(seen.times[-1])
     return Span(start, end, f"last {duration(end - start)}")
 
 

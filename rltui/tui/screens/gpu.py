@@ -1,101 +1,171 @@
-"""GPUs and host in full: each GPU's memory, power, use and temperature over the samples, its processes, the host."""
+"""GPUs and host in full: every GPU over the samples, what each phase draws and holds, processes, host, forecasts."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from rltui.plots.numbers import duration, number, size
-from rltui.tui.panes import gpu as pane
-from rltui.tui.rows import Row, cut, put, title, wrap
+from rltui.plots.numbers import duration, number, percent
+from rltui.tui.panes.machine import Span, marks, newest_gpus, remarks, sampled, span, spark, subject, trouble, whole
+from rltui.tui.rows import Row, clip, put, title, wrap
+from rltui.tui.screens import host
 from rltui.tui.screens.text import Block, TextScreen
 
 if TYPE_CHECKING:
-    from rltui.hardware.base import GpuSample, HardwareSample
+    from rltui.hardware.base import GpuSample
+    from rltui.run.phase_hardware import PhaseHardware
+    from rltui.run.sample_columns import SampleColumns
 
-NAME = 12
-NUMBERS = 18
+WIDE = 120
+NOTE = "use: power above idle, as a share of what the limit leaves above idle. SM only says that some kernel ran."
 
 
 class GpuScreen(TextScreen):
-    """A block of rows a GPU, the host behind them; scrolls."""
+    """Blocks that scroll: a row a GPU, grouped by node, then what they did by phase, and the machine around them."""
 
     NAME = "gpu"
     HEAD = "GPU and host"
 
     def content(self, width: int) -> list[Block]:
         view = self.view
-        found = pane.samples(view)
+        seen = sampled(view)
         report = view.report
-        if report is None or not found:
+        blocks: list[Block] = []
+        if len(seen):
+            blocks += [*self._gpus(seen, width), *self._phases(width)]
+            blocks += [*host.processes(view, seen, width), *host.machine(view, seen, width)]
+        else:
             why = report.hardware.note if report else ""
-            return [("", [[(f" {line}", "dim")] for line in wrap(why or "no samples", width - 2)])]
-        span = duration(found[-1].time - found[0].time)
-        where = "recorded by the run" if found[-1].source == "recorded" else "sampled here"
-        blocks: list[Block] = [("", [[(f" {len(found)} samples over {span}, {where}", "dim")], []])]
-        for now in found[-1].gpus:
-            blocks.append((f"gpu {now.index} {now.node} {now.name}", self._gpu(found, now, width)))
-        blocks.append(("host ram disk cpu load", self._host(found, width)))
-        if report.hardware.note:
-            blocks.append(("", [[(f" {line}", "dim")] for line in wrap(report.hardware.note, width - 2)]))
-        return blocks
+            blocks.append(("", [[(f" {line}", "dim")] for line in wrap(why or "no samples", width - 2)]))
+        return [*blocks, *host.logged(view, width), *host.ahead(view, width)]
 
-    def _gpu(self, found: tuple[HardwareSample, ...], now: GpuSample, width: int) -> list[Row]:
-        name = (now.name or "").removeprefix("NVIDIA ")
-        where = " · ".join(part for part in (now.node, name) if part)
+    def _gpus(self, seen: SampleColumns, width: int) -> list[Block]:
+        gpus = newest_gpus(seen)
+        note = self.view.report.hardware.note if self.view.report else ""
+        noted: list[Row] = [[(f" {line}", "dim")] for line in wrap(note, width - 2)]
+        took = duration(float(seen.times[-1] - seen.times[0]))
+        how = "recorded by the run" if seen.samples[-1].source == "recorded" else "sampled"
+        told: Row = [(f" {len(seen)} samples over {took}, {how}", "dim")]
+        if not gpus:
+            return [("gpu", [told, *noted, []])]
+        table = _Columns(width, span(self.view, seen), whole(seen))
+        blocks: list[Block] = [("", [told, *noted, [], table.head()])]
+        marked, use, at = marks(self.view), self._use(), {gpu: i for i, gpu in enumerate(seen.gpus)}
+        nodes = list(dict.fromkeys(g.node for g in gpus))
+        for node in nodes:
+            here = [g for g in gpus if g.node == node]
+            names = dict.fromkeys((g.name or "").removeprefix("NVIDIA ") for g in here)
+            what = ", ".join(f"{sum((g.name or '').endswith(n) for g in here)} × {n}" for n in names if n)
+            blocks.append((f"gpu {node}", [[(f" {node or 'GPUs'}", "strong"), (f"  {what}", "dim")]]))
+            for g in here:
+                i = at[g.node, g.index]
+                row = table.row(self, seen, g, i, use.get((g.node, g.index)), marked.get(subject(g)))
+                blocks.append((f"gpu {g.index} {node} {g.name} {trouble(g)} {remarks(g)}", [row]))
+        return [*blocks, ("", [[(f" {line}", "dim")] for line in wrap(NOTE, width - 2)] + [[]])]
 
-        def of(read: Callable[[GpuSample], float | None]) -> list[tuple[float, float]]:
-            out = []
-            for sample in found:
-                gpu = next((g for g in sample.gpus if (g.node, g.index) == (now.node, now.index)), None)
-                value = read(gpu) if gpu is not None else None
-                if value is not None:
-                    out.append((sample.time, value))
-            return out
+    def _use(self) -> dict[tuple[str, int], float]:
+        machine = self.view.frame.diagnosis.machine if self.view.frame is not None else None
+        return dict(machine.power_use) if machine is not None and self.view.cursor is None else {}
 
-        rows: list[Row] = [title(width, "", f"GPU {now.index}", [(where, "dim")])]
-        rows.append(self._line("memory", of(lambda g: g.memory_used_gb), now.memory_total_gb, "GB", width))
-        rows.append(self._line("power", of(lambda g: g.power_w), now.power_limit_w, "W", width))
-        rows.append(self._line("use", of(lambda g: None if g.util is None else 100 * g.util), 100.0, "%", width))
-        rows.append(self._line("temperature", of(lambda g: g.temp_c), None, "°C", width))
-        for process in now.processes[:4]:
-            text = f"{process.pid}  {process.user or ''}  {size(process.memory_gb)}  {process.command or ''}"
-            rows.append([put(" process", NAME, "dim"), (cut(text, width - NAME - 2), "fg")])
-        return [*[row for row in rows if row], []]
+    def _phases(self, width: int) -> list[Block]:
+        """What the GPUs did in each phase of the newest steps."""
+        machine = self.view.frame.diagnosis.machine if self.view.frame is not None else None
+        head: Row = title(width, "3", "By phase of a step", [("medians of all GPUs, the last 50 steps", "dim")])
+        if machine is None or not machine.phases:
+            why = "no step was sampled yet whose phases are timed and whose end is known"
+            return [("phase", [head, [(f" {why}", "dim")], []])]
+        names: Row = [put("", 3), put("phase", 18, "dim"), put("power", 8, "dim", ">"), put("use", 8, "dim", ">")]
+        names += [put("memory GB, floor–high", 24, "dim", ">"), put("samples", 10, "dim", ">")]
+        blocks: list[Block] = [("phase", [head, clip(names, width)])]
+        for phase in machine.phases:
+            memory = f"{_gb(phase.memory_floor_gb)}–{_gb(phase.memory_high_gb)}"
+            row: Row = [
+                put("", 3),
+                put(phase.phase, 18),
+                put(percent(phase.of_limit, missing="n/a"), 8, "fg", ">"),
+                put(percent(phase.power, missing="n/a"), 8, "fg", ">"),
+                put(memory if phase.memory_high_gb is not None else "n/a", 24, "fg", ">"),
+                put(str(phase.samples), 10, "dim", ">"),
+            ]
+            said = _said(phase)
+            lines = wrap(said, max(20, width - 22))
+            rows = [clip(row, width), *[[(" " * 21, "fg"), (line, "dim")] for line in lines]]
+            blocks.append((f"phase {phase.phase} {said}", rows))
+        return [*blocks, ("", [[]])]
 
-    def _host(self, found: tuple[HardwareSample, ...], width: int) -> list[Row]:
-        hosts = [(s.time, s.host) for s in found if s.host is not None]
-        if not hosts:
-            return []
-        now = hosts[-1][1]
 
-        def of(field: str) -> list[tuple[float, float]]:
-            return [(t, float(v)) for t, host in hosts if (v := getattr(host, field)) is not None]
+def _gb(value: float | None) -> str:
+    return number(value, decimals=1, missing="–")
 
-        limit = f"limited by its {now.limited_by}" if now.limited_by else ""
-        rows = [title(width, "", "Host", [(limit, "dim")] if limit else None)]
-        rows.append(self._line("RAM", of("ram_used_gb"), now.ram_total_gb, "GB", width))
-        rows.append(self._line("CPU", [(t, 100 * v) for t, v in of("cpu")], 100.0, "%", width))
-        rows.append(self._line("load", of("load1"), None, f"/{now.cpus}" if now.cpus else "", width))
-        rows.append(self._line("disk free", of("disk_free_gb"), now.disk_total_gb, "GB", width))
-        return [row for row in rows if row]
 
-    def _line(self, name: str, points: list[tuple[float, float]], limit: float | None, unit: str, width: int) -> Row:
-        """`memory  ▂▂▃▅  71.2 of 80 GB`; nothing where nothing was sampled."""
-        from rltui.plots.spark import sparkline
+def _said(phase: PhaseHardware) -> str:
+    """Who waits, who is waited for, and what is usual."""
+    said = []
+    if phase.ahead:
+        said.append(f"{_names(phase.ahead)} still works while the others wait")
+    if phase.idle:
+        said.append(f"{_names(phase.idle)} draws far less than the others")
+    return "; ".join([*said, *([phase.note] if phase.note else [])])
 
-        if not points:
-            return []
-        bar_w = max(8, width - NAME - NUMBERS - 12)
-        times, values = [t for t, _ in points], [v for _, v in points]
-        bounds = (0.0, limit or max(values) or 1.0)
-        text = sparkline(times, values, bar_w, times[0], max(times[-1], times[0] + 1), self.view.glyphs, bounds)
-        of = f" of {number(limit)} {unit}" if limit and unit != "%" else f" {unit}"
-        low_high = f"{number(min(values))}–{number(max(values))}"
-        return [
-            put(f" {name}", NAME, "dim"),
-            (text, "ink"),
-            put(number(values[-1]), 9, "fg", ">"),
-            put(of, NUMBERS - 5, "dim"),
-            (cut(low_high, 14), "dim"),
+
+def _names(gpus: tuple[tuple[str, int], ...]) -> str:
+    shown = [f"{node} GPU {index}".strip() for node, index in gpus[:4]]
+    return ", ".join(shown) + (f" and {len(gpus) - 4} more" if len(gpus) > 4 else "")
+
+
+class _Columns:
+    """The columns of the table of GPUs, as far as the width allows."""
+
+    def __init__(self, width: int, recent: Span, history: Span) -> None:
+        self._recent, self._history = recent, history
+        self.wide = width >= WIDE
+        self.words = 30 if self.wide else 17
+        rest = width - 3 - 7 - 2 - 6 - 7 - 7 - 6 - 2 - self.words - (9 + 6 + 2 if self.wide else 0)
+        self.memory = rest * 2 // 5 if self.wide else 0
+        self.power = rest - self.memory
+
+    def head(self) -> Row:
+        row: Row = [put(" GPU", 5, "dim"), put("GB", 5, "dim", ">"), ("  ", "fg")]
+        if self.wide:
+            row += [put(f"memory, {self._history.words}", self.memory, "dim"), put("high", 6, "dim", ">"), ("  ", "fg")]
+        row += [
+            put(f"power, {self._recent.words}", self.power, "dim"),
+            put("W", 6, "dim", ">"),
+            put("use", 7, "dim", ">"),
         ]
+        row += [put("SM", 7, "dim", ">")]
+        return [*row, *([put("MHz", 9, "dim", ">")] if self.wide else []), put("°C", 6, "dim", ">")]
+
+    def row(
+        self,
+        screen: GpuScreen,
+        seen: SampleColumns,
+        gpu: GpuSample,
+        i: int,
+        use: float | None,
+        mark: tuple[str, str] | None,
+    ) -> Row:
+        view = screen.view
+        glyph, role = mark or (" ", "fg")
+        used, watts = seen.gpu["memory_used_gb"][:, i], seen.gpu["power_w"][:, i]
+        row: Row = [
+            (f" {glyph}", role),
+            put(str(gpu.index), 3),
+            put(_gb(gpu.memory_used_gb), 5, "fg", ">"),
+            ("  ", "fg"),
+        ]
+        if self.wide:
+            known = used[used == used]
+            high = _gb(float(known.max()) if len(known) else None)
+            row += [(spark(view, seen.times, used, self._history, self.memory, gpu.memory_total_gb), "ink")]
+            row += [put(high, 6, "dim", ">"), ("  ", "fg")]
+        row += [
+            (spark(view, seen.times, watts, self._recent, self.power, gpu.power_limit_w), "ink"),
+            put(number(gpu.power_w, decimals=0, missing="n/a"), 6, "fg", ">"),
+            put(percent(use, missing="–"), 7, "fg", ">"),
+            put(percent(gpu.util, missing="n/a"), 7, "dim", ">"),
+        ]
+        if self.wide:
+            row.append(put(number(gpu.sm_clock_mhz, decimals=0, missing="n/a"), 9, "dim", ">"))
+        row += [put(number(gpu.temp_c, decimals=0, missing="n/a"), 6, "fg", ">"), ("  ", "fg")]
+        words = " · ".join(part for part in (trouble(gpu), remarks(gpu)) if part)
+        return [*row, put(words, self.words, role if mark else "dim")]

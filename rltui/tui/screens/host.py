@@ -1,0 +1,183 @@
+"""The machine around the GPUs, as blocks of the GPU screen: processes, memory, disks, what the run logs, forecasts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rltui.plots.numbers import number, percent, size
+from rltui.tui.panes.machine import Span, newest_gpus, newest_host, spark, whole
+from rltui.tui.rows import Row, clip, put, title, wrap
+from rltui.tui.view import View
+
+if TYPE_CHECKING:
+    from rltui.hardware.base import GpuProcess, HostProcess
+    from rltui.run.sample_columns import SampleColumns
+    from rltui.run.table import Floats
+    from rltui.tui.screens.text import Block
+
+NAME = 18
+TAIL = 38
+SHOWN = 12
+"""Processes that are listed; the rest is counted."""
+BELONGS = {True: "this run", False: "foreign", None: "unknown"}
+
+
+def processes(view: View, seen: SampleColumns, width: int) -> list[Block]:
+    """Who holds GPU memory and who matters on the host, largest first, with whether it is of this run."""
+    told = newest_host(seen)
+    roles = {p.pid: p for p in (told.processes if told is not None else ())}
+    held: dict[int, list[tuple[str, GpuProcess]]] = {}
+    for gpu in newest_gpus(seen):
+        for process in gpu.processes:
+            held.setdefault(process.pid, []).append((f"{gpu.node}:{gpu.index}", process))
+    pids = sorted({*roles, *held}, key=lambda pid: (-_gpu_gb(held.get(pid, [])), -(_rss(roles.get(pid)) or 0.0), pid))
+    head = title(width, "", "Processes", [(f"{len(pids)} that matter", "dim")])
+    if not pids:
+        return [("process", [head, [(" none is seen", "dim")], []])]
+    names: Row = [put(" pid", 12, "dim"), put("user", 10, "dim"), put("is", 10, "dim"), put("role", 16, "dim")]
+    names += [put("GPUs", 10, "dim"), put("GPU GB", 8, "dim", ">"), put("RAM GB", 8, "dim", ">"), ("  command", "dim")]
+    blocks: list[Block] = [("process", [head, clip(names, width)])]
+    for pid in pids[:SHOWN]:
+        known, on = roles.get(pid), held.get(pid, [])
+        first = on[0][1] if on else None
+        dead = any(p.zombie for _, p in on)
+        whose = BELONGS[known.ours if known is not None and known.ours is not None else first.ours if first else None]
+        role = known.role if known is not None else "zombie" if dead else ""
+        command = (known.command if known is not None else None) or (first.command if first else None) or "not visible"
+        row: Row = [
+            (" ", "fg"),
+            put(str(pid), 11),
+            put(first.user or "" if first else "", 10, "dim"),
+            put("zombie" if dead else whose, 10, "strong" if dead or whose == "foreign" else "dim"),
+            put(role, 16),
+            put(_gpus([where for where, _ in on]), 10, "dim"),
+            put(number(_gpu_gb(on), missing="–") if on else "–", 8, "fg", ">"),
+            put(number(_rss(known), missing="–"), 8, "fg", ">"),
+            (f"  {command}", "dim"),
+        ]
+        blocks.append((f"process {pid} {role} {whose} {command}", [clip(row, width)]))
+    more = len(pids) - SHOWN
+    return [*blocks, ("", [*([[(f" and {more} more", "dim")]] if more > 0 else []), []])]
+
+
+def _gpu_gb(held: list[tuple[str, GpuProcess]]) -> float:
+    return sum(process.memory_gb or 0.0 for _, process in held)
+
+
+def _rss(process: HostProcess | None) -> float | None:
+    return process.rss_gb if process is not None else None
+
+
+def _gpus(where: list[str]) -> str:
+    """`0–7`, `3`, `node1:0 …`."""
+    nodes = {place.rpartition(":")[0] for place in where}
+    indices = [int(place.rpartition(":")[2]) for place in where]
+    if len(nodes) != 1 or len(indices) < 3 or indices != list(range(indices[0], indices[0] + len(indices))):
+        return ",".join(str(i) for i in indices) if len(nodes) == 1 else " ".join(where)
+    return f"{indices[0]}–{indices[-1]}"
+
+
+def machine(view: View, seen: SampleColumns, width: int) -> list[Block]:
+    """Memory, load, pressure and disks of the host over the samples."""
+    now = newest_host(seen)
+    if now is None:
+        return []
+    over = whole(seen)
+    limit = f"limited by its {now.limited_by}" if now.limited_by else ""
+    rows: list[Row] = [title(width, "", "Host", [(limit, "dim")] if limit else None)]
+    lines = _Lines(view, seen, over, width)
+    rows += lines.of("RAM", "ram_used_gb", now.ram_total_gb, "GB")
+    rows += lines.of("swap", "swap_used_gb", now.swap_total_gb, "GB") if now.swap_total_gb else []
+    rows += lines.of("/dev/shm", "shm_used_gb", now.shm_total_gb, "GB")
+    rows += lines.of("CPU", "cpu", 1.0, "%")
+    rows += lines.of("load", "load1", float(now.cpus) if now.cpus else None, "cores")
+    for what in ("cpu", "memory", "io"):
+        rows += lines.of(f"waits for {what}", f"pressure_{what}", 1.0, "%")
+    for disk in now.disks:
+        of = f"of {size(disk.total_gb)} free" if disk.total_gb else "free"
+        row: Row = [put(" disk", NAME, "dim"), put(size(disk.free_gb), 10, "fg", ">"), (f" {of}  ", "dim")]
+        rows.append(clip([*row, (disk.what, "fg"), (f"  {disk.path}", "dim")], width))
+    if not now.disks and now.disk_free_gb is not None:
+        rows += lines.of("disk free", "disk_free_gb", now.disk_total_gb, "GB")
+    return [("host ram memory disk cpu load swap shm pressure", [*rows, []])]
+
+
+class _Lines:
+    """`RAM  ▂▂▃▅  812 of 1007 GB   640–812`; nothing where nothing was told."""
+
+    def __init__(self, view: View, seen: SampleColumns, over: Span, width: int) -> None:
+        self._view, self._seen, self._over = view, seen, over
+        self._bar = max(8, width - NAME - TAIL)
+
+    def of(self, name: str, field: str, limit: float | None, unit: str) -> list[Row]:
+        import numpy as np
+
+        told = [getattr(s.host, field) if s.host is not None else None for s in self._seen.samples]
+        values: Floats = np.array([np.nan if v is None else float(v) for v in told])
+        known = values[np.isfinite(values)]
+        if not len(known):
+            return []
+        cells = spark(self._view, self._seen.times, values, self._over, self._bar, limit)
+        now, low, high = float(known[-1]), float(known.min()), float(known.max())
+        if unit == "%":
+            value, of, between = percent(now), "", f"{percent(low)[:-2]}–{percent(high)}"
+        else:
+            value, of = _short(now), f" of {_short(limit)} {unit}" if limit else f" {unit}"
+            between = f"{_short(low)}–{_short(high)}"
+        return [
+            [
+                put(f" {name}", NAME, "dim"),
+                (cells, "ink"),
+                put(value, 8, "fg", ">"),
+                put(of, 15, "dim"),
+                put(between, 15, "dim", ">"),
+            ]
+        ]
+
+
+def _short(value: float) -> str:
+    return number(value) if value else "0"
+
+
+def logged(view: View, width: int) -> list[Block]:
+    """What the trainer itself logs of its machines, over the steps."""
+    from rltui.plots.spark import sparkline
+
+    known = [name for name in (view.report.metrics if view.report else ()) if _is_memory(view, name)]
+    bar_w = max(8, width - 32 - TAIL)
+    first, last = view.axis(bar_w)
+    rows: list[Row] = []
+    for name in known:
+        series, metric = view.series(name), view.metric(name)
+        if series is None or metric is None or not len(series):
+            continue
+        cells = sparkline(series.steps, series.values, bar_w, first, last, view.glyphs)
+        between = f"{number(metric.min, missing='–')}–{number(metric.max, missing='–')}"
+        row: Row = [put(f" {view.label(name)}", 32, "dim"), (cells, "ink")]
+        row += [put(number(view.now_value(name), missing="–"), 8, "fg", ">"), put(f" {metric.unit}", 15, "dim")]
+        rows.append([*row, put(between, 15, "dim", ">")])
+    if not rows:
+        return []
+    head = title(width, "", "Logged by the run", [(f"steps {first} to {last}", "dim")])
+    return [("logged memory", [head, *rows, []])]
+
+
+def _is_memory(view: View, name: str) -> bool:
+    metric = view.metric(name)
+    return metric is not None and (metric.group == "memory" or metric.key.startswith(("ray/node", "system/")))
+
+
+def ahead(view: View, width: int) -> list[Block]:
+    """What runs out if it goes on as now, with the error bar and what would change it."""
+    found = view.frame.diagnosis.machine if view.frame is not None else None
+    if found is None or view.cursor is not None:
+        return []
+    head = title(width, "", "Runs out, if it goes on so", [("middle 90 % in brackets", "dim")])
+    if not found.forecasts:
+        return [("runs out forecast", [head, [(" nothing, by what is seen so far", "dim")]])]
+    blocks: list[Block] = [("runs out forecast", [head])]
+    for one in sorted(found.forecasts, key=lambda f: f.at)[:SHOWN]:
+        rows: list[Row] = [[(f" {line}", "fg")] for line in wrap(one.text[:1].upper() + one.text[1:], width - 2)]
+        rows += [[(f"   {line}", "dim")] for line in wrap(f"changed by {one.would_change}", width - 4)]
+        blocks.append((f"runs out forecast {one.text}", rows))
+    return blocks
