@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -41,6 +42,18 @@ _LOOKS = [1]
 """The first row counts, as far as they were asked for."""
 
 
+@dataclass(slots=True)
+class _Known:
+    """What looks at the first `n` rows worked out: the rules and the report after them ask for the same."""
+
+    n: int
+    series: dict[str, Series | None] = field(default_factory=dict)
+    trends: dict[tuple[str, int], Trend] = field(default_factory=dict)
+    blocks: dict[str, Blocks | None] = field(default_factory=dict)
+    changes: dict[tuple[str, int], float] = field(default_factory=dict)
+    profile: Profile | None = None
+
+
 class Feed:
     """The run's series as they stand now, fetched once; looks cut them."""
 
@@ -51,6 +64,13 @@ class Feed:
         self._logged: dict[str, Series | None] = {}
         self._finite: dict[str, Series | None] = {}
         self._family: dict[str, dict[str, Series]] = {}
+        self._known = _Known(0)
+
+    def known(self, n: int) -> _Known:
+        """What was worked out of the first `n` rows by the looks before."""
+        if self._known.n != n:
+            self._known = _Known(n)
+        return self._known
 
     def logged(self, name: str) -> Series | None:
         if name not in self._logged:
@@ -89,10 +109,13 @@ class Look:
         self.step = int(table.steps[n - 1]) if n else 0
         self.framework = feed.run.framework
         self.settings = feed.settings
-        self._series: dict[str, Series | None] = {}
-        self._trends: dict[tuple[str, int], Trend] = {}
-        self._blocks: dict[str, Blocks | None] = {}
-        self._changes: dict[tuple[str, int], float] = {}
+        self._known = known = feed.known(n)
+        self._series, self._trends, self._blocks, self._changes = (
+            known.series,
+            known.trends,
+            known.blocks,
+            known.changes,
+        )
 
     def logged(self, name: str) -> Series | None:
         """Points of a metric as logged, non-finite ones (NaN) included; None where there is none yet."""
@@ -160,10 +183,12 @@ class Look:
             self._changes[key] = change(self.values(name), rows)
         return self._changes[key]
 
-    @cached_property
+    @property
     def profile(self) -> Profile:
         """What kind of run this is, as far as these rows tell."""
-        return Profile.of(self)
+        if self._known.profile is None:
+            self._known.profile = Profile.of(self)
+        return self._known.profile
 
     @cached_property
     def reward(self) -> str:
