@@ -123,7 +123,7 @@ def _verdict(frame: Frame, look: Mapping[str, Any]) -> Iterable[Item]:
     now = frame.diagnosis.verdict
     if look.get("decision") not in (None, now.decision):
         role: Role = "info" if now.decision in ("continue", "not-enough-evidence") else "warning"
-        yield Item("verdict", role, f"verdict {clean(str(look['decision']), 40)} → {now.decision}: {now.text}")
+        yield Item("verdict", role, f"{clean(str(look['decision']), 40)} → {now.decision}: {now.text}")
 
 
 def _findings(frame: Frame, events: Sequence[Mapping[str, Any]]) -> Iterable[Item]:

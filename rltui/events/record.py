@@ -28,6 +28,7 @@ class Record:
         self._folder = folder(state_dir, run)
         self._run = run
         self.journal = Journal(os.path.join(self._folder, "events.jsonl"))
+        self._newest: tuple[object, int] | None = None
 
     def path(self, name: str) -> str:
         return os.path.join(self._folder, name)
@@ -42,7 +43,11 @@ class Record:
 
     def last_seq(self) -> int:
         """Number of the newest event."""
-        return max((e["seq"] for e in self.journal.read() if isinstance(e.get("seq"), int)), default=0)
+        stamp = self.journal.stamp()
+        if self._newest is None or stamp != self._newest[0]:
+            found = max((e["seq"] for e in self.journal.read() if isinstance(e.get("seq"), int)), default=0)
+            self._newest = stamp, found
+        return self._newest[1]
 
 
 class Recorder:

@@ -8,7 +8,12 @@ import json
 import os
 from collections.abc import Iterable
 from hashlib import sha256
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+from rltui.sources import stdin
+
+if TYPE_CHECKING:
+    from rltui.session.locate import Found
 
 MODE = 0o600
 ROTATE_BYTES = 256 * 1024
@@ -19,6 +24,14 @@ def identity(place: str, root: str, inside: Iterable[str] = ()) -> str:
     """What tells one run from all others, whatever path it was named by. `place`: the machine, "" for this one."""
     where = os.path.realpath(root) if not place else root
     return "|".join((place, where, *sorted(inside)))
+
+
+def run_identity(found: Found) -> str | None:
+    """None for standard input: what comes through a pipe is another run each time."""
+    candidate = found.candidate
+    if candidate.root == stdin.PATH:
+        return None
+    return identity(found.place.name, candidate.root, (label for _, label in candidate.inside))
 
 
 def folder(state_dir: str, run: str, kind: str = "record") -> str:
@@ -102,6 +115,14 @@ class Journal:
             os.close(handle)
         if size >= self._rotate_bytes:
             os.replace(self.path, f"{self.path}.1")
+
+    def stamp(self) -> object:
+        """Another one after each change."""
+        try:
+            found = os.stat(self.path)
+        except OSError:
+            return None
+        return found.st_ino, found.st_size, found.st_mtime_ns
 
     def read(self) -> list[dict[str, Any]]:
         """All entries, oldest first; damaged lines are left out."""

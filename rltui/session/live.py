@@ -60,6 +60,7 @@ class LiveRun:
             sampler = remote_sampler(found) or sampler
         self._sampler = sampler
         self._found = found
+        self.found = found  # as it was opened
         self._key_map = key_map
         self._glanced: Frame | None = None
         self._glanced_at = 0.0

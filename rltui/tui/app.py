@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
+from textual import events
 from textual.app import App, SuspendNotSupported, SystemCommand
 from textual.screen import Screen
 
+from rltui import settings
 from rltui.plots.glyphs import BLOCK, GlyphSet
 from rltui.tui import compat
+from rltui.tui.alerts import Alerts
+from rltui.tui.away import Attention, DigestMade, Happened
 from rltui.tui.exports import Exports
 from rltui.tui.pane import Pane
 from rltui.tui.screens.base import PaneScreen
@@ -31,12 +35,17 @@ from rltui.tui.worker import (
     Written,
 )
 
+if TYPE_CHECKING:
+    from rltui.events.digest import Digest
+
 CLOCK_S = 1.0
 WIRE_EVERY = 5
 """The bytes per second are shown anew every so many seconds, and only where they moved."""
 SPARING_S = 10.0
 """In bandwidth mode the screen moves by itself only so often."""
 MESSAGE_S = 8.0
+READ_S = 30.0
+"""What happened while somebody was away takes longer to read."""
 INTERRUPT_S = 3.0
 """A second Ctrl+c within so many seconds quits."""
 
@@ -78,6 +87,10 @@ class RltuiApp(App[None]):
         self.exports = Exports(self)
         self._drawn = 0.0  # when the last frame was drawn
         self.worker = Worker(self, opener)
+        self.alerts = Alerts(self)
+        self.attention = Attention(lambda: settings.load().away.minutes)
+        self.worker.there = lambda: self.attention.there
+        self.digest: Digest | None = None
         self.shown = compat.send_changed_cells_only()
         self.wire = compat.WireMeter()
         self.failure = ""
@@ -152,6 +165,26 @@ class RltuiApp(App[None]):
         self.view.pages[message.word] = message.text
         self.redraw()
 
+    def on_happened(self, message: Happened) -> None:
+        self.alerts.tell(message.events)
+
+    def on_digest_made(self, message: DigestMade) -> None:
+        if message.digest is not None:
+            self.digest = message.digest
+            self.say(f"{message.digest.headline}   d: all of it", "accent", seconds=READ_S)
+
+    async def on_event(self, event: events.Event) -> None:
+        if isinstance(event, events.Key) and not event.is_forwarded and self.attention.seen():
+            self.worker.digest()
+        await super().on_event(event)
+
+    def on_app_focus(self) -> None:
+        if self.attention.seen():
+            self.worker.digest()
+
+    def on_app_blur(self) -> None:
+        self.attention.left()
+
     def on_runs_found(self, message: RunsFound) -> None:
         from rltui.tui.screens.picker import PickerScreen
 
@@ -222,10 +255,10 @@ class RltuiApp(App[None]):
         elif self.top is not None:
             self.top.redraw_edges()
 
-    def say(self, text: str, role: str = "fg", lasting: bool = False) -> None:
+    def say(self, text: str, role: str = "fg", lasting: bool = False, seconds: float = MESSAGE_S) -> None:
         """A message in the place of the footer."""
         self.view.message, self.view.message_role = text, role
-        self._message_until = time.monotonic() + (1e9 if lasting else MESSAGE_S)
+        self._message_until = time.monotonic() + (1e9 if lasting else seconds)
         self.redraw()
 
     # -- screens -------------------------------------------------------------------------------------------------

@@ -25,6 +25,7 @@ SCREENS = {
     "gpu": "GPUs and host",
     "log": "the raw log",
     "rollouts": "what the policy wrote: groups, best beside worst",
+    "digest": "while you were away: what happened since the last look",
 }
 
 

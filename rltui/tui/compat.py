@@ -10,7 +10,7 @@ import os
 import signal
 from collections.abc import Mapping, MutableMapping
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -128,6 +128,19 @@ def arrange_again(widget: Widget) -> None:
     """Asks a container's layout anew, which Textual does by itself only when its size or children changed."""
     widget._clear_arrangement_cache()
     widget.refresh(layout=True)
+
+
+def send(app: App[None], sequence: str) -> None:
+    """Writes a sequence of the terminal's that draws nothing (bell, notification) between two updates."""
+    if app._driver is not None and sequence:
+        app._driver.write(sequence)
+        app._driver.flush()
+
+
+def toast(app: App[None], text: str, severity: str, seconds: float) -> None:
+    """A box on the screen for a few seconds, the text as it is."""
+    level: Any = severity
+    app.notify(text, severity=level, timeout=seconds, markup=False)
 
 
 def set_mouse(app: App[None], on: bool) -> None:

@@ -130,6 +130,7 @@ KEYS: tuple[Key, ...] = (
         "Screens", RUN, "decision", ("main",), rank=60),
     Key("compare", "c", "c", "compare", "compare with the runs beside it; a metric: with their band, with each",
         "Screens", (*RUN, "compare", "picker"), "compare", ("main", "config", "picker", "metric"), rank=37),
+    Key("digest", "d", "d", "show('digest')", "while you were away: what happened since the last look", "Screens", RUN),
     Key("knowledge", "K", "K", "knowledge", "what the rule looks at, why, its thresholds and sources", "Screens",
         ("main", "finding"), "why this rule", ("finding",), rank=45),
     Key("config", "i", "i", "show('config')", "run and resolved config", "Screens", RUN,

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 from textual.message import Message
 
 from rltui.tui import panes
+from rltui.tui.away import Chronicle, DigestMade
 
 if TYPE_CHECKING:
     from textual.app import App
@@ -262,9 +263,17 @@ class Worker:
         if pause is not None:
             pause(on)
 
+    def digest(self) -> None:
+        """Asks what happened since somebody looked."""
+        chronicle = self._chronicle
+        if chronicle is not None:
+            self._thread(lambda: self._post(DigestMade(chronicle.digest())))
+
     def stop(self) -> None:
         """Asks the threads to end; does not wait for them, so that quitting is never slow."""
         self._stop.set()
+        if self._chronicle is not None:
+            self._chronicle.close()
         if self._source is not None:
             self._source.close()
         with self._asked:
@@ -304,12 +313,16 @@ class Worker:
         from rltui.report.summaries import SummaryCache
 
         cache, shown = SummaryCache(), Event()
+        found = getattr(source, "found", None)  # a replay is nobody's present
+        chronicle = self._chronicle = Chronicle(found, self.there) if found is not None else None
         try:
             while not self._stop.is_set() and opening == self._opening:
                 frame = source.next_frame(POLL_S)
                 if frame is not None and opening == self._opening:
                     now = frame.now if frame.live else None
                     self._post(FrameArrived(frame, build(frame, now=now, cache=cache)))
+                    for message in chronicle.take(frame) if chronicle is not None else ():
+                        self._post(message)
                     if not shown.is_set():  # reading on at once would slow the drawing of the first values
                         self.app.call_after_refresh(shown.set)
                         shown.wait(FIRST_DRAWN_S)
@@ -318,6 +331,8 @@ class Worker:
             if opening == self._opening:
                 self._post(SourceFailed(f"reading stopped: {type(error).__name__}: {error}", opened=True))
         finally:
+            if chronicle is not None:
+                chronicle.close()
             source.close()
 
     def _ask(self, kind: str, question: Callable[[FrameSource], Message | None]) -> None:

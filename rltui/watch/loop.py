@@ -21,10 +21,9 @@ from rltui.diagnosis.model import SEVERITY_RANK
 from rltui.events.alerts import Gate
 from rltui.events.changes import Event, iso
 from rltui.events.record import Record
-from rltui.events.store import folder, identity
+from rltui.events.store import folder, run_identity
 from rltui.report.checkin import append_text
 from rltui.session.locate import Found
-from rltui.sources import stdin
 from rltui.watch.command import Command
 from rltui.watch.follow import WAIT_S, Following, News, Until
 from rltui.watch.ledger import Ledger, again, has_grown, mark
@@ -117,7 +116,7 @@ class Watch:
     # -- beginning -----------------------------------------------------------------------------------------------
 
     def _ledger_path(self, found: Found) -> str | None:
-        run = _identity(found)
+        run = run_identity(found)
         if not self._options.keep or run is None:
             return None
         return os.path.join(folder(settings.state_dir(os.environ), run, "watch"), f"{self._options.sinks()}.json")
@@ -154,7 +153,7 @@ class Watch:
 
     def _following(self, index: int) -> Following:
         found, options = self._found[index], self._options
-        run = _identity(found)
+        run = run_identity(found)
         own = settings.load().away
         return Following(
             index,
@@ -277,14 +276,6 @@ class Watch:
     @staticmethod
     def _tell(problem: str) -> None:
         print(f"rltui: {problem}", file=sys.stderr, flush=True)
-
-
-def _identity(found: Found) -> str | None:
-    """None for standard input: what comes through a pipe is another run each time."""
-    candidate = found.candidate
-    if candidate.root == stdin.PATH:
-        return None
-    return identity(found.place.name, candidate.root, (label for _, label in candidate.inside))
 
 
 def _channel(url: str) -> str:

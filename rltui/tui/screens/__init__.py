@@ -13,6 +13,7 @@ def named(name: str) -> type[PaneScreen]:
     from rltui.tui.screens.checks import CoverageScreen, PipelineScreen
     from rltui.tui.screens.config import ConfigScreen
     from rltui.tui.screens.decision import DecisionScreen
+    from rltui.tui.screens.digest import DigestScreen
     from rltui.tui.screens.gpu import GpuScreen
     from rltui.tui.screens.log import LogScreen
     from rltui.tui.screens.phases import PhasesScreen
@@ -24,6 +25,7 @@ def named(name: str) -> type[PaneScreen]:
         LogScreen,
         RolloutsScreen,
         DecisionScreen,
+        DigestScreen,
         ConfigScreen,
         PipelineScreen,
         CoverageScreen,

@@ -1,0 +1,42 @@
+"""Alerts on the screen: the bell, a notification by the terminal (also over ssh and through tmux), a toast."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from rltui.tui import compat
+
+if TYPE_CHECKING:
+    from rltui.events.alerts import Gate
+    from rltui.events.changes import Event
+    from rltui.tui.app import RltuiApp
+
+TOAST_S = 12.0
+
+
+class Alerts:
+    """Calls the user on the events that his settings let through."""
+
+    def __init__(self, app: RltuiApp) -> None:
+        self._app = app
+        self._gate: Gate | None = None
+
+    def tell(self, events: Iterable[Event]) -> None:
+        from rltui import settings  # not at the top: the first paint needs none of it
+        from rltui.events.alerts import BELL, Gate, headline, notification
+
+        self._gate = self._gate or Gate(settings.load().alerts)
+        own = self._gate.own
+        for event in events:
+            if not self._gate.lets(event, time.time()):
+                continue
+            text = headline(event)
+            compat.send(self._app, notification(text, own.notify, os.environ) + (BELL if own.bell else ""))
+            if own.toast and self._app.glyphs.name == "ascii":  # the box has a border that ASCII cannot draw
+                self._app.say(self._app.glyphs.translate(text), "warn", seconds=TOAST_S)
+            elif own.toast:
+                severity = {"critical": "error", "warning": "warning"}.get(event.severity or "", "information")
+                compat.toast(self._app, text, severity, TOAST_S)

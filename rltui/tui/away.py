@@ -1,0 +1,139 @@
+"""While you were away: when the user is there, and what is kept and told of the run in between."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+from collections.abc import Callable
+from threading import Lock
+from typing import TYPE_CHECKING, Any
+
+from textual.message import Message
+
+if TYPE_CHECKING:
+    from rltui.events.changes import Changes, Event
+    from rltui.events.digest import Digest
+    from rltui.events.record import Recorder
+    from rltui.session import Frame
+    from rltui.session.locate import Found
+
+SAVE_LOOK_EVERY_S = 30.0
+
+
+class DigestMade(Message):
+    """What happened since the last look; None where nothing did."""
+
+    def __init__(self, digest: Digest | None) -> None:
+        super().__init__()
+        self.digest = digest
+
+
+class Happened(Message):
+    """Events of the run that is open."""
+
+    def __init__(self, events: list[Event]) -> None:
+        super().__init__()
+        self.events = events
+
+
+class Attention:
+    """Whether somebody looks: a key within so many minutes, and the terminal in focus, where it tells."""
+
+    def __init__(self, minutes: Callable[[], float], clock: Callable[[], float] = time.monotonic) -> None:
+        self._minutes = minutes
+        self._clock = clock
+        self._last = clock()
+        self._blurred: float | None = None
+
+    @property
+    def there(self) -> bool:
+        return self._blurred is None and self._clock() - self._last < 60 * self._minutes()
+
+    def seen(self) -> bool:
+        """A key was pressed or the focus came back; true where that is a return."""
+        now = self._clock()
+        left = self._last if self._blurred is None else self._blurred
+        was_away = now - left >= 60 * self._minutes()
+        self._last, self._blurred = now, None
+        return was_away
+
+    def left(self) -> None:
+        """The terminal lost the focus."""
+        self._blurred = self._clock()
+
+
+class Chronicle:
+    """Keeps the record and the last look of one run; `take` belongs to the worker's thread, the rest to any."""
+
+    def __init__(self, found: Found, there: Callable[[], bool]) -> None:
+        from rltui import settings
+        from rltui.events.changes import Changes
+        from rltui.events.record import Record, Recorder
+        from rltui.events.store import run_identity
+
+        run = run_identity(found)
+        self._there = there
+        self._changes: Changes = Changes()
+        self._lock = Lock()
+        self._frame: Frame | None = None
+        self._look: dict[str, Any] | None = None
+        self._saved = 0.0
+        self._recorder: Recorder | None = None
+        if run is not None and settings.load().away.enabled:
+            self._recorder = Recorder(Record(settings.state_dir(os.environ), run))
+
+    def take(self, frame: Frame) -> list[Message]:
+        """What there is to tell about a new frame: with the first one what happened since the last look."""
+        if not frame.loading.done or not frame.live:
+            return []
+        first = not self._changes.seen.began
+        events = self._changes.of(frame)
+        messages: list[Message] = []
+        if events and not first:
+            messages.append(Happened(events))
+        if self._recorder is None:
+            return messages
+        with self._lock, contextlib.suppress(OSError):  # a state directory that cannot be written: no digest
+            self._recorder.take(frame)
+            self._frame = frame
+            if first:
+                self._look = self._recorder.record.look()
+                messages.append(DigestMade(self._digest()))
+            if first or self._there():
+                self._looked()
+        return messages
+
+    def digest(self) -> Digest | None:
+        """What happened since somebody looked; from now on somebody looks."""
+        with self._lock, contextlib.suppress(OSError):
+            made = self._digest()
+            self._looked()
+            return made
+        return None
+
+    def close(self) -> None:
+        """Keeps the last look. Quick: it may be called on the way out."""
+        with self._lock, contextlib.suppress(OSError):
+            if self._recorder is not None and self._look is not None and self._frame is not None:
+                self._recorder.record.save_look(self._look)
+            if self._recorder is not None:
+                self._recorder.close()
+            self._recorder = None
+
+    def _digest(self) -> Digest | None:
+        from rltui.events.digest import digest
+
+        if self._recorder is None or self._frame is None or self._look is None:
+            return None
+        return digest(self._frame, self._look, self._recorder.record.journal.read())
+
+    def _looked(self) -> None:
+        from rltui.events.digest import look_of
+
+        if self._recorder is None or self._frame is None:
+            return
+        self._look = look_of(self._frame, self._recorder.record.last_seq())
+        if time.monotonic() - self._saved > SAVE_LOOK_EVERY_S:
+            self._saved = time.monotonic()
+            self._recorder.record.save_look(self._look)
