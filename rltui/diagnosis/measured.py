@@ -44,7 +44,7 @@ class Measured:
         the run's samples, where they are known already."""
         seen = columns(run.hardware) if seen is None else seen
         ends = step_ends(run, look.n)
-        known = ends[np.isfinite(ends)]
+        known = ends[-1:] if np.isfinite(ends[-1:]).all() else ends[np.isfinite(ends)]
         until = float(known[-1]) if len(known) else -np.inf
         if seen.samples and seen.samples[-1].source == "live" and not run.pulse.heard:
             seen = seen.until(-np.inf)
@@ -137,29 +137,31 @@ class Measured:
     def saves(self) -> list[tuple[int, float, float]]:
         """(row, seconds, GB) of the checkpoints whose saving was timed: by its phase, else by how much longer the step
         took from end to end than steps usually do."""
+        sized = [c for c in self.checkpoints if c.size_gb and c.complete is not False]
+        if not sized:
+            return []
         timer = self.look.series("phase:save_checkpoint")
-        took = dict(zip(timer.rows.tolist(), timer.values.tolist(), strict=True)) if timer is not None else {}
-        if timer is None and len(self.ends) > 1:
-            gaps = np.diff(self.ends)
-            known = gaps[np.isfinite(gaps)]
-            usual = median(known[-WINDOW:]) if len(known) else np.inf
-            took = {row + 1: gap - usual for row, gap in enumerate(gaps.tolist()) if np.isfinite(gap)}
+        gaps = np.diff(self.ends)
+        usual = median(gaps[np.isfinite(gaps)][-WINDOW:])
         found = []
-        for c in self.checkpoints:
+        for c in sized:
             row = int(self.look.steps.searchsorted(c.step))
-            seconds = took.get(row) if row < self.look.n and self.look.steps[row] == c.step else None
-            if c.size_gb and c.complete is not False and seconds is not None and seconds > 0:
-                found.append((row, float(seconds), c.size_gb))
+            if row == self.look.n or self.look.steps[row] != c.step:
+                continue
+            if timer is not None:
+                at = int(timer.rows.searchsorted(row))
+                seconds = float(timer.values[at]) if at < len(timer) and timer.rows[at] == row else 0.0
+            else:
+                seconds = float(gaps[row - 1]) - usual if row else 0.0
+            if c.size_gb and seconds > 0:
+                found.append((row, seconds, c.size_gb))
         return found
 
     @cached_property
     def logged_peak(self) -> Series | None:
-        """GB of GPU memory at its peak as the trainer logs it: what it reserved, else what it allocated."""
+        """GiB of GPU memory at its peak as the trainer logs it: what it reserved, else what it allocated."""
         names = ("gpu_mem_reserved_peak", "gpu_mem_allocated_peak")
-        logged = next((s for name in names if (s := self.look.series(name)) is not None), None)
-        if logged is None:
-            return None
-        return Series(logged.key, logged.steps, logged.values * GIB, logged.rows, logged.times, True)
+        return next((s for name in names if (s := self.look.series(name)) is not None), None)
 
     @cached_property
     def capacity_gb(self) -> float | None:

@@ -66,10 +66,12 @@ def step_ends(run: Run, rows: int) -> Floats:
     """When each of the first `rows` rows was written, seconds since the epoch: by its time stamp, else by when it was
     seen to come; NaN unknown."""
     table = run.history.table
-    times = np.array(table.times[:rows], dtype=np.float64)
-    for step, at in run.pulse.beats:  # few, the rows may be many
-        row = table.row_at(step)
-        if row is not None and row < rows and np.isnan(table.times[row]):
+    times = table.times[:rows]
+    known = [(table.row_at(step), at) for step, at in run.pulse.beats]  # few, the rows may be many
+    seen = [(row, at) for row, at in known if row is not None and row < rows and np.isnan(times[row])]
+    if seen:
+        times = times.copy()
+        for row, at in seen:
             times[row] = at
     return times
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from rltui.diagnosis.hardware_forecast import capacity, gpu_memory
-from rltui.diagnosis.measured import Measured, name
+from rltui.diagnosis.measured import GIB, Measured, name
 from rltui.diagnosis.rules.base import Params
 from rltui.diagnosis.signal import CRITICAL, NOTICE, WARNING, Signal, num, percent
 from rltui.diagnosis.trends import WINDOW, onset, theil_sen, trend
@@ -78,11 +78,12 @@ def _logged_peak(seen: Measured, p: Params) -> list[Signal]:
     peak = seen.logged_peak
     if peak is None or seen.gpus or not len(peak):
         return []
-    now, total, level, said = float(peak.values[-1]), seen.capacity_gb, 0, []
+    now, total, level, said = float(peak.values[-1]) * GIB, seen.capacity_gb, 0, []
     if total is not None and now / total > p["notice"]:
         level = WARNING if now / total > p["warn"] else NOTICE
         said.append(f"is {num(now)} of {num(total)} GB ({percent(now / total)})")
-    per_50, began = _creep(peak, p["creep_rows"])
+    rise, began = _creep(peak, p["creep_rows"])
+    per_50 = rise * GIB
     late = peak.values[len(peak) // 2 :]
     if per_50 > p["creep_gb"] and late[-1] > late[0]:
         level = max(level, NOTICE)
