@@ -20,6 +20,17 @@ _HEAD = re.compile(r"-{8,} arguments -{8,}")
 _END = re.compile(r"-{8,} end of arguments -{8,}")
 _ENTRY = re.compile(r"^ {0,4}(\w[\w.\-]*) \.{3,} ?(.*)$")
 _NAMESPACE = re.compile(r"\bNamespace\((.*)\)\s*$")
+_BANNER = {
+    "instantaneous batch size per device": "per_device_train_batch_size",
+    "batch size per device": "per_device_train_batch_size",
+    "gradient accumulation steps": "gradient_accumulation_steps",
+    "num epochs": "num_train_epochs",
+    "total optimization steps": "max_steps",
+    "total steps": "max_steps",
+}
+"""What the HF Trainer, and Unsloth in its place, say as training begins -> the argument that it was."""
+_SAID = re.compile(r"(?:^|[|/\\] +)([A-Z][a-z]+(?: [A-Za-z]+){1,4}) = ([\d,]{1,15})(?= *(?:\||$))")
+_PAIR = re.compile(r"(?:^|[\s,(])([a-z_]\w{0,60})\s?=\s?([-+]?[\d.]+(?:[eE][-+]?\d+)?|True|False)(?=[\s,);]|$)")
 _FIELD = re.compile(r"(?:^|, )(\w+)=('[^']*'|\"[^\"]*\"|\[[^\]]*\]|[^,]*)")
 
 
@@ -56,6 +67,22 @@ def in_line(message: str, line: int) -> ConfigRecord | None:
             return None  # quotes that do not close
         found, origin = command_line(words), "command line"
     return ConfigRecord(flatten(found), f"{origin} at line {line}") if len(found) >= FEWEST else None
+
+
+def banner(message: str, line: int) -> ConfigRecord | None:
+    """What a trainer says as training begins: `  Gradient Accumulation steps = 2`."""
+    said = {
+        _BANNER[name.lower()]: int(number.replace(",", ""))
+        for name, number in _SAID.findall(message.strip())
+        if name.lower() in _BANNER and number.strip(",")
+    }
+    return ConfigRecord(flatten(said), f"start of training at line {line}") if said else None
+
+
+def pairs(message: str, line: int) -> ConfigRecord | None:
+    """A script's own line of settings: `GRPO: num_generations=4, lr=3e-06, beta=0.04`."""
+    found = {key: scalar(value) for key, value in _PAIR.findall(message)}
+    return ConfigRecord(flatten(found), f"settings printed at line {line}") if len(found) >= FEWEST else None
 
 
 class ArgumentList:

@@ -24,6 +24,8 @@ MAX_NODES = 20_000
 _FLOAT = re.compile(r"[-+]?\d+(?:\.\d*)?[eE][-+]?\d+")  # text to YAML 1.1, a number to everybody else
 _REFERENCE = re.compile(r"\$\{([\w.]+)\}")
 _ROUNDS = 8
+_RAY_WORKER = "ray/_private/workers/default_worker.py"
+"""Where W&B runs in a worker of Ray, it notes the worker's own arguments."""
 
 
 def read_config(data: bytes, name: str) -> ConfigRecord | None:
@@ -88,6 +90,8 @@ def _bounded(tree: object) -> bool:
 
 def _unwrapped(tree: Mapping[Any, Any], name: str) -> Mapping[Any, Any]:
     if name == "wandb-metadata.json":
+        if str(tree.get("program")).endswith(_RAY_WORKER):
+            return {}
         arguments = tree.get("args")
         words = [str(word) for word in arguments] if isinstance(arguments, list) else []
         return command_line(words)

@@ -221,7 +221,7 @@ class ConsoleReader:
             else:
                 out.append(note)
         prefix, message = split_prefix(decoded)
-        configs = self._config.line(prefix, message, self._line, self._before_steps)
+        configs = self._config.line(prefix, message, self._line, self._step is None, self._before_steps)
         out += configs
         matters = bool(configs)
         counted = self._rounds.line(message, self._step) if painted is None else None

@@ -20,12 +20,19 @@ MARKS = (
     b"py --",
     b"Namespace(",
     b"arguments --",
+    b"steps = ",
+    b"per device = ",
+    b"Num Epochs = ",
+    b"lr=",
+    b"learning_rate=",
 )
 YAML_LINES = 20_000
 """YAML is looked for in so many lines at most, and before the first step only."""
 YAML_MARK = rb"(?:^|[)\-\]|m] )[a-z_][\w.\-]{0,100}:(?: \S|$)"
 _ARGUMENTS = re.compile(r"(?:\bpython[\d.]* |\.py |\btorchrun |\bopenrlhf\.cli\.)[^\n]* --|\bNamespace\(")
 _MOST_OPEN = 16
+_MOST_PAIRS = 8
+"""Lines of settings that are taken from one log."""
 
 
 class ConfigFinder:
@@ -35,15 +42,16 @@ class ConfigFinder:
         self._dicts: dict[str, PrintedDict] = {}
         self._yaml: dict[str, PrintedYaml] = {}
         self._argument_list: arguments.ArgumentList | None = None
+        self._pairs = 0
 
     @property
     def is_open(self) -> bool:
         """Whether the next lines may belong to what the lines before began."""
         return bool(self._dicts or self._yaml or self._argument_list)
 
-    def line(self, prefix: str, message: str, line: int, before_steps: bool) -> list[ConfigRecord]:
-        """The config that is complete with this line."""
-        out = self._yaml_line(prefix, message, line, before_steps)
+    def line(self, prefix: str, message: str, line: int, before_steps: bool, yaml: bool) -> list[ConfigRecord]:
+        """The config that is complete with this line; `yaml`: a document may begin here."""
+        out = self._yaml_line(prefix, message, line, yaml)
         printed = self._dicts.get(prefix)
         if printed is None and PrintedDict.opens(message) and len(self._dicts) < _MOST_OPEN:
             printed = self._dicts[prefix] = PrintedDict(line)
@@ -52,30 +60,30 @@ class ConfigFinder:
             if config is not None or printed.failed:
                 del self._dicts[prefix]
         else:
-            config = self._arguments(message, line)
+            config = self._arguments(message, line, before_steps)
         return out if config is None else [*out, config]
 
     def finish(self) -> list[ConfigRecord]:
         """What stands at the end of the log, as far as it goes."""
         return [config for document in self._yaml.values() if (config := document.config()) is not None]
 
-    def _yaml_line(self, prefix: str, message: str, line: int, before_steps: bool) -> list[ConfigRecord]:
-        if not self._yaml and not before_steps:
+    def _yaml_line(self, prefix: str, message: str, line: int, wanted: bool) -> list[ConfigRecord]:
+        if not self._yaml and not wanted:
             return []
-        closed = [prefix] if before_steps else list(self._yaml)
+        closed = [prefix] if wanted else list(self._yaml)
         if prefix in self._yaml and self._yaml[prefix].add(message):
             closed.remove(prefix)
         out = [
             c for p in closed if (open_ := self._yaml.pop(p, None)) is not None and (c := open_.config()) is not None
         ]
-        if before_steps and prefix not in self._yaml and len(self._yaml) < _MOST_OPEN:
+        if wanted and prefix not in self._yaml and len(self._yaml) < _MOST_OPEN:
             first = PrintedYaml.opening(message)
             if first is not None:
                 self._yaml[prefix] = PrintedYaml(line)
                 self._yaml[prefix].add(first)
         return out
 
-    def _arguments(self, message: str, line: int) -> ConfigRecord | None:
+    def _arguments(self, message: str, line: int, before_steps: bool) -> ConfigRecord | None:
         """Config that stands in one line, or in Megatron's list of arguments."""
         if self._argument_list is None and arguments.ArgumentList.opens(message):
             self._argument_list = arguments.ArgumentList(line)
@@ -86,5 +94,13 @@ class ConfigFinder:
             return config
         if "actor_rollout_ref." in message:
             return overrides(message, line)
-        maybe = " --" in message or "Namespace(" in message
-        return arguments.in_line(message, line) if maybe and _ARGUMENTS.search(message) else None
+        if (" --" in message or "Namespace(" in message) and _ARGUMENTS.search(message):
+            return arguments.in_line(message, line)
+        if not before_steps:
+            return None
+        if " = " in message and (said := arguments.banner(message, line)) is not None:
+            return said
+        if ("lr=" in message or "learning_rate=" in message) and self._pairs < _MOST_PAIRS:
+            self._pairs += 1
+            return arguments.pairs(message, line)
+        return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -25,3 +26,14 @@ def test_a_labelled_run(expected: Run, labelled_run: Callable[[str], Path]) -> N
     assert ((int(steps[0]), int(steps[-1])) if len(steps) else None) == expected.steps
     assert run.state().state == expected.state
     assert {key: run.config[key].value for key in expected.config} == expected.config
+
+
+def test_no_labelled_run_is_left_out(runs_dir: Path) -> None:
+    labels = [json.loads(line) for line in (runs_dir / "LABELS.jsonl").read_text(encoding="utf-8").splitlines()]
+    told = {run.path for run in RUNS}
+    assert {label["path"] for label in labels} <= told | {path.rpartition("/")[0] for path in told}
+    for label in labels:
+        for run in (run for run in RUNS if run.path == label["path"]):
+            assert run.steps is None or list(run.steps) == label.get("steps", list(run.steps)), run.path
+            assert run.state in label.get("state", [run.state]), run.path
+    assert sum(1 for run in RUNS if run.config) >= 30

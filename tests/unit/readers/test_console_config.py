@@ -1,0 +1,62 @@
+"""Config that trainers and scripts say in lines of their own as training begins."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from rltui.readers.config_file import read_config
+from tests.unit.readers.reading import read
+
+BANNER = """***** Running training *****
+  Num examples = 7,473
+  Num Epochs = 1
+  Instantaneous batch size per device = 2
+  Total train batch size (w. parallel, distributed & accumulation) = 4
+  Gradient Accumulation steps = 2
+  Total optimization steps = 1,200
+"""
+UNSLOTH = """==((====))==  Unsloth - 2x faster free finetuning | Num GPUs used = 1
+   \\\\   /|    Num examples = 7,473 | Num Epochs = 1 | Total steps = 1,200
+O^O/ \\_/ \\    Batch size per device = 2 | Gradient accumulation steps = 2
+"""
+SAID = {
+    "num_train_epochs": 1,
+    "per_device_train_batch_size": 2,
+    "gradient_accumulation_steps": 2,
+    "max_steps": 1200,
+}
+TRL = "{'loss': 0.5, 'reward': 0.25, 'epoch': 0.5}\r 50%|#####     | 1/2 [00:01<00:01]\n"
+
+
+def values(format: str, text: str) -> dict[str, object]:
+    return {key: value for record in read(format, text).configs for key, value in record.values.items()}
+
+
+@pytest.mark.parametrize("format", ["console", "trl-console"])
+@pytest.mark.parametrize("text", [BANNER, UNSLOTH], ids=["transformers", "Unsloth"])
+def test_what_a_trainer_says_as_it_begins(format: str, text: str) -> None:
+    assert values(format, text + TRL) == SAID
+
+
+@pytest.mark.parametrize("format", ["console", "trl-console"])
+def test_a_line_of_settings(format: str) -> None:
+    line = "GRPO: num_generations=4, max_steps=75, lr=3e-06, beta=0.04, bf16=True, name=x\n"
+    wanted = {"num_generations": 4, "max_steps": 75, "lr": 3e-06, "beta": 0.04, "bf16": True}
+    assert values(format, line + TRL) == wanted
+    assert values(format, TRL.replace("}", ", 'global_step/max_steps': '1/2'}") + line) == {}, "behind the first step"
+    assert values(format, "AdamW(lr=3e-06)\n" + TRL) == {}, "too little"
+
+
+def test_lines_that_are_no_settings() -> None:
+    assert values("console", "loading took 3 steps = fine\nFree steps = 5 x\nNum examples = 12\n" + TRL) == {}
+    many = "".join(f"i={i}, lr=0.{i}, loss=0.5\n" for i in range(1, 40))
+    assert len(read("console", many).configs) == 8, "a loop that logs this way floods no config"
+
+
+def test_arguments_of_rays_worker_are_no_config() -> None:
+    metadata = {"args": ["--node-ip-address=1.2.3.4", "--startup-token=1", "--webui=x"], "program": "train.py"}
+    assert read_config(json.dumps(metadata).encode(), "wandb-metadata.json") is not None
+    metadata["program"] = "/env/lib/python3.10/site-packages/ray/_private/workers/default_worker.py"
+    assert read_config(json.dumps(metadata).encode(), "wandb-metadata.json") is None
