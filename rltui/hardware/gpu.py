@@ -27,6 +27,11 @@ _THROTTLE = (
 """Bits of the clock event reasons (nvml.h). Idle clocks, clocks set by the user and sync boost are no throttling."""
 
 
+def throttle_words(reasons: int | None) -> tuple[str, ...] | None:
+    """Why a clock is held below what it could be, of the driver's mask of reasons."""
+    return None if reasons is None else tuple(name for bit, name in _THROTTLE if reasons & bit)
+
+
 class GpuReader:
     """Reads all GPUs of this node. Not thread-safe: one thread opens, reads and closes it. Nothing here raises.
 
@@ -121,7 +126,7 @@ class GpuReader:
             processes=self._processes[i] if i not in self._failed else (),
             sm_clock_mhz=float(clock) if clock is not None else None,
             sm_clock_max_mhz=float(fastest) if fastest else None,
-            throttle=None if reasons is None else tuple(name for bit, name in _THROTTLE if reasons & bit),
+            throttle=throttle_words(reasons),
             ecc_uncorrected=ecc,
             xids=tuple(xids) if xids is not None else None,
             mig=bool(mig[0]) if mig is not None else None,

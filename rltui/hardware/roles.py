@@ -23,6 +23,11 @@ def _roles() -> tuple[tuple[str, bool, tuple[str, ...]], ...]:
     return tuple((r["role"], r["aside"], tuple(r["any"])) for r in data["roles"])
 
 
+def role_words() -> list[str]:
+    """All that a command line may hold of processes with a role."""
+    return [word for _, _, words in _roles() for word in words]
+
+
 def role_of(command: str) -> tuple[str, bool] | None:
     """(role, whether it is a job beside the training) of a command line, None for any other process. A shell or an
     editor that merely names such a program is none."""
@@ -30,6 +35,12 @@ def role_of(command: str) -> tuple[str, bool] | None:
     if program in _SHELLS or "rltui" in command:
         return None
     return next(((role, aside) for role, aside, words in _roles() if any(w in command for w in words)), None)
+
+
+def may_be_ours(command: str) -> bool:
+    """A trainer or an engine of the run's user: Ray starts such in sessions and directories of its own."""
+    found = role_of(command)
+    return found is not None and not found[1]
 
 
 class RoleWatch:
@@ -48,20 +59,13 @@ class RoleWatch:
             return ()
         found = []
         for pid in pids:
-            command = self._command(pid)
+            command = _command_of(pid, self._proc)
             known = role_of(command) if command else None
             if known is not None:
                 role, aside = known
                 ours = self._belongs(pid) if self._belongs is not None else None
                 found.append(HostProcess(pid, role, clean(command, _COMMAND), self._rss(pid), ours, aside))
         return tuple(sorted(found, key=lambda p: (-(p.rss_gb or 0.0), p.pid))[:_MOST])
-
-    def _command(self, pid: int) -> str:
-        try:
-            with open(f"{self._proc}/{pid}/cmdline", "rb") as file:
-                return file.read(4 * _COMMAND).replace(b"\0", b" ").decode("utf-8", "replace").strip()
-        except OSError:
-            return ""
 
     def _rss(self, pid: int) -> float | None:
         try:
@@ -73,7 +77,8 @@ class RoleWatch:
 
 class Belonging:
     """Whether a process belongs to a run: it is one of the run's known processes, shares the process group of one,
-    descends from one, works in the run's directory or writes below it. Safe to ask from another thread."""
+    descends from one, works in the run's directory or writes below it. Of a trainer of the same user that does none of
+    it nobody can tell. Safe to ask from another thread."""
 
     def __init__(self, root: str, known: Callable[[], Iterable[int]]) -> None:
         self._root = os.path.realpath(root)
@@ -93,7 +98,25 @@ class Belonging:
         seen = [path for place in places if (path := _target(place)) is not None]
         if any(path == self._root or path.startswith(self._root + os.sep) for path in seen):
             return True
-        return False if seen or known else None
+        if not seen and not known:
+            return None
+        own = {uid for other in known if (uid := _owner(other)) is not None} or {os.getuid()}
+        return None if _owner(pid) in own and may_be_ours(_command_of(pid)) else False
+
+
+def _owner(pid: int) -> int | None:
+    try:
+        return os.stat(f"/proc/{pid}").st_uid
+    except OSError:
+        return None
+
+
+def _command_of(pid: int, proc: str = "/proc") -> str:
+    try:
+        with open(f"{proc}/{pid}/cmdline", "rb") as file:
+            return file.read(4 * _COMMAND).replace(b"\0", b" ").decode("utf-8", "replace").strip()
+    except OSError:
+        return ""
 
 
 def _group(pid: int) -> int | None:

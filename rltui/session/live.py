@@ -54,11 +54,12 @@ class LiveRun:
         key_map: dict[str, str] | None = None,
         sampler: Sampler | RemoteSampler | None = None,
     ) -> None:
+        remote = None
         if found.place.name or found.job is not None:
             from rltui.session.remote_hardware import remote_sampler
 
-            sampler = remote_sampler(found) or sampler
-        self._sampler = sampler
+            remote = remote_sampler(found)
+        self._sampler = sampler = remote or sampler
         self._found = found
         self.found = found  # as it was opened
         self._key_map = key_map
@@ -70,8 +71,11 @@ class LiveRun:
         local = found.place.name == ""
         files = [path for feed in self.opened.feeds for path in feed.watched]
         self._processes = ProcessWatch(files, found.candidate.root) if local else None
-        if isinstance(sampler, Sampler) and local:
-            sampler.attend(Belonging(found.candidate.root, self._pids), _directories(files, self.opened.run))
+        directories = _directories(files, self.opened.run)
+        if remote is not None:
+            remote.attend(directories)
+        elif isinstance(sampler, Sampler) and local:
+            sampler.attend(Belonging(found.candidate.root, self._pids), directories)
         self._sent_hardware = self._sent = 0.0
         self._waiting = False
         self._closed = False

@@ -10,7 +10,9 @@ from threading import Lock, Thread
 from typing import TYPE_CHECKING, Any
 
 from rltui.hardware.base import HardwareHistory, HardwareSample
+from rltui.hardware.host import RAY_DIRECTORY
 from rltui.hardware.remote import sample_from
+from rltui.hardware.roles import role_words
 from rltui.sources.slurm import Job, SlurmError, node_command, node_names
 from rltui.sources.ssh import SshPlace
 
@@ -33,12 +35,17 @@ class RemoteSampler:
         self._find = places
         self._places: dict[str, SshPlace] = {}
         self._disk_path = disk_path
+        self._disks: Mapping[str, str] = {}
         self._interval_s = interval_s
         self._takers: dict[str, Callable[[dict[str, Any]], None]] = {}
         self._newest: dict[str, HardwareSample] = {}
         self._history = HardwareHistory()
         self._lock = Lock()
         self._started = self._stopped = False
+
+    def attend(self, disks: Mapping[str, str]) -> None:
+        """The run's directories by what they are for; before `start`."""
+        self._disks = {**disks, "Ray": RAY_DIRECTORY}
 
     def start(self) -> None:
         """Does nothing where it already runs."""
@@ -71,7 +78,7 @@ class RemoteSampler:
             self._places = dict(list(found.items())[:MAX_NODES])
             self._takers = {node: partial(self._take, node) for node in self._places}
         for node, place in self._places.items():
-            place.sample(self._interval_s, self._disk_path, self._takers[node])
+            place.sample(self._interval_s, self._disk_path, self._takers[node], self._disks, role_words())
 
     def _take(self, node: str, values: dict[str, Any]) -> None:
         sample = sample_from(values, node)

@@ -184,7 +184,9 @@ class Agent:
             if request["every_s"] > 0:
                 self._sampling = threading.Event()
                 disk = request["disk"]
-                arguments = (self._sampling, request["every_s"], None if disk is None else _from_wire(disk))
+                disks = {what: _from_wire(path) for what, path in request.get("disks", {}).items()}
+                watched = (None if disk is None else _from_wire(disk), disks, request.get("words", []))
+                arguments = (self._sampling, request["every_s"], watched)
                 threading.Thread(target=self._sample, args=arguments, daemon=True).start()
         return None, b""
 
@@ -232,8 +234,8 @@ class Agent:
                 values = [piece.offset, piece.reset, piece.more, piece.size, piece.mtime, piece.identity]
                 self._send({"number": followed.number, "piece": values}, piece.data)
 
-    def _sample(self, stopped: threading.Event, every_s: float, disk: "str | None") -> None:
-        sampler = importlib.import_module("rltui.hardware.far").Sampler(disk)
+    def _sample(self, stopped: threading.Event, every_s: float, watched: "tuple[Any, ...]") -> None:
+        sampler = importlib.import_module("rltui.hardware.far").Sampler(*watched)
         while not stopped.is_set():
             self._send({"hardware": sampler.sample()})
             stopped.wait(every_s)

@@ -10,7 +10,7 @@ import errno
 import itertools
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from threading import Condition, get_ident
 from typing import Any
@@ -296,14 +296,23 @@ class SshPlace:
 
     # -- hardware --------------------------------------------------------------------------------------------------
 
-    def sample(self, every_s: float, disk: str | None, taken: Callable[[dict[str, Any]], None]) -> None:
+    def sample(
+        self,
+        every_s: float,
+        disk: str | None,
+        taken: Callable[[dict[str, Any]], None],
+        disks: Mapping[str, str] | None = None,
+        words: Sequence[str] = (),
+    ) -> None:
         """Hands samples of the far machine's hardware to `taken` (plain values, unchecked), in another thread, until
-        `no_samples`. Where several want them, the first says how often."""
+        `no_samples`. Where several want them, the first says how often, and of what: `disk`, the run's directory;
+        `disks`, further ones by what they are for; `words` in the command lines of processes that matter."""
         with self._news:
             self._takers.append(taken)
             if self._wanted.hardware is not None:
                 return
-            self._wanted.hardware = {"op": "hardware", "id": 0, "every_s": every_s, "disk": disk}
+            asked = {"every_s": every_s, "disk": disk, "disks": dict(disks or {}), "words": list(words)}
+            self._wanted.hardware = {"op": "hardware", "id": 0, **asked}
         self._connection.send(self._wanted.hardware)
 
     def no_samples(self, taken: Callable[[dict[str, Any]], None]) -> None:

@@ -21,6 +21,8 @@ SHIPPED = (
     "rltui/sources/inotify.py",
     "rltui/sources/waiter.py",
     "rltui/hardware/cgroup.py",
+    "rltui/hardware/far_gpu.py",
+    "rltui/hardware/far_processes.py",
     "rltui/hardware/far.py",
     "rltui/sources/agent.py",
 )

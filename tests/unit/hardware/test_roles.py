@@ -91,6 +91,8 @@ def test_a_process_that_writes_into_the_run_belongs_to_it(tmp_path: Path) -> Non
         "main_ppo", code=f"import sys; f = open({str(log)!r}, 'w'); print(1, flush=True); sys.stdin.read()"
     ) as p:
         assert Belonging(str(tmp_path), lambda: ())(p.pid) is True
+        assert Belonging(str(tmp_path / "other"), lambda: ())(p.pid) is None, "a trainer: Ray may have started it"
+    with child("evaluate", cwd=tmp_path) as p:
         assert Belonging(str(tmp_path / "other"), lambda: ())(p.pid) is False
     assert Belonging(str(tmp_path), lambda: ())(p.pid) is None, "gone"
 
