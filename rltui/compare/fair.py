@@ -89,8 +89,8 @@ def band(run: str, scores: Mapping[str, Scored]) -> Band | None:
         inside=float((~below & ~above).mean()),
         below=float(below.mean()),
         above=float(above.mean()),
-        behind_since=_since(below, steps),
-        ahead_since=_since(above, steps),
+        behind_since=since(below, steps),
+        ahead_since=since(above, steps),
     )
 
 
@@ -103,8 +103,8 @@ def _held(grid: pl.DataFrame, other: Scored) -> pl.DataFrame:
     return joined.filter(pl.col("step") <= other.steps[-1])
 
 
-def _since(outside: np.ndarray, steps: np.ndarray) -> int | None:
-    """The step from which all is outside, to the end."""
+def since(outside: np.ndarray, steps: np.ndarray) -> int | None:
+    """The step (or other x) from which all is outside, to the end."""
     inside = np.flatnonzero(~outside)
     start = 0 if not len(inside) else int(inside[-1]) + 1
     return int(steps[start]) if len(outside) - start >= LASTING else None

@@ -10,6 +10,7 @@ from rltui.tui.view import ROLE, View
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from rltui.compare.beside import Beside
     from rltui.diagnosis.model import Finding
     from rltui.plots.chart import Drawing
     from rltui.run.table import Floats
@@ -81,11 +82,12 @@ class Charts:
         axis: str = "step",
         overlay: str | None = None,
         zoom: int = 1,
+        beside: Beside | None = None,
     ) -> Drawing | None:
         """Metric `name` over the run's steps; None where nothing is logged. `finding` marks its onset, and from there
         on, if `coloured`, the line has its severity's colour. Event marks of the run with `labels` only. `level`: more
         or less smoothing. `axis`: step, time or tokens. `overlay`: another metric over its own range. `zoom`: so many
-        times closer, around the step cursor or at the newest steps."""
+        times closer, around the step cursor or at the newest steps. `beside`: the same metric of other runs."""
         series = view.series(name)
         at = x_of(view, name, axis)
         if series is None or at is None or not len(series) or view.frame is None:
@@ -108,6 +110,7 @@ class Charts:
             axis,
             overlay,
             zoom,
+            id(beside) if beside is not None else None,
             view.cursor,
             frozenset(others),
         )
@@ -148,6 +151,8 @@ class Charts:
                 lines.insert(
                     0, Line(other_at, _over(other.values, values), role="accent", smooth=window(len(other), level))
                 )
+            for x_other, y_other in beside.lines if beside is not None else ():
+                lines.insert(0, Line(x_other, y_other * factor, role="accent"))
             while len(self._kept) >= KEPT:
                 self._kept.pop(next(iter(self._kept)))
             self._kept[key] = draw(

@@ -8,12 +8,15 @@ from textual.geometry import Region, Size
 
 from rltui.plots.numbers import change
 from rltui.tui.charts import AXES, Charts, window, x_of
+from rltui.tui.many import Compared, CompareProgress, Differs
 from rltui.tui.panes import header, statistics
 from rltui.tui.rows import Row, clip, title
 from rltui.tui.screens.base import PaneScreen, Places
 from rltui.tui.view import ROLE
 
 if TYPE_CHECKING:
+    from rltui.compare.beside import Beside
+    from rltui.compare.read import RunFacts
     from rltui.run.run import Checkpoint
 
 SCALES = (
@@ -24,6 +27,7 @@ SCALES = (
 
 
 LEVELS = 6
+BAND = "band of the other runs"
 CLOSER, CLOSEST = 4, 16
 
 
@@ -40,6 +44,8 @@ class MetricScreen(PaneScreen):
         self.level = 0  # of smoothing
         self.axis = 0
         self.overlay: str | None = None
+        self.beside: str | None = None  # BAND, or the id of another run
+        self._beside: tuple[object, Beside | None] = None, None
         self.zoomed = 1
         self.painted = False  # the chart comes after the first paint: drawing takes as long as all the rest
         self.charts = Charts()
@@ -99,6 +105,7 @@ class MetricScreen(PaneScreen):
             axis=AXES[self.axis],
             overlay=self.overlay,
             zoom=self.zoomed,
+            beside=(beside := self._others()),
         )
         if drawing is None or series is None:
             return [title(width, "", "Chart", None, True), [(" nothing logged yet", "dim")]]
@@ -124,6 +131,10 @@ class MetricScreen(PaneScreen):
             other = view.metric(self.overlay)
             low, high = (view.value(self.overlay, x) for x in ((other.min, other.max) if other else (None, None)))
             legend += [("━", "accent"), (f" {view.label(self.overlay)} {low}–{high}, over its own range   ", "dim")]
+        if self.beside is not None:
+            legend.append(("━", "accent"))
+            words = "nobody else logs it on this axis" if beside is None else f"{beside.label}   {beside.words}"
+            legend.append((f" {words}   ", "dim"))
         if self._checkpoints():
             legend.append(("◇ checkpoint   ", "dim"))
         if self.charts.others:
@@ -202,6 +213,48 @@ class MetricScreen(PaneScreen):
         at = found.index(self.overlay) + 1 if self.overlay in found else 0
         self.overlay = found[at] if at < len(found) else None
         self.redraw()
+
+    def _others(self) -> Beside | None:
+        """The same metric of the other runs, worked out anew where the run has new rows."""
+        view, series = self.view, self.view.series(self.metric)
+        at = x_of(view, self.metric, AXES[self.axis])
+        if self.beside is None or series is None or at is None or view.frame is None:
+            return None
+        key = (self.beside, self.metric, self.axis, view.frame.revision, id(self.rltui.many.facts))
+        if self._beside[0] != key:
+            from rltui.compare.beside import band, one
+
+            runs, axis = {run.id: run for run in self._rivals()}, AXES[self.axis]
+            if self.beside in runs:
+                self._beside = key, one(runs[self.beside], self.metric, axis)
+            else:
+                name = view.frame.run.names.get(series.key)
+                way = name.direction if name else "none"
+                self._beside = key, band([*runs.values()], self.metric, axis, at, series.values, way, axis)
+        return self._beside[1]
+
+    def _rivals(self) -> list[RunFacts]:
+        """The runs that were read for a comparison, without this one."""
+        own = self.view.newest.run.path if self.view.newest else ""
+        return [run for run in self.rltui.many.facts if run.path != own]
+
+    def action_compare(self) -> None:
+        """The band of the other runs behind the line, then each of them, then none. Reads them first."""
+        if self.rltui.many.comparison is None:
+            self.beside = BAND
+            self.rltui.many.compare((), self.view.newest.run.path if self.view.newest else "")
+            self.rltui.say("reading the runs beside this one …")
+            return
+        cycle = [BAND, *(run.id for run in self._rivals() if self.metric in run.traces), None]
+        self.beside = cycle[(cycle.index(self.beside) + 1) % len(cycle)] if self.beside in cycle[:-1] else BAND
+        self.redraw()
+
+    def take(self, message: Compared | CompareProgress | Differs) -> None:
+        """The other runs are being read, or are there now."""
+        if self.beside is not None and isinstance(message, CompareProgress):
+            self.rltui.say(f"reading the runs beside this one: {message.done + 1} of {message.total}, {message.name}")
+        elif self.beside is not None and isinstance(message, Compared):
+            self.rltui.say(message.problem or f"{len(message.facts) - 1} other runs are read; c: the next one")
 
     def action_open(self) -> None:
         """The values behind the chart."""
