@@ -18,8 +18,7 @@ ROWS = 40
 TABLE_SAMPLES = 50_000
 """Samples that are read for the table; of larger dumps fewer steps are."""
 GROUPS = 16
-PAIRS = 64
-"""Groups shown in text and JSON, and on the screen."""
+"""Groups shown in text and JSON."""
 COMMON = 24
 """Characters that all prompts begin with, from which on they are left out."""
 
@@ -46,7 +45,8 @@ class StepDetail:
     split: Split
     stats: SampleStats
     skipped: int
-    length_cap: int | None
+    length_cap: int | None  # in `length_unit`
+    length_unit: str  # of the histogram: tokens, or characters where the dump says none
     rewards: tuple[Bar, ...]
     lengths: tuple[Bar, ...]
     reward_course: tuple[float | None, ...]  # of tenths, where samples name no step
@@ -133,12 +133,13 @@ def detail(step: StepRollouts) -> StepDetail:
         step.split,
         step.stats(),
         step.skipped,
-        step.cap,
+        step.length_limit,
+        step.length_unit,
         step.reward_histogram(),
         step.length_histogram(),
         step.reward_course() if step.step is None else (),
         len(groups),
-        tuple(_summaries(step, groups[:GROUPS])),
+        tuple(summaries(step, groups[:GROUPS])),
         None if best is None else step.rollout(best),
         None if worst is None else step.rollout(worst),
         tuple(marked),
@@ -154,8 +155,9 @@ def to_json(report: RolloutReport) -> str:
     return json.dumps(data, ensure_ascii=False, allow_nan=False, indent=1) + "\n"
 
 
-def _summaries(step: StepRollouts, groups: Sequence[Group]) -> list[GroupSummary]:
-    """Prompts without the words that all of them begin with: a system prompt tells no group from another."""
+def summaries(step: StepRollouts, groups: Sequence[Group]) -> list[GroupSummary]:
+    """Groups in short. Prompts stand without the words that all of them begin with: a system prompt tells no group from
+    another."""
     prompts = [step.rollout(group.members[0]).prompt for group in groups]
     shown = [" ".join((p if p is not None else g.key).split()) for p, g in zip(prompts, groups, strict=True)]
     common = _common(min(shown), max(shown)) if len(set(shown)) > 1 else 0
@@ -189,56 +191,3 @@ def _spread(entries: tuple[StepEntry, ...]) -> tuple[StepEntry, ...]:
         return entries
     last = len(entries) - 1
     return tuple(entries[round(i * last / (rows - 1))] for i in range(rows))
-
-
-@dataclass(frozen=True, slots=True)
-class Pair:
-    """A row of the screen: a group, or one kind of sample where there are no groups, with the two to put side by
-    side."""
-
-    summary: GroupSummary
-    best: Rollout | None
-    worst: Rollout | None
-
-
-@dataclass(frozen=True, slots=True)
-class Page:
-    """One step as the screen shows it: `place` is its index in `entries`. Without rollouts only `limitation` is set."""
-
-    entries: tuple[StepEntry, ...]
-    place: int
-    detail: StepDetail | None
-    pairs: tuple[Pair, ...]
-    limitation: tuple[str, ...]
-
-
-def page(index: RolloutIndex, framework: str | None, step: int | None) -> Page:
-    """The step nearest to `step`; None: the newest."""
-    if not index.entries:
-        return Page((), 0, None, (), tuple(nothing_found(index, framework)))
-    entry = newest(index) if step is None else index.nearest(step)
-    place = index.entries.index(entry or index.entries[-1])
-    read = index.read(index.entries[place])
-    found = detail(read)
-    groups = sorted(read.groups, key=lambda group: -(group.spread or 0.0))[:PAIRS]
-    pairs = [
-        Pair(summary, read.rollout(group.best), read.rollout(group.worst))
-        for summary, group in zip(_summaries(read, groups), groups, strict=True)
-    ]
-    if not any(len(group.members) > 1 for group in groups):
-        pairs = [*_without_groups(found), *pairs]
-    return Page(index.entries, place, found, tuple(pairs), ())
-
-
-def _without_groups(found: StepDetail) -> list[Pair]:
-    """Samples that tell something by themselves."""
-    pairs = []
-    if found.best is not None and found.worst is not None:
-        rewards = tuple(r.reward for r in (found.worst, found.best) if r.reward is not None)
-        stats = found.stats
-        summary = GroupSummary("all samples", stats.samples, rewards, stats.reward_mean, None, None, None, None)
-        pairs.append(Pair(summary, found.best, found.worst))
-    for name, rollout in found.marked:
-        rewards = () if rollout.reward is None else (rollout.reward,)
-        pairs.append(Pair(GroupSummary(name, 1, rewards, rollout.reward, None, None, None, None), None, rollout))
-    return pairs

@@ -60,8 +60,8 @@ def _detail(step: StepDetail) -> list[str]:
         lines += ["", _rule("Rewards", "cut off: ▒" if any(one.truncated for one in step.rewards) else "")]
         lines += _bars(step.rewards)
     if step.lengths:
-        cap = "" if step.length_cap is None else f"limit {step.length_cap} tokens"
-        lines += ["", _rule("Tokens", cap), *_bars(step.lengths)]
+        cap = "limit not known" if step.length_cap is None else f"limit {step.length_cap}"
+        lines += ["", _rule(step.length_unit.capitalize(), cap), *_lengths(step)]
     if step.groups:
         lines += ["", _rule("Groups by spread of rewards", f"{len(step.groups)} of {step.group_count}")]
         lines += [_group(group) for group in step.groups]
@@ -117,6 +117,15 @@ def _bars(bars: Sequence[Bar]) -> list[str]:
         cut = round(len(full) * one.truncated / one.count) if one.count else 0
         lines.append(f"  {label:>18}  {'▒' * cut + full[cut:]:<40}  {one.count:>7}  {percent(one.count / total):>6}")
     return lines
+
+
+def _lengths(step: StepDetail) -> list[str]:
+    """The bars with the line of the limit before the first that reaches it."""
+    cap, bars = step.length_cap, _bars(step.lengths)
+    at = next((i for i, one in enumerate(step.lengths) if cap is not None and one.high >= cap), None)
+    if at is not None:
+        bars.insert(at, f"  {f'limit {cap}':>18}  {'┄' * 40}")
+    return bars
 
 
 def _group(group: GroupSummary) -> str:

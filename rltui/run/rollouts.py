@@ -132,6 +132,22 @@ class StepRollouts:
             group=one.group if found.group is None and found.prompt is None else found.group,
         )
 
+    def beginning(self, place: int, characters: int) -> Rollout:
+        """One rollout of which the completion is cut short, for lists: its prompt and what is beside are left out."""
+        raw = self.raw(place)
+        text = None if raw.completion is None else raw.completion[:characters]
+        return raw._replace(prompt=None, completion=text, seen_by_reward=None, extra={}).cleaned()
+
+    def raw(self, place: int) -> Raw:
+        """One sample as the dump holds it, never to be shown."""
+        one = self._all[place]
+        return one.block.raw(one.at)
+
+    def texts(self, place: int) -> tuple[str | None, str | None]:
+        """Prompt and completion as the dump holds them, to be searched; never to be shown."""
+        raw = self.raw(place)
+        return raw.prompt, raw.completion
+
     def page(self, places: Sequence[int]) -> list[Rollout]:
         """The rollouts at these places."""
         return [self.rollout(place) for place in places]
@@ -143,6 +159,9 @@ class StepRollouts:
 
     def reward(self, place: int) -> float | None:
         return self._all[place].reward
+
+    def advantage(self, place: int) -> float | None:
+        return self._all[place].advantage
 
     def length(self, place: int) -> int | None:
         """Tokens of the completion, None where the dump does not say."""
@@ -165,7 +184,7 @@ class StepRollouts:
             one = self._all[place]
             if one.chars is None:
                 return None
-            raw = one.block.raw(one.at)
+            raw = self.raw(place)
             self._marks[place] = sample_stats.marks(raw.completion or "", raw.prompt)
         return self._marks[place]
 
@@ -226,7 +245,7 @@ class StepRollouts:
         wanted = max(rewards) if highest else min(rewards)
         equal = [place for place in places if self._all[place].reward == wanted]
         sign = 1 if highest else -1
-        return min(equal, key=lambda place: sign * (self._size(place) or 0.0))
+        return min(equal, key=lambda place: sign * (self.size(place) or 0.0))
 
     def select(
         self, *, wanted: Wanted | None = None, text: str = "", order: Order = "file", reverse: bool = False
@@ -241,7 +260,7 @@ class StepRollouts:
             return chosen[::-1] if reverse else chosen
         value: dict[str, Callable[[int], float | None]] = {
             "reward": self.reward,
-            "length": self._size,
+            "length": self.size,
             "advantage": lambda place: self._all[place].advantage,
         }
         number = value[order]
@@ -255,8 +274,7 @@ class StepRollouts:
 
     def prompt_of(self, place: int) -> str | None:
         """The prompt as the dump holds it, to look for it elsewhere; never to be shown."""
-        one = self._all[place]
-        return one.block.raw(one.at).prompt
+        return self.raw(place).prompt
 
     def examined(self, limit: int | None = None) -> list[int]:
         """The places whose texts the statistics read: all, or an even spread of at most `limit` (1024)."""
@@ -335,10 +353,22 @@ class StepRollouts:
         places = [place for place, one in enumerate(self._all) if one.reward is not None]
         return sample_stats.histogram(self.rewards, [self.truncated(place) for place in places])
 
+    @property
+    def length_unit(self) -> str:
+        """What `length_histogram` counts: tokens where the dump says them, else characters."""
+        return "tokens" if self.lengths else "characters"
+
+    @property
+    def length_limit(self) -> int | None:
+        """The limit in that unit, None where it is not known."""
+        return self.cap if self.lengths else self._cut_at
+
     def length_histogram(self) -> tuple[sample_stats.Bar, ...]:
-        """Of tokens, where the dump says them."""
-        places = [place for place, one in enumerate(self._all) if one.length is not None]
-        return sample_stats.histogram(self.lengths, [self.truncated(place) for place in places])
+        """How long the completions are, in `length_unit`."""
+        tokens = bool(self.lengths)
+        sizes = [(place, one.length if tokens else one.chars) for place, one in enumerate(self._all)]
+        known = [(place, size) for place, size in sizes if size is not None]
+        return sample_stats.histogram([float(size) for _, size in known], [self.truncated(place) for place, _ in known])
 
     # -- within ----------------------------------------------------------------------------------------------------
 
@@ -368,18 +398,20 @@ class StepRollouts:
         )
 
     def _total(self, raw: Raw) -> float | None:
-        values = list(raw.components.values())
+        values = raw.components.values()
         if not values:
             return None
-        weights = self._weights if len(self._weights) == len(values) else (1.0,) * len(values)
-        return sum(weight * value for weight, value in zip(weights, values, strict=True))
+        if len(self._weights) != len(values):
+            return sum(values)
+        return sum(weight * value for weight, value in zip(self._weights, values, strict=True))
 
     def _character_cap(self) -> int | None:
         """The cap as a number of characters, where single characters are the tokens: see the module."""
         longest = max((one.chars for one in self._all if one.chars is not None), default=0)
         return self.cap if self.cap is not None and longest <= self.cap else None
 
-    def _size(self, place: int) -> float | None:
+    def size(self, place: int) -> float | None:
+        """Tokens of the completion, else its characters."""
         one = self._all[place]
         return float(one.length) if one.length is not None else None if one.chars is None else float(one.chars)
 
@@ -395,8 +427,7 @@ class StepRollouts:
         return alike / total if total else None
 
     def _holds(self, place: int, text: str) -> bool:
-        raw = self._all[place].block.raw(self._all[place].at)
-        return any(text in (part or "").casefold() for part in (raw.prompt, raw.completion))
+        return any(text in (part or "").casefold() for part in self.texts(place))
 
 
 @lru_cache(maxsize=1024)

@@ -18,9 +18,8 @@ if TYPE_CHECKING:
 
     from rltui.diagnosis.insight import Insight
     from rltui.report.model import Report
-    from rltui.report.rollouts import Page
+    from rltui.report.rollouts_page import Page, Query, RolloutBrowser
     from rltui.report.user_marks import Marks
-    from rltui.run.rollout_index import RolloutIndex
     from rltui.session import Frame
     from rltui.session.opened import OpenedRun
 
@@ -172,7 +171,7 @@ class Worker:
         self._asked = Condition()
         self._questions: dict[str, Callable[[FrameSource], Message | None]] = {}
         self._answering = False
-        self._rollouts: tuple[tuple[tuple[str, ...], int], RolloutIndex] | None = None  # of these files, as they were
+        self._rollouts: tuple[tuple[tuple[str, ...], int], RolloutBrowser] | None = None  # of these files, as they were
 
     def find(self) -> None:
         """Looks for runs; a single one is opened at once."""
@@ -229,20 +228,20 @@ class Worker:
 
         self._thread(work)
 
-    def rollouts(self, asker: MessagePump, files: tuple[str, ...], revision: int, step: int | None) -> None:
-        """Reads the rollouts of the step nearest to `step` and tells `asker`. A newer request takes the place of one
-        that waits. `revision` is of the run: after new rows the files are looked at again."""
+    def rollouts(self, asker: MessagePump, files: tuple[str, ...], revision: int, query: Query) -> None:
+        """Reads the page of rollouts that is asked for and tells `asker`. A newer request takes the place of one that
+        waits. `revision` is of the run: after new rows the files are looked at again."""
 
         def work(source: FrameSource) -> Message | None:
-            from rltui.report.rollouts import page
+            from rltui.report.rollouts_page import RolloutBrowser
             from rltui.session.rollouts import rollouts_of
 
             try:
                 if self._rollouts is None or self._rollouts[0] != (files, revision):
                     index = source.ask(lambda opened: rollouts_of(opened, files))
-                    self._rollouts = (files, revision), index
-                framework = source.ask(lambda opened: opened.run.framework)
-                read = RolloutsRead(page(self._rollouts[1], framework, step))
+                    framework = source.ask(lambda opened: opened.run.framework)
+                    self._rollouts = (files, revision), RolloutBrowser(index, framework)
+                read = RolloutsRead(self._rollouts[1].page(query))
             except Exception as error:
                 read = RolloutsRead(None, f"the rollouts could not be read: {type(error).__name__}")
             if not self._stop.is_set():
@@ -327,6 +326,7 @@ class Worker:
                         self.app.call_after_refresh(shown.set)
                         shown.wait(FIRST_DRAWN_S)
                         shown.set()
+                        panes.load_drill_downs()
         except Exception as error:
             if opening == self._opening:
                 self._post(SourceFailed(f"reading stopped: {type(error).__name__}: {error}", opened=True))
