@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -64,7 +63,7 @@ def look_of(frame: Frame, seq: int) -> dict[str, Any]:
 def digest(frame: Frame, look: Mapping[str, Any], record: Sequence[Mapping[str, Any]]) -> Digest | None:
     """What happened since a look; None where nothing did, or the look is none. `record`: entries of the journal."""
     since, step, seq = look.get("time"), look.get("step"), look.get("seq")
-    if not isinstance(since, int | float) or not math.isfinite(since) or since > frame.now:
+    if not isinstance(since, int | float) or not 0 <= since <= frame.now:
         return None
     known = {e["seq"]: e for e in record if isinstance(e.get("seq"), int)}
     events = [known[n] for n in sorted(known) if not isinstance(seq, int) or n > seq]
