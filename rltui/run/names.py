@@ -129,7 +129,7 @@ def canonical_series(table: Table, names: Names, canonical: str) -> Series | Non
     if canonical == "val_score":
         best = max(found, key=_evaluations)
     else:
-        best = next((s for s in found if s.values.any()), found[0]) if len(found) > 1 else found[0]
+        best = next((s for s in found if s.values[-1] or s.values.any()), found[0]) if len(found) > 1 else found[0]
     return converted(best, names.meanings[best.key])
 
 

@@ -134,7 +134,7 @@ class OpenedRun:
     def load(self) -> None:
         """Reads every file to its end."""
         while not self.cancelled and not self.read_block().done:
-            memory.keep()
+            pass
 
     def read_block(self) -> Loading:
         """Reads the next block of the history; `done` once every file was read to its end."""

@@ -104,6 +104,7 @@ class SampleWatch:
         self.latest: Samples | None = None
         self._reader = reader
         self._asked: Asked | None = None
+        self._before: Asked | None = None  # asked last, for any step
         self._news = Condition()
         self._closed = False
         self._running = False
@@ -111,6 +112,10 @@ class SampleWatch:
     def want(self, asked: Asked) -> None:
         """The run has got on: its samples are read anew, soon."""
         with self._news:
+            nowhere = not (asked.dumps or asked.logs) and asked._replace(until=None) == self._before
+            self._before = asked._replace(until=None)
+            if nowhere:
+                return
             self._asked = asked
             self._news.notify_all()
             if not self._running and not self._closed:
