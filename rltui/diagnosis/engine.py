@@ -18,6 +18,7 @@ from rltui.diagnosis.confirmed import confirmed
 from rltui.diagnosis.coverage import blocked, coverage, without_input
 from rltui.diagnosis.dating import dated
 from rltui.diagnosis.findings import build
+from rltui.diagnosis.hardware_forecast import hardware_forecasts, soonest
 from rltui.diagnosis.insight import Insight, insight
 from rltui.diagnosis.life import Life, follow
 from rltui.diagnosis.liveness import coverage_signal, present_signals
@@ -110,7 +111,9 @@ class Engine:
         """What the first `rows` rows tell about the moves around a step, and about going on."""
         with np.errstate(all="ignore"):
             look = Look(self._feed(run), rows, {f.id: 1 + SEVERITY_RANK[f.severity] for f in reversed(active)})
-            return insight(look, around, active, self.catalogue, run)
+            now = run.followed and rows >= run.history.table.n
+            measured = Measured.of(run, look, now, self._samples.of(run.hardware))
+            return insight(look, around, active, self.catalogue, run, soonest(hardware_forecasts(measured)))
 
     def rewind(self, row: int) -> None:
         """Row number `row` was revised: what was concluded from it is forgotten."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from math import floor
 from typing import Concatenate, ParamSpec
 
@@ -24,6 +25,16 @@ def hardware_forecasts(seen: Measured) -> tuple[Forecast, ...]:
     kill = rules()["host-ram-creep"].params["kill"].value
     found = [host_memory(seen, kill), disk_full(seen), *(gpu_memory(seen, gpu) for gpu in seen.gpus)]
     return tuple(f for f in found if f is not None)
+
+
+def soonest(found: Sequence[Forecast]) -> tuple[Forecast, ...]:
+    """Of each kind the one that comes first, with how many more there are."""
+    out = []
+    for what in dict.fromkeys(f.what for f in found):
+        same = sorted((f for f in found if f.what == what), key=lambda f: f.at)
+        more = f"; {len(same) - 1} more later" if len(same) > 1 else ""
+        out.append(replace(same[0], text=same[0].text + more))
+    return tuple(out)
 
 
 def _once(

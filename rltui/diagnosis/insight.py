@@ -35,13 +35,21 @@ def worst(findings: Sequence[Finding]) -> Finding | None:
     return next((f for f in roots if f.onset_step is not None), None)
 
 
-def insight(look: Look, around: int, active: Sequence[Finding], catalogue: Mapping[str, Rule], run: Run) -> Insight:
-    """`look` holds the rows that may be looked at, `around` is the step whose causes are asked for."""
+def insight(
+    look: Look,
+    around: int,
+    active: Sequence[Finding],
+    catalogue: Mapping[str, Rule],
+    run: Run,
+    machine: Sequence[Forecast] = (),
+) -> Insight:
+    """`look` holds the rows that may be looked at, `around` is the step whose causes are asked for; `machine`: what is
+    foretold of the machine."""
     return Insight(
         around,
         first_moves(look, around),
         case(look),
         worth(look, active, catalogue),
         invariants(look, run.config),
-        forecasts(look, catalogue),
+        (*forecasts(look, catalogue), *machine),
     )

@@ -11,13 +11,10 @@ from datetime import UTC, datetime
 
 import numpy as np
 
-from rltui.hardware.base import HardwareSample
+from rltui.report.hardware import hardware
 from rltui.report.model import (
     ConfigEntry,
     FirstMoves,
-    GpuNow,
-    Hardware,
-    HostNow,
     MetricSummary,
     Outlook,
     PhaseItem,
@@ -62,7 +59,7 @@ def build(
         metrics=_metrics(frame, span, window, cache if cache is not None else SummaryCache()),
         phases=_phases(phases),
         pipeline=diagnosis.pipeline,
-        hardware=_hardware(frame),
+        hardware=hardware(frame),
         rollouts=_rollouts(frame.rollout_files),
         coverage=diagnosis.coverage,
         unknowns=diagnosis.unknowns,
@@ -183,31 +180,6 @@ def _phases(table: PhaseTable) -> Phases:
         PhaseItem(item.name, item.key, item.seconds, item.share, item.expected, item.status) for item in table.items
     )
     return Phases(table.window_steps, table.overlapped, table.bottleneck, items, table.note, table.step_s)
-
-
-def _hardware(frame: Frame) -> Hardware:
-    if not frame.hardware:
-        recorded = "the run's own records hold no GPU or host samples" if not frame.live else "nothing sampled yet"
-        return Hardware((), None, "none", recorded)
-    sample: HardwareSample = frame.hardware[-1]
-    gpus = tuple(
-        GpuNow(
-            node=gpu.node,
-            index=gpu.index,
-            name=gpu.name,
-            memory_used_gb=gpu.memory_used_gb,
-            memory_total_gb=gpu.memory_total_gb,
-            power_w=gpu.power_w,
-            power_limit_w=gpu.power_limit_w,
-            util=gpu.util,
-            temp_c=gpu.temp_c,
-            processes=len(gpu.processes) if sample.source == "live" else None,
-        )
-        for gpu in sample.gpus
-    )
-    host = sample.host
-    shown = HostNow(host.ram_used_gb, host.ram_total_gb, host.disk_free_gb) if host is not None else None
-    return Hardware(gpus, shown, sample.source, sample.note)
 
 
 def _rollouts(files: tuple[str, ...]) -> Rollouts:

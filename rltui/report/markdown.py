@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rltui.plots.numbers import number
-from rltui.report import markdown_findings, markdown_metrics, markdown_run
+from rltui.report import markdown_findings, markdown_hardware, markdown_metrics, markdown_run
 from rltui.report.escape import code, plain
 from rltui.report.model import Report
 from rltui.session import Frame
@@ -31,7 +31,7 @@ def render(report: Report, frame: Frame | None = None) -> str:
         ["## 4. Likely causes, tied to config", "", *markdown_findings.causes(report)],
         ["## 5. Recommended fixes, by impact and risk", "", *markdown_findings.fixes(report)],
         ["## 6. Continue or stop", "", *_decision(report)],
-        ["## 7. Step time and hardware", "", *markdown_run.step_time(report), *markdown_run.hardware(report)],
+        ["## 7. Step time and hardware", "", *markdown_run.step_time(report), *markdown_hardware.hardware(report)],
         ["## 8. Pipeline", "", *markdown_run.pipeline(report)],
         ["## 9. Unknowns and missing logs", "", *markdown_run.unknowns(report)],
     ]
@@ -86,4 +86,7 @@ def _outlook(report: Report) -> list[str]:
     lines = [f"- KL, reward and validation: {plain(told.kl_reward.text)}"]
     if told.worth is not None:
         lines.append(f"- Gain against cost: {plain(told.worth.text)}")
-    return [*lines, *(f"- Forecast: {plain(forecast.text)}" for forecast in told.forecasts)]
+    return [
+        *lines,
+        *(f"- Forecast: {plain(f.text)}. It would change with {plain(f.would_change)}." for f in told.forecasts),
+    ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rltui.plots.meter import bar
-from rltui.plots.numbers import NOT_AVAILABLE, duration, number, percent, size
+from rltui.plots.numbers import NOT_AVAILABLE, duration, number, percent
 from rltui.report.escape import code, fenced, plain, table
 from rltui.report.model import Report
 
@@ -117,41 +117,6 @@ def step_time(report: Report) -> list[str]:
 def _sentence(text: str) -> str:
     text = plain(text)
     return text[:1].upper() + text[1:] + ("" if text.endswith(".") else ".")
-
-
-def hardware(report: Report) -> list[str]:
-    found = report.hardware
-    if found.source == "none":
-        return [f"Hardware: {plain(found.note) or 'not sampled'}."]
-    rows = [
-        [
-            plain(f"{gpu.node} {gpu.index}".strip()),
-            plain(gpu.name or NOT_AVAILABLE),
-            _of(size(gpu.memory_used_gb), size(gpu.memory_total_gb)),
-            _of(_watts(gpu.power_w), _watts(gpu.power_limit_w)),
-            percent(gpu.util, missing=NOT_AVAILABLE),
-            f"{number(gpu.temp_c, decimals=0)} °C" if gpu.temp_c is not None else NOT_AVAILABLE,
-        ]
-        for gpu in found.gpus
-    ]
-    lines = [f"Hardware ({found.source}{', ' + plain(found.note) if found.note else ''}):"]
-    if rows:
-        lines += ["", *table(["GPU", "name", "memory", "power", "utilisation", "temperature"], rows, "llrrrr")]
-    else:
-        lines[0] += " no GPU samples."
-    if found.host is not None:
-        host = found.host
-        memory = _of(size(host.ram_used_gb), size(host.ram_total_gb))
-        lines += ["", f"Host memory {memory}, disk left {size(host.disk_free_gb)}."]
-    return lines
-
-
-def _of(used: str, total: str) -> str:
-    return used if total == NOT_AVAILABLE else f"{used} of {total}"
-
-
-def _watts(value: float | None) -> str:
-    return f"{number(value, decimals=0)} W" if value is not None else NOT_AVAILABLE
 
 
 def pipeline(report: Report) -> list[str]:

@@ -121,6 +121,22 @@ class GpuNow:
     util: float | None
     temp_c: float | None
     processes: int | None
+    # more than the contract asks for
+    power_use: float | None = None  # (power - idle) / (limit - idle), median of the last minutes
+    sm_clock_mhz: float | None = None
+    sm_clock_max_mhz: float | None = None
+    throttle: tuple[str, ...] | None = None
+    ecc_uncorrected: int | None = None
+    xids: tuple[int, ...] | None = None
+    lost: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class DiskNow:
+    what: str  # "checkpoints", "log", "Ray"
+    path: str
+    free_gb: float | None
+    total_gb: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +144,33 @@ class HostNow:
     ram_used_gb: float | None
     ram_total_gb: float | None
     disk_free_gb: float | None
+    # more than the contract asks for
+    limited_by: str | None = None
+    cpu: float | None = None
+    load1: float | None = None
+    cpus: int | None = None
+    swap_used_gb: float | None = None
+    shm_used_gb: float | None = None
+    shm_total_gb: float | None = None
+    pressure_cpu: float | None = None
+    pressure_memory: float | None = None
+    pressure_io: float | None = None
+    disks: tuple[DiskNow, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class PhaseUse:
+    """What the GPUs did in one phase of a step; shares 0..1, memory of the fullest GPU in GB."""
+
+    phase: str
+    samples: int
+    power_of_limit: float | None
+    power_use: float | None
+    memory_floor_gb: float | None
+    memory_high_gb: float | None
+    idle: tuple[str, ...]  # GPUs that do far less than the others
+    ahead: tuple[str, ...]  # GPUs that still work while the others wait
+    note: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +179,7 @@ class Hardware:
     host: HostNow | None
     source: str  # live | recorded | none
     note: str
+    phases: tuple[PhaseUse, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,89 @@
+"""The machine in a report: every GPU, what they did by phase, the host, and what runs out with its error bar."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import jsonschema
+import numpy as np
+import pytest
+
+from rltui.diagnosis.engine import Engine
+from rltui.hardware.base import DiskSample, GpuSample, HostSample
+from rltui.report.build import build
+from rltui.report.markdown import render
+from rltui.report.schema import load_schema
+from rltui.report.to_json import to_json
+from tests.unit.diagnosis.fake_run import FakeRun
+from tests.unit.diagnosis.machines import HOST, gpus, sampled
+from tests.unit.report import fakes
+
+ROWS = 120
+GENERATING = 0.6
+
+
+def cards(step: float) -> tuple[GpuSample, ...]:
+    """Generation at 30 % of the limit, then training at 90 %; GPU 3 is hot, GPU 5 has fallen off the bus."""
+    low = step % 1.0 < GENERATING
+    found = gpus(power=lambda i: 210.0 if low else 630.0, used=72.0 if low else 55.0)
+    hot = replace(found[3], throttle=("thermal",), sm_clock_mhz=990.0)
+    return (*found[:3], hot, found[4], replace(found[5], lost=True, power_w=None, memory_used_gb=None), *found[6:])
+
+
+def host(step: float) -> HostSample:
+    """3 GB more a step, of 1,000 GB."""
+    disks = (DiskSample("checkpoints", "/data/run", 1500.0, 7000.0),)
+    return replace(HOST, ram_used_gb=300.0 + 3.0 * np.ceil(step), disks=disks, pressure_io=0.25)
+
+
+def run() -> FakeRun:
+    timed = {"timing_s/gen": np.full(ROWS, 36.0), "timing_s/update_actor": np.full(ROWS, 24.0)}
+    found = sampled(ROWS, host, cards, timed, planned=1000)
+    found.dialect = "verl"
+    return found
+
+
+def test_json_and_markdown_tell_gpus_phases_host_and_what_runs_out() -> None:
+    seen, engine = run(), Engine()
+    result = engine.advance(seen)
+    insight = engine.insight(seen, ROWS, ROWS, [])
+    frame = replace(fakes.frame(result=result, hardware=seen.hardware), insight=insight)
+    report = build(frame)
+    data = json.loads(to_json(report))
+    jsonschema.validate(data, load_schema())
+    hardware = data["hardware"]
+    assert len(hardware["gpus"]) == 8
+    assert hardware["gpus"][3]["throttle"] == ["thermal"]
+    assert hardware["gpus"][5]["lost"] is True
+    assert 0.1 < hardware["gpus"][0]["power_use"] < 0.9
+    rollout, update = hardware["phases"]
+    assert (rollout["power_of_limit"], update["power_of_limit"]) == (0.3, 0.9)
+    assert (rollout["memory_high_gb"], update["memory_high_gb"]) == (72.0, 55.0)
+    assert hardware["host"]["disks"][0]["what"] == "checkpoints"
+    (memory,) = [f for f in data["outlook"]["forecasts"] if f["what"] == "host memory"]
+    assert memory["unit"] == "step"
+    assert memory["at"] == pytest.approx((950 - 300) / 3, abs=1.0)
+    assert memory["low"] <= memory["at"] <= memory["high"]
+    assert "memory limit" in memory["would_change"]
+    text = render(report)
+    assert "slowed: thermal" in text
+    assert "does not answer" in text
+    assert "20 to 40 % of the power limit is normal" in text
+    assert "tasks wait for io 25 % of the time" in text
+    assert "Forecast: host memory" in text
+    assert "It would change with a process that ends" in text
+
+
+def test_of_many_gpus_that_fill_up_the_first_is_told_and_the_rest_is_counted() -> None:
+    leaking = sampled(ROWS, cards=lambda step: gpus(used=40.0 + 0.1 * step), planned=2000)
+    engine = Engine()
+    engine.advance(leaking)
+    told = [f for f in engine.insight(leaking, ROWS, ROWS, []).forecasts if f.what == "GPU memory"]
+    assert [f.text.rpartition("; ")[2] for f in told] == ["7 more later"]
+
+
+def test_without_samples_nothing_is_made_up() -> None:
+    data = json.loads(to_json(build(fakes.frame())))
+    assert data["hardware"]["phases"] == []
+    assert data["hardware"]["gpus"] == []
