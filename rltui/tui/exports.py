@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from rltui.tui.picture import svg
 from rltui.tui.view import marked
 
 if TYPE_CHECKING:
@@ -62,7 +63,9 @@ class Exports:
 
     def picture(self) -> None:
         """The screen as an SVG picture."""
-        text, path = self.app.export_screenshot(title="rltui"), self._run_path()
+        rows = [strip._segments for strip in self.app.screen._compositor.render_strips()]
+        text = svg(rows, self.app.size.width, self.app.palette, f"rltui: {self.app.screen.name}")
+        path = self._run_path()
         self.app.worker.write("picture", lambda: _new_file(text, path, ".svg"))
 
     def copy(self, text: str) -> None:

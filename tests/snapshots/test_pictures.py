@@ -1,109 +1,90 @@
-"""Pictures of the real screen on the sample runs. Anew: pytest tests/snapshots --snapshot-update"""
+"""Pictures of every screen on the sample runs, in three themes and sizes; the README shows some of them.
+
+Anew after a change that is meant: pytest tests/snapshots --snapshot-update
+"""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from textual.pilot import Pilot
 
-from rltui.plots.glyphs import BLOCK
-from rltui.session.live import LiveRun
-from rltui.session.locate import locate
 from rltui.tui.app import RltuiApp
-from rltui.tui.worker import Choice
+from rltui.tui.picture import svg
 from tests.conftest import REPO
+from tests.unit.tui.conftest import SampleOpener, is_read, wait_for
+from tests.unit.tui.conftest import quick_keys as quick_keys
 
-WIDE, SMALL = (160, 45), (80, 24)
+PICTURES = Path(__file__).parent / "pictures"
 NOW = 1.8e9
-
-
-class SampleOpener:
-    """Opens one sample run without sampling this machine's hardware, so that a picture is the same everywhere."""
-
-    def __init__(self, name: str) -> None:
-        self._name = name
-
-    def find(self) -> Sequence[Choice]:
-        return [Choice(self._name, f"sample_runs/{self._name}", "", None, 0)]
-
-    def open(self, index: int) -> LiveRun:
-        return LiveRun(locate([f"sample_runs/{self._name}"])[index])
-
-
-def app(name: str, theme: str = "dark") -> RltuiApp:
-    return RltuiApp(SampleOpener(name), target=name, theme=theme, glyphs=BLOCK, mouse=False, clock=lambda: NOW)
-
-
-def pressing(*keys: str) -> Callable[[Pilot[None]], Awaitable[None]]:
-    """Waits until the run is read, then presses keys."""
-
-    async def run(pilot: Pilot[None]) -> None:
-        shown = pilot.app
-        assert isinstance(shown, RltuiApp)
-        while shown.view.report is None or not (shown.view.frame and shown.view.frame.loading.done):
-            await pilot.pause(0.02)
-        for key in keys:
-            await pilot.press(key)
-            await pilot.pause()
-        if shown.screen.name in ("finding", "decision"):
-            while not shown.view.insights:
-                await pilot.pause(0.02)
-        shown.view.wire = ""
-        await pilot.pause()
-
-    return run
+LOOKS = {"dark": (160, 45), "light": (120, 36), "ansi-16": (80, 24)}
+FLIP, CRASH, HEALTHY = "trl-reward-flip", "verl-grpo-crash", "trl-grpo-healthy"
+SCREENS = {
+    "main": (FLIP, ()),
+    "healthy": (HEALTHY, ()),
+    "finding": (FLIP, ("enter",)),
+    "metric": (FLIP, ("2", "enter")),
+    "overlay": (FLIP, ("2", "enter", "o", "h", "h")),
+    "values": (FLIP, ("2", "enter", "enter")),
+    "metrics": (CRASH, ("2", "2")),
+    "findings": (FLIP, ("A", "1")),
+    "phases": (CRASH, ("3", "3")),
+    "gpu": (CRASH, ("4", "4")),
+    "log": (CRASH, ("6", "6")),
+    "rollouts": (CRASH, ("5",)),
+    "decision": (FLIP, ("D",)),
+    "knowledge": (FLIP, ("K",)),
+    "config": (CRASH, ("i",)),
+    "pipeline": (FLIP, ("P",)),
+    "coverage": (HEALTHY, ("C",)),
+    "help": (FLIP, ("question_mark",)),
+}
 
 
 @pytest.fixture(autouse=True)
-def _from_the_repository(monkeypatch: pytest.MonkeyPatch) -> None:
+def _the_same_everywhere(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
     monkeypatch.chdir(REPO)  # paths in the picture are those of a checkout
     monkeypatch.delenv("NO_COLOR", raising=False)
-    late = SimpleNamespace(
-        time=lambda: NOW, monotonic=time.monotonic
-    )  # a fresh checkout's files are new: not a live run
+    for name in ("XDG_STATE_HOME", "XDG_CONFIG_HOME"):
+        monkeypatch.setenv(name, str(tmp_path_factory.mktemp("own")))
+    monkeypatch.setenv("TZ", "UTC")
+    time.tzset()
+    late = SimpleNamespace(time=lambda: NOW, monotonic=time.monotonic)  # a fresh checkout's files are no live run
     for module in ("live", "opened"):
         monkeypatch.setattr(f"rltui.session.{module}.clock", late)
 
 
-def test_main_sick(snap_compare: Callable[..., bool]) -> None:
-    assert snap_compare(app("trl-reward-flip"), terminal_size=WIDE, run_before=pressing())
+@pytest.mark.parametrize("theme", LOOKS)
+@pytest.mark.parametrize("screen", SCREENS)
+async def test_picture(screen: str, theme: str, request: pytest.FixtureRequest) -> None:
+    run, keys = SCREENS[screen]
+    path = (REPO / "sample_runs" / run).relative_to(REPO)
+    app = RltuiApp(SampleOpener(path), target=run, theme=theme, mouse=False, clock=lambda: NOW)
+    async with app.run_test(size=LOOKS[theme]) as pilot:
+        await wait_for(pilot, lambda: is_read(app) and bool(app.view.insights), "the run is read")
+        await pilot.press(*keys)
+        for _ in range(5):  # charts one after the other
+            await pilot.pause(0.02)
+        if app.view.cursor is not None:
+            await wait_for(pilot, lambda: app.view.past is not None and app.view.past[0] == app.view.cursor, "the past")
+        if screen in ("finding", "decision"):
+            await wait_for(pilot, lambda: not app.view.asked - set(app.view.insights), "what moved first")
+        if screen == "knowledge":
+            await wait_for(pilot, lambda: bool(app.view.pages), "the page")
+        await pilot.pause()
+        app.view.wire = app.view.message = ""
+        app.redraw()
+        await pilot.pause()
+        rows = [strip._segments for strip in app.screen._compositor.render_strips()]
+        picture = svg(rows, LOOKS[theme][0], app.palette, f"rltui: {screen}, {run}")
+    file = PICTURES / f"{screen}-{theme}.svg"
+    if request.config.option.update_snapshots:
+        file.write_text(picture, encoding="utf-8")
+    assert picture == file.read_text(encoding="utf-8"), f"{file.name} is not what the screen shows"
 
 
-@pytest.mark.parametrize("theme", ["light", "mono"])
-def test_main_sick_in_theme(snap_compare: Callable[..., bool], theme: str) -> None:
-    assert snap_compare(app("trl-reward-flip", theme), terminal_size=WIDE, run_before=pressing())
-
-
-def test_main_healthy(snap_compare: Callable[..., bool]) -> None:
-    assert snap_compare(app("trl-grpo-healthy"), terminal_size=WIDE, run_before=pressing())
-
-
-def test_main_small(snap_compare: Callable[..., bool]) -> None:
-    assert snap_compare(app("trl-reward-flip"), terminal_size=SMALL, run_before=pressing())
-
-
-def test_finding(snap_compare: Callable[..., bool]) -> None:
-    assert snap_compare(app("trl-reward-flip"), terminal_size=WIDE, run_before=pressing("enter"))
-
-
-def test_metric(snap_compare: Callable[..., bool]) -> None:
-    assert snap_compare(app("trl-reward-flip"), terminal_size=WIDE, run_before=pressing("2", "enter"))
-
-
-def test_step_time(snap_compare: Callable[..., bool]) -> None:
-    assert snap_compare(app("verl-grpo-crash"), terminal_size=WIDE, run_before=pressing("3", "3"))
-
-
-def test_decision(snap_compare: Callable[..., bool]) -> None:
-    assert snap_compare(app("trl-reward-flip"), terminal_size=WIDE, run_before=pressing("D"))
-
-
-def test_all_metrics(snap_compare: Callable[..., bool]) -> None:
-    assert snap_compare(app("verl-grpo-crash", "light"), terminal_size=WIDE, run_before=pressing("2", "2"))
-
-
-def test_log(snap_compare: Callable[..., bool]) -> None:
-    assert snap_compare(app("verl-grpo-crash", "mono"), terminal_size=SMALL, run_before=pressing("6", "6"))
+def test_no_picture_is_left_over() -> None:
+    wanted = {f"{screen}-{theme}.svg" for screen in SCREENS for theme in LOOKS}
+    assert {file.name for file in PICTURES.iterdir()} == wanted

@@ -128,10 +128,10 @@ class PaneScreen(Screen[None]):
 
     def redraw_edges(self) -> None:
         """Draws the first pane and the footer anew: all that moves while nothing arrives."""
-        for name in (self.PANES[0], "footer"):
-            place = self._places.get(name)
-            if place and self.is_mounted:
-                self.query_one(f"#{name}", Pane).show(self._content(name, place))
+        for pane in self.query(Pane):  # none yet on a screen that is just being opened
+            place = self._places.get(pane.id or "")
+            if place and pane.id in (self.PANES[0], "footer"):
+                pane.show(self._content(pane.id, place))
 
     def on_mount(self) -> None:
         self.redraw()
