@@ -9,10 +9,13 @@ from pathlib import Path
 import pytest
 
 from rltui.report.build import build
+from rltui.report.markdown import render
+from rltui.report.model import Report
 from rltui.report.to_json import to_json
 from rltui.session.locate import locate
 from rltui.session.opened import OpenedRun
 from rltui.vocabulary.resolve import detect_dialect, resolve
+from tests.unit.frameworks.test_trackers import wandb
 from tests.unit.readers.reading import read
 
 SECRET = "sk-proj-abcdefghijklmnopqrstuvwxyz0123456789"
@@ -60,7 +63,9 @@ def test_no_secret_of_a_config_comes_through(tmp_path: Path) -> None:
     shown = str({key: (value.key, value.value) for key, value in one.run.raw_config.items()})
     assert "beta" in shown
     assert SECRET not in shown
-    assert SECRET not in to_json(build(one.frame()))
+    report = build(one.frame())
+    assert SECRET not in to_json(report)
+    assert SECRET not in render(report, one.frame())
 
 
 def test_the_config_that_is_asked_for_in_both_spellings() -> None:
@@ -110,9 +115,17 @@ def test_invalid_counts_by_round() -> None:
     }
 
 
-def test_columns_of_invalid_drafts_keep_their_names_and_place() -> None:
-    for key in ("paper_writing/invalid_draft_rate", "invalid_format/mean", "paper_writing_reward/clarity"):
-        assert resolve(key, "search_r1").label
+@pytest.mark.parametrize("dialect", ["search_r1", "verl", "generic"])
+def test_columns_of_invalid_drafts_are_picked_up_by_name(dialect: str) -> None:
+    invalid = ("paper_writing/invalid_draft_rate", "invalid_format/mean", "format_invalid_share", "env/invalid_format")
+    for key in invalid:
+        assert resolve(key, dialect).canonical == "invalid_output_rate", key
+    rounds = [resolve(f"invalid_draft_format/round_{i}", dialect) for i in (1, 2)]
+    assert [m.canonical for m in rounds] == ["invalid_output_rate"] * 2
+    assert rounds[0].member != rounds[1].member, "a chart a round"
+    for key in ("paper_writing/length", "paper_writing_reward/clarity"):
+        assert resolve(key, dialect).group == "reward"
+        assert resolve(key, dialect).label == key
 
 
 def test_console_lines_with_colours_and_prefixes() -> None:
@@ -141,16 +154,59 @@ def test_what_looks_like_rl_is_recognised() -> None:
 
 @pytest.mark.parametrize("name", ["zoo/v04-add-s0", "zoo/v10-add-s2", "zoo/v01-add-s0"])
 def test_wandb_and_the_local_log_give_the_same_diagnosis(name: str, labelled_run: Callable[[str], Path]) -> None:
+    """Both hold the config. A W&B file ends where its last block was flushed: how the run ended is not compared."""
     root = labelled_run(name)
-    local = opened(next(root.rglob("*.jsonl")))
-    wandb = opened(next(root.rglob("*.wandb")))
-    assert local.run.framework == wandb.run.framework
+    log, wandb = (opened(path) for path in (root / "console.log", next(root.rglob("*.wandb"))))
+    assert (log.run.framework, log.run.algorithm) == (wandb.run.framework, wandb.run.algorithm)
+    assert {key: (v.value, v.active) for key, v in log.run.config.items()} == {
+        key: (v.value, v.active) for key, v in wandb.run.config.items()
+    }
+    reports = [build(one.frame()) for one in (log, wandb)]
+
+    def told(report: Report) -> list[tuple[object, ...]]:
+        kept = [f for f in report.findings if not f.id.startswith(("run-", "logging-"))]
+        return sorted((f.id, f.subject or "", f.severity, f.onset_step or 0, f.status) for f in kept)
+
+    assert told(reports[0]) == told(reports[1])
+    assert [stage.status for stage in reports[0].pipeline] == [stage.status for stage in reports[1].pipeline]
+    if log.run.state().state == wandb.run.state().state:
+        assert reports[0].verdict.decision == reports[1].verdict.decision
+    shared = {key for key in reports[0].metrics if key in reports[1].metrics}
+    assert {"reward_mean", "entropy", "phase:rollout"} <= shared
+
+
+@pytest.mark.parametrize("name", ["zoo/v04-add-s0", "zoo/v10-add-s2"])
+def test_every_local_source_gives_the_same_diagnosis(name: str, labelled_run: Callable[[str], Path]) -> None:
+    """JSON lines and TensorBoard hold no config: what the metrics alone tell."""
+    root = labelled_run(name)
+    files = [next(root.rglob("*.jsonl")), next(root.rglob("events.out*")), next(root.rglob("*.wandb"))]
 
     def loud(one: OpenedRun) -> set[tuple[str, str]]:
-        """What is loud about the training; whether it still runs is told by the plan, which JSON lines do not hold."""
         found = (f for f in one.diagnosis().findings if f.severity in ("warning", "critical"))
         return {(f.id, f.severity) for f in found if not f.id.startswith("run-")}
 
-    shared = [key for key in local.run.history.table.columns if key in wandb.run.history.table.columns]
-    assert "critic/rewards/mean" in shared
-    assert loud(local) == loud(wandb)
+    sources = [opened(path) for path in files]
+    assert loud(sources[0])
+    assert all(loud(one) == loud(sources[0]) for one in sources)
+
+
+def test_a_written_wandb_run_and_the_same_log(tmp_path: Path) -> None:
+    """Without the labelled runs: a KL that runs away, once in each source."""
+    rows = [
+        (step, {"critic/score/mean": 0.5, "actor/kl_loss": 0.01 if step < 60 else 0.01 * 1.2 ** (step - 60)})
+        for step in range(1, 121)
+    ]
+    config = {"actor_rollout_ref": {"actor": {"use_kl_loss": True, "kl_loss_coef": 0.001}}}
+    (tmp_path / "run-abc.wandb").write_bytes(wandb(rows, config))
+    (tmp_path / "train.log").write_text(
+        "{'actor_rollout_ref': {'actor': {'use_kl_loss': True,\n                         'kl_loss_coef': 0.001}}}\n"
+        + "".join(f"step:{s} - " + " - ".join(f"{k}:{v!r}" for k, v in cells.items()) + "\n" for s, cells in rows)
+    )
+    found = []
+    for name in ("run-abc.wandb", "train.log"):
+        one = opened(tmp_path / name)
+        assert one.run.config["kl_coef_loss"].value == 0.001
+        findings = (f for f in one.diagnosis().findings if not f.id.startswith(("run-", "logging-")))
+        found.append(sorted((f.id, f.severity, f.onset_step or 0) for f in findings))
+    assert found[0] == found[1]
+    assert any(severity == "critical" for _, severity, _ in found[0])
