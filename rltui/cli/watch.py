@@ -4,8 +4,16 @@ from __future__ import annotations
 
 import os
 import sys
+import time
+from typing import TYPE_CHECKING
 
 from rltui.cli.arguments import SEVERITIES, Stop, command_parser, locate_runs, parsed_map, reading_options
+
+if TYPE_CHECKING:
+    from rltui.session.locate import Found
+
+LOOK_EVERY_S = 2.0
+"""With --wait the runs are looked for this often."""
 
 KINDS = (
     *("summary", "resumed", "opened", "worse", "better", "resolved", "stall", "recovery"),
@@ -46,15 +54,19 @@ def run(words: list[str]) -> int:
     parser.add_argument("--append", metavar="FILE", help="append a check-in entry to this file at each event")
     parser.add_argument("--heartbeat", type=float, metavar="N", help="every N seconds a line that the watch is alive")
     parser.add_argument("--timeout", type=float, metavar="S", help="end after so many seconds")
+    parser.add_argument("--wait", type=float, metavar="S", help="wait so long for a run that is not there yet")
+    parser.add_argument(
+        "--fresh", action="store_true", help="tell all anew; else the same watch goes on where it was when restarted"
+    )
     reading_options(parser)
     args = parser.parse_args(words)
-    for name in ("timeout", "heartbeat"):
+    for name in ("timeout", "heartbeat", "wait"):
         if (seconds := getattr(args, name)) is not None and not seconds > 0:
             raise Stop(f"--{name} wants seconds, more than 0")
     exec_on = tuple(word for word in (args.exec_on or "").split(",") if word)
     if unknown := [word for word in exec_on if word not in KINDS]:
         raise Stop(f"--exec-on {unknown[0]}: no such kind; there are {', '.join(KINDS)}")
-    found = locate_runs(args.run, args.format_in)
+    found = _wait_for(args.run, args.format_in, args.wait or 0.0)
     from rltui.settings import load
     from rltui.watch.command import Command
     from rltui.watch.loop import Options, watch
@@ -80,8 +92,22 @@ def run(words: list[str]) -> int:
         heartbeat_s=args.heartbeat,
         notify=_targets(args.notify),
         keep=told and load().watch.resume,
+        fresh=args.fresh,
     )
     return watch(found, options, parsed_map(args.map))
+
+
+def _wait_for(targets: list[str], format_in: str | None, wait_s: float) -> list[Found]:
+    """The runs, as soon as there are any. Stop where there are none in time."""
+    ends = time.monotonic() + wait_s
+    while True:
+        try:
+            return locate_runs(targets, format_in)
+        except Stop:
+            left = ends - time.monotonic()
+            if left <= 0:
+                raise
+            time.sleep(min(LOOK_EVERY_S, left))
 
 
 def _targets(words: list[str]) -> tuple[str, ...]:

@@ -98,6 +98,7 @@ class Seen:
     sure: bool = False
     ended: bool = False
     began: bool = False
+    met: bool = False  # the verdict that was waited for
     worst: int = 0  # highest rank of any finding that was open while we watched
     step: int | None = None  # where the run stood
     seq: int = 0  # events so far
@@ -120,9 +121,9 @@ class Seen:
             for id, subject, episodes, rank, peak, is_open in values["findings"]
         }
         restarts, worst, seq = (int(values[name]) for name in ("restarts", "worst", "seq"))
-        hung, sure, ended, began = (bool(values[name]) for name in ("hung", "sure", "ended", "began"))
+        hung, sure, ended, began, met = (bool(values[name]) for name in ("hung", "sure", "ended", "began", "met"))
         step = None if values["step"] is None else int(values["step"])
-        return Seen(told, restarts, hung, sure, ended, began, worst, step, seq)
+        return Seen(told, restarts, hung, sure, ended, began, met, worst, step, seq)
 
 
 class Changes:

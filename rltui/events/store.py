@@ -6,6 +6,7 @@ import contextlib
 import fcntl
 import json
 import os
+import shutil
 from collections.abc import Iterable
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from rltui.session.locate import Found
 
 MODE = 0o600
+FORGET_S = 90 * 86400.0
 ROTATE_BYTES = 256 * 1024
 """A journal is put aside at this size; the one that was put aside before is forgotten."""
 
@@ -37,6 +39,16 @@ def run_identity(found: Found) -> str | None:
 def folder(state_dir: str, run: str, kind: str = "record") -> str:
     """The directory of one run's files."""
     return os.path.join(state_dir, kind, sha256(run.encode("utf-8", "replace")).hexdigest()[:16])
+
+
+def forget_old(state_dir: str, now: float) -> None:
+    """Removes what was kept of runs that nobody looked at for `FORGET_S`."""
+    for kind in ("record", "watch"):
+        with contextlib.suppress(OSError):
+            for entry in os.scandir(os.path.join(state_dir, kind)):
+                newest = max((f.stat().st_mtime for f in os.scandir(entry.path)), default=0.0)
+                if now - newest > FORGET_S:
+                    shutil.rmtree(entry.path, ignore_errors=True)
 
 
 def read_json(path: str) -> dict[str, Any] | None:

@@ -32,7 +32,7 @@ HARDWARE_EVERY_S = 10.0
 @dataclass(frozen=True, slots=True)
 class News:
     """From a run's thread: events, the check-in entry of now, what was seen by then, whether the run meets --until,
-    whether nothing more will come, the worst finding so far, what went wrong; `broken`: the run cannot be read on."""
+    whether nothing more will come, the worst finding so far, what went wrong."""
 
     index: int
     events: tuple[Event, ...] = ()
@@ -42,7 +42,6 @@ class News:
     over: bool = False
     worst: int = 0
     problem: str = ""
-    broken: bool = False
 
 
 @dataclass(slots=True)
@@ -86,7 +85,8 @@ class Following:
                             events.append(changes.count(event(frame, "resumed", words)))
                     events += changes.of(frame)
                     met = frame.diagnosis.verdict.decision in MEETS[self.until]
-                    if met:
+                    if met and not changes.seen.met:
+                        changes.seen.met = True
                         words = f"{frame.diagnosis.verdict.decision} meets --until {self.until}"
                         events.append(changes.count(event(frame, "met", words)))
                     problem = _recorded(recorder, frame)
@@ -111,11 +111,7 @@ class Following:
 
     def _broken(self, why: str, changes: Changes) -> None:
         text = f"{self.found.candidate.id}: {why}"
-        self.put(
-            News(
-                self.index, seen=changes.seen.as_dict(), over=True, worst=changes.seen.worst, problem=text, broken=True
-            )
-        )
+        self.put(News(self.index, seen=changes.seen.as_dict(), over=True, worst=changes.seen.worst, problem=text))
 
 
 def _recorded(recorder: Recorder | None, frame: Frame) -> str:

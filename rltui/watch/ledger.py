@@ -56,14 +56,14 @@ class Ledger:
         self._pending: dict[str, list[dict[str, Any]]] = {}
         self.problem = ""
 
-    def open(self) -> bool:
-        """Reads what is there; False where another watch of the same kind has it open."""
+    def open(self, fresh: bool = False) -> bool:
+        """Reads what is there, with `fresh` not; False where another watch of the same kind has it open."""
         if self._path is None or self._lock is None:
             return True
         if not self._lock.take():
             self._path = None
             return False
-        kept = read_json(self._path) or {}
+        kept = (None if fresh else read_json(self._path)) or {}
         seen, telling, pending = kept.get("seen"), kept.get("telling"), kept.get("pending")
         self._seen = seen if isinstance(seen, dict) else {}
         self._telling = telling if isinstance(telling, dict) else None
@@ -132,13 +132,10 @@ class Ledger:
             if clock.monotonic() - self._saved > SAVE_EVERY_S:
                 self._save()
 
-    def close(self, finished: bool) -> None:
-        """`finished`: the watch came to its own end, and the next one begins anew."""
+    def close(self) -> None:
+        """Keeps how far the watch came, for its next start."""
         with self._mutex:
-            if finished and self._path is not None and not any(self._pending.values()):
-                with contextlib.suppress(OSError):
-                    os.unlink(self._path)
-            elif self._path is not None and self._seen:
+            if self._path is not None and self._seen:
                 self._save()
             self._path = None
             if self._lock is not None:

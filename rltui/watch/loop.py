@@ -21,7 +21,7 @@ from rltui.diagnosis.model import SEVERITY_RANK
 from rltui.events.alerts import Gate
 from rltui.events.changes import Event, iso
 from rltui.events.record import Record
-from rltui.events.store import folder, run_identity
+from rltui.events.store import folder, forget_old, run_identity
 from rltui.report.checkin import append_text
 from rltui.session.locate import Found
 from rltui.watch.command import Command
@@ -41,7 +41,7 @@ SILENT = ("summary", "resumed", "heartbeat")
 class Options:
     """As on the command line. `command`: the words of --exec; `exec_on`: the events that it is run on, () for all but
     `SILENT`; `timeout_s`, `heartbeat_s`: None for none; `notify`: "osc" and addresses; `keep`: what was told is written
-    down, so that a watch that is killed goes on where it was."""
+    down, so that the same watch goes on where it was when it is started again; `fresh`: this time it does not."""
 
     as_json: bool = False
     until: Until = "end"
@@ -53,6 +53,7 @@ class Options:
     heartbeat_s: float | None = None
     notify: tuple[str, ...] = ()
     keep: bool = False
+    fresh: bool = False
 
     def sinks(self) -> str:
         """What tells this watch from another one of the same run: whom it tells."""
@@ -75,7 +76,6 @@ class Watch:
         self._over = [False] * len(found)
         self._worst = [0] * len(found)
         self._problems: set[str] = set()
-        self._broken = False
         self._gate = Gate(settings.load().alerts)
         self._ledgers = [Ledger(self._ledger_path(one)) for one in found]
         self._command: Command | None = None
@@ -91,7 +91,7 @@ class Watch:
         ]
         for thread in threads:
             thread.start()
-        reason, finished = self._listen()
+        reason = self._listen()
         self._stop.set()
         for thread in threads:
             thread.join(2 * WAIT_S)
@@ -104,7 +104,7 @@ class Watch:
         if self._terminal is not None:
             self._terminal.close()
         for ledger in self._ledgers:
-            ledger.close(finished)
+            ledger.close()
         code = 1 if max(self._worst) >= FAIL[self._options.fail_on] else 0
         self._print_done(reason, code)
         return code
@@ -124,8 +124,9 @@ class Watch:
     def _open(self) -> None:
         """Commands and posts that were left over are done first, then what was cut off while it was told."""
         options = self._options
+        forget_old(settings.state_dir(os.environ), clock.time())
         for ledger, found in zip(self._ledgers, self._found, strict=True):
-            if not ledger.open():
+            if not ledger.open(self._options.fresh):
                 self._tell(f"{found.candidate.id}: another watch like this one runs; this one keeps nothing")
         if options.command:
             self._command = Command(list(options.command), self._tell, lambda event: self._done("exec", event))
@@ -170,23 +171,23 @@ class Watch:
 
     # -- the main thread -----------------------------------------------------------------------------------------
 
-    def _listen(self) -> tuple[str, bool]:
-        """Tells what comes until there is a reason to end; the reason, and whether the watch did what it was for."""
+    def _listen(self) -> str:
+        """Tells what comes until there is a reason to end, and returns it."""
         limit = self._options.timeout_s
         ends = clock.monotonic() + limit if limit is not None else None
         while not self._asked:
             left = WAIT_S if ends is None else min(WAIT_S, ends - clock.monotonic())
             if left <= 0:
-                return f"the time is over ({limit:g} s)", False
+                return f"the time is over ({limit:g} s)"
             try:
                 news = self._news.get(timeout=left)
             except queue.Empty:
                 continue
             if self._take(news):
-                return f"{self._found[news.index].candidate.id} meets --until {self._options.until}", True
+                return f"{self._found[news.index].candidate.id} meets --until {self._options.until}"
             if all(self._over):
-                return "every run has ended", not self._broken
-        return self._asked, False
+                return "every run has ended"
+        return self._asked
 
     def _take(self, news: News) -> bool:
         """Tells the news; true where they end the watch."""
@@ -215,7 +216,6 @@ class Watch:
                 self._problems.add(problem)
                 self._tell(problem)
         self._over[news.index] = news.over
-        self._broken |= news.broken
         self._worst[news.index] = max(self._worst[news.index], news.worst)
         return news.met
 

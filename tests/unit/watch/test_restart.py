@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import os
 import subprocess
 import sys
@@ -17,7 +16,7 @@ from rltui.events.changes import Event, Seen, Told
 from rltui.events.store import Journal, Lock, read_json
 from rltui.watch.ledger import Ledger, has_grown, mark
 from tests.unit.trainer import wait_for
-from tests.unit.watch.test_replay import outage, rows
+from tests.unit.watch.test_replay import nan, outage, rows
 
 EVENT = Event("opened", 5.0, "r", "/r", 5, None, "running", "continue-watch", "KL rose", "kl-runaway", seq=3)
 
@@ -93,14 +92,35 @@ def test_killed_and_started_again(tmp_path: Path) -> None:
     assert status.read_text().count("## ") >= 3
 
 
-def test_a_watch_that_came_to_its_end_begins_anew(tmp_path: Path) -> None:
+def test_the_same_watch_never_repeats_itself_unless_it_is_told_to(tmp_path: Path) -> None:
+    """As cron starts it every hour, also after the end of the run."""
     log, out = tmp_path / "console.log", tmp_path / "out.jsonl"
-    log.write_text("".join(rows(60, lambda step: {"reward": 0.1 + 0.005 * step + 0.01 * math.sin(step)})))
-    for _ in range(2):
-        started(log, out).communicate(timeout=60)
+    log.write_text("".join(rows(150, nan)))
+    codes = []
+    for more in ([], [], ["--fresh"]):
+        watch = started(log, out, "--until", "stop", *more)
+        watch.communicate(timeout=60)
+        codes.append(watch.returncode)
     kinds = [e["event"] for e in read(out)]
-    assert kinds.count("summary") == 2
-    assert "resumed" not in kinds
+    first, second, third = (part.split() for part in " ".join(kinds).split("done")[:3])
+    assert first[0] == "summary"
+    assert "opened" in first
+    assert "met" in first
+    assert second == ["resumed"]
+    assert Counter(third) == Counter(first)
+    assert codes == [1, 1, 1], "what was seen counts in each"
+
+
+def test_it_waits_for_a_run_that_is_not_there_yet(tmp_path: Path) -> None:
+    log, out = tmp_path / "later" / "console.log", tmp_path / "out.jsonl"
+    watch = started(log.parent, out, "--wait", "60")
+    log.parent.mkdir()
+    log.write_text("".join(rows(60, outage)))
+    watch.communicate(timeout=60)
+    assert next(iter(read(out)))["event"] == "summary"
+    missing = started(tmp_path / "never", tmp_path / "none", "--wait", "0.1")
+    _, says = missing.communicate(timeout=60)
+    assert (missing.returncode, says.decode().count("\n")) == (2, 1)
 
 
 def test_another_kind_of_watch_has_its_own_memory(tmp_path: Path) -> None:
@@ -121,7 +141,7 @@ def test_another_kind_of_watch_has_its_own_memory(tmp_path: Path) -> None:
 
 
 def test_seen_survives_a_file() -> None:
-    seen = Seen({("kl-runaway", None): Told(2, 1, 2, True)}, 1, True, False, False, True, 2, 640, 17)
+    seen = Seen({("kl-runaway", None): Told(2, 1, 2, True)}, 1, True, False, False, True, False, 2, 640, 17)
     assert Seen.of_dict(json.loads(json.dumps(seen.as_dict()))) == seen
     assert Event.of_dict(json.loads(json.dumps(EVENT.as_dict()))) == EVENT
 
@@ -138,7 +158,7 @@ def test_a_damaged_ledger_is_as_none(tmp_path: Path, damage: bytes) -> None:
     assert ledger.interrupted() is None
     assert ledger.pending("exec") == []
     ledger.begin(Seen(seq=3).as_dict(), [EVENT], "", {}, {"exec": [EVENT]})
-    ledger.close(False)
+    ledger.close()
     after = Ledger(str(path))
     assert after.open()
     assert after.pending("exec") == [EVENT]
@@ -169,7 +189,7 @@ def test_one_writer_at_a_time(tmp_path: Path) -> None:
     assert not second.open()
     second.begin(Seen(seq=99).as_dict(), [EVENT], "", {}, {})
     assert read_json(str(tmp_path / "w.json")) is None, "the second one keeps nothing"
-    first.close(False)
+    first.close()
     lock = Lock(str(tmp_path / "w.json.lock"))
     assert lock.take()
 

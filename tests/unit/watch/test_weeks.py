@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 from collections import Counter
 from collections.abc import Callable
 from contextlib import contextmanager
@@ -13,7 +14,7 @@ from threading import Thread
 from typing import Any
 
 from rltui.events.changes import Changes, Seen
-from rltui.events.store import folder, identity
+from rltui.events.store import folder, forget_old, identity
 from rltui.session.locate import locate
 from rltui.session.opened import OpenedRun
 from rltui.settings import state_dir
@@ -21,6 +22,8 @@ from rltui.watch.loop import Options, Watch
 from tests.conftest import REPO
 from tests.unit.trainer import wait_for
 from tests.unit.watch.test_replay import nan, outage, rising, rows
+
+NOW = 1_790_000_000.0
 
 
 class Running:
@@ -161,3 +164,18 @@ def test_another_run_in_the_same_place_is_told_anew() -> None:
     step = frame.diagnosis.at_step or 0
     assert [e.kind for e in Changes(Seen(began=True, step=step + 500)).of(frame)] == ["summary"]
     assert Changes(Seen(began=True, step=step)).of(frame) == []
+
+
+def test_what_nobody_looked_at_for_long_is_forgotten(tmp_path: Path) -> None:
+    for kind in ("record", "watch"):
+        for name, age in (("old", 100), ("new", 10)):
+            file = tmp_path / kind / name / "seen.json"
+            file.parent.mkdir(parents=True)
+            file.write_text("{}")
+            os.utime(file, (NOW - age * 86400, NOW - age * 86400))
+    (tmp_path / "snapshots").mkdir()
+    forget_old(str(tmp_path), NOW)
+    left = sorted(str(path.relative_to(tmp_path)) for path in tmp_path.glob("*/*"))
+    assert left == ["record/new", "watch/new"]
+    assert (tmp_path / "snapshots").is_dir()
+    forget_old(str(tmp_path / "absent"), NOW)
