@@ -1,5 +1,6 @@
 """Samples that a trainer printed into its log: R1-V and VLM-R1 (reward, Content, Solution), Search-R1 (Golden answers,
-Extracted answer, Solution string), OpenRLHF (`Sample: [...]`), ROLL (a JSON list of prompt and response).
+Extracted answer, Solution string), verl (`[prompt]`, `[response]`, `[score]`), OpenRLHF (`Sample: [...]`), ROLL (a JSON
+list of prompt and response), TRL (a table, see `rich_table`).
 
 The step is the last one that the log named before the sample.
 """
@@ -14,10 +15,10 @@ from typing import Any, AnyStr
 
 import orjson
 
-from rltui.readers.rollouts import fields
+from rltui.readers.rollouts import fields, rich_table
 from rltui.readers.rollouts.base import Block, Raw
 
-MARKS = (b"eward: ", b"Golden answers:", b"Sample: [", b'"response"')
+MARKS = (b"eward: ", b"Golden answers:", b"Sample: [", b'"response"', b"[response] ", rich_table.MARK)
 """One of these stands in every log with printed samples."""
 
 _PREFIX = re.compile(rb"(?m)^(?:\x1b\[[0-9;]*m)*\([^()\n]{0,80}pid=\d+[^()\n]{0,40}\)(?:\x1b\[[0-9;]*m)* ?")
@@ -32,6 +33,9 @@ _SEARCH = re.compile(
 )
 _OPENRLHF = re.compile(rb"(?m)^[^\n]{0,200}?\bSample: (?P<list>\[[^\n]*\])")
 _ROLL = re.compile(rb'(?m)^[^\n]{0,200}?(?P<list>\[\{"(?:prompt|response)":[^\n]*\}\])')
+_VERL = re.compile(rb"(?m)^\[prompt\] ")
+_VERL_FIELD = re.compile(r"(?m)^\[(?P<name>[A-Za-z][\w /-]{0,60})\] ?")
+_BAR = re.compile(r"(?m)^[^\n]{0,80}?\d{1,3}%\|[^\n]*\][ \t\r]*(?:\n|\Z)")  # of tqdm, written into the sample's text
 _PART = re.compile(r"(?m)^(?P<name>Content|Problem|Question|Image|Solution|Completion|Ground truth): ?")
 _NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?")
 
@@ -54,6 +58,10 @@ def read(data: bytes) -> Block:
         found.append((match.start(), "reward", (match, text), step(match.start())))
     for match, text in _with_bodies(list(_SEARCH.finditer(data)), data):
         found.append((match.start(), "search", (match, _to_next_row(text)), step(match.start())))
+    for match, text in _with_bodies(list(_VERL.finditer(data)), data):
+        found.append((match.start(), "verl", text, step(match.start())))
+    for match in rich_table.PANEL.finditer(data):
+        found.append((match.start(), "table", rich_table.body(data, match.end()), int(match["step"])))
     for match in _OPENRLHF.finditer(data):
         found.append((match.start(), "sample", match["list"], step(match.start())))
     for match in _ROLL.finditer(data):
@@ -79,6 +87,10 @@ def _parse(record: tuple[int, str, Any, int | None]) -> list[Raw]:
         prompt, completion = _split_chat(_decoded(text).strip("\n"))
         seen, target = _decoded(match["seen"]), _decoded(match["target"])
         return [_raw(step, prompt, completion, None, {}, None if seen == "None" else seen, {"reference": target})]
+    if kind == "verl":
+        return [_verl(_decoded(value), step)]
+    if kind == "table":
+        return rich_table.raws(_decoded(value), step or 0)
     if kind == "sample":
         return _openrlhf(_decoded(value), step)
     return [_raw(step, one.prompt, one.completion, one.reward, one.components) for one in _roll(value)]
@@ -98,6 +110,26 @@ def _under_reward(head: re.Match[bytes], body: bytes, step: int | None) -> list[
     reward = fields.total(float(head["reward"]))
     name = _decoded(head["name"] or b"").strip()
     return [_raw(step, prompt, completion, reward, {name: reward} if name and reward is not None else {}, None, extra)]
+
+
+def _verl(text: str, step: int | None) -> Raw:
+    """What verl's reward managers print of a sample: each field on a line of its own, prompt and response over several.
+    What follows the last field belongs to the log."""
+    text = _BAR.sub("", text)
+    fields_at = list(_VERL_FIELD.finditer(text))
+    named = {field["name"]: body for field, body in _with_bodies(fields_at, text)}
+    if "response" not in named:
+        raise ValueError("no sample")
+    prompt = text[: fields_at[0].start()].strip("\n")
+    completion = named.pop("response").strip("\n")
+    short = {name: body.split("\n", 1)[0].strip() for name, body in named.items()}
+    values = {
+        name: float(value) for name, value in short.items() if _NUMBER.fullmatch(value) and name != "ground_truth"
+    }
+    reward = values.pop("score", None)
+    extra = {"reference" if name == "ground_truth" else name: v for name, v in short.items() if name not in values}
+    extra.pop("score", None)
+    return _raw(step, prompt, completion, reward, values, extra.pop("pred", None), extra)
 
 
 def _openrlhf(text: str, step: int | None) -> list[Raw]:

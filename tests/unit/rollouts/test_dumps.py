@@ -238,6 +238,32 @@ PRINTED = {
         "\x1b[36m(PPOTrainer pid=12)\x1b[0m INFO 08-22 12:34:57 x.py:9] Sample: ['what\\nis it', tensor(0.75)]\n",
         [(12, "what\nis it", 0.75)],
     ),
+    "verl": (
+        "\x1b[36m(TaskRunner pid=9)\x1b[0m step:3 - critic/score/mean:0.5\n"
+        "\x1b[36m(TaskRunner pid=9)\x1b[0m [prompt] system\n\x1b[36m(TaskRunner pid=9)\x1b[0m what is it?\n"
+        "\x1b[36m(TaskRunner pid=9)\x1b[0m [response] a cat\n\x1b[36m(TaskRunner pid=9)\x1b[0m or a dog\n"
+        "Training Progress:   0%|          | 30/15625 [33:33<291:52:32, 67.38s/it]\n"
+        "\x1b[36m(TaskRunner pid=9)\x1b[0m [ground_truth] 4\n\x1b[36m(TaskRunner pid=9)\x1b[0m [score] -1.0\n"
+        "\x1b[36m(TaskRunner pid=9)\x1b[0m [acc] False\n\x1b[36m(TaskRunner pid=9)\x1b[0m step:4 - a:0.5\n",
+        [(3, "a cat\nor a dog", -1.0)],
+    ),
+    "trl": (
+        "╭─────────────────────────────────── Step 5 ───────────────────────────────────╮\n"
+        "│ ┏━━━━━━━━━━━━━━┳━━━━━━━━━━━━━━━┳━━━━━━━━━━━━━━━┳━━━━━━━━━━━━━━━┳━━━━━━━━━━━┓ │\n"
+        "│ ┃ Prompt       ┃ Completion    ┃ accuracy_rew… ┃ format_reward ┃ Advantage ┃ │\n"
+        "│ ┡━━━━━━━━━━━━━━╇━━━━━━━━━━━━━━━╇━━━━━━━━━━━━━━━╇━━━━━━━━━━━━━━━╇━━━━━━━━━━━┩ │\n"
+        "│ │ What is 2+2? │ <think>2 and  │          1.00 │          1.00 │      0.87 │ │\n"
+        "│ │ Show it.     │ 2 is 4, as    │               │               │           │ │\n"
+        "│ │              │ everyone      │               │               │           │ │\n"
+        "│ │              │ knows</think> │               │               │           │ │\n"
+        "│ │              │ <answer>4     │               │               │           │ │\n"
+        "│ ├──────────────┼───────────────┼───────────────┼───────────────┼───────────┤ │\n"
+        "│ │ What is 2+2? │ no idea 二    │          0.00 │          0.50 │     -0.87 │ │\n"
+        "│ │ Show it.     │               │               │               │           │ │\n"
+        "│ └──────────────┴───────────────┴───────────────┴───────────────┴───────────┘ │\n"
+        "╰──────────────────────────────────────────────────────────────────────────────╯\n",
+        [(5, "<think>2 and 2 is 4, as everyone knows</think> <answer>4", 2.0), (5, "no idea 二", 0.5)],
+    ),
     "roll": (
         "pipeline step 3 start...\n"
         + json.dumps([{"prompt": "p", "response": "in step 9 of r"}])
@@ -255,6 +281,18 @@ def test_samples_printed_in_the_log(tmp_path: Path, name: str) -> None:
     steps = [found.read(entry) for entry in found.entries]
     got = [(one.step, one.completion, one.reward) for step in steps for one in step.page(range(len(step)))]
     assert got == expected
+
+
+def test_what_else_a_printed_sample_says(tmp_path: Path) -> None:
+    (tmp_path / "train.log").write_text(PRINTED["verl"][0])
+    one = index(tmp_path).read(index(tmp_path).entries[0]).rollout(0)
+    assert one.prompt == "system\nwhat is it?"
+    assert one.extra == {"reference": "4", "acc": "False"}
+    (tmp_path / "train.log").write_text(PRINTED["trl"][0])
+    best, worst = index(tmp_path).read(index(tmp_path).entries[0]).page([0, 1])
+    assert best.prompt == worst.prompt == "What is 2+2? Show it.", "a full line may have been wrapped"
+    assert (best.advantage, worst.advantage) == (0.87, -0.87)
+    assert worst.components == {"accuracy_rew…": 0.0, "format_reward": 0.5}
 
 
 def test_what_the_reward_saw_stands_beside_what_was_generated(tmp_path: Path) -> None:
