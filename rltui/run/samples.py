@@ -6,8 +6,10 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-from rltui.run.sample_stats import SampleStats
+if TYPE_CHECKING:
+    from rltui.run.sample_stats import SampleStats
 
 EARLIER = 4
 """At most one more than so many earlier dumps are read, evenly spread, the first among them..."""

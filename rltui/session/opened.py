@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import os
 import time as clock
 from collections import Counter, deque
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from functools import cache, cached_property
-from importlib.resources import files as package_files
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from rltui.diagnosis.model import Diagnosis
@@ -20,14 +18,12 @@ from rltui.readers.base import NO_STEP, ConfigRecord, Exit, HardwareRow, LogLine
 from rltui.readers.config_file import MAX_BYTES, read_config
 from rltui.run import checkpoints
 from rltui.run.history import newest_time
-from rltui.run.rollout_index import Dump
-from rltui.run.run import Run, RunState, SourceInfo
-from rltui.session.feed import Batch, Feed, feed_for
+from rltui.run.run import Run, RunState
+from rltui.session.choice import choose, told
+from rltui.session.feed import Batch, Feed
 from rltui.session.frame import Frame, Loading
 from rltui.session.locate import Found
 from rltui.session.past_log import log_until
-from rltui.session.rollout_config import length_cap, reward_weights
-from rltui.session.samples import Asked, SampleReader, SampleWatch
 from rltui.session.tail import TailFeed
 from rltui.sources import memory
 from rltui.vocabulary.resolve import bare_key
@@ -36,6 +32,8 @@ if TYPE_CHECKING:
     from rltui.diagnosis.engine import Engine
     from rltui.diagnosis.insight import Insight
     from rltui.session.container_feeds import AnyFeed
+    from rltui.session.run_samples import RunSamples
+    from rltui.session.samples import Asked
 
 LOG_LINES = 2000
 MAX_CONFIGS = 20  # config files of one run
@@ -87,9 +85,7 @@ class OpenedRun:
         self._glance = glance
         self._recorded: tuple[int, tuple[HardwareSample, ...]] = (0, ())
         self._judged_at = 0.0
-        self._sample_reader: SampleReader | None = None
-        self._sample_watch: SampleWatch | None = None
-        chosen, self._ignored = _choose(found)
+        chosen, self._ignored = choose(found)
         tails = [TailFeed(feed) for feed in chosen if isinstance(feed, Feed)]
         self.feeds: list[AnyFeed | TailFeed] = [*tails] if glance else [*chosen]
         for feed in self.feeds:
@@ -108,7 +104,7 @@ class OpenedRun:
     def admit(self, found: Found) -> bool:
         """Takes up files and checkpoints that appeared in the run's directory; true when there are any."""
         known = {feed.path for feed in self.feeds}
-        chosen, self._ignored = _choose(found)
+        chosen, self._ignored = choose(found)
         new = [feed for feed in chosen if feed.path not in known]
         left_out = {source.path for source in self._ignored}
         self._listing, self._candidate = found.listing, found.candidate
@@ -204,7 +200,7 @@ class OpenedRun:
 
     def sampled(self) -> bool:
         """Takes up the samples that were read beside the run; true where they are others than before."""
-        latest = self._sample_watch.latest if self._sample_watch is not None else None
+        latest = self._sampled.latest if "_sampled" in self.__dict__ else None
         if latest is None or latest is self.run.samples:
             return False
         self.run.samples, self._diagnosis = latest, None
@@ -219,8 +215,8 @@ class OpenedRun:
     def close(self) -> None:
         for feed in self.feeds:
             feed.close()
-        if self._sample_watch is not None:
-            self._sample_watch.close()
+        if "_sampled" in self.__dict__:
+            self._sampled.close()
 
     # -- records to run ------------------------------------------------------------------------------------------
 
@@ -308,7 +304,7 @@ class OpenedRun:
             run.history.rebuild()
         run.refresh_names()
         run.as_of = newest_time(run.history.table) or run.newest_note_time()
-        run.sources = [self._source(f) for f in self.feeds] + self._ignored
+        run.sources = [told(f) for f in self.feeds] + self._ignored
         self._revision += 1
         self._diagnosis = None
         self._want_samples()
@@ -316,41 +312,25 @@ class OpenedRun:
     def _want_samples(self) -> None:
         """Has the samples of a followed run read by a thread of its own."""
         if self.follow and self._done and not self._glance:
-            if self._sample_watch is None:
-                self._sample_watch = SampleWatch(self._samples_of_run())
-            self._sample_watch.want(self._asked(self.run.history.table.head_step))
+            self._sampled.want(self._asked(self.run.history.table.head_step))
 
-    def _samples_of_run(self) -> SampleReader:
-        if self._sample_reader is None:
-            self._sample_reader = SampleReader(self.place, self.run.path)
-        return self._sample_reader
+    @cached_property
+    def _sampled(self) -> RunSamples:
+        from rltui.session.run_samples import RunSamples  # after the first values are on the screen
+
+        return RunSamples(self.place, self.run)
 
     def _asked(self, step: int | None) -> Asked:
-        """What the reader of samples has to know when the run stands at a step."""
         known = {file.path: file for file in self._listing.files}
-        files = [known[path] for path in self._candidate.rollouts if path in known]
-        dumps = tuple(Dump(file.path, file.size, file.mtime) for file in files)
-        logs = tuple(Dump(f.path, f.size, f.mtime) for f in self.feeds if f.format.endswith("console"))
-        return Asked(dumps, logs, length_cap(self.run), reward_weights(self.run), self.run.framework, step)
+        dumps = [known[path] for path in self._candidate.rollouts if path in known]
+        return self._sampled.asked(dumps, self.feeds, step)
 
     def _read_samples(self, step: int | None) -> None:
         """The samples by which a run that is not followed is judged at a step."""
         if self.follow or self._glance:
             return
-        samples = self._samples_of_run().read(self._asked(step))
+        samples = self._sampled.read(self._asked(step))
         self.run.samples = samples if self._until_step is None else replace(samples, nameless=None)
-
-    def _source(self, feed: AnyFeed | TailFeed) -> SourceInfo:
-        return SourceInfo(
-            path=feed.path,
-            format=feed.format,
-            rows=feed.part.table.n,
-            skipped=dict(feed.reader.skipped),
-            note=feed.note or "; ".join(f"{why} at {where}" for why, where in feed.reader.skipped_at.items()),
-            mtime=feed.mtime,
-            newest=feed.part.table.head_time,
-            lag=_lags().get(feed.format, ""),
-        )
 
     def _find_checkpoints(self) -> None:
         files = [(f.path, f.size) for f in self._listing.files]
@@ -461,46 +441,5 @@ class OpenedRun:
         )
 
 
-@cache
-def _lags() -> dict[str, str]:
-    """Format -> how far its writer is behind, in words."""
-    text = package_files("rltui.session").joinpath("lag.json").read_text(encoding="utf-8")
-    lags: dict[str, str] = json.loads(text)
-    return lags
-
-
 def _standing(state: RunState) -> tuple[object, ...]:
     return state.state, state.card.verdict if state.card is not None else None, state.sure
-
-
-def _plain(rows: Iterable[HardwareRow]) -> list[tuple[float, dict[str, float]]]:
-    return [(r.time, r.values) for r in rows]
-
-
-def _choose(found: Found) -> tuple[list[AnyFeed], list[SourceInfo]]:
-    """The files to read, and those left out with the reason.
-
-    Left out: a console log that W&B captured while the trainer's own is there, and all but the largest
-    trainer_state.json (each holds the whole history up to its checkpoint).
-    """
-    files = {f.path: f for f in found.listing.files}
-    formats = dict(found.candidate.files)
-    inside = dict(found.candidate.inside)
-    consoles = [p for p, f in formats.items() if f.endswith("console")]
-    captured = [p for p in consoles if "/wandb/" in p.replace(os.sep, "/") and p.endswith("output.log")]
-    states = [p for p, f in formats.items() if f == "trainer-state"]
-    why: dict[str, str] = {}
-    if len(captured) < len(consoles):
-        why |= dict.fromkeys(captured, "the console as W&B captured it; the trainer's own log is read")
-    if states:
-        newest = max(states, key=lambda p: (files[p].size, files[p].mtime))
-        why |= {p: f"an older copy of {os.path.relpath(newest, found.listing.root)}" for p in states if p != newest}
-    feeds: list[AnyFeed] = []
-    ignored = []
-    for path, fmt in formats.items():
-        stat = files[path]
-        if path in why:
-            ignored.append(SourceInfo(path, fmt, note=why[path], used=False, mtime=stat.mtime))
-        else:
-            feeds.append(feed_for(path, fmt, found.place, stat, inside.get(path, "")))
-    return feeds, ignored

@@ -1,0 +1,68 @@
+"""Which files of a run are read, which are left out and why, and what is told of each."""
+
+from __future__ import annotations
+
+import json
+import os
+from functools import cache
+from importlib.resources import files as package_files
+from typing import TYPE_CHECKING
+
+from rltui.run.run import SourceInfo
+from rltui.session.feed import feed_for
+
+if TYPE_CHECKING:
+    from rltui.session.container_feeds import AnyFeed
+    from rltui.session.locate import Found
+    from rltui.session.tail import TailFeed
+
+
+def choose(found: Found) -> tuple[list[AnyFeed], list[SourceInfo]]:
+    """The files to read, and those left out with the reason.
+
+    Left out: a console log that W&B captured while the trainer's own is there, and all but the largest
+    trainer_state.json (each holds the whole history up to its checkpoint).
+    """
+    files = {f.path: f for f in found.listing.files}
+    formats = dict(found.candidate.files)
+    inside = dict(found.candidate.inside)
+    consoles = [p for p, f in formats.items() if f.endswith("console")]
+    captured = [p for p in consoles if "/wandb/" in p.replace(os.sep, "/") and p.endswith("output.log")]
+    states = [p for p, f in formats.items() if f == "trainer-state"]
+    why: dict[str, str] = {}
+    if len(captured) < len(consoles):
+        why |= dict.fromkeys(captured, "the console as W&B captured it; the trainer's own log is read")
+    if states:
+        newest = max(states, key=lambda p: (files[p].size, files[p].mtime))
+        why |= {p: f"an older copy of {os.path.relpath(newest, found.listing.root)}" for p in states if p != newest}
+    feeds: list[AnyFeed] = []
+    ignored = []
+    for path, fmt in formats.items():
+        stat = files[path]
+        if path in why:
+            ignored.append(SourceInfo(path, fmt, note=why[path], used=False, mtime=stat.mtime))
+        else:
+            feeds.append(feed_for(path, fmt, found.place, stat, inside.get(path, "")))
+    return feeds, ignored
+
+
+def told(feed: AnyFeed | TailFeed) -> SourceInfo:
+    """What was read of a file so far."""
+    return SourceInfo(
+        path=feed.path,
+        format=feed.format,
+        rows=feed.part.table.n,
+        skipped=dict(feed.reader.skipped),
+        note=feed.note or "; ".join(f"{why} at {where}" for why, where in feed.reader.skipped_at.items()),
+        mtime=feed.mtime,
+        newest=feed.part.table.head_time,
+        lag=_lags().get(feed.format, ""),
+    )
+
+
+@cache
+def _lags() -> dict[str, str]:
+    """Format -> how far its writer is behind, in words."""
+    text = package_files("rltui.session").joinpath("lag.json").read_text(encoding="utf-8")
+    lags: dict[str, str] = json.loads(text)
+    return lags
