@@ -443,3 +443,7 @@ class OpenedRun:
 
 def _standing(state: RunState) -> tuple[object, ...]:
     return state.state, state.card.verdict if state.card is not None else None, state.sure
+
+
+def _plain(rows: Iterable[HardwareRow]) -> list[tuple[float, dict[str, float]]]:
+    return [(r.time, r.values) for r in rows]
