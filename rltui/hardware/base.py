@@ -134,3 +134,12 @@ class HardwareHistory:
         self.samples.append(sample)
         if len(self.samples) > self.limit:
             del self.samples[1 : len(self.samples) // 2 : 2]
+
+
+_BACK = 8
+
+
+def newest(samples: tuple[HardwareSample, ...]) -> tuple[tuple[GpuSample, ...], HostSample | None]:
+    """The GPUs and the host as the last few samples tell: some recorders write one more often than the other."""
+    last = samples[: -_BACK - 1 : -1]
+    return next((s.gpus for s in last if s.gpus), ()), next((s.host for s in last if s.host is not None), None)

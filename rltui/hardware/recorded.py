@@ -6,18 +6,68 @@ Keys as W&B writes them (`gpu.0.powerWatts`, `memory_percent`, `disk./.usageGB`,
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from math import isfinite
+from typing import Protocol
 
 from rltui.hardware.base import GpuSample, HardwareSample, HostSample
 
 GB = 1e9
 
 
-def samples(rows: Iterable[tuple[float, Mapping[str, float]]], node: str = "") -> list[HardwareSample]:
-    """One sample a row of (seconds since the epoch, values) that holds anything known; in the rows' order."""
-    found = (sample(time, values, node) for time, values in rows)
-    return [s for s in found if s.gpus or s.host is not None]
+TOGETHER_S = 1.0
+"""W&B writes what it asks of GPUs, of memory and of disks at one time in rows of their own, milliseconds apart."""
+
+
+class Row(Protocol):
+    """Seconds since the epoch, and values by W&B's key."""
+
+    @property
+    def time(self) -> float: ...
+
+    @property
+    def values(self) -> dict[str, float]: ...
+
+
+class Recorded:
+    """Samples of rows that are appended to: only new rows are looked at."""
+
+    def __init__(self) -> None:
+        self._count = 0
+        self._samples: list[HardwareSample] = []
+        self._open = 0, 0  # first row of the newest group, which may still grow, and the number of samples before it
+        self._all: tuple[HardwareSample, ...] = ()
+
+    def of(self, rows: Sequence[Row]) -> tuple[HardwareSample, ...]:
+        """One sample for the rows of one time that hold anything known; in the rows' order."""
+        if len(rows) == self._count:
+            return self._all
+        if len(rows) < self._count:
+            self._samples, self._open = [], (0, 0)
+        start, kept = self._open
+        del self._samples[kept:]
+        for first, time, values in _groups(rows, start):
+            self._open = first, len(self._samples)
+            found = sample(time, values)
+            if found.gpus or found.host is not None:
+                self._samples.append(found)
+        self._count, self._all = len(rows), tuple(self._samples)
+        return self._all
+
+
+def _groups(rows: Sequence[Row], start: int) -> Iterator[tuple[int, float, dict[str, float]]]:
+    """First row, time and values of the rows that belong together: near in time, and no value told twice."""
+    first, time, values = start, 0.0, dict[str, float]()
+    for i in range(start, len(rows)):
+        row = rows[i]
+        if i > first and (abs(row.time - time) > TOGETHER_S or not values.keys().isdisjoint(row.values)):
+            yield first, time, values
+            first, values = i, {}
+        if i == first:
+            time = row.time
+        values |= row.values
+    if start < len(rows):
+        yield first, time, values
 
 
 def sample(time: float, values: Mapping[str, float], node: str = "") -> HardwareSample:
@@ -44,6 +94,8 @@ def _gpu(node: str, index: int, values: Mapping[str, float]) -> GpuSample | None
         power_limit_w=values.get("enforcedPowerLimitWatts") or _whole(power, values.get("powerPercent")),
         util=_over(values.get("gpu"), 100),
         temp_c=values.get("temp"),
+        sm_clock_mhz=values.get("smClock"),
+        ecc_uncorrected=int(errors) if (errors := values.get("uncorrectedMemoryErrors")) is not None else None,
     )
     return found if found != GpuSample(node, index) else None
 

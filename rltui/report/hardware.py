@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rltui.hardware.base import HardwareSample, HostSample
+from rltui.hardware.base import HostSample, newest
 from rltui.report.model import DiskNow, GpuNow, Hardware, HostNow, PhaseUse
 
 if TYPE_CHECKING:
@@ -18,7 +18,8 @@ def hardware(frame: Frame) -> Hardware:
     if not frame.hardware:
         recorded = "the run's own records hold no GPU or host samples" if not frame.live else "nothing sampled yet"
         return Hardware((), None, "none", recorded, phases)
-    sample: HardwareSample = frame.hardware[-1]
+    sample = frame.hardware[-1]
+    now, host = newest(frame.hardware)
     use = machine.power_use if machine is not None else {}
     gpus = tuple(
         GpuNow(
@@ -40,9 +41,9 @@ def hardware(frame: Frame) -> Hardware:
             xids=gpu.xids,
             lost=gpu.lost,
         )
-        for gpu in sample.gpus
+        for gpu in now
     )
-    return Hardware(gpus, _host(sample.host), sample.source, sample.note, phases)
+    return Hardware(gpus, _host(host), sample.source, sample.note, phases)
 
 
 def _host(host: HostSample | None) -> HostNow | None:

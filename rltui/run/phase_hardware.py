@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rltui.hardware.base import Gpu
 from rltui.run.medians import column_medians, median
@@ -17,7 +18,10 @@ from rltui.run.sample_columns import SampleColumns
 from rltui.run.table import Floats, Ints
 from rltui.vocabulary.load import phases
 
+Flags = NDArray[np.bool_]
+
 GENERATION = "20 to 40 % of the power limit is normal: decoding waits for memory; larger batches raise it"
+IN_USE_GB = 1.0  # of memory, below which a GPU is nobody's: the driver alone holds some hundred MB
 LEAST = 3  # samples of a phase, below which nothing is said about it
 LOW = 0.6
 """A GPU that draws less than this share of its peers' power above idle, in the same phase, does less than they do."""
@@ -123,12 +127,17 @@ def place(steps: Iterable[StepTiming], times: Floats) -> Placed:
 
 
 def by_phase(placed: Placed, seen: SampleColumns) -> tuple[PhaseHardware, ...]:
-    """One entry a phase that holds samples, in the order in which a step runs them."""
+    """One entry a phase that holds samples, in the order in which a step runs them. GPUs without memory in use are not
+    the run's; power is told of those that work in any phase."""
+    held = np.fmax.reduce(seen.gpu["memory_used_gb"], axis=0, initial=np.nan)
+    seen = seen.of_gpus(~(held < IN_USE_GB))
     use = seen.power_use(seen.idle_w())
+    works: Flags = np.asarray((np.nan_to_num(use[placed.phases >= 0]) >= BUSY).any(axis=0))
+    works |= not works.any()
     generation = phases()["rollout"].label
     rows = [(name, np.flatnonzero(placed.phases == i)) for i, name in enumerate(placed.names)]
     return tuple(
-        _phase(name, seen, use[at], at, GENERATION if name == generation else "") for name, at in rows if len(at)
+        _phase(name, seen, use[at], at, works, GENERATION if name == generation else "") for name, at in rows if len(at)
     )
 
 
@@ -146,13 +155,14 @@ def per_step(ends: Floats, times: Floats, values: Floats, least: bool = False) -
     return known[at[first]], best
 
 
-def _phase(name: str, seen: SampleColumns, use: Floats, at: Ints, note: str) -> PhaseHardware:
+def _phase(name: str, seen: SampleColumns, use: Floats, at: Ints, works: Flags, note: str) -> PhaseHardware:
     memory = seen.gpu["memory_used_gb"][at]
-    of_limit = seen.gpu["power_w"][at] / seen.gpu["power_limit_w"][at]
+    of_limit = (seen.gpu["power_w"][at] / seen.gpu["power_limit_w"][at])[:, works]
+    working = use[:, works]
     return PhaseHardware(
         name,
         len(at),
-        _known(median(use[np.isfinite(use)])),
+        _known(median(working[np.isfinite(working)])),
         _known(median(of_limit[np.isfinite(of_limit)])),
         _most(np.fmin.reduce(memory, axis=0, initial=np.nan)),
         _most(memory),

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rltui.hardware.base import Gpu, HardwareSample
 from rltui.run.table import Floats
@@ -46,6 +47,14 @@ class SampleColumns:
 
     def since(self, time: float) -> SampleColumns:
         return self._cut(slice(int(self.times.searchsorted(time)), None))
+
+    def of_gpus(self, chosen: NDArray[np.bool_]) -> SampleColumns:
+        """Those of the GPUs that are chosen, by column."""
+        if chosen.all():
+            return self
+        gpus = tuple(gpu for gpu, taken in zip(self.gpus, chosen.tolist(), strict=True) if taken)
+        gpu = {name: x[:, chosen] for name, x in self.gpu.items()}
+        return SampleColumns(self.samples, self.times, gpus, gpu, self.host)
 
     def _cut(self, at: slice) -> SampleColumns:
         if at.indices(len(self)) == (0, len(self), 1):

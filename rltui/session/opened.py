@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from rltui.diagnosis.model import Diagnosis
 from rltui.diagnosis.unread import unread
 from rltui.hardware.base import HardwareSample
-from rltui.hardware.recorded import samples as recorded_samples
+from rltui.hardware.recorded import Recorded
 from rltui.readers.base import NO_STEP, ConfigRecord, Exit, HardwareRow, LogLine, Note, Record, Rows, RunInfo
 from rltui.readers.config_file import MAX_BYTES, read_config
 from rltui.run import checkpoints
@@ -83,7 +83,7 @@ class OpenedRun:
         self._failed: dict[str, str] = {}  # path -> why it could not be read the last time
         self.cancelled = False  # set by another thread: reading ends at the next block
         self._glance = glance
-        self._recorded: tuple[int, tuple[HardwareSample, ...]] = (0, ())
+        self._recorded = Recorded()
         self._judged_at = 0.0
         chosen, self._ignored = choose(found)
         tails = [TailFeed(feed) for feed in chosen if isinstance(feed, Feed)]
@@ -375,10 +375,7 @@ class OpenedRun:
 
     def _hardware(self) -> tuple[HardwareSample, ...]:
         """What is sampled now, else what was recorded with the run."""
-        rows = self.run.recorded_hardware
-        if len(rows) != self._recorded[0]:
-            self._recorded = len(rows), tuple(recorded_samples(_plain(rows)))
-        return self._samples() or self._recorded[1]
+        return self._samples() or self._recorded.of(self.run.recorded_hardware)
 
     def past_frame(self, step: int) -> Frame:
         """The run as it stood at a step: no row, note or sample after it is part of it."""
@@ -443,7 +440,3 @@ class OpenedRun:
 
 def _standing(state: RunState) -> tuple[object, ...]:
     return state.state, state.card.verdict if state.card is not None else None, state.sure
-
-
-def _plain(rows: Iterable[HardwareRow]) -> list[tuple[float, dict[str, float]]]:
-    return [(r.time, r.values) for r in rows]

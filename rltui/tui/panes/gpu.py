@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from rltui.plots.meter import meter
 from rltui.plots.numbers import number, size
 from rltui.tui.panes.header import gpu_kind
-from rltui.tui.panes.machine import marks, newest_host, sampled, span, spark, subject, trouble
+from rltui.tui.panes.machine import marks, newest_gpus, newest_host, sampled, span, spark, subject, trouble
 from rltui.tui.rows import Row, cut, put, scrolled, title, wrap
 from rltui.tui.view import View
 
@@ -45,7 +45,7 @@ def draw(view: View, width: int, height: int, *, focus: bool, top: int = 0) -> l
     if view.cursor is not None and hardware.gpus and not len(seen):
         return [*rows, [("   not sampled at that time", "dim")]]
     host: list[Row] = [*_host(view, width, seen), *_ahead(view, width)]
-    gpus = seen.samples[-1].gpus if len(seen) else ()
+    gpus = newest_gpus(seen)
     if not gpus:
         lines = wrap(hardware.note or "no GPU samples", width - 4)[: max(1, height - 1 - len(host))]
         return [*rows, *[[(f"   {line}", "dim")] for line in lines], *host]
@@ -141,7 +141,7 @@ def _one_line(view: View, width: int, seen: SampleColumns) -> Row:
     if report is None:
         return []
     row: Row = [("   ", "fg")]
-    gpus = seen.samples[-1].gpus if len(seen) else ()
+    gpus = newest_gpus(seen)
     if gpus:
         used = [g.memory_used_gb for g in gpus if g.memory_used_gb is not None]
         watts = [g.power_w for g in gpus if g.power_w is not None]

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
+from rltui.hardware.base import newest
 from rltui.tui.view import GLYPH, ROLE
 
 if TYPE_CHECKING:
@@ -40,11 +41,11 @@ def sampled(view: View) -> SampleColumns:
 
 
 def newest_gpus(seen: SampleColumns) -> tuple[GpuSample, ...]:
-    return seen.samples[-1].gpus if len(seen) else ()
+    return newest(seen.samples)[0]
 
 
 def newest_host(seen: SampleColumns) -> HostSample | None:
-    return seen.samples[-1].host if len(seen) else None
+    return newest(seen.samples)[1]
 
 
 @dataclass(frozen=True, slots=True)

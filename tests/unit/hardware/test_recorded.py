@@ -5,7 +5,8 @@ import math
 import pytest
 
 from rltui.hardware.base import HardwareSample, HostSample
-from rltui.hardware.recorded import sample, samples
+from rltui.hardware.recorded import Recorded, sample
+from rltui.readers.base import HardwareRow
 
 ROW = {
     "gpu.0.gpu": 83.0, "gpu.0.memory": 40.0, "gpu.0.memoryAllocated": 75.0, "gpu.0.memoryAllocatedBytes": 60e9,
@@ -40,6 +41,33 @@ def test_what_was_not_recorded_is_none() -> None:
     assert sample(1.0, {"gpu.0.powerWatts": math.nan, "gpu.x.temp": 1.0, "gpu.0": 1.0, "gpu..temp": 2.0}).gpus == ()
 
 
+def rows(*told: tuple[float, dict[str, float]]) -> list[HardwareRow]:
+    return [HardwareRow(time, values) for time, values in told]
+
+
 def test_rows_without_anything_known_are_left_out() -> None:
-    found = samples([(1.0, {"network.sent": 1.0}), (2.0, ROW), (3.0, {})])
-    assert [s.time for s in found] == [2.0]
+    found = Recorded().of(rows((1.0, {"network.sent": 1.0}), (2.5, ROW), (4.0, {})))
+    assert [s.time for s in found] == [2.5]
+
+
+def test_what_is_written_at_one_time_is_one_sample_however_it_comes() -> None:
+    """GPUs and host in rows of their own, 15 s apart; a key that comes again begins another sample."""
+    host = {k: v for k, v in ROW.items() if not k.startswith("gpu.")}
+    gpu = {k: v for k, v in ROW.items() if k.startswith("gpu.")}
+    told = rows(
+        *((15.0 * i + 0.03 * j, part) for i in range(4) for j, part in enumerate((host, gpu))), (60.0, gpu), (60.5, gpu)
+    )
+    whole = Recorded().of(told)
+    assert [(s.time, len(s.gpus), s.host is not None) for s in whole[:4]] == [(15.0 * i, 2, True) for i in range(4)]
+    assert [(s.time, len(s.gpus)) for s in whole[4:]] == [(60.0, 2), (60.5, 2)]
+    growing = Recorded()
+    for n in range(len(told) + 1):
+        assert growing.of(told[:n]) == Recorded().of(told[:n])
+    first = growing.of(told)
+    assert all(a is b for a, b in zip(first[:-1], growing.of([*told, *rows((75.0, host))]), strict=False)), "not made anew"
+    assert growing.of(told[:2]) == Recorded().of(told[:2]), "the file was written anew"
+
+
+def test_clocks_and_memory_errors() -> None:
+    (gpu,) = sample(1.0, {"gpu.0.smClock": 1410.0, "gpu.0.uncorrectedMemoryErrors": 2.0}).gpus
+    assert (gpu.sm_clock_mhz, gpu.ecc_uncorrected) == (1410.0, 2)

@@ -62,6 +62,18 @@ def test_power_and_memory_by_phase() -> None:
     assert [(p.idle, p.ahead) for p in (rollout, update)] == [((), ())] * 2
 
 
+def test_gpus_of_others_on_the_same_node_do_not_count() -> None:
+    """Two that are empty, and one that somebody keeps full and idle."""
+    beside = (
+        GpuSample("n", 4, memory_used_gb=0.3, memory_total_gb=80.0, power_w=60.0, power_limit_w=700.0),
+        GpuSample("n", 5, memory_used_gb=0.3, memory_total_gb=80.0, power_w=60.0, power_limit_w=700.0),
+        GpuSample("n", 6, memory_used_gb=40.0, memory_total_gb=80.0, power_w=80.0, power_limit_w=700.0),
+    )
+    rollout, update = phased(tuple(replace(s, gpus=(*s.gpus, *beside)) for s in SAMPLES))
+    assert [rollout.of_limit, update.of_limit] == pytest.approx([0.3, 0.9])
+    assert (rollout.idle, update.idle) == ((("n", 6),), (("n", 6),))
+
+
 def test_a_rank_that_idles_and_one_that_the_others_wait_for() -> None:
     def changed(index: int, phase_power: dict[str, float], others: dict[str, float]) -> tuple[HardwareSample, ...]:
         at = place(STEPS, columns(SAMPLES).times)
