@@ -24,21 +24,23 @@ BELONGS = {True: "this run", False: "foreign", None: "unknown"}
 
 def processes(view: View, seen: SampleColumns, width: int) -> list[Block]:
     """Who holds GPU memory and who matters on the host, largest first, with whether it is of this run."""
-    told = newest_host(seen)
-    roles = {p.pid: p for p in (told.processes if told is not None else ())}
-    held: dict[int, list[tuple[str, GpuProcess]]] = {}
-    for gpu in newest_gpus(seen):
+    told, gpus = newest_host(seen), newest_gpus(seen)
+    home = gpus[0].node if gpus else ""  # the host that is told of is the first node
+    roles = {(home, p.pid): p for p in (told.processes if told is not None else ())}
+    held: dict[tuple[str, int], list[tuple[int, GpuProcess]]] = {}
+    for gpu in gpus:
         for process in gpu.processes:
-            held.setdefault(process.pid, []).append((f"{gpu.node}:{gpu.index}", process))
-    pids = sorted({*roles, *held}, key=lambda pid: (-_gpu_gb(held.get(pid, [])), -(_rss(roles.get(pid)) or 0.0), pid))
+            held.setdefault((gpu.node, process.pid), []).append((gpu.index, process))
+    several = len({gpu.node for gpu in gpus}) > 1
+    pids = sorted({*roles, *held}, key=lambda at: (-_gpu_gb(held.get(at, [])), -(_rss(roles.get(at)) or 0.0), at))
     head = title(width, "", "Processes", [(f"{len(pids)} that matter", "dim")])
     if not pids:
         return [("process", [head, [(" none is seen", "dim")], []])]
     names: Row = [put(" pid", 12, "dim"), put("user", 10, "dim"), put("is", 10, "dim"), put("role", 16, "dim")]
     names += [put("GPUs", 10, "dim"), put("GPU GB", 8, "dim", ">"), put("RAM GB", 8, "dim", ">"), ("  command", "dim")]
     blocks: list[Block] = [("process", [head, clip(names, width)])]
-    for pid in pids[:SHOWN]:
-        known, on = roles.get(pid), held.get(pid, [])
+    for node, pid in pids[:SHOWN]:
+        known, on = roles.get((node, pid)), held.get((node, pid), [])
         first = on[0][1] if on else None
         dead = any(p.zombie for _, p in on)
         whose = BELONGS[known.ours if known is not None and known.ours is not None else first.ours if first else None]
@@ -50,17 +52,17 @@ def processes(view: View, seen: SampleColumns, width: int) -> list[Block]:
             put(first.user or "" if first else "", 10, "dim"),
             put("zombie" if dead else whose, 10, "strong" if dead or whose == "foreign" else "dim"),
             put(role, 16),
-            put(_gpus([where for where, _ in on]), 10, "dim"),
+            put(_gpus([index for index, _ in on]), 10, "dim"),
             put(number(_gpu_gb(on), missing="–") if on else "–", 8, "fg", ">"),
             put(number(_rss(known), missing="–"), 8, "fg", ">"),
-            (f"  {command}", "dim"),
+            (f"  {node + '  ' if several else ''}{command}", "dim"),
         ]
-        blocks.append((f"process {pid} {role} {whose} {command}", [clip(row, width)]))
+        blocks.append((f"process {node} {pid} {role} {whose} {command}", [clip(row, width)]))
     more = len(pids) - SHOWN
     return [*blocks, ("", [*([[(f" and {more} more", "dim")]] if more > 0 else []), []])]
 
 
-def _gpu_gb(held: list[tuple[str, GpuProcess]]) -> float:
+def _gpu_gb(held: list[tuple[int, GpuProcess]]) -> float:
     return sum(process.memory_gb or 0.0 for _, process in held)
 
 
@@ -68,13 +70,10 @@ def _rss(process: HostProcess | None) -> float | None:
     return process.rss_gb if process is not None else None
 
 
-def _gpus(where: list[str]) -> str:
-    """`0–7`, `3`, `node1:0 …`."""
-    nodes = {place.rpartition(":")[0] for place in where}
-    indices = [int(place.rpartition(":")[2]) for place in where]
-    if len(nodes) != 1 or len(indices) < 3 or indices != list(range(indices[0], indices[0] + len(indices))):
-        return ",".join(str(i) for i in indices) if len(nodes) == 1 else " ".join(where)
-    return f"{indices[0]}–{indices[-1]}"
+def _gpus(indices: list[int]) -> str:
+    """`0–7`, `0,3`."""
+    whole = len(indices) > 2 and indices == list(range(indices[0], indices[0] + len(indices)))
+    return f"{indices[0]}–{indices[-1]}" if whole else ",".join(str(i) for i in indices)
 
 
 def machine(view: View, seen: SampleColumns, width: int) -> list[Block]:
