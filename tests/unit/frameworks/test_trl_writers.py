@@ -15,10 +15,8 @@ import pytest
 
 from rltui.session.locate import locate
 from rltui.session.opened import OpenedRun
-from tests.fixtures.writers.trl_runs import PACKAGES
+from tests.fixtures.writers.trl_runs import COMMON, PACKAGES
 from tests.unit.frameworks.cases import WRITERS
-
-RUNS = WRITERS / "trl-0.16.1"
 
 
 @dataclass(frozen=True)
@@ -31,21 +29,21 @@ class Expected:
 
 
 EXPECTED = {
-    "dpo": Expected(
+    "trl-0.16.1/dpo": Expected(
         "trl_dpo",
         "DPO",
         (1, 6),
         {"dpo_reward_margin": "rewards/margins", "dpo_accuracy": "rewards/accuracies", "total_loss": "loss"},
         {"kl_coef_loss": 0.1, "policy_loss_mode": "sigmoid", "total_steps": 6},
     ),
-    "kto": Expected(
+    "trl-0.16.1/kto": Expected(
         "trl_kto",
         "KTO",
         (1, 6),
         {"dpo_reward_chosen": "rewards/chosen", "kl_ref_sequence": "kl", "lr": "learning_rate"},
         {"kl_coef_loss": 0.1, "policy_loss_mode": "kto", "total_steps": 6},
     ),
-    "online_dpo": Expected(
+    "trl-0.16.1/online_dpo": Expected(
         "online_dpo",
         "Online DPO",
         (1, 6),
@@ -56,19 +54,48 @@ EXPECTED = {
         },
         {"kl_coef_loss": 0.1, "temperature": 0.9, "max_response_length": 4, "total_steps": 6},
     ),
-    "ppo": Expected(
+    "trl-0.16.1/ppo": Expected(
         "trl_ppo",
         "PPO",
         (1, 6),
         {"reward_mean": "objective/rlhf_reward", "vf_loss": "loss/value_avg", "kl_ref_sequence": "objective/kl"},
         {"kl_coef_reward": 0.05, "clip_low": 0.2, "max_response_length": 4, "gae_lambda": 0.95, "total_steps": 6},
     ),
-    "rloo": Expected(
-        "trl_rloo",
+    "trl-0.16.1/rloo": Expected(
+        "trl_rloo_0_21",
         "RLOO",
         (0, 11),
         {"reward_mean": "objective/rlhf_reward", "clip_frac": "policy/clipfrac_avg", "lr": "lr"},
         {"kl_coef_reward": 0.05, "group_size": 2, "total_steps": 12},
+    ),
+    "trl-1.16.0/GRPO": Expected(
+        "trl",
+        "GRPO",
+        (1, 6),
+        {"reward_mean": "reward", "kl_ref": "kl", "clip_frac": "clip_ratio/region_mean", "entropy": "entropy"}
+        | {"reward_component_mean": "rewards/share/mean", "time_per_step_s": "step_time"},
+        {"kl_coef_loss": 0.04, "group_size": 4, "clip_low": 0.2, "loss_agg_mode": "dapo", "total_steps": 6},
+    ),
+    "trl-1.16.0/RLOO": Expected(
+        "trl_rloo",
+        "RLOO",
+        (1, 6),
+        {"reward_mean": "reward", "kl_ref": "kl", "clip_frac": "clip_ratio/region_mean"},
+        {"kl_coef_reward": 0.04, "group_size": 4, "max_response_length": 4},
+    ),
+    "trl-1.16.0/dpo": Expected(
+        "trl_dpo",
+        "DPO",
+        (1, 6),
+        {"dpo_reward_margin": "rewards/margins", "entropy": "entropy", "total_tokens_seen": "num_tokens"},
+        {"kl_coef_loss": 0.1, "policy_loss_mode": ["sigmoid"]},
+    ),
+    "trl-1.16.0/kto": Expected(
+        "trl_kto",
+        "KTO",
+        (1, 6),
+        {"dpo_reward_rejected": "rewards/rejected", "kl_ref_sequence": "kl"},
+        {"kl_coef_loss": 0.1, "policy_loss_mode": "kto"},
     ),
 }
 
@@ -97,13 +124,13 @@ def check(name: str, path: Path) -> None:
 
 @pytest.mark.parametrize("name", EXPECTED)
 def test_a_run_of_trl(name: str) -> None:
-    check(name, RUNS / name)
+    check(name, WRITERS / name)
 
 
 @pytest.mark.parametrize("name", EXPECTED)
 def test_the_log_alone_has_each_value_at_its_step(name: str) -> None:
-    table = opened(RUNS / name / "train.log").run.history.table
-    state = json.loads(next((RUNS / name).glob("checkpoint-*/trainer_state.json")).read_text())
+    table = opened(WRITERS / name / "train.log").run.history.table
+    state = json.loads(next((WRITERS / name).glob("checkpoint-*/trainer_state.json")).read_text())
     rows = {int(row["step"]): row for row in state["log_history"]}
     assert set(rows) <= set(table.steps.tolist())
     checked = 0
@@ -120,18 +147,21 @@ def test_the_log_alone_has_each_value_at_its_step(name: str) -> None:
 
 
 @pytest.mark.writers
-def test_trl_writes_the_same_again(tmp_path: Path) -> None:
+@pytest.mark.parametrize("version", PACKAGES)
+def test_trl_writes_the_same_again(version: str, tmp_path: Path) -> None:
     venv.create(tmp_path / "venv", with_pip=True)
     python = tmp_path / "venv" / "bin" / "python"
     pip = [python, "-m", "pip", "--disable-pip-version-check", "-q"]
-    subprocess.run([*pip, "install", *PACKAGES], check=True)
+    subprocess.run([*pip, "install", f"trl=={version}", *PACKAGES[version], *COMMON], check=True)
     for name in EXPECTED:
+        if not name.startswith(f"trl-{version}/"):
+            continue
         out, home = tmp_path / "out" / name, tmp_path / "home" / name
         out.mkdir(parents=True)
         home.mkdir(parents=True)
         with (out / "train.log").open("w") as log:
             subprocess.run(
-                [python, "-W", "ignore", WRITERS / "trl_runs.py", name, out, home],
+                [python, "-W", "ignore", WRITERS / "trl_runs.py", out.name, out, home],
                 stdout=log,
                 stderr=subprocess.STDOUT,
                 env={**os.environ, "COLUMNS": "100"},
