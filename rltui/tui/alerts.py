@@ -23,6 +23,12 @@ class Alerts:
     def __init__(self, app: RltuiApp) -> None:
         self._app = app
         self._gate: Gate | None = None
+        self.on = True
+
+    def toggle(self) -> None:
+        """Off until the user leaves, and back."""
+        self.on = not self.on
+        self._app.say("alerts as your settings have them" if self.on else "no alerts until you leave")
 
     def tell(self, events: Iterable[Event]) -> None:
         from rltui import settings  # not at the top: the first paint needs none of it
@@ -31,7 +37,7 @@ class Alerts:
         self._gate = self._gate or Gate(settings.load().alerts)
         own = self._gate.own
         for event in events:
-            if not self._gate.lets(event, time.time()):
+            if not self.on or not self._gate.lets(event, time.time()):
                 continue
             text = headline(event)
             compat.send(self._app, notification(text, own.notify, os.environ) + (BELL if own.bell else ""))
