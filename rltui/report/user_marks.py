@@ -57,6 +57,17 @@ def save_marks(marks: Marks, run_path: str, state_dir: str) -> str:
     return path
 
 
+def first_time(state_dir: str) -> bool:
+    """Whether the screen was never open before, as far as the state directory tells; it knows from now on. False where
+    nothing can be kept there: a hint that comes every time is no hint."""
+    try:
+        os.makedirs(state_dir, mode=0o700, exist_ok=True)
+        os.close(os.open(os.path.join(state_dir, "welcomed"), os.O_CREAT | os.O_EXCL | os.O_WRONLY, MODE))
+    except OSError:
+        return False
+    return True
+
+
 def _file(run_path: str, state_dir: str) -> str:
     """One file a run, called after its path."""
     return os.path.join(state_dir, "runs", f"{sha256(os.path.abspath(run_path).encode()).hexdigest()[:16]}.json")

@@ -16,11 +16,11 @@ from rltui.tui import compat
 from rltui.tui.alerts import Alerts
 from rltui.tui.away import Attention, DigestMade, Happened
 from rltui.tui.exports import Exports
+from rltui.tui.many import Compared, CompareProgress, Differs, Many, RowsRead
 from rltui.tui.pane import Pane
-from rltui.tui.screens.base import PaneScreen
+from rltui.tui.places import Places
 from rltui.tui.screens.main import MainScreen
 from rltui.tui.theme import load_theme, textual_theme, theme_names
-from rltui.tui.many import Compared, CompareProgress, Differs, Many, RowsRead
 from rltui.tui.view import View
 from rltui.tui.worker import (
     FrameArrived,
@@ -46,11 +46,12 @@ SPARING_S = 10.0
 MESSAGE_S = 8.0
 READ_S = 30.0
 """What happened while somebody was away takes longer to read."""
+FIRST_HINT = "↵ opens what is selected, Esc goes back, ? lists the keys, : all commands, ^s writes the report"
 INTERRUPT_S = 3.0
 """A second Ctrl+c within so many seconds quits."""
 
 
-class RltuiApp(App[None]):
+class RltuiApp(Places):
     """`opener` finds and opens runs; `clock` gives seconds since the epoch."""
 
     TITLE = "rltui"
@@ -87,6 +88,7 @@ class RltuiApp(App[None]):
         self.exports = Exports(self)
         self._drawn = 0.0  # when the last frame was drawn
         self.worker = Worker(self, opener)
+        self.many = Many(self, opener)
         self.alerts = Alerts(self)
         self.attention = Attention(lambda: settings.load().away.minutes)
         self.worker.there = lambda: self.attention.there
@@ -98,13 +100,7 @@ class RltuiApp(App[None]):
         self._seconds = 0
         self._message_until = 0.0
         self._interrupted = -INTERRUPT_S
-        self._last: Callable[[], PaneScreen] | None = None
 
-        self.many = Many(self, opener)
-        self.alerts = Alerts(self)
-        self.attention = Attention(lambda: settings.load().away.minutes)
-        self.worker.there = lambda: self.attention.there
-        self.digest: Digest | None = None
     # -- start and end -------------------------------------------------------------------------------------------
 
     def _textual_theme(self) -> str:
@@ -159,6 +155,8 @@ class RltuiApp(App[None]):
 
     def on_marks_read(self, message: MarksRead) -> None:
         self.view.marks = message.marks
+        if message.first_time:
+            self.say(FIRST_HINT.replace("↵", self.glyphs.enter), "accent", seconds=READ_S)
         self.redraw()
 
     def on_page_read(self, message: PageRead) -> None:
@@ -192,6 +190,32 @@ class RltuiApp(App[None]):
             self.pop_screen()
         self.push_screen(PickerScreen(message.choices))
 
+    def on_rows_read(self, message: RowsRead) -> None:
+        from rltui.tui.screens.picker import PickerScreen
+
+        for screen in self.screen_stack:
+            if isinstance(screen, PickerScreen):
+                screen.take(message)
+
+    def on_compare_progress(self, message: CompareProgress) -> None:
+        self.many.reading = message
+        self._tell_comparison(message)
+
+    def on_compared(self, message: Compared) -> None:
+        self.many.comparison, self.many.facts, self.many.reading = message.comparison, message.facts, None
+        self._tell_comparison(message)
+
+    def on_differs(self, message: Differs) -> None:
+        self._tell_comparison(message)
+
+    def _tell_comparison(self, message: Compared | CompareProgress | Differs) -> None:
+        from rltui.tui.screens.compare import CompareScreen
+        from rltui.tui.screens.metric import MetricScreen
+
+        for screen in self.screen_stack:
+            if isinstance(screen, CompareScreen | MetricScreen):
+                screen.take(message)
+
     def on_source_failed(self, message: SourceFailed) -> None:
         if message.opened:
             self.say(message.text, "crit", lasting=True)
@@ -221,31 +245,6 @@ class RltuiApp(App[None]):
         if self._seconds % WIRE_EVERY == 0:
             rate = self.wire.rate(time.monotonic())
             self.view.wire = f"{'sparing, ' if self.view.sparing else ''}{rate / 1000:.1f} KB/s"
-    def on_rows_read(self, message: RowsRead) -> None:
-        from rltui.tui.screens.picker import PickerScreen
-
-        for screen in self.screen_stack:
-            if isinstance(screen, PickerScreen):
-                screen.take(message)
-
-    def on_compare_progress(self, message: CompareProgress) -> None:
-        self.many.reading = message
-        self._tell_comparison(message)
-
-    def on_compared(self, message: Compared) -> None:
-        self.many.comparison, self.many.facts, self.many.reading = message.comparison, message.facts, None
-        self._tell_comparison(message)
-
-    def on_differs(self, message: Differs) -> None:
-        self._tell_comparison(message)
-
-    def _tell_comparison(self, message: Compared | CompareProgress | Differs) -> None:
-        from rltui.tui.screens.compare import CompareScreen
-
-        for screen in self.screen_stack:
-            if isinstance(screen, CompareScreen):
-                screen.take(message)
-
         if self.view.message and time.monotonic() > self._message_until:
             self.view.message = ""
         if self.view.sparing and time.monotonic() - self._drawn < SPARING_S:
@@ -259,109 +258,6 @@ class RltuiApp(App[None]):
         """A message in the place of the footer."""
         self.view.message, self.view.message_role = text, role
         self._message_until = time.monotonic() + (1e9 if lasting else seconds)
-        self.redraw()
-
-    # -- screens -------------------------------------------------------------------------------------------------
-
-    @property
-    def top(self) -> PaneScreen | None:
-        """The screen on top; None below the palette, and while the app closes and messages still come."""
-        stack = self.screen_stack
-        return stack[-1] if stack and isinstance(stack[-1], PaneScreen) else None
-
-    @property
-    def at_top(self) -> bool:
-        return len(self.screen_stack) <= 1
-
-    def close_screen(self) -> None:
-        """One level back; never closes the main screen."""
-        if not self.at_top:
-            self.pop_screen()
-            self.redraw()
-
-    def open_place(self, make: Callable[[], PaneScreen]) -> None:
-        """Drills in. Where such a screen is open below, one goes back to it: the way out never grows without end."""
-        self._last = make
-        made = make()
-        while any(screen.name == made.name for screen in self.screen_stack):
-            self.pop_screen()
-        self.push_screen(made)
-
-    def open_finding(self, finding: str, subject: str | None) -> None:
-        from rltui.tui.screens.finding import FindingScreen
-
-        self.open_place(lambda: FindingScreen(finding, subject))
-
-    def metric_names(self) -> list[str]:
-        """Metrics in the order of the main screen."""
-        from rltui.tui.panes.metrics import grouped
-
-        return [name for _, names in grouped(self.view) for name, logged in names if logged]
-
-    def open_metric(self, name: str) -> None:
-        from rltui.tui.screens.metric import MetricScreen
-
-        self.open_place(lambda: MetricScreen(name))
-
-    def open_named(self, name: str) -> None:
-        """A drill-down of the run by its name; again: back."""
-        from rltui.tui.screens import named
-
-        if isinstance(self.screen, PaneScreen) and name == self.screen.NAME:
-            self.close_screen()
-        else:
-            self.open_place(named(name))
-
-    def open_log(self, step: int) -> None:
-        """The log at the lines of a step."""
-        from rltui.tui.screens.log import LogScreen
-
-        self.open_place(lambda: LogScreen(step))
-
-    def open_knowledge(self, word: str) -> None:
-        """What is known of a rule."""
-        from rltui.tui.screens.knowledge import KnowledgeScreen
-
-        self.open_place(lambda: KnowledgeScreen(word))
-
-    def open_help(self, name: str) -> None:
-        from rltui.tui.screens.help import HelpScreen
-
-        if name == "help":
-            self.close_screen()
-        else:
-            self.push_screen(HelpScreen(name))
-
-    def last_place(self) -> None:
-        """From the main screen to the last drill-down, and back."""
-        if not self.at_top:
-            self.close_screen()
-        elif self._last is not None:
-            self.push_screen(self._last())
-
-    def open_run(self, index: int, name: str) -> None:
-        """Opens one of the runs of the picker in the place of the one that is open."""
-    def open_comparison(self, picked: tuple[int, ...] = (), tab: str = "good") -> None:
-        """The picked runs beside each other; without any, this run beside those around it."""
-        from rltui.tui.screens.compare import CompareScreen
-
-        self.open_place(lambda: CompareScreen(picked, tab))
-
-    def open_path(self, path: str) -> None:
-        """Opens a run of the comparison, if it is one of those found at the start."""
-        number = self.worker.number_of(path)
-        if number is None:
-            self.say(f"to open it: rltui {path}")
-        else:
-            self.open_run(number, path)
-
-        while not self.at_top:
-            self.pop_screen()
-        self._last = None
-        self.view.leave(name)
-        if isinstance(self.screen, MainScreen):
-            self.screen.start_over()
-        self.worker.open(index)
         self.redraw()
 
     # -- verbs ---------------------------------------------------------------------------------------------------

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, cast
 from textual.app import SystemCommand
 from textual.command import Hit, Hits, Provider
 
+from rltui.tui import pages
 from rltui.tui.theme import theme_names
 
 if TYPE_CHECKING:
@@ -29,15 +30,28 @@ SCREENS = {
 }
 
 
+SHELL = {
+    "watch": "without a screen, a line for each thing that happens",
+    "verify": "numeric invariants of the pipeline's own code",
+    "demo": "the sample runs",
+}
+"""Verbs of the command line that have no place inside a screen."""
+
+
 def verbs(app: RltuiApp) -> Iterable[SystemCommand]:
     """(name, help, what it does) of every command."""
     for name, what in SCREENS.items():
         yield SystemCommand(name, what, partial(app.open_named, name))
     yield SystemCommand("checkpoints", "which to keep, and why", partial(app.open_named, "decision"))
     yield SystemCommand("runs", "runs found: open another", app.worker.list_runs)
-    yield SystemCommand("report", "write the report as Markdown", app.exports.snapshot)
     yield SystemCommand("compare", "with the runs beside this one: good, bad, ugly, settings", app.open_comparison)
+    yield SystemCommand("report", "write the report as Markdown", app.exports.snapshot)
     yield SystemCommand("picture", "write the screen as an SVG picture", app.exports.picture)
+    yield SystemCommand("explain", "all rules and pages; explain ID: one of them", partial(app.open_knowledge, "rules"))
+    yield SystemCommand("settings", "your settings (rltui config)", partial(app.open_page, "settings", pages.settings))
+    yield SystemCommand("doctor", "what works here, and why not", partial(app.open_page, "doctor", pages.doctor))
+    for verb, what in SHELL.items():
+        yield SystemCommand(verb, f"{what}: copies the command", partial(app.exports.shell_command, verb))
     yield SystemCommand("follow", "follow the run again", app.follow)
     yield SystemCommand("pause", "keep what is shown, and back", app.pause)
     yield SystemCommand("bandwidth", "new values every 10 s only, and back", app.spare)

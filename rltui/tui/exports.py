@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
+import shlex
 from typing import TYPE_CHECKING
 
-from rltui.tui.picture import svg
 from rltui.tui.view import marked
 
 if TYPE_CHECKING:
@@ -63,6 +63,8 @@ class Exports:
 
     def picture(self) -> None:
         """The screen as an SVG picture."""
+        from rltui.tui.picture import svg
+
         rows = [strip._segments for strip in self.app.screen._compositor.render_strips()]
         text = svg(rows, self.app.size.width, self.app.palette, f"rltui: {self.app.screen.name}")
         path = self._run_path()
@@ -73,6 +75,13 @@ class Exports:
         path = self._run_path()
         self.app.copy_to_clipboard(text)
         self.app.worker.write("sent to the clipboard, and", lambda: _new_file(text + "\n", path, ".txt"))
+
+    def shell_command(self, verb: str) -> None:
+        """A command of the shell that does to this run what the screen does not."""
+        where = f" {shlex.quote(self._run_path())}" if verb == "watch" else ""
+        command = f"rltui {verb}{where}"
+        self.app.copy_to_clipboard(command)
+        self.app.say(f"in a shell (sent to the clipboard): {command}", "accent")
 
     def append(self, file: str) -> None:
         """A check-in entry at the end of a notebook of the user's."""

@@ -118,7 +118,7 @@ class SourceFailed(Message):
 
 
 class PageRead(Message):
-    """The text of a rule or a knowledge page."""
+    """A page of text: of a rule, of the settings, of what works here."""
 
     def __init__(self, word: str, text: str) -> None:
         super().__init__()
@@ -127,11 +127,12 @@ class PageRead(Message):
 
 
 class MarksRead(Message):
-    """What the user marked about the run that is open."""
+    """What the user marked about the run that is open. `first_time`: they never had the screen open before."""
 
-    def __init__(self, marks: Marks) -> None:
+    def __init__(self, marks: Marks, first_time: bool = False) -> None:
         super().__init__()
         self.marks = marks
+        self.first_time = first_time
 
 
 class RolloutsRead(Message):
@@ -208,13 +209,14 @@ class Worker:
 
         self._thread(work)
 
-    def explain(self, word: str) -> None:
-        """Reads the page of a rule."""
+    def page(self, word: str, read: Callable[[str], str]) -> None:
+        """Reads a page of text."""
 
         def work() -> None:
-            from rltui.report.explain import as_text
-
-            self._post(PageRead(word, as_text(word) or f"there is no page of {word}"))
+            try:
+                self._post(PageRead(word, read(word)))
+            except (OSError, ValueError) as error:
+                self._post(PageRead(word, f"{error}"))
 
         self._thread(work)
 
@@ -222,9 +224,9 @@ class Worker:
         """Reads what the user marked about a run."""
 
         def work() -> None:
-            from rltui.report.user_marks import load_marks
+            from rltui.report.user_marks import first_time, load_marks
 
-            self._post(MarksRead(load_marks(run_path, state_dir)))
+            self._post(MarksRead(load_marks(run_path, state_dir), first_time(state_dir)))
 
         self._thread(work)
 

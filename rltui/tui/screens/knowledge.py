@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+from rltui.tui import pages
 from rltui.tui.rows import Row, wrap
 from rltui.tui.screens.text import Block, TextScreen
 
 
 class KnowledgeScreen(TextScreen):
-    """The text of `rltui explain ID`."""
+    """The text of `rltui explain ID`, or another page that `read` gives."""
 
     NAME = "knowledge"
     HEAD = "Knowledge"
 
-    def __init__(self, word: str) -> None:
+    def __init__(self, word: str, read: Callable[[str], str] = pages.explanation) -> None:
         super().__init__()
         self.word = word
+        self._read = read
 
     def on_mount(self) -> None:
-        self.rltui.worker.explain(self.word)
+        self.rltui.worker.page(self.word, self._read)
         super().on_mount()
 
     def crumbs(self) -> tuple[str, ...]:

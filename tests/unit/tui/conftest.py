@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
@@ -11,6 +12,8 @@ import pytest
 from textual.pilot import Pilot
 
 from rltui.report.model import Report
+from rltui.report.snapshot import state_dir
+from rltui.report.user_marks import first_time
 from rltui.session import Frame
 from rltui.session.live import LiveRun
 from rltui.session.locate import locate
@@ -78,9 +81,12 @@ def screen_text(app: RltuiApp) -> str:
 
 
 @pytest.fixture(autouse=True)
-def own_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """No test reads or writes what the user marked."""
+def own_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """No test reads or writes what the user marked; nobody is here for the first time."""
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    state = Path(state_dir(os.environ))
+    first_time(str(state))
+    return state
 
 
 class SampleOpener:

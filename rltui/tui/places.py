@@ -1,0 +1,141 @@
+"""Where one can go from any screen, and the way back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from textual.app import App
+
+from rltui.tui.screens.base import PaneScreen
+from rltui.tui.screens.main import MainScreen
+from rltui.tui.view import View
+
+if TYPE_CHECKING:
+    from rltui.tui.worker import Worker
+
+
+class Places(App[None]):
+    """The part of the app that opens and closes screens."""
+
+    view: View
+    worker: Worker
+
+    def __init__(self, ansi_color: bool | None = None) -> None:
+        super().__init__(ansi_color=ansi_color)
+        self._last: Callable[[], PaneScreen] | None = None
+
+    def redraw(self) -> None:
+        """The screen on top, where something changed."""
+        raise NotImplementedError
+
+    def say(self, text: str, role: str = "fg", lasting: bool = False, seconds: float = 0.0) -> None:
+        """A message in the place of the footer."""
+        raise NotImplementedError
+
+    @property
+    def top(self) -> PaneScreen | None:
+        """The screen on top; None below the palette, and while the app closes and messages still come."""
+        stack = self.screen_stack
+        return stack[-1] if stack and isinstance(stack[-1], PaneScreen) else None
+
+    @property
+    def at_top(self) -> bool:
+        return len(self.screen_stack) <= 1
+
+    def close_screen(self) -> None:
+        """One level back; never closes the main screen."""
+        if not self.at_top:
+            self.pop_screen()
+            self.redraw()
+
+    def open_place(self, make: Callable[[], PaneScreen]) -> None:
+        """Drills in. Where such a screen is open below, one goes back to it: the way out never grows without end."""
+        self._last = make
+        made = make()
+        while any(screen.name == made.name for screen in self.screen_stack):
+            self.pop_screen()
+        self.push_screen(made)
+
+    def open_finding(self, finding: str, subject: str | None) -> None:
+        from rltui.tui.screens.finding import FindingScreen
+
+        self.open_place(lambda: FindingScreen(finding, subject))
+
+    def metric_names(self) -> list[str]:
+        """Metrics in the order of the main screen."""
+        from rltui.tui.panes.metrics import grouped
+
+        return [name for _, names in grouped(self.view) for name, logged in names if logged]
+
+    def open_metric(self, name: str) -> None:
+        from rltui.tui.screens.metric import MetricScreen
+
+        self.open_place(lambda: MetricScreen(name))
+
+    def open_named(self, name: str) -> None:
+        """A drill-down of the run by its name; again: back."""
+        from rltui.tui.screens import named
+
+        if isinstance(self.screen, PaneScreen) and name == self.screen.NAME:
+            self.close_screen()
+        else:
+            self.open_place(named(name))
+
+    def open_comparison(self, picked: tuple[int, ...] = (), tab: str = "good") -> None:
+        """The picked runs beside each other; without any, this run beside those around it."""
+        from rltui.tui.screens.compare import CompareScreen
+
+        self.open_place(lambda: CompareScreen(picked, tab))
+
+    def open_path(self, path: str) -> None:
+        """Opens a run of the comparison, if it is one of those found at the start."""
+        number = self.worker.number_of(path)
+        if number is None:
+            self.say(f"to open it: rltui {path}")
+        else:
+            self.open_run(number, path)
+
+    def open_log(self, step: int) -> None:
+        """The log at the lines of a step."""
+        from rltui.tui.screens.log import LogScreen
+
+        self.open_place(lambda: LogScreen(step))
+
+    def open_knowledge(self, word: str) -> None:
+        """What is known of a rule."""
+        from rltui.tui.pages import explanation
+
+        self.open_page(word, explanation)
+
+    def open_page(self, word: str, read: Callable[[str], str]) -> None:
+        """A page of text, read by the worker."""
+        from rltui.tui.screens.knowledge import KnowledgeScreen
+
+        self.open_place(lambda: KnowledgeScreen(word, read))
+
+    def open_help(self, name: str) -> None:
+        from rltui.tui.screens.help import HelpScreen
+
+        if name == "help":
+            self.close_screen()
+        else:
+            self.push_screen(HelpScreen(name))
+
+    def last_place(self) -> None:
+        """From the main screen to the last drill-down, and back."""
+        if not self.at_top:
+            self.close_screen()
+        elif self._last is not None:
+            self.push_screen(self._last())
+
+    def open_run(self, index: int, name: str) -> None:
+        """Opens one of the runs of the picker in the place of the one that is open."""
+        while not self.at_top:
+            self.pop_screen()
+        self._last = None
+        self.view.leave(name)
+        if isinstance(self.screen, MainScreen):
+            self.screen.start_over()
+        self.worker.open(index)
+        self.redraw()
