@@ -56,7 +56,6 @@ def verbs(app: RltuiApp) -> Iterable[SystemCommand]:
     yield SystemCommand("pause", "keep what is shown, and back", app.pause)
     yield SystemCommand("bandwidth", "new values every 10 s only, and back", app.spare)
     yield SystemCommand("alerts", "bell, notification and toast off until you leave, and back", app.alerts.toggle)
-    yield SystemCommand("settings", "where your settings are, and how many you changed", app.exports.settings)
     yield SystemCommand("mouse", "mouse on or off", app.toggle_mouse)
     for name in theme_names():
         yield SystemCommand(f"theme {name}", "colours", partial(app.use_theme, name))

@@ -98,12 +98,6 @@ class Exports:
 
         self.app.worker.write("check-in entry", write)
 
-    def settings(self) -> None:
-        """Says where the user's settings are."""
-        from rltui.report.settings_text import checked
-
-        self.app.say(checked())
-
     def acknowledge(self, finding: Finding) -> None:
         """Marks a finding as seen, or no longer; kept for the next time."""
         if self.app.view.marks is None:

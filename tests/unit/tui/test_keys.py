@@ -9,8 +9,10 @@ import pytest
 from rltui.tui import keys
 from rltui.tui.screens.base import PaneScreen
 from rltui.tui.screens.checks import CoverageScreen, PipelineScreen
+from rltui.tui.screens.compare import CompareScreen
 from rltui.tui.screens.config import ConfigScreen
 from rltui.tui.screens.decision import DecisionScreen
+from rltui.tui.screens.digest import DigestScreen
 from rltui.tui.screens.finding import FindingScreen
 from rltui.tui.screens.gpu import GpuScreen
 from rltui.tui.screens.help import HelpScreen
@@ -37,11 +39,13 @@ SCREENS: dict[str, type[PaneScreen]] = {
         LogScreen,
         RolloutsScreen,
         DecisionScreen,
+        DigestScreen,
         KnowledgeScreen,
         ConfigScreen,
         PipelineScreen,
         CoverageScreen,
         HelpScreen,
+        CompareScreen,
         PickerScreen,
     )
 }
@@ -57,6 +61,7 @@ OPENS = {
     "log": ["6", "6"],
     "rollouts": ["5"],
     "decision": ["D"],
+    "digest": ["d"],
     "knowledge": ["K"],
     "config": ["i"],
     "pipeline": ["P"],
