@@ -99,15 +99,13 @@ async def test_a_key_of_the_user_works_and_the_old_one_does_not(own: Path, open_
         assert app.screen.name == "digest"
 
 
-async def test_the_palette_has_digest_alerts_and_settings(own: Path, open_app: Open) -> None:  # noqa: F811
+async def test_the_palette_has_digest_and_alerts(own: Path, open_app: Open) -> None:  # noqa: F811
     async with open_app([canned.make()]) as (app, pilot):
         commands = {command.title: command for command in app.get_system_commands(app.screen)}
         commands["alerts"].callback()
         assert not app.alerts.on
         commands["alerts"].callback()
         assert app.alerts.on
-        commands["settings"].callback()
-        assert str(own) in app.view.message
         commands["digest"].callback()
         await pilot.pause()
         assert app.screen.name == "digest"
