@@ -1,0 +1,191 @@
+"""Picker and compare screen on the sample runs: what shows at once, what fills in, what the keys do."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from threading import Event
+
+import pytest
+from textual.pilot import Pilot
+
+from rltui.compare.read import RunFacts
+from rltui.compare.runs import RunRow
+from rltui.session.live import LiveRun
+from rltui.tui.app import RltuiApp
+from rltui.tui.screens.compare import TABS, CompareScreen
+from rltui.tui.screens.metric import MetricScreen
+from rltui.tui.screens.picker import PickerScreen
+from rltui.tui.start import SessionOpener
+from tests.conftest import REPO
+from tests.unit.tui import canned
+from tests.unit.tui.conftest import NARROW, WIDE, is_read, screen_text, wait_for
+
+SAMPLES = REPO / "sample_runs"
+
+
+class Opener(SessionOpener):
+    """As the screen opens runs, without sampling this machine; what is read of the others waits for `go`."""
+
+    def __init__(self, *targets: Path) -> None:
+        super().__init__([str(target) for target in targets], {}, None)
+        self.go = Event()
+        self.go.set()
+        self.read = 0
+
+    def open(self, index: int) -> LiveRun:
+        return LiveRun(self._found[index])
+
+    def rows(self) -> Iterator[tuple[int, RunRow]]:
+        self.go.wait()
+        yield from super().rows()
+
+    def facts(
+        self, picked: Sequence[int], own: str, told: Callable[[int, int, str], None], cancelled: Callable[[], bool]
+    ) -> list[RunFacts]:
+        def counted(done: int, total: int, name: str) -> None:
+            self.read += 1
+            told(done, total, name)
+            self.go.wait()
+
+        return super().facts(picked, own, counted, cancelled)
+
+
+@asynccontextmanager
+async def opened(opener: Opener, size: tuple[int, int] = WIDE) -> AsyncIterator[tuple[RltuiApp, Pilot[None]]]:
+    app = RltuiApp(opener, target="runs", clock=canned.clock)
+    async with app.run_test(size=size) as pilot:
+        await wait_for(pilot, lambda: app.screen.name == "picker" or is_read(app), "something to see")
+        yield app, pilot
+        opener.go.set()
+
+
+@pytest.mark.parametrize("size", [WIDE, NARROW])
+async def test_the_picker_shows_at_once_and_fills_in_with_what_needs_attention_first(size: tuple[int, int]) -> None:
+    opener = Opener(SAMPLES)
+    opener.go.clear()
+    async with opened(opener, size) as (app, pilot):
+        picker = app.screen
+        assert isinstance(picker, PickerScreen)
+        await wait_for(pilot, lambda: "0 of 6 looked at" in screen_text(app), "the list")
+        assert "trl-grpo-healthy" in screen_text(app)
+        opener.go.set()
+        await wait_for(pilot, lambda: bool(picker.basis), "all runs looked at")
+        text = screen_text(app)
+        assert text.index("trl-nan-crash") < text.index("trl-grpo-healthy")
+        assert "blind to" in text
+        assert "crashed" in text
+
+
+async def test_who_has_begun_to_choose_is_not_moved() -> None:
+    opener = Opener(SAMPLES)
+    opener.go.clear()
+    async with opened(opener) as (app, pilot):
+        picker = app.screen
+        assert isinstance(picker, PickerScreen)
+        await pilot.press("j")
+        before = list(picker.order)
+        opener.go.set()
+        await wait_for(pilot, lambda: bool(picker.basis), "all runs looked at")
+        assert picker.order == before
+        assert picker.selected == 1
+
+
+async def test_selected_runs_are_compared_and_opened_from_there() -> None:
+    async with opened(Opener(SAMPLES)) as (app, pilot):
+        await wait_for(pilot, lambda: isinstance(app.screen, PickerScreen) and bool(app.screen.basis), "rows")
+        await pilot.press("space", "space", "space")
+        assert "3 selected" in screen_text(app)
+        await pilot.press("c")
+        screen = app.screen
+        assert isinstance(screen, CompareScreen)
+        await wait_for(pilot, lambda: screen.comparison is not None, "the comparison")
+        assert screen.comparison is not None
+        assert len(screen.comparison.runs) == 3
+        await pilot.press("enter")
+        await wait_for(pilot, lambda: is_read(app), "the run that was opened")
+        assert app.view.newest is not None
+        assert app.view.newest.run.path in {run.path for run in screen.comparison.runs}
+
+
+@pytest.mark.parametrize("size", [WIDE, NARROW])
+async def test_a_run_beside_those_around_it(size: tuple[int, int]) -> None:
+    opener = Opener(SAMPLES / "trl-grpo-healthy")
+    async with opened(opener, size) as (app, pilot):
+        await pilot.press("c")
+        screen = app.screen
+        assert isinstance(screen, CompareScreen)
+        await wait_for(pilot, lambda: screen.comparison is not None and screen.diff is not None, "the comparison")
+        assert screen.comparison is not None
+        assert len(screen.comparison.runs) == 6
+        assert "higher is better" in screen_text(app)
+        seen = set()
+        for _ in TABS:
+            seen.add(screen.tab)
+            assert screen_text(app).strip()
+            if screen.tab == "next":
+                assert "refuted when" in screen_text(app)
+            if screen.tab == "config":
+                assert "keys are the same" in screen_text(app) or "key" in screen_text(app)
+            await pilot.press("tab")
+        assert seen == set(TABS)
+        await pilot.press("x", "escape")
+        assert app.screen.name == "main"
+        read = opener.read
+        await pilot.press("c")
+        assert app.screen.name == "compare"
+        assert opener.read == read, "what was read once is kept"
+
+
+async def test_two_marked_runs_show_their_configs() -> None:
+    async with opened(Opener(SAMPLES / "trl-grpo-healthy")) as (app, pilot):
+        await pilot.press("c")
+        screen = app.screen
+        assert isinstance(screen, CompareScreen)
+        await wait_for(pilot, lambda: screen.comparison is not None and screen.diff is not None, "the comparison")
+        assert screen.comparison is not None
+        screen.tab = max(("good", "bad", "ugly"), key=lambda g: sum(r.group == g for r in screen.comparison.runs))
+        await pilot.press("g", "space", "space")
+        assert len(screen.marked) == 2
+        wanted = tuple(screen.marked)
+        await wait_for(pilot, lambda: (screen.diff.a, screen.diff.b) == wanted, "their configs")
+
+
+async def test_reading_shows_how_far_it_is_and_stops_on_escape() -> None:
+    opener = Opener(SAMPLES / "trl-grpo-healthy")
+    async with opened(opener) as (app, pilot):
+        opener.go.clear()
+        await pilot.press("c")
+        await wait_for(pilot, lambda: "reading 1 of 6" in screen_text(app), "progress")
+        await pilot.press("escape")
+        assert app.screen.name == "main"
+        opener.go.set()
+        await pilot.press("j")
+        assert app.many.comparison is None
+        assert opener.read < 3
+
+
+async def test_alone_is_told(tmp_path: Path) -> None:
+    (tmp_path / "only").mkdir()
+    (tmp_path / "only" / "metrics.jsonl").write_text('{"step": 1, "reward": 0.5}\n{"step": 2, "reward": 0.5}\n')
+    async with opened(Opener(tmp_path / "only")) as (app, pilot):
+        await pilot.press("c")
+        await wait_for(pilot, lambda: "no other run found" in screen_text(app), "why there is nothing")
+
+
+async def test_a_metric_beside_the_band_of_the_others_and_beside_each() -> None:
+    async with opened(Opener(SAMPLES / "trl-grpo-healthy")) as (app, pilot):
+        app.open_metric("reward_mean")
+        await pilot.pause()
+        screen = app.screen
+        assert isinstance(screen, MetricScreen)
+        await pilot.press("c")
+        await wait_for(pilot, lambda: "others" in screen_text(app) and app.many.comparison is not None, "the band")
+        assert "10–90 % of 5 others" in screen_text(app)
+        await pilot.press("c")
+        assert screen.beside in {run.id for run in app.many.facts}
+        assert str(screen.beside) in screen_text(app)
+        for _ in range(5):
+            await pilot.press("c")
+        assert screen.beside is None
