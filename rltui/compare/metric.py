@@ -42,7 +42,7 @@ class Scored:
 
 
 def choose(runs: Sequence[RunFacts], wanted: str | None, lower_is_better: bool) -> Primary:
-    """The metric by which runs are ranked: the user's, else the first of the order that half of the runs log, else
+    """The metric by which runs are ranked: the user's, else the first of the order that more than half of the runs log, else
     the one that most runs log."""
     names = [name for run in runs for name in run.curves]
     counts = Counter(names)
@@ -56,7 +56,7 @@ def choose(runs: Sequence[RunFacts], wanted: str | None, lower_is_better: bool) 
         if not fitting:
             continue
         name = max(fitting, key=lambda n: (counts[n], n))
-        if counts[name] * 2 >= len(runs):
+        if counts[name] * 2 > len(runs):
             best = (counts[name], name)
             break
         if best is None or counts[name] > best[0]:
@@ -65,7 +65,7 @@ def choose(runs: Sequence[RunFacts], wanted: str | None, lower_is_better: bool) 
         return Primary(None, "none", not lower_is_better, "no run logs a metric that could rank it; use --primary", 0)
     count, name = best
     order = ", ".join(str(line["label"]) for line in data("primary.json")["order"])
-    how = f"guessed, the first that half of the runs log of: {order}"
+    how = f"guessed, the first that more than half of the runs log of: {order}"
     return Primary(name, _label(name), not (lower_is_better or _falls(name)), how, count)
 
 

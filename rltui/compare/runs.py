@@ -87,14 +87,14 @@ def _wanted() -> frozenset[str]:
 
 
 def primary(rows: Sequence[RunRow]) -> str | None:
-    """The metric shown of every run: the first of the order that half of them log, else the one that most log."""
+    """The metric shown of every run: the first of the order that more than half of them log, else the one that most log."""
     counts = Counter(name for row in rows for name in row.values)
     best: tuple[int, str] | None = None
     for names in _order():
         held = [(counts[name], name) for name in names if counts[name]]
         if held:
             most = max(held, key=lambda item: item[0])
-            if most[0] * 2 >= len(rows):
+            if most[0] * 2 > len(rows):
                 return most[1]
             best = max(best or most, most, key=lambda item: item[0])
     return best[1] if best else None

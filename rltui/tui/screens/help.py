@@ -9,6 +9,7 @@ from rltui.tui import keys
 from rltui.tui.rows import Row, length, put
 from rltui.tui.screens.text import Block, TextScreen
 
+UNEVEN = 2
 LEGEND = (
     ("✗ critical", "crit"), ("! warning", "warn"), ("✓ pass", "fg"), ("? cannot say", "dim"), ("● live", "ok"),
     ("◆ best checkpoint", "accent"), ("▼ onset", "crit"), ("└ symptom of the finding above", "fg"),
@@ -46,8 +47,7 @@ class HelpScreen(TextScreen):
         each = width // columns - 2
         rows = rows_of(self.about, each, self.view.glyphs.enter)
         if columns == 2:
-            half = next((i for i, row in enumerate(rows) if not row and i >= len(rows) // 2 - 3), len(rows))
-            left, right = rows[:half], rows[half + 1 :]
+            left, right = _halves(rows)
             pairs: Iterator[tuple[Row, Row]] = zip_longest(left, right, fillvalue=[])
             rows = [_beside(a, b, each + 2) for a, b in pairs]
         return [("", rows)]
@@ -57,6 +57,15 @@ class HelpScreen(TextScreen):
         for text, role in LEGEND:
             legend += [(text, role), ("   ", "fg")]
         return [[], legend]
+
+
+def _halves(rows: list[Row]) -> tuple[list[Row], list[Row]]:
+    """Between two groups, where that leaves the columns about equally long; else in the middle of one."""
+    gaps = [i for i, row in enumerate(rows) if not row]
+    at = min(gaps, key=lambda i: max(i, len(rows) - i), default=len(rows))
+    if max(at, len(rows) - at) > len(rows) // 2 + UNEVEN:
+        at = (len(rows) + 1) // 2
+    return rows[:at], rows[at + 1 :] if at < len(rows) and not rows[at] else rows[at:]
 
 
 def _beside(left: Row, right: Row, width: int) -> Row:

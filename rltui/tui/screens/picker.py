@@ -10,13 +10,14 @@ from rltui.plots.numbers import number
 from rltui.plots.numbers import size as size_text
 from rltui.tui.many import RowsRead
 from rltui.tui.panes.header import STATES, age_text
-from rltui.tui.rows import SELECTED, Row, Segment, put, scrolled, spread, title
+from rltui.tui.rows import SELECTED, Row, Segment, put, scrolled, spread, title, wrap
 from rltui.tui.screens.base import PaneScreen, Places
 from rltui.tui.worker import Choice
 
 if TYPE_CHECKING:
     from rltui.compare.runs import RunRow
 
+WITH_VALUE = 100  # columns from which the primary metric has room beside health
 HEALTH = {"critical": ("✗ ", "crit"), "warning": ("! ", "warn"), "ok": ("✓ ", "ok"), "unknown": ("? ", "dim")}
 
 
@@ -76,19 +77,20 @@ class PickerScreen(PaneScreen):
         rows = [self._line(number, place, width, name_w) for place, number in enumerate(self.order)]
         count = f"{len(self.rows)} of {len(self.choices)} looked at" if not self.basis else "attention first"
         head = self._head(width, name_w)
-        room = height - 3 if self.basis else height - 2
+        basis = wrap(f"{self.basis}; open one to have all of it read", width - 2) if self.basis else []
+        room = height - 2 - (len(basis) + 1 if basis else 0)
         shown, self.top = scrolled(rows, room, self.selected, self.top)
         found = f"{len(self.choices)} found, {count}"
         out = [title(width, "", "Runs", [(found, "dim")], True), head, *shown]
-        if self.basis:
-            out += [[]] * (height - 1 - len(out))
-            out.append([put(f" {self.basis}; open one to have all of it read", width, "dim")])
-        return out
+        out += [[]] * (height - len(basis) - len(out))
+        return [*out, *[[(f" {text}", "dim")] for text in basis]]
 
     def _head(self, width: int, name_w: int) -> Row:
         metric = self.primary or "metric"
         row = [put("   run", name_w + 4, "dim"), put("step", 13, "dim", ">"), put("age", 7, "dim", ">")]
         row += [put("  state", 13, "dim"), put(metric, 13, "dim", ">"), put("  health, from both ends", 26, "dim")]
+        if width < WITH_VALUE:
+            del row[-2]
         if width >= 120:
             row.insert(1, put("framework", 18, "dim"))
         return row
@@ -114,7 +116,8 @@ class PickerScreen(PaneScreen):
         mark = "~" if read.is_file_time else ""
         value = read.values.get(self.primary) if self.primary else next(iter(read.values.values()), None)
         row = [*start, put(steps, 13, "fg", ">"), put(f"{mark}{age}", 7, "dim", ">"), ("  ", "fg"), *self._state(read)]
-        row.append(put(number(value, missing="–"), 13, "fg", ">"))
+        if width >= WITH_VALUE:
+            row.append(put(number(value, missing="–"), 13, "fg", ">"))
         glyph, role = HEALTH["critical" if read.state == "crashed" else read.health]
         words = "; ".join([*read.signs, *([read.note] if read.note else [])]) or read.health
         return [*row, ("  ", "fg"), (glyph, role), (words, "fg" if read.signs else "dim")]
