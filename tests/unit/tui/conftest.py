@@ -12,11 +12,11 @@ import pytest
 from textual.pilot import Pilot
 
 from rltui.report.model import Report
-from rltui.report.snapshot import state_dir
 from rltui.report.user_marks import first_time
 from rltui.session import Frame
 from rltui.session.live import LiveRun
 from rltui.session.locate import locate
+from rltui.settings import state_dir
 from rltui.tui.app import RltuiApp
 from rltui.tui.worker import Choice, FrameSource
 from tests.unit.tui import canned
