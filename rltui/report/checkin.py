@@ -80,7 +80,12 @@ def _performance(report: Report) -> str:
 def _notes(report: Report) -> str:
     open_now = [f for f in report.findings if f.status == "active" and f.severity != "info" and f.root is None]
     parts = [f"{f.severity}: {plain(f.title)} since step {f.onset_step} ({code(f.id)})" for f in open_now]
+    fixes = [fix for f in open_now for fix in f.fixes[:1]]
+    if fixes:
+        parts.append(f"to do: {plain(fixes[0].text).rstrip('.')}")
     best = report.verdict.best_checkpoint
     if best is not None:
         parts.append(f"best checkpoint step {best.step}")
+    if open_now and report.verdict.would_change:
+        parts.append(plain(report.verdict.would_change).rstrip("."))
     return "; ".join(parts) or "no warning open"

@@ -88,6 +88,8 @@ def test_a_check_in_has_its_five_lines() -> None:
     assert "degraded, running" in lines[2]
     assert "kl ref 0.012 → " in lines[4]
     assert "val score math" in lines[3]
+    assert "warning: " in lines[6] or "critical: " in lines[6]
+    assert "; to do: " in lines[6], "the action, where something is open"
 
 
 @pytest.mark.parametrize(
