@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Callable
+from threading import get_ident
 
 from rltui.sources import errors
 from rltui.sources.base import FileStat, Listing, SourceError
@@ -16,12 +17,12 @@ __all__ = ["LocalFollower", "LocalPlace"]
 
 
 class LocalPlace:
-    """`Place` of this machine. `wait` belongs to one thread; the rest may be called from any."""
+    """`Place` of this machine, for any thread: runs that are watched side by side share it."""
 
     name = ""
 
     def __init__(self) -> None:
-        self._waiter: Waiter | None = None
+        self._waiters: dict[int, Waiter] = {}  # by thread: a waiter belongs to one
 
     def stat(self, path: str) -> FileStat | SourceError:
         """Of files only: a directory, pipe or device is an error of kind "not-a-file"."""
@@ -63,15 +64,15 @@ class LocalPlace:
 
     def wait(self, paths: list[str], timeout_s: float) -> bool:
         """See `Place.wait`; a path that was not in the last wait counts as changed."""
-        if self._waiter is None:
-            self._waiter = Waiter()
-        return self._waiter.wait(paths, timeout_s)
+        waiter = self._waiters.get(get_ident())
+        if waiter is None:
+            waiter = self._waiters[get_ident()] = Waiter()
+        return waiter.wait(paths, timeout_s)
 
     def link(self) -> None:
         """See `Place.link`."""
 
     def close(self) -> None:
         """Gives back what `wait` holds."""
-        if self._waiter is not None:
-            self._waiter.close()
-            self._waiter = None
+        while self._waiters:
+            self._waiters.popitem()[1].close()

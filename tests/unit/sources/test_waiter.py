@@ -189,3 +189,25 @@ def test_without_inotify_there_is_polling(log: Path, monkeypatch: pytest.MonkeyP
     names = settled(made, log)
     os.truncate(log, 0)
     assert made.wait(names, LONG_S)
+
+
+def test_threads_wait_at_one_place_side_by_side(tmp_path: Path) -> None:
+    place = LocalPlace()
+    files = [tmp_path / name for name in ("a.log", "b.log")]
+    woken: list[bool] = []
+
+    def wait(path: Path) -> None:
+        place.wait([str(path)], 0.0)
+        woken.append(place.wait([str(path)], LONG_S))
+
+    for path in files:
+        path.write_text("x")
+    threads = [threading.Thread(target=wait, args=(path,)) for path in files]
+    for thread in threads:
+        thread.start()
+    while any(thread.is_alive() for thread in threads):
+        for path in files:
+            path.write_text(path.read_text() + "x")
+        threads[0].join(0.05)
+    assert woken == [True, True]
+    place.close()
