@@ -27,6 +27,8 @@ MEETS: dict[Until, tuple[Decision, ...]] = {"continue-watch": ("continue-watch",
 WAIT_S = 1.0
 HARDWARE_EVERY_S = 10.0
 """GPU power is only asked for to tell hung from slow."""
+SAMPLES_S = 20.0
+"""So long at most the first events wait for the run's samples, so that a finding of theirs is among them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,12 +73,14 @@ class Following:
 
         recorder = Recorder(self.record) if self.record is not None else None
         resumed, beat, last = changes.seen.began, clock.monotonic(), None
+        began = clock.monotonic()
         try:
             while not self.stop.is_set() and not met:
                 frame = live.next_frame(WAIT_S)
                 events: list[Event] = []
                 problem = ""
-                if frame is not None and frame.loading.done:
+                waits = frame is not None and frame.run.samples.pending and clock.monotonic() - began < SAMPLES_S
+                if frame is not None and frame.loading.done and not waits:
                     last = frame
                     if resumed:
                         resumed = False

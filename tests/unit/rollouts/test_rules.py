@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from rltui.cli import main
 from rltui.diagnosis.confirmed import confirmations
 from rltui.diagnosis.engine import Engine
 from rltui.diagnosis.model import Diagnosis, Finding
@@ -307,3 +308,16 @@ def test_samples_after_the_look_are_not_seen() -> None:
     engine = Engine()
     assert found(engine.advance(run), "degenerate-samples") is not None
     assert found(engine.at(run, 29), "degenerate-samples") is None
+
+
+def test_watch_and_report_tell_what_the_samples_show(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def write(step: int, n: int, rng: random.Random) -> tuple[str, float]:
+        return ("!" * 400, 0.0) if step >= 50 else healthy(step, n, rng)
+
+    written(tmp_path, write)
+    assert main(["watch", str(tmp_path), "--until", "continue-watch", "--timeout", "60", "--fail-on", "critical"]) == 1
+    assert "degenerate-samples" in capsys.readouterr().out
+    assert main(["report", str(tmp_path), "--fail-on", "critical"]) == 1
+    text = capsys.readouterr().out
+    assert "are one mark over and over (token 0)" in text
+    assert "rollouts of steps 5 to 60" in text
