@@ -1,4 +1,4 @@
-"""JSONL dumps: verl (`{step}.jsonl`), AReaL, SkyRL; through `lists`, `episodes` and `summaries` the rest."""
+"""JSONL dumps: verl (`{step}.jsonl`), AReaL, SkyRL; the rest by `lists`, `episodes`, `trajectories`, `summaries`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 import orjson
 
-from rltui.readers.rollouts import episodes, fields, lists, summaries
+from rltui.readers.rollouts import episodes, fields, lists, summaries, trajectories
 from rltui.readers.rollouts.base import Block, Raw
 
 
@@ -53,7 +53,13 @@ def of_record(record: Any) -> list[Raw]:
 @lru_cache(maxsize=256)
 def _reader_of(keys: tuple[str, ...]) -> tuple[Callable[[Mapping[str, Any]], list[Raw]] | None, fields.Names]:
     """What reads records of these keys, where it is no plain sample; and which key holds what."""
-    special = episodes.raws if "traces" in keys or "nodes" in keys else summaries.raws if summaries.fits(keys) else None
+    special = None
+    if "traces" in keys or "nodes" in keys:
+        special = episodes.raws
+    elif "trajectories" in keys and "task" in keys:
+        special = trajectories.raws
+    elif summaries.fits(keys):
+        special = summaries.raws
     return special, fields.names_of(keys)
 
 

@@ -17,6 +17,7 @@ _YAML_OF_SKYRL = (
     "  policy:\n    optimizer_config:\n      lr: 1.0e-06\n"
     "environment:\n  env_class: gsm8k\n"
 )
+_TABLE = "wandb/offline-run-20260102_030405-abc/files/media/table/completions_1_ab.table.json"
 
 
 def _jsonl(*rows: dict[str, object]) -> str:
@@ -123,6 +124,7 @@ MORE: tuple[Case, ...] = (
         "GRPO",
         {"group_size": 8, "lr": 1e-6, "kl_coef_loss": 0.001},
         ("phase:rollout", "phase:update_actor"),
+        samples=("logs/p/e/episodes/train_step_3_epoch_0/episode_hash0a_id7_0.json", "rollout_data/3.jsonl"),
     ),
     Case(
         "prime_rl",
@@ -189,6 +191,7 @@ MORE: tuple[Case, ...] = (
         config={"group_size": 8, "kl_coef_loss": 0.04, "max_staleness": 1},
         planned=3,
         state="finished",
+        samples=(_TABLE,),
     ),
     Case(
         "async_grpo",
@@ -217,6 +220,7 @@ MORE: tuple[Case, ...] = (
         (1, 3),
         {"reward_mean": 0.375},
         config={"kl_coef_loss": 0.01, "group_size": 16, "train_batch_prompts": 32, "clip_high": 0.28, "lr": 1e-6},
+        samples=(_TABLE,),
     ),
 )
 ALL_CASES = (*CASES, *MORE)
