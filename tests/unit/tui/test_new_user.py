@@ -1,0 +1,78 @@
+"""Somebody who never saw the screen, with the screen alone: each key that is pressed stands on it before."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from textual.pilot import Pilot
+
+from rltui.tui.app import RltuiApp
+from tests.conftest import REPO
+from tests.unit.tui.conftest import NARROW, WIDE, SampleOpener, is_read, screen_text, wait_for
+
+NAMES = {"↵": "enter", "^s": "ctrl+s", "Esc": "escape", "^d": "ctrl+d", "?": "question_mark"}
+
+
+async def press(app: RltuiApp, pilot: Pilot[None], shown: str, what: str) -> None:
+    """Presses a key that the footer offers for `what`, or that the help lists."""
+    footer = screen_text(app).splitlines()[-1]
+    if f"{shown} {what}" not in footer:
+        await pilot.press("question_mark")
+        for _ in range(60):
+            if any(re.match(rf"\s*{re.escape(shown)}\s.*{what}", line) for line in screen_text(app).splitlines()):
+                break
+            await pilot.press("j")
+        else:
+            raise AssertionError(f"neither footer nor help offers {shown} for {what}")
+        await pilot.press("escape")
+    await pilot.press(NAMES.get(shown, shown))
+    await pilot.pause()
+
+
+async def read_on(app: RltuiApp, pilot: Pilot[None], words: str) -> str:
+    """Pages down until the words are there; the line that holds them."""
+    for _ in range(30):
+        found = next((line for line in screen_text(app).splitlines() if words in line), None)
+        if found is not None:
+            return found
+        await pilot.press("j")
+    raise AssertionError(f"{words} is nowhere:\n{screen_text(app)}")
+
+
+@pytest.mark.parametrize("size", [WIDE, NARROW])
+async def test_finding_evidence_config_key_checkpoint_and_file(
+    size: tuple[int, int], own_state: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (own_state / "welcomed").unlink()
+    app = RltuiApp(SampleOpener(REPO / "sample_runs" / "trl-reward-flip"), target="here", clock=lambda: 1.8e9)
+    async with app.run_test(size=size) as pilot:
+        await wait_for(pilot, lambda: is_read(app), "the run is read")
+        await wait_for(pilot, lambda: "opens what is selected" in screen_text(app), "the hint")
+        app.say("")  # the hint goes
+
+        # the worst finding: selected, with its numbers; the verdict and the checkpoint to keep above it
+        text = screen_text(app)
+        selected = next(line for line in text.splitlines() if line.startswith((" ▌", "▌")))
+        assert "✗ critical" in selected
+        assert "PAUSE · FIX" in text
+        assert "checkpoint-100" in text
+
+        # its evidence
+        await press(app, pilot, "↵", "open")
+        await wait_for(pilot, lambda: any("⣀" <= char <= "⣿" for char in screen_text(app)), "its chart")
+        assert "Evidence" in screen_text(app)
+        assert "onset" in screen_text(app)
+
+        # the config key to change
+        await read_on(app, pilot, "Fixes")
+        assert "learning_rate" in await read_on(app, pilot, "learning_rate")
+
+        # the file
+        await press(app, pilot, "^s", "snapshot" if size == WIDE else "write the report")
+        await wait_for(pilot, lambda: "snapshot written to" in app.view.message, "the path")
+        assert "snapshot written to" in screen_text(app)
+    written = Path(app.view.message.removeprefix("snapshot written to "))
+    assert "KL to reference runs away" in written.read_text(encoding="utf-8")
