@@ -28,10 +28,14 @@ def identity(place: str, root: str, inside: Iterable[str] = ()) -> str:
     return "|".join((place, where, *sorted(inside)))
 
 
-def run_identity(found: Found) -> str | None:
-    """None for standard input: what comes through a pipe is another run each time."""
+def run_identity(found: Found, state_dir: str) -> str | None:
+    """None where nothing may be kept: of standard input, another run each time, and where the state directory lies in
+    the run's own, into which nothing is written."""
     candidate = found.candidate
     if candidate.root == stdin.PATH:
+        return None
+    root = os.path.realpath(candidate.root)
+    if not found.place.name and os.path.isdir(root) and os.path.commonpath((root, os.path.realpath(state_dir))) == root:
         return None
     return identity(found.place.name, candidate.root, (label for _, label in candidate.inside))
 

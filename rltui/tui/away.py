@@ -72,7 +72,8 @@ class Chronicle:
         from rltui.events.record import Record, Recorder
         from rltui.events.store import run_identity
 
-        run = run_identity(found)
+        state_dir = settings.state_dir(os.environ)
+        run = run_identity(found, state_dir)
         self._there = there
         self._changes: Changes = Changes()
         self._lock = Lock()
@@ -81,7 +82,7 @@ class Chronicle:
         self._saved = 0.0
         self._recorder: Recorder | None = None
         if run is not None and settings.load().away.enabled:
-            self._recorder = Recorder(Record(settings.state_dir(os.environ), run))
+            self._recorder = Recorder(Record(state_dir, run))
 
     def take(self, frame: Frame) -> list[Message]:
         """What there is to tell about a new frame: with the first one what happened since the last look."""

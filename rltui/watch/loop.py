@@ -77,6 +77,7 @@ class Watch:
         self._worst = [0] * len(found)
         self._problems: set[str] = set()
         self._gate = Gate(settings.load().alerts)
+        self._state_dir = settings.state_dir(os.environ)
         self._ledgers = [Ledger(self._ledger_path(one)) for one in found]
         self._command: Command | None = None
         self._webhooks: dict[str, Webhook] = {}
@@ -116,15 +117,15 @@ class Watch:
     # -- beginning -----------------------------------------------------------------------------------------------
 
     def _ledger_path(self, found: Found) -> str | None:
-        run = run_identity(found)
+        run = run_identity(found, self._state_dir)
         if not self._options.keep or run is None:
             return None
-        return os.path.join(folder(settings.state_dir(os.environ), run, "watch"), f"{self._options.sinks()}.json")
+        return os.path.join(folder(self._state_dir, run, "watch"), f"{self._options.sinks()}.json")
 
     def _open(self) -> None:
         """Commands and posts that were left over are done first, then what was cut off while it was told."""
         options = self._options
-        forget_old(settings.state_dir(os.environ), clock.time())
+        forget_old(self._state_dir, clock.time())
         for ledger, found in zip(self._ledgers, self._found, strict=True):
             if not ledger.open(self._options.fresh):
                 self._tell(f"{found.candidate.id}: another watch like this one runs; this one keeps nothing")
@@ -154,7 +155,7 @@ class Watch:
 
     def _following(self, index: int) -> Following:
         found, options = self._found[index], self._options
-        run = run_identity(found)
+        run = run_identity(found, self._state_dir)
         own = settings.load().away
         return Following(
             index,
@@ -164,7 +165,7 @@ class Watch:
             options.heartbeat_s,
             options.append is not None,
             self._ledgers[index].seen(),
-            Record(settings.state_dir(os.environ), run) if own.enabled and run is not None else None,
+            Record(self._state_dir, run) if own.enabled and run is not None else None,
             self._news.put,
             self._stop,
         )

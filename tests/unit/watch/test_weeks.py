@@ -127,6 +127,16 @@ def test_the_record_lies_with_the_user_and_not_with_the_run(tmp_path: Path, monk
     assert all(file.stat().st_mode & 0o077 == 0 for file in state.rglob("*") if file.is_file()), "the user's eyes only"
 
 
+def test_a_state_directory_inside_the_run_is_not_used(tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "run" / "state"))
+    log = tmp_path / "run" / "console.log"
+    log.parent.mkdir()
+    log.write_text("".join(rows(60, outage)))
+    with running(log.parent, keep=True) as run:
+        run.wait_for(lambda events: events and events[-1]["event"] == "done")
+    assert [path.name for path in log.parent.iterdir()] == ["console.log"]
+
+
 def test_one_setting_and_nothing_is_kept(tmp_path: Path, monkeypatch: Any) -> None:
     from rltui import settings
 
