@@ -23,7 +23,7 @@ from rltui.readers.invalid_rounds import InvalidRounds
 from rltui.readers.lines import LineBuffer
 from rltui.readers.log_prefix import plain
 from rltui.readers.notes import NoteFinder, split_prefix, time_of, triggers
-from rltui.readers.progress import Bar, bar
+from rltui.readers.progress import TRAINING, Bar, bar
 from rltui.readers.rows import RowBuilder
 from rltui.readers.wrapped_log import is_wrapped, may_be_wrapped, text_of
 from rltui.text import clean
@@ -238,7 +238,7 @@ class ConsoleReader:
     def _paint(self, painted: Bar, text: bytes, at: int, newest: dict[str, Note]) -> None:
         for step, cells in self._stepper.paint(painted, self._blank_before(text, at)):
             self._add(step, cells)
-        trains = not painted.nested and painted.name in ("", "Training Progress")
+        trains = not painted.nested and painted.name in TRAINING
         if trains and painted.total == (self._stepper.total or painted.total):
             self._report(newest, painted.done, painted.total)
         elif painted.total and painted != self._other_bar:

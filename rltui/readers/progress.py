@@ -5,8 +5,12 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+TRAINING = frozenset(("", "Training Progress", "Training Batches Processed", "Training Step Progress"))
+"""Names of the bars that count training steps: the HF Trainer's, verl's, SkyRL's."""
+
 _BAR = re.compile(
-    rb"^[ ]*(?:(?P<name>[\w .\-/]+):[ ]+)?\d{1,3}%\|[^|]{0,1000}\|[ ]*(?P<done>\d{1,12})/(?P<total>\d{1,12})[ ]\["
+    rb"^(?P<process>(?:\x1b\[[0-9;]{0,9}m)*\([\w.]{0,80} ?pid=\d{1,9}(?:, ip=[0-9.]{1,40})?\)(?:\x1b\[[0-9;]{0,9}m)*)?"
+    rb"[ ]*(?:(?P<name>[\w .\-/]+):[ ]+)?\d{1,3}%\|[^|]{0,1000}\|[ ]*(?P<done>\d{1,12})/(?P<total>\d{1,12})[ ]\["
 )
 
 
@@ -26,4 +30,6 @@ def bar(segment: bytes) -> Bar | None:
     if found is None:
         return None
     name = (found["name"] or b"").decode("ascii", "replace")
+    if found["process"] and not name:
+        return None  # any work of one of many processes
     return Bar(int(found["done"]), int(found["total"]), name, segment.endswith(b"\x1b[A"))

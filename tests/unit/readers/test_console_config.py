@@ -60,3 +60,21 @@ def test_arguments_of_rays_worker_are_no_config() -> None:
     assert read_config(json.dumps(metadata).encode(), "wandb-metadata.json") is not None
     metadata["program"] = "/env/lib/python3.10/site-packages/ray/_private/workers/default_worker.py"
     assert read_config(json.dumps(metadata).encode(), "wandb-metadata.json") is None
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Training Batches Processed:   5%|5         | 3/60 [00:10<03:00,  3.1s/it]",
+        "\x1b[36m(skyrl_entrypoint pid=7)\x1b[0m Training Batches Processed:   5%|5     | 3/60 [00:10<03:00,  3.1s/it]",
+        "(TaskRunner pid=7, ip=10.0.0.2) Training Progress:   5%|5     | 3/60 [00:10<03:00,  3.1s/it]",
+    ],
+)
+def test_a_bar_that_counts_training_steps_tells_the_plan(line: str) -> None:
+    (note,) = read("console", line + "\n").notes
+    assert (note.kind, note.step, note.total) == ("progress", 3, 60)
+
+
+def test_a_bar_of_one_of_many_processes_tells_none() -> None:
+    line = "(WorkerDict pid=7)  5%|5     | 3/60 [00:10<03:00,  3.1s/it]\n"
+    assert read("console", line).notes == []
