@@ -19,6 +19,7 @@ from typing import Literal, NamedTuple, TypeVar
 
 from rltui.readers.rollouts.base import Block, Raw, Rollout, Split
 from rltui.run import sample_stats
+from rltui.run.rollout_group import Group
 from rltui.run.sample_stats import SampleStats, TextMarks
 
 __all__ = ["Group", "Order", "Rollout", "StepRollouts", "Wanted"]
@@ -27,46 +28,6 @@ Order = Literal["file", "reward", "length", "advantage"]
 T = TypeVar("T")
 Wanted = Literal["truncated", "empty", "repeated", "invalid", "zero-variance"]
 _FORMAT_NAME = re.compile(r"format|valid", re.I)
-
-
-class Group:
-    """Samples of one prompt within a step, as places in the step. `zero_variance` is None for a group of one."""
-
-    __slots__ = ("_step", "key", "members", "rewards", "spread", "zero_variance")
-
-    def __init__(self, step: StepRollouts, key: str, members: tuple[int, ...]) -> None:
-        self._step = step
-        self.key = key
-        self.members = members
-        self.rewards = step.rewards_of(members)
-        self.spread = max(self.rewards) - min(self.rewards) if self.rewards else None  # highest less lowest
-        self.zero_variance = None if self.spread is None or len(self.rewards) < 2 else self.spread < 1e-9
-
-    @property
-    def mean(self) -> float | None:
-        return fmean(self.rewards) if self.rewards else None
-
-    @property
-    def truncated(self) -> int | None:
-        """How many are cut at the limit; None where nothing tells of any."""
-        cut = [found for place in self.members if (found := self._step.truncated(place)) is not None]
-        return sum(cut) if cut else None
-
-    @property
-    def length_mean(self) -> float | None:
-        """In tokens."""
-        lengths = [length for place in self.members if (length := self._step.length(place)) is not None]
-        return fmean(lengths) if lengths else None
-
-    @property
-    def best(self) -> int:
-        """The place of the highest reward; of equals the shortest."""
-        return self._step.extreme(self.members, highest=True, default=self.members[0])
-
-    @property
-    def worst(self) -> int:
-        """The place of the lowest reward; of equals the longest."""
-        return self._step.extreme(self.members, highest=False, default=self.members[0])
 
 
 class _Numbers(NamedTuple):
