@@ -27,6 +27,7 @@ from rltui.report.model import (
 )
 from rltui.report.summaries import SummaryCache, report_names
 from rltui.run.run import PhaseTable, Run, RunState, SourceInfo
+from rltui.run.samples import Samples
 from rltui.run.table import Series
 from rltui.session import Frame
 
@@ -60,7 +61,7 @@ def build(
         phases=_phases(phases),
         pipeline=diagnosis.pipeline,
         hardware=hardware(frame),
-        rollouts=_rollouts(frame.rollout_files),
+        rollouts=_rollouts(frame.rollout_files, run.samples),
         coverage=diagnosis.coverage,
         unknowns=diagnosis.unknowns,
         checks=diagnosis.checks,
@@ -182,15 +183,22 @@ def _phases(table: PhaseTable) -> Phases:
     return Phases(table.window_steps, table.overlapped, table.bottleneck, items, table.note, table.step_s)
 
 
-def _rollouts(files: tuple[str, ...]) -> Rollouts:
+def _rollouts(files: tuple[str, ...], samples: Samples) -> Rollouts:
     """Trainers write one dump a step and call it after the step: `200.jsonl`, `completions_00200.parquet`, W&B
-    `completions_200_<hash>.table.json`."""
+    `completions_200_<hash>.table.json`. Samples that were printed into a log have no file of their own."""
+    read = [*samples.stats.values(), *([samples.nameless] if samples.nameless is not None else [])]
     if not files:
-        return Rollouts(None, (), 0, "no rollout files found beside the logs")
+        if read:
+            note = f"printed in the log; {sum(one.samples for one in read)} of them were read for the checks"
+            return Rollouts("the training log", samples.steps, len(read), note)
+        way = f"; to keep samples: {samples.enable}" if samples.enable else ""
+        note = f"none found: a limit of the monitoring, no sign of health{way}"
+        return Rollouts(None, (), 0, note)
     named = (re.match(r"(?:[^.]*?\D)?(\d{1,9})(?:_[0-9a-f]{8,})?\.", os.path.basename(path)) for path in files)
     steps = sorted({int(match[1]) for match in named if match})
     where = files[0] if len(files) == 1 else os.path.commonpath(files)
-    return Rollouts(where, tuple(steps), len(files), "count is of files, their contents are not part of this report")
+    seen = f"{len(read)} of {max(len(samples.steps), len(read))} steps" if read else "none"
+    return Rollouts(where, tuple(steps), len(files), f"count is of files; {seen} were read for the checks")
 
 
 def _outlook(frame: Frame) -> Outlook | None:
