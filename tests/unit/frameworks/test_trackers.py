@@ -193,7 +193,8 @@ TRACKED = (
             for row in (
                 {"rollout/response_len/mean": 200.0, "perf/rollout_time": 12.0, "rollout/step": rollout},
                 {"rollout/rewards": 0.5, "rollout/raw_reward": rollout / 8, "rollout/step": rollout},
-                {"train/loss": 0.5, "train/kl_loss": 0.25, "train/grad_norm": 0.5, "train/step": rollout},
+                {"train/loss": 0.5, "train/kl_loss": 0.15, "train/grad_norm": 0.5, "train/step": 2 * rollout},
+                {"train/loss": 0.5, "train/kl_loss": 0.25, "train/grad_norm": 0.5, "train/step": 2 * rollout + 1},
                 {"perf/train_wait_time": 15.0, "perf/actor_train_time": 4.0, "perf/step_time": 20.0}
                 | {"rollout/step": rollout},
             )
@@ -274,6 +275,22 @@ TRACKED = (
         with_tensorboard=False,
     ),
     Tracked(
+        "unsloth",
+        tuple(
+            (
+                None,
+                {"train/reward": step / 8, "train/completion_length": 200.0, "train/completions/mean_length": 200.0}
+                | {"train/kl": 0.0625, "train/loss": 0.5, "train/grad_norm": 0.25, "train/global_step": step},
+            )
+            for step in (1, 2, 3)
+        ),
+        (1, 3),
+        {"reward_mean": 0.375, "kl_ref": 0.0625, "response_length_mean": 200.0},
+        {"num_generations": 8, "beta": 0.0, "learning_rate": 5e-6, "unsloth_num_chunks": -1, "epsilon": 0.2},
+        {"group_size": 8, "kl_coef_loss": 0.0, "lr": 5e-6, "clip_low": 0.2},
+        with_tensorboard=False,
+    ),
+    Tracked(
         "async_grpo",
         tuple(
             (
@@ -305,6 +322,7 @@ def test_what_a_tracker_was_sent(expected: Tracked, tracker: str, tmp_path: Path
     one.load()
     run = one.run
     assert run.dialect == expected.dialect
+    assert run.history.table.restarts == []
     steps = run.history.table.steps
     assert (int(steps[0]), int(steps[-1]), len(steps)) == (*expected.steps, 3)
     for metric, value in expected.last.items():
