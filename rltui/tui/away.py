@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from rltui.session.locate import Found
 
 SAVE_LOOK_EVERY_S = 30.0
+GRACE_S = 10.0
+"""So long after a return the news of the absence may still be under way, as after a machine slept."""
 
 
 class DigestMade(Message):
@@ -79,7 +81,7 @@ class Chronicle:
         self._lock = Lock()
         self._frame: Frame | None = None
         self._look: dict[str, Any] | None = None
-        self._saved = 0.0
+        self._saved = self._late_until = 0.0
         self._recorder: Recorder | None = None
         if run is not None and settings.load().away.enabled:
             self._recorder = Recorder(Record(state_dir, run))
@@ -101,7 +103,10 @@ class Chronicle:
             if first:
                 self._look = self._recorder.record.look()
                 messages.append(DigestMade(self._digest()))
-            if first or self._there():
+            elif time.monotonic() < self._late_until and (made := self._digest()) is not None:
+                self._late_until = 0.0
+                messages.append(DigestMade(made))
+            if first or (self._there() and time.monotonic() >= self._late_until):
                 self._looked()
         return messages
 
@@ -109,7 +114,10 @@ class Chronicle:
         """What happened since somebody looked; from now on somebody looks."""
         with self._lock, contextlib.suppress(OSError):
             made = self._digest()
-            self._looked()
+            if made is None:
+                self._late_until = time.monotonic() + GRACE_S
+            else:
+                self._looked()
             return made
         return None
 
