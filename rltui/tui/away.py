@@ -110,13 +110,16 @@ class Chronicle:
                 self._looked()
         return messages
 
+    def returned(self) -> None:
+        """Somebody is back, and has not been told yet what happened."""
+        self._late_until = time.monotonic() + GRACE_S
+
     def digest(self) -> Digest | None:
-        """What happened since somebody looked; from now on somebody looks."""
+        """What happened while somebody was away, where he has not been told; from then on somebody looks."""
         with self._lock, contextlib.suppress(OSError):
-            made = self._digest()
-            if made is None:
-                self._late_until = time.monotonic() + GRACE_S
-            else:
+            made = self._digest() if time.monotonic() < self._late_until else None
+            if made is not None:
+                self._late_until = 0.0
                 self._looked()
             return made
         return None

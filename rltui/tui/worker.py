@@ -268,6 +268,7 @@ class Worker:
         """Asks what happened since somebody looked."""
         chronicle = self._chronicle
         if chronicle is not None:
+            chronicle.returned()
             self._thread(lambda: self._post(DigestMade(chronicle.digest())))
 
     def stop(self) -> None:
