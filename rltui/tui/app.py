@@ -344,6 +344,10 @@ class RltuiApp(Places):
         compat.set_mouse(self, self.mouse_on)
         self.say("mouse on" if self.mouse_on else "mouse off: the terminal selects text")
 
+    def action_command_palette(self) -> None:
+        compat.page_only_what_is_there()
+        super().action_command_palette()
+
     def interrupt(self) -> None:
         now = time.monotonic()
         if now - self._interrupted < INTERRUPT_S:

@@ -143,6 +143,22 @@ def toast(app: App[None], text: str, severity: str, seconds: float) -> None:
     app.notify(text, severity=level, timeout=seconds, markup=False)
 
 
+def page_only_what_is_there() -> None:
+    """Paging in a list of options that was filled but not laid out yet raises KeyError in Textual 8.2."""
+    from textual.widgets import OptionList
+
+    page = OptionList._move_page
+    if getattr(page, "guarded", False):
+        return
+
+    def guarded(self: OptionList, direction: Literal[-1, 1]) -> None:
+        if self._index_to_line:
+            page(self, direction)
+
+    guarded.guarded = True  # type: ignore[attr-defined]
+    OptionList._move_page = guarded  # type: ignore[method-assign]
+
+
 def set_mouse(app: App[None], on: bool) -> None:
     """Turns mouse reports on or off while the screen runs."""
     driver = app._driver

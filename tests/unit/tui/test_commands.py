@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from textual.command import CommandList
 
 import rltui.cli
 from rltui.tui.commands import SHELL, verbs
@@ -58,6 +59,17 @@ async def test_the_palette_opens_by_key_and_finds_a_verb_and_a_step(open_app: Op
         await wait_for(pilot, lambda: "every pane as it was" in screen_text(app), "the step")
         await pilot.press("enter")
         await wait_for(pilot, lambda: app.view.cursor == 340, "the cursor")
+
+
+async def test_paging_before_the_list_is_laid_out_does_no_harm(open_app: Open) -> None:
+    async with open_app([canned.make()]) as (app, pilot):
+        await pilot.press("colon")
+        commands = app.screen.query_one(CommandList)
+        commands._index_to_line.clear()
+        commands.highlighted = None
+        commands._move_page(1)
+        await pilot.press("pagedown", "pageup", "escape")
+        assert app.is_running
 
 
 async def test_the_first_time_a_hint_names_the_keys_that_lead_to_all_others(open_app: Open, own_state: Path) -> None:
