@@ -10,9 +10,10 @@ from typing import Concatenate, ParamSpec
 import numpy as np
 
 from rltui.diagnosis.catalogue import rules
-from rltui.diagnosis.forecast import Forecast, around, crossing, foretold
+from rltui.diagnosis.forecast import SPANS, Forecast, around, crossing, foretold
 from rltui.diagnosis.measured import Measured, name
 from rltui.diagnosis.signal import num
+from rltui.diagnosis.trends import WINDOW
 from rltui.hardware.base import Gpu
 from rltui.run.checkpoints import Checkpoint
 from rltui.run.table import Series
@@ -112,10 +113,24 @@ def free_now(seen: Measured) -> float | None:
     return float(told[-1]) if len(told) else None
 
 
+def drift(series: Series) -> float:
+    """How much higher the newer half of the newest points lies than the older one: half of what a straight line
+    climbs over all of them."""
+    x = series.values[-WINDOW:]
+    half = len(x) // 2
+    return float(x[half:].mean() - x[:half].mean()) if half else 0.0
+
+
+def _moves(series: Series, level: float) -> bool:
+    """Whether the level may come in sight at all, told at little cost: within three times the points that show it, a
+    line must have climbed a third of the way by now. Half of that leaves room for noise."""
+    return len(series) > 0 and drift(series) / (level - float(series.values[-1]) or 1.0) > 1 / (4 * SPANS)
+
+
 def _reaches(
     what: str, series: Series, level: float, seen: Measured, named: str, end: str, subject: str | None = None
 ) -> Forecast | None:
-    found = crossing(series, level, seen.planned)
+    found = crossing(series, level, seen.planned) if _moves(series, level) else None
     if found is None:
         return None
     at, low, high, rows = found

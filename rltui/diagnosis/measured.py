@@ -72,7 +72,9 @@ class Measured:
 
     @cached_property
     def phases(self) -> tuple[PhaseHardware, ...]:
-        return by_phase(place(step_timings(self.run, self.look.n), self.seen.times), self.seen)
+        steps = step_timings(self.run, self.look.n)
+        seen = self.seen.since(steps[0].end - steps[0].seconds) if steps else self.seen.until(-np.inf)
+        return by_phase(place(steps, seen.times), seen)
 
     @cached_property
     def power_use(self) -> dict[Gpu, float]:

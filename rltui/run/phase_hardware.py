@@ -112,18 +112,22 @@ def step_timings(run: Run, rows: int, most: int = 50) -> tuple[StepTiming, ...]:
 
 def place(steps: Iterable[StepTiming], times: Floats) -> Placed:
     """The step and the phase in which each sample lies. Steps and times in order."""
-    at_step, at_phase = np.full(len(times), -1, np.int64), np.full(len(times), -1, np.int64)
     numbers: dict[str, int] = {}
+    edges, of_step, of_phase = [-np.inf], [-1], [-1]  # from each edge on: which step, which phase
     before = -np.inf
     for step in steps:
         start = max(before, step.end - step.seconds)
-        here = slice(int(times.searchsorted(start)), int(times.searchsorted(step.end)))
-        at_step[here] = step.step
-        borders = start + np.cumsum([seconds for _, seconds in step.phases])
-        known = np.array([*(numbers.setdefault(name, len(numbers)) for name, _ in step.phases), -1], dtype=np.int64)
-        at_phase[here] = known[np.searchsorted(borders, times[here], "right")]
+        for name, seconds in step.phases:
+            edges.append(min(start, step.end))
+            of_step.append(step.step)
+            of_phase.append(numbers.setdefault(name, len(numbers)))
+            start += seconds
+        edges += [min(start, step.end), step.end]
+        of_step += [step.step, -1]
+        of_phase += [-1, -1]
         before = step.end
-    return Placed(tuple(numbers), at_step, at_phase)
+    at = np.array(edges).searchsorted(times, "right") - 1
+    return Placed(tuple(numbers), np.array(of_step)[at], np.array(of_phase)[at])
 
 
 def by_phase(placed: Placed, seen: SampleColumns) -> tuple[PhaseHardware, ...]:

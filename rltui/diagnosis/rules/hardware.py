@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from rltui.diagnosis.hardware_forecast import capacity, gpu_memory
+from rltui.diagnosis.hardware_forecast import capacity, drift, gpu_memory
 from rltui.diagnosis.measured import GIB, Measured, name
 from rltui.diagnosis.rules.base import Params
 from rltui.diagnosis.signal import CRITICAL, NOTICE, WARNING, Signal, num, percent
@@ -48,8 +48,7 @@ def gpu_memory_pressure(seen: Measured, p: Params) -> list[Signal]:
         if share > p["notice"]:
             level = WARNING if share > p["warn"] else NOTICE
             said.append(f"{num(max(used))} of {num(total)} GB ({percent(share)}) at its peak")
-        floor = seen.gpu_memory(gpu, least=True)
-        per_50, began = _creep(floor, p["creep_rows"])
+        per_50, began = _creep(seen.gpu_memory(gpu, least=True), p["creep_rows"], p["creep_gb"])
         if per_50 > p["creep_gb"]:
             level = WARNING
             said.append(f"what stays between the phases grows by {num(per_50)} GB in {num(p['creep_rows'])} steps")
@@ -82,7 +81,7 @@ def _logged_peak(seen: Measured, p: Params) -> list[Signal]:
     if total is not None and now / total > p["notice"]:
         level = WARNING if now / total > p["warn"] else NOTICE
         said.append(f"is {num(now)} of {num(total)} GB ({percent(now / total)})")
-    rise, began = _creep(peak, p["creep_rows"])
+    rise, began = _creep(peak, p["creep_rows"], p["creep_gb"])
     per_50 = rise * GIB
     late = peak.values[len(peak) // 2 :]
     if per_50 > p["creep_gb"] and late[-1] > late[0]:
@@ -96,9 +95,11 @@ def _logged_peak(seen: Measured, p: Params) -> list[Signal]:
 _PROOFS = (("time_per_step_s", ""), ("response_length_mean", "longer responses raise the peak"))
 
 
-def _creep(floor: Series, rows: float) -> tuple[float, int | None]:
-    """GB by which the floor grows in so many steps, 0 without a trend; and the step at which it began."""
-    if trend(floor.values).direction <= 0:
+def _creep(floor: Series, rows: float, least: float) -> tuple[float, int | None]:
+    """How much the floor grows in so many steps, 0 without a trend or where it cannot be `least`, which costs little to
+    tell; and the step at which it began."""
+    steps = float(floor.steps[-1] - floor.steps[-WINDOW:][0]) if len(floor) else 0.0
+    if drift(floor) < 0.25 * least * steps / rows or trend(floor.values).direction <= 0:
         return 0.0, None
     x, t = floor.values[-WINDOW:], floor.steps[-WINDOW:].astype(np.float64)
     return theil_sen(t, x)[0] * rows, int(floor.steps[-WINDOW:][onset(x)])
