@@ -10,7 +10,7 @@ import os
 import signal
 from collections.abc import Mapping, MutableMapping
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
     from rich.console import Console
