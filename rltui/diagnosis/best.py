@@ -30,7 +30,9 @@ def best_checkpoint(
     """The saved state whose smoothed score is best. None where nothing ranks the steps.
 
     Only states before `broken_at`, the onset of the worst fault, count. Without a usable checkpoint the best step is
-    named: `on_disk` False where some are saved but none of use, None where none is in sight.
+    named: `on_disk` False where some are saved but none of use, None where none is in sight. By train reward alone
+    the earliest within one standard error of the best is named: what it cannot tell apart has drifted less (reward goes on rising while
+    the true score turns: arXiv 2210.10760).
     """
     if r is None:
         return None
@@ -38,7 +40,10 @@ def best_checkpoint(
     if not kept:
         at = peak(r, broken_at)
         return _told(r, at, int(r.steps[at]), None, False if saved else None)
-    top = max(kept, key=lambda c: (float(r.score[r.nearest(c.step)]), -c.step))
+    score = {c.step: float(r.score[r.nearest(c.step)]) for c in kept}
+    best = max(score.values())
+    alike = [c for c in kept if score[c.step] >= best - (0.0 if r.held_out else r.se)]
+    top = min(alike, key=lambda c: c.step)
     return _told(r, r.nearest(top.step), top.step, top.path, top.complete)
 
 

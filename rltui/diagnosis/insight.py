@@ -6,12 +6,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from rltui.diagnosis.catalogue import Rule
+from rltui.diagnosis.constants import Constant, constants
 from rltui.diagnosis.first_moves import FirstMove, first_moves
 from rltui.diagnosis.forecast import Forecast, forecasts
 from rltui.diagnosis.invariants import Invariant, invariants
 from rltui.diagnosis.kl_reward import Case, case
 from rltui.diagnosis.look import Look
 from rltui.diagnosis.model import Finding
+from rltui.diagnosis.reward_values import RewardValues, reward_values
+from rltui.diagnosis.step_time import OwnShare, SlowStep, Waits, own_shares, slow_step, waits
 from rltui.diagnosis.worth import Worth, worth
 from rltui.run.run import Run
 
@@ -27,6 +30,11 @@ class Insight:
     worth: Worth | None
     invariants: tuple[Invariant, ...]
     forecasts: tuple[Forecast, ...]
+    slow: SlowStep | None = None  # why this very step was slow; None: it was not, or nobody can tell
+    waits: Waits | None = None  # trainer and sampler of an asynchronous run
+    shares: tuple[OwnShare, ...] = ()  # phases against this run's own earlier steps
+    rewards: RewardValues | None = None  # binary or graded, and the share of the better value
+    constants: tuple[Constant, ...] = ()  # between reward and loss, with number format and what maths needs
 
 
 def worst(findings: Sequence[Finding]) -> Finding | None:
@@ -52,4 +60,9 @@ def insight(
         worth(look, active, catalogue),
         invariants(look, run.config),
         (*forecasts(look, catalogue), *machine),
+        slow_step(look, around),
+        waits(look),
+        own_shares(look),
+        reward_values(look),
+        constants(look),
     )

@@ -91,16 +91,33 @@ def _loss_swings(look: Look, p: Params) -> str:
 
 
 def cfg_lr_too_low(look: Look, p: Params, memory: Memory) -> list[Signal]:
-    """Reward flat and the policy still at the reference while the gradient lives: the update is too timid."""
-    kl, gradient, x = look.values("kl_ref"), look.values("grad_norm"), look.values(look.reward)
+    """Reward flat and the policy where it was while the gradient lives: the update is too timid. Groups without
+    variance look alike and come first."""
+    gradient, x, dead = (look.values(n) for n in ("grad_norm", look.reward, "frac_reward_zero_std"))
     rows = int(max(p["rows"], p["share"] * len(x)))
-    if look.settings.kl_coef == 0 or min(len(kl), len(x)) < rows or not len(gradient):
+    still = _stands_still(look, p, rows)
+    if not still or len(x) < rows or not len(gradient) or tail(gradient, 20) <= 0 or not flat(look.trend(look.reward)):
         return []
-    if tail(kl, 20) >= p["still_kl"] or tail(gradient, 20) <= 0 or not flat(look.trend(look.reward)):
+    if len(dead) and tail(dead, 20) >= p["dead"]:
         return []
-    text = f"Reward is flat and the KL to the reference only {num(tail(kl, 20))} after {len(kl)} rows: "
-    text += f"the update is timid (learning rate {num(look.settings.lr)})."
-    return [Signal(NOTICE, text, (("kl_ref", ""), (look.reward, "flat")), onset_step=int(look.steps[0]))]
+    planned = look.settings.planned_steps
+    half = planned is not None and look.n >= p["warn_share"] * planned and len(dead) > 0
+    text = f"Reward is flat and {still} after {look.n} rows: the update is timid"
+    text += f" (learning rate {num(look.settings.lr)})." if look.settings.lr is not None else "."
+    proofs = tuple((n, "") for n in ("kl_ref", "ppo_kl", "clip_frac", "grad_norm") if look.series(n) is not None)
+    return [Signal(WARNING if half else NOTICE, text, (*proofs, (look.reward, "flat")), onset_step=int(look.steps[0]))]
+
+
+def _stands_still(look: Look, p: Params, rows: int) -> str:
+    """What says that the policy hardly moves; empty where it does, or where nobody can tell."""
+    kl, step, clipped = (look.values(n) for n in ("kl_ref", "ppo_kl", "clip_frac"))
+    if len(kl) >= rows:
+        now = tail(kl, 20)
+        return f"the KL to the reference only {num(now)}" if 0 <= now < p["still_kl"] else ""
+    if look.settings.one_update is not False or min(len(step), len(clipped)) < rows:
+        return ""  # used once, a batch has no update KL by construction
+    quiet = abs(tail(step, 20)) < p["still_step"] and tail(clipped, 20) < p["still_clip"]
+    return f"the update KL only {num(tail(step, 20))}, with nothing clipped," if quiet else ""
 
 
 def cfg_batch_arithmetic(look: Look, p: Params, memory: Memory) -> list[Signal]:

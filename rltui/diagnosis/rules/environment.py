@@ -65,6 +65,7 @@ def env_errors_contaminate(look: Look, p: Params, memory: Memory) -> list[Signal
         level = CRITICAL if name == "error_rate" else WARNING
     elif now > p["warn"] and (against < p["against"] or not gaining(look)):
         level = WARNING
-    text = f"{percent(now)} of the rollouts end in an error"
+    how = "end in an error" if name == "error_rate" else "are aborted: cut short, timed out, or too long a prompt"
+    text = f"{percent(now)} of the rollouts {how}"
     text += "; the reward falls where they rise." if against < p["against"] else "."
     return [Signal(level, text, ((name, ""), (look.reward, "")), moved=name)]

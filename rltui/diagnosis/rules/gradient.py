@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from rltui.diagnosis.look import Look
 from rltui.diagnosis.rules.base import Memory, Params, gaining, head, losing, solved, tail
 from rltui.diagnosis.signal import CRITICAL, NOTICE, WARNING, Signal, num
-from rltui.diagnosis.trends import log_spikes
+from rltui.diagnosis.trends import log_spikes, sd_d, turn
 from rltui.run.medians import median
 
 
@@ -87,15 +89,27 @@ def grad_always_clipped(look: Look, p: Params, memory: Memory) -> list[Signal]:
 
 
 def pg_loss_shape(look: Look, p: Params, memory: Memory) -> list[Signal]:
-    """The policy loss changed its sign or its level for good: nothing by itself, a hint beside other findings."""
-    x = look.values("pg_loss")[-200:]
-    if len(x) < p["rows"] or look.trend("pg_loss").direction == 0:
+    """The policy loss turned its sign or changed its level for good, or swings about zero while nothing is gained.
+    Nothing by itself, a hint beside other findings."""
+    series = look.series("pg_loss")
+    if series is None or len(series) < p["rows"]:
         return []
-    first, last = median(x[: len(x) // 3]), median(x[-len(x) // 3 :])
-    turned = first * last < 0
+    x, noise = series.values[-200:], sd_d(series.values[-200:])
+    at, apart = turn(x, int(p["side"]))
+    first, last = median(x[:at]), median(x[at:])
     small, large = sorted((abs(first), abs(last)))
-    if not turned and large < p["factor"] * small:
+    if apart >= p["apart"] and abs(last - first) >= p["noise"] * noise:
+        step = int(series.steps[len(series) - len(x) + at])
+        error = 1.25 * noise / float(min(at, len(x) - at)) ** 0.5  # of a median
+        how = "turned its sign" if first * last < 0 and small >= 2.0 * error else "changed its level"
+        if how == "turned its sign" or large >= p["factor"] * small:
+            text = f"The policy loss {how} at step {step}: {num(first)} → {num(last)}."
+            return [Signal(NOTICE, text, (("pg_loss", ""), ("grad_norm", "")), onset_step=step)]
+    level_reward = look.open.get("reward-plateau") or look.open.get("reward-flat-from-start")
+    if not level_reward or look.profile.on_policy is True or abs(float(x.mean())) > noise / len(x) ** 0.5:
         return []
-    how = "turned its sign" if turned else "changed its level"
-    text = f"The policy loss {how}: {num(first)} → {num(last)}."
-    return [Signal(NOTICE, text, (("pg_loss", ""),), moved="pg_loss")]
+    signs = np.sign(x)
+    if float((signs[1:] != signs[:-1]).mean()) < p["swings"]:
+        return []
+    text = f"The policy loss swings about zero (mean {num(float(x.mean()))}, noise {num(noise)}); reward is level."
+    return [Signal(NOTICE, text, (("pg_loss", ""), (look.reward, "level")), moved=look.reward)]

@@ -7,7 +7,7 @@ from math import log, sqrt
 import numpy as np
 
 from rltui.diagnosis.look import Look
-from rltui.diagnosis.rules.base import Memory, Params
+from rltui.diagnosis.rules.base import Memory, Params, tail
 from rltui.diagnosis.signal import CRITICAL, NOTICE, WARNING, Signal, num
 from rltui.diagnosis.trends import change, mann_kendall_p, sd_d
 from rltui.run.table import Floats, Series
@@ -96,7 +96,7 @@ def train_val_divergence(look: Look, p: Params, memory: Memory) -> list[Signal]:
     found = _regressed(look, p)
     reward = look.series(look.reward)
     if found is None or reward is None:
-        return []
+        return _apart(look, p)
     series, j, peak, now, z = found
     step = int(series.steps[j])
     since = reward.values[int(np.searchsorted(reward.steps, step)) :]
@@ -114,6 +114,24 @@ def train_val_divergence(look: Look, p: Params, memory: Memory) -> list[Signal]:
             onset_step=step,
         )
     ]
+
+
+def _apart(look: Look, p: Params) -> list[Signal]:
+    """Train reward near its top and validation near the bottom of the same scale: another task or a reward that is not
+    the task; a warning where the rise in reward has moved validation not at all."""
+    reward, held_out, profile = look.values(look.reward), look.values("val_score"), look.profile
+    if len(held_out) < 4 or len(reward) < 20 or profile.floor != 0.0 or profile.ceiling != 1.0:
+        return []
+    now, seen = tail(reward, 20), tail(held_out, 3)
+    if now <= p["high"] or not 0.0 <= seen < p["low"]:
+        return []
+    start, end = _ends(held_out)
+    error = sd_d(held_out) * sqrt(2.0 / max(2, len(held_out) // 3))
+    useless = look.change(look.reward) >= 2.0 and end - start <= error
+    text = f"Train reward stands at {num(now)}, validation at {num(seen)}"
+    text += ": nothing of what was gained shows there." if useless else ": a harder task, or a reward that is not it."
+    proofs = (("val_score", ""), (look.reward, ""))
+    return [Signal(WARNING if useless else NOTICE, text, proofs, onset_step=int(look.steps[0]))]
 
 
 def _ends(x: Floats) -> tuple[float, float]:

@@ -56,7 +56,7 @@ def _same_rows(look: Look, name: str, rows: int) -> Floats:
 
 def invariant_violated(look: Look, p: Params, memory: Memory) -> list[Signal]:
     """Values outside what they can be, in most of the last rows; a single odd row is a fault of one line."""
-    wrong = [w for w in (_shares(look, p), _kl(look, p), _entropy(look, p), _length(look, p), _order(look, p)) if w]
+    wrong = [w for check in (_shares, _kl, _entropy, _length, _order, _loss) if (w := check(look, p))]
     if not wrong:
         return []
     worst = max(size for _, _, size in wrong)
@@ -99,6 +99,14 @@ def _length(look: Look, p: Params) -> tuple[str, str, float] | None:
     cap, x = look.settings.length_cap, look.values("response_length_mean")[-20:]
     if cap and _lasting(x > cap + 1, p):
         return "response_length_mean", f"responses average {num(float(x[-1]))} tokens, limit {num(cap)}", p["small"]
+    return None
+
+
+def _loss(look: Look, p: Params) -> tuple[str, str, float] | None:
+    for name in ("pg_loss", "total_loss", "vf_loss"):
+        x = look.values(name)[-20:]
+        if _lasting(np.abs(x) > p["loss"], p):
+            return name, f"{name} is {num(float(x[-1]))}: beyond {num(p['loss'])} no update is of use", float(np.inf)
     return None
 
 

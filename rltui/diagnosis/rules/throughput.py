@@ -5,6 +5,8 @@ from __future__ import annotations
 from rltui.diagnosis.look import Look
 from rltui.diagnosis.rules.base import Memory, Params, tail
 from rltui.diagnosis.signal import CRITICAL, NOTICE, WARNING, Signal, num, percent
+from rltui.diagnosis.step_time import own_share, phase_share, waits
+from rltui.vocabulary.load import phases
 
 
 def step_time_regression(look: Look, p: Params, memory: Memory) -> list[Signal]:
@@ -47,30 +49,46 @@ def step_time_regression(look: Look, p: Params, memory: Memory) -> list[Signal]:
     return [Signal(level, summary, tuple(proofs), moved="time_per_step_s")]
 
 
-PHASES = ("rollout", "log_probs", "update_actor", "reward", "weight_sync")
+LOG_PROBS = ("old_log_prob", "ref_log_prob")
+"""The policy's and the reference's, which count together."""
 
 
 def phase_bottleneck(look: Look, p: Params, memory: Memory) -> list[Signal]:
-    """A phase beyond its usual share, or, with enough own history, far beyond what it used to take."""
+    """A phase that takes much more of the step than it used to, or, where it always did, more than is usual.
+
+    The usual shares are those of synchronous training: where trainer and sampler work beside each other they say
+    nothing, and shares that sum to more than the step are not judged.
+    """
     seconds = look.values("time_per_step_s")
     if len(seconds) < p["rows"]:
         return []
-    whole = tail(seconds, 20)
-    limits = dict(zip(PHASES, (p["gen"], p["logp"], p["update"], p["reward"], p["sync"]), strict=True))
-    shares = {}
-    for name in PHASES:
-        x = look.values(f"phase:{name}")
-        if len(x) >= p["rows"] and whole > 0:
-            shares[name] = tail(x, 20) / whole
-    if not shares or sum(shares.values()) > 1.0 + p["gap"]:
-        return []  # phases beside each other: their shares say nothing about the step
-    name = max(shares, key=lambda n: shares[n] - limits[n])
-    if shares[name] <= limits[name]:
+    limits = {"rollout": p["gen"], "update_actor": p["update"], "reward": p["reward"], "weight_sync": p["sync"]}
+    every = {n: x for n in (*limits, *LOG_PROBS) if len(x := phase_share(look, n)) >= p["rows"]}
+    now = {name: tail(x, 20) for name, x in every.items()}
+    if not now or sum(now.values()) > 1.0 + p["gap"]:
         return []
-    x = look.values(f"phase:{name}")
-    early = tail(x[: int(p["rows"])], 20) / tail(seconds[: int(p["rows"])], 20)
-    text = f"{name} takes {percent(shares[name])} of the step (usual up to {percent(limits[name])})"
-    text += f"; at the start it was {percent(early)}." if abs(shares[name] - early) > 0.1 else ", as from the start."
+    beside = waits(look)
+    out = []
+    for share in filter(None, (own_share(name, x) for name, x in every.items())):
+        if share.share - share.high > p["grown"]:
+            text = f"{phases()[share.phase].label} takes {percent(share.share)} of the step"
+            text += f"; earlier steps took {percent(share.low)} to {percent(share.high)}."
+            out.append((share.share - share.high, share.phase, text))
+    merged = {n: s for n, s in now.items() if n in limits}
+    if any(n in now for n in LOG_PROBS):
+        merged["old_log_prob"], limits["old_log_prob"] = sum(now.get(n, 0.0) for n in LOG_PROBS), p["logp"]
+    if beside is None and not out:
+        for name, share_now in merged.items():
+            if share_now > limits[name]:
+                text = f"{phases()[name].label} takes {percent(share_now)} of the step, as from the start"
+                text += f" (usual in synchronous training: up to {percent(limits[name])})."
+                out.append((share_now - limits[name], name, text))
+    if beside is not None and max(beside.trainer or 0.0, beside.sampler or 0.0) > p["wait"]:
+        text = beside.text[:1].upper() + beside.text[1:] + "."
+        return [Signal(NOTICE, text, (("time_per_step_s", ""),), onset_step=int(look.steps[0]))]
+    if not out:
+        return []
+    _, name, text = max(out)
     return [Signal(NOTICE, text, ((f"phase:{name}", ""), ("time_per_step_s", "")), moved=f"phase:{name}")]
 
 

@@ -1,0 +1,99 @@
+"""Every constant between reward and loss that log, config or the framework's source tells, against what maths needs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib.resources import files
+from typing import Any
+
+import orjson
+
+from rltui.diagnosis.catalogue import family
+from rltui.diagnosis.look import Look
+from rltui.diagnosis.model import Level
+from rltui.diagnosis.signal import num
+from rltui.run.medians import median
+
+SMALL = 0.01  # of the spread of the rewards: a constant in the denominator that shrinks advantages by less
+TOKEN_CLIP, SEQUENCE_CLIP = (0.1, 0.3), (3e-4, 1e-2)  # usual clip ranges of ratios a token, a whole sequence
+WARM = (0.6, 1.2)  # usual sampling temperatures
+
+
+@dataclass(frozen=True, slots=True)
+class Constant:
+    """`format`: number format it acts in, None where nobody can tell. `needs`: what maths asks of it. `where`: the
+    config key or the place in the framework's code (its default, not read from this run)."""
+
+    name: str
+    value: float
+    format: str | None
+    where: str
+    needs: str
+    status: Level
+
+
+@lru_cache(maxsize=1)
+def _data() -> dict[str, Any]:
+    data: dict[str, Any] = orjson.loads((files("rltui.diagnosis") / "data" / "constants.json").read_bytes())
+    return data
+
+
+def constants(look: Look) -> tuple[Constant, ...]:
+    """In the order in which they act: sampling, advantage, ratio, KL."""
+    found = [_temperature(look), _denominator(look), *_clips(look), _kl(look)]
+    return tuple(c for c in found if c is not None)
+
+
+def _temperature(look: Look) -> Constant | None:
+    value = look.settings.number("temperature")
+    if value is None:
+        return None
+    needs = f"the trainer divides its logits by the same one; {num(WARM[0])} to {num(WARM[1])} is usual"
+    return _of(look, "temperature", "sampling temperature", value, needs, WARM[0] <= value <= WARM[1])
+
+
+def _denominator(look: Look) -> Constant | None:
+    """Only where advantages are divided by the spread of their group."""
+    known = _data()["denominator"].get(family(look.framework))
+    off = look.settings.word("norm_adv_by_std") in ("false", "none")
+    if known is None or not look.settings.group_relative or off:
+        return None
+    value, where = known
+    form = str(_data()["format"])
+    spread = look.values("reward_std")
+    least = float(_data()["formats"][form])
+    needs = f"above 0 in {form} (beside 1 its steps are {num(least)}), and far below the spread of a group's rewards"
+    status: Level = "unknown"
+    if len(spread):
+        usual = median(spread)
+        needs += f", here {num(usual)}"
+        status = "pass" if value <= SMALL * usual or usual == 0 else "warn"
+    return Constant("added to the spread in the advantage's denominator", value, form, where, needs, status)
+
+
+def _clips(look: Look) -> list[Constant | None]:
+    words = look.settings.word("importance_sampling_level") + look.settings.word("policy_loss_mode")
+    whole = "sequence" in words or "gspo" in words
+    low, high = SEQUENCE_CLIP if whole else TOKEN_CLIP
+    needs = f"{num(low)} to {num(high)} for ratios of {'whole sequences' if whole else 'tokens'}"
+    out: list[Constant | None] = []
+    for key, name in (("clip_low", "clip range, lower"), ("clip_high", "clip range, upper")):
+        value = look.settings.number(key)
+        out.append(None if value is None else _of(look, key, name, value, needs, low <= value <= high))
+    return out
+
+
+def _kl(look: Look) -> Constant | None:
+    value, where = look.settings.kl_coef, look.settings.kl_where
+    if value is None or where is None:
+        return None
+    key = "kl_coef_loss" if where == "loss" else "kl_coef_reward"
+    if look.settings.number(key) is None:
+        return None
+    needs = "beside the policy term: 1e-5 does nothing, a weight near 1 holds the policy where it is"
+    return _of(look, key, f"KL coefficient, in the {where}", value, needs, 1e-5 <= value <= 0.5)
+
+
+def _of(look: Look, key: str, name: str, value: float, needs: str, fits: bool) -> Constant:
+    return Constant(name, value, None, look.settings.config[key].key, needs, "pass" if fits else "warn")
