@@ -172,7 +172,7 @@ class RltuiApp(Places):
             self.say(f"{message.digest.headline}   d: all of it", "accent", seconds=READ_S)
 
     async def on_event(self, event: events.Event) -> None:
-        if isinstance(event, events.Key) and not event.is_forwarded and self.attention.seen():
+        if isinstance(event, events.InputEvent) and not event.is_forwarded and self.attention.seen():
             self.worker.digest()
         await super().on_event(event)
 

@@ -286,13 +286,14 @@ def _channel(url: str) -> str:
 
 def watch(found: Sequence[Found], options: Options, key_map: dict[str, str]) -> int:
     """Watches the runs and prints to standard output; returns the exit code (see `Watch.run`). SIGINT, SIGTERM and
-    SIGHUP end it cleanly."""
+    SIGHUP end it cleanly, but for those that are ignored already: nohup does, and a shell for what runs behind `&`."""
     watching = Watch(found, options, key_map, sys.stdout)
 
     def ended(number: int, _: FrameType | None) -> None:
         watching.stop(signal.Signals(number).name)
 
-    wanted = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    every = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    wanted = [number for number in every if signal.getsignal(number) is not signal.SIG_IGN]
     before = {number: signal.signal(number, ended) for number in wanted}
     try:
         return watching.run()

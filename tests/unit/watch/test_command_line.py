@@ -55,6 +55,24 @@ def test_a_signal_ends_it_cleanly_with_what_was_seen(tmp_path: Path, number: sig
         assert (watch.returncode, problems) == (0, "")
 
 
+def test_a_hang_up_that_is_ignored_ends_nothing(tmp_path: Path) -> None:
+    """As under nohup."""
+    log, out = tmp_path / "metrics.jsonl", tmp_path / "out"
+    with trainer(log), out.open("wb") as file:
+        wait_for(lambda: lines_of(log) > 20)
+        words = [sys.executable, "-m", "rltui", "watch", str(log), "--format", "json", "--heartbeat", "0.1"]
+        watch = subprocess.Popen(
+            words, stdout=file, preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN), stderr=subprocess.PIPE
+        )
+        wait_for(lambda: lines_of(out) > 1)
+        watch.send_signal(signal.SIGHUP)
+        told = lines_of(out)
+        wait_for(lambda: lines_of(out) > told + 2)
+        watch.terminate()
+        watch.communicate(timeout=20)
+    assert json.loads(out.read_text().splitlines()[-1])["text"] == "SIGTERM"
+
+
 def test_exec_gets_each_event_and_no_shell(tmp_path: Path) -> None:
     kept = tmp_path / "kept.txt"
     script = tmp_path / "hook.py"
