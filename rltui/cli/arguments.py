@@ -13,7 +13,8 @@ if TYPE_CHECKING:
 
 EPILOG = """\
 RUN is a file, a directory, a glob, DATABASE#RUN, or - for standard input (train.py | rltui -);
-on another machine host:path or ssh://[user@]host[:port]/path; slurm:[JOBID] for your jobs.
+on another machine host:path or ssh://[user@]host[:port]/path; slurm:[JOBID] for your jobs;
+wandb:ENTITY/PROJECT[/RUN] on the W&B service.
 A directory that holds several runs opens the picker; `report` then wants --newest or --all.
 Exit codes: 0 done, 1 a finding at or above --fail-on, 2 wrong usage or nothing readable at the path."""
 

@@ -12,6 +12,7 @@ from rltui.readers.registry import make_database
 from rltui.readers.sqlite_bytes import JOURNAL_SUFFIX, MAX_BYTES, WAL_SUFFIX, Damaged, open_bytes
 from rltui.run.history import Part
 from rltui.session.feed import RANKS, Batch, Feed
+from rltui.session.online_feed import OnlineFeed
 from rltui.sources.base import FileStat, Follower, Place, SourceError
 
 _TRIES = 3
@@ -203,4 +204,4 @@ class StoreFeed:
         self._followers.clear()
 
 
-AnyFeed = Feed | DatabaseFeed | StoreFeed
+AnyFeed = Feed | DatabaseFeed | StoreFeed | OnlineFeed

@@ -215,6 +215,13 @@ def _chosen(found: Found, stats: Mapping[str, FileStat]) -> list[tuple[FileStat,
 def _records(found: Found, file: FileStat, format: str, told: list[str]) -> Iterator[tuple[list[Record], bool]]:
     """The records of the beginning, then (True) those of the end; of a file that is read whole all at once."""
     path, place = file.path, found.place
+    if format == "wandb-online":
+        from rltui.session.online_feed import read_end
+
+        records, problem = read_end(place, path)
+        told += [problem] if problem else []
+        yield records, True
+        return
     if format in DATABASES or format == "mlflow-files":
         if file.size > WHOLE_MOST:
             told.append(f"{format} of {file.size >> 20} MiB: not read")

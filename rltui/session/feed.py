@@ -23,6 +23,7 @@ RANKS = {
     "tensorboard": 40,
     "swanlab": 35,
     "wandb": 30,
+    "wandb-online": 30,
     "verl-console": 20,
     "trl-console": 20,
     "console": 20,
@@ -99,4 +100,8 @@ def feed_for(path: str, format: str, place: Place, stat: FileStat, inside: str =
         if format in DATABASES:
             return DatabaseFeed(path, format, place, stat.size, stat.mtime, inside)
         return StoreFeed(path, format, place, stat.size, stat.mtime)
+    if format == "wandb-online":
+        from rltui.session.online_feed import OnlineFeed
+
+        return OnlineFeed(path, place, stat.mtime)
     return Feed(path, format, place, stat.size, stat.mtime)

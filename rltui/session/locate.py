@@ -17,7 +17,7 @@ from rltui.sources import slurm, stdin
 from rltui.sources.base import FileStat, Listing, Place, SourceError
 from rltui.sources.local import LocalPlace
 from rltui.sources.slurm import Job, SlurmError
-from rltui.sources.targets import BadTarget, SlurmTarget, SshTarget, parse
+from rltui.sources.targets import BadTarget, SlurmTarget, SshTarget, WandbTarget, parse
 
 SNIFF_AHEAD = 64  # files of a remote place, whose beginnings are asked for together
 HEAD = 1 << 16
@@ -130,8 +130,6 @@ def _elsewhere(argument: str, format_in: str | None) -> list[Found]:
     """Runs on a remote machine or of a Slurm job; none where the argument names neither, or a path that is here."""
     if os.path.exists(argument):
         return []
-    if argument.startswith("wandb:"):
-        raise NotARun(f"{argument}: reading from there is not built yet; name a file or directory")
     try:
         target = parse(argument)
     except BadTarget as problem:
@@ -143,6 +141,10 @@ def _elsewhere(argument: str, format_in: str | None) -> list[Found]:
     try:
         if isinstance(target, SshTarget):
             return _runs_at(target.path or ".", place_of(target), format_in)
+        if isinstance(target, WandbTarget):
+            from rltui.session.online_feed import online_runs
+
+            return online_runs(target)
         return _runs_of_jobs(target, format_in)
     except (Unreachable, SlurmError, NotARun) as problem:
         raise NotARun(f"{argument}: {problem}") from None

@@ -1,4 +1,5 @@
-"""What the user may name beside local paths: `ssh://[user@]host[:port]/path`, `slurm:[JOBID]`, `host:path`."""
+"""What the user may name beside local paths: `ssh://[user@]host[:port]/path`, `slurm:[JOBID]`, `host:path`,
+`wandb:entity/project[/run]`."""
 
 from __future__ import annotations
 
@@ -9,6 +10,7 @@ _URL = re.compile(r"ssh://(?:(?P<user>[^@/]*)@)?(?P<host>\[[^\]/]*\]|[^:@/]*)(?:
 _SCP = re.compile(r"(?:(?P<user>[^@/:\s]+)@)?(?P<host>\[[^\]/]+\]|[\w.%-]{2,}|[A-Za-z]):(?P<path>[^\\].*|)", re.S)
 _HOST = re.compile(r"[\w.:%-]+")
 _USER = re.compile(r"[\w.+@\\-]+")
+_NAME = re.compile(r"[\w.@ -]+")
 _JOB = re.compile(r"\d+(?:_\d+)?(?:\+\d+)?")
 
 
@@ -39,7 +41,16 @@ class SlurmTarget:
     job: str | None
 
 
-def parse(argument: str) -> SshTarget | SlurmTarget | None:
+@dataclass(frozen=True, slots=True)
+class WandbTarget:
+    """A project of the W&B service, or one run of it. None: not said."""
+
+    entity: str | None
+    project: str | None
+    run: str | None = None
+
+
+def parse(argument: str) -> SshTarget | SlurmTarget | WandbTarget | None:
     """None for what is a local path. `BadTarget` for a host, user, port or job number that cannot be one.
 
     Whether a local file of that name exists is for the caller to look at first: it wins.
@@ -49,6 +60,12 @@ def parse(argument: str) -> SshTarget | SlurmTarget | None:
         if job and not _JOB.fullmatch(job):
             raise BadTarget(f"{argument}: a Slurm job is a number, as in slurm:4711 or slurm:4711_3")
         return SlurmTarget(job or None)
+    if argument.startswith("wandb:"):
+        parts = argument.removeprefix("wandb:").strip("/").split("/")
+        if len(parts) > 3 or not all(_NAME.fullmatch(part) for part in parts if parts != [""]):
+            raise BadTarget(f"{argument}: wants wandb:ENTITY/PROJECT or wandb:ENTITY/PROJECT/RUN")
+        names = [part or None for part in parts]
+        return WandbTarget(None, names[0]) if len(names) == 1 else WandbTarget(*names)
     if argument.startswith("ssh://"):
         found = _URL.fullmatch(argument)
         if found is None or not found["path"]:

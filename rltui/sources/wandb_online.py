@@ -1,0 +1,206 @@
+"""Runs on the W&B service, through the official client's documented objects (`wandb.Api`, its runs and their history).
+
+The only module that touches the client. It is an optional extra, imported when a `wandb:` target is opened; whatever
+it raises becomes one line. The key is read from the environment or from `.env` here, handed to the client and shown
+nowhere.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, TypeVar
+
+from rltui.sources.base import FileStat, Follower, Link, Listing, SourceError
+from rltui.sources.targets import WandbTarget
+from rltui.text import REDACTED, clean
+
+KEY = "WANDB_API_KEY"
+SCHEME = "wandb:"
+MOST_RUNS = 80
+"""Of a project the newest so many: each is asked for by itself."""
+PAGE = 1000
+T = TypeVar("T")
+_ENDED = ("finished", "crashed", "failed", "killed", "preempted")
+
+
+class OnlineError(Exception):
+    """Why the service gives nothing; the text is one line for the user."""
+
+
+@dataclass(frozen=True, slots=True)
+class OnlineRun:
+    """What the service says of a run. `path` is entity/project/id; `created` in seconds since the epoch."""
+
+    path: str
+    id: str
+    name: str
+    project: str
+    state: str
+    tags: tuple[str, ...]
+    config: Mapping[str, object]
+    created: float
+    last_step: int | None
+
+    @property
+    def ended(self) -> bool:
+        return self.state in _ENDED
+
+
+class WandbPlace:
+    """The service as a `Place` without files: its runs are read by `run` and `history`."""
+
+    name = "wandb"
+
+    def __init__(self, api: Any, secret: str = "") -> None:
+        self._api = api
+        self._secret = secret
+        self._link = Link("connected", time.time())
+
+    def runs(self, project: str, most: int = MOST_RUNS) -> list[OnlineRun]:
+        """The newest runs of `entity/project`."""
+
+        def ask() -> list[OnlineRun]:
+            found = self._api.runs(path=project, order="-created_at", per_page=most)
+            return [self._run(run) for run, _ in zip(found, range(most), strict=False)]
+
+        return self._asked(project, ask)
+
+    def run(self, path: str) -> OnlineRun:
+        """A run as it is now."""
+
+        def ask() -> OnlineRun:
+            self._api.flush()  # the client remembers the runs that it has seen
+            return self._run(self._api.run(path))
+
+        return self._asked(path, ask)
+
+    def history(self, path: str, min_step: int) -> Iterator[Mapping[str, object]]:
+        """The rows from a step of the service's own counter on, asked for a page at a time. Raises OnlineError."""
+        rows = self._asked(path, lambda: iter(self._api.run(path).scan_history(page_size=PAGE, min_step=min_step)))
+        nothing: Mapping[str, object] = {}
+        while (row := self._asked(path, lambda: next(rows, nothing))) is not nothing:
+            yield row
+
+    def _run(self, run: Any) -> OnlineRun:
+        path = "/".join(run.path) if isinstance(run.path, list | tuple) else str(run.path)
+        last = getattr(run, "lastHistoryStep", None)
+        return OnlineRun(
+            path=clean(path, 300),
+            id=clean(str(run.id), 100),
+            name=clean(str(run.name or run.id), 200),
+            project=clean(str(run.project), 200),
+            state=str(run.state),
+            tags=tuple(clean(str(tag), 100) for tag in run.tags or ()),
+            config={str(k): v for k, v in dict(run.config or {}).items()},
+            created=_time_of(run.created_at),
+            last_step=last if isinstance(last, int) and last >= 0 else None,
+        )
+
+    def _asked(self, path: str, ask: Callable[[], T]) -> T:
+        """The answer; whatever goes wrong as OnlineError, and the link stands accordingly."""
+        try:
+            answer = ask()
+        except (
+            Exception
+        ) as error:  # the client's own, those of its transport, those of an answer that is not as written
+            text = clean(str(error) or type(error).__name__, 300)
+            text = text.replace(self._secret, REDACTED) if self._secret else text
+            self._link = Link("reconnecting", self._link.since, text)
+            raise OnlineError(_explained(path, text)) from None
+        self._link = Link("connected", time.time())
+        return answer
+
+    # -- a place without files -----------------------------------------------------------------------------------
+
+    def _no_file(self, path: str) -> SourceError:
+        return SourceError(path, "not-a-file", "the W&B service has runs, no files")
+
+    def stat(self, path: str) -> FileStat | SourceError:
+        return self._no_file(path)
+
+    def is_dir(self, path: str) -> bool:
+        return False
+
+    def walk(self, root: str) -> Listing:
+        return Listing(root, (), (), True, error=self._no_file(root))
+
+    def head(self, path: str, max_bytes: int = 1 << 14) -> bytes | SourceError:
+        return self._no_file(path)
+
+    def read(self, path: str, max_bytes: int = 1 << 24) -> bytes | SourceError:
+        return self._no_file(path)
+
+    def follow(self, path: str) -> Follower:
+        raise OSError(self._no_file(path).text)
+
+    def wait(self, paths: list[str], timeout_s: float) -> bool:
+        """The service tells nobody of news: the feed asks now and then."""
+        time.sleep(timeout_s)
+        return False
+
+    def link(self) -> Link:
+        return self._link
+
+
+def service() -> WandbPlace:
+    """The service with the user's key. Raises OnlineError where the client or the key is missing."""
+    try:
+        os.environ.setdefault("WANDB_SILENT", "true")
+        client = importlib.import_module("wandb")
+    except ImportError:
+        raise OnlineError("needs W&B's client, which is not installed: pip install 'rltui[wandb]'") from None
+    key = api_key(os.environ)
+    if key is None:
+        raise OnlineError(f"needs a key: set {KEY} in the environment or in .env here")
+    try:
+        return WandbPlace(client.Api(api_key=key), key)
+    except Exception as error:
+        raise OnlineError(clean(str(error), 300).replace(key, REDACTED)) from None
+
+
+def api_key(environment: Mapping[str, str], folder: str = ".") -> str | None:
+    """The key from the environment, else from `.env` in a folder; None where neither has one."""
+    if environment.get(KEY):
+        return environment[KEY]
+    try:
+        with open(os.path.join(folder, ".env"), encoding="utf-8", errors="replace") as file:
+            lines = file.read(1 << 16).splitlines()
+    except OSError:
+        return None
+    for line in lines:
+        name, _, value = line.strip().removeprefix("export ").partition("=")
+        if name.strip() == KEY and (found := value.split(" #")[0].strip().strip("\"'")):
+            return found
+    return None
+
+
+def completed(target: WandbTarget, environment: Mapping[str, str]) -> WandbTarget:
+    """The target with entity and project from the environment where it does not say them. Raises OnlineError, which
+    names what is missing."""
+    entity = target.entity or environment.get("WANDB_ENTITY")
+    project = target.project or environment.get("WANDB_PROJECT")
+    missing = [word for word, value in (("entity", entity), ("project", project)) if not value]
+    if missing:
+        raise OnlineError(f"which {' and '.join(missing)}? As in wandb:my-team/my-project, or set WANDB_ENTITY")
+    return WandbTarget(entity, project, target.run)
+
+
+def _explained(path: str, text: str) -> str:
+    low = text.lower()
+    if any(word in low for word in ("could not find", "404", "not found", "does not exist")):
+        return f"no such run or project on the service, or none that your key may see: {path}"
+    if any(word in low for word in ("401", "403", "permission", "unauthorized", "api key", "api_key")):
+        return f"the service refuses the key ({KEY}) for {path}"
+    return f"the service does not answer: {text}"
+
+
+def _time_of(text: object) -> float:
+    try:
+        return datetime.fromisoformat(str(text).replace("Z", "+00:00")).timestamp()
+    except (ValueError, OverflowError):
+        return 0.0
