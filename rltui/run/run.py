@@ -234,6 +234,12 @@ class Run:
                 out[meaning.member or key] = converted(series, meaning)
         return out
 
+    def columns(self) -> dict[str, Series]:
+        """Every column by raw key; what the vocabulary knows stands in canonical units."""
+        self.refresh_names()
+        table, meanings = self.history.table, self._names.meanings
+        return {key: converted(s, meanings[key]) for key in table.columns if (s := table.series(key)) is not None}
+
     def listen(self) -> None:
         """The first read is over and the following begins: what is there by now was not seen to come."""
         written = max((s.mtime for s in self.sources if s.used and s.mtime is not None), default=self.as_of)

@@ -31,8 +31,9 @@ class Loading:
 class Frame:
     """Everything that crosses from the data to the screen, as one immutable message.
 
-    `series` holds every column of the history by raw key (views, not copies); `run` is the live object behind it and
-    only to be read for its frozen parts (names, config). The report object is built from a Frame.
+    `series` holds every column of the history by raw key (views, not copies), in canonical units where the vocabulary
+    knows it; `run` is the live object behind it and only to be read for its frozen parts (names, config). The report
+    object is built from a Frame.
     """
 
     run: Run

@@ -416,14 +416,12 @@ class OpenedRun:
 
     def frame(self, now: float | None = None) -> Frame:
         """The present state as one immutable message. `now` (default: the clock) ages a followed run."""
-        table = self.run.history.table
-        series = {key: s for key in table.columns if (s := table.series(key)) is not None}
         now = clock.time() if now is None else now
         state = self.run.state(now) if self.follow and self._done else None
         return Frame(
             run=self.run,
             diagnosis=self.diagnosis(state),
-            series=series,
+            series=self.run.columns(),
             log=tuple(self._log),
             notes=tuple(note for note in dict.fromkeys(self.run.notes) if note not in self._repeated),
             hardware=self._hardware(),

@@ -132,6 +132,7 @@ class Dialect:
     config: dict[str, tuple[str, ...]]
     inactive: tuple[InactiveRule, ...]
     checkpoints: CheckpointRules
+    groups: dict[str, str]  # first part of a key -> group, where it differs from what it is elsewhere
     traps: tuple[Trap, ...]
     samples: tuple[re.Pattern[str], ...]  # paths of the files that hold prompts and completions
     support: dict[str, Support]  # part of a run -> how well it is read; of the framework's own file only
@@ -303,6 +304,7 @@ def dialect(name: str) -> Dialect:
         )
         if saved
         else (base.checkpoints if base else CheckpointRules()),
+        groups={**(base.groups if base else {}), **data.get("groups", {})},
         traps=tuple(
             Trap(trap["metric"], trap["text"], trap.get("from"), trap.get("before")) for trap in data.get("traps", [])
         )

@@ -119,7 +119,7 @@ def resolve(raw: str, framework: str | None) -> Meaning:
     key = bare_key(raw, names.name)
     canonical, groups = _lookup(key, names)
     if canonical is None:
-        return Meaning(raw, None, key, "", _group_of(key))
+        return Meaning(raw, None, key, "", _group_of(key, names))
     scale, shift = names.convert.get(key, (1.0, 0.0))
     if canonical.startswith(PHASE):
         phase = phases()[canonical[len(PHASE) :]]
@@ -204,9 +204,9 @@ def _label(metric: Metric, groups: tuple[str, ...]) -> str:
     return (metric.member_label or "{}").replace("{}", member)
 
 
-def _group_of(key: str) -> str:
+def _group_of(key: str, names: Dialect) -> str:
     parts = key.split("/")
-    known = prefix_groups()
+    known = {**prefix_groups(), **names.groups}
     if len(parts) > 2 and "/".join(parts[:2]) in known:
         return known["/".join(parts[:2])]
     if parts[0] in known:

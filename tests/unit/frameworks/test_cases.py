@@ -78,3 +78,16 @@ def test_what_is_easily_misread_stands_in_the_report(tmp_path: Path) -> None:
     assert report.metrics["ppo_kl"].trap == "AReaL: logged as new minus old; the sign is turned here"
     assert "logged as new minus old" in to_json(report)
     assert "(`ppo_actor/update/approx_kl/avg`): AReaL: logged as new minus old" in render(report, frame)
+
+
+@pytest.mark.parametrize(
+    ("dialect", "metric", "value"),
+    [("areal", "ppo_kl", 0.0123), ("open_instruct", "response_clip_ratio", 0.25), ("prime_rl", "mfu_actor", 0.312)],
+)
+def test_report_and_screen_show_canonical_units(dialect: str, metric: str, value: float, tmp_path: Path) -> None:
+    """A flipped sign turned back, the share that finished as the share that was cut, a percentage as a fraction."""
+    frame = opened(next(case for case in CASES if case.dialect == dialect), tmp_path).frame()
+    summary = build(frame).metrics[metric]
+    assert summary.last_value == pytest.approx(value)
+    assert frame.series[summary.key].values[-1] == pytest.approx(value)
+    assert frame.run.history.table.series(summary.key) is not None

@@ -168,3 +168,9 @@ def test_one_key_may_serve_two_names() -> None:
     assert keys_for("pg_loss", "trl", ["loss"]) == ["loss"]
     assert keys_for("pg_loss", "trl", ["loss", "policy_loss"]) == ["policy_loss", "loss"]
     assert keys_for("kl_ref", "verl", ["actor/reward_kl_penalty", "actor/kl_loss"])[0] == "actor/kl_loss"
+
+
+def test_val_is_no_validation_where_it_means_training() -> None:
+    assert resolve("val/my_own", "verl").group == "validation"
+    for name in ("trl_ppo", "trl_rloo_0_21", "online_dpo", "open_instruct"):
+        assert resolve("val/num_eos_tokens", name).group == "policy"
