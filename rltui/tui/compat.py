@@ -88,36 +88,39 @@ class WireMeter:
 def send_changed_cells_only() -> Shown:
     """Makes every update send only the cells that the terminal does not show yet. Textual 8.2 sends whole regions: a
     new layout or another screen costs the whole of it, five times over at the start."""
-    from rich.control import Control
+    from rich.cells import cell_len
     from textual._compositor import ChopsUpdate, LayoutUpdate
     from textual.strip import Strip
 
-    from rltui.tui.cells import Shown
+    from rltui.tui.cells import Piece, Shown, written
 
     shown = Shown()
 
-    def put(console: Console, y: int, x: int, strip: Strip, sequences: list[str]) -> None:
+    def put(y: int, x: int, strip: Strip, pieces: list[Piece]) -> None:
         def send(row: int, start: int, end: int) -> None:
-            sequences.append(Control.move_to(start, row).segment.text)
-            sequences.append(strip.crop(start - x, end - x).render(console))
+            at = start
+            for text, style, control in strip.crop(start - x, end - x):
+                if not control:
+                    pieces.append((row, at, text, style))
+                    at += cell_len(text)
 
         shown.put(y, x, strip._segments, send)
 
     def parts(self: ChopsUpdate, console: Console) -> str:
-        sequences: list[str] = []
+        pieces: list[Piece] = []
         for y, x1, x2 in self.spans:
             for end, (x, strip) in zip(self.chop_ends[y], self.chops[y].items(), strict=False):
                 if strip is None or x >= x2 or end <= x1:
                     continue
                 start = max(x, x1)
-                put(console, y, start, strip.crop(start - x, min(end, x2) - x), sequences)
-        return "".join(sequences)
+                put(y, start, strip.crop(start - x, min(end, x2) - x), pieces)
+        return written(pieces, console._color_system)
 
     def whole(self: LayoutUpdate, console: Console) -> str:
-        sequences: list[str] = []
+        pieces: list[Piece] = []
         for y, line in enumerate(self.strips, self.region.y):
-            put(console, y, self.region.x, Strip.join(list(line)).simplify(), sequences)
-        return "".join(sequences)
+            put(y, self.region.x, Strip.join(list(line)).simplify(), pieces)
+        return written(pieces, console._color_system)
 
     ChopsUpdate.render_segments = parts  # type: ignore[method-assign]
     LayoutUpdate.render_segments = whole  # type: ignore[method-assign]

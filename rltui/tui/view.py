@@ -32,8 +32,8 @@ ASK_AGAIN_S = 10.0
 """What costs too much for every row of a live run is asked again so often."""
 INSIGHTS = 16
 
-STRIDE = 6
-"""Steps by which the shared axis of a short run grows."""
+STRIDE = 12
+"""A growing axis gets longer by one part in so many at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,14 +136,14 @@ class View:
             return 0, 0
         return steps.first, steps.last
 
-    def axis(self, width: int) -> tuple[int, int]:
-        """First and last step of sparklines of so many cells. While the run goes on, the end moves by half cells or a
-        few steps at once: else each new step would shift every bar, and every shifted bar is sent to the terminal."""
+    def axis(self) -> tuple[int, int]:
+        """First and last step of sparklines. While the run goes on, the end moves by several steps at
+        once: else each new step would shift every bar, and every shifted bar is sent to the terminal."""
         first, last = self.span
         if self.newest is None or self.newest.run.state != "running":
             return first, last
         count = last - first + 1
-        stride = max(1, count // (2 * max(1, width)), min(STRIDE, count // 8))
+        stride = max(1, count // STRIDE)
         return first, first - 1 + -(-count // stride) * stride
 
     @property

@@ -189,7 +189,7 @@ class Columns:
 
 def axis_rows(view: View, cols: Columns) -> list[Row]:
     """Step labels, and the marks of best checkpoint, onset and cursor on a rail below them."""
-    first, last = view.axis(cols.spark)
+    first, last = view.axis()
     lead = (" " * (3 + cols.name), "fg")
     text = f"{'now' if view.cursor is None else 'then':>{cols.now}}{'':{cols.unit}}{'change':>{cols.change}}"
     heads = text + (f"{'key':>6}" if cols.key else "")
@@ -216,7 +216,7 @@ def _spark(view: View, name: str, width: int, role: str, onset: int | None) -> R
     from rltui.plots.spark import sparkline  # needs numpy, which the first paint does without
 
     series = view.series(name)
-    first, last = view.axis(width)
+    first, last = view.axis()
     if series is None or not len(series):
         return [(" " * width, "ink")]
     text = sparkline(series.steps, series.values, width, first, last, view.glyphs)

@@ -144,7 +144,7 @@ def logged(view: View, width: int) -> list[Block]:
 
     known = [name for name in (view.report.metrics if view.report else ()) if _is_memory(view, name)]
     bar_w = max(8, width - 32 - TAIL)
-    first, last = view.axis(bar_w)
+    first, last = view.axis()
     rows: list[Row] = []
     for name in known:
         series, metric = view.series(name), view.metric(name)

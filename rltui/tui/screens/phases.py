@@ -153,7 +153,7 @@ class PhasesScreen(PaneScreen):
 
         view = self.view
         bar_w = max(10, width - NAME - TAIL)
-        first, last = view.axis(bar_w)
+        first, last = view.axis()
         rows = [title(width, "", "Seconds over the steps", [("now", "dim"), ("   first window", "dim")])]
         for item in self.items:
             name = view.name_of(item.key)

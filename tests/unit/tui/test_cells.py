@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import pyte
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
+from rich.color import ColorSystem
 from rich.segment import Segment
 from rich.style import Style
 
-from rltui.tui.cells import Shown, cells_of, spans
+from rltui.tui.cells import Piece, Shown, cells_of, spans, written
 
 STYLES = [Style(), Style(bold=True), Style(color="red")]
 WIDTH = 40
@@ -64,3 +66,24 @@ def test_far_changes_are_sent_apart_and_near_ones_together() -> None:
     before = cells(("a", plain), ("aa", bold), ("a" * 37, plain))
     after = cells(("b", plain), ("aa", bold), ("b" + "a" * 36, plain))
     assert list(spans(before, after)) == [(0, 1), (3, 4)]
+
+
+@given(st.lists(SEGMENTS, min_size=1, max_size=5))
+def test_what_is_written_shows_the_same_whatever_its_order(rows: list[list[tuple[str, Style]]]) -> None:
+    pieces: list[Piece] = []
+    plain = pyte.Screen(WIDTH, 5)
+    for y, parts in enumerate(rows):
+        at = 0
+        for text, style, _ in line(parts):
+            pieces.append((y, at, text, style))
+            pyte.Stream(plain).feed(f"\x1b[{y + 1};{at + 1}H{(style or Style()).render(text)}")
+            at += cell_len(text)
+    grouped = pyte.Screen(WIDTH, 5)
+    pyte.Stream(grouped).feed(written(pieces, ColorSystem.TRUECOLOR))
+    assert grouped.display == plain.display
+    assert all(grouped.buffer[y][x] == plain.buffer[y][x] for y in range(5) for x in range(WIDTH))
+
+
+def test_a_style_is_sent_once() -> None:
+    text = written([(0, 0, "a", STYLES[1]), (1, 0, "b", STYLES[2]), (2, 0, "c", STYLES[1])], ColorSystem.STANDARD)
+    assert text == "\x1b[1m\x1b[1;1Ha\x1b[3;1Hc\x1b[0m\x1b[31m\x1b[2;1Hb\x1b[0m"
