@@ -86,7 +86,7 @@ def digest(frame: Frame, look: Mapping[str, Any], record: Sequence[Mapping[str, 
 
 
 def _headline(since: float, now: float, items: Sequence[Item]) -> str:
-    """`since 02:14 (5 h): 38 steps to 812, 1 critical and 1 warning opened, 1 resolved, 1 stall`"""
+    """`since 02:14: 38 steps to 812, 1 critical and 1 warning opened, 1 stall, 1 resolved`"""
     opened = {level: sum(i.what == "finding" and i.role == level for i in items) for level in ("critical", "warning")}
     parts = [next((i.text for i in items if i.what == "steps"), "no new step")]
     if any(opened.values()):
@@ -99,7 +99,7 @@ def _headline(since: float, now: float, items: Sequence[Item]) -> str:
     if resolved:
         parts.append(f"{resolved} resolved")
     parts += [i.text for i in items if i.what == "end"]
-    return f"since {_clock(since, now)} ({duration(now - since)}): {', '.join(parts)}"
+    return f"since {_clock(since, now)}: {', '.join(parts)}"
 
 
 def _clock(time: float, now: float) -> str:

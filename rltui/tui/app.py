@@ -16,6 +16,7 @@ from rltui.tui import compat
 from rltui.tui.alerts import Alerts
 from rltui.tui.away import Attention, DigestMade, Happened
 from rltui.tui.exports import Exports
+from rltui.tui.keys import shown
 from rltui.tui.many import Compared, CompareProgress, Differs, Many, RowsRead
 from rltui.tui.pane import Pane
 from rltui.tui.places import Places
@@ -169,7 +170,7 @@ class RltuiApp(Places):
     def on_digest_made(self, message: DigestMade) -> None:
         if message.digest is not None:
             self.digest = message.digest
-            self.say(f"{message.digest.headline}   d: all of it", "accent", seconds=READ_S)
+            self.say(f"{message.digest.headline}   {shown('digest')}: all of it", "accent", seconds=READ_S)
 
     async def on_event(self, event: events.Event) -> None:
         if isinstance(event, events.InputEvent) and not event.is_forwarded and self.attention.seen():

@@ -229,6 +229,11 @@ def bindings(screen: str) -> list[Binding]:
     ]
 
 
+def shown(id: str) -> str:
+    """The key of an action as people read it, by the user's settings."""
+    return next(key.shown for key in _in_force if key.id == id)
+
+
 def footer(screen: str) -> list[tuple[str, str]]:
     """(key, what it does) for the footer of a screen, most useful first."""
     shown = sorted((key for key in _in_force if screen in key.footer_on), key=lambda key: key.rank)

@@ -97,6 +97,7 @@ async def test_a_key_of_the_user_works_and_the_old_one_does_not(own: Path, open_
         await pilot.press("ctrl+g")
         await pilot.pause()
         assert app.screen.name == "digest"
+        assert keys.shown("digest") == "^g", "what the screen says of it"
 
 
 async def test_the_palette_has_digest_and_alerts(own: Path, open_app: Open) -> None:  # noqa: F811
