@@ -15,7 +15,7 @@ from zlib import crc32
 import numpy as np
 import orjson
 
-from rltui.readers.tfrecord import masked_crc32c
+from rltui.readers.crc32c import masked_crc32c, masked_crc32cs
 
 GROUPS = {
     "actor": "entropy kl_loss kl_coef pg_loss pg_clipfrac ppo_kl pg_clipfrac_lower grad_norm lr reward_kl_penalty",
@@ -116,23 +116,37 @@ def jsonl(steps: int) -> Iterator[bytes]:
         yield b"".join(orjson.dumps(row) + b"\n" for row in rows)
 
 
-def tensorboard(steps: int) -> Iterator[bytes]:
-    """One event a scalar, as SummaryWriter writes them in a loop over a dict. Checksums of the data are left 0: no
-    reader here or in the baselines looks at them."""
+def tensorboard(steps: int, shuffled: bool = False) -> Iterator[bytes]:
+    """One event a scalar, as SummaryWriter writes them in a loop over a dict. `shuffled`: the tags come in another
+    order each step."""
+    chance = random.Random(7)
     lengths: dict[int, bytes] = {}
     for first, values in blocks(steps):
-        out = []
+        events = []
         for i, row in enumerate(values.astype("<f4")):
             step = _varint(first + i)
             head = b"\x09" + struct.pack("<d", START + first + i) + b"\x10" + step + b"\x2a"
-            for key, cell in zip(KEYS, row, strict=True):
+            cells = list(zip(KEYS, row, strict=True))
+            if shuffled:
+                chance.shuffle(cells)
+            for key, cell in cells:
                 value = b"\x0a" + _sized(key.encode()) + b"\x15" + cell.tobytes()
-                event = head + _sized(b"\x0a" + _sized(value))
-                if len(event) not in lengths:
-                    size = struct.pack("<Q", len(event))
-                    lengths[len(event)] = size + struct.pack("<I", masked_crc32c(size))
-                out += [lengths[len(event)], event, b"\0\0\0\0"]
+                events.append(head + _sized(b"\x0a" + _sized(value)))
+        sizes = np.array([len(event) for event in events])
+        data = np.frombuffer(b"".join(events) + bytes(8), dtype=np.uint8)
+        sums = masked_crc32cs(data, np.cumsum(sizes) - sizes, sizes).astype("<u4")
+        out = []
+        for event, checksum in zip(events, sums, strict=True):
+            if len(event) not in lengths:
+                size = struct.pack("<Q", len(event))
+                lengths[len(event)] = size + struct.pack("<I", masked_crc32c(size))
+            out += [lengths[len(event)], event, checksum.tobytes()]
         yield b"".join(out)
+
+
+def shuffled(steps: int) -> Iterator[bytes]:
+    """The same with no cycle in it."""
+    return tensorboard(steps, shuffled=True)
 
 
 def wandb(steps: int) -> Iterator[bytes]:
@@ -199,6 +213,7 @@ WRITERS: dict[str, tuple[str, Callable[[int], Iterator[bytes]]]] = {
     "verl": ("console.log", verl),
     "jsonl": ("metrics.jsonl", jsonl),
     "tensorboard": ("events.out.tfevents.1700000000.bench.1.0", tensorboard),
+    "shuffled": ("events.out.tfevents.1700000000.bench.1.0", shuffled),
     "wandb": ("run-bench001.wandb", wandb),
 }
 

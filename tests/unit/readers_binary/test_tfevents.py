@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 
 from rltui.readers import tfevents
 from rltui.readers.base import ConfigRecord
+from rltui.readers.crc32c import masked_crc32c, masked_crc32cs
 from rltui.readers.float32 import shortest
 from rltui.readers.tfevents import TfeventsReader
-from rltui.readers.tfrecord import RecordLog, masked_crc32c
+from rltui.readers.tfrecord import RecordLog
 from tests.unit.readers_binary.collect import Steps, by_step, others, read, rows
 from tests.unit.readers_binary.encode import event, field, plugin, simple, tfrecords, varint
 
@@ -33,6 +34,27 @@ def test_checksum_is_the_published_one() -> None:
     """The check value of CRC-32C is 0xE3069283 (for "123456789")."""
     crc = 0xE3069283
     assert masked_crc32c(b"123456789") == ((crc >> 15 | crc << 17) + 0xA282EAD8) & 0xFFFFFFFF
+
+
+@given(st.lists(st.binary(min_size=8, max_size=90), max_size=30))
+def test_checksums_of_many_are_those_of_each(pieces: list[bytes]) -> None:
+    lengths = np.array([len(piece) for piece in pieces], dtype=np.int64)
+    ends = np.cumsum(lengths)
+    joined = np.frombuffer(b"".join(pieces), dtype=np.uint8)
+    assert masked_crc32cs(joined, ends - lengths, lengths).tolist() == [masked_crc32c(piece) for piece in pieces]
+
+
+@pytest.mark.parametrize("copies", [1, 20])
+def test_a_number_that_the_disk_turned_over_is_left_out_and_counted(copies: int) -> None:
+    data = bytearray(tfrecords(_loop(range(copies)))[0])
+    at = data.rindex(b"train/metric4") + len(b"train/metric4") + 2  # in the value
+    data[at] ^= 1
+    reader = TfeventsReader()
+    steps = by_step(read(reader, bytes(data)))
+    assert steps[copies - 1] == {f"train/metric{t}": copies - 1 + t / 8 for t in range(4)}
+    assert sum(map(len, steps.values())) == 5 * copies - 1
+    assert reader.skipped == {"damaged record": 1}
+    assert reader.skipped_at["damaged record"].startswith("byte ")
 
 
 @pytest.mark.parametrize("copies", [1, 20])
