@@ -100,14 +100,31 @@ def test_what_transformers_wrote_is_read(tmp_path: Path) -> None:
     check_transformers(opened(WRITERS / "trackers" / "transformers-5.23.0", tmp_path / "run"))
 
 
+def check_llama_factory(one: OpenedRun) -> None:
+    run = one.run
+    assert run.framework == "llama_factory"
+    assert run.history.table.steps.tolist() == [1, 2, 3]
+    for metric, values in {"reward_mean": [0.125, 0.25, 0.375], "total_loss": [0.0123] * 3, "lr": [1e-6] * 3}.items():
+        series = run.series(metric)
+        assert series is not None, metric
+        assert series.values.tolist() == values, metric
+    assert run.planned_steps == 3
+    assert run.state().state == "finished"
+
+
+def test_what_llama_factory_wrote_is_read(tmp_path: Path) -> None:
+    check_llama_factory(opened(WRITERS / "trackers" / "llamafactory-0.9.5", tmp_path / "run"))
+
+
 @pytest.mark.writers
 def test_the_libraries_write_the_same_again(tmp_path: Path) -> None:
     venv.create(tmp_path / "venv", with_pip=True)
     python = tmp_path / "venv" / "bin" / "python"
-    install(python, tmp_path, ["numpy==2.4.6", "orjson==3.13.0", "packaging==26.3", *PACKAGES], {"verl": ["0.9.1"]})
+    install(python, tmp_path, ["numpy==2.4.6", "orjson==3.13.0", "packaging==26.3", *PACKAGES], {"verl": ["0.9.1"], "llamafactory": ["0.9.5"]})
     out = tmp_path / "out"
     script = WRITERS / "trackers.py"
     subprocess.run([python, script, tmp_path / "packages", out], check=True, cwd=REPO, timeout=300)
     for name, format in FORMATS.items():
         check_verl(opened(out / name, tmp_path / f"run-{name}"), format)
     check_transformers(opened(out / "transformers-5.23.0", tmp_path / "hf"))
+    check_llama_factory(opened(out / "llamafactory-0.9.5", tmp_path / "lf"))
