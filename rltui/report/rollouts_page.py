@@ -91,6 +91,7 @@ class RolloutBrowser:
         self._framework = framework
         self._details: tuple[StepEntry, StepDetail] | None = None
         self._listed: tuple[object, list[Any], int] | None = None
+        self._lined: tuple[list[Any], int, tuple[Line, ...]] | None = None
 
     def page(self, query: Query) -> Page:
         """The page of a query; its row is brought into the list."""
@@ -105,8 +106,7 @@ class RolloutBrowser:
             query = replace(query, order=ORDERS[query.listed][0])
         rows, of = self._rows(entry, read, query)
         row = max(0, min(query.row, len(rows) - 1))
-        start = max(0, min(row - WINDOW // 2, len(rows) - WINDOW))
-        window = rows[start : start + WINDOW]
+        start = max(0, row // (WINDOW // 2) * (WINDOW // 2) - WINDOW // 4)
         left, right = self._beside(read, rows[row], query) if rows else (None, None)
         judged = len(read.examined())
         short = judged < len(read) and _marks_in(query.pattern)
@@ -116,7 +116,7 @@ class RolloutBrowser:
             index.entries.index(entry),
             self._detail(entry, read),
             start,
-            tuple(self._lines(read, window, query)),
+            self._window(read, rows, start, query),
             len(rows),
             of,
             f"of {judged} texts read" if short else "",
@@ -147,6 +147,11 @@ class RolloutBrowser:
                 rows = [one for one in rows if query.passes(self._words(read, one, query, judged))]
             self._listed = key, _ordered(read, rows, query), of
         return self._listed[1], self._listed[2]
+
+    def _window(self, read: StepRollouts, rows: list[Any], start: int, query: Query) -> tuple[Line, ...]:
+        if self._lined is None or self._lined[0] is not rows or self._lined[1] != start:
+            self._lined = rows, start, tuple(self._lines(read, rows[start : start + WINDOW], query))
+        return self._lined[2]
 
     def _words(self, read: StepRollouts, row: Any, query: Query, judged: frozenset[int]) -> str:
         """What the filter looks at. Marks that need the text are told of the texts that the statistics read."""

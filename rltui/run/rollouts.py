@@ -238,13 +238,13 @@ class StepRollouts:
         return self.raw(place).prompt
 
     def examined(self, limit: int | None = None) -> list[int]:
-        """The places whose texts the statistics read: all, or an even spread of at most `limit` (1024)."""
+        """The places whose texts the statistics read: all, or an even spread of at most `limit` (512)."""
         limit = limit or sample_stats.limits()["examined"]
         count = len(self._all)
         return list(range(count)) if count <= limit else [i * count // limit for i in range(limit)]
 
     def stats(self, limit: int | None = None) -> SampleStats:
-        """The step in numbers, for rules and tables. `limit`: texts that are read, 1024 where it is not given."""
+        """The step in numbers, for rules and tables. `limit`: texts that are read, 512 where it is not given."""
         if limit not in self._stats:
             self._stats[limit] = self._counted(limit)
         return self._stats[limit]
@@ -259,7 +259,7 @@ class StepRollouts:
         repeats = [mark.repeat for mark in marks if mark.repeat is not None]
         non_ascii = [mark.non_ascii for mark in marks if mark.non_ascii is not None]
         invalid = [bad for place in places if (bad := self.is_invalid(place)) is not None]
-        cut = [is_cut for is_cut in map(self.truncated, range(len(self._all))) if is_cut is not None]
+        cut = [is_cut for is_cut in self._cuts if is_cut is not None]
         same = [group.zero_variance for group in self.groups if group.zero_variance is not None]
         whole = [bad for at in places if not self.truncated(at) and (bad := self.is_invalid(at)) is not None]
         calls = sum(mark.tool_calls for mark in marks)
@@ -311,8 +311,13 @@ class StepRollouts:
         return tuple(means)
 
     def reward_histogram(self) -> tuple[sample_stats.Bar, ...]:
-        places = [place for place, one in enumerate(self._all) if one.reward is not None]
-        return sample_stats.histogram(self.rewards, [self.truncated(place) for place in places])
+        cuts = [cut for one, cut in zip(self._all, self._cuts, strict=True) if one.reward is not None]
+        return sample_stats.histogram(self.rewards, cuts)
+
+    @cached_property
+    def _cuts(self) -> list[bool | None]:
+        """`truncated` of every place."""
+        return [self.truncated(place) for place in range(len(self._all))]
 
     @property
     def length_unit(self) -> str:
@@ -326,10 +331,9 @@ class StepRollouts:
 
     def length_histogram(self) -> tuple[sample_stats.Bar, ...]:
         """How long the completions are, in `length_unit`."""
-        tokens = bool(self.lengths)
-        sizes = [(place, one.length if tokens else one.chars) for place, one in enumerate(self._all)]
-        known = [(place, size) for place, size in sizes if size is not None]
-        return sample_stats.histogram([float(size) for _, size in known], [self.truncated(place) for place, _ in known])
+        sizes = [one.length for one in self._all] if self.lengths else [one.chars for one in self._all]
+        known = [(float(size), cut) for size, cut in zip(sizes, self._cuts, strict=True) if size is not None]
+        return sample_stats.histogram([size for size, _ in known], [cut for _, cut in known])
 
     # -- within ----------------------------------------------------------------------------------------------------
 

@@ -252,7 +252,7 @@ def marks(text: str, prompt: str | None = None) -> TextMarks:
 class SampleStats:
     """Numbers of one step's samples. Shares are 0..1; None says that the dump does not tell.
 
-    `samples` all, `examined` those whose text was read (evenly spread, at most 1024). `truncated`, `mode` and
+    `samples` all, `examined` those whose text was read (evenly spread, at most 512). `truncated`, `mode` and
     `zero_variance` are over all samples, groups of two or more; `invalid_format` counts malformed tags and a reward
     component named after the format that is 0 or less; `invalid_whole` leaves out those that are cut at the limit.
     """

@@ -59,7 +59,9 @@ def raw(record: Mapping[str, Any], names: Names | None = None) -> Raw | None:
     """The sample of a flat record; None where it holds neither a text nor a reward. `names`: of its keys, if known."""
     if names is None:
         names = names_of(tuple(record))
-    reward = total(record[names.reward]) if names.reward is not None else None
+    reward = record[names.reward] if names.reward is not None else None
+    if reward.__class__ is not float or not isfinite(reward):
+        reward = total(reward)
     completion = record[names.completion] if names.completion is not None else None
     if completion.__class__ is not str:
         completion = as_text(completion)
