@@ -30,9 +30,10 @@ def best_checkpoint(
     """The saved state whose smoothed score is best. None where nothing ranks the steps.
 
     Only states before `broken_at`, the onset of the worst fault, count. Without a usable checkpoint the best step is
-    named: `on_disk` False where some are saved but none of use, None where none is in sight. By train reward alone
-    the earliest within one standard error of the best is named: what it cannot tell apart has drifted less (reward goes on rising while
-    the true score turns: arXiv 2210.10760).
+    named: `on_disk` False where some are saved but none of use, None where none is in sight.
+
+    By train reward alone the earliest within one standard error of the best is named: of states that it cannot tell
+    apart this one has drifted least, and reward goes on rising where the true score has turned (arXiv 2210.10760).
     """
     if r is None:
         return None
