@@ -140,6 +140,7 @@ class RltuiApp(Places):
         other = self.view.newest is None or self.view.newest.run.path != message.report.run.path
         self.view.take(message.frame, message.report)
         if other:
+            self.digest = None
             self.exports.read_marks()
         if not self.view.sparing or other or time.monotonic() - self._drawn >= SPARING_S:
             self.redraw()

@@ -72,7 +72,7 @@ class Chronicle:
         from rltui import settings
         from rltui.events.changes import Changes
         from rltui.events.record import Record, Recorder
-        from rltui.events.store import run_identity
+        from rltui.events.store import forget_old, run_identity
 
         state_dir = settings.state_dir(os.environ)
         run = run_identity(found, state_dir)
@@ -84,6 +84,7 @@ class Chronicle:
         self._saved = self._late_until = 0.0
         self._recorder: Recorder | None = None
         if run is not None and settings.load().away.enabled:
+            forget_old(state_dir, time.time())
             self._recorder = Recorder(Record(state_dir, run))
 
     def take(self, frame: Frame) -> list[Message]:

@@ -10,6 +10,7 @@ from textual import events
 from textual.pilot import Pilot
 
 from rltui import settings
+from rltui.events.digest import Digest
 from rltui.tui.app import RltuiApp
 from rltui.tui.away import Attention
 from tests.unit.tui.conftest import SampleOpener, is_read, screen_text, wait_for
@@ -81,3 +82,18 @@ async def test_a_first_look_says_that_there_is_nothing(log: Path) -> None:
         await pilot.press("d")
         await pilot.pause()
         assert "this is the first look at this run" in " ".join(screen_text(app).split())
+
+
+async def test_the_digest_of_one_run_is_not_shown_for_another(log: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "metrics.jsonl").write_text("".join(map(row, range(1, 40))))
+    app = RltuiApp(SampleOpener(log.parent, other), target="here")
+    async with app.run_test(size=(80, 24)) as pilot:
+        await wait_for(pilot, lambda: app.screen.name == "picker", "the picker")
+        app.open_run(0, "run")
+        await _looked_at(pilot, app)
+        app.digest = Digest(0.0, 1.0, "since 00:00: 3 steps", ())
+        app.open_run(1, "other")
+        await wait_for(pilot, lambda: step_of(app) == 39, "the other run")
+        assert app.digest is None

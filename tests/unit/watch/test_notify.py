@@ -15,15 +15,16 @@ from datetime import datetime
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from threading import Thread
-from typing import Any, ClassVar
+from typing import Any, ClassVar, get_args
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from rltui.cli import main
+from rltui.cli.watch import KINDS
 from rltui.events.alerts import Gate, headline, notification
-from rltui.events.changes import Event
+from rltui.events.changes import Event, Kind
 from rltui.settings.model import Alerts
 from rltui.watch.webhook import Webhook, checked, shown
 from tests.conftest import REPO
@@ -79,6 +80,8 @@ def test_a_post_holds_the_line_and_the_event() -> None:
     assert set(body) == {"text", "event"}
     assert "critical opened" in body["text"]
     assert body["event"] == json.loads(json.dumps(EVENT.as_dict()))
+    readme = (REPO / "README.md").read_text(encoding="utf-8")
+    assert all(f"`{name}`" in readme for name in body["event"] if name != "schema"), "the README names every field"
     assert problems == []
 
 
@@ -152,6 +155,10 @@ def test_wrong_usage(words: list[str], says: str, capsys: pytest.CaptureFixture[
     assert says in told
     assert SECRET not in told
     assert told.count("\n") == 1
+
+
+def test_the_command_knows_every_kind_of_event() -> None:
+    assert {*KINDS, "done"} == set(get_args(Kind))
 
 
 # -- which events call ------------------------------------------------------------------------------------------------
