@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from rltui.cli.arguments import Stop, command_parser, locate_runs, parsed_map, reading_options, write
 
+ONLY = ("truncated", "empty", "repeated", "invalid", "zero-variance")
+
 
 def run(words: list[str]) -> int:
     parser = command_parser(
@@ -13,6 +15,11 @@ def run(words: list[str]) -> int:
     parser.add_argument("--step", type=int, metavar="N", help="this step in full; default: the newest")
     parser.add_argument("--validation", action="store_true", help="the rollouts of validation")
     parser.add_argument("--same-prompt", action="store_true", help="one prompt across the steps")
+    parser.add_argument("--sort", choices=("reward", "advantage", "length"), help="also samples, the highest first")
+    parser.add_argument("--reverse", action="store_true", help="of --sort: the lowest first")
+    parser.add_argument("--only", choices=ONLY, help="also samples, of these")
+    parser.add_argument("--search", default="", metavar="TEXT", help="also samples, with this in prompt or completion")
+    parser.add_argument("--limit", type=int, default=10, metavar="N", help="so many samples at most (default: 10)")
     parser.add_argument("--format", choices=("text", "json"), default="text")
     reading_options(parser)
     args = parser.parse_args(words)
@@ -20,7 +27,7 @@ def run(words: list[str]) -> int:
     if len(found) > 1:
         names = "\n".join(f"  {f.candidate.root}" for f in found[:20])
         raise Stop(f"{args.run} holds {len(found)} runs: name one\n{names}")
-    from rltui.report.rollouts import collect, to_json
+    from rltui.report.rollouts import Choice, collect, to_json
     from rltui.report.rollouts_text import render
     from rltui.session.opened import OpenedRun
     from rltui.session.rollouts import open_rollouts
@@ -37,6 +44,9 @@ def run(words: list[str]) -> int:
             asked = f"step {args.step}" if args.step is not None else "validation"
             near = f"; the nearest is step {entry.step}" if entry is not None and entry.step is not None else ""
             raise Stop(f"{args.run}: no rollouts of {asked}{near}")
-    report = collect(index, run.id, run.path, run.framework, entry, args.same_prompt)
+    choice = None
+    if args.sort or args.only or args.search or args.reverse:
+        choice = Choice(args.only, args.search, args.sort or "file", args.reverse, max(0, args.limit))
+    report = collect(index, run.id, run.path, run.framework, entry, args.same_prompt, choice)
     write(to_json(report) if args.format == "json" else render(report), None)
     return 0

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, replace
 
 from rltui.readers.rollouts.base import Rollout, Split
 from rltui.run.rollout_index import RolloutIndex, StepEntry, nothing_found
-from rltui.run.rollouts import Group, StepRollouts
+from rltui.run.rollouts import Group, Order, StepRollouts, Wanted
 from rltui.run.sample_stats import Bar, SampleStats
 from rltui.text import clean
 
@@ -70,6 +70,26 @@ class RolloutReport:
     limitation: tuple[str, ...]
     notes: tuple[str, ...]
     same_prompt: tuple[tuple[int | None, Rollout], ...] = ()  # of the widest group: its best sample at each step
+    asked: str = ""  # which samples were asked for, in words
+    chosen_count: int = 0
+    chosen: tuple[Rollout, ...] = ()  # the first of them
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """Samples of the step that are wanted one by one: filtered, sorted (the highest first), at most `limit`."""
+
+    wanted: Wanted | None = None
+    text: str = ""
+    order: Order = "file"
+    reverse: bool = False
+    limit: int = 10
+
+    def __str__(self) -> str:
+        way = ", the lowest first" if self.reverse else ", the highest first"
+        sorted_by = "in the order of the file" if self.order == "file" else f"by {self.order}{way}"
+        parts = [self.wanted or "", f"with “{clean(self.text)}”" if self.text else "", sorted_by]
+        return " · ".join(part for part in parts if part)
 
 
 def collect(
@@ -79,9 +99,10 @@ def collect(
     framework: str | None,
     entry: StepEntry | None,
     same_prompt: bool = False,
+    choice: Choice | None = None,
 ) -> RolloutReport:
     """Reads the steps of the table and the one in full: `entry`, else the newest of training. `same_prompt` looks
-    through the other steps for the prompt whose rewards spread most there."""
+    through the other steps for the prompt whose rewards spread most there; `choice` adds samples of the step."""
     run, path = clean(run), clean(path)
     if not index.entries:
         return RolloutReport(run, path, (), (), None, tuple(nothing_found(index, framework)), ())
@@ -94,7 +115,13 @@ def collect(
     read = index.read(entry)
     across = _across(index, read) if same_prompt else ()
     entries = tuple(replace(one, files=tuple(map(clean, one.files))) for one in index.entries)
-    return RolloutReport(run, path, entries, table, detail(read), (), tuple(notes), across)
+    report = RolloutReport(run, path, entries, table, detail(read), (), tuple(notes), across)
+    if choice is None:
+        return report
+    highest_first = not choice.reverse if choice.order != "file" else choice.reverse
+    places = read.select(wanted=choice.wanted, text=choice.text, order=choice.order, reverse=highest_first)
+    chosen = tuple(read.page(places[: choice.limit]))
+    return replace(report, asked=str(choice), chosen_count=len(places), chosen=chosen)
 
 
 def _across(index: RolloutIndex, step: StepRollouts) -> tuple[tuple[int | None, Rollout], ...]:

@@ -25,6 +25,13 @@ def render(report: RolloutReport) -> str:
     lines += ["", *report.notes] if report.notes else []
     if report.detail is not None:
         lines += ["", *_detail(report.detail)]
+    if report.asked:
+        count = f"{len(report.chosen)} of {report.chosen_count}"
+        lines += ["", _rule("Samples " + report.asked, count)]
+        lines += ["none matches"] if not report.chosen else []
+    for rollout in report.chosen:
+        lines += ["", _rule(f"… {' '.join((rollout.prompt or '').split())[-60:]}", _about(rollout))]
+        lines += _excerpt(rollout.completion, WIDTH - 2, 6, 2)
     if report.same_prompt:
         lines += ["", _rule("The same prompt across steps", "best of each")]
         lines += _excerpt(report.same_prompt[0][1].prompt, WIDTH - 2, 3, 1)
@@ -161,6 +168,8 @@ def _whole(rollout: Rollout, *, prompt: bool) -> list[str]:
 
 def _about(rollout: Rollout) -> str:
     parts = [f"reward {_or_dash(rollout.reward)}"]
+    if rollout.advantage is not None:
+        parts.append(f"advantage {number(rollout.advantage)}")
     if rollout.length is not None:
         parts.append(f"{rollout.length} tokens")
     if rollout.truncated is not None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.unit.rollouts.dumps import GOOD, LOOP, VERL_LOG, verl
+from tests.unit.rollouts.dumps import GOOD, LOOP, VERL_LOG, lines, verl
 from tests.unit.rollouts.test_hostile import run_cli
 
 
@@ -73,3 +73,36 @@ def test_the_same_prompt_across_steps(run: Path) -> None:
     after = out[out.index("The same prompt across steps") :]
     assert [f"Step {n} " in after for n in range(1, 5)] == [True] * 4
     assert after.count(GOOD) == 4
+
+
+def test_samples_are_sorted_filtered_and_searched(run: Path) -> None:
+    code, out = run_cli(str(run), "--sort", "reward", "--reverse", "--limit", "1", "--format", "json")
+    found = json.loads(out)
+    assert code == 0
+    assert found["chosen_count"] == 4
+    assert [(one["completion"], one["reward"]) for one in found["chosen"]] == [(LOOP, 0.0)]
+    code, out = run_cli(str(run), "--only", "repeated")
+    assert code == 0
+    assert "Samples repeated" in out
+    assert "1 of 1" in out
+    code, out = run_cli(str(run), "--search", "2 AND 2 IS", "--format", "json")
+    assert [one["completion"] for one in json.loads(out)["chosen"]] == [GOOD], "case does not count"
+    code, out = run_cli(str(run), "--search", "nowhere")
+    assert code == 0
+    assert "none matches" in out
+    code, out = run_cli(str(run), "--only", "zero-variance", "--sort", "length", "--format", "json")
+    assert [one["completion"] for one in json.loads(out)["chosen"]] == ["2", "2"]
+
+
+def test_lengths_stand_beside_the_line_of_the_limit(tmp_path: Path) -> None:
+    (tmp_path / "train.log").write_text(VERL_LOG)
+    (tmp_path / "config.yaml").write_text("data:\n  max_response_length: 64\n")
+    rows = [{"input": "p", "output": "x", "score": 1.0, "step": 3, "response_length": 8 * (n + 1)} for n in range(8)]
+    lines(tmp_path / "rollouts" / "3.jsonl", rows)
+    code, out = run_cli(str(tmp_path))
+    assert code == 0
+    shown = out[out.index("Tokens") :].split("\n")
+    at = next(i for i, line in enumerate(shown) if "┄┄┄" in line)
+    assert "limit 64" in shown[at]
+    assert shown[at + 1].split()[0] == "64.0", "above the first bar that reaches it"
+    assert "▒" in shown[at + 1], "whose samples are cut"
