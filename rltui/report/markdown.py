@@ -69,7 +69,7 @@ def _decision(report: Report) -> list[str]:
     if best is None:
         lines.append("- Best checkpoint: none can be named (no checkpoint known, or no score to choose by)")
     else:
-        disk = {True: "on disk", False: "**not on disk**", None: "not known whether it is still on disk"}[best.on_disk]
+        disk = {True: "on disk", False: "**not on disk**", None: "not known whether it is whole on disk"}[best.on_disk]
         if best.path is None:
             disk = "but no saved checkpoint was found there"
         spread = f" ± {number(best.se)}" if best.se is not None else ""

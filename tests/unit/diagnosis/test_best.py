@@ -166,3 +166,12 @@ def test_keeping_the_best_by_a_loss_is_told() -> None:
 def test_without_checkpoints_in_sight_the_rule_cannot_run() -> None:
     assert any(n.id == RULE for n in diagnose({}, []).not_evaluable)
     assert not any(n.id == RULE for n in diagnose({}, SAVES).not_evaluable)
+
+
+def test_by_reward_alone_the_earliest_of_those_that_cannot_be_told_apart() -> None:
+    rng = np.random.default_rng(5)
+    level = np.where(np.arange(N) < 150, np.arange(N) / 150, 1.0) * 0.4 + 0.3 + 0.02 * rng.standard_normal(N)
+    columns = {"score_mean": level, "reward_mean": level, "val_score": [None] * N}
+    found = best(diagnose(columns, SAVES))
+    assert 150 <= found.step <= 240
+    assert "low confidence" in found.basis
