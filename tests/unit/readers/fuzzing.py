@@ -11,6 +11,7 @@ import tempfile
 from functools import cache
 from pathlib import Path
 
+from tests.unit.frameworks.cases import WRITERS
 from tests.unit.frameworks.more_cases import ALL_CASES
 from tests.unit.readers import tracker_files
 from tests.unit.readers_binary.encode import blocks, event, field, history, output, simple, summary, tfrecords
@@ -106,6 +107,11 @@ def _dialects() -> list[bytes]:
     return [*logs, "".join(json.dumps(line) + "\n" for line in wrapped).encode(), counts]
 
 
+def _trl_runs() -> list[bytes]:
+    """What TRL's trainers wrote."""
+    return [path.read_bytes() for path in sorted(WRITERS.glob("trl-*/*/train.log"))]
+
+
 def _trainer_state() -> bytes:
     log = [{"step": s, "epoch": s / 12, **c} for s, c in ROWS] + [{"step": 12, "train_runtime": 3.0}]
     return json.dumps({"global_step": 12, "max_steps": 12, "best_metric": None, "log_history": log}, indent=2).encode()
@@ -161,7 +167,7 @@ def seeds() -> dict[str, list[bytes]]:
     ]
     return {
         "verl-console": [_verl()],
-        "trl-console": [_trl()],
+        "trl-console": [_trl(), *_trl_runs()],
         "console": [_console(), _verl() + _trl(), *_dialects()],
         "jsonl": [jsonl],
         "csv": [_csv(), b"Wall time,Step,Value\n1.7e9,1,0.5\n1.7e9,2,0.25\n"],

@@ -18,7 +18,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rltui.readers.base import Record, Rows
+from rltui.readers.dialects import DIALECTS
+from rltui.readers.dialects.base import LineDialect
+from rltui.readers.log_prefix import plain
 from rltui.readers.mlflow_store import MlflowStoreReader
+from rltui.readers.notes import split_prefix
 from rltui.readers.registry import DATABASES, FORMATS, make_database, make_unpacking, runs_in_database
 from rltui.readers.sniff import sniff
 from rltui.readers.sqlite_bytes import Damaged, open_bytes
@@ -34,6 +38,19 @@ Cell = tuple[int, str, str]
 
 def test_every_format_is_here() -> None:
     assert {*FORMATS, *DATABASES} <= {*NAMES}
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_every_console_dialect_is_here(dialect: Callable[[], LineDialect]) -> None:
+    def found(seed: bytes) -> bool:
+        reader, steps = dialect(), 0
+        for line in seed.decode("utf-8", "replace").splitlines():
+            prefix, message = split_prefix(line)
+            if reader.is_open or any(mark in message for mark in reader.marks):
+                steps += len(reader.line(prefix, plain(message)) or [])
+        return steps + len(reader.close()) > 1
+
+    assert any(found(seed) for seed in fuzzing.seeds()["console"])
 
 
 @pytest.mark.parametrize("name", NAMES)
