@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 
 import numpy as np
 
+from rltui.plots.numbers import duration
 from rltui.report.hardware import hardware
 from rltui.report.model import (
     ConfigEntry,
@@ -144,6 +145,7 @@ def _identity(run: Run, span: _Span, known: RunState | None, now: float | None) 
         state = RunState("running", f"as it stood at step {span.last_step}")
     else:
         state = known or run.state(now)
+    at = now if state.state in ("running", "stalled") and not span.cut else None
     return RunIdentity(
         id=run.id,
         path=run.path,
@@ -153,7 +155,7 @@ def _identity(run: Run, span: _Span, known: RunState | None, now: float | None) 
         steps=Steps(span.first_step, span.last_step, run.planned_steps, span.rows),
         restarts=tuple(s for s in run.history.table.restarts if span.last_step is not None and s <= span.last_step),
         sources=tuple(
-            SourceUsed(source.path, source.format, source.rows, sum(source.skipped.values()), _source_note(source))
+            SourceUsed(source.path, source.format, source.rows, sum(source.skipped.values()), _source_note(source, at))
             for source in run.sources
         ),
         framework_version=run.framework_version,
@@ -163,9 +165,12 @@ def _identity(run: Run, span: _Span, known: RunState | None, now: float | None) 
     )
 
 
-def _source_note(source: SourceInfo) -> str:
+def _source_note(source: SourceInfo, now: float | None) -> str:
+    """`now`: where the run goes on, so that the age of what was read counts."""
+    age = "" if now is None or source.newest is None else f"as of {duration(max(0.0, now - source.newest))} ago"
+    age = ": ".join(part for part in (age, source.lag) if part) if age and source.used else ""
     skipped = ", ".join(f"{count} {reason}" for reason, count in source.skipped.items() if count)
-    parts = [source.note, f"skipped: {skipped}" if skipped else "", "" if source.used else "not used"]
+    parts = [age, source.note, f"skipped: {skipped}" if skipped else "", "" if source.used else "not used"]
     return "; ".join(part for part in parts if part)
 
 

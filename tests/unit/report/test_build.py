@@ -182,6 +182,16 @@ def test_sources_say_what_was_left_out() -> None:
     assert source.note == "by name; skipped: 2 bad line, 1 no step"
 
 
+def test_a_run_that_goes_on_says_how_old_each_source_is_and_why() -> None:
+    run = fakes.FakeRun()
+    run.sources = [SourceInfo("a.wandb", "wandb", 10, newest=1000.0, lag="W&B writes every 15 s", used=True)]
+    frame = replace(fakes.frame(run=run), state=RunState("running", "rows come"), now=1012.0)
+    assert build(frame, now=1012.0).run.sources[0].note == "as of 12 s ago: W&B writes every 15 s"
+    over = replace(frame, state=RunState("finished", "all steps are done"))
+    assert build(over, now=1012.0).run.sources[0].note == ""
+    assert build(replace(frame, state=None)).run.sources[0].note == "", "nobody says what time it is"
+
+
 def test_notes_tell_crashes_and_unfinished_reading() -> None:
     notes = (
         Note("progress", "3/10", 1),
