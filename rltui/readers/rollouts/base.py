@@ -137,4 +137,9 @@ def _text(text: str | None) -> str | None:
 
 
 def _plain(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)[:FIELD_LIMIT]
+    if isinstance(value, str):
+        return value
+    try:
+        return json.dumps(value, ensure_ascii=False, default=str)[:FIELD_LIMIT]
+    except (ValueError, TypeError, RecursionError):
+        return f"({type(value).__name__})"

@@ -6,6 +6,7 @@ import contextlib
 import io
 import json
 import unicodedata
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from hypothesis import strategies as st
 from rltui.cli import main
 from rltui.readers.rollouts import dump
 from rltui.readers.rollouts.base import TEXT_LIMIT
+from rltui.report.rollouts_page import Listed, Query, RolloutBrowser
 from tests.unit.rollouts.dumps import GOOD, VERL_LOG, index, lines, trl
 
 HOSTILE = (
@@ -86,6 +88,43 @@ def test_a_text_of_a_megabyte_is_bounded_and_its_length_told(tmp_path: Path) -> 
     code, out = run_cli(str(tmp_path))
     assert code == 0
     assert max(map(len, out.split("\n"))) < 300
+
+
+@pytest.mark.parametrize("listed", ["groups", "samples", "steps"])
+def test_every_row_of_the_screen_is_clean(tmp_path: Path, listed: Listed) -> None:
+    hostile_run(tmp_path)
+    straddling = "y " * 60 + "z" * 860 + " " + SECRETS[0]
+    lines(tmp_path / "rollouts" / "4.jsonl", [{"input": HOSTILE, "output": straddling, "score": 1.0}] * 2)
+    browser = RolloutBrowser(index(tmp_path), "verl")
+    for step in (3, 4):
+        page = browser.page(Query(step=step, listed=listed, inside=0 if listed == "steps" else None))
+        assert page.lines
+        shown = json.dumps(asdict(page), ensure_ascii=False, default=str)
+        assert is_safe(shown)
+        assert not any(secret in shown for secret in SECRETS)
+
+
+def test_no_report_shows_what_a_sample_hides(tmp_path: Path) -> None:
+    hostile_run(tmp_path)
+    for words in (("--search", "right to left"), ("--sort", "reward"), ("--only", "invalid"), ("--same-prompt",)):
+        code, out = run_cli(str(tmp_path), *words)
+        assert code == 0
+        assert is_safe(out)
+        assert not any(secret in out for secret in SECRETS)
+    for form in ("markdown", "json"):
+        with contextlib.redirect_stdout(io.StringIO()) as written:
+            assert main(["report", str(tmp_path), "--format", form]) == 0
+        assert is_safe(written.getvalue())
+        assert not any(secret in written.getvalue() for secret in SECRETS)
+
+
+def test_a_field_nested_too_deeply_is_named_by_its_type(tmp_path: Path) -> None:
+    nested: object = 1
+    for _ in range(900):
+        nested = [nested]
+    lines(tmp_path / "rollouts" / "1.jsonl", [{"input": "a", "output": "b", "score": 1.0, "deep": nested}])
+    found = index(tmp_path)
+    assert found.read(found.entries[0]).rollout(0).completion == "b"
 
 
 NAMES = ("1.jsonl", "completions_00001.parquet", "x_1_ab.table.json", "samples.json", "train.log", "traces.jsonl")
