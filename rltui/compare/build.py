@@ -17,6 +17,7 @@ from rltui.compare.read import COMPONENT, RunFacts
 from rltui.compare.signals import signals
 from rltui.plots.numbers import duration, number
 from rltui.plots.spark import downsample
+from rltui.settings.model import Compare as CompareSettings
 
 CURVE_POINTS = 60
 NOT_HELD_OUT = "ranked by a metric of the training prompts: log a validation score to rank by what was not trained on"
@@ -80,6 +81,18 @@ def compare(
         spread=_spread(scores),
         flag_counts=dict(sorted(Counter(flag.word for of in ugly.values() for flag in of).items())),
         curves={run: _thin(s) for run, s in scores.items()},
+    )
+
+
+def compare_as_set(runs: Sequence[RunFacts], own: CompareSettings) -> Comparison:
+    """`compare` by the user's settings, as far as these runs log what they name."""
+    logged = {key for run in runs for key in run.curves}
+    fits = any(key == own.primary or key.startswith(f"{own.primary}:") for key in logged if own.primary)
+    return compare(
+        runs,
+        primary=own.primary if fits else None,
+        lower_is_better=fits and own.lower_is_better,
+        cost=own.cost or None,
     )
 
 

@@ -42,8 +42,8 @@ class Scored:
 
 
 def choose(runs: Sequence[RunFacts], wanted: str | None, lower_is_better: bool) -> Primary:
-    """The metric by which runs are ranked: the user's, else the first of the order that more than half of the runs log, else
-    the one that most runs log."""
+    """The metric by which runs are ranked: the user's, else the first of the order that more than half of the runs
+    log, else the one that most runs log."""
     names = [name for run in runs for name in run.curves]
     counts = Counter(names)
     if wanted is not None:

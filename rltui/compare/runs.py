@@ -87,7 +87,8 @@ def _wanted() -> frozenset[str]:
 
 
 def primary(rows: Sequence[RunRow]) -> str | None:
-    """The metric shown of every run: the first of the order that more than half of them log, else the one that most log."""
+    """The metric shown of every run: the first of the order that more than half of them log, else the one that most
+    do."""
     counts = Counter(name for row in rows for name in row.values)
     best: tuple[int, str] | None = None
     for names in _order():

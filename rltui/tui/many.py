@@ -108,12 +108,15 @@ class Many:
 
         def work() -> None:
             facts = self.opener.facts(picked, own, told, cancel.is_set)
-            from rltui.compare.build import compare
+            from rltui.compare.build import compare_as_set
+            from rltui.settings import load
 
             if not cancel.is_set():
                 enough = len(facts) > 1
                 problem = "" if enough else "no other run found beside this one; name more: rltui DIR, or compare A B"
-                self.app.post_message(Compared(compare(facts) if enough else None, tuple(facts), problem))
+                self.app.post_message(
+                    Compared(compare_as_set(facts, load().compare) if enough else None, tuple(facts), problem)
+                )
 
         self._thread(work, lambda text: self.app.post_message(Compared(None, (), text)))
 

@@ -60,6 +60,7 @@ class SessionOpener:
     ) -> list[RunFacts]:
         """See `ManyOpener.facts`. Beside a run that was named alone are those below the directory that holds it."""
         from rltui.compare.read import facts, told_apart
+        from rltui.settings import load
 
         found = [self._found[number] for number in picked] or self._beside(own)
         out = []
@@ -67,7 +68,7 @@ class SessionOpener:
             if cancelled():
                 break
             told(number, len(found), one.candidate.id)
-            out.append(facts(one, self.key_map, cancelled=cancelled))
+            out.append(facts(one, self.key_map, load().compare.primary or None, cancelled))
         return told_apart(out)
 
     def _beside(self, own: str) -> list[Found]:
