@@ -26,6 +26,7 @@ from rltui.session.locate import Found
 from rltui.session.past_log import log_until
 from rltui.session.tail import TailFeed
 from rltui.sources import memory
+from rltui.sources.base import FileStat
 from rltui.vocabulary.resolve import bare_key
 
 if TYPE_CHECKING:
@@ -321,9 +322,12 @@ class OpenedRun:
         return RunSamples(self.place, self.run)
 
     def _asked(self, step: int | None) -> Asked:
+        return self._sampled.asked(self.dumps(), self.feeds, step)
+
+    def dumps(self) -> list[FileStat]:
+        """The files that hold rollouts, as they were when the run's directory was last looked through."""
         known = {file.path: file for file in self._listing.files}
-        dumps = [known[path] for path in self._candidate.rollouts if path in known]
-        return self._sampled.asked(dumps, self.feeds, step)
+        return [known[path] for path in self._candidate.rollouts if path in known]
 
     def _read_samples(self, step: int | None) -> None:
         """The samples by which a run that is not followed is judged at a step."""

@@ -9,7 +9,7 @@ from rltui.run.run import Run
 from rltui.session.locate import Found
 from rltui.session.opened import OpenedRun
 from rltui.session.rollout_config import length_cap, reward_weights
-from rltui.sources.base import SourceError
+from rltui.sources.base import FileStat, SourceError
 
 
 def open_rollouts(found: Found, run: Run | None = None) -> RolloutIndex:
@@ -31,9 +31,9 @@ def open_rollouts(found: Found, run: Run | None = None) -> RolloutIndex:
 def rollouts_of(opened: OpenedRun, paths: Sequence[str]) -> RolloutIndex:
     """The index of a run that is open. `paths` are its dumps, as its frames name them."""
     place, run = opened.place, opened.run
-    dumps = [Dump(path, 0) for path in paths]  # over a network each size would wait for the link, and none is counted
+    stats: list[FileStat | SourceError] = [*opened.dumps()]  # over a network each size anew would wait for the link
     if place.link() is None:
         stats = [place.stat(path) for path in paths]
-        dumps = [Dump(stat.path, stat.size, stat.mtime) for stat in stats if not isinstance(stat, SourceError)]
+    dumps = [Dump(stat.path, stat.size, stat.mtime) for stat in stats if not isinstance(stat, SourceError)]
     logs = [Dump(feed.path, feed.size, feed.mtime) for feed in opened.feeds if feed.format.endswith("console")]
     return open_index(place, run.path, dumps, logs, cap=length_cap(run), weights=reward_weights(run))
