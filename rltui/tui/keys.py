@@ -15,6 +15,7 @@ RUN = ("main", "metric", "values", "finding", "phases", "gpu", "log", "rollouts"
        "pipeline", "coverage", "digest")  # fmt: skip
 ALL = (*RUN, "compare", "help", "picker")
 TEXT = ("gpu", "decision", "knowledge", "config", "pipeline", "coverage", "digest")
+CURSOR = ("main", "metric", "finding", "phases", "gpu", "decision")
 TIMED = ("main", "metric", "finding", "phases", "gpu", "rollouts", "decision")
 
 
@@ -78,9 +79,9 @@ KEYS: tuple[Key, ...] = (
         ("main", "finding"), "next warning", ("main", "finding"), rank=21),
     Key("finding.previous_warning", "W", "W", "finding('warning', -1)", "previous warning", "Find",
         ("main", "finding")),
-    Key("step.slow", "s", "s", "slow(1)", "next slow step", "Find", ("main", "phases"), "slow step", ("phases",),
+    Key("step.slow", "s", "s", "slow(1)", "next slow step", "Find", CURSOR, "slow step", ("phases",),
         "s S", 22),
-    Key("step.slow_before", "S", "S", "slow(-1)", "previous slow step", "Find", ("main", "phases")),
+    Key("step.slow_before", "S", "S", "slow(-1)", "previous slow step", "Find", CURSOR),
     Key("finding.acknowledge", "a", "a", "acknowledge", "acknowledge the finding until it gets worse, and back", "Find",
         ("main", "finding"), "acknowledge", ("finding",), rank=46),
     Key("finding.all", "A", "A", "all_findings", "all findings: resolved ones and checks that could not run", "Find",

@@ -2,11 +2,32 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from rltui.tui.panes.verdict import STAGES
-from rltui.tui.rows import Row, put, wrap
+from rltui.tui.rows import Row, cut, put, wrap
 from rltui.tui.screens.text import Block, TextScreen
 
+if TYPE_CHECKING:
+    from rltui.diagnosis.insight import Insight
+
 WORDS = {"pass": "pass", "warn": "warning", "fail": "critical", "unknown": "unknown"}
+
+
+def must_hold(insight: Insight, width: int) -> list[Block]:
+    """Invariants of the numbers, whatever the task, with how each was measured."""
+    blocks: list[Block] = [("", [[(" WHAT MUST HOLD", "dim")]])]
+    for one in insight.invariants:
+        glyph, role = STAGES[one.status]
+        head: Row = [
+            (" ", "fg"),
+            put(f"{glyph} {WORDS[one.status]}", 12, role),
+            put(one.name, max(20, min(52, width - 46)), "fg" if one.status != "unknown" else "dim"),
+            (cut(one.measured or "", 30), "fg"),
+        ]
+        how: list[Row] = [[(" " * 13, "fg"), (line, "dim")] for line in wrap(one.how, width - 16)]
+        blocks.append((f"{one.name} {one.how}", [head, *how]))
+    return blocks
 
 
 class PipelineScreen(TextScreen):
@@ -36,7 +57,13 @@ class PipelineScreen(TextScreen):
                 if finding.stage == stage.stage and finding.status == "active":
                     rows.append([(" " * 17, "fg"), (f"· {finding.title}", "dim")])
             blocks.append((stage.stage, [*rows, []]))
-        return blocks
+        outlook = self.view.outlook
+        return blocks + (must_hold(outlook, width) if outlook is not None else [])
+
+    def redraw(self) -> None:
+        if self.view.report is not None:
+            self.rltui.ask_outlook()
+        super().redraw()
 
 
 class CoverageScreen(TextScreen):

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from rltui.diagnosis.kl_reward import table
 from rltui.plots.numbers import number
 from rltui.tui.panes import verdict
-from rltui.tui.panes.verdict import STAGES
-from rltui.tui.rows import Row, cut, put, wrap
-from rltui.tui.screens.checks import WORDS
+from rltui.tui.rows import SELECTED, Row, cut, put, wrap
+from rltui.tui.screens.checks import must_hold
 from rltui.tui.screens.text import Block, TextScreen
 from rltui.tui.view import GLYPH, ROLE
 
@@ -50,7 +50,7 @@ class DecisionScreen(TextScreen):
             blocks += [self._case(insight, room), self._worth(insight, room), *self._coming(insight, room)]
         blocks.append(("checkpoints", [*self._checkpoints(width), []]))
         if insight is not None:
-            blocks += self._invariants(insight, width)
+            blocks += [*must_hold(insight, width), *_cases(insight, width)]
         return blocks
 
     def _case(self, insight: Insight, room: int) -> Block:
@@ -108,16 +108,19 @@ class DecisionScreen(TextScreen):
             )
         return rows if len(rows) > 1 else [*rows, [(" none found beside the logs", "dim")]]
 
-    def _invariants(self, insight: Insight, width: int) -> list[Block]:
-        blocks: list[Block] = [("", [[(" WHAT MUST HOLD", "dim")]])]
-        for one in insight.invariants:
-            glyph, role = STAGES[one.status]
-            head: Row = [
-                (" ", "fg"),
-                put(f"{glyph} {WORDS[one.status]}", 12, role),
-                put(one.name, max(20, min(52, width - 46)), "fg" if one.status != "unknown" else "dim"),
-                (cut(one.measured or "", 30), "fg"),
-            ]
-            how: list[Row] = [[(" " * 13, "fg"), (line, "dim")] for line in wrap(one.how, width - 16)]
-            blocks.append((f"{one.name} {one.how}", [head, *how]))
-        return blocks
+
+def _cases(insight: Insight, width: int) -> list[Block]:
+    """The whole table of KL, reward and validation, the present case lit."""
+    names = (("KL", 12), ("reward", 8), ("validation", 24))
+    head: Row = [("   ", "fg"), *[put(name, size, "dim") for name, size in names], ("reads as", "dim")]
+    blocks: list[Block] = [("", [[], [(" ALL CASES OF KL, REWARD AND VALIDATION", "dim")], head])]
+    for case in table():
+        lit = case.id == insight.case.id
+        ways = (case.kl, case.reward, case.validation)
+        words = [" or ".join("unknown" if way == "none" else way for way in found) for found in ways]
+        words = ["any" if len(found) > 3 else text for found, text in zip(ways, words, strict=True)]
+        row: Row = [("▌", SELECTED) if lit else (" ", "fg"), ("  ", "fg")]
+        row += [put(text, size, "strong" if lit else "dim") for text, (_, size) in zip(words, names, strict=True)]
+        row.append((cut(f"{case.reading}: {case.advice}", max(0, width - 48)), "fg" if lit else "dim"))
+        blocks.append((" ".join([*words, case.reading, case.advice]), [row]))
+    return blocks
