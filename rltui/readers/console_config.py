@@ -68,14 +68,12 @@ class ConfigFinder:
         return [config for document in self._yaml.values() if (config := document.config()) is not None]
 
     def _yaml_line(self, prefix: str, message: str, line: int, wanted: bool) -> list[ConfigRecord]:
-        if not self._yaml and not wanted:
+        """Documents that end with this line, or with the first step; a new one may begin."""
+        if not wanted and not self._yaml:
             return []
-        closed = [prefix] if wanted else list(self._yaml)
-        if prefix in self._yaml and self._yaml[prefix].add(message):
-            closed.remove(prefix)
-        out = [
-            c for p in closed if (open_ := self._yaml.pop(p, None)) is not None and (c := open_.config()) is not None
-        ]
+        own = self._yaml.get(prefix)
+        ended = list(self._yaml) if not wanted else [prefix] if own is not None and not own.add(message) else []
+        out = [config for name in ended if (config := self._yaml.pop(name).config()) is not None]
         if wanted and prefix not in self._yaml and len(self._yaml) < _MOST_OPEN:
             first = PrintedYaml.opening(message)
             if first is not None:

@@ -50,6 +50,7 @@ class Tracked:
     resolved: dict[str, object] = field(default_factory=dict)
     phases: tuple[str, ...] = ()
     with_tensorboard: bool = True
+    algorithm: str | None = None
 
 
 def each(
@@ -126,6 +127,21 @@ TRACKED = (
         {"actor": {"eps_clip": 0.2, "adam": {"lr": 1e-6}}, "rollout": {"n_samples_per_prompt": 8}},
         {"clip_low": 0.2, "lr": 1e-6, "group_size": 8},
         ("phase:rollout", "phase:update_actor"),
+        with_tensorboard=False,
+    ),
+    Tracked(
+        "openrlhf",
+        tuple(
+            (
+                None,
+                {"train/loss": 0.5, "train/acc": 0.75, "train/chosen_reward": 0.125, "train/reject_reward": -0.125}
+                | {"train/lr": 1e-6, "train/grad_norm": 0.25, "train/global_step": step},
+            )
+            for step in (1, 2, 3)
+        ),
+        (1, 3),
+        {"dpo_accuracy": 0.75, "dpo_reward_chosen": 0.125, "dpo_reward_rejected": -0.125, "total_loss": 0.5},
+        algorithm="DPO",
         with_tensorboard=False,
     ),
     Tracked(
@@ -323,6 +339,7 @@ def test_what_a_tracker_was_sent(expected: Tracked, tracker: str, tmp_path: Path
     run = one.run
     assert run.dialect == expected.dialect
     assert run.history.table.restarts == []
+    assert expected.algorithm in (None, run.algorithm)
     steps = run.history.table.steps
     assert (int(steps[0]), int(steps[-1]), len(steps)) == (*expected.steps, 3)
     for metric, value in expected.last.items():
