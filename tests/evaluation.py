@@ -2,23 +2,28 @@
 
     python -m tests.evaluation [--full]
 
-Simulated runs only, so that every number can be had again anywhere: runs in which nothing happens (false alarms),
-planted faults (delay, onset), and the best checkpoint of noisy validation (regret). Labelled runs and cases of public
-threads have tests of their own.
+Simulated runs, whose numbers can be had again anywhere: runs in which nothing happens (false alarms), planted faults
+(delay, onset), and the best checkpoint of noisy validation (regret). With `--full` also the cases of public threads,
+and the labelled runs where there are any (RLTUI_TEST_RUNS).
 """
 
 from __future__ import annotations
 
 import sys
 from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
+from typing import Any, get_args
 
 import numpy as np
 
 from rltui.diagnosis.engine import Engine
 from rltui.diagnosis.look import look_rows
+from rltui.diagnosis.model import Decision
+from tests.conftest import labelled_runs
+from tests.labels import confusion, judged, promises_missed, shares
 from tests.unit.diagnosis.fake_run import FakeRun
 from tests.unit.diagnosis.series import learning_run, noise, still_run
+from tests.unit.diagnosis.test_cases import CASES, judge
 
 FAULT = 300
 ROWS = 500
@@ -138,6 +143,37 @@ def regret(seeds: int, sd: float = 0.03) -> tuple[float, float]:
     return float(np.mean(ours)), float(np.mean(raw))
 
 
+def table(pairs: list[tuple[tuple[Decision, ...], Decision]]) -> str:
+    """Wanted verdicts down, judged ones across."""
+    counts = confusion(pairs)
+    shown = [d for d in get_args(Decision) if any(d in pair for pair in counts)]
+    lines = [f"| wanted \\ judged | {' | '.join(shown)} |", "|---" * (len(shown) + 1) + "|"]
+    for wanted in shown:
+        cells = [str(counts[wanted, judged] or "") for judged in shown]
+        lines.append(f"| {wanted} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def print_cases() -> None:
+    done = [judge(case) for case in CASES]
+    asked, missed = sum(o.asked for o, _ in done), sum(len(o.missed) for o, _ in done)
+    wrong = sum(bool(o.wrong_verdict) for o, _ in done)
+    print(f"\n{len(done)} cases of public threads: rules {asked - missed} of {asked}, ", end="")
+    print(f"false {sum(len(o.false) for o, _ in done)}, verdicts {len(done) - wrong} of {len(done)}")
+    print(table([(tuple(case["verdict"]), d.verdict.decision) for case, (_, d) in zip(CASES, done, strict=True)]))
+
+
+def print_labelled(root: Path) -> dict[str, list[str]]:
+    """What is promised and missed."""
+    runs = list(judged(root))
+    print(f"\n{len(runs)} labelled runs:", ", ".join(f"{p} {k} of {n}" for p, (k, n) in shares(runs).items()))
+    healthy = [r for r in runs if r.healthy]
+    rows, loud = sum(r.rows for r in healthy), sum(r.loud for r in healthy)
+    print(f"open warnings on the {len(healthy)} healthy ones: {loud} in {rows} rows")
+    print(table([(r.accepted, r.decision) for r in runs]))
+    return promises_missed(runs)
+
+
 def main() -> None:
     full = "--full" in sys.argv
     alarms = false_alarms(8 if full else 2, 2000 if full else 1000)
@@ -156,6 +192,13 @@ def main() -> None:
         print(f"| {kind} | {found}; {', '.join(sorted({s.decision for s in seen}))} |")
     ours, raw = regret(100 if full else 20)
     print(f"| regret of the best checkpoint (of the raw maximum) | {ours:.4f} ({raw:.4f}) |")
+    root = labelled_runs()
+    if full:
+        print_cases()
+    if full and root is not None:
+        missed = print_labelled(root)
+        if missed:
+            sys.exit(f"promised and missed: {missed}")
 
 
 if __name__ == "__main__":

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from tests.evaluation import FAULTS, delay, false_alarms, regret
+from rltui.diagnosis.engine import Engine
+from tests.evaluation import FAULTS, delay, false_alarms, planted, regret
+from tests.labels import check, confusion, judged, promises_missed
+from tests.unit.diagnosis.fake_run import FakeRun
 from tests.unit.diagnosis.test_labelled import diagnose
 
 LATEST = 50  # rows: a trend over the last 50 turns, then 5 looks confirm it
@@ -35,6 +39,29 @@ def test_planted_faults_are_found_soon_and_dated(kind: str) -> None:
 def test_the_best_checkpoint_costs_less_than_the_raw_maximum() -> None:
     ours, raw = regret(12)
     assert ours < raw
+
+
+def test_the_labelled_runs_are_judged_as_promised(runs_dir: Path) -> None:
+    """Every fourth of them: `python -m tests.evaluation --full` takes all, and fails where a promise is missed."""
+    runs = list(judged(runs_dir, every=4))
+    assert runs
+    assert promises_missed(runs) == {}
+
+
+def test_a_label_is_met_or_not_by_what_it_asks() -> None:
+    columns: Any = planted("reward collapses", 0)
+    d = Engine().advance(FakeRun(columns).grow())
+    right = {"any_of": [["reward-collapse", "kl-runaway"]], "none_of": ["kl-runaway"], "decision": ["stop-use-best"]}
+    right["onset"] = {"ids": ["reward-collapse"], "step": 301, "tol": 20}
+    assert set(check({**right, "best_step": [200, 310]}, d).values()) == {True}
+    wrong = {"any_of": [["kl-runaway"]], "none_of": ["reward-collapse"], "decision": ["continue"], "healthy": True}
+    wrong["onset"] = {"ids": ["reward-collapse"], "step": 200, "tol": 20}
+    assert set(check({**wrong, "best_step": [1, 20]}, d).values()) == {False}
+
+
+def test_confusion_counts_the_wanted_against_the_judged() -> None:
+    pairs: Any = [(("continue", "continue-watch"), "continue-watch"), (("abort-now",), "continue"), ((), "continue")]
+    assert confusion(pairs) == {("continue-watch", "continue-watch"): 1, ("abort-now", "continue"): 1}
 
 
 @pytest.mark.parametrize("name", ["zoo/g31-add-s0", "zoo/g33-add-s2"])
