@@ -158,7 +158,7 @@ class RltuiApp(Places):
     def on_marks_read(self, message: MarksRead) -> None:
         self.view.marks = message.marks
         if message.first_time:
-            self.say(FIRST_HINT.replace("↵", self.glyphs.enter), "accent", seconds=READ_S)
+            self.say(FIRST_HINT.replace("↵", self.glyphs.enter), "accent", seconds=2 * MESSAGE_S)
         self.redraw()
 
     def on_page_read(self, message: PageRead) -> None:

@@ -12,11 +12,11 @@ from rltui.settings import Settings, near
 from rltui.tui.compat import key_of
 
 RUN = ("main", "metric", "values", "finding", "phases", "gpu", "log", "rollouts", "decision", "knowledge", "config",
-       "pipeline", "coverage", "digest")  # fmt: skip
+       "pipeline", "coverage", "digest", "moves")  # fmt: skip
 ALL = (*RUN, "compare", "help", "picker")
 TEXT = ("gpu", "decision", "knowledge", "config", "pipeline", "coverage", "digest")
-CURSOR = ("main", "metric", "finding", "phases", "gpu", "decision")
-TIMED = ("main", "metric", "finding", "phases", "gpu", "rollouts", "decision")
+CURSOR = ("main", "metric", "finding", "phases", "gpu", "decision", "moves")
+TIMED = ("main", "metric", "finding", "phases", "gpu", "rollouts", "decision", "moves")
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,8 +67,8 @@ KEYS: tuple[Key, ...] = (
     Key("pane.zoom", "z", "z", "zoom", "zoom the pane, a chart around its cursor, and back", "Panes",
         ("main", "metric", "phases", "gpu", "log", "rollouts"), "zoom", ("main", "metric", "rollouts"), rank=36),
     Key("open", "enter", "↵", "open", "drill in: finding, metric, its values, phase, run", "Panes",
-        ("main", "finding", "metric", "phases", "rollouts", "compare", "picker"), "open",
-        ("main", "finding", "phases", "rollouts", "compare", "picker"), rank=10),
+        ("main", "finding", "metric", "moves", "phases", "rollouts", "compare", "picker"), "open",
+        ("main", "finding", "moves", "phases", "rollouts", "compare", "picker"), rank=10),
     Key("last_place", "backspace", "Bksp", "last_place", "last place", "Panes", RUN),
     # find
     Key("finding.next_critical", "e", "e", "finding('critical', 1)", "next critical finding", "Find",
@@ -134,6 +134,8 @@ KEYS: tuple[Key, ...] = (
     Key("decision", "D", "D", "show('decision')", "go on or stop: KL and reward, gain against cost, checkpoints",
         "Screens", RUN, "decision", ("main",), rank=60),
     Key("digest", "d", "d", "show('digest')", "while you were away: what happened since the last look", "Screens", RUN),
+    Key("moves", "M", "M", "show('moves')", "what moved first: around the step cursor, else the worst onset", "Screens",
+        RUN, "moved first", ("finding",), rank=44),
     Key("knowledge", "K", "K", "knowledge", "what the rule looks at, why, its thresholds and sources", "Screens",
         ("main", "finding"), "why this rule", ("finding",), rank=45),
     Key("config", "i", "i", "show('config')", "run and resolved config", "Screens", RUN,

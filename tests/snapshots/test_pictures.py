@@ -35,6 +35,7 @@ SCREENS = {
     "log": (CRASH, ("6", "6")),
     "rollouts": (CRASH, ("5",)),
     "decision": (FLIP, ("D",)),
+    "moves": (FLIP, ("M",)),
     "knowledge": (FLIP, ("K",)),
     "config": (CRASH, ("i",)),
     "pipeline": (FLIP, ("P",)),
@@ -69,7 +70,7 @@ async def test_picture(screen: str, theme: str, request: pytest.FixtureRequest) 
             await pilot.pause(0.02)
         if app.view.cursor is not None:
             await wait_for(pilot, lambda: app.view.past is not None and app.view.past[0] == app.view.cursor, "the past")
-        if screen in ("finding", "decision"):
+        if screen in ("finding", "decision", "moves"):
             await wait_for(pilot, lambda: not app.view.asked - set(app.view.insights), "what moved first")
         if screen == "knowledge":
             await wait_for(pilot, lambda: bool(app.view.pages), "the page")

@@ -16,6 +16,7 @@ def named(name: str) -> type[PaneScreen]:
     from rltui.tui.screens.digest import DigestScreen
     from rltui.tui.screens.gpu import GpuScreen
     from rltui.tui.screens.log import LogScreen
+    from rltui.tui.screens.moves import MovesScreen
     from rltui.tui.screens.phases import PhasesScreen
     from rltui.tui.screens.rollouts import RolloutsScreen
 
@@ -25,6 +26,7 @@ def named(name: str) -> type[PaneScreen]:
         LogScreen,
         RolloutsScreen,
         DecisionScreen,
+        MovesScreen,
         DigestScreen,
         ConfigScreen,
         PipelineScreen,

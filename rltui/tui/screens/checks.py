@@ -12,12 +12,13 @@ if TYPE_CHECKING:
     from rltui.diagnosis.insight import Insight
 
 WORDS = {"pass": "pass", "warn": "warning", "fail": "critical", "unknown": "unknown"}
+ORDER = ("fail", "warn", "pass", "unknown")
 
 
 def must_hold(insight: Insight, width: int) -> list[Block]:
     """Invariants of the numbers, whatever the task, with how each was measured."""
     blocks: list[Block] = [("", [[(" WHAT MUST HOLD", "dim")]])]
-    for one in insight.invariants:
+    for one in sorted(insight.invariants, key=lambda one: ORDER.index(one.status)):  # what failed first
         glyph, role = STAGES[one.status]
         head: Row = [
             (" ", "fg"),

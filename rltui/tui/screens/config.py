@@ -31,6 +31,7 @@ class ConfigScreen(TextScreen):
             ("path", run.path),
             ("state", f"{run.state}{': ' + run.state_because if run.state_because else ''}"),
             ("restarts", ", ".join(f"at step {step}" for step in run.restarts)),
+            ("replaced", "; ".join(one.text for one in run.attempts[-ATTEMPTS_SHOWN:])),
             ("as of", report.as_of or ""),
         ):
             if value:

@@ -111,7 +111,7 @@ class DecisionScreen(TextScreen):
 
 def _cases(insight: Insight, width: int) -> list[Block]:
     """The whole table of KL, reward and validation, the present case lit."""
-    names = (("KL", 12), ("reward", 8), ("validation", 24))
+    names = (("KL", 14), ("reward", 8), ("validation", 24))
     head: Row = [("   ", "fg"), *[put(name, size, "dim") for name, size in names], ("reads as", "dim")]
     blocks: list[Block] = [("", [[], [(" ALL CASES OF KL, REWARD AND VALIDATION", "dim")], head])]
     for case in table():
@@ -121,6 +121,6 @@ def _cases(insight: Insight, width: int) -> list[Block]:
         words = ["any" if len(found) > 3 else text for found, text in zip(ways, words, strict=True)]
         row: Row = [("▌", SELECTED) if lit else (" ", "fg"), ("  ", "fg")]
         row += [put(text, size, "strong" if lit else "dim") for text, (_, size) in zip(words, names, strict=True)]
-        row.append((cut(f"{case.reading}: {case.advice}", max(0, width - 48)), "fg" if lit else "dim"))
+        row.append((cut(f"{case.reading}: {case.advice}", max(0, width - 50)), "fg" if lit else "dim"))
         blocks.append((" ".join([*words, case.reading, case.advice]), [row]))
     return blocks

@@ -10,7 +10,7 @@ from rltui.diagnosis.model import Evidence, Finding
 from rltui.plots.axis import labels
 from rltui.plots.numbers import change, number
 from rltui.tui.charts import Charts
-from rltui.tui.panes import around, header
+from rltui.tui.panes import around, header, moves
 from rltui.tui.panes.findings import config_value
 from rltui.tui.panes.log import clock
 from rltui.tui.rows import Row, clip, cut, put, spread, title, wrap
@@ -185,29 +185,9 @@ class FindingScreen(PaneScreen):
         insight = view.insights.get((finding.onset_step, view.cursor)) if finding.onset_step is not None else None
         if insight is None or not insight.moves:
             return []
-        rows = [title(width, "", "What moved first", [("in order of onset", "dim")])]
-        first, last = insight.moves[0].step, max(insight.moves[-1].step, insight.moves[0].step + 1)
-        own = {self._metric_of(e) for e in finding.evidence[:1]}
-        bar_w = max(0, width - 45)
-        for move in insight.moves[:MOVES]:
-            name = view.name_of(move.metric) or move.metric
-            flagged = view.flagged.get(name)
-            role = ROLE[flagged.severity] if flagged else "ink"
-            x = round((move.step - first) / (last - first) * (bar_w - 1)) if bar_w > 1 else 0
-            line: Row = [(" " * x, "fg"), ("▌", role), ("─" * (bar_w - x - 1), "rule")] if bar_w > 1 else []
-            values = f"{view.value(name, move.before)} → {view.value(name, move.after)}"
-            glyph = GLYPH[flagged.severity] if flagged else " "
-            rows.append(
-                [
-                    (f" {glyph} ", role if flagged else "fg"),
-                    put(view.label(name), 19, "strong" if name in own else "fg"),
-                    put(str(move.step), 6, "fg", ">"),
-                    ("  ", "fg"),
-                    *line,
-                    put(values, 15, "dim", ">"),
-                ]
-            )
-        return [*rows, []]
+        own = frozenset(self._metric_of(e) for e in finding.evidence[:1])
+        head = title(width, "", "What moved first", [("in order of onset", "dim")])
+        return [head, *moves.draw(view, insight.moves[:MOVES], width, own), []]
 
     def _log_lines(self, finding: Finding, width: int) -> list[Row]:
         """Lines of the log near the onset: notable ones by their step, else the raw ones of that minute."""

@@ -20,6 +20,7 @@ from rltui.tui.screens.knowledge import KnowledgeScreen
 from rltui.tui.screens.log import LogScreen
 from rltui.tui.screens.main import MainScreen
 from rltui.tui.screens.metric import MetricScreen
+from rltui.tui.screens.moves import MovesScreen
 from rltui.tui.screens.phases import PhasesScreen
 from rltui.tui.screens.picker import PickerScreen
 from rltui.tui.screens.rollouts import RolloutsScreen
@@ -39,6 +40,7 @@ SCREENS: dict[str, type[PaneScreen]] = {
         LogScreen,
         RolloutsScreen,
         DecisionScreen,
+        MovesScreen,
         DigestScreen,
         KnowledgeScreen,
         ConfigScreen,
@@ -61,6 +63,7 @@ OPENS = {
     "log": ["6", "6"],
     "rollouts": ["5"],
     "decision": ["D"],
+    "moves": ["M"],
     "digest": ["d"],
     "knowledge": ["K"],
     "config": ["i"],

@@ -65,6 +65,20 @@ async def test_what_moved_first_stands_on_the_finding() -> None:
         assert isinstance(app.screen, FindingScreen)
 
 
+async def test_what_moved_first_around_any_step_is_a_screen_of_its_own() -> None:
+    async with shown(FLIP) as (app, pilot, _):
+        await pilot.press("M")
+        await wait_for(pilot, lambda: "sd of noise" in screen_text(app), "the answer")
+        worst = app.view.worst
+        assert worst is not None
+        assert f"around step {worst.onset_step}" in screen_text(app)
+        await pilot.press("enter")
+        assert app.screen.name == "metric"
+        await pilot.press("escape")
+        app.set_cursor(150)
+        await wait_for(pilot, lambda: "around step 150" in screen_text(app), "another step")
+
+
 async def test_decision_tells_the_case_and_what_must_hold() -> None:
     async with shown(FLIP) as (app, pilot, _):
         await pilot.press("D")
