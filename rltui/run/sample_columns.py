@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rltui.hardware.base import Gpu, HardwareSample
+from rltui.hardware.base import Gpu, GpuSample, HardwareSample, HostSample
 from rltui.run.table import Floats
 
 IDLE_SHARE = 0.15
@@ -79,26 +79,38 @@ class SampleColumns:
 
 def columns(samples: tuple[HardwareSample, ...]) -> SampleColumns:
     """All samples taken apart."""
-    gpus = tuple(dict.fromkeys((g.node, g.index) for s in samples for g in s.gpus))
-    at = {gpu: i for i, gpu in enumerate(gpus)}
-    gpu = np.full((len(OF_GPU), len(samples), len(gpus)), np.nan)
-    host = np.full((len(OF_HOST), len(samples)), np.nan)
+    alike: dict[tuple[Gpu, ...], list[int]] = {}  # GPUs of a sample -> the samples that tell of just these
     for row, sample in enumerate(samples):
-        for g in sample.gpus:
-            told = (g.memory_used_gb, g.memory_total_gb or None, g.power_w, g.power_limit_w or None, g.util)
-            foreign = sum(
-                np.inf if p.zombie else p.memory_gb or 0.0 for p in g.processes if p.zombie or p.ours is False
+        alike.setdefault(tuple([(g.node, g.index) for g in sample.gpus]), []).append(row)
+    gpus = tuple(dict.fromkeys(gpu for known in alike for gpu in known))
+    at = {gpu: i for i, gpu in enumerate(gpus)}
+    gpu = np.full((len(samples), len(gpus), len(OF_GPU)), np.nan)
+    for known, rows in alike.items():
+        if known:
+            gpu[np.ix_(rows, [at[g] for g in known])] = np.array(
+                [[_of_gpu(g) for g in samples[row].gpus] for row in rows], dtype=np.float64
             )
-            gpu[:, row, at[g.node, g.index]] = [np.nan if v is None else v for v in (*told, foreign)]
-        if (h := sample.host) is not None:
-            free = next(
-                (d.free_gb for d in h.disks if "checkpoints" in d.what and d.free_gb is not None), h.disk_free_gb
-            )
-            aside = float(any(p.aside for p in h.processes))
-            host[:, row] = [np.nan if v is None else v for v in (h.ram_used_gb, free, aside)]
+    host = np.array([_of_host(s.host) for s in samples], dtype=np.float64).reshape(len(samples), len(OF_HOST))
     times = np.array([s.time for s in samples], dtype=np.float64)
-    by_gpu, by_host = dict(zip(OF_GPU, gpu, strict=True)), dict(zip(OF_HOST, host, strict=True))
-    return SampleColumns(samples, times, gpus, by_gpu, by_host)
+    by_gpu = {name: gpu[:, :, i].copy() for i, name in enumerate(OF_GPU)}
+    return SampleColumns(samples, times, gpus, by_gpu, {name: host[:, i].copy() for i, name in enumerate(OF_HOST)})
+
+
+def _of_gpu(g: GpuSample) -> tuple[float | None, ...]:
+    """In the order of `OF_GPU`; None becomes NaN."""
+    foreign = 0.0
+    for p in g.processes:
+        if p.zombie or p.ours is False:
+            foreign += np.inf if p.zombie else p.memory_gb or 0.0
+    return g.memory_used_gb, g.memory_total_gb or None, g.power_w, g.power_limit_w or None, g.util, foreign
+
+
+def _of_host(host: HostSample | None) -> tuple[float | None, ...]:
+    """In the order of `OF_HOST`."""
+    if host is None:
+        return (None,) * len(OF_HOST)
+    free = next((d.free_gb for d in host.disks if "checkpoints" in d.what and d.free_gb is not None), host.disk_free_gb)
+    return host.ram_used_gb, free, float(any(p.aside for p in host.processes))
 
 
 class ColumnCache:
