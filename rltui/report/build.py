@@ -27,6 +27,7 @@ from rltui.report.model import (
     Steps,
 )
 from rltui.report.summaries import SummaryCache, report_names
+from rltui.run.attempts import attempts
 from rltui.run.run import PhaseTable, Run, RunState, SourceInfo
 from rltui.run.samples import Samples
 from rltui.run.table import Series
@@ -162,6 +163,7 @@ def _identity(run: Run, span: _Span, known: RunState | None, now: float | None) 
         state_because=state.because,
         eta_s=None if span.cut else run.eta_s() if state.state == "running" and not span.cut else None,
         last_row_time=span.last_time,
+        attempts=attempts(run.history, run.notes) if not span.cut else (),
     )
 
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from rltui.plots.meter import bar
 from rltui.plots.numbers import NOT_AVAILABLE, duration, number, percent
 from rltui.report.escape import code, fenced, plain, table
 from rltui.report.model import Report
+from rltui.run.attempts import Attempt
 
 LEVELS = {"pass": "✓ pass", "warn": "! warn", "fail": "✗ fail", "unknown": "? unknown"}
 SHARE_BAR = 30
@@ -18,6 +21,7 @@ IMPORTANT = (
 )
 """Canonical settings that usually explain a run, in the order in which people ask for them."""
 MISSING_SHOWN = 30
+ATTEMPTS_SHOWN = 5
 
 
 def identity(report: Report) -> list[str]:
@@ -38,12 +42,21 @@ def identity(report: Report) -> list[str]:
         lines.append(f"- Time left: {duration(run.eta_s)}")
     if run.restarts:
         lines.append(f"- Restarts: from step {', '.join(str(step) for step in run.restarts)}")
+    lines += _attempts(run.attempts)
     used = [s for s in run.sources if s.rows or s.skipped or not s.note.endswith("not used")]
     rows = [
         [code(_below(s.path, run.path), cell=True), plain(s.format), str(s.rows), str(s.skipped), plain(s.note)]
         for s in used
     ]
     return [*lines, "", *table(["read", "format", "rows", "skipped", "note"], rows, "llrr"), "", *_config(report)]
+
+
+def _attempts(attempts: Sequence[Attempt]) -> list[str]:
+    if not attempts:
+        return []
+    more = f", the last {ATTEMPTS_SHOWN} of {len(attempts)}" if len(attempts) > ATTEMPTS_SHOWN else ""
+    lines = [f"- Earlier attempts, whose rows later ones took the place of{more}:"]
+    return [*lines, *(f"  - {plain(one.text)}" for one in attempts[-ATTEMPTS_SHOWN:])]
 
 
 def _below(path: str, run: str) -> str:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from rltui.diagnosis.invariants import Invariant
     from rltui.diagnosis.kl_reward import Case
     from rltui.diagnosis.worth import Worth
+    from rltui.run.attempts import Attempt
 
 SCHEMA = "rltui.report/1"
 
@@ -50,6 +51,7 @@ class RunIdentity:
     state_because: str = ""
     eta_s: float | None = None
     last_row_time: float | None = None
+    attempts: tuple[Attempt, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

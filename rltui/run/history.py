@@ -60,6 +60,29 @@ class History:
             self._merged = _merge(filled, self._ends)
         return self._merged
 
+    @property
+    def abandoned(self) -> list[tuple[int, int, int]]:
+        """First and last step, and number, of the rows of each attempt that a later one took the place of: as the file
+        tells that saw most of them, and where a later file took over."""
+        found: list[tuple[int, int, int]] = max((p.table.abandoned for p in self.parts), key=len, default=[])
+        if not self.table.n:
+            return found
+        by_first = {first: at for at, (first, _, _) in enumerate(found)}
+        found = found.copy()
+        for part in self.parts:
+            if part.name not in self._ends:
+                continue
+            steps = part.table.steps[part.table.steps.searchsorted(self._ends[part.name]) :]
+            if not len(steps):
+                continue
+            left, at = (int(steps[0]), int(steps[-1]), len(steps)), by_first.get(int(steps[0]))
+            if at is None:
+                by_first[left[0]] = len(found)
+                found.append(left)
+            elif left[2] > found[at][2]:  # the same attempt, in a file that saw more of it
+                found[at] = left
+        return found
+
     def add_part(self, part: Part) -> None:
         self.parts.append(part)
         self.rebuild()

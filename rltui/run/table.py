@@ -35,6 +35,7 @@ class Table:
     def __init__(self) -> None:
         self.n = 0
         self.restarts: list[int] = []
+        self.abandoned: list[tuple[int, int, int]] = []  # first and last step, and number, of rows that a restart left
         self.columns: dict[str, Column] = {}
         self._changed_from: int | None = None
         self._steps: Ints = np.empty(0, dtype=np.int64)
@@ -213,7 +214,7 @@ class Table:
             elif not fold and row < self._head and self._redone(row, cells):
                 self.restarts.append(step)
                 if self._head - row >= RESTART_ROWS:
-                    self.keep(row + 1)
+                    self._abandon(row + 1)
             if self._fill(row, cells):
                 self._mark(row)
             if time == time and self._times[row] != time:
@@ -313,7 +314,12 @@ class Table:
         if row < self.n:
             if row:
                 self.restarts.append(step)
-            self.keep(row)
+            self._abandon(row)
+
+    def _abandon(self, n: int) -> None:
+        if n < self.n:
+            self.abandoned.append((int(self._steps[n]), int(self._steps[self.n - 1]), self.n - n))
+            self.keep(n)
 
     def keep(self, n: int) -> None:
         """Forgets all rows from row `n` on."""

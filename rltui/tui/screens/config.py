@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from rltui.diagnosis.model import Finding
 
 
+ATTEMPTS_SHOWN = 5
+
+
 class ConfigScreen(TextScreen):
     """Where the run lies, what was read of it, and its config with the source of every value."""
 

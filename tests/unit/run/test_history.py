@@ -122,6 +122,7 @@ def test_a_new_attempt_drops_what_the_old_one_reached_beyond_it() -> None:
     assert table.steps.tolist() == list(range(1, 9))
     assert table.cells(7) == {"loss": 80.0}
     assert table.restarts == [8]
+    assert table.abandoned == [(8, 10, 3)]
 
 
 def test_the_best_source_wins_a_cell_and_the_rest_fill_gaps() -> None:
