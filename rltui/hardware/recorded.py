@@ -7,6 +7,7 @@ Keys as W&B writes them (`gpu.0.powerWatts`, `memory_percent`, `disk./.usageGB`,
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from math import isfinite
 from typing import Protocol
 
@@ -70,16 +71,35 @@ def _groups(rows: Sequence[Row], start: int) -> Iterator[tuple[int, float, dict[
         yield first, time, values
 
 
+_GPU_KEYS = frozenset(
+    {
+        *("memoryAllocatedBytes", "memoryAllocated", "powerWatts", "powerPercent", "enforcedPowerLimitWatts"),
+        *("gpu", "temp", "smClock", "uncorrectedMemoryErrors"),
+    }
+)
+
+
+@lru_cache(maxsize=4096)
+def _place(key: str) -> tuple[int, str] | None:
+    """GPU and value that a key tells of, None for any other key."""
+    prefix, _, rest = key.partition(".")
+    index, _, name = rest.partition(".")
+    return (int(index), name) if prefix == "gpu" and index.isdecimal() and name in _GPU_KEYS else None
+
+
 def sample(time: float, values: Mapping[str, float], node: str = "") -> HardwareSample:
-    finite = {k: v for k, v in values.items() if isinstance(v, (int, float)) and isfinite(v)}
     gpus: dict[int, dict[str, float]] = {}
-    for key, value in finite.items():
-        prefix, _, rest = key.partition(".")
-        index, _, name = rest.partition(".")
-        if prefix == "gpu" and index.isdecimal() and name:
-            gpus.setdefault(int(index), {})[name] = value
+    others: dict[str, float] = {}
+    for key, value in values.items():
+        if not isinstance(value, (int, float)) or not isfinite(value):
+            continue
+        place = _place(key)
+        if place is not None:
+            gpus.setdefault(place[0], {})[place[1]] = value
+        elif not key.startswith("gpu."):
+            others[key] = value
     known = (_gpu(node, i, v) for i, v in sorted(gpus.items()))
-    return HardwareSample(time, tuple(g for g in known if g is not None), _host(finite), source="recorded")
+    return HardwareSample(time, tuple(g for g in known if g is not None), _host(others), source="recorded")
 
 
 def _gpu(node: str, index: int, values: Mapping[str, float]) -> GpuSample | None:
