@@ -1,0 +1,68 @@
+"""GPUs of all nodes of a job in one sample; each node is asked for the run's disks and the processes that matter."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, cast
+
+from rltui.session.remote_hardware import RemoteSampler
+from rltui.sources.ssh import SshPlace
+
+from .server import until
+
+Taken = Callable[[dict[str, Any]], None]
+
+
+class Node:
+    """A connected node that samples when it is told to."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.asked: tuple[Any, ...] = ()
+        self.taken: Taken | None = None
+
+    def sample(
+        self, every_s: float, disk: str | None, taken: Taken, disks: Mapping[str, str], words: Sequence[str]
+    ) -> None:
+        self.asked = every_s, disk, dict(disks), words
+        self.taken = taken
+
+    def no_samples(self, taken: Taken) -> None:
+        self.taken = None
+
+    def send(self, time: float, power: float, note: str = "") -> None:
+        assert self.taken is not None
+        gpus = [{"index": i, "power_w": power, "throttle": 0x40, "xids": [79]} for i in range(2)]
+        host = {"ram_used_gb": power, "pressure_io": 0.2, "disks": [{"what": "log", "path": "/x", "free_gb": 1.0}]}
+        self.taken({"time": time, "gpus": [] if note else gpus, "host": host, "note": note})
+
+
+def test_gpus_of_all_nodes_and_what_each_is_asked_for() -> None:
+    nodes = {name: Node(name) for name in ("node1", "node2", "node3")}
+    sampler = RemoteSampler(lambda: cast("Mapping[str, SshPlace]", nodes), "/run", 0.5)
+    sampler.attend({"log": "/run/logs"})
+    sampler.start()
+    until(lambda: all(node.taken for node in nodes.values()), 10)
+    every, disk, disks, words = nodes["node2"].asked
+    assert (every, disk) == (0.5, "/run")
+    assert disks["log"] == "/run/logs"
+    assert "Ray" in disks
+    assert "model_merger" in words
+    nodes["node2"].send(1.0, 200.0)
+    assert sampler.latest() is None, "the first node's clock rules"
+    nodes["node3"].send(1.1, 0.0, note="no NVIDIA driver here")
+    nodes["node1"].send(2.0, 100.0)
+    sample = sampler.latest()
+    assert sample is not None
+    assert [(g.node, g.index, g.power_w) for g in sample.gpus] == [
+        *[("node1", i, 100.0) for i in range(2)],
+        *[("node2", i, 200.0) for i in range(2)],
+    ]
+    assert sample.gpus[0].throttle == ("thermal (hardware)",)
+    assert sample.gpus[0].xids == (79,)
+    assert sample.note == "no NVIDIA driver here"
+    assert sample.host is not None
+    assert (sample.host.ram_used_gb, sample.host.pressure_io) == (100.0, 0.2)
+    assert [d.what for d in sample.host.disks] == ["log"]
+    sampler.stop()
+    assert all(node.taken is None for node in nodes.values())
