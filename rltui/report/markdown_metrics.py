@@ -7,6 +7,7 @@ from rltui.report.escape import code, fenced, plain, table
 from rltui.report.model import MetricSummary, Report
 from rltui.run.table import Series
 from rltui.session import Frame
+from rltui.vocabulary.resolve import own_trap
 
 GROUPS = (
     *("reward", "validation", "drift", "policy", "length", "speed", "memory", "mismatch", "critic", "tools"),
@@ -58,15 +59,18 @@ def section(report: Report, frame: Frame | None) -> list[str]:
         lines += ["Keys without a known meaning:", "", *_table(own[:OWN_METRICS]), "", *_constants(own[:OWN_METRICS])]
     if len(own) > OWN_METRICS:
         lines += [f"… and {len(own) - OWN_METRICS} more in the JSON report.", ""]
-    lines += _traps(known)
+    lines += _traps(known, frame)
     if frame is not None:
         lines += _plots(report, frame, known)
     return lines
 
 
-def _traps(metrics: list[tuple[str, MetricSummary]]) -> list[str]:
-    """What is easily misread here, once a metric."""
+def _traps(metrics: list[tuple[str, MetricSummary]], frame: Frame | None) -> list[str]:
+    """What is easily misread here, once a metric; the step is the axis of them all."""
     told: dict[str, str] = {}
+    step = own_trap("step", frame.run.dialect, frame.run.framework_version) if frame is not None else ""
+    if step:
+        told[step] = f"- step: {step}"
     for name, m in metrics:
         if m.trap and m.trap not in told:
             told[m.trap] = f"- {_label(name, m)} ({code(m.key)}): {m.trap}"

@@ -120,7 +120,12 @@ def test_what_llama_factory_wrote_is_read(tmp_path: Path) -> None:
 def test_the_libraries_write_the_same_again(tmp_path: Path) -> None:
     venv.create(tmp_path / "venv", with_pip=True)
     python = tmp_path / "venv" / "bin" / "python"
-    install(python, tmp_path, ["numpy==2.4.6", "orjson==3.13.0", "packaging==26.3", *PACKAGES], {"verl": ["0.9.1"], "llamafactory": ["0.9.5"]})
+    install(
+        python,
+        tmp_path,
+        ["numpy==2.4.6", "orjson==3.13.0", "packaging==26.3", *PACKAGES],
+        {"verl": ["0.9.1"], "llamafactory": ["0.9.5"]},
+    )
     out = tmp_path / "out"
     script = WRITERS / "trackers.py"
     subprocess.run([python, script, tmp_path / "packages", out], check=True, cwd=REPO, timeout=300)
