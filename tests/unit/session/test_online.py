@@ -131,6 +131,16 @@ def test_every_command_takes_it(online: Api, capsys: pytest.CaptureFixture[str])
     assert "2 runs" in capsys.readouterr().err
 
 
+def test_a_project_by_state_number_and_file(online: Api, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "report.md"
+    words = ["compare", "wandb:team/math", "--state", "finished", "--latest", "80", "-o", str(out)]
+    assert main(words) == 0
+    assert "run abc" in out.read_text()
+    assert "run def" not in out.read_text()
+    assert main(["compare", "wandb:team/math", "--state", "crashed"]) == 2
+    assert "none of the 2 runs" in capsys.readouterr().err
+
+
 def test_the_list_asks_for_the_newest_steps_only(online: Api) -> None:
     (row,) = in_order(locate(["wandb:team/math/abc"]))
     run = online.held["team/math/abc"]
