@@ -142,7 +142,7 @@ def _row(view: View, item: Listed, width: int, selected: bool, title_w: int) -> 
     word = "resolved" if resolved else f.severity
     role = "dim" if resolved else ROLE[f.severity]
     later = view.cursor is not None and f.onset_step is not None and f.onset_step > view.cursor
-    name = ("└ " if f.root else "") + f.title
+    name = ("└ " if f.root else "") + f.title + (f" · {f.subject}" if f.subject else "")
     seen = view.acknowledged(f)
     name_role = "dim" if later or resolved or (seen and not selected) else "strong" if selected else "fg"
     words = f"{GLYPH[word]} {word:<10}" if width >= WORDS_FROM else f"{GLYPH[word]} "
