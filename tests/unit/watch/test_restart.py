@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from collections import Counter
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,8 @@ from rltui.watch.ledger import Ledger, has_grown, mark
 from tests.unit.trainer import wait_for
 from tests.unit.watch.test_replay import nan, outage, rows
 
+patiently = partial(wait_for, limit_s=120.0)
+"""Processes are started here, and a machine may be busy."""
 EVENT = Event("opened", 5.0, "r", "/r", 5, None, "running", "continue-watch", "KL rose", "kl-runaway", seq=3)
 
 
@@ -53,30 +56,30 @@ def test_killed_and_started_again(tmp_path: Path) -> None:
 
     whole.write_text("".join(lines[:30]))
     reference = started(whole, tmp_path / "reference.jsonl")
-    wait_for(lambda: read(tmp_path / "reference.jsonl"))
+    patiently(lambda: read(tmp_path / "reference.jsonl"))
     with whole.open("a") as file:
         file.write("".join(lines[30:]))
-    reference.communicate(timeout=60)
+    reference.communicate(timeout=120)
     expected = told(read(tmp_path / "reference.jsonl"))
     assert expected["opened", "reward-collapse", None] == 1
 
     log.write_text("".join(lines[:30]))
     first = started(log, out, *sinks)
-    wait_for(lambda: read(out))
+    patiently(lambda: read(out))
     with log.open("a") as file:
         file.write("".join(lines[30:125]))
-    wait_for(lambda: told(read(out))["opened", "reward-collapse", None])
-    wait_for(lambda: ran.exists() and "opened" in ran.read_text())
+    patiently(lambda: told(read(out))["opened", "reward-collapse", None])
+    patiently(lambda: ran.exists() and "opened" in ran.read_text())
     first.kill()
     first.communicate()
     before = read(out)
     with log.open("a") as file:
         file.write("".join(lines[125:200]))
     second = started(log, out, *sinks)
-    wait_for(lambda: any(e["event"] == "resumed" for e in read(out)))
+    patiently(lambda: any(e["event"] == "resumed" for e in read(out)))
     with log.open("a") as file:
         file.write("".join(lines[200:]))
-    second.communicate(timeout=60)
+    second.communicate(timeout=120)
     events = read(out)
     assert told(events) == expected
     assert Counter(e["event"] for e in events)["summary"] == 1
@@ -99,7 +102,7 @@ def test_the_same_watch_never_repeats_itself_unless_it_is_told_to(tmp_path: Path
     codes = []
     for more in ([], [], ["--fresh"]):
         watch = started(log, out, "--until", "stop", *more)
-        watch.communicate(timeout=60)
+        watch.communicate(timeout=120)
         codes.append(watch.returncode)
     kinds = [e["event"] for e in read(out)]
     first, second, third = (part.split() for part in " ".join(kinds).split("done")[:3])
@@ -116,10 +119,10 @@ def test_it_waits_for_a_run_that_is_not_there_yet(tmp_path: Path) -> None:
     watch = started(log.parent, out, "--wait", "60")
     log.parent.mkdir()
     log.write_text("".join(rows(60, outage)))
-    watch.communicate(timeout=60)
+    watch.communicate(timeout=120)
     assert next(iter(read(out)))["event"] == "summary"
     missing = started(tmp_path / "never", tmp_path / "none", "--wait", "0.1")
-    _, says = missing.communicate(timeout=60)
+    _, says = missing.communicate(timeout=120)
     assert (missing.returncode, says.decode().count("\n")) == (2, 1)
 
 
@@ -127,11 +130,11 @@ def test_another_kind_of_watch_has_its_own_memory(tmp_path: Path) -> None:
     log, out = tmp_path / "console.log", tmp_path / "out.jsonl"
     log.write_text("".join(list(rows(60, outage))[:50]))
     first = started(log, out)
-    wait_for(lambda: read(out))
+    patiently(lambda: read(out))
     first.kill()
     first.communicate()
     other = started(log, tmp_path / "other.jsonl", "--append", str(tmp_path / "S.md"))
-    wait_for(lambda: read(tmp_path / "other.jsonl"))
+    patiently(lambda: read(tmp_path / "other.jsonl"))
     other.kill()
     other.communicate()
     assert read(tmp_path / "other.jsonl")[0]["event"] == "summary"

@@ -31,7 +31,7 @@ class Running:
 
     def __init__(self, paths: list[Path], **options: Any) -> None:
         self.out = io.StringIO()
-        made = Options(as_json=True, timeout_s=60.0, **options)
+        made = Options(as_json=True, timeout_s=120.0, **options)
         self.watch = Watch(locate([str(path) for path in paths]), made, {}, self.out)
         self.codes: list[int] = []
         self.thread = Thread(target=lambda: self.codes.append(self.watch.run()))
@@ -40,7 +40,7 @@ class Running:
         return [json.loads(text) for text in self.out.getvalue().splitlines()]
 
     def wait_for(self, condition: Callable[[list[dict[str, Any]]], object]) -> None:
-        wait_for(lambda: condition(self.events()))
+        wait_for(lambda: condition(self.events()), 90.0)
 
 
 @contextmanager
