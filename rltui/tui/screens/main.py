@@ -350,7 +350,9 @@ class MainScreen(PaneScreen):
         self._settle()
 
     def action_open(self) -> None:
-        if self.focus_on == "findings":
+        if self.view.report is None:
+            self.rltui.say("nothing is read yet")
+        elif self.focus_on == "findings":
             found = panes.findings.listed(self.view, self.everything)
             item = found[self.finding] if self.finding < len(found) else None
             if item is not None and item.finding is not None:

@@ -4,20 +4,13 @@ from __future__ import annotations
 
 import csv
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from threading import Event
 from types import MappingProxyType
-from typing import TypeVar, cast
 
 import numpy as np
 
-from rltui.diagnosis.first_moves import FirstMove
-from rltui.diagnosis.forecast import Forecast
-from rltui.diagnosis.insight import Insight
-from rltui.diagnosis.invariants import Invariant
-from rltui.diagnosis.kl_reward import Case
 from rltui.diagnosis.model import (
     BestCheckpoint,
     Cause,
@@ -50,7 +43,6 @@ from rltui.report.model import (
 from rltui.run.history import Series
 from rltui.run.run import Checkpoint, MetricName, SourceInfo
 from rltui.session import Frame, Loading
-from rltui.session.opened import OpenedRun
 
 START = 1_790_000_000.0
 STEP_S = 150.0
@@ -441,68 +433,6 @@ def empty() -> tuple[Frame, Report]:
         unknowns=(),
     )
     return replace(frame, series={}, log=(), notes=(), hardware=()), report
-
-
-T = TypeVar("T")
-
-
-FORECASTS = (
-    Forecast(
-        "end", "time_per_step_s", 220e3, 200e3, 240e3, 50, "1188 steps left, 61 h (±6 h)", "s", "the pace of the steps"
-    ),
-    Forecast(
-        "entropy",
-        "entropy",
-        1020.0,
-        950.0,
-        None,
-        300,
-        "entropy 0.034 → 0.02 nats at about step 1020",
-        "step",
-        "a change of course",
-    ),
-)
-
-
-class CannedSource:
-    """Hands out given frames; `step` makes the next one, once a `every_s` seconds."""
-
-    def __init__(self, frames: list[Frame], more: Callable[[], Frame] | None = None, every_s: float = 1.0) -> None:
-        self.frames = list(frames)
-        self.last = self.frames[-1] if self.frames else None
-        self.more = more
-        self.every_s = every_s
-        self.closed = Event()
-
-    def next_frame(self, timeout_s: float) -> Frame | None:
-        if self.frames:
-            return self.frames.pop(0)
-        if self.more is not None:
-            if self.closed.wait(self.every_s):
-                return None
-            return self.more()
-        self.closed.wait(timeout_s)
-        return None
-
-    def ask(self, question: Callable[[OpenedRun], T]) -> T:
-        return question(cast("OpenedRun", self))
-
-    def past_frame(self, step: int) -> Frame:
-        """The frame as it is: what a report of the past holds is the session's matter."""
-        assert self.last is not None
-        return self.last
-
-    def insight(self, around: int, at: int | None = None) -> Insight:
-        moves = (FirstMove("entropy", around - 40, 0.9, 0.5, 7.0), FirstMove("kl_ref", around, 0.03, 0.2, 9.0))
-        case = Case("up", "flat", "down", "drift", "drift without learning", "lower the learning rate")
-        holds = (Invariant("entropy ≥ 0", "loss", "pass", "0.32", "lowest value"),)
-        return Insight(around, moves, case, None, holds, FORECASTS if self.last and self.last.series else ())
-
-    def with_insight(self, frame: Frame) -> Frame:
-        return frame
-
-    def close(self) -> None:
-        self.closed.set()
 
 
 def clock() -> float:

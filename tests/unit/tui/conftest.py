@@ -19,7 +19,7 @@ from rltui.session.locate import locate
 from rltui.settings import state_dir
 from rltui.tui.app import RltuiApp
 from rltui.tui.worker import Choice, FrameSource
-from tests.unit.tui import canned
+from tests.unit.tui import canned, canned_source
 
 WIDE, NARROW = (160, 45), (80, 24)
 Open = Callable[..., AbstractAsyncContextManager[tuple[RltuiApp, Pilot[None]]]]
@@ -41,7 +41,7 @@ class CannedOpener:
 
     def open(self, index: int) -> FrameSource:
         self.opened.append(index)
-        if isinstance(self.source, canned.CannedSource):
+        if isinstance(self.source, canned_source.CannedSource):
             self.source.closed.clear()
         return self.source
 
@@ -105,7 +105,11 @@ class SampleOpener:
 
 
 def is_read(app: RltuiApp) -> bool:
-    return app.view.newest is not None and app.view.frame is not None and app.view.frame.loading.done
+    """The run is read to its end, and the samples of its rollouts, which are read beside it."""
+    report, frame = app.view.newest, app.view.frame
+    if report is None or frame is None or not frame.loading.done:
+        return False
+    return all("still looked for" not in needs for _, needs, _ in report.not_evaluable)
 
 
 @pytest.fixture
@@ -118,7 +122,7 @@ def open_app(monkeypatch: pytest.MonkeyPatch) -> Open:
     ) -> AsyncIterator[tuple[RltuiApp, Pilot[None]]]:
         reports = {id(frame): report for frame, report in made}
         monkeypatch.setattr("rltui.report.build.build", lambda frame, **_: reports[id(frame)])
-        source = canned.CannedSource([frame for frame, _ in made])
+        source = canned_source.CannedSource([frame for frame, _ in made])
         app = RltuiApp(CannedOpener(source, choices), target="here", theme=theme, clock=canned.clock)
         async with app.run_test(size=size) as pilot:
             if choices == 1:

@@ -6,7 +6,7 @@ import pytest
 
 from rltui.tui.app import RltuiApp
 from rltui.tui.screens.main import MainScreen
-from tests.unit.tui import canned
+from tests.unit.tui import canned, canned_source
 from tests.unit.tui.conftest import NARROW, WIDE, Open, screen_text, wait_for
 
 
@@ -211,7 +211,7 @@ async def test_the_picker_opens_the_chosen_run(open_app: Open) -> None:
 async def test_what_cannot_be_opened_ends_with_a_message() -> None:
     from tests.unit.tui.conftest import CannedOpener
 
-    app = RltuiApp(CannedOpener(canned.CannedSource([]), error="nowhere: no such file or directory"))
+    app = RltuiApp(CannedOpener(canned_source.CannedSource([]), error="nowhere: no such file or directory"))
     async with app.run_test() as pilot:
         await wait_for(pilot, lambda: bool(app.failure), "the failure")
     assert app.return_code == 2

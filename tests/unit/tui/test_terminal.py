@@ -11,7 +11,7 @@ from rich.color import ColorType
 from rltui.plots.glyphs import ASCII
 from rltui.tui.app import RltuiApp
 from rltui.tui.start import default_theme
-from tests.unit.tui import canned
+from tests.unit.tui import canned, canned_source
 from tests.unit.tui.conftest import WIDE, CannedOpener, Open, screen_text, wait_for
 
 
@@ -116,7 +116,7 @@ async def test_few_colours_are_the_terminals_own(open_app: Open, theme: str) -> 
 async def test_ascii_shows_nothing_else_on_any_pane(monkeypatch: pytest.MonkeyPatch) -> None:
     frame, report = canned.make()
     monkeypatch.setattr("rltui.report.build.build", lambda frame, **_: report)
-    app = RltuiApp(CannedOpener(canned.CannedSource([frame])), target="here", glyphs=ASCII, clock=canned.clock)
+    app = RltuiApp(CannedOpener(canned_source.CannedSource([frame])), target="here", glyphs=ASCII, clock=canned.clock)
     async with app.run_test(size=WIDE) as pilot:
         await wait_for(pilot, lambda: app.view.report is not None, "the first frame")
         for keys in ([], ["enter"], ["escape", "2", "enter"], ["escape", "1", "3", "3"], ["escape", "D"]):

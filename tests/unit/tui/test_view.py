@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from rltui.tui.view import INSIGHTS, View
-from tests.unit.tui import canned
+from tests.unit.tui import canned, canned_source
 
 
 def test_symptoms_stand_below_their_root_and_the_reason_of_the_verdict_comes_first() -> None:
@@ -37,7 +37,7 @@ def test_insights_of_an_older_state_are_shown_until_the_new_one_comes() -> None:
     frame, report = canned.make()
     view = View()
     view.take(frame, report)
-    insight = canned.CannedSource([frame]).insight(10)
+    insight = canned_source.CannedSource([frame]).insight(10)
     view.asked.add((10, None))
     view.learn(10, None, insight)
     view.take(replace(frame, live=True, now=frame.now + 60), report)
