@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 
+from rltui import settings
 from rltui.plots.glyphs import GlyphSet, pick, utf8_locale
 from rltui.text import clean
 
@@ -42,7 +43,7 @@ def checks(env: Mapping[str, str] | None = None) -> list[Check]:
         lambda: [python()],
         packages,
         lambda: terminal(env),
-        lambda: [multiplexer(env), ssh_session(env)],
+        lambda: [multiplexer(env), notifications(env), ssh_session(env)],
         lambda: [gpus(), host(), follow()],
         programs,
     ]
@@ -151,6 +152,20 @@ def multiplexer(env: Mapping[str, str]) -> Check:
     if env.get("STY") or env.get("TERM", "").startswith("screen"):
         return Check("multiplexer", DEGRADED, "screen: fewer colours, redraws may tear")
     return Check("multiplexer", OK, "none")
+
+
+def notifications(env: Mapping[str, str]) -> Check:
+    """Whether a terminal's notification (OSC 9, OSC 777) gets through; by the user's settings."""
+    try:
+        own = settings.load().alerts
+    except settings.SettingsError as problem:
+        return Check("notifications", OFF, f"settings: {problem}")
+    if not own.enabled or own.notify == "off":
+        return Check("notifications", OFF, "switched off in your settings")
+    if env.get("TMUX") and _output("tmux", "show", "-gv", "allow-passthrough") == "off":
+        why = "tmux keeps them from your terminal, the bell passes: set -g allow-passthrough on (tmux 3.3 or later)"
+        return Check("notifications", DEGRADED, why)
+    return Check("notifications", OK, "sent to the terminal, where it shows them (OSC 9, OSC 777)")
 
 
 def ssh_session(env: Mapping[str, str]) -> Check:

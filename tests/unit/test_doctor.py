@@ -2,10 +2,11 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
-from rltui import doctor
+from rltui import doctor, settings
 from rltui.doctor import DEGRADED, OFF, OK, Check, checks, render
 from rltui.plots.glyphs import ASCII
 from tests.conftest import REPO
@@ -86,6 +87,22 @@ def test_characters_sessions_and_multiplexers(monkeypatch: pytest.MonkeyPatch) -
     for said, status in (("tmux 3.4", DEGRADED), ("tmux 3.5a", OK), ("tmux next-3.6", OK), ("", OK)):
         monkeypatch.setattr(doctor, "_output", lambda *_, said=said: said)
         assert doctor.multiplexer({"TMUX": "/socket"}).status == status, said
+
+
+def test_notifications_that_tmux_swallows_are_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    settings._load.cache_clear()
+    assert doctor.notifications({}).status == OK
+    for said, status in (("on", OK), ("all", OK), ("off", DEGRADED), ("unknown option", OK)):
+        monkeypatch.setattr(doctor, "_output", lambda *_, said=said: said)
+        assert doctor.notifications({"TMUX": "/socket"}).status == status, said
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    (tmp_path / "rltui").mkdir()
+    (tmp_path / "rltui" / "config.toml").write_text("[alerts]\nenabled = false\n")
+    assert doctor.notifications({}).reason == "switched off in your settings"
+    (tmp_path / "rltui" / "config.toml").write_text("[alrets]\n")
+    settings._load.cache_clear()
+    assert "line 1: alrets" in doctor.notifications({}).reason
+    settings._load.cache_clear()
 
 
 def test_no_terminal_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
