@@ -224,7 +224,7 @@ class ConsoleReader:
         configs = self._config.line(prefix, message, self._line, self._step is None, self._before_steps)
         out += configs
         matters = bool(configs)
-        counted = self._rounds.line(message, self._step) if painted is None else None
+        counted = self._rounds.line(message, self._step)
         if counted is not None:
             self._add_cut()
             self._rows.add(*counted)
