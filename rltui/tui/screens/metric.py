@@ -137,6 +137,8 @@ class MetricScreen(PaneScreen):
             legend.append((f" {words}   ", "dim"))
         if self._checkpoints():
             legend.append(("◇ checkpoint   ", "dim"))
+        if view.report is not None and view.report.run.restarts:
+            legend += [("r", "warn"), (" restart   ", "dim")]
         if self.charts.others:
             legend.append(("▽ other findings   ", "dim"))
         legend.append((" · ".join(below), "dim"))
