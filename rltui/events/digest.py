@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from statistics import fmean, median
+from statistics import fmean
 from typing import Any, Literal
+
+import numpy as np
 
 from rltui.diagnosis.model import SEVERITY_RANK
 from rltui.plots.numbers import duration, number
@@ -176,14 +178,15 @@ def _stalls(frame: Frame, events: Sequence[Mapping[str, Any]], step: object) -> 
         )
     table = frame.run.history.table
     times, steps = table.times, table.steps
-    pairs = [(float(a), float(b), int(s)) for a, b, s in zip(times[:-1], times[1:], steps[1:], strict=True) if b > a]
-    if len(pairs) < 5 or not isinstance(step, int):
+    gaps = times[1:] - times[:-1]
+    known = gaps[gaps > 0]
+    if len(known) < 5 or not isinstance(step, int):
         return
-    usual = median(b - a for a, b, _ in pairs)
-    for begin, end, at in pairs:
-        heard = any(begin <= known[0] <= end for known in spans)
-        if at > step and end - begin > max(GAP * usual, GAP_S) and not heard:
-            yield Item("stall", "warning", f"no row for {duration(end - begin)} before step {at}")
+    long = (gaps > max(GAP * float(np.median(known)), GAP_S)) & (steps[1:] > step)
+    for row in np.flatnonzero(long).tolist():
+        begin, end = float(times[row]), float(times[row + 1])
+        if not any(begin <= heard <= end for heard, _ in spans):
+            yield Item("stall", "warning", f"no row for {duration(end - begin)} before step {int(steps[row + 1])}")
 
 
 def _attempts(frame: Frame, look: Mapping[str, Any], events: Sequence[Mapping[str, Any]]) -> Iterable[Item]:

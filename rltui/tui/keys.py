@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from functools import cache
 
 from textual.binding import Binding
-from textual.keys import Keys, format_key
+from textual.keys import format_key
 
 from rltui.settings import Settings, near
 from rltui.tui.compat import key_of
@@ -161,8 +162,6 @@ KEYS: tuple[Key, ...] = (
 GROUPS = ("Move", "Panes", "Find", "Time", "Look", "Screens", "Out")
 
 
-KEY_NAMES = {key.value.rsplit("+", 1)[-1] for key in Keys} | {key_of(chr(code)) for code in range(33, 127)}
-"""What a key may be called, beside single characters and with ctrl+, alt+ and shift+ before it."""
 _in_force = KEYS
 
 
@@ -205,12 +204,20 @@ def remapped(own: Settings) -> tuple[Key, ...]:
     return tuple(table)
 
 
+@cache
+def _names() -> frozenset[str]:
+    """What a key may be called, beside single characters and with ctrl+, alt+ and shift+ before it."""
+    from textual.keys import Keys
+
+    return frozenset(key.value.rsplit("+", 1)[-1] for key in Keys) | {key_of(chr(code)) for code in range(33, 127)}
+
+
 def _name(word: str) -> str | None:
     """Textual's name of a key: that of a character, or a word that can be one. None: no key."""
     if len(word) == 1:
         return key_of(word)
     *modifiers, last = word.split("+")
-    known = last in KEY_NAMES or (len(last) == 1 and last.isprintable())
+    known = last in _names() or (len(last) == 1 and last.isprintable())
     return word if known and all(m in ("ctrl", "alt", "shift") for m in modifiers) else None
 
 
