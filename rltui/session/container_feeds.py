@@ -6,12 +6,11 @@ import os
 import time as clock
 from dataclasses import dataclass, field
 
-from rltui.readers.base import DatabaseReader, Record
+from rltui.readers.base import DatabaseReader
 from rltui.readers.mlflow_store import METRICS, PARAMS, MlflowStoreReader
 from rltui.readers.registry import make_database
 from rltui.readers.sqlite_bytes import JOURNAL_SUFFIX, MAX_BYTES, WAL_SUFFIX, Damaged, open_bytes
-from rltui.run.history import Part
-from rltui.session.feed import RANKS, Batch, Feed
+from rltui.session.feed import Batch, Feed, Source
 from rltui.session.online_feed import OnlineFeed
 from rltui.sources.base import FileStat, Follower, Place, SourceError
 
@@ -47,25 +46,17 @@ def _state(place: Place, path: str) -> tuple[FileStat | SourceError, FileStat | 
 
 
 @dataclass(slots=True)
-class DatabaseFeed:
+class DatabaseFeed(Source):
     """One run of a database. The file is read whole whenever it changed, the rows from where the last read ended."""
 
-    path: str
-    format: str
-    place: Place
-    size: int
-    mtime: float
     run: str
-    part: Part = field(init=False)
     reader: DatabaseReader = field(init=False)
-    note: str = ""
-    restarting: bool = False
-    _seen: tuple[FileStat | SourceError, FileStat | None] | None = None
-    _not_before: float = 0.0
+    _seen: tuple[FileStat | SourceError, FileStat | None] | None = field(default=None, init=False)
+    _not_before: float = field(default=0.0, init=False)
 
     def __post_init__(self) -> None:
+        Source.__post_init__(self)
         self.reader = make_database(self.format, self.run)
-        self.part = Part(self.path, (RANKS[self.format], self.mtime))
 
     @property
     def watched(self) -> list[str]:
@@ -107,33 +98,17 @@ class DatabaseFeed:
         is_hot = isinstance(journal, FileStat) and journal.size > 0
         return "a transaction was open when it was read: the newest rows may be missing" if is_hot else ""
 
-    def finish(self) -> list[Record]:
-        """Nothing waits: rows are whole."""
-        return []
-
     def close(self) -> None:
         """Nothing is held between reads."""
 
 
 @dataclass(slots=True)
-class StoreFeed:
+class StoreFeed(Source):
     """One run of an MLflow file store; `path` is its `meta.yaml`. Each poll lists the folder and follows what grew."""
 
-    path: str
-    format: str
-    place: Place
-    size: int
-    mtime: float
-    part: Part = field(init=False)
-    reader: MlflowStoreReader = field(init=False)
-    note: str = ""
-    restarting: bool = False
-    _followers: dict[str, Follower] = field(default_factory=dict)
-    _sizes: dict[str, tuple[int, float, str]] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        self.reader = MlflowStoreReader()
-        self.part = Part(self.path, (RANKS[self.format], self.mtime))
+    reader: MlflowStoreReader = field(default_factory=MlflowStoreReader, init=False)
+    _followers: dict[str, Follower] = field(default_factory=dict, init=False)
+    _sizes: dict[str, tuple[int, float, str]] = field(default_factory=dict, init=False)
 
     @property
     def watched(self) -> list[str]:
@@ -193,10 +168,6 @@ class StoreFeed:
         self.reader = MlflowStoreReader()
         again = self.read()
         return Batch(again.records, again.bytes_read, again.more, restarted=True, error=again.error)
-
-    def finish(self) -> list[Record]:
-        """Nothing waits: a line without its end is half a number."""
-        return []
 
     def close(self) -> None:
         for follower in self._followers.values():

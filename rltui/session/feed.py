@@ -44,8 +44,9 @@ class Batch:
 
 
 @dataclass(slots=True)
-class Feed:
-    """Reads one file forwards and parses it. `part` is its table in the run's history."""
+class Source:
+    """What the feeds of all containers have in common. `part` is its table in the run's history, `note` what to say of
+    it, `restarting`: it was rewritten, its next rows begin a new attempt. `size` in bytes, `mtime` since the epoch."""
 
     path: str
     format: str
@@ -53,14 +54,27 @@ class Feed:
     size: int
     mtime: float
     part: Part = field(init=False)
-    reader: Reader = field(init=False)
-    note: str = ""
-    restarting: bool = False  # the file was rewritten; its next rows begin a new attempt
-    _follower: Follower | None = None
+    note: str = field(default="", init=False)
+    restarting: bool = field(default=False, init=False)
 
     def __post_init__(self) -> None:
-        self.reader = make_unpacking(self.format, os.path.basename(self.path))
         self.part = Part(self.path, (RANKS.get(self.format, 10), self.mtime))
+
+    def finish(self) -> list[Record]:
+        """The file ends here: an unterminated last record that parses counts."""
+        return []
+
+
+@dataclass(slots=True)
+class Feed(Source):
+    """Reads one file forwards and parses it."""
+
+    reader: Reader = field(init=False)
+    _follower: Follower | None = field(default=None, init=False)
+
+    def __post_init__(self) -> None:
+        Source.__post_init__(self)
+        self.reader = make_unpacking(self.format, os.path.basename(self.path))
 
     @property
     def watched(self) -> list[str]:
@@ -83,7 +97,6 @@ class Feed:
         return Batch(records, len(delta.data), delta.more, restarted, delta.error)
 
     def finish(self) -> list[Record]:
-        """The file ends here: an unterminated last record that parses counts."""
         return self.reader.finish()
 
     def close(self) -> None:
