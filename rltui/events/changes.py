@@ -144,11 +144,12 @@ class Changes:
         events: list[Event] = []
         if not seen.began:
             events.append(event(frame, "summary", frame.diagnosis.verdict.text))
-        restarts = len(frame.run.history.table.restarts)
-        if restarts > seen.restarts and seen.began:
-            at = frame.run.history.table.restarts[-1]
-            events.append(event(frame, "restart", f"goes on from step {at} in a new attempt"))
-        seen.restarts = restarts
+        restarts = frame.run.history.table.restarts
+        if seen.began:
+            events += [
+                event(frame, "restart", f"goes on from step {at} in a new attempt") for at in restarts[seen.restarts :]
+            ]
+        seen.restarts = len(restarts)
         for finding in findings:
             if finding.id not in _ABOUT_STATE:
                 events += self._finding(frame, finding)

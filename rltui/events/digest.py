@@ -183,7 +183,7 @@ def _stalls(frame: Frame, events: Sequence[Mapping[str, Any]], step: object) -> 
     if len(known) < 5 or not isinstance(step, int):
         return
     long = (gaps > max(GAP * float(np.median(known)), GAP_S)) & (steps[1:] > step)
-    for row in np.flatnonzero(long).tolist():
+    for row in np.flatnonzero(long)[:MOST].tolist():
         begin, end = float(times[row]), float(times[row + 1])
         if not any(begin <= heard <= end for heard, _ in spans):
             yield Item("stall", "warning", f"no row for {duration(end - begin)} before step {int(steps[row + 1])}")

@@ -127,3 +127,16 @@ def test_events_are_plain_json(frame: Frame) -> None:
 
 def test_paths_may_be_anywhere(frame: Frame) -> None:
     assert Path(Changes().of(frame)[0].path).name == "trl-grpo-healthy"
+
+
+def test_each_attempt_is_told_also_where_several_came_between_two_looks() -> None:
+    opened = OpenedRun(locate([str(REPO / "sample_runs" / "trl-grpo-healthy")])[0])
+    opened.load()
+    frame, changes = opened.frame(1000.0), Changes()
+    told(changes, frame)
+    frame.run.history.table.restarts.extend([20, 30])
+    assert [event.text for event in changes.of(frame)] == [
+        "goes on from step 20 in a new attempt",
+        "goes on from step 30 in a new attempt",
+    ]
+    assert told(changes, frame) == []
