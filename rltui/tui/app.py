@@ -300,7 +300,8 @@ class RltuiApp(Places):
         asked = around, self.view.cursor
         if asked not in self.view.asked:
             self.view.asked.add(asked)
-            self.worker.insight(*asked)
+            older = self.view.replaying or self.view.paused  # the run has rows that are not shown
+            self.worker.insight(*asked, self.view.at if older else self.view.cursor)
 
     def ask_outlook(self) -> None:
         """The same, whatever step it is asked around."""

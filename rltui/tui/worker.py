@@ -194,9 +194,9 @@ class Worker:
         """Asks for the report as it stood at a step; a newer request takes the place of one that waits."""
         self._ask("past", lambda source: PastArrived(step, source.ask(lambda run: _past_report(run, step))))
 
-    def insight(self, around: int, at: int | None) -> None:
-        """Asks what moved first around a step."""
-        self._ask("insight", lambda source: InsightArrived(around, at, source.ask(lambda o: o.insight(around, at))))
+    def insight(self, around: int, at: int | None, until: int | None) -> None:
+        """Asks what moved first around a step, of the rows up to step `until` (None: all); `at` is the step cursor."""
+        self._ask("insight", lambda source: InsightArrived(around, at, source.ask(lambda o: o.insight(around, until))))
 
     def write(self, what: str, write: Callable[[], str]) -> None:
         """Calls `write`, which gives the path that it wrote, and tells the app."""

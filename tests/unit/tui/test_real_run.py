@@ -169,6 +169,8 @@ async def test_replay_plays_to_the_end_without_looking_ahead() -> None:
         await wait_for(pilot, lambda: app.view.newest is not None, "the first frame")
         while app.view.newest is not None and app.view.newest.run.state == "running":
             last = app.view.newest.run.steps.last or 0
+            known = app.view.outlook
+            assert known is None or all(move.step <= last for move in known.moves)
             if last < FLIPS_AT - 10:
                 early |= {f.id for f in app.view.newest.findings if f.severity == "critical"}
             await pilot.pause(0.01)
