@@ -30,6 +30,7 @@ SHOWN_UNITS = {"tokens": "tok", "tokens/s": "tok/s", "tokens/s/GPU": "tok/s", "n
 
 ASK_AGAIN_S = 10.0
 """What costs too much for every row of a live run is asked again so often."""
+REPLAY_ASK_S = 1.0
 INSIGHTS = 16
 
 STRIDE = 12
@@ -82,8 +83,9 @@ class View:
             self.past, self.cursor = None, None
             self.insights.clear()
         self.frame, self.newest = frame, report
-        if frame.now - self._asked_at >= ASK_AGAIN_S or not frame.live:
-            self._asked_at = frame.now
+        moving = frame.live or (self.replaying and report.run.state == "running")
+        if not moving or self.now - self._asked_at >= (ASK_AGAIN_S if frame.live else REPLAY_ASK_S):
+            self._asked_at = self.now
             self.asked.clear()
         self.settle()
 

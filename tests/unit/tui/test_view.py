@@ -40,7 +40,11 @@ def test_insights_of_an_older_state_are_shown_until_the_new_one_comes() -> None:
     insight = canned_source.CannedSource([frame]).insight(10)
     view.asked.add((10, None))
     view.learn(10, None, insight)
-    view.take(replace(frame, live=True, now=frame.now + 60), report)
+    view.now += 5.0
+    view.take(replace(frame, live=True), report)
+    assert view.asked, "a live run is not asked at every row"
+    view.now += 60.0
+    view.take(replace(frame, live=True), report)
     assert view.outlook is insight
     assert not view.asked
     view.leave("another run")
