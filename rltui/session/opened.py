@@ -378,8 +378,10 @@ class OpenedRun:
         return self._diagnosis
 
     def _hardware(self) -> tuple[HardwareSample, ...]:
-        """What is sampled now, else what was recorded with the run."""
-        return self._samples() or self._recorded.of(self.run.recorded_hardware)
+        """What is sampled now, while the run is heard; of one that is not, what was recorded with it: it may have run
+        elsewhere."""
+        recorded = self._recorded.of(self.run.recorded_hardware)
+        return recorded if recorded and not self.run.pulse.heard else self._samples() or recorded
 
     def past_frame(self, step: int) -> Frame:
         """The run as it stood at a step: no row, note or sample after it is part of it."""
