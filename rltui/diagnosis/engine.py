@@ -25,7 +25,7 @@ from rltui.diagnosis.liveness import coverage_signal, present_signals
 from rltui.diagnosis.look import Feed, Look, look_rows
 from rltui.diagnosis.machine import Machine, due, judge_machine, view_of
 from rltui.diagnosis.measured import Measured
-from rltui.diagnosis.model import SEVERITY_RANK, Coverage, Diagnosis, Finding, NotEvaluable
+from rltui.diagnosis.model import SEVERITY_RANK, Coverage, Diagnosis, Finding
 from rltui.diagnosis.pipeline import stages
 from rltui.diagnosis.profile import Settings
 from rltui.diagnosis.ranking import ranking
@@ -257,11 +257,14 @@ class Engine:
             coverage=seen,
             not_evaluable=tuple(skipped),
             checks=len(ran),
-            unknowns=_unknowns(seen, skipped, findings),
+            unknowns=_unknowns(seen, findings, look),
             not_applicable=tuple(b for b in out_of_place if not b.applies),
             machine=view_of(measured),
         )
 
+
+FEW_ROWS = 100
+"""Published run tables call a shorter run undertrained."""
 
 PRESENT = ("logging-coverage-gap", "run-crashed", "run-stalled")
 """Rules that judge the run as it stands, beside those that follow its rows."""
@@ -286,7 +289,7 @@ def breakdown(lives: Mapping[Key, Life]) -> int | None:
     return min((step for step in began if step is not None), default=None)
 
 
-def _unknowns(seen: Coverage, skipped: list[NotEvaluable], findings: tuple[Finding, ...]) -> tuple[str, ...]:
+def _unknowns(seen: Coverage, findings: tuple[Finding, ...], look: Look) -> tuple[str, ...]:
     out = [
         f"{m.metric} is not logged" + (f": {', '.join(m.blocks)} cannot run" if m.blocks else "") for m in seen.missing
     ]
@@ -296,4 +299,6 @@ def _unknowns(seen: Coverage, skipped: list[NotEvaluable], findings: tuple[Findi
         f.id == "reward-collapse" for f in findings
     ):
         out.append("Sampler mismatch cannot be excluded as a cause: it is not logged.")
+    if 0 < look.n < FEW_ROWS:
+        out.append(f"{look.n} metric rows are few: below {FEW_ROWS} the course says little about where the run ends.")
     return tuple(out)

@@ -67,6 +67,7 @@ def entropy_explosion(look: Look, p: Params, memory: Memory) -> list[Signal]:
         return []
     now = tail(entropy, 10)
     rising = look.trend("entropy", 50).direction > 0 or look.trend("entropy").direction > 0
+    rising = rising or look.change("entropy", int(p["jump_rows"])) >= p["jump"]  # at once: no trend shows it
     far = now > max(p["times"] * start, start + p["plus"])
     opened = look.open.get("entropy-explosion", 0)
     if not (rising and (far or now > max(p["notice"], start))) and not (opened and far):

@@ -106,7 +106,7 @@ def pg_loss_shape(look: Look, p: Params, memory: Memory) -> list[Signal]:
             text = f"The policy loss {how} at step {step}: {num(first)} → {num(last)}."
             return [Signal(NOTICE, text, (("pg_loss", ""), ("grad_norm", "")), onset_step=step)]
     level_reward = look.open.get("reward-plateau") or look.open.get("reward-flat-from-start")
-    if not level_reward or look.profile.on_policy is True or abs(float(x.mean())) > noise / len(x) ** 0.5:
+    if not level_reward or look.profile.on_policy is True or abs(float(x.mean())) > 2.0 * noise / len(x) ** 0.5:
         return []
     signs = np.sign(x)
     if float((signs[1:] != signs[:-1]).mean()) < p["swings"]:

@@ -127,7 +127,7 @@ def _apart(look: Look, p: Params) -> list[Signal]:
         return []
     start, end = _ends(held_out)
     error = sd_d(held_out) * sqrt(2.0 / max(2, len(held_out) // 3))
-    useless = look.change(look.reward) >= 2.0 and end - start <= error
+    useless = look.change(look.reward) >= 2.0 and end - start <= 2.0 * error
     text = f"Train reward stands at {num(now)}, validation at {num(seen)}"
     text += ": nothing of what was gained shows there." if useless else ": a harder task, or a reward that is not it."
     proofs = (("val_score", ""), (look.reward, ""))

@@ -73,7 +73,7 @@ def judge(case: Mapping[str, Any]) -> tuple[Outcome, Diagnosis]:
     spoke = {f.id for f in d.findings if f.peak_severity != "info" or f.status == "active"}
     loud = {f.id for f in d.findings if f.peak_severity != "info"}
     asked = [i for i in case["expect"] if i in DETECTORS]
-    fits = not case["verdict"] or d.verdict.decision in case["verdict"] or len(asked) < len(case["expect"])
+    fits = not case["verdict"] or d.verdict.decision in case["verdict"]
     missed = tuple(i for i in asked if i not in spoke)
     false = tuple(i for i in case["never"] if i in loud)
     return Outcome(case["id"], len(asked), missed, false, "" if fits else d.verdict.decision), d
