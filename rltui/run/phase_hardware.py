@@ -132,7 +132,7 @@ def place(steps: Iterable[StepTiming], times: Floats) -> Placed:
 
 def by_phase(placed: Placed, seen: SampleColumns) -> tuple[PhaseHardware, ...]:
     """One entry a phase that holds samples, in the order in which a step runs them. GPUs without memory in use are not
-    the run's; power is told of those that work in any phase."""
+    the run's; power and memory are told of those that work in any phase."""
     held = np.fmax.reduce(seen.gpu["memory_used_gb"], axis=0, initial=np.nan)
     seen = seen.of_gpus(~(held < IN_USE_GB))
     use = seen.power_use(seen.idle_w())
@@ -160,7 +160,7 @@ def per_step(ends: Floats, times: Floats, values: Floats, least: bool = False) -
 
 
 def _phase(name: str, seen: SampleColumns, use: Floats, at: Ints, works: Flags, note: str) -> PhaseHardware:
-    memory = seen.gpu["memory_used_gb"][at]
+    memory = seen.gpu["memory_used_gb"][at][:, works]
     of_limit = (seen.gpu["power_w"][at] / seen.gpu["power_limit_w"][at])[:, works]
     working = use[:, works]
     return PhaseHardware(

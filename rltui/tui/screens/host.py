@@ -24,6 +24,8 @@ BELONGS = {True: "this run", False: "foreign", None: "unknown"}
 
 def processes(view: View, seen: SampleColumns, width: int) -> list[Block]:
     """Who holds GPU memory and who matters on the host, largest first, with whether it is of this run."""
+    if seen.samples[-1].source == "recorded":
+        return []  # recorders tell of none
     told, gpus = newest_host(seen), newest_gpus(seen)
     home = gpus[0].node if gpus else ""  # the host that is told of is the first node
     roles = {(home, p.pid): p for p in (told.processes if told is not None else ())}

@@ -72,6 +72,9 @@ def test_gpus_of_others_on_the_same_node_do_not_count() -> None:
     rollout, update = phased(tuple(replace(s, gpus=(*s.gpus, *beside)) for s in SAMPLES))
     assert [rollout.of_limit, update.of_limit] == pytest.approx([0.3, 0.9])
     assert (rollout.idle, update.idle) == ((("n", 6),), (("n", 6),))
+    full = replace(beside[2], memory_used_gb=79.0)
+    rollout, update = phased(tuple(replace(s, gpus=(*s.gpus, full)) for s in SAMPLES))
+    assert (rollout.memory_high_gb, update.memory_high_gb) == (70.0, 50.0)
 
 
 def test_a_rank_that_idles_and_one_that_the_others_wait_for() -> None:

@@ -137,3 +137,14 @@ async def test_a_run_without_samples_shows_what_it_logs_and_why_the_rest_is_abse
     async with open_app([canned.make(gpus=False)]) as (app, pilot):
         await pilot.press("4", "4")
         assert "no NVIDIA driver on this machine" in screen_text(app)
+
+
+async def test_a_recording_tells_of_no_processes(open_app: Open) -> None:
+    frame, report = machine()
+    recorded = replace(frame, hardware=tuple(replace(s, source="recorded") for s in frame.hardware))
+    async with open_app([(recorded, report)], TALL) as (app, pilot):
+        await pilot.press("4", "4")
+        text = screen_text(app)
+        assert "recorded by the run" in text
+        assert "Processes" not in text
+        assert "Host" in text
