@@ -321,3 +321,13 @@ def test_watch_and_report_tell_what_the_samples_show(tmp_path: Path, capsys: pyt
     text = capsys.readouterr().out
     assert "are one mark over and over (token 0)" in text
     assert "rollouts of steps 5 to 60" in text
+
+
+@pytest.mark.parametrize(
+    "name", ["zoo/g04-copy-s3", "real/vlmr1-rollout-debug-log", "real/verl-grpo-mt-console-without-metrics"]
+)
+def test_healthy_labelled_runs_stay_quiet(labelled_run: Callable[[str], Path], name: str) -> None:
+    diagnosis = diagnosed(labelled_run(name))
+    loud = {f.id for f in diagnosis.findings if f.severity != "info"}
+    assert not loud & {*DETECTORS, "tool-call-invalid", "tool-use-collapse", "zero-variance-groups"}
+    assert not {b.id for b in diagnosis.not_evaluable} & {*DETECTORS}, "their samples were read"
