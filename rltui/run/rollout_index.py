@@ -201,7 +201,7 @@ def open_index(
     has_dumps = bool(found)
     if not has_dumps:
         for one in logs:
-            if index.prints_samples(one.path):
+            if bounds.log >= bounds.growing or index.prints_samples(one.path):  # else a look at its ends comes first
                 problems += _take(index, one, "train", found)
     index.entries = _entries(found)
     index.looked_in = (
