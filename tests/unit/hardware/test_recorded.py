@@ -64,7 +64,9 @@ def test_what_is_written_at_one_time_is_one_sample_however_it_comes() -> None:
     for n in range(len(told) + 1):
         assert growing.of(told[:n]) == Recorded().of(told[:n])
     first = growing.of(told)
-    assert all(a is b for a, b in zip(first[:-1], growing.of([*told, *rows((75.0, host))]), strict=False)), "not made anew"
+    assert all(a is b for a, b in zip(first[:-1], growing.of([*told, *rows((75.0, host))]), strict=False)), (
+        "not made anew"
+    )
     assert growing.of(told[:2]) == Recorded().of(told[:2]), "the file was written anew"
 
 
