@@ -194,18 +194,27 @@ class _Plan:
         """Other seeds of the next runs: what is left to do where no config is recorded."""
         others = sorted((r for r in self.runs if r.id != self.base.id), key=lambda r: -self.scores[r.id].best_good)
         for run in others[:2]:
-            reached = self.scores[run.id].best
-            yield Experiment(
-                title=f"another seed of {run.id}, everything else the same",
-                base=run.id,
-                setting="seed",
-                before=None,
-                after="another",
-                expected=f"within {number(self.noise)} of {number(reached)}",
-                refuted_by=f"it reaches {number(self.score.best)}: the order of the runs is luck",
-                cost=f"about that of {run.id}",
-                why="the next run by the primary metric",
+            yield self._seed(run, f"another seed of {run.id}", "another", "the next run by the primary metric")
+        if len(others) < 2:
+            yield self._seed(
+                self.base, f"a third seed of {self.base.id}", "a third", "an order of two runs is one draw"
             )
+
+    def _seed(self, run: RunFacts, title: str, after: str, why: str) -> Experiment:
+        reached = self.scores[run.id].best
+        expected = f"within {number(self.noise)} of {number(reached)}"
+        luck = "the order of the runs is luck"
+        return Experiment(
+            title=f"{title}, everything else the same",
+            base=run.id,
+            setting="seed",
+            before=None,
+            after=after,
+            expected=expected,
+            refuted_by=f"it reaches {number(self.score.best)}: {luck}" if run is not self.base else f"not so: {luck}",
+            cost=f"about that of {run.id}",
+            why=why,
+        )
 
 
 def _is_number(value: object) -> bool:

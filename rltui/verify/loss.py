@@ -30,7 +30,8 @@ def _mask(adapters: Adapters) -> Iterator[Check]:
         raise ValueError(f"shape {got.shape} for ids of shape {MASK.shape}")
     same = bool((got == MASK).all())
     hint = "" if same else ": inverted" if (got == 1 - MASK).all() else _hint(got)
-    value = f"{int(got.sum())} of {MASK.size} tokens count, expected {int(MASK.sum())}{hint}"
+    others = ", but others" if not same and got.sum() == MASK.sum() else ""
+    value = f"{int(got.sum())} of {MASK.size} tokens count, expected {int(MASK.sum())}{others}{hint}"
     yield Check(STAGE, "completion mask", "" if same else "!!", value, "up to and including the first eos; none: all")
 
 

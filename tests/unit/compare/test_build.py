@@ -144,6 +144,7 @@ def test_experiments_change_one_thing_and_say_what_refutes_them() -> None:
     assert c.experiments[0].base == "best"
     bare = compare([made("a"), made("b", 0.7), made("c", 0.6)])
     assert len(bare.experiments) >= 3, "seeds are left where no config is recorded"
+    assert len(compare([made("a", 0.8), made("b", 0.6)]).experiments) == 3, "of two runs too"
 
 
 def test_the_strongest_setting_is_moved_on() -> None:
