@@ -13,7 +13,9 @@ if TYPE_CHECKING:
     from rltui.diagnosis.model import Evidence, Finding
 
 ARROW = (" → ", "dim")
-LABEL, CHANGE, NUMBER = 17, 8, 6
+LABEL, CHANGE, NUMBER = 17, 8, 7
+TINY = 5e-4
+"""Smaller values are written as `3e-4`."""
 WORDS_FROM = 76
 """Narrower panes show the severity by its glyph alone, and the onset without a word."""
 
@@ -105,7 +107,7 @@ def _head(view: View, width: int, focus: bool, items: list[Listed]) -> Row:
 def _number(view: View, name: str, value: float | None) -> str:
     """A value that fits its column: small ones as `3e-4`, not cut."""
     text = view.value(name, value)
-    if len(text) <= NUMBER or not value or view.unit(name) == "%":
+    if not value or view.unit(name) == "%" or (len(text) <= NUMBER and abs(value) >= TINY):
         return text
     mantissa, exponent = f"{value:.1e}".split("e")
     return f"{mantissa.removesuffix('.0')}e{int(exponent)}".replace("-", "−")
@@ -116,7 +118,7 @@ def _numbers(view: View, evidence: Evidence | None, width: int, strong: bool, ro
     wide = width >= 120
     label_w = LABEL if wide else 0
     if evidence is None:
-        return [(" " * (label_w + (24 if wide else 15) + 3 + CHANGE), "fg")]
+        return [(" " * (label_w + (3 * NUMBER + 6 if wide else 2 * NUMBER + 3) + 3 + CHANGE), "fg")]
     name = view.name_of(evidence.metric) or evidence.metric
     row: Row = [put(view.label(name), label_w - 1, "dim"), (" ", "fg")] if wide else []
     first, mid, last = (_number(view, name, x) for x in (evidence.first, evidence.mid, evidence.last))
@@ -162,7 +164,7 @@ def _row(view: View, item: Listed, width: int, selected: bool, title_w: int) -> 
 def _title_width(view: View, width: int) -> int:
     """What the other columns leave in a narrow pane."""
     words = 12 + 9 if width >= WORDS_FROM else 2 + 2
-    return max(8, width - 1 - words - 18 - CHANGE - len(str(view.span[1])))
+    return max(8, width - 1 - words - (2 * NUMBER + 6) - CHANGE - len(str(view.span[1])))
 
 
 def draw(
@@ -177,7 +179,7 @@ def draw(
         checks = view.report.checks
         why = f"all clear: {checks} checks" if checks else "no check could run yet: too few metric rows"
         return [*head, [(f"   {why}", "dim")]], {}, 0
-    title_w = 41 if width >= 140 else 34 if width >= 120 else _title_width(view, width)
+    title_w = 38 if width >= 140 else 34 if width >= 120 else _title_width(view, width)
     rows: list[Row] = []
     owners: list[int] = []
     keep = 0
