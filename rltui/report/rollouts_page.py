@@ -214,7 +214,8 @@ def _group_of(read: StepRollouts, place: int | None) -> list[int]:
     """The places that share a sample's prompt, itself among them."""
     if place is None:
         return []
-    return next((list(group.members) for group in read.groups if place in group.members), [place])
+    group = read.group_of(place)
+    return [place] if group is None else list(group.members)
 
 
 def _ordered(read: StepRollouts, rows: list[Any], query: Query) -> list[Any]:

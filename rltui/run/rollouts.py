@@ -190,6 +190,14 @@ class StepRollouts:
                 members[one.group].append(place)
         return tuple(Group(self, key, tuple(places)) for key, places in members.items())
 
+    def group_of(self, place: int) -> Group | None:
+        """The group of a sample, None where the dump tells neither its prompt nor its group."""
+        return self._by_key.get(self._all[place].group or "")
+
+    @cached_property
+    def _by_key(self) -> dict[str, Group]:
+        return {group.key: group for group in self.groups}
+
     def best(self) -> int | None:
         """The place of the highest reward; of equals the shortest."""
         return self.extreme(range(len(self._all)), highest=True, default=None)
