@@ -64,8 +64,9 @@ class Bench:
 
     @staticmethod
     def newest(steps: int) -> bytes:
-        """The screen's words for the newest step, as a regular expression: thousands stand apart."""
-        return b"step " + f"{steps:,}".replace(",", ".{0,3}").encode()
+        """The newest step as the screen writes it, as a regular expression: thousands stand apart. The word before it
+        may be on the screen already."""
+        return f"{steps:,}".replace(",", ".{1,3}").encode()
 
     def p2(self) -> Result:
         shows = self.newest(self.steps)
