@@ -179,7 +179,7 @@ def draw(
         checks = view.report.checks
         why = f"all clear: {checks} checks" if checks else "no check could run yet: too few metric rows"
         return [*head, [(f"   {why}", "dim")]], {}, 0
-    title_w = 38 if width >= 140 else 34 if width >= 120 else _title_width(view, width)
+    title_w = 38 if width >= 140 else 31 if width >= 120 else _title_width(view, width)
     rows: list[Row] = []
     owners: list[int] = []
     keep = 0
