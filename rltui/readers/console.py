@@ -12,6 +12,7 @@ from bisect import bisect_right
 from collections import Counter, deque
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from itertools import accumulate
 
 from rltui.readers import generic_console, trl_console, verl_console
@@ -41,6 +42,7 @@ _DULL_SHAPES = 20_000
 _DULL_LENGTH = 1000
 _STEP_MARKS = (b"step", b"Step", b"iteration", b"Iteration")
 _BLANK = re.compile(rb" {10,}")
+_escaped = cache(re.escape)  # the same marks for each log of a list
 
 
 @dataclass(slots=True)
@@ -62,6 +64,7 @@ class ConsoleReader:
 
     def __init__(self, format: str = "console") -> None:
         self.format = format
+        self.gives_lines = True  # plain lines for the log pane; who wants none saves their cleaning
         self.skipped: Counter[str] = Counter()
         self.skipped_at: dict[str, str] = {}
         self._buffer = LineBuffer(carriage_returns=True)
@@ -100,7 +103,7 @@ class ConsoleReader:
             self._skip("line longer than 1 MiB", self._buffer.too_long)
             self._buffer.too_long = 0
         records = self._read(block) if block else []
-        if len(data) < FULL_BLOCK:
+        if self.gives_lines and len(data) < FULL_BLOCK:
             records += self._log_lines()
         return records
 
@@ -316,7 +319,7 @@ class ConsoleReader:
             *sorted(own),
         ]
         self._dull.clear()
-        looks = [re.escape(mark) for mark in marks]
+        looks = list(map(_escaped, marks))
         self._looks = re.compile(b"|".join([*looks, YAML_MARK] if self._before_steps else looks))
 
     def _report(self, newest: dict[str, Note], done: int, total: int) -> None:

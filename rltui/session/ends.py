@@ -17,6 +17,7 @@ import numpy as np
 
 from rltui.readers.base import ConfigRecord, Exit, LogLine, Note, Reader, Record, Rows, RunInfo
 from rltui.readers.compressed import packing
+from rltui.readers.console import ConsoleReader
 from rltui.readers.registry import DATABASES, make, make_unpacking
 from rltui.run.config import Config
 from rltui.run.history import newest_time
@@ -282,4 +283,6 @@ def _tail_bytes(format: str, size: int) -> int:
 
 
 def _fed(reader: Reader, data: bytes) -> list[Record]:
+    if isinstance(reader, ConsoleReader):
+        reader.gives_lines = False
     return [record for record in reader.feed(data) if not isinstance(record, LogLine)]
