@@ -65,6 +65,7 @@ class View:
         self.insights: dict[tuple[int, int | None], Insight] = {}  # (around, step cursor), the newest last
         self.asked: set[tuple[int, int | None]] = set()  # of these, those that are asked of the run as it is now
         self._asked_at = 0.0
+        self.sparks: dict[tuple[str, int, int, int, str], str] = {}  # of the present frame, as panes drew them
         self.pages: dict[str, str] = {}  # id of a rule -> what is known of it
         self.replaying = False
         self.sparing = False  # bandwidth mode
@@ -83,6 +84,7 @@ class View:
             self.past, self.cursor = None, None
             self.insights.clear()
         self.frame, self.newest = frame, report
+        self.sparks.clear()
         moving = frame.live or (self.replaying and report.run.state == "running")
         if not moving or self.now - self._asked_at >= (ASK_AGAIN_S if frame.live else REPLAY_ASK_S):
             self._asked_at = self.now

@@ -219,7 +219,10 @@ def _spark(view: View, name: str, width: int, role: str, onset: int | None) -> R
     first, last = view.axis()
     if series is None or not len(series):
         return [(" " * width, "ink")]
-    text = sparkline(series.steps, series.values, width, first, last, view.glyphs)
+    key = name, width, first, last, view.glyphs.name
+    if key not in view.sparks:  # 1.5 ms each at 100,000 steps, and a key draws a page of them again
+        view.sparks[key] = sparkline(series.steps, series.values, width, first, last, view.glyphs)
+    text = view.sparks[key]
     if onset is None or not role:
         return [(text, "ink")]
     at = column(onset, first, last, width)

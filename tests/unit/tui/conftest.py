@@ -130,6 +130,7 @@ def open_app(monkeypatch: pytest.MonkeyPatch) -> Open:
                 await pilot.pause()
             else:
                 await wait_for(pilot, lambda: app.screen.name == "picker", "the picker")
+                await pilot.pause(0.02)
             yield app, pilot
 
     return opened
