@@ -188,7 +188,10 @@ class Worker:
 
     def number_of(self, path: str) -> int | None:
         """The number by which the run at a path can be opened."""
-        return next((n for n, choice in enumerate(self._choices) if choice.path == path), None)
+        for number, choice in enumerate(self._choices):
+            if choice.path == path or choice.path.endswith(f":{path}"):  # of another machine: host:path
+                return number
+        return None
 
     def past(self, step: int) -> None:
         """Asks for the report as it stood at a step; a newer request takes the place of one that waits."""
