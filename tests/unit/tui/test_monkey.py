@@ -24,6 +24,12 @@ SMALLEST, LARGE = (60, 20), (300, 100)
 SCREENS = [*OPENS, "help", "picker"]
 
 
+@pytest.fixture(autouse=True)
+def no_way_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The palette's verb `quit` is a way out that a monkey finds."""
+    monkeypatch.setattr(RltuiApp, "exit", lambda self, *_, **__: None)
+
+
 async def press(app: RltuiApp, pilot: Pilot[None], screen: str, size: tuple[int, int], count: int) -> None:
     """Opens a screen and presses random keys of the table, letters and digits among them."""
     chance = random.Random(f"{SEED} {screen} {size}")
