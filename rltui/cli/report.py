@@ -64,7 +64,9 @@ def print_reports(found: list[Found], args: argparse.Namespace) -> int:
     for one in found:
         opened = OpenedRun(one, key_map=parsed_map(args.map), until_step=getattr(args, "at", None))
         opened.load()
-        frame = opened.with_insight(opened.frame(now)).narrowed(getattr(args, "since", None), getattr(args, "last", None))
+        frame = opened.with_insight(opened.frame(now)).narrowed(
+            getattr(args, "since", None), getattr(args, "last", None)
+        )
         report = build(frame, window=getattr(args, "window", None), now=now)
         opened.close()
         worst = max([worst, *map(_rank, report.findings)])

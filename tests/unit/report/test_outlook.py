@@ -35,7 +35,8 @@ def test_the_json_keeps_the_schema_and_says_what_moved_first() -> None:
     assert moves["moves"][0]["metric"] == "reward_mean"  # the reward was flipped: it moves before the KL
     assert data["outlook"]["kl_reward"]["reward"] == "down"  # type: ignore[index]  # a collapse is open
     assert "moved first (a hint, no proof): reward" in text
-    assert "KL, reward and validation:" in text and "| must hold |" in text
+    assert "KL, reward and validation:" in text
+    assert "| must hold |" in text
 
 
 def test_a_past_report_knows_nothing_of_what_came_later() -> None:
@@ -59,7 +60,8 @@ def test_findings_name_the_code_to_open() -> None:
     places = {place for f in data["findings"] for place in f["where"]}  # type: ignore[attr-defined]
     assert any(place.startswith("verl/") for place in places)
     _, text = _report("trl-reward-flip")
-    assert "- where to look: `trl/trainer/grpo_trainer.py`" in text and "your own checkout wins" in text
+    assert "- where to look: `trl/trainer/grpo_trainer.py`" in text
+    assert "your own checkout wins" in text
 
 
 @pytest.mark.parametrize(
