@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, ClassVar
 
 from textual.geometry import Region, Size
 
-from rltui.plots.numbers import number, percent
+from rltui.plots.numbers import number
 from rltui.plots.spark import sparkline
 from rltui.tui.many import Compared, CompareProgress, Differs
+from rltui.tui.panes import comparison
 from rltui.tui.rows import SELECTED, Row, clip, cut, put, scrolled, spread, title, wrap
 from rltui.tui.screens.base import PaneScreen, Places
 
@@ -173,7 +174,7 @@ class CompareScreen(PaneScreen):
         head = [put("   run", name_w + 4, "dim")]
         if wide:
             head.append(put(f"{c.primary.label} over steps", SPARK + 2, "dim"))
-        head += [put(n, 9, "dim", ">") for n in ("best", "±", "last", self._cost_word(cost))]
+        head += [put(n, 9, "dim", ">") for n in ("best", "±", "last", comparison.cost_word(cost))]
         head.append(("   why" if self.tab != "ugly" else "   what broke", "dim"))
         rows = [self._run_row(run, name_w, cost, wide, i == self.selected) for i, run in enumerate(runs)]
         if not rows:
@@ -215,12 +216,6 @@ class CompareScreen(PaneScreen):
         steps, heights = zip(*points, strict=True)
         return sparkline(steps, heights, SPARK, first, last, bounds=(min(values), max(values)))
 
-    @staticmethod
-    def _cost_word(name: str) -> str:
-        from rltui.compare.plot import COST_WORDS
-
-        return {"gpu_hours": "GPU h"}.get(name, COST_WORDS[name])
-
     def _front(self, width: int, height: int) -> list[Row]:
         from dataclasses import replace
 
@@ -254,10 +249,10 @@ class CompareScreen(PaneScreen):
         rows: list[Row] = []
         if self.tab == "good":
             rows += [title(width, "", "What the good runs share")]
-            rows += self._bullets(list(c.shared) or ["nothing that the others mostly lack"], width)[: height // 3]
+            rows += comparison.bullets(list(c.shared) or ["nothing that the others mostly lack"], width)[: height // 3]
         else:
             rows += [title(width, "", "What limits them")]
-            rows += self._bullets([*c.limits, *c.readings] or ["no open finding"], width)[: height // 3]
+            rows += comparison.bullets([*c.limits, *c.readings] or ["no open finding"], width)[: height // 3]
         rows += [[], title(width, "", "What goes with a good run", [(f"{len(c.runs)} runs: hints, no proof", "dim")])]
         for item in c.signals.items[:5]:
             strength = f"rho {number(item.rho, decimals=2, sign=True)}" if item.rho is not None else "words"
@@ -266,7 +261,7 @@ class CompareScreen(PaneScreen):
                 [put(f" {item.setting}", width - 32), put(strength, 12), put(f"n {item.n}", 6, "dim"), (sure, "dim")]
             )
         if not c.signals.items:
-            rows += self._bullets([c.signals.note], width)
+            rows += comparison.bullets([c.signals.note], width)
         rows += [[], title(width, "", "Run next")]
         for n, e in enumerate(c.experiments, 1):
             rows += [
@@ -275,127 +270,15 @@ class CompareScreen(PaneScreen):
             ]
         return [clip(row, width) for row in rows[:height]]
 
-    # -- texts ---------------------------------------------------------------------------------------------------
-
-    def _bullets(self, lines: list[str], width: int, mark: str = "·") -> list[Row]:
-        rows: list[Row] = []
-        for text in lines:
-            for i, line in enumerate(wrap(text, width - 4)):
-                rows.append([(f" {mark} " if i == 0 else "   ", "dim"), (line, "fg")])
-        return rows
-
     def _text(self, width: int) -> list[Row]:
-        parts = {"settings": self._settings, "next": self._next, "budget": self._budget, "config": self._config}
-        return parts.get(self.tab, self._notes)(width)
-
-    def _settings(self, width: int) -> list[Row]:
         c = self.comparison
         assert c is not None
-        rows = self._bullets(
-            [c.signals.note, f"{c.signals.constants} settings are the same in all runs: left out"], width
-        )
-        rows += [
-            [],
-            [
-                put(" setting", 40, "dim"),
-                *[put(n, 8, "dim", ">") for n in ("n", "rho", "p", "q")],
-                ("   mean by value", "dim"),
-            ],
-        ]
-        for item in c.signals.items:
-            cells = [
-                str(item.n),
-                number(item.rho, decimals=2, sign=True, missing="–"),
-                number(item.p, missing="–"),
-                number(item.q, missing="–"),
-            ]
-            sure = item.q is not None and item.q < 0.05
-            head: Row = [
-                put(f" {item.setting}", 40, "strong" if sure else "fg"),
-                *[put(x, 8, "fg", ">") for x in cells],
-            ]
-            bins = [f"{b.value}: {number(b.mean)} (n {b.n})" for b in item.bins]
-            if width >= 110:
-                rows.append(clip([*head, (f"   {'  '.join(bins)}", "dim")], width))
-            else:
-                rows += [head, *[[("     ", "fg"), (line, "dim")] for line in wrap("  ".join(bins), width - 6)]]
-            if len(item.keys) > 1:
-                rows.append(
-                    [("     ", "fg"), (cut(f"varies exactly like {', '.join(item.keys[1:])}", width - 6), "dim")]
-                )
-        return rows
-
-    def _next(self, width: int) -> list[Row]:
-        c = self.comparison
-        assert c is not None
-        rows: list[Row] = []
-        for n, e in enumerate(c.experiments, 1):
-            rows.append([(f" {n} ", "accent"), (cut(e.title, width - 4), "strong")])
-            change = "" if e.setting is None else f"{e.setting}: {e.before or 'not set'} → {e.after or 'see above'}"
-            said = ("from", e.base or ""), ("change", change), ("why", e.why), ("expected", e.expected)
-            for word, text in (*said, ("refuted when", e.refuted_by), ("cost", e.cost)):
-                for i, line in enumerate(wrap(text, width - 20)):
-                    rows.append([put(f"   {word}" if i == 0 else "", 17, "dim"), (line, "fg")])
-            rows.append([])
-        if not c.experiments:
-            rows = [[(" no run is healthy enough to start from: fix what limits them first", "dim")]]
-        rows += [title(width, "", "Best default config"), *self._difference(c.best_default, width)]
-        return rows
-
-    def _budget(self, width: int) -> list[Row]:
-        from rltui.compare.plot import cost_text
-
-        c = self.comparison
-        assert c is not None
-        known = [(n, budget) for n, budget in c.equal_budget.items() if budget is not None]
-        name_w = min(34, max((len(run.id) for run in c.runs), default=10) + 1)
-        head = [put(" run", name_w + 1, "dim")]
-        head += [
-            put(f"{cost_text(n, b)} {'' if n == 'hours' else self._cost_word(n)}", 14, "dim", ">") for n, b in known
-        ]
-        head.append(("   against the band of the others", "dim"))
-        rows: list[Row] = [head]
-        for run in c.runs:
-            if run.best is None:
-                continue
-            row: Row = [put(f" {run.id}", name_w + 1, "strong" if run.path == self._own_path() else "fg")]
-            row += [put(number(run.at_equal[n], missing="–"), 14, "fg", ">") for n, _ in known]
-            b = run.band
-            if b is not None:
-                since = f", behind since {b.behind_since}" if b.behind_since is not None else ""
-                since = f", ahead since {b.ahead_since}" if b.ahead_since is not None else since
-                row.append(
-                    (f"   inside {percent(b.inside)} of {b.steps} steps{since}", "warn" if "behind" in since else "dim")
-                )
-            else:
-                row.append(("   fewer than four others: no band", "dim"))
-            rows.append(clip(row, width))
-        return rows
-
-    def _config(self, width: int) -> list[Row]:
-        return self._difference(self.diff, width)
-
-    def _difference(self, diff: ConfigDiff | None, width: int) -> list[Row]:
-        if diff is None:
-            return [[(" none", "dim")]]
-        side = max(12, (width - 4) // 4)
-        key_w = width - 2 * side - 4
-        rows: list[Row] = [
-            [put(" key", key_w, "dim"), put(diff.a, side, "strong"), (" ", "fg"), put(diff.b, side, "strong")]
-        ]
-        for change in diff.changes:
-            left, right = (
-                put("–" if x is None else x, side, "dim" if x is None else "fg") for x in (change.a, change.b)
-            )
-            rows.append([put(f" {change.key}", key_w), left, (" ", "fg"), right])
-        return [*rows, [(f" {diff.same} keys are the same", "dim")]]
-
-    def _notes(self, width: int) -> list[Row]:
-        c = self.comparison
-        assert c is not None
-        spread_ = "" if c.spread is None else "worst {}, median {}, best {}".format(*map(number, c.spread))
-        flags = ", ".join(f"{word} {count}" for word, count in c.flag_counts.items())
-        return self._bullets([x for x in (spread_, flags, *c.notes, *c.limits, *c.readings) if x], width)
+        if self.tab == "config":
+            return comparison.difference(self.diff, width)
+        if self.tab == "budget":
+            return comparison.budget(c, width, self._own_path())
+        parts = {"settings": comparison.settings, "next": comparison.run_next}
+        return parts.get(self.tab, comparison.notes)(c, width)
 
     def _scrolled(self, rows: list[Row], height: int) -> list[Row]:
         self.top = max(0, min(self.top, len(rows) - height))

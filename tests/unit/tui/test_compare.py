@@ -96,7 +96,7 @@ async def test_selected_runs_are_compared_and_opened_from_there() -> None:
     async with opened(Opener(SAMPLES)) as (app, pilot):
         await wait_for(pilot, lambda: isinstance(app.screen, PickerScreen) and bool(app.screen.basis), "rows")
         await pilot.press("space", "space", "space")
-        assert "3 selected" in screen_text(app)
+        await wait_for(pilot, lambda: "3 selected" in screen_text(app), "three selected")
         await pilot.press("c")
         screen = app.screen
         assert isinstance(screen, CompareScreen)
@@ -119,15 +119,15 @@ async def test_a_run_beside_those_around_it(size: tuple[int, int]) -> None:
         await wait_for(pilot, lambda: screen.comparison is not None and screen.diff is not None, "the comparison")
         assert screen.comparison is not None
         assert len(screen.comparison.runs) == 6
-        assert "higher is better" in screen_text(app)
+        await wait_for(pilot, lambda: "higher is better" in screen_text(app), "the metric")
         seen = set()
         for _ in TABS:
             seen.add(screen.tab)
             assert screen_text(app).strip()
             if screen.tab == "next":
-                assert "refuted when" in screen_text(app)
+                await wait_for(pilot, lambda: "refuted when" in screen_text(app), "experiments")
             if screen.tab == "config":
-                assert "keys are the same" in screen_text(app) or "key" in screen_text(app)
+                await wait_for(pilot, lambda: " key" in screen_text(app), "two configs")
             await pilot.press("tab")
         assert seen == set(TABS)
         await pilot.press("x", "escape")
@@ -182,10 +182,10 @@ async def test_a_metric_beside_the_band_of_the_others_and_beside_each() -> None:
         assert isinstance(screen, MetricScreen)
         await pilot.press("c")
         await wait_for(pilot, lambda: "others" in screen_text(app) and app.many.comparison is not None, "the band")
-        assert "10–90 % of 5 others" in screen_text(app)
+        await wait_for(pilot, lambda: "10–90 % of 5 others" in screen_text(app), "the band")
         await pilot.press("c")
         assert screen.beside in {run.id for run in app.many.facts}
-        assert str(screen.beside) in screen_text(app)
+        await wait_for(pilot, lambda: str(screen.beside) in screen_text(app), "the other run's name")
         for _ in range(5):
             await pilot.press("c")
         assert screen.beside is None
