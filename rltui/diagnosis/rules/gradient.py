@@ -7,7 +7,7 @@ import numpy as np
 from rltui.diagnosis.look import Look
 from rltui.diagnosis.rules.base import Memory, Params, gaining, head, losing, solved, tail
 from rltui.diagnosis.signal import CRITICAL, NOTICE, WARNING, Signal, num
-from rltui.diagnosis.trends import log_spikes, sd_d, turn
+from rltui.diagnosis.trends import block_medians, log_spikes, sd_d, turn
 from rltui.run.medians import median
 
 
@@ -95,8 +95,10 @@ def pg_loss_shape(look: Look, p: Params, memory: Memory) -> list[Signal]:
     if series is None or len(series) < p["rows"]:
         return []
     x, noise = series.values[-200:], sd_d(series.values[-200:])
-    at, apart = turn(x, int(p["side"]))
-    first, last = median(x[:at]), median(x[at:])
+    blocks = block_medians(x, len(x) // int(p["side"]))
+    broken = float(np.ptp(blocks)) >= 0.8 * p["noise"] * noise  # worth the search for the break
+    at, apart = turn(x, int(p["side"])) if broken else (0, 0.0)
+    first, last = (median(x[:at]), median(x[at:])) if broken else (0.0, 0.0)
     small, large = sorted((abs(first), abs(last)))
     if apart >= p["apart"] and abs(last - first) >= p["noise"] * noise:
         step = int(series.steps[len(series) - len(x) + at])
