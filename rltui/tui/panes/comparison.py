@@ -111,7 +111,7 @@ def difference(diff: ConfigDiff | None, width: int) -> list[Row]:
     ]
     for change in diff.changes:
         left, right = (put("–" if x is None else x, side, "dim" if x is None else "fg") for x in (change.a, change.b))
-        rows.append([put(f" {change.key}", key_w), left, (" ", "fg"), right])
+        rows.append([put(f" {change.key}", key_w - 1), (" ", "fg"), left, (" ", "fg"), right])
     return [*rows, [(f" {diff.same} keys are the same", "dim")]]
 
 
