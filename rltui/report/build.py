@@ -216,7 +216,18 @@ def _outlook(frame: Frame) -> Outlook | None:
 
     asked = worst(frame.diagnosis.findings)
     moves = FirstMoves(asked.id if asked is not None else None, told.step, told.moves)
-    return Outlook(told.case, told.worth, told.forecasts, moves, told.invariants)
+    return Outlook(
+        kl_reward=told.case,
+        worth=told.worth,
+        forecasts=told.forecasts,
+        first_moves=moves,
+        invariants=told.invariants,
+        rewards=told.rewards,
+        constants=told.constants,
+        slow=told.slow,
+        waits=told.waits,
+        shares=told.shares,
+    )
 
 
 def _notes(frame: Frame) -> tuple[str, ...]:

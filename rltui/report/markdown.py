@@ -76,6 +76,8 @@ def _decision(report: Report) -> list[str]:
         where = f" at {code(best.path)}" if best.path else ""
         metric = markdown_metrics.metric_label(report, best.metric)
         lines.append(f"- Best checkpoint: **step {best.step}**{where}, {metric} {number(best.value)}{spread}, {disk}")
+        if best.basis:
+            lines.append(f"- Chosen by: {plain(best.basis)}")
     return [*lines, *_outlook(report)]
 
 

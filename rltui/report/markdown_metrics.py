@@ -52,6 +52,9 @@ def section(report: Report, frame: Frame | None) -> list[str]:
     note = reward_note(report)
     if note:
         lines += [f"Note: {note}.", ""]
+    rewards = report.outlook.rewards if report.outlook is not None else None
+    if rewards is not None and rewards.binary is not None:
+        lines += [f"Values of the reward: {plain(rewards.text)}.", ""]
     lines += [*_table(known), "", *_constants(known)]
     if left_out:
         lines += [f"… and {left_out} more members of these families in the JSON report.", ""]

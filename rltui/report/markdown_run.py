@@ -124,7 +124,24 @@ def step_time(report: Report) -> list[str]:
     if phases.bottleneck:
         head += f"; bottleneck: **{plain(phases.bottleneck)}**"
     note = [_sentence(phases.note), ""] if phases.note else []
-    return [f"{head}.", "", *fenced(lines), "", *note]
+    return [f"{head}.", "", *fenced(lines), "", *note, *_why_slow(report)]
+
+
+def _why_slow(report: Report) -> list[str]:
+    """Who waits for whom, shares unlike this run's own earlier ones, and why the step that is asked about was slow."""
+    told = report.outlook
+    if told is None:
+        return []
+    lines = [f"- {_sentence(told.waits.text)}"] if told.waits is not None else []
+    lines += [
+        f"- {plain(one.phase)} takes {percent(one.share)} of the step, earlier {percent(one.low)} to "
+        f"{percent(one.high)} in this run: {one.status}."
+        for one in told.shares
+        if one.status != "usual"
+    ]
+    if told.slow is not None:
+        lines.append(f"- Step {told.slow.step}: {_sentence(told.slow.text)}")
+    return [*lines, ""] if lines else []
 
 
 def _sentence(text: str) -> str:
@@ -135,7 +152,23 @@ def _sentence(text: str) -> str:
 def pipeline(report: Report) -> list[str]:
     rows = [[plain(stage.stage), LEVELS[stage.status], plain(stage.because)] for stage in report.pipeline]
     stages = table(["stage", "status", "because"], rows) or ["Not looked at yet."]
-    return [*stages, *_invariants(report)]
+    return [*stages, *_invariants(report), *_constants(report)]
+
+
+def _constants(report: Report) -> list[str]:
+    """Every constant between reward and loss that log, config or the framework's source tells."""
+    rows = [
+        [
+            plain(c.name),
+            number(c.value),
+            plain(c.format or "not known"),
+            LEVELS[c.status],
+            plain(c.needs),
+            plain(c.where),
+        ]
+        for c in (report.outlook.constants if report.outlook is not None else ())
+    ]
+    return ["", *table(["constant", "value", "format", "status", "needs", "from"], rows, "lr")] if rows else []
 
 
 def _invariants(report: Report) -> list[str]:

@@ -9,10 +9,13 @@ from typing import TYPE_CHECKING
 from rltui.diagnosis.model import Coverage, Finding, StageResult, Verdict
 
 if TYPE_CHECKING:
+    from rltui.diagnosis.constants import Constant
     from rltui.diagnosis.first_moves import FirstMove
     from rltui.diagnosis.forecast import Forecast
     from rltui.diagnosis.invariants import Invariant
     from rltui.diagnosis.kl_reward import Case
+    from rltui.diagnosis.reward_values import RewardValues
+    from rltui.diagnosis.step_time import OwnShare, SlowStep, Waits
     from rltui.diagnosis.worth import Worth
     from rltui.run.attempts import Attempt
 
@@ -210,6 +213,11 @@ class Outlook:
     forecasts: tuple[Forecast, ...]
     first_moves: FirstMoves
     invariants: tuple[Invariant, ...]
+    rewards: RewardValues | None
+    constants: tuple[Constant, ...]
+    slow: SlowStep | None  # the step that is asked about, where it was slow
+    waits: Waits | None
+    shares: tuple[OwnShare, ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,6 +37,8 @@ def test_the_json_keeps_the_schema_and_says_what_moved_first() -> None:
     assert "moved first (a hint, no proof): reward" in text
     assert "KL, reward and validation:" in text
     assert "| must hold |" in text
+    assert "Values of the reward: " in text or data["outlook"]["rewards"]["binary"] is None  # type: ignore[index]
+    assert {"slow", "waits", "shares", "constants"} <= set(data["outlook"])  # type: ignore[arg-type]
 
 
 def test_a_past_report_knows_nothing_of_what_came_later() -> None:
