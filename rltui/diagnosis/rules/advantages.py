@@ -25,9 +25,19 @@ def cfg_group_size_degenerate(look: Look, p: Params, memory: Memory) -> list[Sig
         return [Signal(CRITICAL, text, proofs, onset_step=onset)]
     if size is None or size >= p["notice"] or look.n < 1:
         return []
+    others = size - 1
+    if _leaves_one_out(look) and others >= p["others"]:
+        mean = "the reward of one other sample" if others == 1 else f"the mean of {num(others)} other samples"
+        text = f"Groups of {num(size)}: RLOO's baseline is {mean}, which is unbiased; advantages are noisy."
+        return [Signal(NOTICE, text, ((look.reward, ""),), onset_step=onset)]
     level = WARNING if size < p["warn"] else NOTICE
     text = f"Groups of {num(size)}: the baseline is the mean of {num(size)} samples, so advantages are mostly noise."
     return [Signal(level, text, ((look.reward, ""),), onset_step=onset)]
+
+
+def _leaves_one_out(look: Look) -> bool:
+    """RLOO: the baseline of a sample is the mean of the others, nothing is divided by their spread."""
+    return "rloo" in (look.settings.word("adv_estimator") or (look.settings.algorithm or "").lower())
 
 
 def _advantages_are_scores(look: Look, p: Params) -> float | None:

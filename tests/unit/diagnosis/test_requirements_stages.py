@@ -64,6 +64,13 @@ def test_a_group_of_one_or_two_is_no_baseline(size: int) -> None:
     assert severity(diagnose({}, config={"group_size": 8}), "cfg-group-size-degenerate") is None
 
 
+@pytest.mark.parametrize(("size", "wanted"), [(1, "warning"), (2, "info"), (4, "info"), (8, None)])
+def test_rloo_with_two_samples_is_noisy_and_no_fault(size: int, wanted: str | None) -> None:
+    """Its baseline leaves the sample out, so one other is enough; TRL's RLOO takes two by default."""
+    d = diagnose({}, config={"group_size": size, "adv_estimator": "rloo"})
+    assert severity(d, "cfg-group-size-degenerate") == wanted
+
+
 def test_a_loss_that_never_moves_is_judged_by_its_gradient() -> None:
     assert (
         severity(diagnose({"pg_loss": np.full(N, 0.1), "grad_norm": np.zeros(N)}), "no-learning-signal") == "critical"
