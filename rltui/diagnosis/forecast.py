@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from math import sqrt
@@ -17,6 +16,7 @@ import numpy as np
 
 from rltui.diagnosis.catalogue import Rule
 from rltui.diagnosis.look import Look
+from rltui.diagnosis.model import Forecast
 from rltui.diagnosis.signal import num
 from rltui.diagnosis.trends import WINDOW, standard_error, theil_sen, trend
 from rltui.run.medians import median
@@ -27,24 +27,6 @@ MIDDLE_90 = 1.645  # sd of a normal distribution
 SPANS = 3.0  # a course is continued over at most so many times the rows that show it
 PACE_ROWS = 50  # newest steps that tell the pace
 LEAST_PACE = 5
-
-
-@dataclass(frozen=True, slots=True)
-class Forecast:
-    """`at`, `low`, `high`: middle estimate and middle 90 %, in `unit` ("s" from now, or "step"). `high` None: the
-    course may as well be too slow to get there. `rows`: what it rests on. `subject`: which GPU or disk, where there are
-    several. `would_change`: what would make it come otherwise."""
-
-    what: str  # a key of data/forecasts.json
-    metric: str
-    at: float
-    low: float
-    high: float | None
-    rows: int
-    text: str
-    unit: str
-    would_change: str
-    subject: str | None = None
 
 
 @cache

@@ -10,8 +10,9 @@ from typing import Concatenate, ParamSpec
 import numpy as np
 
 from rltui.diagnosis.catalogue import rules
-from rltui.diagnosis.forecast import SPANS, Forecast, around, crossing, foretold
+from rltui.diagnosis.forecast import SPANS, around, crossing, foretold
 from rltui.diagnosis.measured import Measured, name
+from rltui.diagnosis.model import Forecast
 from rltui.diagnosis.signal import num
 from rltui.diagnosis.trends import WINDOW
 from rltui.hardware.base import Gpu

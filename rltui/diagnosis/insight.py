@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from rltui.diagnosis.catalogue import Rule
 from rltui.diagnosis.constants import Constant, constants
 from rltui.diagnosis.first_moves import FirstMove, first_moves
-from rltui.diagnosis.forecast import Forecast, forecasts
+from rltui.diagnosis.forecast import forecasts
 from rltui.diagnosis.invariants import Invariant, invariants
 from rltui.diagnosis.kl_reward import Case, case
 from rltui.diagnosis.look import Look
-from rltui.diagnosis.model import Finding
+from rltui.diagnosis.model import Finding, Forecast
 from rltui.diagnosis.reward_values import RewardValues, reward_values
 from rltui.diagnosis.step_time import OwnShare, SlowStep, Waits, own_shares, slow_step, waits
 from rltui.diagnosis.worth import Worth, worth

@@ -8,8 +8,8 @@ from functools import cached_property
 
 import numpy as np
 
-from rltui.diagnosis.forecast import Forecast
 from rltui.diagnosis.look import Look
+from rltui.diagnosis.model import Forecast
 from rltui.diagnosis.trends import WINDOW
 from rltui.hardware.base import Gpu, GpuSample, HardwareSample, HostSample
 from rltui.run.checkpoints import Checkpoint

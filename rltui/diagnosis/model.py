@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
-    from rltui.diagnosis.forecast import Forecast
     from rltui.run.phase_hardware import PhaseHardware
 
 Severity = Literal["info", "warning", "critical"]
@@ -146,6 +145,24 @@ class NotEvaluable:
     needs: str
     enable: str
     applies: bool = True  # false: this kind of run has no use for the rule, `needs` says why
+
+
+@dataclass(frozen=True, slots=True)
+class Forecast:
+    """`at`, `low`, `high`: middle estimate and middle 90 %, in `unit` ("s" from now, or "step"). `high` None: the
+    course may as well be too slow to get there. `rows`: what it rests on. `subject`: which GPU or disk, where there are
+    several. `would_change`: what would make it come otherwise."""
+
+    what: str  # a key of data/forecasts.json
+    metric: str
+    at: float
+    low: float
+    high: float | None
+    rows: int
+    text: str
+    unit: str
+    would_change: str
+    subject: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,9 +11,9 @@ from rltui.diagnosis.model import Coverage, Finding, StageResult, Verdict
 if TYPE_CHECKING:
     from rltui.diagnosis.constants import Constant
     from rltui.diagnosis.first_moves import FirstMove
-    from rltui.diagnosis.forecast import Forecast
     from rltui.diagnosis.invariants import Invariant
     from rltui.diagnosis.kl_reward import Case
+    from rltui.diagnosis.model import Forecast
     from rltui.diagnosis.reward_values import RewardValues
     from rltui.diagnosis.step_time import OwnShare, SlowStep, Waits
     from rltui.diagnosis.worth import Worth

@@ -7,8 +7,9 @@ import pytest
 
 from rltui.diagnosis.blocks import BlockCache
 from rltui.diagnosis.catalogue import rules
-from rltui.diagnosis.forecast import Forecast, crossing, end_of_run, entropy_floor, forecasts, length_limit
+from rltui.diagnosis.forecast import crossing, end_of_run, entropy_floor, forecasts, length_limit
 from rltui.diagnosis.look import Feed, Look
+from rltui.diagnosis.model import Forecast
 from rltui.diagnosis.profile import Settings
 from rltui.run.table import Floats, Series
 from tests.unit.diagnosis.fake_run import FakeRun

@@ -6,11 +6,14 @@ from collections.abc import Callable
 from threading import Event
 from typing import TYPE_CHECKING, TypeVar, cast
 
+from rltui.diagnosis.constants import Constant
 from rltui.diagnosis.first_moves import FirstMove
-from rltui.diagnosis.forecast import Forecast
 from rltui.diagnosis.insight import Insight
 from rltui.diagnosis.invariants import Invariant
 from rltui.diagnosis.kl_reward import Case
+from rltui.diagnosis.model import Forecast
+from rltui.diagnosis.reward_values import RewardValues
+from rltui.diagnosis.step_time import OwnShare, SlowStep, Waits
 from rltui.session import Frame
 
 if TYPE_CHECKING:
@@ -35,6 +38,9 @@ FORECASTS = (
         "a change of course",
     ),
 )
+SLOW = "300 s, 2 times the usual 150 s: longer responses (1.9 times the tokens)"
+WAITS = "the trainer waits 30 % of the step for rollouts: generation is the bottleneck"
+REWARDS = "binary, 0 or 1; 41 % of the answers get 1"
 
 
 class CannedSource:
@@ -69,7 +75,19 @@ class CannedSource:
         moves = (FirstMove("entropy", around - 40, 0.9, 0.5, 7.0), FirstMove("kl_ref", around, 0.03, 0.2, 9.0))
         case = Case("up", "flat", "down", "drift", "drift without learning", "lower the learning rate")
         holds = (Invariant("entropy ≥ 0", "loss", "pass", "0.32", "lowest value"),)
-        return Insight(around, moves, case, None, holds, FORECASTS if self.last and self.last.series else ())
+        return Insight(
+            around,
+            moves,
+            case,
+            None,
+            holds,
+            FORECASTS if self.last and self.last.series else (),
+            SlowStep(around, 300.0, 150.0, 2.0, 1.9, 0.95, "rollout", 0.8, SLOW),
+            Waits(0.3, 0.05, WAITS),
+            (OwnShare("rollout", 0.71, 0.55, 0.64, "high"),),
+            RewardValues(True, 0.41, 0.0, 1.0, REWARDS),
+            (Constant("clip range, lower", 0.2, "bfloat16", "actor.clip_ratio", "0.1 to 0.3", "pass"),),
+        )
 
     def with_insight(self, frame: Frame) -> Frame:
         return frame
