@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
 from rltui.plots.numbers import number
 from rltui.tui.rows import Row, cut, length, put, spread, wrap
 from rltui.tui.view import View
+
+if TYPE_CHECKING:
+    from rltui.diagnosis.model import BestCheckpoint
 
 BADGES = {
     "continue": ("✓ CONTINUE", "badge.ok"),
@@ -47,6 +51,11 @@ def best(view: View, short: bool) -> Row:
     disk = {True: ", on disk", False: ", not on disk", None: ""}[found.on_disk]
     metric = "" if short else f"{view.label(found.metric)} "
     return [(keep, "fg"), (name, "strong"), (f", {metric}{value}{spread_}{unit}{disk}.", "fg")]
+
+
+def chosen_by(best: BestCheckpoint) -> str:
+    """By what the checkpoint is the best; "" where the diagnosis does not say."""
+    return f"chosen by {best.basis}" if best.basis else ""
 
 
 def sentences(text: str, width: int, whole: bool = False) -> tuple[str, str]:

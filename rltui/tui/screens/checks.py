@@ -1,4 +1,4 @@
-"""What was checked: the five pipeline stages; and what is not logged, so that it could not be."""
+"""What was checked: the five pipeline stages; what is not logged, so that it could not be; and what does not apply."""
 
 from __future__ import annotations
 
@@ -31,6 +31,38 @@ def must_hold(insight: Insight, width: int) -> list[Block]:
     return blocks
 
 
+def _reward(insight: Insight, width: int) -> list[Block]:
+    """What values the reward takes: a binary one has other healthy courses than a graded one."""
+    if insight.rewards is None:
+        return []
+    text = insight.rewards.text
+    role = "dim" if insight.rewards.binary is None else "fg"
+    rows: list[Row] = [[(" ", "fg"), (line, role)] for line in wrap(text, width - 4)]
+    return [(f"values of the reward {text}", [[(" VALUES OF THE REWARD", "dim")], *rows, []])]
+
+
+def _constants(insight: Insight, width: int) -> list[Block]:
+    """Every constant between reward and loss: value, number format, what maths asks of it, where it stands."""
+    if not insight.constants:
+        return []
+    blocks: list[Block] = [("", [[], [(" CONSTANTS BETWEEN REWARD AND LOSS", "dim")]])]
+    name_w = max(20, min(52, width - 46))
+    for one in insight.constants:
+        glyph, role = STAGES[one.status]
+        head: Row = [
+            (" ", "fg"),
+            put(f"{glyph} {WORDS[one.status]}", 12, role),
+            put(one.name, name_w - 1, "fg"),
+            (" ", "fg"),
+            put(f"{one.value:g}", 10, "strong"),
+            (one.format or "", "dim"),
+        ]
+        told = [*wrap(f"needs: {one.needs}", width - 16), *wrap(f"from {one.where}", width - 16)]
+        more: list[Row] = [[(" " * 13, "fg"), (line, "dim")] for line in told]
+        blocks.append((f"{one.name} {one.where} {one.needs}", [head, *more]))
+    return blocks
+
+
 class PipelineScreen(TextScreen):
     """The five stages in order, none skipped, with what each verdict rests on and the findings of the stage."""
 
@@ -42,12 +74,12 @@ class PipelineScreen(TextScreen):
         if report is None:
             return []
         blocks: list[Block] = []
-        for number, stage in enumerate(report.pipeline, 1):
+        for place, stage in enumerate(report.pipeline, 1):
             glyph, role = STAGES[stage.status]
             lines = wrap(stage.because, max(20, width - 34)) or [""]
             rows: list[Row] = [
                 [
-                    (f" {number} ", "dim"),
+                    (f" {place} ", "dim"),
                     put(stage.stage, 14, "strong"),
                     put(f"{glyph} {WORDS[stage.status]}", 14, role),
                     (lines[0], "fg"),
@@ -59,7 +91,9 @@ class PipelineScreen(TextScreen):
                     rows.append([(" " * 17, "fg"), (f"· {finding.title}", "dim")])
             blocks.append((stage.stage, [*rows, []]))
         outlook = self.view.outlook
-        return blocks + (must_hold(outlook, width) if outlook is not None else [])
+        if outlook is None:
+            return blocks
+        return [*blocks, *_reward(outlook, width), *must_hold(outlook, width), *_constants(outlook, width)]
 
     def redraw(self) -> None:
         if self.view.report is not None:
@@ -68,7 +102,8 @@ class PipelineScreen(TextScreen):
 
 
 class CoverageScreen(TextScreen):
-    """What is not logged, which checks that blocks, and how to log it in this framework; then what nobody can know."""
+    """What is not logged, which checks that blocks, and how to log it in this framework; then what nobody can
+    know, and the checks that this kind of run has no use for."""
 
     NAME = "coverage"
     HEAD = "Coverage"
@@ -86,11 +121,17 @@ class CoverageScreen(TextScreen):
             (f"{len(report.not_evaluable)}", "strong"),
             (" could not", "fg"),
         ]
+        if report.not_applicable:
+            summary += [(", ", "fg"), (f"{len(report.not_applicable)}", "strong"), (" do not apply", "fg")]
         blocks: list[Block] = [("", [summary, []])]
         if report.not_evaluable:
             blocks.append(("", [[(" CHECKS THAT COULD NOT RUN", "dim")]]))
         for name, needs, enable in report.not_evaluable:
-            rows: list[Row] = [[(" ? ", "dim"), (name, "fg")], [("   needs ", "dim"), (needs, "fg")]]
+            rows: list[Row] = [[(" ? ", "dim"), (name, "fg")]]
+            rows += [
+                [("   needs " if i == 0 else " " * 9, "dim"), (line, "fg")]
+                for i, line in enumerate(wrap(needs, width - 10))
+            ]
             rows += [
                 [("   ", "fg"), (line, "accent" if i == 0 else "fg")] for i, line in enumerate(wrap(enable, width - 4))
             ]
@@ -119,4 +160,12 @@ class CoverageScreen(TextScreen):
                         ],
                     )
                 )
+        if report.not_applicable:
+            blocks.append(("", [[], [(" CHECKS THAT DO NOT APPLY TO THIS RUN", "dim")]]))
+        name_w = max((len(name) for name, _ in report.not_applicable), default=0) + 2
+        for name, why in report.not_applicable:
+            lines = wrap(why, max(20, width - name_w - 4)) or [""]
+            rows = [[(" – ", "dim"), put(name, name_w), (lines[0], "dim")]]
+            rows += [[(" " * (name_w + 3), "fg"), (line, "dim")] for line in lines[1:]]
+            blocks.append((f"{name} {why}", rows))
         return blocks

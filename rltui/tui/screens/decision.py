@@ -90,6 +90,7 @@ class DecisionScreen(TextScreen):
         best = view.report.verdict.best_checkpoint if view.report else None
         if best is not None:
             rows.append([(" ◆ ", "accent"), *verdict.best(view, short=False)])
+            rows += [[("   ", "fg"), (line, "dim")] for line in wrap(verdict.chosen_by(best), width - 6)]
         worst = view.worst
         last = view.at
         known = [c for c in (view.frame.run.checkpoints if view.frame else ()) if c.step <= last]

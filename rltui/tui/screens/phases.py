@@ -14,6 +14,8 @@ from rltui.tui.screens.base import PaneScreen, Places
 from rltui.tui.view import View
 
 if TYPE_CHECKING:
+    from rltui.diagnosis.insight import Insight
+    from rltui.diagnosis.step_time import OwnShare
     from rltui.report.model import PhaseItem
 
 NAME = 19
@@ -33,6 +35,14 @@ def slow_steps(view: View) -> list[int]:
     return [int(step) for step in seconds.steps[seconds.values > SLOW * usual].tolist()]
 
 
+def _in_this_run(share: OwnShare | None) -> str:
+    """`31 (30–44) %`: its share of the step now, and the middle 80 % of this run's earlier steps."""
+    if share is None:
+        return ""
+    now, low, high = (number(100 * part, decimals=0) for part in (share.share, share.low, share.high))
+    return f"{now} ({low}–{high}) %" if low != high else f"{now} ({low}) %"
+
+
 class PhasesScreen(PaneScreen):
     """`j k` select a phase, Enter opens its metric."""
 
@@ -47,13 +57,25 @@ class PhasesScreen(PaneScreen):
     def items(self) -> tuple[PhaseItem, ...]:
         return self.view.report.phases.items if self.view.report else ()
 
+    @property
+    def insight(self) -> Insight | None:
+        """What is known of the step that is shown; until that is worked out, what was asked at the same cursor."""
+        return self.view.insights.get((self.view.at, self.view.cursor)) or self.view.outlook
+
+    def redraw(self) -> None:
+        if self.view.report is not None:
+            self.rltui.ask_insight(self.view.at)
+        super().redraw()
+
     def places(self, size: Size) -> Places:
         width, height = size
         air = 1 if height >= 30 else 0
         count = max(1, len(self.items))
         places = {"header": Region(0, 0, width, 1)}
         y = 1 + air
-        want = [("top", 3 if height >= 30 else 2), ("step", count + 2), ("history", count + 2)]
+        most, least = (5, 3) if height >= 30 else (3, 2)
+        top = max(least, min(most, len(self._top(width - 2))))
+        want = [("top", top), ("step", count + 2), ("history", count + 2)]
         for name, rows in [*want, ("slow", SLOWEST + 2)]:
             room = height - 1 - air - y
             if room >= min(rows, 3):
@@ -99,7 +121,11 @@ class PhasesScreen(PaneScreen):
         moved.sort(key=lambda pair: -abs(pair[0]))
         text = "   ".join(f"{number(by, sign=True)} s {name}" for by, name in moved[:4])
         told = [clip([(text, "fg")], width)] if text else []
-        return [row, *told, *[[(line, "dim")] for line in wrap(phases.remarks(view), width - 2)]]
+        insight = self.insight
+        waits = wrap(insight.waits.text, width - 2) if insight is not None and insight.waits is not None else []
+        remarks = wrap(phases.remarks(view), width - 2)
+        slow = [] if "slow" in self._places else self._why_slow(width)  # the list of slow steps says it, where it fits
+        return [row, *slow, *told, *[[(line, "fg")] for line in waits], *[[(line, "dim")] for line in remarks]]
 
     def _step(self, width: int) -> list[Row]:
         view = self.view
@@ -154,7 +180,9 @@ class PhasesScreen(PaneScreen):
         view = self.view
         bar_w = max(10, width - NAME - TAIL)
         first, last = view.axis()
-        rows = [title(width, "", "Seconds over the steps", [("now", "dim"), ("   first window", "dim")])]
+        shares = self._own_shares()
+        columns: Row = [("now     first", "dim"), (f"{'share (usual)' if shares else '':>14}", "dim")]
+        rows = [title(width, "", "Seconds over the steps", columns)]
         for item in self.items:
             name = view.name_of(item.key)
             series = view.series(name) if name else None
@@ -162,6 +190,7 @@ class PhasesScreen(PaneScreen):
                 continue
             metric = view.metric(name)
             text = sparkline(series.steps, series.values, bar_w, first, last, view.glyphs)
+            share = shares.get(item.name)
             rows.append(
                 [
                     ("   ", "fg"),
@@ -169,9 +198,24 @@ class PhasesScreen(PaneScreen):
                     (text, phases.colour(view, item) or "ink"),
                     put(number(view.now_value(name), missing="–"), 8, "fg", ">"),
                     put(number(metric.first if metric else None, missing="–"), 10, "dim", ">"),
+                    put(_in_this_run(share), 14, "dim" if share is None or share.status == "usual" else "warn", ">"),
                 ]
             )
         return [*rows, [(" " * NAME, "fg"), (labels(first, last, bar_w), "dim")]]
+
+    def _why_slow(self, width: int) -> list[Row]:
+        """Of the step that is shown; nothing where it took no longer than usual."""
+        why = self.insight.slow if self.insight is not None else None
+        if why is None or why.step != self.view.at:
+            return []
+        return [[(" ", "fg"), (line, "warn")] for line in wrap(f"step {why.step}: {why.text}", width - 3)]
+
+    def _own_shares(self) -> dict[str, OwnShare]:
+        """Phase, as it is called on the screen, against this run's own earlier steps."""
+        from rltui.vocabulary.load import phases as known
+
+        insight = self.insight
+        return {known()[share.phase].label: share for share in insight.shares} if insight is not None else {}
 
     def _slow(self, width: int) -> list[Row]:
         view = self.view
@@ -181,6 +225,7 @@ class PhasesScreen(PaneScreen):
         series = view.series("time_per_step_s")
         if series is None or not len(series):
             return [*rows, [(" the time of a step is not logged", "dim")]]
+        rows += self._why_slow(width)
         seconds = series.finite()
         order = seconds.values.argsort()[::-1][:SLOWEST].tolist()
         named = [(item.name, name) for item in self.items if (name := view.name_of(item.key))][:6]
