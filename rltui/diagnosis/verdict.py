@@ -58,6 +58,9 @@ HARMFUL = (
 )
 """When critical, going on costs more than it brings."""
 
+BROKEN_HARDWARE = ("gpu-fault-or-throttle",)
+"""When critical, what a GPU of the run computes is not to be trusted any more, or it computes nothing."""
+
 LEVEL = ("reward-plateau", "reward-flat-from-start")
 """Notices that call the reward level."""
 
@@ -83,6 +86,11 @@ class Case:
         """Active findings among the ids at this severity or above."""
         wanted = ("critical",) if severity == "critical" else ("warning", "critical")
         return [f for f in self.active if f.id in ids and f.severity in wanted]
+
+    @property
+    def over(self) -> bool:
+        """No further row is to come."""
+        return self.state is not None and self.state.state in ("finished", "crashed")
 
     @property
     def loud(self) -> list[Finding]:
@@ -129,7 +137,8 @@ def _abort(case: Case) -> list[Finding] | None:
     second = case.at("warning", SECOND_SIGNS)
     if collapse and second:
         return [*collapse, *second]
-    return case.at("critical", ("kl-penalty-gaming",)) or None
+    gamed = case.at("critical", ("kl-penalty-gaming",))
+    return gamed or ([] if case.over else case.at("critical", BROKEN_HARDWARE)) or None
 
 
 def _pause(case: Case) -> list[Finding] | None:
@@ -142,7 +151,9 @@ def _pause(case: Case) -> list[Finding] | None:
         if not (f.id == "no-learning-signal" and solved and not cut) and not (f.id == "reward-floor" and fallen)
     ]
     stopped = case.at("critical", ("run-crashed", "run-stalled"))
-    return (broken + stopped) or None
+    crashed = case.state is not None and case.state.state == "crashed"
+    hardware = case.at("critical", BROKEN_HARDWARE) if crashed else []
+    return (broken + stopped + hardware) or None
 
 
 def _not_enough(case: Case) -> list[Finding] | None:
@@ -258,7 +269,7 @@ def _would_change(case: Case, decision: Decision, because: Sequence[Finding]) ->
         if look.n < ENOUGH_ROWS:
             return f"It takes {ENOUGH_ROWS} rows with a reward."
         return "It takes a logged reward or validation score."
-    over = case.state is not None and case.state.state in ("finished", "crashed")
+    over = case.over
     then = "" if over else f"; judged again at step {look.step + max(20, look.step // 20)}"
     if not because:
         return "Nothing more is to come from this run." if over else f"A warning that lasts would change it{then}."

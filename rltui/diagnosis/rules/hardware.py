@@ -111,7 +111,7 @@ def gpu_fault_or_throttle(seen: Measured, p: Params) -> list[Signal]:
     slowed: list[Signal] = []
     for gpu in seen.gpus:
         samples = seen.of_gpu(gpu)
-        fault = _fault(samples)
+        fault = _fault(gpu, samples, seen)
         found = fault or _throttled(samples[-int(p["samples"]) :], p)
         if found is not None:
             signal = Signal(found[0], f"{name(gpu)}: {found[1]}.", (("time_per_step_s", ""),), subject=name(gpu))
@@ -121,16 +121,26 @@ def gpu_fault_or_throttle(seen: Measured, p: Params) -> list[Signal]:
     return [*faulty, *_together(slowed, seen), *behind, *_disagreement(seen, p)]
 
 
-def _fault(samples: list[GpuSample]) -> tuple[int, str] | None:
-    newest = samples[-1]
-    if newest.lost:
-        return CRITICAL, "does not answer any more: it fell off the bus or waits for a reset"
+def _fault(gpu: Gpu, samples: list[GpuSample], seen: Measured) -> tuple[int, str] | None:
+    """An error of a GPU; a warning only where it is none of this run's."""
+    newest, found = samples[-1], None
     fatal = [x for x in newest.xids or () if x in FATAL_XIDS]
-    if fatal:
-        return CRITICAL, "; ".join(f"critical error XID {x}, {FATAL_XIDS[x]}" for x in dict.fromkeys(fatal))
-    if newest.ecc_uncorrected:
-        return CRITICAL, f"{newest.ecc_uncorrected} uncorrected memory errors since the driver was loaded"
-    return None
+    if newest.lost:
+        found = "does not answer any more: it fell off the bus or waits for a reset"
+    elif fatal:
+        found = "; ".join(f"critical error XID {x}, {FATAL_XIDS[x]}" for x in dict.fromkeys(fatal))
+    elif newest.ecc_uncorrected:
+        found = f"{newest.ecc_uncorrected} uncorrected memory errors since the driver was loaded"
+    if found is None:
+        return None
+    return (CRITICAL, found) if _used(gpu, seen) else (WARNING, f"{found}; no process of this run was seen on it")
+
+
+def _used(gpu: Gpu, seen: Measured) -> bool:
+    """Whether the run uses a GPU: its processes were seen there, or on no GPU of that node, where nobody can tell."""
+    on_node = [g for sample in seen.samples for g in sample.gpus if g.node == gpu[0]]
+    own = {g.index for g in on_node if any(process.ours for process in g.processes)}
+    return not own or gpu[1] in own
 
 
 def _throttled(samples: list[GpuSample], p: Params) -> tuple[int, str] | None:
