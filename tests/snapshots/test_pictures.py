@@ -5,22 +5,30 @@ Anew after a change that is meant: pytest tests/snapshots --snapshot-update
 
 from __future__ import annotations
 
+import os
+import shutil
 import time
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from textual.pilot import Pilot
 
+from rltui.events.digest import digest
+from rltui.session.live import LiveRun
 from rltui.tui.app import RltuiApp
 from rltui.tui.picture import svg
+from rltui.tui.screens.picker import PickerScreen
+from rltui.tui.start import SessionOpener
 from tests.conftest import REPO
 from tests.unit.tui.conftest import SampleOpener, is_read, wait_for
 from tests.unit.tui.conftest import quick_keys as quick_keys
 
 PICTURES = Path(__file__).parent / "pictures"
 NOW = 1.8e9
+WRITTEN = NOW - 50 * 86400
 LOOKS = {"dark": (160, 45), "light": (120, 36), "ansi-16": (80, 24)}
-FLIP, CRASH, HEALTHY = "trl-reward-flip", "verl-grpo-crash", "trl-grpo-healthy"
+FLIP, CRASH, HEALTHY, ALL = "trl-reward-flip", "verl-grpo-crash", "trl-grpo-healthy", ""
 SCREENS = {
     "main": (FLIP, ()),
     "healthy": (HEALTHY, ()),
@@ -41,36 +49,74 @@ SCREENS = {
     "pipeline": (FLIP, ("P",)),
     "coverage": (HEALTHY, ("C",)),
     "help": (FLIP, ("question_mark",)),
+    "digest": (FLIP, ()),
+    "picker": (ALL, ("j", "j")),
+    "compare": (ALL, ("c",)),
 }
 
 
+class Unsampled(SessionOpener):
+    """Opens runs as the screen does, without sampling this machine's hardware."""
+
+    def open(self, index: int) -> LiveRun:
+        return LiveRun(self._found[index])
+
+
+@pytest.fixture(scope="module")
+def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The sample runs as if all were written at one time: a checkout's files are as old as it is."""
+    root = tmp_path_factory.mktemp("checkout")
+    shutil.copytree(REPO / "sample_runs", root / "sample_runs")
+    for path in (root / "sample_runs").rglob("*"):
+        os.utime(path, (WRITTEN, WRITTEN))
+    return root
+
+
 @pytest.fixture(autouse=True)
-def _the_same_everywhere(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
-    monkeypatch.chdir(REPO)  # paths in the picture are those of a checkout
+def _the_same_everywhere(
+    checkout: Path, monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    monkeypatch.chdir(checkout)  # paths in the picture are those of a checkout
     monkeypatch.delenv("NO_COLOR", raising=False)
     for name in ("XDG_STATE_HOME", "XDG_CONFIG_HOME"):
         monkeypatch.setenv(name, str(tmp_path_factory.mktemp("own")))
     monkeypatch.setenv("TZ", "UTC")
     time.tzset()
     late = SimpleNamespace(time=lambda: NOW, monotonic=time.monotonic)  # a fresh checkout's files are no live run
-    for module in ("live", "opened"):
-        monkeypatch.setattr(f"rltui.session.{module}.clock", late)
+    for module in ("session.live", "session.opened", "compare.runs"):
+        monkeypatch.setattr(f"rltui.{module}.clock", late)
+
+
+async def arrive(screen: str, keys: tuple[str, ...], app: RltuiApp, pilot: Pilot[None]) -> None:
+    """What the picture needs is read, and its screen is open."""
+    if isinstance(app.many.opener, Unsampled):
+        await wait_for(pilot, lambda: isinstance(app.screen, PickerScreen) and bool(app.screen.basis), "the runs")
+        await pilot.press(*keys)
+        if screen == "compare":
+            await wait_for(pilot, lambda: app.many.comparison is not None, "the comparison")
+        return
+    await wait_for(pilot, lambda: is_read(app) and bool(app.view.insights), "the run is read")
+    await pilot.press(*keys)
+    if screen == "digest":
+        assert app.view.frame is not None
+        app.digest = digest(app.view.frame, {"time": NOW - 9 * 3600, "step": 150, "decision": "continue"}, [])
+        app.open_named("digest")
 
 
 @pytest.mark.parametrize("theme", LOOKS)
 @pytest.mark.parametrize("screen", SCREENS)
 async def test_picture(screen: str, theme: str, request: pytest.FixtureRequest) -> None:
     run, keys = SCREENS[screen]
-    path = (REPO / "sample_runs" / run).relative_to(REPO)
-    app = RltuiApp(SampleOpener(path), target=run, theme=theme, mouse=False, clock=lambda: NOW)
+    path = Path("sample_runs") / run
+    opener = Unsampled([str(path)], {}, None) if run == ALL else SampleOpener(path)
+    app = RltuiApp(opener, target=run or str(path), theme=theme, mouse=False, clock=lambda: NOW)
     async with app.run_test(size=LOOKS[theme]) as pilot:
-        await wait_for(pilot, lambda: is_read(app) and bool(app.view.insights), "the run is read")
-        await pilot.press(*keys)
+        await arrive(screen, keys, app, pilot)
         for _ in range(5):  # charts one after the other
             await pilot.pause(0.02)
         if app.view.cursor is not None:
             await wait_for(pilot, lambda: app.view.past is not None and app.view.past[0] == app.view.cursor, "the past")
-        if screen in ("finding", "decision", "moves"):
+        if screen in ("finding", "decision", "moves", "phases", "pipeline"):
             await wait_for(pilot, lambda: not app.view.asked - set(app.view.insights), "what moved first")
         if screen == "knowledge":
             await wait_for(pilot, lambda: bool(app.view.pages), "the page")
@@ -79,7 +125,7 @@ async def test_picture(screen: str, theme: str, request: pytest.FixtureRequest) 
         app.redraw()
         await pilot.pause()
         rows = [strip._segments for strip in app.screen._compositor.render_strips()]
-        picture = svg(rows, LOOKS[theme][0], app.palette, f"rltui: {screen}, {run}")
+        picture = svg(rows, LOOKS[theme][0], app.palette, f"rltui: {screen}, {app.view.target}")
     file = PICTURES / f"{screen}-{theme}.svg"
     if request.config.option.update_snapshots:
         file.write_text(picture, encoding="utf-8")
