@@ -353,8 +353,7 @@ def draw(
     explained = explained_rows(height, focus)
     if explained and selected is not None:
         rows += [[]] * (height - explained - len(rows))
-        told = view.explained(selected) or "a key of this run; the vocabulary does not know it"
-        words = wrap(f"{view.label(selected)}: {told}", width - 2)
+        words = wrap(meaning(view, selected), width - 2)
         rows += [[(" ", "fg"), (line, "dim")] for line in words[:explained]]
     return rows, owners, start
 
@@ -363,6 +362,11 @@ def list_rows(width: int, height: int, focus: bool) -> int:
     """Rows that the list itself has: not the title, the axis, and what the selected metric means."""
     axis = 0 if width < 90 and height < 16 else 2
     return height - 1 - axis - explained_rows(height, focus)
+
+
+def meaning(view: View, name: str) -> str:
+    """A metric in a line, or that nobody but this run knows it."""
+    return f"{view.label(name)}: {view.explained(name) or 'a key of this run; the vocabulary does not know it'}"
 
 
 def explained_rows(height: int, focus: bool) -> int:

@@ -8,6 +8,7 @@ from textual import events
 from textual.binding import BindingsMap
 from textual.geometry import Region, Size
 from textual.layout import ArrangeResult, Layout, WidgetPlacement
+from textual.layouts.vertical import VerticalLayout
 from textual.screen import Screen
 from textual.widget import Widget
 
@@ -30,6 +31,8 @@ class PaneLayout(Layout):
     name = "panes"
 
     def arrange(self, parent: Widget, children: list[Widget], size: Size, greedy: bool = True) -> ArrangeResult:
+        if not all(isinstance(child, Pane) for child in children):  # the tooltip, on a layer of its own
+            return VerticalLayout().arrange(parent, children, size, greedy)
         places = parent.arranged(size) if isinstance(parent, PaneScreen) else {}
         gone = Region(0, 0, 0, 0)
         if isinstance(parent, PaneScreen):

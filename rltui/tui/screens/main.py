@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
+from textual.content import Content
 from textual.geometry import Region, Size
 
 from rltui.tui import panes
@@ -13,6 +14,8 @@ from rltui.tui.rows import Row
 from rltui.tui.screens.base import PaneScreen, Places, stacked
 
 if TYPE_CHECKING:
+    from textual.events import MouseMove
+
     from rltui.diagnosis.model import Finding
 
 ORDER = ("findings", "metrics", "phases", "gpu", "log")
@@ -229,6 +232,16 @@ class MainScreen(PaneScreen):
         if again:
             self.action_open()
         self._settle()
+
+    def on_mouse_move(self, event: MouseMove) -> None:
+        """What the metric under the mouse means."""
+        pane = event.widget
+        if not isinstance(pane, Pane):
+            return
+        owner = self.owners.get(pane.id or "", {}).get(event.y)
+        told = Content(panes.metrics.meaning(self.view, owner)) if isinstance(owner, str) else None
+        if told != pane.tooltip:
+            pane.tooltip = told
 
     # -- rows ----------------------------------------------------------------------------------------------------
 
