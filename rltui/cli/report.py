@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 from typing import TYPE_CHECKING
 
 from rltui.cli.arguments import (
@@ -47,7 +48,7 @@ def run(words: list[str]) -> int:
     if len(found) > 1 and args.newest:
         found = [max(found, key=_newest)]
     if len(found) > 1 and not args.all:
-        names = "\n".join(f"  {f.candidate.root}  ({len(f.candidate.files)} files)" for f in found[:20])
+        names = "\n".join(f"  {_named(f, found)}  ({len(f.candidate.files)} files)" for f in found[:20])
         more = f"\n  ... and {len(found) - 20} more" if len(found) > 20 else ""
         raise Stop(f"{args.run} holds {len(found)} runs: name one, or use --newest or --all\n{names}{more}")
     return print_reports(found, args)
@@ -88,6 +89,20 @@ def print_reports(found: list[Found], args: argparse.Namespace) -> int:
         text = "\n".join(texts)
     write(text, getattr(args, "output", None))
     return 1 if worst >= SEVERITIES[getattr(args, "fail_on", "never")] else 0
+
+
+def _named(one: Found, found: list[Found]) -> str:
+    """What to type for this one of several runs."""
+    from rltui.run.tracked import RUN_MARK
+
+    candidate = one.candidate
+    if sum(other.candidate.root == candidate.root for other in found) == 1:
+        return candidate.root
+    if candidate.inside:
+        file, key = candidate.inside[0]
+        return f"{file}{RUN_MARK}{key}"
+    paths = [path for path, _ in candidate.files]
+    return paths[0] if len(paths) == 1 else os.path.commonpath(paths)
 
 
 def _newest(found: Found) -> float:

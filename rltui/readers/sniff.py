@@ -181,9 +181,10 @@ def _csv(text: bytes) -> str | None:
         return None
     lowered = {column.lower() for column in columns}
     stated = first_of("step", columns) or first_of("step", lowered)
-    if stated is None or any(len(row) != len(columns) for row in rows) or lowered & set(names("text")):
+    fitting = [row for row in rows if len(row) == len(columns)]  # a bad row among them is skipped by the reader
+    if stated is None or 2 * len(fitting) < len(rows) or lowered & set(names("text")):
         return None
-    cells = [cell for row in rows for cell in row if cell]
+    cells = [cell for row in fitting for cell in row if cell]
     numbers = sum(1 for cell in cells if number(cell) is not None)
     return "csv" if 2 * numbers >= len(cells) else None
 

@@ -9,8 +9,8 @@ _STAMPED = b'{"timestamp":'
 
 
 def is_wrapped(head: bytes) -> bool:
-    """Whether a file begins so."""
-    start = head.lstrip()[:1000]
+    """Whether a file begins so. Only its first line counts: how much of the file is there makes no difference."""
+    start = head.lstrip().partition(b"\n")[0][:1000]
     return start.startswith(_NOTEBOOK) or (
         start.startswith(_STAMPED) and b'"message":' in start and b'"level":' in start
     )
@@ -18,7 +18,8 @@ def is_wrapped(head: bytes) -> bool:
 
 def may_be_wrapped(head: bytes) -> bool:
     """Whether only the rest of the first line will tell."""
-    return head.lstrip().startswith(_STAMPED) and b"\n" not in head and len(head) < 1 << 16
+    start = head.lstrip()
+    return len(head) < 1 << 16 and b"\n" not in start and (_STAMPED.startswith(start) or start.startswith(_STAMPED))
 
 
 def text_of(line: bytes) -> bytes | None:

@@ -154,3 +154,18 @@ def test_doctor_says_what_works(capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = run(capsys, "doctor")
     assert code == 0
     assert "NVML" in out
+
+
+def test_each_of_several_runs_is_named_by_what_to_type(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    row = '{"step":%d,"reward":0.5,"kl":0.1}\n'
+    for project in ("a", "b"):
+        folder = tmp_path / "wandb" / f"offline-run-20261120_10000{len(project)}-{project * 8}"
+        (folder / "files").mkdir(parents=True)
+        (folder / f"run-{project * 8}.wandb").write_bytes(b":W&B\xbe\xe1\x00")
+        (folder / "files" / "output.log").write_text(row % 1)
+    code, _, err = run(capsys, "report", tmp_path / "wandb")
+    named = [line.split()[0] for line in err.splitlines()[1:]]
+    assert code == 2
+    assert len(set(named)) == 2
+    for path in named:
+        assert run(capsys, "report", path)[0] == 0

@@ -72,3 +72,11 @@ def test_prose_with_steps_is_no_metric() -> None:
 def test_a_known_dialect_silences_the_others() -> None:
     found = read("console", "step:1 - a:1\nStep 9 | loss:0.1 rewards:0.5\n")
     assert found.steps == [1]
+
+
+def test_json_lines_after_a_torn_one_are_read_the_same_however_they_are_cut() -> None:
+    data = '{"timestamp": "2026-01-\n | LR 1e-6"}\n' + 3 * (
+        '{"timestamp": "2026-01-02T03:04:05", "level": "INFO", "message": "Step 2 | Loss 0.5 | LR 1e-6"}\n'
+    )
+    whole = read("console", data).rows
+    assert all(read("console", data, [cut]).rows == whole for cut in range(1, len(data)))

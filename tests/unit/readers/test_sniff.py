@@ -34,6 +34,8 @@ NOISE = "\x1b[36m(TaskRunner pid=4)\x1b[0m vllm INFO something about CUDA\n" * 4
         ('{"config": {"lr": 1e-6}}\n{"loss": 0.5, "reward": 1, "kl": 0.1}\n', "metrics.jsonl", "jsonl"),
         ("step,actor/entropy_loss,critic/score/mean\n26,0.7,0.4\n", "m.csv", "csv"),
         ("Wall time;Step;Value\n1.5;2;3\n", "export.csv", "csv"),
+        ("step,reward\n1,0.1\n2,0.2,3\n3,abc\n4,0.4\n5,0.5\n", "m.csv", "csv"),
+        ("step,reward\n1,2,3\n4,5,6\n7,8\n", "m.csv", None),
         (STATE, "trainer_state.json", "trainer-state"),
         ("", "train.log", None),
         (json.dumps(SAMPLE) + "\n", "7.jsonl", None),
