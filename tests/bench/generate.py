@@ -6,6 +6,7 @@ python -m tests.bench.generate FORMAT FILE STEPS
 from __future__ import annotations
 
 import random
+import shutil
 import struct
 import sys
 from collections.abc import Callable, Iterator
@@ -219,10 +220,10 @@ WRITERS: dict[str, tuple[str, Callable[[int], Iterator[bytes]]]] = {
 
 
 def write(kind: str, directory: Path, steps: int) -> Path:
-    """The file of a format in `directory`, written unless it is there."""
+    """The file of a format in `directory`, written unless it is there already."""
     name, writer = WRITERS[kind]
     path = directory / f"{kind}-{steps}" / name
-    if not path.exists():
+    if not _is_current(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         partial = path.with_name(path.name + ".partial")
         with partial.open("wb") as out:
@@ -234,7 +235,7 @@ def write(kind: str, directory: Path, steps: int) -> Path:
 def write_many(directory: Path, runs: int, steps: int = 200) -> Path:
     """A folder of `runs` runs in their own folders, of all formats in turn."""
     root = directory / f"{runs}-runs-{steps}"
-    if not root.exists():
+    if not _is_current(root):
         partial = root.with_name(root.name + ".partial")
         contents = {kind: b"".join(writer(steps)) for kind, (_, writer) in WRITERS.items()}
         for number in range(runs):
@@ -242,8 +243,14 @@ def write_many(directory: Path, runs: int, steps: int = 200) -> Path:
             folder = partial / f"sweep-{number:04d}"
             folder.mkdir(parents=True, exist_ok=True)
             (folder / WRITERS[kind][0]).write_bytes(contents[kind])
+        shutil.rmtree(root, ignore_errors=True)
         partial.rename(root)
     return root
+
+
+def _is_current(written: Path) -> bool:
+    """What an older generator wrote is written anew."""
+    return written.exists() and written.stat().st_mtime > Path(__file__).stat().st_mtime
 
 
 if __name__ == "__main__":
