@@ -85,7 +85,7 @@ def _words(buffer: Bytes, starts: Ints, lengths: Ints) -> list[Words]:
     last = len(every) - 1
     words = [lengths.astype(np.uint64), every[starts] & _MASKS[np.minimum(lengths, 8)]]
     for offset in range(8, int(lengths.max()), 8):
-        left = np.clip(lengths - offset, 0, 8)
+        left = np.minimum(np.maximum(lengths - offset, 0), 8)
         words.append(every[np.minimum(starts + offset, last)] & _MASKS[left])
     return words
 
