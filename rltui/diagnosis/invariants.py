@@ -66,7 +66,7 @@ def _reward_order(look: Look, config: Config) -> Invariant:
     rows = sorted(low.keys() & mean.keys() & high.keys())
     slack = ROUNDING + 1e-3 * max((abs(high[r] - low[r]) for r in rows), default=0.0)  # logs print few digits
     wrong = sum(not low[r] - slack <= mean[r] <= high[r] + slack for r in rows)
-    return Invariant(name, "reward", "fail" if wrong else "pass", f"{wrong} of {len(rows)} rows", how)
+    return Invariant(name, "reward", "fail" if wrong else "pass", f"broken in {wrong} of {len(rows)} rows", how)
 
 
 def _advantages_vary(look: Look, config: Config) -> Invariant:
@@ -141,7 +141,7 @@ def _loss_finite(look: Look, config: Config) -> Invariant:
     if not logged:
         return Invariant(name, "loss", "unknown", None, how)
     bad = sum(int((~np.isfinite(s.values)).sum()) for s in logged)
-    return Invariant(name, "loss", "fail" if bad else "pass", f"{bad} of {sum(map(len, logged))} points", how)
+    return Invariant(name, "loss", "fail" if bad else "pass", f"{bad} of {sum(map(len, logged))} points are not", how)
 
 
 def _by_running(name: str, stage: str, how: str) -> Callable[[Look, Config], Invariant]:
