@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import files
 
@@ -83,34 +84,42 @@ def blocked(rule: Rule, look: Look) -> NotEvaluable | None:
     return None
 
 
+@dataclass(frozen=True, slots=True)
+class _Kinds:
+    """`rules`: rule -> the kind of run that it is for; `signs`: kind -> metrics that only such runs log; `reasons`:
+    kind -> why another kind has no use for the rule."""
+
+    rules: dict[str, str]
+    signs: dict[str, list[str]]
+    reasons: dict[str, str]
+
+
 @lru_cache(maxsize=1)
-def _kinds() -> dict[str, dict[str, str]]:
-    """`rules`: rule -> the kind of run that it is for; `reasons`: kind -> why another kind has no use for it."""
-    data: dict[str, dict[str, str]] = orjson.loads((files("rltui.diagnosis") / "data" / "applies.json").read_bytes())
-    return data
+def _kinds() -> _Kinds:
+    return _Kinds(**orjson.loads((files("rltui.diagnosis") / "data" / "applies.json").read_bytes()))
 
 
 def _nothing_to_judge(rule_id: str, look: Look) -> str | None:
     """Why this kind of run has no use for a rule; None where it has, or where nobody can tell."""
-    kind = _kinds()["rules"].get(rule_id)
-    if kind is None or _is_of(kind, look):
+    kind = _kinds().rules.get(rule_id)
+    if kind is None or _may_be(kind, look) or any(look.series(name) is not None for name in _kinds().signs[kind]):
         return None
-    return _kinds()["reasons"][kind]
+    return _kinds().reasons[kind]
 
 
-def _is_of(kind: str, look: Look) -> bool:
+def _may_be(kind: str, look: Look) -> bool:
+    """By config and algorithm, as far as they are known."""
     settings = look.settings
-    if kind == "critic":
-        return settings.critic
-    if kind == "preference":
-        return settings.preference
-    if kind == "kl":
-        return settings.kl_coef != 0
-    logged, key, least = {
-        "tools": (("num_turns_mean", "tool_calls_mean", "tool_failure_rate", "valid_action_ratio"), "max_turns", 1),
-        "async": (("staleness_mean", "staleness_max"), "max_staleness", 0),
+    return {
+        "critic": settings.critic or settings.algorithm is None,
+        "preference": settings.preference or (settings.algorithm is None and look.series(look.reward) is None),
+        "rollouts": not settings.preference,
+        "group": settings.group_relative is not False,
+        "kl": settings.kl_coef != 0,
+        "updates": settings.one_update is not True,
+        "tools": (settings.number("max_turns") or 0) > 1,
+        "async": (settings.number("max_staleness") or 0) > 0,
     }[kind]
-    return any(look.series(name) is not None for name in logged) or (settings.number(key) or 0) > least
 
 
 def _there(rule: Rule, look: Look, name: str) -> bool:
