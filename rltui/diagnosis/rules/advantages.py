@@ -37,7 +37,7 @@ def cfg_group_size_degenerate(look: Look, p: Params, memory: Memory) -> list[Sig
 
 def _leaves_one_out(look: Look) -> bool:
     """RLOO: the baseline of a sample is the mean of the others, nothing is divided by their spread."""
-    return "rloo" in (look.settings.word("adv_estimator") or (look.settings.algorithm or "").lower())
+    return "rloo" in f"{look.settings.word('adv_estimator')} {look.settings.algorithm}".lower()
 
 
 def _advantages_are_scores(look: Look, p: Params) -> float | None:
@@ -87,7 +87,7 @@ def policy_step_too_large(look: Look, p: Params, memory: Memory) -> list[Signal]
     if max(len(clipped), len(moved)) < p["warmup"]:
         return []
     c = tail(clipped, 10) if len(clipped) >= p["warmup"] else 0.0
-    q = tail(np.abs(moved), 10) if len(moved) >= p["warmup"] else 0.0
+    q = tail(np.abs(moved[-10:]), 10) if len(moved) >= p["warmup"] else 0.0
     if c <= p["clip_notice"] and q <= p["kl_warn"]:
         return []
     level = NOTICE
