@@ -12,6 +12,7 @@ from collections import deque
 from dataclasses import dataclass, field
 
 from rltui.readers.progress import Bar
+from rltui.readers.rows import number
 
 HOLD = 20
 """Lines held back at most while no bar tells their steps; they are numbered from one then."""
@@ -119,7 +120,20 @@ class Stepper:
         """Without marks: as many steps apart as the bar's position allows."""
         if not self._interval:
             lines = self._count + sum(map(_trains, self._held))
+            if not self._count and not self._base and self.done == self.total:
+                self._base = self._last = self._resumed_at()
             self._interval = max(1, round((self.done - self._base) / max(1, lines)))
+
+    def _resumed_at(self) -> int:
+        """The step behind which this launch began, by its lines' epochs; 0 where they do not tell (rounded too
+        coarsely) or it began at the start. W&B's copy of the console holds the bar's first and last position only."""
+        epochs = [number(line.get("epoch", "")) for line in self._held if _trains(line)]
+        known = [epoch for epoch in epochs if epoch is not None and epoch > 0]
+        if len(known) < 2 or len(set(known)) < len(epochs) or known[-1] <= known[0]:
+            return 0
+        first = self.done * known[0] / known[-1]
+        apart = (self.done - first) / (len(known) - 1)
+        return round(first - apart) if first > 2 * apart else 0
 
     def _release(self) -> list[Row]:
         out: list[Row] = []

@@ -173,3 +173,12 @@ def test_buffered_logs_of_others(name: str, labelled_run: Callable[[str], Path])
     table = tables(next(run.glob("*.log")), "console")
     first, last = index["steps"]
     assert table.steps.tolist() == list(range(first, last + 1))
+
+
+def test_a_resumed_launch_without_bars_between_is_placed_by_its_epochs() -> None:
+    """W&B's copy of the console of a run that went on at step 151."""
+    lines = "".join(f"{{'loss': 0.5, 'epoch': {step / 1000}}}\n" for step in range(151, 251))
+    text = f"{bar(0, 250)}\n{lines}{bar(250, 250)}\n"
+    assert read("trl-console", text).steps == list(range(151, 251))
+    coarse = "".join(f"{{'loss': {step}, 'epoch': {step / 1000:.1f}}}\n" for step in range(60, 260, 2))
+    assert read("trl-console", f"{bar(0, 250)}\n{coarse}{bar(250, 250)}\n").steps[0] == 2  # too coarse to tell
