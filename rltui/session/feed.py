@@ -116,5 +116,5 @@ def feed_for(path: str, format: str, place: Place, stat: FileStat, inside: str =
     if format == "wandb-online":
         from rltui.session.online_feed import OnlineFeed
 
-        return OnlineFeed(path, place, stat.mtime)
+        return OnlineFeed(path, format, place, stat.size, stat.mtime)
     return Feed(path, format, place, stat.size, stat.mtime)

@@ -13,8 +13,7 @@ from math import nan
 from rltui.readers.base import Record
 from rltui.readers.wandb_online import OnlineReader
 from rltui.run.grouping import RunCandidate
-from rltui.run.history import Part
-from rltui.session.feed import RANKS, Batch
+from rltui.session.feed import Batch, Source
 from rltui.session.locate import Found, NotARun
 from rltui.sources.base import FileStat, Listing, Place, SourceError
 from rltui.sources.targets import WandbTarget
@@ -71,27 +70,16 @@ def read_end(place: Place, path: str) -> tuple[list[Record], str]:
 
 
 @dataclass(slots=True)
-class OnlineFeed:
-    """One run of the service. Outside it looks like `Feed`; `path` is the target that names it."""
+class OnlineFeed(Source):
+    """One run of the service. `path` is the target that names it."""
 
-    path: str
-    place: Place
-    mtime: float
-    format: str = FORMAT
-    size: int = 0
-    note: str = ""
-    restarting: bool = False
-    part: Part = field(init=False)
-    reader: OnlineReader = field(default_factory=OnlineReader)
-    _pages: Iterator[Mapping[str, object]] | None = None
-    _run: OnlineRun | None = None
-    _next_step: int = 0
-    _newest: float = nan
-    _ended: bool = False
-    _not_before: float = 0.0
-
-    def __post_init__(self) -> None:
-        self.part = Part(self.path, (RANKS[FORMAT], self.mtime))
+    reader: OnlineReader = field(default_factory=OnlineReader, init=False)
+    _pages: Iterator[Mapping[str, object]] | None = field(default=None, init=False)
+    _run: OnlineRun | None = field(default=None, init=False)
+    _next_step: int = field(default=0, init=False)
+    _newest: float = field(default=nan, init=False)
+    _ended: bool = field(default=False, init=False)
+    _not_before: float = field(default=0.0, init=False)
 
     @property
     def watched(self) -> list[str]:
@@ -138,10 +126,6 @@ class OnlineFeed:
             return []
         self._ended = True
         return self.reader.end(run, self._newest)
-
-    def finish(self) -> list[Record]:
-        """Nothing waits: rows are whole."""
-        return []
 
     def close(self) -> None:
         """The client keeps no connection that would have to be given back."""
