@@ -21,7 +21,7 @@ def choose(found: Found) -> tuple[list[AnyFeed], list[SourceInfo]]:
     """The files to read, and those left out with the reason.
 
     Left out: a console log that W&B captured while the trainer's own is there, and all but the largest
-    trainer_state.json (each holds the whole history up to its checkpoint).
+    trainer_state.json (each holds the whole history up to its checkpoint), and files that cannot be read.
     """
     files = {f.path: f for f in found.listing.files}
     formats = dict(found.candidate.files)
@@ -43,7 +43,8 @@ def choose(found: Found) -> tuple[list[AnyFeed], list[SourceInfo]]:
             ignored.append(SourceInfo(path, fmt, note=why[path], used=False, mtime=stat.mtime))
         else:
             feeds.append(feed_for(path, fmt, found.place, stat, inside.get(path, "")))
-    return feeds, ignored
+    unreadable = [SourceInfo(path, "unknown", note=why.removeprefix(f"{path} ")) for path, why in found.unreadable]
+    return feeds, unreadable + ignored
 
 
 def told(feed: AnyFeed | TailFeed) -> SourceInfo:

@@ -38,6 +38,7 @@ class Found:
     place: Place
     listing: Listing
     job: Job | None = None  # of Slurm, where the run was named by it
+    unreadable: tuple[tuple[str, str], ...] = ()  # files below its root that nobody can tell the kind of, and why
 
     @property
     def files(self) -> list[FileStat]:
@@ -112,10 +113,13 @@ def look_again(found: Found, formats: dict[str, str | None]) -> Found | None:
     listing = found.place.walk(found.candidate.root)
     if listing.error is not None:
         return None
-    candidates = group(listing, _sniffer(found.place, formats, None), _run_finder(found.place))
+    failed: dict[str, str] = {}
+    candidates = group(listing, _sniffer(found.place, formats, None, failed), _run_finder(found.place))
     known = {path for path, _ in found.candidate.files}
     same = [c for c in candidates if known & {path for path, _ in c.files} and c.inside == found.candidate.inside]
-    return replace(found, candidate=same[0], listing=listing) if len(same) == 1 else None
+    if len(same) != 1:
+        return None
+    return replace(found, candidate=same[0], listing=listing, unreadable=_below(same[0], failed))
 
 
 def _here(argument: str, place: Place, format_in: str | None) -> list[Found]:
@@ -173,14 +177,21 @@ def _runs_of_jobs(target: SlurmTarget, format_in: str | None) -> list[Found]:
 def _runs_at(path: str, place: Place, format_in: str | None) -> list[Found]:
     listing = place.walk(path) if place.is_dir(path) else _one_file(path, place)
     if listing.error is not None:
-        raise NotARun(f"{path}: {listing.error.text}")
+        raise NotARun(_said(path, listing.error.text))
     formats: dict[str, str | None] = {}
+    failed: dict[str, str] = {}
+    ask = _sniffer(place, formats, format_in, failed)
     if place.link() is not None:
-        _sniff_ahead(listing, _sniffer(place, formats, format_in))
-    candidates = group(listing, _sniffer(place, formats, format_in), _run_finder(place))
+        _sniff_ahead(listing, ask)
+    candidates = group(listing, ask, _run_finder(place))
     if not candidates:
         raise NotARun(_nothing(path, listing, place))
-    return [Found(candidate, place, listing) for candidate in candidates]
+    return [Found(one, place, listing, unreadable=_below(one, failed)) for one in candidates]
+
+
+def _below(candidate: RunCandidate, failed: dict[str, str]) -> tuple[tuple[str, str], ...]:
+    root = os.path.join(candidate.root, "")
+    return tuple((path, why) for path, why in sorted(failed.items()) if path.startswith(root))
 
 
 def _one_file(path: str, place: Place) -> Listing:
@@ -190,10 +201,16 @@ def _one_file(path: str, place: Place) -> Listing:
     return Listing(os.path.dirname(path) or ".", (stat,), (), True)
 
 
-def _sniffer(place: Place, seen: dict[str, str | None], format_in: str | None) -> Callable[[str], str | None]:
+def _sniffer(
+    place: Place, seen: dict[str, str | None], format_in: str | None, failed: dict[str, str]
+) -> Callable[[str], str | None]:
+    """What tells the format of a file, each looked at once. Those that cannot be read go to `failed`, with why."""
+
     def ask(path: str) -> str | None:
         if path not in seen:
             head = place.head(path, HEAD)
+            if isinstance(head, SourceError):
+                failed[path] = head.text
             seen[path] = None if isinstance(head, SourceError) else format_in or sniff(head, os.path.basename(path))
         return seen[path]
 
@@ -226,13 +243,17 @@ def _nothing(path: str, listing: Listing, place: Place) -> str:
     heads = (place.head(file.path, 1) for file in listing.files)
     unreadable = next((head for head in heads if isinstance(head, SourceError)), None)
     if unreadable is not None:
-        return f"{unreadable.path}: {unreadable.text}"
+        return _said(unreadable.path, unreadable.text)
     what = _count(listing.files)
     left_out = ", ".join(f"{n} {why}" for why, n in sorted(listing.skipped.items()))
     return (
         f"{path}: no training log recognised ({what}{'; left out: ' + left_out if left_out else ''}); "
         "name the log file itself, or force a reader with --format-in"
     )
+
+
+def _said(path: str, text: str) -> str:
+    return text if text.startswith(path) else f"{path}: {text}"
 
 
 def _count(files: Iterable[FileStat]) -> str:

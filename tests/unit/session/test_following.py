@@ -90,6 +90,19 @@ def test_permission_lost_and_regained(as_a_user: tuple[Path, Callable[[], Abstra
     assert run.run.sources[0].note == ""
 
 
+def test_a_file_that_cannot_be_read_is_told_beside_those_that_can(
+    as_a_user: tuple[Path, Callable[[], AbstractContextManager[None]]],
+) -> None:
+    folder, unprivileged = as_a_user
+    (folder / "metrics.jsonl").write_text(runs.lines(1, 3))
+    (folder / "train.log").write_text("step 1\n")
+    log_mode(folder / "train.log", 0)
+    with unprivileged():
+        run = runs.opened(folder)
+    told = {Path(source.path).name: source.note for source in run.run.sources}
+    assert told == {"metrics.jsonl": "", "train.log": "cannot be read: permission denied"}
+
+
 def log_mode(log: Path, mode: int) -> None:
     """Changes the permissions, as the file's owner."""
     user = os.geteuid()
