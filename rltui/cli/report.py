@@ -19,6 +19,7 @@ from rltui.cli.arguments import (
 
 if TYPE_CHECKING:
     from rltui.diagnosis.model import Finding
+    from rltui.run.run import Run
     from rltui.session.locate import Found
 
 
@@ -65,6 +66,8 @@ def print_reports(found: list[Found], args: argparse.Namespace) -> int:
     for one in found:
         opened = OpenedRun(one, key_map=parsed_map(args.map), until_step=getattr(args, "at", None))
         opened.load()
+        if len(found) == 1:
+            _check_readable(opened.run)
         frame = opened.with_insight(opened.frame(now)).narrowed(
             getattr(args, "since", None), getattr(args, "last", None)
         )
@@ -89,6 +92,17 @@ def print_reports(found: list[Found], args: argparse.Namespace) -> int:
         text = "\n".join(texts)
     write(text, getattr(args, "output", None))
     return 1 if worst >= SEVERITIES[getattr(args, "fail_on", "never")] else 0
+
+
+def _check_readable(run: Run) -> None:
+    """Stop for a run of whose files nothing could be read, rows that were skipped apart. One that only has not logged
+    a row yet is readable."""
+    sources = run.sources
+    if any(source.rows or not source.skipped for source in sources) or run.config or run.notes or run.exit:
+        return
+    whys = "; ".join(f"{source.path}: nothing in it reads as {source.format}: {source.note}" for source in sources[:3])
+    if whys:
+        raise Stop(whys)
 
 
 def _named(one: Found, found: list[Found]) -> str:

@@ -36,6 +36,7 @@ def run(capsys: pytest.CaptureFixture[str], *words: str | Path) -> tuple[int, st
         (["report", SAMPLES], ["6 runs", "--newest", "--all", "trl-nan-crash"]),
         (["report", HEALTHY, "--now", "yesterday"], ["--now", "ISO 8601"]),
         (["report", HEALTHY, "--format-in", "bogus"], ["bogus", "jsonl"]),
+        (["report", REPO / "pyproject.toml", "--format-in", "wandb"], ["pyproject.toml: nothing in it reads as wandb"]),
         (["report", HEALTHY, "--map", "score"], ["--map", "CANONICAL=KEY"]),
         (["report", HEALTHY, "--window", "0"], ["--window"]),
         (["report", HEALTHY, "-o", "absent/dir/file"], ["absent/dir/file"]),
