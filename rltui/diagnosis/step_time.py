@@ -190,5 +190,6 @@ def phase_share(look: Look, name: str) -> Floats:
     if len(phase) != len(step) or phase.rows[0] != step.rows[0] or phase.rows[-1] != step.rows[-1]:
         both = np.intersect1d(phase.rows[-500:], step.rows[-500:], assume_unique=True, return_indices=True)
         part, whole = part[both[1]], whole[both[2]]
-    share: Floats = part[whole > 0] / whole[whole > 0]
+    timed = whole > 0
+    share: Floats = part[timed] / whole[timed]
     return share

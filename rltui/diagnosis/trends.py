@@ -136,6 +136,22 @@ def theil_sen(t: Floats, x: Floats, most: int = 50) -> tuple[float, float, float
     return float(slope), float(slopes[low]), float(slopes[high])
 
 
+@lru_cache(maxsize=16)
+def _apart(n: int) -> Floats:
+    """Steps between the two points of each pair of `_pairs`."""
+    i, j = _pairs(n)
+    return (j - i).astype(np.float64)
+
+
+def _even_slope(x: Floats) -> float:
+    """Slope of `theil_sen` a point, for points that stand evenly and are too few to be averaged."""
+    i, j = _pairs(len(x))
+    slopes = (x[j] - x[i]) / _apart(len(x))
+    slopes.sort()
+    mid = len(slopes) // 2
+    return float(slopes[mid] if len(slopes) % 2 else (slopes[mid - 1] + slopes[mid]) / 2.0)
+
+
 @dataclass(frozen=True, slots=True)
 class Trend:
     """`direction` -1, 0 or 1; `total` the fitted change over the window; `p` of the block test; `noise` its sd_d."""
@@ -166,8 +182,7 @@ def trend(x: Floats, window: int = WINDOW) -> Trend:
         return Trend((1 if total > 0 else -1) if moved else 0, total, 1.0, noise, n)
     blocks = block_medians(x, min(12, max(6, n // 5)))
     p, sign = mann_kendall_p(blocks)
-    slope, _, _ = theil_sen(np.arange(len(blocks), dtype=np.float64), blocks)
-    total = slope * len(blocks)
+    total = _even_slope(blocks) * len(blocks)
     gate = p < TREND_P and abs(total) >= TREND_EFFECT * noise and total * sign > 0
     return Trend(sign if gate else 0, total, p, noise, n)
 
@@ -182,11 +197,12 @@ def standard_error(x: Floats) -> float:
     n = len(x)
     if n < 3:
         return float("nan")
-    sd = float(np.std(x, ddof=1))
+    d = x - np.add.reduce(x) / n
+    squares = float(np.add.reduce(d * d))
+    sd = sqrt(squares / (n - 1))
     if sd == 0.0:
         return 0.0
-    d = x - x.mean()
-    rho = float((d[1:] * d[:-1]).sum() / (d * d).sum())
+    rho = float(np.add.reduce(d[1:] * d[:-1])) / squares
     rho = min(0.9, max(0.0, rho))
     return sd * sqrt((1 + rho) / (1 - rho) / n)
 
@@ -202,7 +218,7 @@ def change(x: Floats, rows: int = 0) -> float:
     if len(x) < 2 * k:
         return 0.0
     first, last = x[:k], x[-k:]
-    difference = float(last.mean() - first.mean())
+    difference = float(np.add.reduce(last) / k - np.add.reduce(first) / k)
     error = sqrt(standard_error(first) ** 2 + standard_error(last) ** 2)
     if error == 0.0:
         return 0.0 if difference == 0.0 else (99.0 if difference > 0 else -99.0)
@@ -237,7 +253,8 @@ def turn(x: Floats, margin: int = 5) -> tuple[int, float]:
 def running_medians(x: Floats) -> Floats:
     """Centred medians of 5: no spike of one or two rows counts."""
     padded = np.concatenate((x[:2], x, x[-2:]))
-    middle: Floats = np.sort(np.lib.stride_tricks.sliding_window_view(padded, 5), axis=1)[:, 2]
+    windows: Floats = np.ndarray((len(padded) - 4, 5), padded.dtype, padded, strides=2 * padded.strides)
+    middle: Floats = np.sort(windows, axis=1)[:, 2]
     return middle
 
 
@@ -263,10 +280,12 @@ def log_spikes(x: Floats, start: int, z: float, factor: float, floor: float, win
     first = max(start, 20)
     if first >= len(x):
         return []
+    high = (x[first:] >= 3.0 * median(x[:50])).nonzero()[0]
+    if not len(high):
+        return []
     logs = np.log(x)
-    reference = median(x[:50])
     out = []
-    for i in np.flatnonzero(x[first:] >= 3.0 * reference) + first:
+    for i in high + first:
         past = logs[max(0, i - window) : i]
         mid = median(past)
         sd = max(floor, MAD_TO_SD * median(np.abs(past - mid)))

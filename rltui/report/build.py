@@ -26,7 +26,7 @@ from rltui.report.model import (
     SourceUsed,
     Steps,
 )
-from rltui.report.summaries import SummaryCache, report_names
+from rltui.report.summaries import SummaryCache
 from rltui.run.attempts import attempts
 from rltui.run.run import PhaseTable, Run, RunState, SourceInfo
 from rltui.run.samples import Samples
@@ -88,14 +88,15 @@ class _Span:
 
 
 def _span(run: Run, series: Mapping[str, Series]) -> _Span:
-    filled = [s for s in series.values() if len(s)]
-    if not filled:
+    names = run.names
+    logged = [s for s in series.values() if len(s)]
+    if not logged:
         return _Span(None, None, 0, 0, None, None, False)
+    filled = _by_rows(logged)
     start = min(int(s.rows[0]) for s in filled)
     end = max(int(s.rows[-1]) for s in filled) + 1
     newest = [float(s.times[-1]) for s in filled if int(s.rows[-1]) == end - 1 and s.times[-1] == s.times[-1]]
-    names = run.names
-    training = [s for s in filled if (name := names.get(s.key)) is None or name.group != "validation"]
+    training = _by_rows([s for s in logged if (name := names.get(s.key)) is None or name.group != "validation"])
     return _Span(
         first_step=min(int(s.steps[0]) for s in filled),
         last_step=max(int(s.steps[-1]) for s in filled),
@@ -105,6 +106,14 @@ def _span(run: Run, series: Mapping[str, Series]) -> _Span:
         last_time=newest[0] if newest else None,
         cut=end < run.history.table.n,
     )
+
+
+def _by_rows(series: list[Series]) -> list[Series]:
+    """One of those that stand in the same rows: columns that are logged together share them."""
+    first: dict[int, Series] = {}
+    for one in series:
+        first.setdefault(id(one.rows), one)
+    return list(first.values())
 
 
 def _distinct(series: list[Series], start: int, end: int) -> int:
@@ -179,7 +188,7 @@ def _source_note(source: SourceInfo, now: float | None) -> str:
 def _metrics(frame: Frame, span: _Span, window: int | None, cache: SummaryCache) -> dict[str, MetricSummary]:
     names = frame.run.names
     series = {key: one for key, one in frame.series.items() if len(one)}
-    called = report_names(names, series)
+    called = cache.names(names, series)
     return {called[key]: cache.summary(one, span.all_rows, names.get(key), window) for key, one in series.items()}
 
 

@@ -197,6 +197,14 @@ class SummaryCache:
     (validation) is not computed again on each of the others, and of a long column only what is new is looked at."""
 
     kept: dict[str, _Kept] = field(default_factory=dict)
+    _called: tuple[Mapping[str, MetricName], list[str], dict[str, str]] | None = None
+
+    def names(self, names: Mapping[str, MetricName], series: Mapping[str, Series]) -> dict[str, str]:
+        """As `report_names`; worked out again where the keys or what is known of them are others than before."""
+        keys = list(series)
+        if self._called is None or self._called[0] is not names or self._called[1] != keys:
+            self._called = names, keys, report_names(names, series)
+        return self._called[2]
 
     def summary(self, series: Series, rows: int, name: MetricName | None, window: int | None) -> MetricSummary:
         """`series` holds at least one point. A column that was revised lies in another array than before."""

@@ -38,7 +38,8 @@ class Series:
         count = len(self.rows)
         if not count or self.rows[count - 1] < n:
             return self
-        return self._cut(0, int(self.rows.searchsorted(n)))
+        whole = 0 < n <= count and self.rows[n - 1] == n - 1  # each row holds the metric
+        return self._cut(0, n if whole else int(self.rows.searchsorted(n)))
 
     def since_row(self, n: int) -> Series:
         """The points from row `n` on."""

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from rltui.run.config import Config
+from rltui.run.medians import median
 from rltui.run.notes import Notes
 from rltui.run.table import Series, Table
 
@@ -53,7 +54,10 @@ def steps_short(table: Table, planned: int | None) -> int | None:
 
 def row_gap(table: Table) -> int:
     """Steps between two rows, usually."""
-    return int(np.median(np.diff(table.steps[-_RECENT:]))) if table.n > 1 else 1
+    if table.n < 2:
+        return 1
+    steps = table.steps[-_RECENT:]
+    return int(median((steps[1:] - steps[:-1]).astype(np.float64)))
 
 
 def step_intervals(table: Table, timer: Series | None) -> np.ndarray[tuple[int], np.dtype[np.float64]]:

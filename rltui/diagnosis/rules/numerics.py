@@ -19,9 +19,9 @@ def nonfinite_values(look: Look, p: Params, memory: Memory) -> list[Signal]:
     since = look.n - int(p["window"])
     for name in (*POISON, "grad_norm"):
         logged = look.logged(name)
-        if logged is None:
+        if logged is None or logged.all_finite:
             continue
-        recent = int(np.searchsorted(logged.rows, since))
+        recent = int(logged.rows.searchsorted(since))
         bad = np.flatnonzero(np.isnan(logged.values[recent:]))
         if len(bad) and not _never_measured(look, name):
             first[logged.key] = int(logged.steps[recent + bad[0]])

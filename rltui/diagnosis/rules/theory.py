@@ -66,7 +66,7 @@ def invariant_violated(look: Look, p: Params, memory: Memory) -> list[Signal]:
 
 
 def _lasting(bad: np.ndarray[tuple[int], np.dtype[np.bool_]], p: Params) -> bool:
-    return len(bad) >= p["rows"] and bool(bad.mean() > 0.5)
+    return len(bad) >= p["rows"] and bool(2 * np.count_nonzero(bad) > len(bad))
 
 
 def _shares(look: Look, p: Params) -> tuple[str, str, float] | None:
