@@ -121,9 +121,8 @@ class CoverageScreen(TextScreen):
             (f"{len(report.not_evaluable)}", "strong"),
             (" could not", "fg"),
         ]
-        if report.not_applicable:
-            summary += [(", ", "fg"), (f"{len(report.not_applicable)}", "strong"), (" do not apply", "fg")]
-        blocks: list[Block] = [("", [summary, []])]
+        none: Row = [(f" {len(report.not_applicable)}", "strong"), (" do not apply to this kind of run", "fg")]
+        blocks: list[Block] = [("", [summary, *([none] if report.not_applicable else []), []])]
         if report.not_evaluable:
             blocks.append(("", [[(" CHECKS THAT COULD NOT RUN", "dim")]]))
         for name, needs, enable in report.not_evaluable:

@@ -77,6 +77,8 @@ METRICS = _metrics()
 class CannedRun:
     """The frozen parts of a run that the screen looks at."""
 
+    dialect, framework_version = "verl", "0.7"
+
     def __init__(self) -> None:
         self.sources = [SourceInfo("outputs/metrics.jsonl", "jsonl", N, newest=START + N * STEP_S, lag="at once")]
         self.checkpoints = [Checkpoint(step, f"checkpoints/global_step_{step}", True) for step in range(200, 801, 200)]
