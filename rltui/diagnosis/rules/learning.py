@@ -52,7 +52,8 @@ def zero_variance_groups(look: Look, p: Params, memory: Memory) -> list[Signal]:
         return []
     all_dead = share >= p["all"]  # no group is left that could teach: whatever the reward does is not learning
     learns = look.trend(look.reward).direction > 0 and not all_dead
-    idle = share >= p["idle"] and look.open.get("reward-plateau", 0) > 0 and not solved(look, p["half"])
+    short = look.profile.ceiling is not None and not solved(look, p["half"])  # without a ceiling nobody can tell
+    idle = share >= p["idle"] and look.open.get("reward-plateau", 0) > 0 and short
     lasting = len(dead) >= window and bool((dead[-int(p["critical_rows"]) :] >= p["critical"]).mean() >= 0.5)
     level = NOTICE
     if share >= p["critical"] and lasting and not learns:
