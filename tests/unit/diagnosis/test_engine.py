@@ -86,6 +86,42 @@ def test_a_late_revision_recomputes_from_its_row() -> None:
     assert revised.findings == Engine().advance(FakeRun(columns).grow()).findings
 
 
+@settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(st.integers(0, 10_000), st.data())
+def test_late_revisions_are_judged_like_rows_read_once(seed: int, data: st.DataObject) -> None:
+    """Earlier rows change between portions of any size: what is told is what a new engine tells of the final rows."""
+    run, engine, taken = FakeRun(sick(seed)), Engine(), 0
+    for size in data.draw(st.lists(st.integers(1, 90), min_size=2, max_size=4), label="portions"):
+        taken = min(160, taken + size)
+        engine.advance(run.grow(taken))
+        for row in data.draw(st.lists(st.integers(0, taken - 1), max_size=4), label="revised rows"):
+            name = data.draw(st.sampled_from(("score_mean", "kl_ref", "grad_norm", "pg_loss")), label="metric")
+            value = data.draw(st.sampled_from((float("nan"), 0.0, 0.4, 60.0)), label="value")
+            run.part.table.put(row + 1, float("nan"), {name: value})
+        told = engine.advance(run)
+        assert told == Engine().advance(run)
+
+
+@settings(max_examples=6, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(st.integers(0, 10_000), st.lists(st.integers(1, 60), min_size=2, max_size=5))
+def test_no_look_ahead_between_portions(seed: int, sizes: list[int]) -> None:
+    """At the end of every portion: told live, told of the whole run as it stood then, and told of a run cut there."""
+    columns, ends = sick(seed), sorted({min(160, sum(sizes[: i + 1])) for i in range(len(sizes))})
+    run, engine = FakeRun(columns), Engine()
+    live = {end: engine.advance(run.grow(end)) for end in ends}
+    engine.advance(run.grow())
+    for end in ends:
+        cut = Engine().advance(FakeRun({k: v[:end] for k, v in columns.items()}).grow())  # type: ignore[index]
+        then = engine.at(run, end)
+        assert live[end] == cut
+        assert (then.findings, then.verdict, then.pipeline, then.coverage) == (
+            cut.findings,
+            cut.verdict,
+            cut.pipeline,
+            cut.coverage,
+        )
+
+
 def test_the_newest_row_counts_between_looks() -> None:
     columns = still_run(5, 1003, 0.0)
     columns["pg_loss"] = np.where(np.arange(1003) == 1002, np.nan, columns["pg_loss"])  # type: ignore[arg-type]
