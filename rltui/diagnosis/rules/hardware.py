@@ -122,8 +122,9 @@ def gpu_fault_or_throttle(seen: Measured, p: Params) -> list[Signal]:
 
 
 def _fault(gpu: Gpu, samples: list[GpuSample], seen: Measured) -> tuple[int, str] | None:
-    """An error of a GPU; a warning only where it is none of this run's."""
-    newest, found = samples[-1], None
+    """An error of a GPU; a warning only where the run does not use it, or where it is older than the first sample: the
+    count stays until the driver is loaded anew."""
+    newest, found, level = samples[-1], None, CRITICAL
     fatal = [x for x in newest.xids or () if x in FATAL_XIDS]
     if newest.lost:
         found = "does not answer any more: it fell off the bus or waits for a reset"
@@ -131,9 +132,17 @@ def _fault(gpu: Gpu, samples: list[GpuSample], seen: Measured) -> tuple[int, str
         found = "; ".join(f"critical error XID {x}, {FATAL_XIDS[x]}" for x in dict.fromkeys(fatal))
     elif newest.ecc_uncorrected:
         found = f"{newest.ecc_uncorrected} uncorrected memory errors since the driver was loaded"
+        if newest.ecc_uncorrected <= _first_errors(gpu, seen):
+            found, level = f"{found}, none of them while this run was watched", WARNING
     if found is None:
         return None
-    return (CRITICAL, found) if _used(gpu, seen) else (WARNING, f"{found}; no process of this run was seen on it")
+    return (level, found) if _used(gpu, seen) else (WARNING, f"{found}; no process of this run was seen on it")
+
+
+def _first_errors(gpu: Gpu, seen: Measured) -> int:
+    """Uncorrected memory errors of a GPU in the first sample that holds it."""
+    first = next(g for sample in seen.samples for g in sample.gpus if (g.node, g.index) == gpu)
+    return first.ecc_uncorrected or 0
 
 
 def _used(gpu: Gpu, seen: Measured) -> bool:

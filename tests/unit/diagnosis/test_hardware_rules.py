@@ -226,6 +226,15 @@ def test_a_gpu_at_fault(fields: dict[str, object], severity: str, text: str) -> 
     assert text in finding.summary
 
 
+def test_memory_errors_of_before_are_no_fault_of_now() -> None:
+    def old(step: float) -> tuple[GpuSample, ...]:
+        return tuple(replace(g, ecc_uncorrected=2) if g.index == 3 else g for g in busy(step))
+
+    finding = findings(sampled(60, cards=old))["gpu-fault-or-throttle"]
+    assert finding.severity == "warning"
+    assert "none of them while this run was watched" in finding.summary
+
+
 @pytest.mark.parametrize("fields", [{"xids": (13, 31)}, {"throttle": ("power cap",)}, {"ecc_uncorrected": 0}])
 def test_what_a_healthy_gpu_may_show(fields: dict[str, object]) -> None:
     """XID 13 and 31 are faults of a program; a card at its power limit at full clock does what it should."""
