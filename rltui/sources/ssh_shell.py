@@ -22,6 +22,8 @@ _POLL_S = 2.0
 _ANSWER_S = 120.0
 _PIECE = 512 << 10
 _WHOLE_CHECK_BYTES = 256 << 10
+_TRIES = 3
+"""Fewer bytes than the file has: a tool over there was killed, or the file shrank just now. The latter stays so."""
 
 _PRELUDE = r"""
 if command -v base64 >/dev/null 2>&1; then e() { base64; }; echo base64; else e() { od -An -v -tx1; }; echo hex; fi
@@ -211,18 +213,20 @@ class ShellPeer:
         at, path = followed.position, _quoted(followed.path)
         is_small = 0 < at.offset == at.seen_size <= _WHOLE_CHECK_BYTES
         start = 0 if is_small else at.offset - len(at.tail)
-        lines = self._lines(
-            f"c {path} && s {path} && r {path} 0 {FINGERPRINT_BYTES} && echo / && r {path} {start} {_PIECE}"
-        )
-        followed.seen = "-"
-        if lines[0].startswith("E "):
-            followed.error = int(lines[0][2:])
-            at.lost({2: "missing", 13: "permission"}.get(followed.error, "not-a-file"))
-            return None
-        followed.seen = lines[0]
-        size, mtime, identity = _status(lines[0])
-        middle = lines.index("/")
-        head, body = self._bytes(lines[1:middle]), self._bytes(lines[middle + 1 :])
+        script = f"c {path} && s {path} && r {path} 0 {FINGERPRINT_BYTES} && echo / && r {path} {start} {_PIECE}"
+        for _ in range(_TRIES):
+            lines = self._lines(script)
+            followed.seen = "-"
+            if lines[0].startswith("E "):
+                followed.error = int(lines[0][2:])
+                at.lost({2: "missing", 13: "permission"}.get(followed.error, "not-a-file"))
+                return None
+            followed.seen = lines[0]
+            size, mtime, identity = _status(lines[0])
+            middle = lines.index("/")
+            head, body = self._bytes(lines[1:middle]), self._bytes(lines[middle + 1 :])
+            if len(head) >= min(size, FINGERPRINT_BYTES) and len(body) >= min(size - start, _PIECE):
+                break
         known = at.offset - start
         same = (
             not at.was_absent

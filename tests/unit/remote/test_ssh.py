@@ -264,7 +264,7 @@ def test_errors_come_in_sshs_own_words(server: Server, tmp_path: Path, monkeypat
 
 
 def test_a_path_that_is_not_there(user_ssh: Server, tmp_path: Path) -> None:
-    assert failing(user_ssh.argument("/no/such")) == "loop:/no/such: /no/such: /no/such does not exist"
+    assert failing(user_ssh.argument("/no/such")) == "loop:/no/such: /no/such does not exist"
     (tmp_path / "empty").mkdir()
     assert "no training log recognised" in failing(user_ssh.argument(tmp_path / "empty"))
 

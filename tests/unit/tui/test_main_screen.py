@@ -170,9 +170,8 @@ async def test_all_findings_adds_resolved_ones_and_skipped_checks(open_app: Open
         assert "Gradient norm jumped" not in screen_text(app)
         await pilot.press("A")
         await pilot.press("G")
-        text = screen_text(app)
-        assert "Gradient norm jumped" in text
-        assert "needs reward parts" in text
+        await wait_for(pilot, lambda: "Gradient norm jumped" in screen_text(app), "what is resolved")
+        assert "needs reward parts" in screen_text(app)
 
 
 async def test_nothing_to_show_says_why(open_app: Open) -> None:
