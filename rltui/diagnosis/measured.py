@@ -14,7 +14,7 @@ from rltui.diagnosis.trends import WINDOW
 from rltui.hardware.base import Gpu, GpuSample, HardwareSample, HostSample
 from rltui.run.checkpoints import Checkpoint
 from rltui.run.medians import column_medians, median
-from rltui.run.phase_hardware import PhaseHardware, by_phase, per_step, place, step_ends, step_timings
+from rltui.run.phase_hardware import PhaseHardware, by_phase, per_step, place, row_time, step_ends, step_timings
 from rltui.run.run import Run
 from rltui.run.sample_columns import SampleColumns, columns
 from rltui.run.table import Floats, Ints, Series
@@ -26,13 +26,12 @@ LAST_S = 300.0
 
 @dataclass(frozen=True, eq=False)
 class Measured:
-    """Samples of a look, oldest first, and what is known beside them. `ends`: when each row was written; `until`: the
-    newest of these times that is known, -inf where none is."""
+    """Samples of a look, oldest first, and what is known beside them. `until`: the newest time at which a row is known
+    to have been written, -inf where none is."""
 
     look: Look
     run: Run
     seen: SampleColumns
-    ends: Floats
     until: float
     checkpoints: tuple[Checkpoint, ...]
     foretold: dict[tuple[object, ...], Forecast | None] = field(default_factory=dict)
@@ -43,14 +42,21 @@ class Measured:
         this machine count only while the run is heard: what is copied here may run elsewhere. `seen`: the columns of
         the run's samples, where they are known already."""
         seen = columns(run.hardware) if seen is None else seen
-        ends = step_ends(run, look.n)
-        known = ends[-1:] if np.isfinite(ends[-1:]).all() else ends[np.isfinite(ends)]
-        until = float(known[-1]) if len(known) else -np.inf
+        until = row_time(run, look.n - 1) if look.n else np.nan
+        if not np.isfinite(until):
+            ends = step_ends(run, look.n)
+            known = ends[np.isfinite(ends)]
+            until = float(known[-1]) if len(known) else -np.inf
         if seen.samples and seen.samples[-1].source == "live" and not run.pulse.heard:
             seen = seen.until(-np.inf)
         elif not now:
             seen = seen.until(until)
-        return Measured(look, run, seen, ends, until, tuple(c for c in run.checkpoints if c.step <= look.step))
+        return Measured(look, run, seen, until, tuple(c for c in run.checkpoints if c.step <= look.step))
+
+    @cached_property
+    def ends(self) -> Floats:
+        """When each row was written, NaN where nobody knows; a copy of a long run's times, made where it is needed."""
+        return step_ends(self.run, self.look.n)
 
     @property
     def samples(self) -> tuple[HardwareSample, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import statistics
 import sys
@@ -66,6 +67,7 @@ def event_accumulator(path: str) -> dict[str, float]:
 
 def append(steps: str) -> dict[str, float]:
     """One row after another behind so many: parsed, stored, diagnosed, report ready. Milliseconds of CPU a row."""
+    from rltui.cli import COLLECT_AFTER
     from rltui.report.build import build
     from rltui.report.summaries import SummaryCache
     from rltui.session.locate import locate
@@ -79,6 +81,8 @@ def append(steps: str) -> dict[str, float]:
         run, cache = OpenedRun(locate([str(log)])[0], follow=True), SummaryCache()
         run.load()
         build(run.frame(), now=time.time(), cache=cache)
+        gc.set_threshold(COLLECT_AFTER)  # both as in the program
+        gc.freeze()
         spent: list[float] = []
         parts: list[float] = []
         for line in lines[int(steps) :]:
