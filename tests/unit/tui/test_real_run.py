@@ -129,13 +129,13 @@ async def test_copy_picture_and_check_in_go_to_files(tmp_path: Path, monkeypatch
     monkeypatch.chdir(tmp_path)
     async with shown(FLIP) as (app, pilot, _):
         await pilot.press("enter", "Y")
-        await wait_for(pilot, lambda: bool(list(tmp_path.glob("*.txt"))), "the copy")
-        assert "- fix: " in next(tmp_path.glob("*.txt")).read_text()
+        await wait_for(pilot, lambda: any("- fix: " in f.read_text() for f in tmp_path.glob("*.txt")), "the copy")
         app.exports.picture()
         await wait_for(pilot, lambda: bool(list(tmp_path.glob("*.svg"))), "the picture")
         app.exports.append("STATUS.md")
-        await wait_for(pilot, lambda: (tmp_path / "STATUS.md").exists(), "the entry")
-        assert "trl-reward-flip: step 300" in (tmp_path / "STATUS.md").read_text()
+        entry = tmp_path / "STATUS.md"
+        await wait_for(pilot, lambda: entry.exists() and "step 300" in entry.read_text(), "the entry")
+        assert "trl-reward-flip: step 300" in entry.read_text()
 
 
 async def test_marks_are_kept_for_the_next_time() -> None:
