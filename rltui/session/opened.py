@@ -386,7 +386,7 @@ class OpenedRun:
     def past_frame(self, step: int) -> Frame:
         """The run as it stood at a step: no row, note or sample after it is part of it."""
         table = self.run.history.table
-        rows = int(table.steps.searchsorted(step, "right"))
+        rows = self._rows_until(step)
         whole = self.frame()
         times = table.times[:rows]
         known = times[times == times]
@@ -406,11 +406,16 @@ class OpenedRun:
 
     def insight(self, around: int, at: int | None = None) -> Insight:
         """Answers about step `around` from the rows up to step `at` (None: all), which cost too much for every row."""
+        rows = self._rows_until(at)
+        return self._insight(around, rows, self.diagnosis() if at is None else self._engine.at(self.run, rows))
+
+    def _rows_until(self, at: int | None) -> int:
+        """How many rows there are up to step `at` (None: all)."""
         table = self.run.history.table
-        rows = table.n if at is None else int(table.steps.searchsorted(at, "right"))
-        seen = self.diagnosis() if at is None else self._engine.at(self.run, rows)
-        active = [f for f in seen.findings if f.status == "active"]
-        return self._engine.insight(self.run, rows, around, active)
+        return table.n if at is None else int(table.steps.searchsorted(at, "right"))
+
+    def _insight(self, around: int, rows: int, seen: Diagnosis) -> Insight:
+        return self._engine.insight(self.run, rows, around, [f for f in seen.findings if f.status == "active"])
 
     def with_insight(self, frame: Frame) -> Frame:
         """The frame with what a whole report tells beyond the diagnosis, about the onset of its worst finding."""
@@ -418,7 +423,9 @@ class OpenedRun:
 
         asked, at = worst(frame.diagnosis.findings), frame.diagnosis.at_step
         around = asked.onset_step if asked is not None and asked.onset_step is not None else at
-        return frame if around is None else replace(frame, insight=self.insight(around, at))
+        if around is None:
+            return frame
+        return replace(frame, insight=self._insight(around, self._rows_until(at), frame.diagnosis))
 
     def frame(self, now: float | None = None) -> Frame:
         """The present state as one immutable message. `now` (default: the clock) ages a followed run."""

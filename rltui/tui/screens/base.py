@@ -63,8 +63,12 @@ class PaneScreen(Screen[None]):
     # -- what subclasses give ------------------------------------------------------------------------------------
 
     def places(self, size: Size) -> Places:
-        """Where each pane is; panes that are left out are hidden."""
-        raise NotImplementedError
+        """Where each pane is; panes that are left out are hidden. Here: one pane between first and last line."""
+        return {
+            "header": Region(0, 0, size.width, 1),
+            "text": Region(1, 2, size.width - 2, size.height - 4),
+            "footer": Region(0, size.height - 1, size.width, 1),
+        }
 
     def draw(self, pane: str, width: int, height: int) -> list[Row]:
         """Content of a pane."""

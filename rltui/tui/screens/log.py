@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from textual.geometry import Region, Size
-
 from rltui.tui.filters import matches
 from rltui.tui.panes import around, header
 from rltui.tui.panes.log import ROLES, clock
 from rltui.tui.rows import SELECTED, Row, cut, put, title
-from rltui.tui.screens.base import PaneScreen, Places
+from rltui.tui.screens.base import PaneScreen
 
 if TYPE_CHECKING:
     from rltui.readers.base import LogLine
@@ -42,13 +40,6 @@ class LogScreen(PaneScreen):
     @property
     def lines(self) -> tuple[LogLine, ...]:
         return self.view.frame.log if self.view.frame else ()
-
-    def places(self, size: Size) -> Places:
-        return {
-            "header": Region(0, 0, size.width, 1),
-            "text": Region(1, 2, size.width - 2, size.height - 4),
-            "footer": Region(0, size.height - 1, size.width, 1),
-        }
 
     def draw(self, pane: str, width: int, height: int) -> list[Row]:
         if pane == "header":

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from textual.geometry import Region, Size
-
 from rltui.tui.filters import matches
 from rltui.tui.panes import header
 from rltui.tui.rows import Row, title
-from rltui.tui.screens.base import PaneScreen, Places
+from rltui.tui.screens.base import PaneScreen
 
 Block = tuple[str, list[Row]]
 """Text for the filter, and rows."""
@@ -36,13 +34,6 @@ class TextScreen(PaneScreen):
     def below(self) -> list[Row]:
         """Rows that stay at the bottom."""
         return []
-
-    def places(self, size: Size) -> Places:
-        return {
-            "header": Region(0, 0, size.width, 1),
-            "text": Region(1, 2, size.width - 2, size.height - 4),
-            "footer": Region(0, size.height - 1, size.width, 1),
-        }
 
     def draw(self, pane: str, width: int, height: int) -> list[Row]:
         if pane == "header":

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from textual.geometry import Region, Size
-
 from rltui.plots.numbers import change
 from rltui.tui.panes import header
 from rltui.tui.panes.log import clock
 from rltui.tui.rows import SELECTED, Row, put, title
-from rltui.tui.screens.base import PaneScreen, Places
+from rltui.tui.screens.base import PaneScreen
 
 
 class ValuesScreen(PaneScreen):
@@ -28,13 +26,6 @@ class ValuesScreen(PaneScreen):
     def count(self) -> int:
         series = self.view.series(self.metric)
         return 0 if series is None else len(series)
-
-    def places(self, size: Size) -> Places:
-        return {
-            "header": Region(0, 0, size.width, 1),
-            "text": Region(1, 2, size.width - 2, size.height - 4),
-            "footer": Region(0, size.height - 1, size.width, 1),
-        }
 
     def draw(self, pane: str, width: int, height: int) -> list[Row]:
         view = self.view
