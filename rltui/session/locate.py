@@ -74,15 +74,24 @@ def take_standard_input() -> None:
 
 
 def _piped(format_in: str | None) -> Found:
-    """The run that comes through standard input. Its format is told from the first bytes; text of no known kind is a
-    console's."""
+    """The run that comes through standard input. Its format is told from the first bytes; text of no known kind that
+    goes on is a console's. An open pipe is waited for."""
     if _live_input is None and os.isatty(0):
         raise NotARun("-: standard input is the keyboard; pipe a log into it, as in: train.py | rltui -")
     place = _live_input or stdin.standard_input(live=False)
     listing = place.walk(stdin.PATH)
     head = place.head(stdin.PATH, HEAD)
     bytes_ = b"" if isinstance(head, SourceError) else head
+    if not bytes_.strip():
+        raise NotARun(
+            "-: standard input ended before a line came; see whether the command before the pipe started, "
+            "and pipe its messages too: train.py 2>&1 | rltui -"
+        )
     found = format_in or sniff(bytes_, "stdin.log")
+    if found is None and not place.live and len(bytes_) < HEAD:
+        raise NotARun(
+            f"-: no training log recognised in the {len(bytes_)} bytes that came; force a reader with --format-in"
+        )
     if found is None or found == "sqlite":
         found = "jsonl" if bytes_.lstrip().startswith(b'{"') else "console"
     return Found(RunCandidate("standard input", stdin.PATH, ((stdin.PATH, found),)), place, listing)

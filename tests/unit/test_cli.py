@@ -151,6 +151,18 @@ def test_without_a_terminal_a_run_is_reported_and_nothing_lists_the_runs(tmp_pat
     assert piped("verl-grpo-crash").stdout.lstrip().startswith("#")
 
 
+@pytest.mark.parametrize(
+    ("sent", "says"),
+    [("", "standard input ended before a line came"), ("\n\n", "ended before a line"), ("hello\n", "no training log")],
+)
+def test_a_pipe_without_a_log_is_one_clear_line_and_exit_code_2(sent: str, says: str) -> None:
+    command = [sys.executable, "-m", "rltui", "report", "-"]
+    done = subprocess.run(command, input=sent, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert says in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
 def test_doctor_says_what_works(capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = run(capsys, "doctor")
     assert code == 0

@@ -19,6 +19,7 @@ def draw(view: View, pane: str, width: int, focus: bool) -> list[Row]:
     if pane == "header":
         return [[(" ", "fg"), ("rltui", "strong")]]
     if pane == "verdict":
-        lines = wrap(f"Opening {view.target} …", width - 2)
+        waits = "Waiting for a first line on standard input" if view.target == "-" else f"Opening {view.target}"
+        lines = wrap(f"{waits} …", width - 2)
         return [[(" ", "fg"), (line, "fg")] for line in lines[:2]]
     return [title(width, *TITLES[pane], None, focus)] if pane in TITLES else []
