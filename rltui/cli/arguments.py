@@ -82,12 +82,18 @@ def named_hosts(targets: Sequence[str]) -> list[str]:
 
 
 def parsed_map(words: Sequence[str]) -> dict[str, str]:
-    """`--map CANONICAL=KEY` words as a dict."""
-    out = {}
+    """`--map CANONICAL=KEY` words as a dict; Stop for a metric that the vocabulary does not know."""
+    out: dict[str, str] = {}
+    if not words:
+        return out
+    from rltui.run.names import unknown_metric
+
     for word in words:
         canonical, equals, key = word.partition("=")
         if not equals or not canonical or not key:
             raise Stop(f"--map {word}: wants CANONICAL=KEY, as in --map score_mean=my/reward")
+        if problem := unknown_metric(canonical):
+            raise Stop(f"--map {word}: {problem}")
         out[canonical] = key
     return out
 

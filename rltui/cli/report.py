@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import sys
 from typing import TYPE_CHECKING
 
 from rltui.cli.arguments import (
@@ -68,6 +69,8 @@ def print_reports(found: list[Found], args: argparse.Namespace) -> int:
         opened.load()
         if len(found) == 1:
             _check_readable(opened.run)
+        for text in opened.run.unlogged():
+            print(f"rltui: {one.candidate.id}: --map {text}", file=sys.stderr)
         frame = opened.with_insight(opened.frame(now)).narrowed(
             getattr(args, "since", None), getattr(args, "last", None)
         )

@@ -65,7 +65,7 @@ def build(
         hardware=hardware(frame),
         rollouts=_rollouts(frame.rollout_files, run.samples),
         coverage=diagnosis.coverage,
-        unknowns=diagnosis.unknowns,
+        unknowns=(*(f"--map {text}" for text in run.unlogged()), *diagnosis.unknowns),
         checks=diagnosis.checks,
         not_evaluable=tuple((check.title, check.needs, check.enable) for check in diagnosis.not_evaluable),
         not_applicable=tuple((check.title, check.needs) for check in diagnosis.not_applicable),

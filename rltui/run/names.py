@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from difflib import get_close_matches
 
 from rltui.run.table import Series, Table
 from rltui.settings import Settings, load, near
-from rltui.vocabulary.load import GENERIC, metrics
-from rltui.vocabulary.resolve import PHASE, Meaning, keys_for, own_trap, resolve, trap
+from rltui.vocabulary.load import GENERIC, metrics, phases
+from rltui.vocabulary.resolve import PHASE, Meaning, bare_key, keys_for, own_trap, resolve, trap
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,12 +49,27 @@ def is_canonical(name: str) -> bool:
     return name in metrics() or name.startswith(PHASE)
 
 
+def unknown_metric(name: str) -> str:
+    """What is wrong with a canonical name that the user gave, and the nearest that there are; empty for a known one."""
+    known = [*metrics(), *(PHASE + phase for phase in phases())]
+    if name in known:
+        return ""
+    held = [other for other in known if name in re.split(r"[_:]", other)]
+    alike = held or get_close_matches(name, known, 5, 0.45)
+    if alike:
+        nearest = f"nearest: {', '.join(alike[:5])}"
+        return f"no such metric; {nearest if held else near(name, known, nearest)}"
+    of_each_group: dict[str, str] = {}
+    for metric in metrics().values():
+        of_each_group.setdefault(metric.group, metric.name)
+    return f"no such metric; there are {', '.join(of_each_group.values())}, and {len(known) - len(of_each_group)} more"
+
+
 def own_aliases(settings: Settings) -> Mapping[str, tuple[str, ...]]:
     """Canonical metric -> raw keys, as the user's settings have it. Raises `SettingsError` for an unknown metric."""
     for name in settings.aliases:
-        if not is_canonical(name):
-            close = near(name, list(metrics()), "rltui config example lists them")
-            raise settings.wrong(f"aliases.{name}", f"no such metric; {close}")
+        if problem := unknown_metric(name):
+            raise settings.wrong(f"aliases.{name}", problem)
     return settings.aliases
 
 
@@ -69,6 +85,7 @@ class Names:
         self._count = 0
         self._meanings: dict[str, Meaning] = {}
         self._sources: dict[str, list[str]] = {}
+        self._unlogged: list[str] | None = None
 
     def refresh(self, columns: Collection[str], dialect: str) -> bool:
         """Takes up new columns or another dialect; true when anything changed. Cheap where `columns` is the same object
@@ -80,9 +97,11 @@ class Names:
         if dialect == self.dialect and len(keys) == len(self._meanings) and all(k in self._meanings for k in keys):
             return False
         self.dialect = dialect
-        forced = {raw: canonical for canonical, raw in [*self._aliased(keys).items(), *self.forced.items()]}
+        by_user = [*self._aliased(columns).items(), *((name, self._column(raw)) for name, raw in self.forced.items())]
+        forced = {raw: canonical for canonical, raw in by_user}
         self._meanings = {key: self._meaning(key, forced.get(key)) for key in keys}
         self._sources = {}
+        self._unlogged = None
         return True
 
     def _meaning(self, key: str, forced: str | None) -> Meaning:
@@ -96,8 +115,25 @@ class Names:
 
     def _aliased(self, keys: Collection[str]) -> dict[str, str]:
         """Canonical -> the alias that is among these keys."""
-        found = {name: next((key for key in own if key in keys), None) for name, own in self.aliases.items()}
+        found = {
+            name: next((k for k in map(self._column, own) if k in keys), None) for name, own in self.aliases.items()
+        }
         return {name: key for name, key in found.items() if key is not None}
+
+    def _column(self, key: str) -> str:
+        """The column of a key as the user wrote it: with the prefix of its container it may be without one here."""
+        return key if key in self._columns else bare_key(key, self.dialect)
+
+    def unlogged(self) -> list[str]:
+        """What to say of each key that the user named for this run and that it does not log."""
+        if self._unlogged is None:
+            wrong = [
+                item for item in self.forced.items() if self._columns and self._column(item[1]) not in self._columns
+            ]
+            alike = {raw: ", ".join(get_close_matches(raw, self._columns, 3, 0.5)) for _, raw in wrong}
+            nearest = {raw: f"; nearest: {names}" if names else "" for raw, names in alike.items()}
+            self._unlogged = [f"{name}={raw}: this run logs no such key so far{nearest[raw]}" for name, raw in wrong]
+        return self._unlogged
 
     @property
     def meanings(self) -> dict[str, Meaning]:
@@ -108,7 +144,7 @@ class Names:
         found = self._sources.get(canonical)
         if found is None:
             if canonical in self.forced:
-                found = [self.forced[canonical]]
+                found = [self._column(self.forced[canonical])]
             elif canonical in (own := self._aliased(self._meanings)):
                 found = [own[canonical]]
             else:

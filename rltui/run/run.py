@@ -223,6 +223,11 @@ class Run:
                 return found
         return table.series(name)
 
+    def unlogged(self) -> list[str]:
+        """What to say of each entry of `key_map` whose key this run does not log."""
+        self.refresh_names()
+        return self._names.unlogged()
+
     def family(self, canonical: str) -> dict[str, Series]:
         """All keys of a canonical metric with several members (reward parts, validation sets): member -> series."""
         self.refresh_names()

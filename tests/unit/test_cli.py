@@ -38,6 +38,12 @@ def run(capsys: pytest.CaptureFixture[str], *words: str | Path) -> tuple[int, st
         (["report", HEALTHY, "--format-in", "bogus"], ["bogus", "jsonl"]),
         (["report", REPO / "pyproject.toml", "--format-in", "wandb"], ["pyproject.toml: nothing in it reads as wandb"]),
         (["report", HEALTHY, "--map", "score"], ["--map", "CANONICAL=KEY"]),
+        (["report", HEALTHY, "--map", "reward_maen=x"], ["--map reward_maen=x", "did you mean reward_mean?"]),
+        (["report", HEALTHY, "--map", "score=x"], ["--map score=x", "nearest: score_mean"]),
+        (["report", HEALTHY, "--map", "my_rwd=x"], ["--map my_rwd=x", "there are step, reward_mean"]),
+        (["report", HEALTHY, "--map", "phase:rolout=x"], ["did you mean phase:rollout?"]),
+        (["watch", HEALTHY, "--map", "reward_maen=x"], ["did you mean reward_mean?"]),
+        (["compare", HEALTHY, "--map", "reward_maen=x"], ["did you mean reward_mean?"]),
         (["report", HEALTHY, "--window", "0"], ["--window"]),
         (["report", HEALTHY, "-o", "absent/dir/file"], ["absent/dir/file"]),
         (["runs", "absent"], ["absent", "no such directory"]),
@@ -53,6 +59,24 @@ def test_wrong_use_is_one_clear_line_and_exit_code_2(
     assert "Traceback" not in err
     for word in says:
         assert word in err
+
+
+def test_a_mapped_key_that_the_run_does_not_log_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, err = run(capsys, "report", CRASH, "--map", "score_mean=critic/rewrads/mean")
+    assert code == 0  # it may come yet
+    for text in (out, err):
+        assert "--map score_mean=critic/rewrads/mean: this run logs no such key" in text
+        assert "critic/rewards/mean" in text
+    assert run(capsys, "report", HEALTHY, "--map", "kl_ref=kl")[2] == ""
+
+
+def test_a_mapped_key_may_have_the_prefix_of_its_container(capsys: pytest.CaptureFixture[str]) -> None:
+    def keys(*words: str) -> str:
+        return str(
+            json.loads(run(capsys, "report", HEALTHY, "--format", "json", *words)[1])["metrics"]["val_score"]["key"]
+        )
+
+    assert keys("--map", "val_score=train/completion_length") == keys("--map", "val_score=completion_length")
 
 
 def test_a_file_without_permission_is_named(

@@ -50,6 +50,7 @@ def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         ("[compare]\ncost = 'euro'\n", ["line 2", "compare.cost", "'tokens'"]),
         ("[watch]\nwebhook = 1\n", ["line 2", "watch.webhook", "text"]),
         ("[aliases]\nreward_maen = 'x'\n", ["line 2", "aliases.reward_maen", "did you mean reward_mean?"]),
+        ("[aliases]\n'phase:rolout' = 'x'\n", ["line 2", "aliases.phase:rolout", "did you mean phase:rollout?"]),
         ("[aliases]\nreward_mean = ['x', 3]\n", ["line 2", "aliases.reward_mean", "text"]),
         ("[hosts.node17]\nshs = 'me@x'\n", ["line 2", "hosts.node17.shs", "did you mean ssh?"]),
         ("[hosts.node17]\nssh = '-oProxyCommand=x'\n", ["line 2", "hosts.node17.ssh", "host"]),
