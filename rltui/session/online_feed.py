@@ -62,7 +62,7 @@ def read_end(place: Place, path: str) -> tuple[list[Record], str]:
     online, reader = _service(place), OnlineReader()
     try:
         run = online.run(path.removeprefix(SCHEME))
-        start = max(0, (run.last_step or 0) - END_STEPS)
+        start = max(0, online.last_step(run.path) - END_STEPS)
         rows = reader.rows(list(online.history(run.path, start)))
     except OnlineError as problem:
         return [], str(problem)

@@ -10,7 +10,7 @@ _URL = re.compile(r"ssh://(?:(?P<user>[^@/]*)@)?(?P<host>\[[^\]/]*\]|[^:@/]*)(?:
 _SCP = re.compile(r"(?:(?P<user>[^@/:\s]+)@)?(?P<host>\[[^\]/]+\]|[\w.%-]{2,}|[A-Za-z]):(?P<path>[^\\].*|)", re.S)
 _HOST = re.compile(r"[\w.:%-]+")
 _USER = re.compile(r"[\w.+@\\-]+")
-_NAME = re.compile(r"[\w.@ -]+")
+_NAME = re.compile(r"[^/\\#?%:\x00-\x1f\x7f]+")  # what the service allows in a name
 _JOB = re.compile(r"\d+(?:_\d+)?(?:\+\d+)?")
 
 

@@ -44,7 +44,6 @@ class OnlineRun:
     tags: tuple[str, ...]
     config: Mapping[str, object]
     created: float
-    last_step: int | None
 
     @property
     def ended(self) -> bool:
@@ -79,6 +78,12 @@ class WandbPlace:
 
         return self._asked(path, ask)
 
+    def last_step(self, path: str) -> int:
+        """The newest step of the service's own counter, 0 where nothing is logged. A question of its own to the
+        service, so no part of `OnlineRun`. Raises OnlineError."""
+        last = self._asked(path, lambda: self._api.run(path).lastHistoryStep)
+        return last if isinstance(last, int) and last > 0 else 0
+
     def history(self, path: str, min_step: int) -> Iterator[Mapping[str, object]]:
         """The rows from a step of the service's own counter on, asked for a page at a time. Raises OnlineError."""
         rows = self._asked(path, lambda: iter(self._api.run(path).scan_history(page_size=PAGE, min_step=min_step)))
@@ -87,10 +92,8 @@ class WandbPlace:
             yield row
 
     def _run(self, run: Any) -> OnlineRun:
-        path = "/".join(run.path) if isinstance(run.path, list | tuple) else str(run.path)
-        last = getattr(run, "lastHistoryStep", None)
         return OnlineRun(
-            path=clean(path, 300),
+            path=clean(f"{run.entity}/{run.project}/{run.id}", 300),  # `run.path` is quoted as for a URL
             id=clean(str(run.id), 100),
             name=clean(str(run.name or run.id), 200),
             project=clean(str(run.project), 200),
@@ -98,7 +101,6 @@ class WandbPlace:
             tags=tuple(clean(str(tag), 100) for tag in run.tags or ()),
             config={str(k): v for k, v in dict(run.config or {}).items()},
             created=_time_of(run.created_at),
-            last_step=last if isinstance(last, int) and last >= 0 else None,
         )
 
     def _asked(self, path: str, ask: Callable[[], T]) -> T:

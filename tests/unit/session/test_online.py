@@ -34,7 +34,7 @@ class RunObject:
 
     def __init__(self, id: str, rows: Sequence[dict[str, object]], config: dict[str, object], state: str) -> None:
         self.id, self.name, self.project, self.entity = id, f"run {id}", "math", "team"
-        self.path = ["team", "math", id]
+        self.path = ["team", "math", id]  # the client quotes each part as for a URL
         self.state, self.config, self.rows = state, config, list(rows)
         self.tags = ["sweep-7"]
         self.created_at = "2026-11-20T23:28:01Z"
@@ -227,6 +227,27 @@ def test_odd_answers_are_no_trouble(monkeypatch: pytest.MonkeyPatch, rows: list[
     opened = OpenedRun(locate(["wandb:team/math/odd"])[0])
     opened.load()
     assert opened.run.history.table.n == kept
+
+
+def test_names_that_a_url_would_quote(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows: list[dict[str, object]] = [{"_step": n, "reward": 0.5} for n in range(9)]
+    run = RunObject("abc", rows, {}, "finished")
+    run.project, run.path = "math & logic", ["team", "math+%26+logic", "abc"]
+    api = Api(run)
+    api.held = {"team/math & logic/abc": run}
+    monkeypatch.setattr(online_feed, "_place", WandbPlace(api))
+    opened = OpenedRun(locate(["wandb:team/math & logic/abc"])[0])
+    opened.load()
+    assert opened.run.history.table.n == len(rows)
+    assert next(in_order(locate(["wandb:team/math & logic/abc"]))).last_step == 8
+
+
+def test_listing_asks_nothing_more_of_each_run(online: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(_: RunObject) -> int:
+        raise AssertionError("the client puts a question of its own to the service for this")
+
+    monkeypatch.setattr(RunObject, "lastHistoryStep", property(refuse))
+    assert len(locate(["wandb:team/math"])) == 2
 
 
 def test_targets() -> None:
