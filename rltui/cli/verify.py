@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+from contextlib import redirect_stdout
+
 from rltui.cli.arguments import Stop, command_parser, locate_runs, parsed_map, reading_options, write
 
 
@@ -27,7 +30,8 @@ def run(words: list[str]) -> int:
     checks = []
     try:
         if args.adapters is not None:
-            checks += verify(load(args.adapters))
+            with redirect_stdout(sys.stderr):  # what the user's functions print is no part of the result
+                checks += verify(load(args.adapters))
     except BadAdapters as problem:
         raise Stop(f"--adapters {args.adapters}: {problem}") from None
     if args.metrics is not None:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
+from traceback import walk_tb
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,8 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 Function = Callable[..., Any]
+MODULE = "rltui_user_adapters"
+"""The name under which the user's file runs."""
 NAMES = ("log_softmax", "advantage", "decode", "completion_mask", "loss")
 BACKENDS = ("torch", "numpy", "list")
 LAYOUTS = ("repeat_interleave", "repeat")
@@ -52,18 +55,25 @@ def load(path: str) -> Adapters:
     """Runs the file (only because the user names it) and takes its functions. Raises `BadAdapters`."""
     if not Path(path).is_file():
         raise BadAdapters("no such file; rltui verify --example prints one to start from")
-    spec = importlib.util.spec_from_file_location("rltui_user_adapters", path)
+    spec = importlib.util.spec_from_file_location(MODULE, path)
     if spec is None or spec.loader is None:
         raise BadAdapters("not a Python file (its name must end in .py)")
     module = importlib.util.module_from_spec(spec)
-    sys.path.insert(0, str(Path(path).resolve().parent))
+    folder = str(Path(path).resolve().parent)
+    if folder not in sys.path:  # for good: what stands beside the file may be imported inside its functions
+        sys.path.insert(0, folder)
     try:
         spec.loader.exec_module(module)
     except (Exception, SystemExit) as error:
-        raise BadAdapters(f"it raised {type(error).__name__}: {' '.join(str(error).split())[:200]}") from None
-    finally:
-        sys.path.pop(0)
+        raise BadAdapters(f"it {raised(error)}") from None
     return from_names(vars(module))
+
+
+def raised(error: BaseException) -> str:
+    """What a file of the user raised, and where in it."""
+    lines = [line for frame, line in walk_tb(error.__traceback__) if frame.f_globals.get("__name__") == MODULE]
+    where = f" (line {lines[-1]})" if lines else ""
+    return f"raised {type(error).__name__}: {' '.join(str(error).split())[:200]}{where}"
 
 
 def from_names(names: dict[str, Any]) -> Adapters:
@@ -71,7 +81,9 @@ def from_names(names: dict[str, Any]) -> Adapters:
     functions = {name: names.get(name) for name in NAMES}
     for name, function in functions.items():
         if function is not None and not callable(function):
-            raise BadAdapters(f"{name} is no function")
+            raise BadAdapters(f"{name} is no function, but {type(function).__name__}")
+    if not any(functions.values()):
+        raise BadAdapters(f"defines none of {', '.join(NAMES)}: nothing could be checked")
     backend = names.get("BACKEND") or ("torch" if "torch" in names else "numpy")
     layout = names.get("LAYOUT") or "repeat_interleave"
     for word, value, known in (("BACKEND", backend, BACKENDS), ("LAYOUT", layout, LAYOUTS)):

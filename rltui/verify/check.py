@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
+from rltui.verify.adapters import raised
+
 STAGES = ("reward", "advantages", "log-probs", "loss", "generation")
 Mark = Literal["", "?", "!!", "skip"]
 
@@ -30,6 +32,5 @@ def guarded(stage: str, name: str, probe: Callable[[], Iterable[Check]]) -> Iter
     try:
         found.extend(probe())
     except (Exception, SystemExit) as error:
-        said = " ".join(str(error).split())[:200]
-        found.append(Check(stage, name, "!!", f"raised {type(error).__name__}: {said}", "the probe must not raise"))
+        found.append(Check(stage, name, "!!", raised(error), "the probe must not raise"))
     yield from found

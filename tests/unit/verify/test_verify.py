@@ -237,6 +237,46 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
         assert capsys.readouterr().err.count("\n") == 1
 
 
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("def advantage(:\n", "SyntaxError: invalid syntax (adapters.py, line 1)"),
+        ("x = 1\n\ny = 1 / 0\n", "it raised ZeroDivisionError: division by zero (line 3)"),
+        ("import sys\nsys.exit('no GPU')\n", "it raised SystemExit: no GPU (line 2)"),
+        ("def advantages(r, g):\n    return r\n", "defines none of log_softmax, advantage, decode"),
+        ("loss = 3\n", "loss is no function, but int"),
+    ],
+)
+def test_a_file_that_cannot_be_used_is_one_line_and_exit_code_2(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str, says: str
+) -> None:
+    path = tmp_path / "adapters.py"
+    path.write_text(text, encoding="utf-8")
+    assert main(["verify", "--adapters", str(path)]) == 2
+    out, err = capsys.readouterr()
+    assert not out
+    assert says in err
+    assert err.count("\n") == 1
+
+
+def test_what_the_users_functions_print_raise_and_import_late(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "beside_it.py").write_text("def scale():\n    raise KeyError('beta')\n", encoding="utf-8")
+    path = tmp_path / "adapters.py"
+    path.write_text(
+        "print('loaded')\n\ndef advantage(r, g):\n    print('called')\n    import beside_it\n"
+        "    return r * beside_it.scale()\n",
+        encoding="utf-8",
+    )
+    assert main(["verify", "--adapters", str(path), "--format", "json"]) == 1
+    out, err = capsys.readouterr()
+    checks = json.loads(out)["checks"]
+    assert any(c["value"] == "raised KeyError: 'beta' (line 6)" for c in checks if c["mark"] == "!!")
+    assert "loaded" in err
+    assert "called" in err
+
+
 def run_file(tmp_path: Path, **columns: list[float]) -> Path:
     path = tmp_path / "metrics.jsonl"
     rows = zip(*columns.values(), strict=True)
