@@ -34,7 +34,8 @@ SAMPLES_S = 20.0
 @dataclass(frozen=True, slots=True)
 class News:
     """From a run's thread: events, the check-in entry of now, what was seen by then, whether the run meets --until,
-    whether nothing more will come, the worst finding so far, what went wrong."""
+    whether nothing more will come, the worst finding so far, what went wrong; `broken`: so badly that the run is read
+    no more."""
 
     index: int
     events: tuple[Event, ...] = ()
@@ -44,6 +45,7 @@ class News:
     over: bool = False
     worst: int = 0
     problem: str = ""
+    broken: bool = False
 
 
 @dataclass(slots=True)
@@ -115,7 +117,11 @@ class Following:
 
     def _broken(self, why: str, changes: Changes) -> None:
         text = f"{self.found.candidate.id}: {why}"
-        self.put(News(self.index, seen=changes.seen.as_dict(), over=True, worst=changes.seen.worst, problem=text))
+        self.put(
+            News(
+                self.index, seen=changes.seen.as_dict(), over=True, worst=changes.seen.worst, problem=text, broken=True
+            )
+        )
 
 
 def _recorded(recorder: Recorder | None, frame: Frame) -> str:

@@ -75,6 +75,7 @@ class Watch:
         self._asked = ""
         self._over = [False] * len(found)
         self._worst = [0] * len(found)
+        self._broken = [False] * len(found)
         self._problems: set[str] = set()
         self._gate = Gate(settings.load().alerts)
         self._state_dir = settings.state_dir(os.environ)
@@ -84,8 +85,8 @@ class Watch:
         self._terminal: Terminal | None = None
 
     def run(self) -> int:
-        """Returns the exit code: 1 where a finding at or above --fail-on was open while we watched, else 0. A signal
-        or the end of the time changes nothing in that."""
+        """Returns the exit code: 1 where a finding at or above --fail-on was open while we watched, 2 where a run could
+        not be read on, else 0. A signal or the end of the time changes nothing in that."""
         self._open()
         threads = [
             Thread(target=self._following(i).run, name=f"rltui-watch-{i}", daemon=True) for i in range(len(self._found))
@@ -106,7 +107,7 @@ class Watch:
             self._terminal.close()
         for ledger in self._ledgers:
             ledger.close()
-        code = 1 if max(self._worst) >= FAIL[self._options.fail_on] else 0
+        code = 1 if max(self._worst) >= FAIL[self._options.fail_on] else 2 if any(self._broken) else 0
         self._print_done(reason, code)
         return code
 
@@ -187,7 +188,7 @@ class Watch:
             if self._take(news):
                 return f"{self._found[news.index].candidate.id} meets --until {self._options.until}"
             if all(self._over):
-                return "every run has ended"
+                return "no run can be read on" if all(self._broken) else "every run has ended"
         return self._asked
 
     def _take(self, news: News) -> bool:
@@ -217,6 +218,7 @@ class Watch:
                 self._problems.add(problem)
                 self._tell(problem)
         self._over[news.index] = news.over
+        self._broken[news.index] |= news.broken
         self._worst[news.index] = max(self._worst[news.index], news.worst)
         return news.met
 

@@ -60,6 +60,7 @@ class Webhook:
         self._pauses_s = pauses_s
         self._queue: queue.Queue[Event | None] = queue.Queue(WAITING)
         self._stopped = Flag()
+        self._under_way: tuple[Event, str] | None = None  # what is being sent, and why it was not taken so far
         self._thread = Thread(target=self._work, name="rltui-webhook", daemon=True)
         self._thread.start()
 
@@ -73,26 +74,37 @@ class Webhook:
             )
 
     def close(self, wait_s: float = CLOSE_S) -> None:
-        """Waits for what is queued, so long at most."""
+        """Waits for what is queued, so long at most; what is not sent by then is told."""
         try:
             self._queue.put_nowait(None)
         except queue.Full:
             self._stopped.set()
         self._thread.join(wait_s)
         self._stopped.set()
+        if self._under_way is not None:
+            event, problem = self._under_way
+            self._tell_unsent(event, problem or "no answer yet", self._queue.qsize() - 1)  # the last one is None
 
     def _work(self) -> None:
         while not self._stopped.is_set() and (event := self._queue.get()) is not None:
+            self._under_way = event, ""
             for pause_s in (*self._pauses_s, None):
                 problem = self._post(event)
                 if not problem:
                     self._done(event)
                     break
+                self._under_way = event, problem
                 if pause_s is None:
-                    self._tell(f"webhook {shown(self._url)}: {problem}; not sent: {event.kind} {event.finding or ''}")
+                    self._tell_unsent(event, problem)
                     self._done(event)
                 elif self._stopped.wait(pause_s):
                     return
+            self._under_way = None
+
+    def _tell_unsent(self, event: Event, problem: str, more: int = 0) -> None:
+        also = f" and {more} more" if more > 0 else ""
+        what = f"{event.kind} {event.finding or ''}".rstrip()
+        self._tell(f"webhook {shown(self._url)}: {problem}; not sent: {what}{also}")
 
     def _post(self, event: Event) -> str:
         """What went wrong, "" where the other side took it. Redirects are not followed: the address is a secret."""

@@ -139,3 +139,20 @@ def test_wrong_usage_is_one_line_and_code_2(
     told = capsys.readouterr().err
     assert says in told
     assert told.count("\n") == 1
+
+
+def test_a_run_that_cannot_be_read_on_is_an_error(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from rltui.cli import main
+    from rltui.session.live import LiveRun
+
+    def fails(*_: object) -> None:
+        raise ValueError("a fault of our own")
+
+    monkeypatch.setattr(LiveRun, "next_frame", fails)
+    assert main(["watch", str(HEALTHY), "--format", "json"]) == 2
+    out, told = capsys.readouterr()
+    assert told == "rltui: trl-grpo-healthy: reading stopped: ValueError: a fault of our own\n"
+    done = json.loads(out)
+    assert (done["event"], done["text"], done["code"]) == ("done", "no run can be read on", 2)

@@ -102,6 +102,23 @@ def test_what_fails_is_told_without_the_address(answers: tuple[int, ...], says: 
     assert done == [EVENT]
 
 
+def test_what_is_still_being_tried_at_the_end_is_told() -> None:
+    problems: list[str] = []
+    done: list[Event] = []
+    with receiver(*[500] * 5) as url:
+        hook = Webhook(url, problems.append, done.append, pauses_s=(60.0,))
+        hook.send(EVENT)
+        hook.send(EVENT)
+        deadline = time.monotonic() + 20
+        while not Receiver.got and time.monotonic() < deadline:
+            time.sleep(0.01)
+        hook.close(wait_s=0.3)
+    (problem,) = problems
+    assert problem.endswith("not sent: opened kl-runaway and 1 more")
+    assert SECRET not in problem
+    assert done == [], "a watch that keeps a ledger sends it when it starts again"
+
+
 def test_a_post_that_fails_once_is_tried_again() -> None:
     problems: list[str] = []
     with receiver(503) as url:
