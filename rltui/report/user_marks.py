@@ -29,10 +29,12 @@ class Marks:
         return replace(self, pinned=rest if metric in self.pinned else (*rest, metric))
 
 
-def load_marks(run_path: str, state_dir: str) -> Marks:
-    """The marks of a run; none where there is no file, or one that is not ours."""
+def load_marks(run_path: str, state_dir: str, place: str = "") -> Marks:
+    """The marks of a run; none where there is no file, or one that is not ours. `place`: the machine that it is on, ""
+    for this one. Files once named runs of all machines by their path alone: where there is no newer one it counts."""
+    path = _file(run_path, state_dir, place)
     try:
-        with open(_file(run_path, state_dir), "rb") as file:
+        with open(path if os.path.exists(path) else _file(run_path, state_dir), "rb") as file:
             data = orjson.loads(file.read())
         found = frozenset((str(i), str(subject), str(level)) for i, subject, level in data["acknowledged"])
         return Marks(found, tuple(str(name) for name in data["pinned"]))
@@ -40,11 +42,11 @@ def load_marks(run_path: str, state_dir: str) -> Marks:
         return Marks()
 
 
-def save_marks(marks: Marks, run_path: str, state_dir: str) -> str:
+def save_marks(marks: Marks, run_path: str, state_dir: str, place: str = "") -> str:
     """Writes the marks, whole or not at all, and returns the path. Raises OSError."""
-    path = _file(run_path, state_dir)
+    path = _file(run_path, state_dir, place)
     os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-    data = {"run": run_path, "acknowledged": sorted(marks.acknowledged), "pinned": marks.pinned}
+    data = {"run": run_path, "place": place, "acknowledged": sorted(marks.acknowledged), "pinned": marks.pinned}
     temporary = f"{path}.{os.getpid()}.part"
     try:
         with open(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, MODE), "wb") as out:
@@ -68,6 +70,7 @@ def first_time(state_dir: str) -> bool:
     return True
 
 
-def _file(run_path: str, state_dir: str) -> str:
-    """One file a run, called after its path."""
-    return os.path.join(state_dir, "runs", f"{sha256(os.path.abspath(run_path).encode()).hexdigest()[:16]}.json")
+def _file(run_path: str, state_dir: str, place: str = "") -> str:
+    """One file a run, called after its machine and path."""
+    name = f"{place}|{run_path}" if place else os.path.abspath(run_path)
+    return os.path.join(state_dir, "runs", f"{sha256(name.encode()).hexdigest()[:16]}.json")

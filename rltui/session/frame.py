@@ -48,7 +48,8 @@ class Frame:
     revision: int
     state: RunState | None = None  # how a followed run stands at `now`
     stall: StallCard | None = None  # hung, slow or fine, of a run that is being followed
-    link: Link | None = None  # the connection to the machine that the run is on, None for this one
+    place: str = ""  # the machine that the run is on, "" for this one
+    link: Link | None = None  # the connection to it, None for this machine
     insight: Insight | None = None  # asked for by reports and drill-downs only
     rollout_files: tuple[str, ...] = ()  # dumps that lie with the run, by path; their contents are not part of a frame
 

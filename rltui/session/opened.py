@@ -445,6 +445,7 @@ class OpenedRun:
             rollout_files=self._candidate.rollouts,
             stall=state.card if state is not None else None,
             state=state,
+            place=self.place.name,
             link=self.place.link(),
         )
 

@@ -121,15 +121,18 @@ class Exports:
         """Has the worker read what the user marked about this run."""
         from rltui.settings import state_dir
 
-        self.app.worker.marks(self._run_path(), state_dir(os.environ))
+        self.app.worker.marks(self._run_path(), state_dir(os.environ), self._place())
 
     def _save_marks(self) -> None:
         from rltui.report.user_marks import save_marks
         from rltui.settings import state_dir
 
-        marks, path, folder = self.app.view.marks, self._run_path(), state_dir(os.environ)
+        marks, path, folder, place = self.app.view.marks, self._run_path(), state_dir(os.environ), self._place()
         if marks is not None:
-            self.app.worker.write("", lambda: save_marks(marks, path, folder))
+            self.app.worker.write("", lambda: save_marks(marks, path, folder, place))
+
+    def _place(self) -> str:
+        return self.app.view.frame.place if self.app.view.frame else ""
 
     def _run_path(self) -> str:
         return self.app.view.newest.run.path if self.app.view.newest else "rltui"

@@ -223,13 +223,13 @@ class Worker:
 
         self._thread(work)
 
-    def marks(self, run_path: str, state_dir: str) -> None:
-        """Reads what the user marked about a run."""
+    def marks(self, run_path: str, state_dir: str, place: str) -> None:
+        """Reads what the user marked about a run on a machine ("" for this one)."""
 
         def work() -> None:
             from rltui.report.user_marks import first_time, load_marks
 
-            self._post(MarksRead(load_marks(run_path, state_dir), first_time(state_dir)))
+            self._post(MarksRead(load_marks(run_path, state_dir, place), first_time(state_dir)))
 
         self._thread(work)
 

@@ -12,6 +12,7 @@ import pytest
 from rltui.report.build import build
 from rltui.report.checkin import append_checkin, entry
 from rltui.report.snapshot import write_snapshot
+from rltui.report.user_marks import Marks, load_marks, save_marks
 from rltui.run.run import RunState
 from tests.unit.report import fakes
 
@@ -107,3 +108,16 @@ def test_health_in_one_word(decision: str, state: str, health: str) -> None:
     run.fake_state = RunState(state, "")  # type: ignore[arg-type]
     report = build(fakes.frame(run=run, result=fakes.diagnosis(verdict=fakes.verdict(decision=decision))))
     assert f"- Health: {health}, {state}." in entry(report)
+
+
+def test_runs_of_one_path_on_two_machines_have_marks_of_their_own(tmp_path: Path) -> None:
+    state, run = str(tmp_path / "state"), "/data/run"
+    before = Marks(frozenset({("kl-runaway", "", "critical")}))
+    save_marks(before, run, state)  # as all were kept once
+    assert load_marks(run, state, "me@node17") == before, "what was kept by the path alone is still read"
+    here, there = Marks(pinned=("entropy",)), Marks(pinned=("reward_mean",))
+    save_marks(here, run, state, "me@node17")
+    save_marks(there, run, state, "me@node18")
+    assert load_marks(run, state, "me@node17") == here
+    assert load_marks(run, state, "me@node18") == there
+    assert load_marks(run, state) == before
