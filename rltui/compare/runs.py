@@ -24,6 +24,10 @@ FRESH_S = 600.0
 PACES = 3.0
 """A log that ends without an end mark is taken for running while its silence is shorter than ten minutes or three of
 its usual steps."""
+ZONE_S, ZONES = 3600.0, 14
+"""Times of rows may be those of another zone: whole hours off, no more than this many."""
+COPIED_S = 10.0
+"""Files that were all written within so short a time were copied or checked out, not trained."""
 AT_ONCE = 16
 """Runs of remote machines read side by side: one after the other each would wait for the link."""
 QUOTED = 100  # characters of the line with which a log ended
@@ -181,7 +185,7 @@ def _row(found: Found, stats: dict[str, FileStat], now: float) -> RunRow:
     ends = read_ends(found, stats, _wanted())
     signs, looked = tail.signs(ends.series, ends.gap)
     state = ends.state.state
-    if state in ("stalled", "unknown") and ends.step is not None and _is_fresh(ends, now):
+    if state in ("stalled", "unknown") and ends.step is not None and _is_fresh(ends, now) and _grows(found, ends, now):
         state = "running"
     counts = Counter(sign.severity for sign in signs)
     texts = [sign.text for sign in signs]
@@ -223,10 +227,24 @@ def _values(series: Callable[[str], Series | None]) -> dict[str, float]:
 
 
 def _is_fresh(ends: Ends, now: float) -> bool:
-    """By the last write, not by the newest row: a clock that is off ages no run."""
-    if ends.written is None:
-        return False
-    return now - ends.written < max(FRESH_S, PACES * (ends.pace_s or 0.0))
+    """By the last write."""
+    return ends.written is not None and now - ends.written < _patience(ends)
+
+
+def _patience(ends: Ends) -> float:
+    return max(FRESH_S, PACES * (ends.pace_s or 0.0))
+
+
+def _grows(found: Found, ends: Ends, now: float) -> bool:
+    """Whether more than a fresh file says that the run goes on: rows of now, files of different ages, or, of a single
+    file, a plan that is not done. A copy of an old log is fresh too."""
+    if ends.newest is not None and not ends.is_file_time:
+        ago = now - ends.newest
+        return abs(ago) < (ZONES + 1) * ZONE_S and ago % ZONE_S < _patience(ends)
+    written = [file.mtime for file in found.listing.files]
+    if len(written) > 1:
+        return max(written) - min(written) > COPIED_S
+    return ends.planned is not None
 
 
 _shared: tuple[Sequence[Found], float] = (), 0.0

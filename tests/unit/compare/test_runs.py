@@ -109,11 +109,32 @@ def test_a_fall_of_noise_is_no_sign(tmp_path: Path) -> None:
 def test_silence_counts_by_the_last_write_and_the_pace(tmp_path: Path) -> None:
     now = time.time()
     path = log(tmp_path / "run", (row(step) for step in range(1, 900)), mtime=now - 60)
-    (one,) = from_ends(locate([str(path)]), now)
-    assert one.state == "running"
+    started = tmp_path / "run" / "environment.txt"
+    started.write_text("python 3.12\n")
+    os.utime(started, (now - 9000, now - 9000))
+    assert state_of(tmp_path / "run", now) == "running"
     os.utime(path, (now - 7200, now - 7200))
+    assert state_of(tmp_path / "run", now) == "unknown"
+
+
+def state_of(path: Path, now: float) -> str:
     (one,) = from_ends(locate([str(path)]), now)
-    assert one.state == "unknown"
+    return one.state
+
+
+def test_a_fresh_copy_of_an_old_log_is_not_running(tmp_path: Path) -> None:
+    now = time.time()
+    log(tmp_path / "run", (row(step) for step in range(1, 90)), mtime=now - 60)
+    assert state_of(tmp_path / "run", now) == "unknown", "nothing but the fresh file speaks for it"
+    beside = tmp_path / "run" / "environment.txt"
+    beside.write_text("python 3.12\n")
+    os.utime(beside, (now - 61, now - 61))
+    assert state_of(tmp_path / "run", now) == "unknown", "all of it was written at once"
+    timed = tmp_path / "timed"
+    for age, zone, state in ((30, 0, "running"), (30, -2, "running"), (30, 9, "running"), (90_000, 0, "unknown")):
+        newest = now - age - 3600 * zone
+        log(timed, ({**row(n), "timestamp": newest - 20 * (90 - n)} for n in range(1, 91)), mtime=now - 5)
+        assert state_of(timed, now) == state, f"rows {age} s old, their clock {zone} h off"
 
 
 def test_a_packed_log_is_read_whole_while_it_is_small(tmp_path: Path) -> None:
