@@ -8,6 +8,7 @@ from collections import Counter
 from math import nan
 
 from rltui.readers.base import NO_STEP, Record
+from rltui.readers.decimal_mark import UNTOLD, DecimalMark
 from rltui.readers.keys import first_of, step_of, time_of
 from rltui.readers.lines import LineBuffer
 from rltui.readers.rows import RowBuilder
@@ -19,17 +20,35 @@ _BANDS = ("__MIN", "__MAX")
 _TENSORBOARD = {"Wall time", "Step", "Value"}
 _TENSORBOARD_NAME = re.compile(r"(?:run-.*-tag-)?(.+?)(?: ?\(\d+\))?\.csv(?:\.\w+)?", re.IGNORECASE)
 """`run-RUN-tag-TAG.csv`, as TensorBoard names a download."""
+_EXCEL = re.compile(rb"(?:\xef\xbb\xbf)?sep=.\s*", re.IGNORECASE)
+"""A first line that Excel writes and reads."""
+MAX_HELD = 1000
+"""Rows that wait for the first number that tells the decimal mark."""
+
+
+def is_preamble(line: bytes) -> bool:
+    """Whether a line before the header says how the table is written."""
+    return _EXCEL.fullmatch(line) is not None
 
 
 def header(line: bytes) -> tuple[str, list[str]]:
-    """Separator and column names of a header line."""
+    """Separator and column names of a header line: the separator that leaves a column of steps, of several the one
+    that is there most often."""
     text = line.decode("utf-8-sig", "replace").strip("\r\n")
-    separator = max(SEPARATORS, key=text.count)
-    return separator, [name.strip() for name in next(csv.reader([text], delimiter=separator), [])]
+    cut = {mark: [name.strip() for name in next(csv.reader([text], delimiter=mark), [])] for mark in SEPARATORS}
+    separator = max(SEPARATORS, key=lambda mark: (_step_column(cut[mark]) is not None, text.count(mark)))
+    return separator, cut[separator]
+
+
+def _step_column(columns: list[str]) -> str | None:
+    lowered = {name.lower(): name for name in reversed(columns)}
+    name = first_of("step", columns) or first_of("step", lowered)
+    return None if name is None else lowered.get(name, name)
 
 
 class CsvReader:
-    """`name` is the file's. Empty cells are missing. A row with another number of cells than the header is left out."""
+    """`name` is the file's. Empty cells are missing. A row with another number of cells than the header is left out.
+    Decimal commas are told from the table's own numbers; what cannot be told is left out and counted."""
 
     format = "csv"
     whole = False
@@ -46,6 +65,8 @@ class CsvReader:
         self._step: str | None = None
         self._time: str | None = None
         self._line = 0
+        self._decimal = DecimalMark()
+        self._held: list[tuple[int, list[str]]] = []  # with the numbers of their lines
 
     def feed(self, data: bytes) -> list[Record]:
         block = self._buffer.feed(data)
@@ -56,12 +77,13 @@ class CsvReader:
 
     def finish(self) -> list[Record]:
         rest = self._buffer.peek()
-        if not self._columns or rest.count(self._separator.encode()) != len(self._columns) - 1:
-            return []
-        line, skipped = self._line, self.skipped.copy()
-        records = self._read([rest])
-        self._line, self.skipped = line, skipped  # the line may grow yet
-        return records
+        records: list[Record] = []
+        if self._columns and rest.count(self._separator.encode()) == len(self._columns) - 1:
+            line, skipped = self._line, self.skipped.copy()
+            records = self._read([rest])
+            self._line, self.skipped = line, skipped  # the line may grow yet
+        self._let_go()
+        return [*records, *self._rows.take()]
 
     def _read(self, lines: list[bytes]) -> list[Record]:
         for line in lines:
@@ -69,7 +91,8 @@ class CsvReader:
             if not line.strip():
                 continue
             if not self._columns:
-                self._begin(line)
+                if not is_preamble(line):
+                    self._begin(line)
                 continue
             text = line.decode("utf-8", "replace").replace("\0", "").rstrip("\r")
             try:
@@ -79,14 +102,31 @@ class CsvReader:
             if len(cells) != len(self._columns):
                 self._skip("row with another number of cells than the header")
                 continue
-            row = dict(zip(self._columns, cells, strict=True))
-            step = step_of(row[self._step])[0] if self._step is not None else None
-            self._rows.add(
-                NO_STEP if step is None else step,
-                {key: row[column] for column, key in self._metrics.items()},
-                nan if self._time is None else time_of(row[self._time]),
-            )
+            if self._decimal.mark == "." and not any("," in cell for cell in cells):
+                self._add(cells)
+                continue
+            self._held.append((self._line, cells))
+            if self._decimal.learn(cells) or len(self._held) >= MAX_HELD:
+                self._let_go()
         return [*self._rows.take()]
+
+    def _let_go(self) -> None:
+        """Takes the rows that waited, as their numbers can be read by now."""
+        held, self._held = self._held, []
+        for line, cells in held:
+            plain = [self._decimal.plain(cell) for cell in cells]
+            if untold := plain.count(None):
+                self._skip(UNTOLD, untold, line)
+            self._add([cell or "" for cell in plain])
+
+    def _add(self, cells: list[str]) -> None:
+        row = dict(zip(self._columns, cells, strict=True))
+        step = step_of(row[self._step])[0] if self._step is not None else None
+        self._rows.add(
+            NO_STEP if step is None else step,
+            {key: row[column] for column, key in self._metrics.items()},
+            nan if self._time is None else time_of(row[self._time]),
+        )
 
     def _begin(self, line: bytes) -> None:
         try:
@@ -94,10 +134,7 @@ class CsvReader:
         except csv.Error:
             self._skip("header that is no CSV")
             return
-        lowered = {name.lower(): name for name in reversed(self._columns)}
-        step, time = first_of("step", self._columns) or first_of("step", lowered), first_of("time", self._columns)
-        self._step = lowered.get(step, step) if step is not None else None
-        self._time = time
+        self._step, self._time = _step_column(self._columns), first_of("time", self._columns)
         self._metrics = self._keys([name for name in self._columns if self._is_metric(name)])
 
     def _keys(self, columns: list[str]) -> dict[str, str]:
@@ -112,9 +149,9 @@ class CsvReader:
     def _is_metric(self, key: str) -> bool:
         return key not in (self._step, self._time) and key not in _NOT_METRICS and not key.endswith(_BANDS)
 
-    def _skip(self, reason: str, count: int = 1) -> None:
+    def _skip(self, reason: str, count: int = 1, line: int | None = None) -> None:
         self.skipped[reason] += count
-        self.skipped_at.setdefault(reason, f"line {self._line}")
+        self.skipped_at.setdefault(reason, f"line {line or self._line}")
 
 
 def _plain_name(key: str) -> str:

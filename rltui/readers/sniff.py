@@ -10,7 +10,8 @@ import orjson
 
 from rltui.readers import dialects, trl_console, verl_console
 from rltui.readers.compressed import NotSupported, unpacked_head
-from rltui.readers.csv_file import header
+from rltui.readers.csv_file import header, is_preamble
+from rltui.readers.decimal_mark import DecimalMark
 from rltui.readers.generic_console import dict_line, step_line
 from rltui.readers.keys import first_of, names
 from rltui.readers.log_prefix import plain
@@ -162,7 +163,7 @@ def _console(text: bytes, name: str) -> str | None:
 
 
 def _csv(text: bytes) -> str | None:
-    lines = [line for line in text.split(b"\n")[:20] if line.strip()]
+    lines = [line for line in text.split(b"\n")[:20] if line.strip() and not is_preamble(line)]
     if len(lines) < 1:
         return None
     try:
@@ -184,8 +185,11 @@ def _csv(text: bytes) -> str | None:
     fitting = [row for row in rows if len(row) == len(columns)]  # a bad row among them is skipped by the reader
     if stated is None or 2 * len(fitting) < len(rows) or lowered & set(names("text")):
         return None
-    cells = [cell for row in fitting for cell in row if cell]
-    numbers = sum(1 for cell in cells if number(cell) is not None)
+    mark = DecimalMark()
+    for row in fitting:
+        mark.learn(row)
+    cells = [mark.plain(cell) for row in fitting for cell in row if cell]
+    numbers = sum(1 for cell in cells if cell is None or number(cell) is not None)
     return "csv" if 2 * numbers >= len(cells) else None
 
 

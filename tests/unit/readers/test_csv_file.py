@@ -6,7 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rltui.readers.base import NO_STEP
+from rltui.readers.decimal_mark import UNTOLD
 from rltui.readers.registry import make
+from rltui.readers.sniff import sniff
 from tests.unit.readers.reading import read
 from tests.unit.readers_binary.collect import by_step
 from tests.unit.readers_binary.collect import read as collected
@@ -41,6 +43,49 @@ def test_no_step_column_and_bad_rows() -> None:
     assert found.reader.skipped == {"row with another number of cells than the header": 1}
     assert found.reader.skipped_at["row with another number of cells than the header"] == "line 3"
     assert all(isnan(time) for time in found.times)
+
+
+def test_decimal_commas_of_a_german_excel() -> None:
+    text = "sep=;\r\n\ufeffStep;run, seed 1 - reward;kl;tokens\r\n1;0,512;1,2E-03;1.234\r\n2;12,345;-,5;1.234.567,5\r\n"
+    assert sniff(text.encode(), "export.csv") == "csv"
+    assert read("csv", text).rows == [
+        (1, {"reward": 0.512, "kl": 0.0012, "tokens": 1234.0}),
+        (2, {"reward": 12.345, "kl": -0.5, "tokens": 1234567.5}),
+    ]
+    quoted = 'step,reward\n1,"0,25"\n1000,"1,5"\n'
+    assert read("csv", quoted).rows == [(1, {"reward": 0.25}), (1000, {"reward": 1.5})]
+
+
+def test_commas_between_thousands_are_no_decimal_commas() -> None:
+    for text in (
+        "step;tokens;kl\n1;1,234;0.5\n2;2,345,678.5;1.234\n",
+        'step,tokens,kl\n1,"1,234",.5\n2,"2,345,678.5",1.234\n',
+    ):
+        assert sniff(text.encode(), "x.csv") == "csv"
+        assert read("csv", text).rows == [(1, {"tokens": 1234.0, "kl": 0.5}), (2, {"tokens": 2345678.5, "kl": 1.234})]
+
+
+def test_a_comma_waits_for_the_number_that_tells_what_it_is() -> None:
+    text = "step;a\n1;12,345\n2;7,512\n3;%s\n"
+    assert read("csv", text % "0,5").rows == [(1, {"a": 12.345}), (2, {"a": 7.512}), (3, {"a": 0.5})]
+    assert read("csv", text % "0.5").rows == [(1, {"a": 12345.0}), (2, {"a": 7512.0}), (3, {"a": 0.5})]
+    untold = read("csv", text % "4")
+    assert untold.rows == [(1, {}), (2, {}), (3, {"a": 4.0})]  # rather nothing than a thousandth
+    assert (untold.reader.skipped, untold.reader.skipped_at) == ({UNTOLD: 2}, {UNTOLD: "line 2"})
+    mixed = read("csv", "step;a;b\n1;0,5;0.5\n2;1,234;1.234\n")
+    assert mixed.rows == [(1, {"a": 0.5, "b": 0.5}), (2, {"b": 1.234})]
+
+
+@given(st.lists(st.floats(-1e9, 1e9), min_size=1, max_size=30), st.sampled_from([".6f", ".3f", ".1f", ".4e", ""]))
+def test_a_number_is_never_another_one(values: list[float], how: str) -> None:
+    """Written with either mark, with or without marks between thousands: read as it is, or not at all."""
+    english = [format(v, how if how.endswith("e") else f",{how}") for v in values]
+    swap = str.maketrans(",.", ".,")
+    for texts in (english, [t.replace(",", "") for t in english], [t.translate(swap) for t in english]):
+        lines = "".join(f"{i};{text}\n" for i, text in enumerate(texts))
+        for row, text in zip(read("csv", "step;a\n" + lines).rows, english, strict=True):
+            if "a" in row[1]:
+                assert row[1]["a"] == float(text.replace(",", ""))
 
 
 def test_an_unterminated_last_row_counts_once() -> None:
