@@ -1,4 +1,4 @@
-"""`rltui explain`: one rule or page of the catalogue."""
+"""`rltui explain`: one rule, page or metric of the catalogue."""
 
 from __future__ import annotations
 
@@ -6,8 +6,12 @@ from rltui.cli.arguments import Stop, command_parser, write
 
 
 def run(words: list[str]) -> int:
-    parser = command_parser("rltui explain", "Prints a rule or a knowledge page; without an id the list of both.")
-    parser.add_argument("id", nargs="?", metavar="ID", help="a finding's id, or the name of a page")
+    parser = command_parser(
+        "rltui explain", "Prints a rule, a knowledge page or a metric; without an id the list of rules and pages."
+    )
+    parser.add_argument(
+        "id", nargs="?", metavar="ID", help="a finding's id, the name of a page, or a metric as in kl_ref"
+    )
     parser.add_argument("--format", choices=("text", "json"), default="text")
     args = parser.parse_args(words)
     from rltui.report.explain import as_json, as_text, nearest
@@ -15,6 +19,6 @@ def run(words: list[str]) -> int:
     explained = as_json(args.id) if args.format == "json" else as_text(args.id)
     if explained is None:
         near = nearest(args.id)
-        raise Stop(f"explain {args.id}: no such rule or page" + (f"; near: {', '.join(near)}" if near else ""))
+        raise Stop(f"explain {args.id}: no such rule, page or metric" + (f"; near: {', '.join(near)}" if near else ""))
     write(explained, None)
     return 0

@@ -1,4 +1,4 @@
-"""`rltui explain`: a rule of the catalogue or a knowledge page as text for a terminal of 80 columns, or as JSON."""
+"""`rltui explain`: a rule of the catalogue, a knowledge page or a metric as text for a terminal of 80 columns, or as JSON."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import orjson
 from rltui import settings
 from rltui.diagnosis.catalogue import Rule, adjusted
 from rltui.diagnosis.knowledge import Page, pages, pages_for
+from rltui.report.explain_metric import metric_sections
 from rltui.report.explain_terms import keys_of, label_of, severity_of, standing, title_of
 
 WIDTH = 80
@@ -56,7 +57,7 @@ def as_text(word: str | None) -> str | None:
         return _index()
     if word in _rules():
         return _rule_text(_rules()[word])
-    return _page_text(pages()[word]) if word in pages() else None
+    return _page_text(pages()[word]) if word in pages() else _metric_text(word)
 
 
 def as_json(word: str | None) -> str | None:
@@ -71,6 +72,8 @@ def as_json(word: str | None) -> str | None:
     elif word in pages():
         page = pages()[word]
         data = {"id": page.id, "title": page.title, "when": page.when, "rules": page.rules, "text": page.text}
+    elif (found := metric_sections(word, _in_order())) is not None:
+        data = {"id": word, "title": found[0], "sections": found[1]}
     else:
         return None
     return orjson.dumps(data, option=orjson.OPT_INDENT_2).decode()
@@ -93,6 +96,22 @@ def _rules() -> dict[str, Rule]:
 def _in_order() -> list[Rule]:
     order = list(GROUPS)
     return sorted(_rules().values(), key=lambda r: order.index(r.group))
+
+
+def _metric_text(word: str) -> str | None:
+    found = metric_sections(word, _in_order())
+    if found is None:
+        return None
+    title, sections = found
+    lines = [f"# {title}"]
+    for heading, told in sections.items():
+        if heading:
+            lines += _section(
+                heading, _items(told) if len(told) > 1 else [line for text in told for line in _wrap(text)]
+            )
+        else:
+            lines += [line for text in told for line in ("", *_wrap(text))]
+    return "\n".join(lines) + "\n"
 
 
 # -- the list ---------------------------------------------------------------------------------------------------------

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 
 def explanation(word: str) -> str:
-    """What is known of a rule, a word or a knowledge page; "rules": the list of all."""
+    """What is known of a rule, a metric or a knowledge page; "rules": the list of all."""
     from rltui.report.explain import as_text
 
-    return as_text(None if word == "rules" else word) or f"there is no page of {word}; `rules` lists all"
+    unknown = f"nothing is known of {word}: neither a rule nor a page, and the vocabulary does not know such a metric"
+    return as_text(None if word == "rules" else word) or unknown
 
 
 def settings(word: str) -> str:

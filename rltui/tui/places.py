@@ -108,6 +108,11 @@ class Places(App[None]):
 
         self.open_page(word, explanation)
 
+    def open_meaning(self, metric: str) -> None:
+        """What a metric of the report means."""
+        known = self.view.known(metric)
+        self.open_knowledge(known.name if known is not None else metric)
+
     def open_page(self, word: str, read: Callable[[str], str]) -> None:
         """A page of text, read by the worker."""
         from rltui.tui.screens.knowledge import KnowledgeScreen

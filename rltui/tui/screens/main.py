@@ -341,7 +341,9 @@ class MainScreen(PaneScreen):
 
     def action_knowledge(self) -> None:
         finding = self._chosen()
-        if finding is not None:
+        if self.focus_on == "metrics" and self.metric is not None:
+            self.rltui.open_meaning(self.metric)
+        elif finding is not None:
             self.rltui.open_knowledge(finding.id)
 
     def action_pin(self) -> None:

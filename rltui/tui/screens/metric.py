@@ -267,6 +267,9 @@ class MetricScreen(PaneScreen):
     def action_pin(self) -> None:
         self.rltui.exports.pin(self.metric)
 
+    def action_knowledge(self) -> None:
+        self.rltui.open_meaning(self.metric)
+
     def action_chart_cursor(self, by: int) -> None:
         """One column of the chart, or one step where columns are narrower."""
         first, last = self.view.span

@@ -60,8 +60,13 @@ class MovesScreen(TextScreen):
         self.redraw()
 
     def action_open(self) -> None:
+        if (name := self._selected()) is not None:
+            self.rltui.open_metric(name)
+
+    def action_knowledge(self) -> None:
+        if (name := self._selected()) is not None:
+            self.rltui.open_meaning(name)
+
+    def _selected(self) -> str | None:
         found = self.found or ()
-        if self.row < len(found):
-            name = self.view.name_of(found[self.row].metric)
-            if name is not None:
-                self.rltui.open_metric(name)
+        return self.view.name_of(found[self.row].metric) if self.row < len(found) else None

@@ -257,3 +257,10 @@ class PhasesScreen(PaneScreen):
             self.rltui.open_metric(name)
         else:
             self.rltui.say("this part is not logged: it is the rest of the step")
+
+    def action_knowledge(self) -> None:
+        from rltui.vocabulary.load import phases as known
+
+        label = self.items[self.row].name if self.row < len(self.items) else ""
+        name = next((phase.name for phase in known().values() if phase.label == label), None)
+        self.rltui.open_knowledge(f"phase:{name}" if name is not None else "time_per_step_s")

@@ -71,6 +71,9 @@ class ValuesScreen(PaneScreen):
     def action_page(self, by: int) -> None:
         self.action_move(by * max(1, self.size.height // 2))
 
+    def action_knowledge(self) -> None:
+        self.rltui.open_meaning(self.metric)
+
     def action_edge(self, end: int) -> None:
         self.row = 0 if end < 0 else None
         self.redraw()

@@ -93,3 +93,22 @@ def test_the_command_prints_a_rule_a_page_and_the_list(capsys: pytest.CaptureFix
         assert capsys.readouterr().out.startswith(start)
     assert main(["explain", "kl-runaway", "--format", "json"]) == 0
     assert json.loads(capsys.readouterr().out)["id"] == "kl-runaway"
+
+
+def test_every_metric_has_a_page_with_its_meaning_and_the_rules_that_look_at_it() -> None:
+    for name, metric in metrics().items():
+        text = as_text(name) or ""
+        assert text.startswith(f"# {metric.label}\n"), name
+        assert " ".join(metric.meaning.split()[:3]) in text, name
+        assert all(len(line) <= WIDTH or " " not in line.strip("- ") for line in text.splitlines()), name
+    drift = as_text("kl_ref") or ""
+    assert "- kl-runaway: " in drift
+    assert "- four-kls: " in drift
+    assert json.loads(as_json("kl_ref") or "")["title"] == metrics()["kl_ref"].label
+
+
+def test_a_phase_of_the_step_has_a_page() -> None:
+    text = as_text("phase:rollout") or ""
+    assert text.startswith("# generation, part of a step\n")
+    assert "phase-bottleneck" in text
+    assert as_text("phase:none") is None
