@@ -4,24 +4,28 @@ from __future__ import annotations
 
 import struct
 from array import array
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, repeat
 from math import isfinite, nan
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any
 
 from rltui.readers.base import Rows
 from rltui.text import clean_key
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Column = array[float] | NDArray[np.float64]
 
 MAX_KEYS = 5000
 """Distinct keys kept of one file: a trainer writes hundreds, a file that is no metrics file may hold millions."""
 MAX_CELLS = 1 << 22
 """Cells of one block: rows whose keys keep changing would fill the memory with missing cells otherwise."""
-
-Floats = NDArray[np.float64]
+FEW_CELLS = 1 << 12
+"""Up to so many cells are looked at one by one. The newest rows of a log are fewer: they are read without numpy, which
+takes longer to import than they to show."""
 
 _NUMBERS = {int, float}
 
@@ -108,16 +112,14 @@ class RowBuilder:
         if held is None:
             return
         cells = dict(zip(held.other, held.cells, strict=True))
-        width = len(held.keys) - len(cells)
-        grid = np.frombuffer(b"".join(held.numbers), dtype=np.float64).reshape(-1, max(width, 1)).T
-        numbers = iter(np.ascontiguousarray(grid))
+        numbers = _columns(b"".join(held.numbers), len(held.keys) - len(cells))
         for place, key in enumerate(held.keys):
             if place in cells:
                 self._put(key, held.start, *_cells(cells[place]))
             else:
                 self._put(key, held.start, next(numbers), [])
 
-    def _put(self, key: str, start: int, cells: array[float] | Floats | None, bad: list[int]) -> None:
+    def _put(self, key: str, start: int, cells: Column | None, bad: list[int]) -> None:
         """A column of the rows from `start` on. `bad`: the places of what was logged as NaN or an infinity."""
         name = self._names[key] if key in self._names else self._name(key)
         if name is None or cells is None:
@@ -188,8 +190,7 @@ def _numbers(flat: list[Any], width: int) -> tuple[list[int], bytes]:
     except struct.error:
         other = [place for place in range(width) if not _all_numbers(flat[place::width])]
         return other, _packed(flat, width, other)
-    grid = np.frombuffer(cells, dtype=np.float64).reshape(-1, max(width - len(other), 1))
-    suspects = np.flatnonzero(((grid == 0.0) | (grid == 1.0)).any(axis=0)).tolist()
+    suspects = _suspects(cells, width - len(other))
     if suspects:
         places = [place for place in range(width) if place not in other]
         flags = [places[at] for at in suspects if not _all_numbers(flat[places[at] :: width])]
@@ -207,6 +208,27 @@ def _packed(flat: list[Any], width: int, left_out: list[int]) -> bytes:
         del left[place::width]
         width -= 1
     return struct.pack(f"{len(left)}d", *left)
+
+
+def _suspects(cells: bytes, width: int) -> Sequence[int]:
+    """The columns that hold a 1 or a 0; of few cells all."""
+    if len(cells) <= 8 * FEW_CELLS:
+        return range(width)
+    import numpy as np
+
+    grid = np.frombuffer(cells, dtype=np.float64).reshape(-1, max(width, 1))
+    found: list[int] = np.flatnonzero(((grid == 0.0) | (grid == 1.0)).any(axis=0)).tolist()
+    return found
+
+
+def _columns(cells: bytes, width: int) -> Iterator[Column]:
+    """The columns of a grid of float64, row after row."""
+    if len(cells) <= 8 * FEW_CELLS:
+        rows = array("d", cells)
+        return (rows[place::width] for place in range(width))
+    import numpy as np
+
+    return iter(np.ascontiguousarray(np.frombuffer(cells, dtype=np.float64).reshape(-1, max(width, 1)).T))
 
 
 def _all_numbers(column: list[Any]) -> bool:

@@ -6,6 +6,20 @@ opened.py   one run: all its feeds, its history, its diagnosis
 frame.py    the immutable message that goes to report and screen
 """
 
-from rltui.session.frame import Frame, Loading
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rltui.session.frame import Frame, Loading
 
 __all__ = ["Frame", "Loading"]
+
+
+def __getattr__(name: str) -> object:
+    """Frames bring numpy, the run and the diagnosis with them, which a run is found without."""
+    if name in __all__:
+        from rltui.session import frame
+
+        return getattr(frame, name)
+    raise AttributeError(name)
