@@ -1,4 +1,4 @@
-"""`rltui explain`: a rule of the catalogue, a knowledge page or a metric as text for a terminal of 80 columns, or as JSON."""
+"""`rltui explain`: a rule, a knowledge page or a metric as text for a terminal of 80 columns, or as JSON."""
 
 from __future__ import annotations
 

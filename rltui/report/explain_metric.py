@@ -1,4 +1,4 @@
-"""A metric in words: what it means, what a healthy run looks like, what is easily misread, and which rules look at it."""
+"""A metric in words: its meaning, what a healthy run looks like, what is easily misread, which rules look at it."""
 
 from __future__ import annotations
 
