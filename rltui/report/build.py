@@ -188,7 +188,7 @@ def _source_note(source: SourceInfo, now: float | None) -> str:
 def _metrics(frame: Frame, span: _Span, window: int | None, cache: SummaryCache) -> dict[str, MetricSummary]:
     names = frame.run.names
     series = {key: one for key, one in frame.series.items() if len(one)}
-    called = cache.names(names, series)
+    called = cache.names(names, series, frame.run.keys_for)
     return {called[key]: cache.summary(one, span.all_rows, names.get(key), window) for key, one in series.items()}
 
 

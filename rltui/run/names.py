@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
+from typing import TYPE_CHECKING
 
-from rltui.run.table import Series, Table
 from rltui.settings import Settings, load, near
 from rltui.vocabulary.load import GENERIC, metrics, phases
 from rltui.vocabulary.resolve import PHASE, Meaning, bare_key, keys_for, own_trap, resolve, trap
+
+if TYPE_CHECKING:
+    from rltui.run.table import Series, Table
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,11 +165,15 @@ def canonical_series(table: Table, names: Names, canonical: str) -> Series | Non
     found = [s for key in names.sources(canonical) if (s := table.series(key)) is not None and len(s)]
     if not found:
         return None
-    if canonical == "val_score":
-        best = max(found, key=_evaluations)
-    else:
-        best = next((s for s in found if s.values[-1] or s.values.any()), found[0]) if len(found) > 1 else found[0]
+    best = max(found, key=_evaluations) if canonical == "val_score" else in_use(found)
     return converted(best, names.meanings[best.key])
+
+
+def in_use(found: Sequence[Series]) -> Series:
+    """Of the series that may stand for one metric, the preferred one first, the first that was not only ever zero."""
+    if len(found) == 1:
+        return found[0]
+    return next((s for s in found if s.values[-1] or s.values.any()), found[0])
 
 
 def _evaluations(series: Series) -> tuple[int, int]:
@@ -178,5 +185,7 @@ def converted(series: Series, meaning: Meaning) -> Series:
     """The series in canonical units (a percentage as a fraction, a flipped sign turned back)."""
     if (meaning.scale, meaning.shift) == (1.0, 0.0):
         return series
+    from rltui.run.table import Series  # numpy: a series is there, so it is too
+
     values = series.values * meaning.scale + meaning.shift
     return Series(series.key, series.steps, values, series.rows, series.times)

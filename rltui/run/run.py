@@ -223,6 +223,11 @@ class Run:
                 return found
         return table.series(name)
 
+    def keys_for(self, canonical: str) -> list[str]:
+        """The raw keys that may stand for a canonical name, the preferred one first."""
+        self.refresh_names()
+        return self._names.sources(canonical)
+
     def unlogged(self) -> list[str]:
         """What to say of each entry of `key_map` whose key this run does not log."""
         self.refresh_names()

@@ -125,6 +125,18 @@ def test_two_keys_of_one_canonical_name_both_show() -> None:
     assert len(set(called.values())) == len(metrics)
 
 
+def test_the_key_that_is_judged_stands_under_the_canonical_name() -> None:
+    """verl logs `actor/kl_loss` 0.0 while the KL term sits in the reward; the diagnosis goes by the other key."""
+    keys = ["actor/kl_loss", "critic/kl"]
+    names = {key: fakes.name(key, "kl_ref") for key in keys}
+    cache = SummaryCache()
+    for kl, judged in (([0.0, 0.0], "actor/kl_loss"), ([0.0, 0.1], "critic/kl")):
+        series = {"critic/kl": fakes.series("critic/kl", kl), "actor/kl_loss": fakes.series("actor/kl_loss", [0.0] * 2)}
+        called = cache.names(names, series, lambda _: keys)
+        assert called[judged] == "kl_ref"
+        assert {name for key, name in called.items() if key != judged} == set(keys) - {judged}
+
+
 def test_rows_are_training_steps_and_validation_only_rows_are_not() -> None:
     run = fakes.FakeRun()
     run.fake_names = {"val": fakes.name("val", "val_score", group="validation")}
