@@ -21,7 +21,7 @@ from rltui.readers.console_config import MARKS as CONFIG_MARKS
 from rltui.readers.console_config import YAML_LINES, YAML_MARK, ConfigFinder
 from rltui.readers.dialects import DIALECTS
 from rltui.readers.invalid_rounds import InvalidRounds
-from rltui.readers.lines import LineBuffer
+from rltui.readers.lines import TOO_LONG, LineBuffer
 from rltui.readers.log_prefix import plain
 from rltui.readers.notes import NoteFinder, split_prefix, time_of, triggers
 from rltui.readers.progress import TRAINING, Bar, bar
@@ -99,9 +99,8 @@ class ConsoleReader:
                 return []
             self._unwrap = is_wrapped(data)
         block = self._buffer.feed(self._unwrapped(data) if self._unwrap else data)
-        if self._buffer.too_long:
-            self._skip("line longer than 1 MiB", self._buffer.too_long)
-            self._buffer.too_long = 0
+        for before in [*self._buffer.too_long, *(0 for _ in self._wrapped.too_long)]:
+            self._skip(TOO_LONG, self._line + before)
         records = self._read(block) if block else []
         if self.gives_lines and len(data) < FULL_BLOCK:
             records += self._log_lines()
@@ -359,9 +358,9 @@ class ConsoleReader:
         self._newest.clear()
         return out
 
-    def _skip(self, reason: str, count: int) -> None:
-        self.skipped[reason] += count
-        self.skipped_at.setdefault(reason, f"line {self._line}")
+    def _skip(self, reason: str, line: int) -> None:
+        self.skipped[reason] += 1
+        self.skipped_at.setdefault(reason, f"line {line}")
 
     def _unwrapped(self, data: bytes) -> bytes:
         """The text within the JSON lines of a wrapped log."""
@@ -371,5 +370,5 @@ class ConsoleReader:
             if text is not None:
                 out.append(text)
             elif line.strip(b"[]\r\n "):
-                self._skip("line that is not JSON in a log of JSON lines", 1)
+                self._skip("line that is not JSON in a log of JSON lines", self._line)
         return b"".join(out)

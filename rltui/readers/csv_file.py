@@ -10,7 +10,7 @@ from math import nan
 from rltui.readers.base import NO_STEP, Record
 from rltui.readers.decimal_mark import UNTOLD, DecimalMark
 from rltui.readers.keys import first_of, step_of, time_of
-from rltui.readers.lines import LineBuffer
+from rltui.readers.lines import TOO_LONG, LineBuffer
 from rltui.readers.rows import RowBuilder
 
 SEPARATORS = ",;\t"
@@ -70,9 +70,8 @@ class CsvReader:
 
     def feed(self, data: bytes) -> list[Record]:
         block = self._buffer.feed(data)
-        if self._buffer.too_long:
-            self._skip("line longer than 1 MiB", self._buffer.too_long)
-            self._buffer.too_long = 0
+        for before in self._buffer.too_long:
+            self._skip(TOO_LONG, line=self._line + before + 1)
         return self._read(block.split(b"\n")[:-1]) if block else []
 
     def finish(self) -> list[Record]:

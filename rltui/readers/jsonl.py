@@ -15,7 +15,7 @@ import orjson
 from rltui.readers.base import NO_STEP, ConfigRecord, Note, Record
 from rltui.readers.config_text import flatten
 from rltui.readers.keys import MAX_STEP, first_of, step_of, time_of, times_of
-from rltui.readers.lines import LineBuffer
+from rltui.readers.lines import TOO_LONG, LineBuffer
 from rltui.readers.rows import RowBuilder, number
 
 Object = dict[str, object]
@@ -55,9 +55,8 @@ class JsonlReader:
 
     def feed(self, data: bytes) -> list[Record]:
         block = self._buffer.feed(data)
-        if self._buffer.too_long:
-            self._skip("line longer than 1 MiB", self._buffer.too_long)
-            self._buffer.too_long = 0
+        for before in self._buffer.too_long:
+            self._skip(TOO_LONG, line=self._line + before + 1)
         if not block:
             return []
         return self._read(BytesIO(block).readlines())  # twice as fast as split
@@ -196,9 +195,9 @@ class JsonlReader:
                 self._layouts[keys] = layout
         return layout
 
-    def _skip(self, reason: str, count: int = 1) -> None:
-        self.skipped[reason] += count
-        self.skipped_at.setdefault(reason, f"line {self._line}")
+    def _skip(self, reason: str, line: int | None = None) -> None:
+        self.skipped[reason] += 1
+        self.skipped_at.setdefault(reason, f"line {line or self._line}")
 
 
 def _keys(data: object) -> tuple[object, ...] | None:

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 MAX_LINE = 1 << 20
 """Longest line that is read: no trainer writes longer ones, and memory stays bounded on a file without newlines."""
+TOO_LONG = "line longer than 1 MiB"
 
 
 class LineBuffer:
-    """Holds back the unterminated last line. With `carriage_returns`, a progress bar's `\\r` ends a line as well."""
+    """Holds back the unterminated last line. With `carriage_returns`, a progress bar's `\\r` ends a line as well.
+
+    `too_long`: of each line that the last `feed` left out because it is longer than MAX_LINE, how many newlines stand
+    before it in what that `feed` gave out.
+    """
 
     def __init__(self, carriage_returns: bool = False) -> None:
-        self.too_long = 0  # lines left out because they are longer than MAX_LINE
+        self.too_long: list[int] = []
         self.rest = b""
         self._carriage_returns = carriage_returns
         self._dropping = False
@@ -18,6 +23,7 @@ class LineBuffer:
 
     def feed(self, data: bytes) -> bytes:
         """All lines that are complete now, each with its end. An over-long line leaves only its end."""
+        self.too_long = []
         end = self._last_end(data, 0, len(data))
         if end and self.rest:
             block, self.rest = b"".join((self.rest, memoryview(data)[:end])), data[end:]
@@ -32,7 +38,7 @@ class LineBuffer:
             block = self._without_long(block)
         if len(self.rest) > MAX_LINE:
             if not self._dropping:
-                self.too_long += 1
+                self.too_long.append(block.count(b"\n"))
             self._dropping = True
         if self._dropping:
             self.rest = b""
@@ -75,7 +81,7 @@ class LineBuffer:
             else:
                 end = at + self._next_end(block[at:])
                 kept.append(block[end - 1 : end])
-                self.too_long += 1
+                self.too_long.append(block.count(b"\n", 0, at))
             at = end
         return b"".join(kept)
 

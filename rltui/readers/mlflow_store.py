@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from math import isfinite, nan
 
 from rltui.readers.base import ContainedRun, Record
-from rltui.readers.lines import LineBuffer
+from rltui.readers.lines import TOO_LONG, LineBuffer
 from rltui.readers.mlflow import RecordedValues, RunFacts, Value, params_of
 from rltui.readers.rows import MAX_KEYS, number
 from rltui.text import clean
@@ -74,7 +74,10 @@ class MlflowStoreReader:
                 return []
             buffer = self._lines[name] = LineBuffer()
         values: list[Value] = []
-        for line in buffer.feed(data).split(b"\n"):
+        lines = buffer.feed(data).split(b"\n")
+        for _ in buffer.too_long:
+            self._skip(TOO_LONG, name)
+        for line in lines:
             if not line.strip():
                 continue
             match = _LINE.fullmatch(line)

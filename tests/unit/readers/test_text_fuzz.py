@@ -93,6 +93,7 @@ def test_huge_lines_are_left_out_and_counted(format: str, good: str, piece: int)
     found = read(format, data, [piece] * (len(data) // piece))
     assert found.steps == [1, 2, 3]
     assert found.reader.skipped["line longer than 1 MiB"] == 2
+    assert found.reader.skipped_at["line longer than 1 MiB"] == f"line {2 + bool(head)}"
 
 
 def test_endless_line_keeps_no_memory() -> None:
