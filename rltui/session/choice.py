@@ -8,24 +8,18 @@ from functools import cache
 from importlib.resources import files as package_files
 from typing import TYPE_CHECKING
 
-from rltui.run.run import SourceInfo
-from rltui.session.feed import feed_for
-
 if TYPE_CHECKING:
+    from rltui.run.run import SourceInfo
     from rltui.session.container_feeds import AnyFeed
     from rltui.session.locate import Found
-    from rltui.session.tail import TailFeed
+    from rltui.session.tail_feed import TailFeed
 
 
-def choose(found: Found) -> tuple[list[AnyFeed], list[SourceInfo]]:
-    """The files to read, and those left out with the reason.
-
-    Left out: a console log that W&B captured while the trainer's own is there, and all but the largest
-    trainer_state.json (each holds the whole history up to its checkpoint), and files that cannot be read.
-    """
+def left_out(found: Found) -> dict[str, str]:
+    """The files of a run that are not read, and why: a console log that W&B captured while the trainer's own is there,
+    and all but the largest trainer_state.json (each holds the whole history up to its checkpoint)."""
     files = {f.path: f for f in found.listing.files}
     formats = dict(found.candidate.files)
-    inside = dict(found.candidate.inside)
     consoles = [p for p, f in formats.items() if f.endswith("console")]
     captured = [p for p in consoles if "/wandb/" in p.replace(os.sep, "/") and p.endswith("output.log")]
     states = [p for p, f in formats.items() if f == "trainer-state"]
@@ -35,9 +29,20 @@ def choose(found: Found) -> tuple[list[AnyFeed], list[SourceInfo]]:
     if states:
         newest = max(states, key=lambda p: (files[p].size, files[p].mtime))
         why |= {p: f"an older copy of {os.path.relpath(newest, found.listing.root)}" for p in states if p != newest}
+    return why
+
+
+def choose(found: Found) -> tuple[list[AnyFeed], list[SourceInfo]]:
+    """The files to read, and those left out or unreadable with the reason."""
+    from rltui.run.run import SourceInfo  # numpy, which the first values on the screen do without
+    from rltui.session.feed import feed_for
+
+    files = {f.path: f for f in found.listing.files}
+    inside = dict(found.candidate.inside)
+    why = left_out(found)
     feeds: list[AnyFeed] = []
     ignored = []
-    for path, fmt in formats.items():
+    for path, fmt in found.candidate.files:
         stat = files[path]
         if path in why:
             ignored.append(SourceInfo(path, fmt, note=why[path], used=False, mtime=stat.mtime))
@@ -49,6 +54,8 @@ def choose(found: Found) -> tuple[list[AnyFeed], list[SourceInfo]]:
 
 def told(feed: AnyFeed | TailFeed) -> SourceInfo:
     """What was read of a file so far."""
+    from rltui.run.run import SourceInfo
+
     return SourceInfo(
         path=feed.path,
         format=feed.format,

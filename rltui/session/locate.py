@@ -5,19 +5,20 @@ from __future__ import annotations
 import glob
 import os
 from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from rltui.readers.base import ContainedRun
 from rltui.readers.registry import runs_in_database
 from rltui.readers.sniff import sniff
 from rltui.run.grouping import RunCandidate, group
 from rltui.run.tracked import RUN_MARK
-from rltui.sources import slurm, stdin
+from rltui.sources import stdin
 from rltui.sources.base import FileStat, Listing, Place, SourceError
 from rltui.sources.local import LocalPlace
-from rltui.sources.slurm import Job, SlurmError
-from rltui.sources.targets import BadTarget, SlurmTarget, SshTarget, WandbTarget, parse
+
+if TYPE_CHECKING:
+    from rltui.sources.slurm import Job
 
 SNIFF_AHEAD = 64  # files of a remote place, whose beginnings are asked for together
 HEAD = 1 << 16
@@ -60,7 +61,7 @@ def locate(arguments: Iterable[str], format_in: str | None = None, place: Place 
             continue
         database, mark, run = argument.rpartition(RUN_MARK)
         if mark and not os.path.exists(argument) and os.path.isfile(database):
-            found.extend(_one_of(_runs_at(database, here, format_in), database, run))
+            found.extend(_one_of(runs_at(database, here, format_in), database, run))
             continue
         found.extend(_elsewhere(argument, format_in) or _here(argument, here, format_in))
     return found
@@ -108,7 +109,7 @@ def _one_of(found: list[Found], database: str, run: str) -> list[Found]:
 def discover(root: str, place: Place | None = None) -> list[Found]:
     """Runs below a directory; an empty list where there is none."""
     try:
-        return _runs_at(root, place or LocalPlace(), None)
+        return runs_at(root, place or LocalPlace(), None)
     except NotARun:
         return []
 
@@ -136,54 +137,20 @@ def _here(argument: str, place: Place, format_in: str | None) -> list[Found]:
     paths = [argument] if os.path.exists(argument) else sorted(glob.glob(argument)) if glob.has_magic(argument) else []
     if not paths:
         raise NotARun(f"{argument}: no such file or directory")
-    return [found for path in paths for found in _runs_at(path, place, format_in)]
+    return [found for path in paths for found in runs_at(path, place, format_in)]
 
 
 def _elsewhere(argument: str, format_in: str | None) -> list[Found]:
     """Runs on a remote machine or of a Slurm job; none where the argument names neither, or a path that is here."""
     if os.path.exists(argument):
         return []
-    try:
-        target = parse(argument)
-    except BadTarget as problem:
-        raise NotARun(str(problem)) from None
-    if target is None:
-        return []
-    from rltui.session.remote import Unreachable, place_of  # ssh: for few arguments
+    from rltui.session.elsewhere import runs_elsewhere  # for few arguments
 
-    try:
-        if isinstance(target, SshTarget):
-            return _runs_at(target.path or ".", place_of(target), format_in)
-        if isinstance(target, WandbTarget):
-            from rltui.session.online_feed import online_runs
-
-            return online_runs(target)
-        return _runs_of_jobs(target, format_in)
-    except (Unreachable, SlurmError, NotARun) as problem:
-        raise NotARun(f"{argument}: {problem}") from None
+    return runs_elsewhere(argument, format_in)
 
 
-def _runs_of_jobs(target: SlurmTarget, format_in: str | None) -> list[Found]:
-    """What each job writes: its standard output, and where that tells nothing, what lies in its working directory."""
-    place = LocalPlace()
-    found: list[Found] = []
-    problems: list[str] = []
-    for job in slurm.jobs(target.job):
-        for path in (job.stdout, job.work_dir):
-            try:
-                runs = _runs_at(path, place, format_in) if path is not None else []
-            except NotARun as problem:
-                problems.append(str(problem))
-                continue
-            found.extend(replace(run, job=job) for run in runs)
-            if runs:
-                break
-    if not found:
-        raise NotARun("; ".join(problems) or "Slurm says of no job where it writes")
-    return found
-
-
-def _runs_at(path: str, place: Place, format_in: str | None) -> list[Found]:
+def runs_at(path: str, place: Place, format_in: str | None) -> list[Found]:
+    """The runs in a file or below a directory of a place. Raises `NotARun` where there is none."""
     listing = place.walk(path) if place.is_dir(path) else _one_file(path, place)
     if listing.error is not None:
         raise NotARun(_said(path, listing.error.text))
@@ -228,6 +195,8 @@ def _sniffer(
 
 def _sniff_ahead(listing: Listing, ask: Callable[[str], str | None]) -> None:
     """Asks for the formats of the newest files side by side: one after the other, each would wait for the link."""
+    from concurrent.futures import ThreadPoolExecutor  # for places behind a link only
+
     newest = sorted(listing.files, key=lambda file: file.mtime, reverse=True)[:SNIFF_AHEAD]
     with ThreadPoolExecutor(SNIFF_AHEAD // 4) as threads:
         list(threads.map(ask, [file.path for file in newest]))

@@ -24,7 +24,7 @@ from rltui.session.feed import Batch, Feed
 from rltui.session.frame import Frame, Loading
 from rltui.session.locate import Found
 from rltui.session.past_log import log_until
-from rltui.session.tail import TailFeed
+from rltui.session.tail_feed import TailFeed
 from rltui.sources import memory
 from rltui.sources.base import FileStat
 from rltui.vocabulary.resolve import bare_key

@@ -14,7 +14,7 @@ from rltui.sources.base import FileStat, Place
 
 if TYPE_CHECKING:
     from rltui.session.container_feeds import AnyFeed
-    from rltui.session.tail import TailFeed
+    from rltui.session.tail_feed import TailFeed
 
 
 class RunSamples:

@@ -1,16 +1,10 @@
-"""The newest rows of a long file at once, before its history is read: its last bytes through a reader of their own."""
+"""The end of a file, read before the rest of it: where reading can begin, and the records from there on."""
 
 from __future__ import annotations
 
-import os
-from dataclasses import dataclass, field
-
 from rltui.readers.base import Reader, Record, Rows
 from rltui.readers.compressed import packing
-from rltui.readers.registry import make
-from rltui.run.history import Part
-from rltui.session.feed import Batch, Feed
-from rltui.sources.base import SourceError
+from rltui.sources.base import Place, SourceError
 
 TAIL = 1 << 16
 """Bytes read of the end of each file: some 25 rows of 60 metrics."""
@@ -23,64 +17,29 @@ _ANYWHERE = ("tensorboard",)
 """Formats whose reader finds the next record by itself from any byte on."""
 
 
-@dataclass(slots=True)
-class TailFeed:
-    """A feed of the rows at the end of a file, and of what its beginning says besides rows (config, banners)."""
-
-    whole: Feed
-    part: Part = field(init=False)
-    reader: Reader = field(init=False)
-    note: str = ""
-    restarting: bool = False
-
-    def __post_init__(self) -> None:
-        self.part = Part(self.whole.part.name, self.whole.part.rank)
-        self.reader = make(self.whole.format, os.path.basename(self.whole.path))
-
-    @property
-    def path(self) -> str:
-        return self.whole.path
-
-    @property
-    def format(self) -> str:
-        return self.whole.format
-
-    @property
-    def size(self) -> int:
-        return self.whole.size
-
-    @property
-    def mtime(self) -> float:
-        return self.whole.mtime
-
-    @property
-    def watched(self) -> list[str]:
-        return [self.path]
-
-    def read(self, max_bytes: int = TAIL) -> Batch:
-        """The records at the end of the file, in one batch."""
-        if self.reader.whole:
-            return Batch([], 0, False)
-        head = self.whole.place.head(self.path, BLOCK)
-        follower = self.whole.place.follow(self.path)
-        delta = follower.tail(max_bytes)
-        follower.close()
-        if isinstance(head, SourceError) or delta.error is not None or packing(head) is not None:
-            return Batch([], 0, False, error=head if isinstance(head, SourceError) else delta.error)
-        records: list[Record] = []
-        tail = delta.data
-        if delta.offset:
-            begin, tail = joint(self.format, head, tail, delta.offset)
-            records += [record for record in self.reader.feed(begin) if not isinstance(record, Rows)]
-        records += self.reader.feed(tail)
-        return Batch(records, len(delta.data), False)
-
-    def finish(self) -> list[Record]:
-        """The end of the file is the end of a row that is being written: it is left to the real reading."""
-        return []
-
-    def close(self) -> None:
-        """Nothing is held."""
+def read_end(
+    place: Place, path: str, format: str, reader: Reader, max_bytes: int = TAIL
+) -> tuple[list[Record], int] | SourceError | None:
+    """The records at the end of a file through a fresh reader, with what its beginning says besides rows (config,
+    banners), and the bytes of the end. None for a file that cannot be read from its end: packed, or one document."""
+    if reader.whole:
+        return None
+    head = place.head(path, BLOCK)
+    if isinstance(head, SourceError):
+        return head
+    follower = place.follow(path)
+    delta = follower.tail(max_bytes)
+    follower.close()
+    if delta.error is not None:
+        return delta.error
+    if packing(head) is not None:
+        return None
+    records: list[Record] = []
+    tail = delta.data
+    if delta.offset:
+        begin, tail = joint(format, head, tail, delta.offset)
+        records += [record for record in reader.feed(begin) if not isinstance(record, Rows)]
+    return [*records, *reader.feed(tail)], len(delta.data)
 
 
 def joint(format: str, head: bytes, tail: bytes, offset: int) -> tuple[bytes, bytes]:
