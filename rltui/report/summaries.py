@@ -14,55 +14,12 @@ import numpy as np
 
 from rltui.diagnosis.shapes import describe, window_rows
 from rltui.report.model import MetricSummary
+from rltui.report.names import report_names, sharing
 from rltui.run.names import MetricName, in_use
 from rltui.run.table import Floats, Series
 
 BLOCK = 1024
 """Points of a block whose sum, minimum and maximum are kept."""
-
-
-def report_names(
-    names: Mapping[str, MetricName], series: Mapping[str, Series], judged: Mapping[str, str] | None = None
-) -> dict[str, str]:
-    """Raw key -> name in the report, for every series; names are unique.
-
-    A key that the vocabulary knows goes under its canonical name. Where several keys of the run share a canonical
-    name, the one that the diagnosis goes by keeps it (`judged`: canonical name -> key), else the first one without a
-    member; the others are `canonical:member` (validation sets, reward functions), or the raw key where there is no
-    member. A key that the vocabulary does not know keeps its own name.
-    """
-    sharing: dict[str, int] = {}
-    for key in series:
-        name = names.get(key)
-        if name is not None and name.canonical is not None:
-            sharing[name.canonical] = sharing.get(name.canonical, 0) + 1
-    out: dict[str, str] = {}
-    taken: set[str] = set()
-    for key in series:
-        name = names.get(key)
-        choices = [key]
-        if name is not None and name.canonical is not None:
-            alone = sharing[name.canonical] == 1
-            best = name.canonical if alone or not name.member else f"{name.canonical}:{name.member}"
-            choices = [best, key, f"{name.canonical}:{key}"]
-            if best == name.canonical and (judged or {}).get(best, key) != key:
-                del choices[0]
-        out[key] = next((choice for choice in choices if choice not in taken), f"{key} ({len(out)})")
-        taken.add(out[key])
-    return out
-
-
-def _sharing(
-    names: Mapping[str, MetricName], series: Mapping[str, Series], sources: Callable[[str], list[str]]
-) -> dict[str, list[str]]:
-    """Canonical names that several keys without a member share, with these keys in the order of `sources`."""
-    found: dict[str, set[str]] = {}
-    for key in series:
-        name = names.get(key)
-        if name is not None and name.canonical is not None and not name.member:
-            found.setdefault(name.canonical, set()).add(key)
-    shared = {name: [key for key in sources(name) if key in own] for name, own in found.items() if len(own) > 1}
-    return {name: own for name, own in shared.items() if own}
 
 
 _TRENDS = frozenset({"slope_per_100_steps", "corr_step", "shape"})
@@ -227,7 +184,7 @@ class SummaryCache:
         keys = list(series)
         known = self._called is not None and self._called[0] is names and self._called[1] == keys
         if not known:
-            self._sharing = _sharing(names, series, sources)
+            self._sharing = sharing(names, series, sources)
         judged = {name: in_use([series[key] for key in own]).key for name, own in self._sharing.items()}
         if self._called is None or not known or judged != self._judged:
             self._judged = judged
