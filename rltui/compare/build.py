@@ -47,8 +47,9 @@ def compare(
     axis = cost if cost is not None else _axis(totals, scores)
     ugly = {run.id: flags(run) for run in runs}
     healthy = [run for run in scores if not ugly[run]]
+    learned = [run for run in healthy if scores[run].learned]  # the others are beaten by no training at all
     fronts = {
-        name: fair.front({r: (spent, scores[r].best_good) for r in healthy if (spent := totals[name][r]) is not None})
+        name: fair.front({r: (spent, scores[r].best_good) for r in learned if (spent := totals[name][r]) is not None})
         for name in COSTS
     }
     equal = {name: fair.at_equal(scores, of) for name, of in curves.items()}
@@ -63,8 +64,10 @@ def compare(
     scored = [run for run in runs if run.id in scores]
     found = signals([run.settings for run in scored], [scores[run.id].best for run in scored], chosen.higher_is_better)
     best = good[0] if good else next((by_id[r] for r in (x.id for x in lines) if r in healthy), None)
+    cautions = _cautions(runs, chosen)
     return Comparison(
         primary=chosen,
+        cautions=cautions,
         cost=axis,
         runs=tuple(lines),
         front=fronts[axis] if axis is not None else (),
@@ -74,8 +77,10 @@ def compare(
         limits=limits(rest),
         readings=readings(rest),
         signals=found,
-        experiments=_experiments(best, scored, scores, found.items, chosen, totals),
-        best_default=_default(best, runs),
+        experiments=_experiments(
+            best, [best] if best is not None and cautions else scored, healthy, scores, found.items, chosen, totals
+        ),
+        best_default=None if cautions else _default(best, runs),
         diff=_pair(pair, by_id),
         notes=_notes(runs, chosen, scores),
         spread=_spread(scores),
@@ -168,11 +173,14 @@ def _shared(good: Sequence[RunFacts], rest: Sequence[RunFacts], lines: Sequence[
 def _experiments(
     best: RunFacts | None,
     scored: Sequence[RunFacts],
+    healthy: Sequence[str],
     scores: Mapping[str, Scored],
     found: Sequence[Signal],
     primary: Primary,
     totals: Mapping[str, Mapping[str, float | None]],
 ) -> tuple[Experiment, ...]:
+    """From the best run; where none is healthy from the best of the broken ones, whose faults come first."""
+    best = best or max(scored, key=lambda run: (scores[run.id].best_good, run.id), default=None)
     if best is None or best.id not in scores:
         return ()
     parts = [
@@ -186,11 +194,12 @@ def _experiments(
         if totals[name][best.id] is not None
     ]
     cost = f"about that of {best.id}: {', '.join(parts)}"
-    return propose(best, scored, scores, found, primary, cost)
+    return propose(best, scored, healthy, scores, found, primary, cost)
 
 
 def _default(best: RunFacts | None, runs: Sequence[RunFacts]) -> ConfigDiff | None:
-    """The best run's settings against what most runs use; None where no run is fit to be a default."""
+    """The best run's settings against what most runs use; None where no run is fit to be a default, or there is only
+    one."""
     if best is None or len(runs) < 2:
         return None
     common = usual([run.settings for run in runs])
@@ -208,15 +217,24 @@ def _pair(pair: tuple[str, str] | None, runs: Mapping[str, RunFacts]) -> ConfigD
     return diff(a.id, a.raw_config, b.id, b.raw_config)
 
 
+def _cautions(runs: Sequence[RunFacts], primary: Primary) -> tuple[str, ...]:
+    if primary.name not in ("reward_mean", "score_mean"):
+        return ()
+    parts = {tuple(sorted(c.partition(":")[2] for c in run.curves if c.startswith(COMPONENT + ":"))) for run in runs}
+    told = sorted(", ".join(p) for p in parts if p)
+    if len(told) < 2:
+        return ()
+    return (f"the runs are scored by different reward functions ({'; '.join(told)}): their values do not compare",)
+
+
 def _notes(runs: Sequence[RunFacts], primary: Primary, scores: Mapping[str, Scored]) -> tuple[str, ...]:
     out = []
     name = primary.name or ""
     if name and not name.startswith(("val", "eval")) and primary.how.startswith("guessed"):
         out.append(NOT_HELD_OUT)
-    parts = {tuple(sorted(c.partition(":")[2] for c in run.curves if c.startswith(COMPONENT + ":"))) for run in runs}
-    if name in ("reward_mean", "score_mean") and len(parts) > 1:
-        told = "; ".join(sorted(", ".join(p) or "not told" for p in parts))
-        out.append(f"the runs are scored by different reward functions ({told}): their values do not compare")
+    models = sorted({run.model for run in runs if run.model is not None})
+    if len(models) > 1:
+        out.append(f"the runs train {len(models)} different models: {', '.join(models[:6])}")
     missing = [run.id for run in runs if run.id not in scores]
     if missing and scores:
         out.append(f"{len(missing)} of {len(runs)} runs do not log {name}: {', '.join(missing[:6])}")

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import islice
-from math import sqrt
+from itertools import chain, islice
+from math import inf, sqrt
 
 from rltui.compare.configs import as_text
 from rltui.compare.groups import open_roots
@@ -15,7 +16,10 @@ from rltui.plots.numbers import number
 from rltui.vocabulary.load import metrics
 
 MOST = 6
+FIXES = 2  # of one finding
+SEEDS = 3  # of the same settings: fewer do not tell what chance does
 LIKELY_Q = 0.2  # a lead worth an experiment is less than a proof
+_ONE_KEY = re.compile(r"[\w./+-]+")
 BRACKET = (0.5, 2.0)  # around the best run's learning rate
 LONGER = 1.5
 BUDGET = ("total_steps", "total_epochs")
@@ -25,18 +29,26 @@ BUDGET = ("total_steps", "total_epochs")
 def propose(
     base: RunFacts,
     runs: Sequence[RunFacts],
+    healthy: Sequence[str],
     scores: Mapping[str, Scored],
     signals: Sequence[Signal],
     primary: Primary,
     cost: str,
 ) -> tuple[Experiment, ...]:
-    """Around `base`, the best run: the lead settled, the strongest settings moved, its own findings fixed."""
-    plan = _Plan(base, runs, scores, primary, cost)
-    leads = (plan.settings(signals), plan.fixes(), plan.longer(), plan.held_out(), plan.bracket(), plan.rivals())
-    found = {(e.base, e.setting, e.after): e for e in plan.replicate()}
-    for lead in leads:
-        for experiment in lead:
-            found.setdefault((experiment.base, experiment.setting, experiment.after), experiment)
+    """Around `base`, the best run: its lead settled, the strongest settings moved, its own findings fixed. Where it is
+    none of the `healthy` ones: one fix at a time of what broke it. `runs`: those that log the primary metric."""
+    plan = _Plan(base, runs, healthy, scores, primary, cost)
+    if plan.broken:
+        fixes = list(plan.fixes(FIXES))
+        slower = iter(()) if any(e.setting == base.spelled.get("lr", "lr") for e in fixes) else plan.bracket()
+        leads = [iter(fixes), plan.held_out(), slower]
+    else:
+        leads = [plan.replicate(), plan.settings(signals), plan.fixes(1), plan.longer(), plan.held_out()]
+        leads += [plan.bracket(), plan.rivals()]
+    found: dict[tuple[str | None, str | None, str | None, str], Experiment] = {}
+    for experiment in chain.from_iterable(leads):
+        same = experiment.title if experiment.after is None else ""
+        found.setdefault((experiment.base, experiment.setting, experiment.after, same), experiment)
     return tuple(islice(found.values(), MOST))
 
 
@@ -45,13 +57,20 @@ class _Plan:
         self,
         base: RunFacts,
         runs: Sequence[RunFacts],
+        healthy: Sequence[str],
         scores: Mapping[str, Scored],
         primary: Primary,
         cost: str,
     ) -> None:
-        self.base, self.runs, self.scores, self.primary, self.cost = base, runs, scores, primary, cost
+        self.base, self.scores, self.primary, self.cost = base, scores, primary, cost
+        self.others = sorted((r for r in runs if r.id != base.id), key=lambda r: (-scores[r.id].best_good, r.id))
+        self.healthy_others = [run for run in self.others if run.id in healthy and scores[run.id].learned]
+        self.broken = base.id not in healthy
         self.score = scores[base.id]
-        self.noise = 2 * sqrt(2) * (self.score.se or 0.0)
+        self.seeds = [run for run in self.others if _is_seed_of(base, run)]
+        reached = [scores[run.id].best for run in (base, *self.seeds)]
+        self.spread = max(reached) - min(reached)
+        self.noise = max(self.score.noise, self.spread)
 
     def _make(
         self, title: str, why: str, expected: str, refuted: str, key: str | None, after: str | None, cost: str = ""
@@ -71,24 +90,42 @@ class _Plan:
         )
 
     @property
-    def _no_better(self) -> str:
+    def _better(self) -> str:
         side = "above" if self.primary.higher_is_better else "below"
-        limit = self.score.best + self.noise * self.score.sign
-        return f"the best smoothed {self.primary.label} stays not {side} {number(limit)} (two standard errors)"
+        return f"{side} {number(self.score.best + self.noise * self.score.sign)}"
+
+    @property
+    def _no_better(self) -> str:
+        what = "what seeds differ by" if self.spread > self.score.noise else "two standard errors"
+        best = f"the best smoothed {self.primary.label}"
+        return f"{best} does not get {self._better} ({what} from {number(self.score.best)})"
+
+    def _tried(self, key: str, after: float) -> bool:
+        """Whether one of the runs is the base with this one change."""
+        wanted = _as_texts({**self.base.settings, key: after})
+        return any(_as_texts(run.settings) == wanted for run in self.others)
 
     def replicate(self) -> Iterator[Experiment]:
-        """Another seed of the best run, where its lead is small or stands on one run."""
-        others = [s.best_good for run, s in self.scores.items() if run != self.base.id]
-        lead = self.score.best_good - max(others, default=self.score.best_good)
-        seed = self.base.raw_config.get("seed")
-        word = f"the lead over the next run is {number(lead)}, two standard errors are {number(self.noise)}"
+        """Another seed of the best run, until there are three: what they differ by is the noise of every comparison."""
+        if len(self.seeds) >= SEEDS - 1:
+            return
+        rivals = [self.scores[run.id].best_good for run in self.others if run not in self.seeds]
+        lead = self.score.best_good - max(rivals, default=-inf)
+        if self.seeds:
+            word = f"{len(self.seeds) + 1} seeds are {number(self.spread)} apart: too few to tell what chance does"
+        elif not rivals:
+            word = "one seed is one draw"
+        else:
+            word = f"the lead over the next run is {number(lead)}, two standard errors are {number(self.noise)}"
+            word += "; nothing else tells luck from settings" if lead <= self.noise else "; one seed is one draw"
+        seeds = [str(run.raw_config.get("seed")) for run in (self.base, *self.seeds)]
         yield self._make(
             f"another seed of {self.base.id}, everything else the same",
-            word + ("; nothing else tells luck from settings" if lead <= self.noise else "; one seed is one draw"),
+            word,
             f"within {number(self.noise)} of {number(self.score.best)}",
             f"it ends further than {number(self.noise)} from {number(self.score.best)}: the order of the runs is luck",
             "seed",
-            "1" if seed is None else as_text(float(str(seed)) + 1) if str(seed).isdigit() else "another",
+            as_text(1.0 + max(map(int, seeds))) if all(seed.isdecimal() for seed in seeds) else "another",
         )
 
     def settings(self, signals: Sequence[Signal]) -> Iterator[Experiment]:
@@ -100,13 +137,13 @@ class _Plan:
             if signal.setting in BUDGET:
                 continue
             after = self._step(signal.setting, float(str(value)), signal.rho > 0)
-            if after is None:
+            if after is None or self._tried(signal.setting, after):
                 continue
             also = f", told apart from {', '.join(signal.keys[1:3])} only by this" if len(signal.keys) > 1 else ""
             yield self._make(
                 f"{self.base.spelled.get(signal.setting, signal.setting)} {as_text(value)} → {as_text(after)}{also}",
                 f"rho {signal.rho:+.2f} over {signal.n} runs, q {signal.q:.2g}",
-                f"better than {number(self.score.best)} if the trend over the runs goes on",
+                f"{self._better}, if the trend over the runs goes on",
                 self._no_better,
                 signal.setting,
                 as_text(after),
@@ -114,7 +151,7 @@ class _Plan:
 
     def _step(self, setting: str, value: float, up: bool) -> float | None:
         """Half way (in ratio) to the next value that was tried on that side; beyond the last one, twice or half."""
-        tried = {float(str(v)) for r in self.runs if _is_number(v := r.settings.get(setting))}
+        tried = {float(str(v)) for r in (self.base, *self.others) if _is_number(v := r.settings.get(setting))}
         beyond = sorted(v for v in tried if (v > value if up else v < value))
         if value <= 0:
             return None
@@ -127,34 +164,37 @@ class _Plan:
             between = round(between)
         return None if between == value or between <= 0 else float(f"{between:.2g}")
 
-    def fixes(self) -> Iterator[Experiment]:
-        """The first tied fix of each finding that is open in the best run."""
+    def fixes(self, most: int) -> Iterator[Experiment]:
+        """Of each finding that is open in the run the first fixes that change one setting."""
         for finding in open_roots(self.base):
-            fix = next((f for f in finding.fixes if f.config_key is not None), None)
-            if fix is None:
-                continue
-            refute = finding.refute[0] if finding.refute else f"{finding.title} stays open"
-            yield Experiment(
-                title=fix.text,
-                base=self.base.id,
-                setting=fix.config_key,
-                before=None,
-                after=None,
-                expected=f"{finding.title} closes, {self.primary.label} no worse than {number(self.score.best)}",
-                refuted_by=refute,
-                cost=self.cost,
-                why=f"open in the best run since step {finding.onset_step}: {finding.summary or finding.title}",
-            )
+            tied = [
+                (fix, fix.config_key) for fix in finding.fixes if fix.config_key and _ONE_KEY.fullmatch(fix.config_key)
+            ]
+            for fix, key in tied[:most]:
+                value = self.base.raw_config.get(key)
+                yield Experiment(
+                    title=fix.text,
+                    base=self.base.id,
+                    setting=key,
+                    before=None if value is None else as_text(value),
+                    after=None,
+                    expected=f"{finding.title} closes, {self.primary.label} no worse than {number(self.score.best)}",
+                    refuted_by=f"it comes again at about step {finding.onset_step}, or reward pays for it",
+                    cost=self.cost,
+                    why=f"open in {self.base.id} since step {finding.onset_step}: {finding.summary or finding.title}",
+                )
 
     def longer(self) -> Iterator[Experiment]:
         """More steps, where the best run was still rising at its end."""
         last = self.base.last_step
         if last is None or self.score.best_step < 0.9 * last or "total_steps" not in self.base.settings:
             return
+        if self.base.state == "running":
+            return
         yield self._make(
             f"{LONGER:g} times the steps of {self.base.id}",
             f"its best value stands at step {self.score.best_step} of {last}: it may not have ended",
-            f"above {number(self.score.best)} while KL and entropy stay where they are",
+            f"{self._better}, while KL and entropy stay where they are",
             self._no_better,
             "total_steps",
             as_text(round(last * LONGER)),
@@ -175,46 +215,66 @@ class _Plan:
         )
 
     def bracket(self) -> Iterator[Experiment]:
-        """Half and twice the learning rate of the best run: the one setting that always matters."""
+        """Half and twice the learning rate of the run: the one setting that always matters. Not the way that a finding
+        of the run warns of, and no rate that was tried."""
         lr = self.base.settings.get("lr")
         if not _is_number(lr):
             return
+        active = {f.id for f in self.base.findings if f.status == "active"}
         for factor in BRACKET:
             after = float(f"{float(str(lr)) * factor:.3g}")
+            warned = self.broken or "cfg-lr-too-high" in active if factor > 1 else "cfg-lr-too-low" in active
+            if warned or self._tried("lr", after):
+                continue
+            expected, refuted = f"not {self._better}, if the rate is right", f"{self._better}: the rate was not right"
+            if self.broken:
+                expected, refuted = "what broke the run does not come, or later", "it breaks at the same step"
             yield self._make(
                 f"{self.base.spelled.get('lr', 'lr')} {as_text(lr)} → {as_text(after)}",
-                "brackets the best run's learning rate",
-                f"no better than {number(self.score.best)} if the rate is right",
-                f"better than {number(self.score.best)} by more than {number(self.noise)}: the rate was not right",
+                "a slower policy breaks later, if the rate is the cause"
+                if self.broken
+                else "brackets the run's learning rate",
+                expected,
+                refuted,
                 "lr",
                 as_text(after),
             )
 
     def rivals(self) -> Iterator[Experiment]:
-        """Other seeds of the next runs: what is left to do where no config is recorded."""
-        others = sorted((r for r in self.runs if r.id != self.base.id), key=lambda r: -self.scores[r.id].best_good)
-        for run in others[:2]:
+        """Other seeds of the next healthy runs: what is left to do where no config is recorded."""
+        for run in self.healthy_others[:2]:
             yield self._seed(run, f"another seed of {run.id}", "another", "the next run by the primary metric")
-        if len(others) < 2:
+        if len(self.healthy_others) == 1:
             yield self._seed(
                 self.base, f"a third seed of {self.base.id}", "a third", "an order of two runs is one draw"
             )
 
     def _seed(self, run: RunFacts, title: str, after: str, why: str) -> Experiment:
-        reached = self.scores[run.id].best
-        expected = f"within {number(self.noise)} of {number(reached)}"
+        own = self.scores[run.id]
         luck = "the order of the runs is luck"
+        seed = run.raw_config.get("seed")
         return Experiment(
             title=f"{title}, everything else the same",
             base=run.id,
             setting="seed",
-            before=None,
+            before=None if seed is None else as_text(seed),
             after=after,
-            expected=expected,
+            expected=f"within {number(max(own.noise, self.spread))} of {number(own.best)}",
             refuted_by=f"it reaches {number(self.score.best)}: {luck}" if run is not self.base else f"not so: {luck}",
             cost=f"about that of {run.id}",
             why=why,
         )
+
+
+def _is_seed_of(base: RunFacts, run: RunFacts) -> bool:
+    """Whether both runs tell the same settings and another seed."""
+    seeds = [one.raw_config.get("seed") for one in (base, run)]
+    alike = bool(base.settings) and _as_texts(base.settings) == _as_texts(run.settings)
+    return alike and None not in seeds and seeds[0] != seeds[1]
+
+
+def _as_texts(settings: Mapping[str, object]) -> dict[str, str]:
+    return {key: as_text(value) for key, value in settings.items()}
 
 
 def _is_number(value: object) -> bool:

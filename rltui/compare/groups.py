@@ -51,8 +51,7 @@ def group(
     own = scores.get(run.id)
     if own is None:
         return "bad", "the primary metric is not logged"
-    error = own.se or 0.0
-    if own.gain <= 2 * sqrt(2) * error:
+    if not own.learned:
         return "bad", "no gain over its own start beyond two standard errors"
     if run.decision in SPARED:
         return "bad", f"verdict {run.decision}"
@@ -63,9 +62,11 @@ def group(
     within = [o for o in healthy if spent is None or (c := costs.get(o)) is None or c <= spent]
     rival = max(within, key=lambda other: scores[other].best_good, default=run.id)
     behind = scores[rival].best_good - own.best_good
-    spread = sqrt(error**2 + (scores[rival].se or 0.0) ** 2)
+    spread = sqrt((own.se or 0.0) ** 2 + (scores[rival].se or 0.0) ** 2)
     if behind > 2 * spread:
         return "bad", f"behind {rival}, which cost no more, by more than two standard errors"
+    if len(scores) == 1:
+        return "good", "healthy, and better than at its start by more than two standard errors"
     return "good", "healthy, and within two standard errors of the best at its cost"
 
 

@@ -10,6 +10,8 @@ from rltui.plots.numbers import integer, number, percent
 from rltui.report.escape import code, fenced, plain, table
 
 SHOWN = 12  # rows of a table, unless asked for more
+QUOTED = 240  # characters of what is told of a flag
+ALIKE = 6  # names of settings that vary alike; the rest is counted
 UNKNOWN = "n/a"
 
 
@@ -26,7 +28,7 @@ def render(c: Comparison, top: int = SHOWN) -> str:
         _fair(c, top),
         _signals(c, top),
         _experiments(c),
-        _diff("Best default config", c.best_default, "no run is fit to be a default", top=None),
+        _diff("Best default config", c.best_default, _no_default(c), top=None),
         _diff("Config difference", c.diff, None, top=None),
         _listed("Notes", [plain(n) for n in c.notes]),
     ]
@@ -39,7 +41,7 @@ def _summary(c: Comparison) -> list[str]:
     way = "higher is better" if p.higher_is_better else "lower is better"
     best = next((r for r in c.runs if r.best is not None), None)
     out = [
-        f"# Comparison of {len(c.runs)} runs: {count['good']} good, {count['bad']} bad, {count['ugly']} ugly",
+        f"# Comparison of {_runs(len(c.runs))}: {count['good']} good, {count['bad']} bad, {count['ugly']} ugly",
         "",
         f"- primary metric: {code(p.name or 'none')} ({plain(p.label)}), {way}; {plain(p.how)}",
         f"- runs that log it: {p.runs} of {len(c.runs)}",
@@ -49,7 +51,11 @@ def _summary(c: Comparison) -> list[str]:
             f"- best: {code(best.id)}, {number(best.best)} ± {number(best.se, missing=UNKNOWN)} at step "
             f"{integer(best.best_step)} (smoothed; the single best step would flatter)"
         )
-    return out
+    return out + [f"- **the order may not hold**: {plain(text)}" for text in c.cautions]
+
+
+def _runs(count: int) -> str:
+    return f"{count} run{'s' if count != 1 else ''}"
 
 
 def _rows(c: Comparison, runs: Sequence[RunLine]) -> list[str]:
@@ -112,11 +118,15 @@ def _ugly(c: Comparison, top: int) -> list[str]:
             number(r.last, missing=UNKNOWN),
             r.state,
             r.decision,
-            "; ".join(f"**{f.word}**: {plain(f.text)}" for f in r.flags),
+            "; ".join(f"**{f.word}**: {plain(_short(f.text))}" for f in r.flags),
         ]
         for r in runs[:top]
     ]
     return [f"## {title}", "", *table(["run", "best", "last", "state", "verdict", "flags"], rows, "lrr")]
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= QUOTED else f"{text[: QUOTED - 1].rstrip()}…"
 
 
 def _fair(c: Comparison, top: int) -> list[str]:
@@ -160,7 +170,9 @@ def _budget(name: str, value: float | None) -> str:
 def _signals(c: Comparison, top: int) -> list[str]:
     s = c.signals
     out = ["## Hyperparameter signals", "", f"{plain(s.note[:1].upper() + s.note[1:])}. "]
-    out.append(f"{s.constants} settings are the same in all runs and are left out.")
+    if len(c.runs) > 1:
+        same = f"{s.constants} setting{'s are' if s.constants != 1 else ' is'} the same in all runs"
+        out.append(f"{same} and left out.")
     rows = [
         [
             code(item.setting, cell=True) + (f" (+{len(item.keys) - 1} alike)" if len(item.keys) > 1 else ""),
@@ -174,7 +186,12 @@ def _signals(c: Comparison, top: int) -> list[str]:
     ]
     if rows:
         out += ["", *table(["setting", "n", "rho", "p", "q", "mean by value (n)"], rows, "lrrrr")]
-    alike = [", ".join(map(code, item.keys)) for item in s.items[:top] if len(item.keys) > 1]
+    alike = [
+        ", ".join(map(code, item.keys[:ALIKE]))
+        + (f" and {len(item.keys) - ALIKE} more" if len(item.keys) > ALIKE else "")
+        for item in s.items[:top]
+        if len(item.keys) > 1
+    ]
     if alike:
         out += ["", "Settings that vary exactly alike cannot be told apart:", "", *[f"- {text}" for text in alike]]
     return out
@@ -183,10 +200,16 @@ def _signals(c: Comparison, top: int) -> list[str]:
 def _experiments(c: Comparison) -> list[str]:
     out = ["## Next experiments", ""]
     if not c.experiments:
-        return [*out, "No run is healthy enough to start from: fix what limits them first."]
+        return [*out, "No run logs the primary metric: there is nothing to start from."]
+    if any(run.id == c.experiments[0].base and run.group == "ugly" for run in c.runs):
+        out += ["No run is healthy: first fix what broke the best of them, one thing at a time.", ""]
     for i, e in enumerate(c.experiments, 1):
         change = (
-            "" if e.setting is None or e.after is None else f" ({code(e.setting)}: {e.before or 'not set'} → {e.after})"
+            ""
+            if e.setting is None
+            else f" ({code(e.setting)}, now {e.before or 'not set'})"
+            if e.after is None
+            else f" ({code(e.setting)}: {e.before or 'not set'} → {e.after})"
         )
         out += [
             f"{i}. **{plain(e.title)}**{change}",
@@ -197,6 +220,12 @@ def _experiments(c: Comparison) -> list[str]:
             f"   - cost: {plain(e.cost)}",
         ]
     return out
+
+
+def _no_default(c: Comparison) -> str:
+    if len(c.runs) < 2:
+        return "one run has nothing to differ from"
+    return "the order of the runs may not hold" if c.cautions else "no run is fit to be a default"
 
 
 def _diff(title: str, diff: ConfigDiff | None, nothing: str | None, top: int | None) -> list[str]:

@@ -40,6 +40,16 @@ class Scored:
         """Of the best over the first window, positive for the better."""
         return (self.best - self.first) * self.sign
 
+    @property
+    def noise(self) -> float:
+        """By how much two values may differ by chance: two standard errors of a difference; 0 where it is unknown."""
+        return 2 * sqrt(2) * (self.se or 0.0)
+
+    @property
+    def learned(self) -> bool:
+        """Whether the gain is more than noise."""
+        return self.gain > self.noise
+
 
 def choose(runs: Sequence[RunFacts], wanted: str | None, lower_is_better: bool) -> Primary:
     """The metric by which runs are ranked: the user's, else the first of the order that more than half of the runs

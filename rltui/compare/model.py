@@ -45,8 +45,8 @@ class Band:
 
 
 @dataclass(frozen=True, slots=True)
-class RunLine:
-    """One run. `best` is the best of the smoothed primary metric, `se` its standard error, `last` the newest."""
+class RunHead:
+    """Which run it is and how it stands."""
 
     id: str
     path: str
@@ -54,6 +54,12 @@ class RunLine:
     algorithm: str | None
     state: str
     decision: str
+
+
+@dataclass(frozen=True, slots=True)
+class RunLine(RunHead):
+    """One run. `best` is the best of the smoothed primary metric, `se` its standard error, `last` the newest."""
+
     group: Group
     because: str
     best: float | None
@@ -93,6 +99,8 @@ class Signal:
 
 @dataclass(frozen=True, slots=True)
 class Signals:
+    """`constants`: how many settings are the same in all runs."""
+
     items: tuple[Signal, ...]
     constants: int
     note: str
@@ -128,7 +136,10 @@ class ConfigDiff:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
+    """`cautions`: why the order of the runs may not hold at all; `notes`: what else to know."""
+
     primary: Primary
+    cautions: tuple[str, ...]
     cost: str | None  # the cost of the Pareto front
     runs: tuple[RunLine, ...]  # best first
     front: tuple[str, ...]  # ids, cheapest first

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from string import ascii_letters
 
 from rltui.compare.model import Comparison, RunLine
-from rltui.plots.numbers import duration, number
+from rltui.plots.numbers import duration, integer, number
 from rltui.plots.spark import sparkline
 
 WIDTH, HEIGHT = 56, 12
@@ -16,6 +16,8 @@ COST_WORDS = {"tokens": "tokens", "gpu_hours": "GPU hours", "hours": "hours", "s
 
 def cost_text(name: str, value: float | None) -> str:
     """A cost in its own unit; wall-clock hours as a duration."""
+    if name == "steps":
+        return integer(None if value is None else round(value))
     return duration(None if value is None else value * 3600) if name == "hours" else number(value)
 
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rltui.compare.model import RunHead
 from rltui.diagnosis.model import Finding
 from rltui.report.build import build
 from rltui.run.run import Run
@@ -38,18 +39,12 @@ class Curve:
 
 
 @dataclass(frozen=True, slots=True)
-class RunFacts:
+class RunFacts(RunHead):
     """One run. `settings`: canonical or raw config key -> value, those that act; `spelled`: the framework's own key.
 
     `tokens` and `hours` are cumulated over the steps, None where the log does not tell; `gpus` None: unknown.
     """
 
-    id: str
-    path: str
-    framework: str | None
-    algorithm: str | None
-    state: str
-    decision: str
     findings: tuple[Finding, ...]
     updated: str
     words: tuple[str, ...]  # names and tags that a filter may ask for
@@ -63,6 +58,7 @@ class RunFacts:
     gpus: float | None = None
     health: Mapping[str, float | None] = field(default_factory=dict)
     traces: Mapping[str, Curve] = field(default_factory=dict)  # every metric, thinned, by the report's name of it
+    model: str | None = None  # what is trained, without the directory
 
     def cost(self, name: str) -> Curve | None:
         """Cumulated cost over the steps; None where it is unknown."""
@@ -144,6 +140,7 @@ def facts(
             for name, metric in report.metrics.items()
             if (curve := _curve(run.series(name) or run.series(metric.key))) is not None
         },
+        model=_model(run),
     )
 
 
@@ -207,6 +204,12 @@ def _tags(run: Run) -> tuple[str, ...]:
             value = entry.value
             return tuple(map(str, value)) if isinstance(value, list | tuple) else (str(value),)
     return ()
+
+
+def _model(run: Run) -> str | None:
+    entry = run.config.get("model")
+    value = entry.value if entry is not None else None
+    return value.rstrip("/").rpartition("/")[2] or None if isinstance(value, str) else None
 
 
 def _gpus(run: Run) -> float | None:

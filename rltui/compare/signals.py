@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from rltui.compare.configs import as_text
 from rltui.compare.model import Bin, Signal, Signals
 from rltui.compare.statistics import false_discovery_rates, spearman
+from rltui.vocabulary.load import config_meanings
 
 PAIRS = 8  # fewer make no correlation
 LEVELS = 5  # up to so many distinct numbers are bins of their own, more are cut into four
@@ -19,19 +21,23 @@ Settings = Mapping[str, object]
 def signals(settings: Sequence[Settings], values: Sequence[float], higher_is_better: bool = True) -> Signals:
     """Signals of every setting that varies, strongest first. `values`: the primary metric of each run.
 
-    Settings that vary exactly alike are one signal with several keys: no comparison can tell them apart. rho is
-    positive where more of the setting goes with a better metric. p is corrected over all signals
-    (`q`, Benjamini-Hochberg).
+    Settings that vary exactly alike are one signal with several keys: no comparison can tell them apart. It goes by
+    the name that is known in every framework, where one of them has one. rho is positive where more of the setting
+    goes with a better metric. p is corrected over all signals (`q`, Benjamini-Hochberg). A setting in which only one
+    run differs is not tested: no order of the runs would be surprising.
     """
-    keys = sorted({key for one in settings for key in one})
+    known = config_meanings()
+    keys = sorted({key for one in settings for key in one}, key=lambda key: (key not in known, key))
     constants = 0
     alike: dict[tuple[tuple[int, ...], tuple[str, ...]], list[str]] = {}
     for key in keys:
         held = [i for i, one in enumerate(settings) if one.get(key) is not None]
-        if len(held) < 3 or len(held) < KNOWN_SHARE * len(settings):
+        if len(held) < 2 or len(held) < KNOWN_SHARE * len(settings):
             continue
         if len({as_text(settings[i][key]) for i in held}) < 2:
             constants += 1
+            continue
+        if len(held) < 3:
             continue
         alike.setdefault((tuple(held), _pattern([settings[i][key] for i in held])), []).append(key)
     sign = 1.0 if higher_is_better else -1.0
@@ -40,7 +46,7 @@ def signals(settings: Sequence[Settings], values: Sequence[float], higher_is_bet
     ]
     rates = iter(false_discovery_rates([s.p for s in found if s.p is not None]))
     rated = [replace(s, q=next(rates)) if s.p is not None else s for s in found]
-    rated.sort(key=lambda s: (s.q if s.q is not None else 2.0, -(s.gap or 0.0), s.setting))
+    rated.sort(key=lambda s: (s.q if s.q is not None else 2.0, s.setting not in known, -(s.gap or 0.0), s.setting))
     return Signals(tuple(rated), constants, _note(len(settings), rated))
 
 
@@ -61,7 +67,9 @@ def _signal(keys: Sequence[str], pairs: Sequence[tuple[object, float]], sign: fl
     numbers = [x for value, _ in pairs if (x := _number(value)) is not None]
     numeric = len(numbers) == len(pairs)
     good = [g * sign for _, g in pairs]
-    found = spearman(numbers, good) if numeric and len(pairs) >= PAIRS else None
+    most = max(Counter(numbers).values(), default=0)
+    testable = numeric and len(pairs) >= PAIRS and len(pairs) - most > 1
+    found = spearman(numbers, good) if testable else None
     bins = _bins(pairs, numeric)
     means = [b.mean for b in bins if b.n > 1]
     return Signal(
@@ -104,12 +112,15 @@ def _bins(pairs: Sequence[tuple[object, float]], numeric: bool) -> tuple[Bin, ..
 
 def _note(runs: int, found: Sequence[Signal]) -> str:
     tested = sum(s.p is not None for s in found)
+    if runs < 3:
+        return f"{runs} run{'s' if runs != 1 else ''} with the metric: nothing can be attributed"
     if not found:
         return "no setting varies over the runs: there is nothing to attribute"
     head = "attribution, not proof: settings were not drawn by lot"
     if not tested:
-        return f"{head}; fewer than {PAIRS} runs tell a number and the metric, so no correlation is given"
+        return f"{head}; no number varies over {PAIRS} runs or more, so no correlation is given"
     return (
         f"{head}; {tested} settings were tested over {runs} runs, so about {0.05 * tested:.1f} would show p < .05 by "
-        "chance alone: q is the share of false discoveries to expect, believe q < .05"
+        "chance alone: q is the share of false discoveries to expect, believe q < .05; a setting in which only one run "
+        "differs is not tested"
     )

@@ -118,4 +118,4 @@ def difference(diff: ConfigDiff | None, width: int) -> list[Row]:
 def notes(c: Comparison, width: int) -> list[Row]:
     spread_ = "" if c.spread is None else "worst {}, median {}, best {}".format(*map(number, c.spread))
     flags = ", ".join(f"{word} {count}" for word, count in c.flag_counts.items())
-    return bullets([x for x in (spread_, flags, *c.notes, *c.limits, *c.readings) if x], width)
+    return bullets([x for x in (*c.cautions, spread_, flags, *c.notes, *c.limits, *c.readings) if x], width)

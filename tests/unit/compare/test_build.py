@@ -153,11 +153,53 @@ def test_the_strongest_setting_is_moved_on() -> None:
     assert [(e.before, e.after) for e in moved] == [("0.256", "0.51")]
 
 
-def test_nothing_is_proposed_from_broken_runs() -> None:
-    c = compare([made("a", findings=(finding("nonfinite-values"),)), made("b", state="crashed")])
-    assert c.experiments == ()
+def test_from_broken_runs_only_their_repair_is_proposed() -> None:
+    broken = made("a", settings={"lr": 1e-5}, findings=(finding("nonfinite-values"),))
+    c = compare([broken, made("b", 0.5, state="crashed")])
+    assert {e.base for e in c.experiments} == {"a"}
+    assert c.experiments[0].title == "halve the rate"
+    assert c.experiments[0].before == "1e-05"
+    assert [e.after for e in c.experiments if e.setting == "actor.lr"] == [None], "the fix moves the rate already"
+    crashed = compare([made("a", settings={"lr": 1e-5}, state="crashed")]).experiments
+    assert [e.after for e in crashed if e.setting == "actor.lr"] == ["5e-06"], "slower only"
+    assert not any("seed" in e.title or "steps of" in e.title for e in c.experiments)
     assert c.best_default is None
-    assert "fix what limits them first" in render(c)
+    assert "first fix what broke" in render(c)
+
+
+def test_what_was_tried_is_not_proposed_again() -> None:
+    tried = [made("base", 0.8, settings={"lr": 2e-6}), made("half", 0.6, settings={"lr": 1e-6})]
+    rates = [e.after for e in compare(tried).experiments if e.setting == "actor.lr"]
+    assert rates == ["4e-06"]
+
+
+def test_the_learning_rate_is_not_moved_where_a_finding_warns_of_it() -> None:
+    warned = made("base", 0.8, settings={"lr": 2e-6}, findings=(finding("cfg-lr-too-high", "info"),))
+    rates = [e.after for e in compare([warned, made("b", 0.5)]).experiments if e.setting == "actor.lr" and e.after]
+    assert rates == ["1e-06"]
+
+
+def seeded(id: str, end: float, seed: int) -> RunFacts:
+    from dataclasses import replace
+
+    run = made(id, end, settings={"lr": 2e-6})
+    return replace(run, raw_config={**run.raw_config, "seed": seed})
+
+
+def test_seeds_that_were_run_tell_the_noise() -> None:
+    two = compare([seeded("a", 0.8, 1), seeded("b", 0.7, 2), made("other", 0.5)]).experiments[0]
+    assert (two.setting, two.before, two.after) == ("seed", "1", "3")
+    assert "2 seeds are 0.099 apart" in two.why
+    assert two.expected.startswith("within 0.099"), "seeds differ by more than the noise within a run"
+    three = compare([seeded(x, 0.8 - 0.02 * i, i) for i, x in enumerate("abc")]).experiments
+    assert not any(e.title.startswith("another seed of a") for e in three), "three seeds are enough"
+
+
+def test_runs_that_did_not_learn_are_on_no_front() -> None:
+    idle = made("idle", 0.1, tokens_a_step=10)
+    c = compare([made("best"), idle])
+    assert c.front == ("best",)
+    assert not line(c, "idle").on_front
 
 
 def test_the_best_default_is_a_diff_against_the_usual() -> None:
@@ -189,12 +231,17 @@ def test_different_reward_functions_do_not_compare() -> None:
     def scored(id: str, part: str) -> RunFacts:
         from dataclasses import replace
 
-        run = made(id, metric="reward_mean")
+        run = replace(made(id, metric="reward_mean"), model=f"model-{id}")
         return replace(run, curves={**run.curves, f"reward_component_mean:{part}": run.curves["reward_mean"]})
 
-    notes = compare([scored("a", "style"), scored("b", "format")]).notes
-    assert any("different reward functions (format; style)" in note for note in notes)
-    assert NOT_HELD_OUT in notes
+    c = compare([scored("a", "style"), scored("b", "format")])
+    assert "different reward functions (format; style)" in c.cautions[0]
+    assert c.best_default is None
+    assert "**the order may not hold**: the runs are scored" in render(c)
+    assert NOT_HELD_OUT in c.notes
+    assert "the runs train 2 different models: model-a, model-b" in c.notes
+    assert not compare([scored("a", "style"), scored("b", "style")]).cautions
+    assert not compare([scored("a", "style"), made("b", metric="reward_mean")]).cautions, "what is not told differs not"
 
 
 def test_json_keeps_its_schema_and_its_bytes() -> None:
@@ -209,7 +256,16 @@ def test_an_empty_config_and_a_lone_run_are_no_error() -> None:
     for runs in ([made("a", None)], [made("a")], [made("a", None), made("b", None)]):
         c = compare(runs)
         Draft202012Validator(load_schema()).validate(json.loads(to_json(c)))
-        assert render(c).startswith(f"# Comparison of {len(runs)} runs")
+        assert render(c).startswith(f"# Comparison of {len(runs)} run{'s' if len(runs) > 1 else ''}:")
+
+
+def test_a_lone_run_is_not_held_against_others() -> None:
+    text = render(compare([made("a", settings={"lr": 1e-6})]))
+    assert "1 run with the metric: nothing can be attributed" in text
+    assert "one seed is one draw" in text
+    assert "one run has nothing to differ from" in text
+    assert "best at its cost |" not in text
+    assert "next run" not in text
 
 
 def test_markdown_has_its_parts_in_order_and_escapes_names() -> None:

@@ -97,3 +97,23 @@ def test_the_note_counts_the_tests() -> None:
     note = signals(*sweep(0, 1.0)).note
     assert "attribution, not proof" in note
     assert "6 settings were tested over 16 runs" in note
+
+
+def test_a_setting_in_which_one_run_differs_is_no_test() -> None:
+    settings: list[dict[str, object]] = [{"clip": 0.3 if i == 0 else 0.2, "lr": float(i)} for i in range(12)]
+    found = {s.setting: s for s in signals(settings, [float(i) for i in range(12)]).items}
+    assert found["clip"].p is None
+    assert [b.n for b in found["clip"].bins] == [11, 1]
+    assert found["lr"].p is not None
+    assert "1 settings were tested" in signals(settings, [float(i) for i in range(12)]).note
+
+
+def test_twins_go_by_the_name_that_every_framework_has() -> None:
+    settings: list[dict[str, object]] = [{"actor.fsdp.size": i, "lora_rank": 2 * i} for i in range(9)]
+    assert signals(settings, [float(i) for i in range(9)]).items[0].keys == ("lora_rank", "actor.fsdp.size")
+
+
+def test_constants_of_two_runs_are_counted() -> None:
+    found = signals([{"lr": 1.0, "clip": 0.2}, {"lr": 2.0, "clip": 0.2}], [0.1, 0.2])
+    assert (found.constants, found.items) == (1, ())
+    assert "nothing can be attributed" in found.note
