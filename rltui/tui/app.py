@@ -289,6 +289,14 @@ class RltuiApp(Places):
             self.pause()
         self.redraw()
 
+    def narrow(self, last_rows: int | None) -> None:
+        """Numbers and curves of the last so many rows only; None: of the whole run. The diagnosis stays the run's."""
+        self.follow()
+        self.view.last_rows = last_rows
+        self.worker.narrow(last_rows)
+        of = "the whole run" if last_rows is None else f"the last {last_rows} rows; findings are those of the whole run"
+        self.say(f"numbers and curves of {of}")
+
     def pause(self) -> None:
         self.view.paused = not self.view.paused
         self.worker.pause(self.view.paused)

@@ -11,6 +11,7 @@ from textual.app import SystemCommand
 from textual.command import Hit, Hits, Provider
 
 from rltui.tui import pages
+from rltui.tui.screens.base import LAST_ROWS
 from rltui.tui.theme import theme_names
 
 if TYPE_CHECKING:
@@ -54,6 +55,10 @@ def verbs(app: RltuiApp) -> Iterable[SystemCommand]:
     for verb, what in SHELL.items():
         yield SystemCommand(verb, f"{what}: copies the command", partial(app.exports.shell_command, verb))
     yield SystemCommand("follow", "follow the run again", app.follow)
+    for last in LAST_ROWS:
+        told = "numbers and curves of these rows only; `last N` for any other number"
+        yield SystemCommand(f"last {last}", told, partial(app.narrow, last))
+    yield SystemCommand("whole run", "numbers and curves of all rows again", partial(app.narrow, None))
     yield SystemCommand("pause", "keep what is shown, and back", app.pause)
     yield SystemCommand("bandwidth", "new values every 10 s only, and back", app.spare)
     yield SystemCommand("alerts", "bell, notification and toast off until you leave, and back", app.alerts.toggle)
@@ -64,7 +69,8 @@ def verbs(app: RltuiApp) -> Iterable[SystemCommand]:
 
 
 class GoProvider(Provider):
-    """`step 340` moves the step cursor; a metric's name opens it; `append STATUS.md` writes a check-in entry there."""
+    """`step 340` moves the step cursor; a metric's name opens it; `last 100` narrows to that many rows;
+    `append STATUS.md` writes a check-in entry there."""
 
     async def search(self, query: str) -> Hits:
         app = cast("RltuiApp", self.app)
@@ -72,6 +78,11 @@ class GoProvider(Provider):
         if found:
             step = int(found.group(1))
             yield Hit(1.0, f"step {step}", partial(app.set_cursor, step), help="every pane as it was at that step")
+        rows = re.fullmatch(r"last\s+([1-9]\d*)", query.strip())
+        if rows:
+            last = int(rows.group(1))
+            told = "numbers and curves of these rows only"
+            yield Hit(1.0, f"last {last}", partial(app.narrow, last), help=told)
         words = re.fullmatch(r"append\s+(\S+)", query.strip())
         if words:
             file = words.group(1)

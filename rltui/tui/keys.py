@@ -100,6 +100,8 @@ KEYS: tuple[Key, ...] = (
     Key("step.forward_ten", "right_curly_bracket", "}", "step(10)", "ten steps forward", "Time", TIMED),
     Key("follow", "f", "f", "follow", "follow the run: drop the step cursor, take new rows", "Time", RUN),
     Key("pause", "p", "p", "pause", "pause: keep what is shown, and back", "Time", RUN),
+    Key("last_rows", "L", "L", "narrow", "numbers and curves of the last 200 rows, the last 50, all", "Time",
+        RUN, "last rows", ("main", "metric"), rank=47),
     Key("mark.set", "m", "m", "mark", "mark this step", "Time", TIMED),
     Key("mark.go", "apostrophe", "'", "to_mark", "go to the marked step", "Time", TIMED),
     # look

@@ -72,6 +72,7 @@ class View:
         self.marks: Marks | None = None
         self.mark: int | None = None  # the step that `m` marked
         self.paused = False
+        self.last_rows: int | None = None  # the numbers are those of so many rows; None: of the whole run
         self.now = 0.0
         self.wire = ""
         self.message = ""
@@ -94,7 +95,7 @@ class View:
     def leave(self, target: str) -> None:
         """Forgets the run: another one is being opened."""
         self.target, self.frame, self.newest, self.past, self.cursor = target, None, None, None, None
-        self.marks, self.mark, self.flagged = None, None, {}
+        self.marks, self.mark, self.flagged, self.last_rows = None, None, {}, None
         self.insights.clear()
         self.asked.clear()
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from rltui.diagnosis.insight import Insight
     from rltui.report.model import Report
     from rltui.report.rollouts_page import Page, Query, RolloutBrowser
+    from rltui.report.summaries import SummaryCache
     from rltui.report.user_marks import Marks
     from rltui.session import Frame
     from rltui.session.opened import OpenedRun
@@ -168,6 +169,8 @@ class Worker:
         self._choices: tuple[Choice, ...] = ()
         self.there: Callable[[], bool] = lambda: True  # whether somebody looks
         self._chronicle: Chronicle | None = None
+        self._newest: Frame | None = None
+        self._last_rows: int | None = None  # the numbers are those of so many rows; None: of all
         self._opening = 0  # number of the newest opening; the loops of older ones end
         self._asked = Condition()
         self._questions: dict[str, Callable[[FrameSource], Message | None]] = {}
@@ -195,7 +198,15 @@ class Worker:
 
     def past(self, step: int) -> None:
         """Asks for the report as it stood at a step; a newer request takes the place of one that waits."""
-        self._ask("past", lambda source: PastArrived(step, source.ask(lambda run: _past_report(run, step))))
+        last = self._last_rows
+        self._ask("past", lambda source: PastArrived(step, source.ask(lambda run: _past_report(run, step, last))))
+
+    def narrow(self, last_rows: int | None) -> None:
+        """From now on the numbers of the last so many rows only (None: of all); the diagnosis stays that of the run."""
+        self._last_rows = last_rows
+        frame = self._newest
+        if frame is not None:
+            self._ask("narrow", lambda _: self._arrived(frame) if frame is self._newest else None)
 
     def insight(self, around: int, at: int | None, until: int | None) -> None:
         """Asks what moved first around a step, of the rows up to step `until` (None: all); `at` is the step cursor."""
@@ -306,6 +317,7 @@ class Worker:
     def _open(self, index: int) -> None:
         self._opening += 1
         opening, before = self._opening, self._source
+        self._newest, self._last_rows = None, None
         self._rollouts = None
         if before is not None:
             before.close()
@@ -314,8 +326,7 @@ class Worker:
         except Exception as error:
             self._post(SourceFailed(f"{error}" or type(error).__name__, opened=before is not None))
             return
-        from rltui.report.build import build  # numpy: after the first paint
-        from rltui.report.summaries import SummaryCache
+        from rltui.report.summaries import SummaryCache  # numpy: after the first paint
 
         cache, shown = SummaryCache(), Event()
         found = getattr(source, "found", None)  # a replay is nobody's present
@@ -324,8 +335,8 @@ class Worker:
             while not self._stop.is_set() and opening == self._opening:
                 frame = source.next_frame(POLL_S)
                 if frame is not None and opening == self._opening:
-                    now = frame.now if frame.live else None
-                    self._post(FrameArrived(frame, build(frame, now=now, cache=cache)))
+                    self._newest = frame
+                    self._post(self._arrived(frame, cache))
                     for message in chronicle.take(frame) if chronicle is not None else ():
                         self._post(message)
                     if not shown.is_set():  # reading on at once would slow the drawing of the first values
@@ -340,6 +351,14 @@ class Worker:
             if chronicle is not None:
                 chronicle.close()
             source.close()
+
+    def _arrived(self, frame: Frame, cache: SummaryCache | None = None) -> FrameArrived:
+        from rltui.report.build import build
+
+        now = frame.now if frame.live else None
+        if self._last_rows is not None:
+            frame, cache = frame.narrowed(last_rows=self._last_rows), None
+        return FrameArrived(frame, build(frame, now=now, cache=cache))
 
     def _ask(self, kind: str, question: Callable[[FrameSource], Message | None]) -> None:
         with self._asked:
@@ -366,7 +385,8 @@ class Worker:
                 self._post(answer)
 
 
-def _past_report(opened: OpenedRun, step: int) -> Report:
+def _past_report(opened: OpenedRun, step: int, last_rows: int | None) -> Report:
     from rltui.report.build import build
 
-    return build(opened.past_frame(step))
+    frame = opened.past_frame(step)
+    return build(frame if last_rows is None else frame.narrowed(last_rows=last_rows))

@@ -90,6 +90,8 @@ def progress(view: View, width: int, eta: bool = True) -> Row:
             row.append((f"{slash}{integer(total)}{gap}{100 * last / total:.0f} %", "dim"))
         if report.run.eta_s and eta:
             row += [(f"{gap}ETA ", "dim"), (duration(report.run.eta_s), "fg")]
+    if view.last_rows is not None:
+        row.append((f"{gap}last {view.last_rows} rows" if wide else f"{gap}last {view.last_rows}", "accent"))
     if view.paused:
         row.append((f"{gap}paused", "accent"))
     return [*row, (gap, "fg")]

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from rltui.tui.app import RltuiApp
 
 SMALLEST = Size(60, 20)
+LAST_ROWS = (200, 50)
 Places = dict[str, Region]
 
 
@@ -272,6 +273,15 @@ class PaneScreen(Screen[None]):
 
     def action_pause(self) -> None:
         self.rltui.pause()
+
+    def action_narrow(self) -> None:
+        """The last 200 rows, the last 50, the whole run again; what the run does not have is passed over."""
+        rows = self.view.newest.run.steps.rows if self.view.newest else 0
+        fewer = next((last for last in LAST_ROWS if last < min(rows, self.view.last_rows or rows)), None)
+        if fewer is None and self.view.last_rows is None:
+            self.rltui.say(f"the run has only {rows} rows")
+        else:
+            self.rltui.narrow(fewer)
 
     def action_step(self, by: int) -> None:
         self.rltui.move_cursor(by)

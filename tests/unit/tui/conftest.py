@@ -121,7 +121,7 @@ def open_app(monkeypatch: pytest.MonkeyPatch) -> Open:
         made: Sequence[tuple[Frame, Report]], size: tuple[int, int] = WIDE, choices: int = 1, theme: str = "dark"
     ) -> AsyncIterator[tuple[RltuiApp, Pilot[None]]]:
         reports = {id(frame): report for frame, report in made}
-        monkeypatch.setattr("rltui.report.build.build", lambda frame, **_: reports[id(frame)])
+        monkeypatch.setattr("rltui.report.build.build", lambda frame, **_: reports.get(id(frame), made[-1][1]))
         source = canned_source.CannedSource([frame for frame, _ in made])
         app = RltuiApp(CannedOpener(source, choices), target="here", theme=theme, clock=canned.clock)
         async with app.run_test(size=size) as pilot:
