@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from rltui.diagnosis.look import Look
-from rltui.diagnosis.rules.base import Memory, Params, head, tail
+from rltui.diagnosis.rules.base import Memory, Params, compared, head, tail
 from rltui.diagnosis.signal import CRITICAL, NOTICE, WARNING, Signal, num, percent
 from rltui.diagnosis.trends import trend
 
@@ -70,11 +70,12 @@ def kl_penalty_gaming(look: Look, p: Params, memory: Memory) -> list[Signal]:
         return []
     level = CRITICAL if ratio < p["critical"] else WARNING
     text = f"Reward after penalties rose while the raw score went {num(head(raw, 10))} → {num(tail(raw, 10))} "
-    text += f"and responses shrank from {num(first)} to {num(last)} tokens: short answers pay less penalty."
+    text += f"and responses shrank from {num(first)} to {num(last)} tokens "
+    text += f"({compared(look, 'response_length_mean', 10)}): short answers pay less penalty."
     proofs = (
         ("reward_mean", "rises"),
         ("score_mean", "does not"),
-        ("response_length_mean", f"{percent(ratio)} of its start"),
+        ("response_length_mean", ""),
     )
     return [Signal(level, text, proofs, moved="response_length_mean")]
 

@@ -26,6 +26,17 @@ def head(x: Floats, rows: float) -> float:
     return median(x[: int(rows)])
 
 
+def compared(look: Look, name: str, rows: float, skip: float = 0) -> str:
+    """Which rows a sentence compares, where it gives a `head` after `skip` rows and a `tail`: evidence beside it gives
+    means of other windows, and the numbers differ a little."""
+    series = look.series(name)
+    if series is None:
+        return ""
+    steps, n, k = series.steps, int(rows), int(skip)
+    first, last = steps[k : k + n], steps[-n:]
+    return f"medians of steps {first[0]} to {first[-1]} and {last[0]} to {last[-1]}"
+
+
 def gaining(look: Look, rows: int = 0, errors: float = 2.0) -> bool:
     """Train reward is `errors` standard errors better than before, over the last `rows` rows (0: since the start)."""
     return look.change(look.reward, rows) >= errors and not farmed(look)

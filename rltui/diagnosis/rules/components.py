@@ -46,8 +46,11 @@ def reward_component_decoupling(look: Look, p: Params, memory: Memory) -> list[S
         first, last = float(x[:k].mean()), float(x[-k:].mean())
         lost = (first - last) / abs(first) if first else 1.0
         rise = float(total[-k:].mean() - total[:k].mean())
-        summary = f"{member} fell from {num(first)} to {num(last)} while the total reward rose by {num(rise)}."
-        proofs = ((series.key, f"{percent(lost)} of its start lost"), (look.reward, f"rose by {num(rise)}"))
+        summary = (
+            f"{member} fell from {num(first)} to {num(last)}, {percent(lost)} lost, while the total reward rose by "
+        )
+        summary += f"{num(rise)} (means of {k} rows at both ends)."
+        proofs = ((series.key, ""), (look.reward, ""))
         level = CRITICAL if lost > p["critical_share"] else WARNING
         out.append(Signal(level, summary, proofs, subject=member, onset_step=_onset(series)))
     return out

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from rltui.diagnosis.look import Look
-from rltui.diagnosis.rules.base import Memory, Params, gaining, losing, solved, tail, validation
+from rltui.diagnosis.rules.base import Memory, Params, compared, gaining, head, losing, solved, tail, validation
 from rltui.diagnosis.signal import CRITICAL, NOTICE, WARNING, Signal, num, percent
 from rltui.diagnosis.trends import flat
-from rltui.run.medians import median
+
+ROWS = 10
+SKIP = 2
+"""Rows of the start and of the present, and rows before the start: the first ones are of a cold optimizer."""
 
 
 def _reference(look: Look) -> float | None:
     """Own start: median of rows 3 to 12."""
     entropy = look.values("entropy")
-    return median(entropy[2:12]) if len(entropy) >= 12 else None
+    return head(entropy[SKIP:], ROWS) if len(entropy) >= SKIP + ROWS else None
 
 
 def entropy_collapse(look: Look, p: Params, memory: Memory) -> list[Signal]:
@@ -21,7 +24,7 @@ def entropy_collapse(look: Look, p: Params, memory: Memory) -> list[Signal]:
     start = _reference(look)
     if start is None or start <= 0 or len(entropy) < p["warmup"]:
         return []
-    now = tail(entropy, 10)
+    now = tail(entropy, ROWS)
     ratio = now / start
     if ratio >= p["notice"]:
         return []
@@ -45,7 +48,8 @@ def entropy_collapse(look: Look, p: Params, memory: Memory) -> list[Signal]:
         level = CRITICAL
     elif harmed and ((ratio < p["warn"] and going) or (low and reward.direction <= 0)):
         level = WARNING
-    text = f"Entropy fell from {num(start)} to {num(now)} nats ({percent(ratio)} of its start)"
+    text = f"Entropy fell from {num(start)} to {num(now)} nats, {percent(ratio)} of its start"
+    text += f" ({compared(look, 'entropy', ROWS, SKIP)})"
     text += (
         "; reward no longer gains."
         if harmed
@@ -53,7 +57,7 @@ def entropy_collapse(look: Look, p: Params, memory: Memory) -> list[Signal]:
         if not solved(look)
         else "; the task is solved."
     )
-    proofs = [("entropy", f"{percent(ratio)} of its start"), (look.reward, "no gain" if harmed else "gains")]
+    proofs = [("entropy", ""), (look.reward, "no gain" if harmed else "gains")]
     if len(dead):
         proofs.append(("frac_reward_zero_std", f"{percent(dead_now)} of the groups without variance"))
     return [Signal(level, text, tuple(proofs), moved="entropy", hurt=look.reward)]
@@ -65,7 +69,7 @@ def entropy_explosion(look: Look, p: Params, memory: Memory) -> list[Signal]:
     start = _reference(look)
     if start is None or len(entropy) < p["warmup"]:
         return []
-    now = tail(entropy, 10)
+    now = tail(entropy, ROWS)
     rising = look.trend("entropy", 50).direction > 0 or look.trend("entropy").direction > 0
     rising = rising or look.change("entropy", int(p["jump_rows"])) >= p["jump"]  # at once: no trend shows it
     far = now > max(p["times"] * start, start + p["plus"])
@@ -76,9 +80,9 @@ def entropy_explosion(look: Look, p: Params, memory: Memory) -> list[Signal]:
     if far:
         worse = losing(look) or look.open.get("reward-floor", 0) >= 2
         level = CRITICAL if worse or (now > p["extreme"] and not gaining(look)) else WARNING
-    summary = f"Entropy rose from {num(start)} to {num(now)} nats"
+    summary = f"Entropy rose from {num(start)} to {num(now)} nats ({compared(look, 'entropy', ROWS, SKIP)})"
     summary += " while the reward fell." if losing(look) else "."
-    proofs = [("entropy", f"{num(now / start)} times its start" if start > 0 else "rising")]
+    proofs = [("entropy", "")]
     if look.series(look.reward) is not None:
         proofs.append((look.reward, "falls" if losing(look) else ""))
     return [Signal(level, summary, tuple(proofs), moved="entropy", hurt=look.reward)]

@@ -6,7 +6,7 @@ import numpy as np
 
 from rltui.diagnosis.catalogue import family
 from rltui.diagnosis.look import Look
-from rltui.diagnosis.rules.base import Memory, Params, gaining, head, tail, validation
+from rltui.diagnosis.rules.base import Memory, Params, compared, gaining, head, tail, validation
 from rltui.diagnosis.signal import CRITICAL, NOTICE, WARNING, Signal, num, percent
 
 
@@ -24,7 +24,8 @@ def tool_call_invalid(look: Look, p: Params, memory: Memory) -> list[Signal]:
     level = NOTICE
     if len(x) > p["warmup"] and now > p["warn"] and not gaining(look):
         level = CRITICAL if now > p["crit"] else WARNING
-    return [Signal(level, f"{percent(now)} of the tool calls are invalid.", ((name, ""),), moved=name)]
+    proofs = ((name, "median of the last 10 rows"),)
+    return [Signal(level, f"{percent(now)} of the tool calls are invalid.", proofs, moved=name)]
 
 
 def tool_use_collapse(look: Look, p: Params, memory: Memory) -> list[Signal]:
@@ -43,7 +44,9 @@ def tool_use_collapse(look: Look, p: Params, memory: Memory) -> list[Signal]:
     level = WARNING if ratio < p["gone"] else NOTICE
     if ratio < p["ratio"] and not gaining(look):
         level = CRITICAL if held_out is not None and held_out <= -2.0 else WARNING
-    text = f"Tool use fell from {num(first)} to {num(now)} a sample ({percent(ratio)} of its start)."
+    what = "turns beside question and answer, " if name == "num_turns_mean" else ""
+    text = f"Tool use fell from {num(first)} to {num(now)} calls a sample, {percent(ratio)} of its start"
+    text += f" ({what}{compared(look, name, 10)})."
     return [Signal(level, text, ((name, ""), (look.reward, "")), moved=name)]
 
 
@@ -68,4 +71,5 @@ def env_errors_contaminate(look: Look, p: Params, memory: Memory) -> list[Signal
     how = "end in an error" if name == "error_rate" else "are aborted: cut short, timed out, or too long a prompt"
     text = f"{percent(now)} of the rollouts {how}"
     text += "; the reward falls where they rise." if against < p["against"] else "."
-    return [Signal(level, text, ((name, ""), (look.reward, "")), moved=name)]
+    proofs = ((name, "median of the last 10 rows"), (look.reward, ""))
+    return [Signal(level, text, proofs, moved=name)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from rltui.diagnosis.look import Look
-from rltui.diagnosis.rules.base import Memory, Params, gaining, head, losing, solved, tail, validation
+from rltui.diagnosis.rules.base import Memory, Params, compared, gaining, head, losing, solved, tail, validation
 from rltui.diagnosis.signal import CRITICAL, NOTICE, WARNING, Signal, num, percent
 from rltui.diagnosis.trends import trend
 
@@ -31,7 +31,7 @@ def truncation_high(look: Look, p: Params, memory: Memory) -> list[Signal]:
     cap = look.settings.length_cap
     limit = f" of {num(cap)} tokens" if cap else ""
     summary = f"{percent(share)} of the responses are cut at the length limit{limit}: their reward judges the limit."
-    proofs = [("response_clip_ratio", _moves(way, f"median of the last rows {percent(share)}"))]
+    proofs = [("response_clip_ratio", _moves(way, f"median of the last {int(p['window'])} rows {percent(share)}"))]
     for name in ("response_length_mean", look.reward):
         if look.series(name) is not None:
             proofs.append((name, ""))
@@ -63,11 +63,15 @@ def length_collapse(look: Look, p: Params, memory: Memory) -> list[Signal]:
         level = CRITICAL
     elif (ratio < p["warn"] or empty > p["empty"]) and (worse or not gain) and not solved(look):
         level = WARNING
-    text = f"Responses shrank from {num(first)} to {num(last)} tokens ({percent(ratio)} of their start)"
+    if ratio < p["notice"]:
+        text = f"Responses shrank from {num(first)} to {num(last)} tokens, {percent(ratio)} of their start"
+        text += f" ({compared(look, 'response_length_mean', p['rows'])}),"
+    else:
+        text = f"{percent(empty)} of the responses are empty or aborted,"
     text += (
         " while the reward fell." if worse else (" while the reward rose." if gain else " without any gain in reward.")
     )
-    proofs = (("response_length_mean", f"{percent(ratio)} of its start"), (look.reward, "rose" if gain else "no gain"))
+    proofs = (("response_length_mean", ""), (look.reward, "rose" if gain else "no gain"))
     return [Signal(level, text, proofs, moved="response_length_mean", hurt=look.reward)]
 
 
@@ -99,8 +103,9 @@ def length_explosion(look: Look, p: Params, memory: Memory) -> list[Signal]:
     if ratio >= p["ratio"] and not gain:
         level = CRITICAL if cut_now > p["truncation"] else WARNING
     text = f"Responses grew {num(ratio)}-fold, from {num(first)} to {num(last)} tokens"
+    text += f" ({compared(look, 'response_length_mean', p['rows'])})"
     text += ", and reward grew with them." if gain else ", without a gain in reward."
     if cut_now > 0.01:
         text = text[:-1] + f"; {percent(cut_now)} are cut at the limit."
-    proofs = (("response_length_mean", f"{num(ratio)} times its start"), (look.reward, "rose" if gain else "no gain"))
+    proofs = (("response_length_mean", ""), (look.reward, "rose" if gain else "no gain"))
     return [Signal(level, text, proofs, moved="response_length_mean")]

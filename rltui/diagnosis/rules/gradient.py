@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from rltui.diagnosis.look import Look
-from rltui.diagnosis.rules.base import Memory, Params, gaining, head, losing, solved, tail
+from rltui.diagnosis.rules.base import Memory, Params, compared, gaining, head, losing, solved, tail
 from rltui.diagnosis.signal import CRITICAL, NOTICE, WARNING, Signal, num
 from rltui.diagnosis.trends import block_medians, log_spikes, sd_d, turn
 from rltui.run.medians import median
@@ -72,8 +72,9 @@ def grad_norm_ramp(look: Look, p: Params, memory: Memory) -> list[Signal]:
     if now >= p["factor"] * first and not paid and not solved(look):
         apart = look.values("rollout_train_logprob_diff")
         level = CRITICAL if losing(look) and len(apart) and tail(apart, 20) > p["apart"] else WARNING
-    text = f"The gradient norm grew from {num(first)} to {num(now)}" + ("; the reward pays for it." if paid else ".")
-    return [Signal(level, text, (("grad_norm", f"{num(now / first)} times its start"),), moved="grad_norm")]
+    text = f"The gradient norm grew from {num(first)} to {num(now)}, {num(now / first)} times its start"
+    text += f" ({compared(look, 'grad_norm', 20, p['warmup'])})" + ("; the reward pays for it." if paid else ".")
+    return [Signal(level, text, (("grad_norm", ""),), moved="grad_norm")]
 
 
 def grad_always_clipped(look: Look, p: Params, memory: Memory) -> list[Signal]:

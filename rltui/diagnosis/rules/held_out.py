@@ -83,12 +83,11 @@ def val_regression(look: Look, p: Params, memory: Memory) -> list[Signal]:
     error = sd_d(series.values[-200:])
     level = CRITICAL if now < baseline - p["below_start"] * error else WARNING
     summary = (
-        f"Validation peaked at {num(peak)} at step {step} and stands at {num(now)}, {num(z)} standard errors lower"
+        f"Validation peaked at {num(peak)} at step {step} and stands at {num(now)} (means of 3 evaluations), "
+        f"{num(z)} standard errors lower"
     )
     summary += f" and below its start of {num(baseline)}." if level == CRITICAL else "."
-    return [
-        Signal(level, summary, (("val_score", f"peak {num(peak)} at step {step}"), (look.reward, "")), onset_step=step)
-    ]
+    return [Signal(level, summary, (("val_score", ""), (look.reward, "")), onset_step=step)]
 
 
 def train_val_divergence(look: Look, p: Params, memory: Memory) -> list[Signal]:
@@ -105,7 +104,8 @@ def train_val_divergence(look: Look, p: Params, memory: Memory) -> list[Signal]:
     level = CRITICAL if now < float(series.values[0]) or z > p["critical_se"] else WARNING
     k = min(50, max(10, len(since) // 10))
     a, b = float(since[:k].mean()), float(since[-k:].mean())
-    summary = f"Train reward rose {num(a)} → {num(b)} since step {step}, validation fell {num(peak)} → {num(now)}."
+    summary = f"Train reward rose {num(a)} → {num(b)} since step {step} (means of {k} rows), "
+    summary += f"validation fell {num(peak)} → {num(now)} (means of 3 evaluations)."
     return [
         Signal(
             level,

@@ -9,7 +9,7 @@ from rltui.diagnosis.measured import Measured, name
 from rltui.diagnosis.rules.base import Params
 from rltui.diagnosis.signal import CRITICAL, NOTICE, WARNING, Signal, num, percent
 from rltui.diagnosis.trends import WINDOW, onset, trend
-from rltui.hardware.base import HardwareSample
+from rltui.hardware.base import HardwareSample, HostSample
 from rltui.run.medians import median
 from rltui.run.table import Series
 
@@ -18,11 +18,8 @@ def host_ram_creep(seen: Measured, p: Params) -> list[Signal]:
     """Memory near the limit at which Ray or the kernel kills, or on its way there."""
     series = seen.ram
     total = seen.host.ram_total_gb if seen.host is not None else None
-    used = seen.host.ram_used_gb if seen.host is not None else None
-    level, said, began = 0, [], None
-    if total and used is not None and used / total > p["warn"]:
-        level = CRITICAL if used / total > p["critical"] else WARNING
-        said.append(f"{num(used)} of {num(total)} GB used ({percent(used / total)})")
+    level, text = _fill(seen.host, p)
+    said, began = [text] if level else [], None
     if series is not None and trend(series.values).direction > 0:
         x = series.values[-WINDOW:]
         grown, ahead = trend(x).total, host_memory(seen, p["kill"])
@@ -36,7 +33,22 @@ def host_ram_creep(seen: Measured, p: Params) -> list[Signal]:
     if seen.host is not None and level and (largest := next(iter(seen.host.processes), None)) is not None:
         said.append(f"largest known process: {largest.role}, {num(largest.rss_gb)} GB")
     proofs = (("cpu_mem_used", ""), ("time_per_step_s", ""))
-    return [Signal(level, f"Host memory: {'; '.join(said)}.", proofs, onset_step=began)] if level else []
+    own = [Signal(level, f"Host memory: {'; '.join(said)}.", proofs, onset_step=began)] if level else []
+    return own + [
+        Signal(level, f"Host memory of {node}: {text}.", subject=node)
+        for node, host in seen.elsewhere
+        for level, text in [_fill(host, p)]
+        if level
+    ]
+
+
+def _fill(host: HostSample | None, p: Params) -> tuple[int, str]:
+    """How bad it is that so much of a host's memory is used, and how much that is; (0, "") where it is not."""
+    used, total = (host.ram_used_gb, host.ram_total_gb) if host is not None else (None, None)
+    if not total or used is None or used / total <= p["warn"]:
+        return 0, ""
+    level = CRITICAL if used / total > p["critical"] else WARNING
+    return level, f"{num(used)} of {num(total)} GB used ({percent(used / total)})"
 
 
 def disk_space_low(seen: Measured, p: Params) -> list[Signal]:
@@ -105,9 +117,11 @@ _PROOFS = (("time_per_step_s", ""), ("cpu_mem_used", ""))
 def _beside(samples: tuple[HardwareSample, ...], least_gb: float) -> list[str]:
     """Who works beside the training now, in words."""
     out: dict[str, None] = {}
-    for process in samples[-1].host.processes if samples and samples[-1].host is not None else ():
-        if process.aside:
-            out[f"{process.role} (pid {process.pid}, {num(process.rss_gb)} GB)"] = None
+    for node, host in (("", samples[-1].host), *samples[-1].others) if samples else ():
+        for process in host.processes if host is not None else ():
+            if process.aside:
+                on = f" on {node}" if node else ""
+                out[f"{process.role} (pid {process.pid}, {num(process.rss_gb)} GB){on}"] = None
     for gpu in samples[-1].gpus if samples else ():
         for p in gpu.processes:
             if p.ours is False and (p.memory_gb or 0.0) > least_gb:

@@ -48,10 +48,9 @@ def kl_up_reward_flat(look: Look, p: Params, memory: Memory) -> list[Signal]:
     falls = look.change(look.reward, rows) <= -2.0
     first = tail(kl[: len(kl) - rows + 10], 10)
     course = f"rose from {num(first)} to {num(level)}" if level > first else f"stands at {num(level)}"
-    summary = (
-        f"KL to the reference {course}; over the last {rows} rows the reward {'fell' if falls else 'did not gain'}."
-    )
-    proofs = [("kl_ref", f"{num(level / first)} times its level {rows} rows ago" if first > 0 else "rising")]
+    summary = f"KL to the reference {course} over the last {rows} rows (medians of 10 at both ends), "
+    summary += "in which the reward fell." if falls else "in which the reward did not gain."
+    proofs = [("kl_ref", "")]
     proofs.append((look.reward, f"fitted change {num(way.total)} against a noise of {num(way.noise)}"))
     if look.series("val_score") is not None:
         proofs.append(("val_score", "falls" if worse else "no gain"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rltui.diagnosis.catalogue import family
 from rltui.diagnosis.look import Look
-from rltui.diagnosis.rules.base import Memory, Params, gaining, head, losing, tail
+from rltui.diagnosis.rules.base import Memory, Params, compared, gaining, head, losing, tail
 from rltui.diagnosis.signal import CRITICAL, NOTICE, WARNING, Signal, num, percent
 
 LEAST = 10  # rows
@@ -61,8 +61,9 @@ def mismatch_growing(look: Look, p: Params, memory: Memory) -> list[Signal]:
         if ratio < p["notice"] or look.trend(name).direction <= 0:
             continue
         level = WARNING if ratio >= p["factor"] and losing(look) else NOTICE
-        text = f"The difference between trainer and sampler grew {num(ratio)}-fold, to {num(tail(x, 20))}."
-        return [Signal(level, text, ((name, f"{num(ratio)} times its start"),), moved=name, hurt=look.reward)]
+        text = f"The difference between trainer and sampler grew {num(ratio)}-fold, to {num(tail(x, 20))}"
+        text += f" ({compared(look, name, 20)})."
+        return [Signal(level, text, ((name, ""),), moved=name, hurt=look.reward)]
     return []
 
 

@@ -52,7 +52,8 @@ def reward_collapse(look: Look, p: Params, memory: Memory) -> list[Signal]:
     level = CRITICAL if at_floor or leads or (held_out is not None and held_out < -3.0) else WARNING
     onset = _fall(x, start, below)
     share = (peak - fallen) / abs(peak) if peak else 1.0
-    summary = f"Reward fell from a peak of {num(peak)} to {num(fallen)} ({percent(share)} lost)"
+    summary = f"Reward fell from a peak of {num(peak)} (median of {block} rows) to {num(fallen)} (of the last 5), "
+    summary += f"{percent(share)} lost"
     summary += ", down to its floor." if at_floor else "."
     return [
         Signal(
@@ -131,12 +132,14 @@ def reward_peak_decline(look: Look, p: Params, memory: Memory) -> list[Signal]:
             else WARNING
         )
         share = drop / abs(peak)
-        summary = f"Reward peaked near step {step} at {num(peak)} and stands at {num(low)}, {percent(share)} lower."
+        rows = (n if size > 1 or n <= p["recent"] else int(p["recent"])) // int(p["blocks"])
+        summary = f"Reward peaked near step {step} at {num(peak)} (median of {rows} rows) and stands at {num(low)} "
+        summary += f"(of the last {2 * rows}), {percent(share)} lower."
         return [
             Signal(
                 level,
                 summary,
-                ((look.reward, f"{percent(share)} below its peak, {num(z)} sd of the blocks"),),
+                ((look.reward, f"{num(z)} sd of the noise of such medians below its peak"),),
                 onset_step=step,
             )
         ]

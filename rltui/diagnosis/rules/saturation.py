@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from rltui.diagnosis.look import Look
-from rltui.diagnosis.rules.base import Memory, Params, head, tail
+from rltui.diagnosis.rules.base import Memory, Params, compared, head, tail
 from rltui.diagnosis.signal import CRITICAL, NOTICE, WARNING, Signal, num, percent
 
 
@@ -53,7 +53,7 @@ def reward_saturated(look: Look, p: Params, memory: Memory) -> list[Signal]:
     dead, why = _no_signal(look, p, window)
     level = WARNING if dead and level_now >= p["level"] else NOTICE
     summary = f"Reward stands at {percent(level_now)} of its range (ceiling {num(profile.ceiling)}){why}."
-    proofs = [(look.reward, f"{percent(level_now)} of the range up to {num(profile.ceiling)}")]
+    proofs = [(look.reward, f"median of the last {window} rows {num(tail(reward, window))}")]
     proofs += [(n, "") for n in ("frac_reward_zero_std", "reward_std", "grad_norm") if look.series(n) is not None][:2]
     return [Signal(level, summary, tuple(proofs), onset_step=_reached(look, profile.floor + p["level"] * span))]
 
@@ -71,7 +71,8 @@ def _no_signal(look: Look, p: Params, window: int) -> tuple[bool, str]:
     gradient = look.values("grad_norm")
     if len(gradient):
         ratio = tail(gradient, window) / max(head(gradient, window), 1e-12)
-        return ratio < p["gradient"], f" and the gradient is {percent(ratio)} of its start"
+        still = "the gradient is" if ratio < p["gradient"] else "the gradient still is"
+        return ratio < p["gradient"], f"; {still} {percent(ratio)} of its start ({compared(look, 'grad_norm', window)})"
     return False, ""
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import sqrt
 
 from rltui.diagnosis.look import Look
-from rltui.diagnosis.rules.base import Memory, Params, head, solved, tail
+from rltui.diagnosis.rules.base import Memory, Params, compared, head, solved, tail
 from rltui.diagnosis.signal import NOTICE, WARNING, Signal, num, percent
 from rltui.diagnosis.trends import flat, sd_d, trend
 
@@ -37,9 +37,10 @@ def reward_flat_from_start(look: Look, p: Params, memory: Memory) -> list[Signal
     first, last, noise = found
     rows = len(look.values(look.reward))
     why = _no_movement(look, p)
-    summary = f"Reward has not moved in {rows} rows: {num(first)} → {num(last)}"
+    summary = f"Reward has not moved beyond its noise in {rows} rows: {num(first)} → {num(last)}"
+    summary += f" ({compared(look, look.reward, p['window'])})"
     summary += (
-        f"; {why}." if why else f" (a change below {num(_detectable(noise, int(p['window'])))} could not be seen)."
+        f"; {why}." if why else f"; a change below {num(_detectable(noise, int(p['window'])))} could not be seen."
     )
     series = look.series(look.reward)
     proofs = [(look.reward, f"noise {num(noise)} a row")]
@@ -120,7 +121,8 @@ def reward_plateau(look: Look, p: Params, memory: Memory) -> list[Signal]:
         f"Reward has been flat at {num(tail(x, 20))} for the last {rows} rows "
         f"(a gain below {num(_detectable(recent.noise, rows // 2))} could not be seen)."
     )
-    return [Signal(level, summary, ((look.reward, f"flat over {rows} rows"),), moved=look.reward)]
+    proofs = ((look.reward, f"flat over {rows} rows, median of the last 20 {num(tail(x, 20))}"),)
+    return [Signal(level, summary, proofs, moved=look.reward)]
 
 
 def reward_noise_dominates(look: Look, p: Params, memory: Memory) -> list[Signal]:

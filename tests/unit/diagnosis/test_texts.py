@@ -1,0 +1,54 @@
+"""What a card says fits the numbers beside it: two windows are compared only with their rows named."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from rltui.diagnosis.engine import Engine
+from rltui.diagnosis.model import Finding
+from rltui.diagnosis.signal import num
+from tests.unit.diagnosis.fake_run import FakeRun
+from tests.unit.diagnosis.series import learning_run, noise
+
+N = 400
+FALL = np.clip((np.arange(N) - 150) / 150, 0, 1)
+
+
+def found(columns: dict[str, object], rule: str, **settings: object) -> Finding:
+    d = Engine().advance(FakeRun(columns, **settings).grow())  # type: ignore[arg-type]
+    return next(f for f in d.findings if f.id == rule)
+
+
+def wobble(x: object) -> np.ndarray:
+    return np.asarray(x) * (1 + 0.02 * noise(np.random.default_rng(0), N))
+
+
+COMPARED: list[tuple[str, str, Callable[[], np.ndarray]]] = [
+    ("entropy-collapse", "entropy", lambda: wobble(0.9 - 0.85 * FALL)),
+    ("entropy-explosion", "entropy", lambda: wobble(0.5 + 6 * FALL)),
+    ("length-collapse", "response_length_mean", lambda: wobble(400 - 350 * FALL)),
+    ("length-explosion", "response_length_mean", lambda: wobble(200 * np.exp(2 * FALL))),
+    ("grad-norm-ramp", "grad_norm", lambda: wobble(0.2 * np.exp(3 * FALL))),
+    ("tool-use-collapse", "tool_calls_mean", lambda: wobble(4 - 3.9 * FALL)),
+    ("mismatch-growing", "rollout_train_logprob_diff", lambda: wobble(0.01 * np.exp(2 * FALL))),
+]
+
+
+@pytest.mark.parametrize(("rule", "metric", "series"), COMPARED, ids=[rule for rule, _, _ in COMPARED])
+def test_numbers_that_are_compared_are_those_of_the_rows_named(
+    rule: str, metric: str, series: Callable[[], np.ndarray]
+) -> None:
+    x = series()
+    columns = learning_run(0, N) | {metric: x, "score_mean": wobble(np.full(N, 0.4)), "val_score": [None] * N}
+    text = found(columns, rule).summary
+    steps = re.search(r"medians of steps (\d+) to (\d+) and (\d+) to (\d+)", text)
+    assert steps is not None, text
+    a, b, c, d = (int(s) for s in steps.groups())  # row i is step i + 1
+    assert d == N
+    assert num(float(np.median(x[c - 1 : d]))) in text, text
+    if rule != "mismatch-growing":  # tells how many times more it is
+        assert num(float(np.median(x[a - 1 : b]))) in text, text
