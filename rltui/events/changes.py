@@ -21,7 +21,7 @@ Kind = Literal[
     "resolved",
     "stall",  # the run hangs
     "recovery",  # it goes on
-    "restart",  # steps were done again, or a further attempt began
+    "restart",  # steps were done again, a further attempt began, or another run in the place of this one
     "end",  # it finished or crashed
     "met",  # its verdict is what --until waits for
     "heartbeat",  # the watch is alive
@@ -134,14 +134,17 @@ class Changes:
 
     def of(self, frame: Frame) -> list[Event]:
         """What is new in this frame since the last one given; nothing while the run is still being read."""
-        if not frame.loading.done:
+        at = frame.diagnosis.at_step
+        if not frame.loading.done or (self.seen.step is not None and at is None):  # a file that is being rewritten
             return []
+        events: list[Event] = []
         if _is_another(self.seen, frame):
-            self.seen = Seen()
+            words = f"begins anew in the same place; the run before it had come to step {self.seen.step}"
+            events.append(event(frame, "restart", words))
+            self.seen = Seen(seq=self.seen.seq)
         seen, findings = self.seen, frame.diagnosis.findings
         open_now = [SEVERITY_RANK[f.severity] for f in findings if f.status == "active"]
         seen.worst = max([seen.worst, *open_now])
-        events: list[Event] = []
         if not seen.began:
             events.append(event(frame, "summary", frame.diagnosis.verdict.text))
         restarts = frame.run.history.table.restarts
@@ -154,7 +157,7 @@ class Changes:
             if finding.id not in _ABOUT_STATE:
                 events += self._finding(frame, finding)
         events += self._state(frame)
-        seen.began, seen.step = True, frame.diagnosis.at_step
+        seen.began, seen.step = True, at
         return [self.count(one) for one in events]
 
     def count(self, event: Event) -> Event:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import socket
 import time as clock
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from threading import Event as Flag
 from typing import Any, Literal
 
@@ -98,7 +98,7 @@ class Following:
                     problem = _recorded(recorder, frame)
                 if last is not None and self.heartbeat_s is not None and clock.monotonic() - beat >= self.heartbeat_s:
                     beat = clock.monotonic()
-                    events.append(changes.count(event(last, "heartbeat", _age(last))))
+                    events.append(changes.count(event(replace(last, now=clock.time()), "heartbeat", _age(last))))
                 if frame is not None or events:
                     self.put(self._news(last, changes, events, met, problem))
         except Exception as error:

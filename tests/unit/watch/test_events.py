@@ -107,6 +107,20 @@ def test_stall_recovery_end_and_a_further_attempt(frame: Frame) -> None:
     assert changes.seen.worst == 2
 
 
+def test_another_run_in_the_same_place_is_told_and_the_count_goes_on(frame: Frame) -> None:
+    changes = Changes()
+    kl = finding()
+    assert told(changes, frame, kl) == ["summary", "opened"]
+    nothing = replace(frame, diagnosis=replace(frame.diagnosis, findings=(), at_step=None))
+    assert changes.of(nothing) == []  # the file was truncated, and may come back as it was
+    assert told(changes, frame, kl) == []
+    first = replace(frame, diagnosis=replace(frame.diagnosis, findings=(kl,), at_step=1))
+    restart, summary, opened = changes.of(first)
+    assert (restart.kind, summary.kind, opened.kind) == ("restart", "summary", "opened")
+    assert f"to step {frame.diagnosis.at_step}" in restart.text
+    assert [event.seq for event in (restart, summary, opened)] == [3, 4, 5]
+
+
 def test_nothing_is_told_of_a_run_still_being_read(frame: Frame) -> None:
     reading = replace(frame, loading=replace(frame.loading, done=False))
     changes = Changes()

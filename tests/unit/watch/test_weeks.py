@@ -172,7 +172,7 @@ def test_another_run_in_the_same_place_is_told_anew() -> None:
     opened.load()
     frame = opened.frame(1000.0)
     step = frame.diagnosis.at_step or 0
-    assert [e.kind for e in Changes(Seen(began=True, step=step + 500)).of(frame)] == ["summary"]
+    assert [e.kind for e in Changes(Seen(began=True, step=step + 500)).of(frame)] == ["restart", "summary"]
     assert Changes(Seen(began=True, step=step)).of(frame) == []
 
 
