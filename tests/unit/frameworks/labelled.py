@@ -54,7 +54,7 @@ RUNS: tuple[Run, ...] = (
     ),
     Run("real/tinker-arithmetic-solved-entropy0", "tinker_cookbook", "GRPO", (0, 99), "finished", {}),
     Run("real/tinker-codeforces-six-restarts-step0", "tinker_cookbook", "GRPO", (0, 1), "crashed", {}),
-    Run("real/trl-and-custom-grpo-countdown-jsonl/grpo", "trl", "GRPO", (1, 500), "unknown", {}),
+    Run("real/trl-and-custom-grpo-countdown-jsonl/grpo", "generic", "GRPO", (1, 500), "unknown", {}),
     Run("real/trl-and-custom-grpo-countdown-jsonl/grpo_trl", "trl", "GRPO", (2, 480), "unknown", {}),
     Run(
         "real/trl-grpo-aokvqa-format-abandon-collapse",
@@ -139,7 +139,7 @@ RUNS: tuple[Run, ...] = (
     ),
     Run("real/verl-grpo-mt-console-without-metrics", "verl", "GRPO", None, "unknown", {"adv_estimator": "grpo"}),
     Run("real/vlmr1-rollout-debug-log", "generic", None, None, "unknown", {}),
-    Run("real/trl-grpo-verilog-supervisor-oom-log", "generic", None, (2, 2), "stalled", {}),
+    Run("real/trl-grpo-verilog-supervisor-oom-log", "trl", None, (2, 2), "stalled", {}),
     Run(
         "real/verl-grpo-n1-qwen7b-econ-v5",
         "verl",
