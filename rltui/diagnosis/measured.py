@@ -77,6 +77,11 @@ class Measured:
         return next((s.host for s in reversed(self.newest) if s.host is not None), None)
 
     @cached_property
+    def elsewhere(self) -> tuple[tuple[str, HostSample], ...]:
+        """The newest host samples of the further nodes, by name."""
+        return self.newest[-1].others if self.newest else ()
+
+    @cached_property
     def phases(self) -> tuple[PhaseHardware, ...]:
         steps = step_timings(self.run, self.look.n)
         seen = self.seen.since(steps[0].end - steps[0].seconds) if steps else self.seen.until(-np.inf)

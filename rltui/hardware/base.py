@@ -113,13 +113,15 @@ class ProcessFact:
 
 @dataclass(frozen=True, slots=True)
 class HardwareSample:
-    """All GPUs and the host at one time (seconds since the epoch). `note` says why GPUs are absent."""
+    """All GPUs and the host at one time (seconds since the epoch). `note` says why GPUs are absent. Of a run on several
+    nodes `host` is the first one's, `others` are those of the further nodes by name."""
 
     time: float
     gpus: tuple[GpuSample, ...] = ()
     host: HostSample | None = None
     note: str = ""
     source: str = "live"  # "live" | "recorded"
+    others: tuple[tuple[str, HostSample], ...] = ()
 
 
 @dataclass(slots=True)

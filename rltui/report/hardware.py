@@ -43,12 +43,13 @@ def hardware(frame: Frame) -> Hardware:
         )
         for gpu in now
     )
-    return Hardware(gpus, _host(host), sample.source, sample.note, phases)
+    first = now[0].node if now and sample.others else ""
+    others = tuple(_host(other, node) for node, other in sample.others)
+    own = None if host is None else _host(host, first)
+    return Hardware(gpus, own, sample.source, sample.note, phases, others)
 
 
-def _host(host: HostSample | None) -> HostNow | None:
-    if host is None:
-        return None
+def _host(host: HostSample, node: str) -> HostNow:
     return HostNow(
         ram_used_gb=host.ram_used_gb,
         ram_total_gb=host.ram_total_gb,
@@ -64,6 +65,7 @@ def _host(host: HostSample | None) -> HostNow | None:
         pressure_memory=host.pressure_memory,
         pressure_io=host.pressure_io,
         disks=tuple(DiskNow(d.what, d.path, d.free_gb, d.total_gb) for d in host.disks),
+        node=node,
     )
 
 

@@ -31,7 +31,8 @@ def hardware(report: Report) -> list[str]:
         lines += ["", *table(heads[:keep], [row[:keep] for row in rows], "llrrrrrl"[:keep])]
     else:
         lines[0] += " no GPU samples."
-    return [*lines, *_phases(found.phases), *(_host(found.host) if found.host is not None else [])]
+    hosts = [host for host in (found.host, *found.others) if host is not None]
+    return [*lines, *_phases(found.phases), *(line for host in hosts for line in _host(host))]
 
 
 def _trouble(gpu: GpuNow) -> str:
@@ -59,7 +60,10 @@ def _phases(phases: tuple[PhaseUse, ...]) -> list[str]:
 def _host(host: HostNow) -> list[str]:
     memory = _of(size(host.ram_used_gb), size(host.ram_total_gb))
     limited = f" (limited by its {host.limited_by})" if host.limited_by else ""
-    said = [f"Host memory {memory}{limited}", f"disk left {size(host.disk_free_gb)}"]
+    said = [
+        f"Host memory{f' of {plain(host.node)}' if host.node else ''} {memory}{limited}",
+        f"disk left {size(host.disk_free_gb)}",
+    ]
     said += [f"{plain(d.what)} {size(d.free_gb)} of {size(d.total_gb)} free" for d in host.disks]
     if host.load1 is not None:
         said.append(f"load {number(host.load1)}" + (f" on {host.cpus} cores" if host.cpus else ""))

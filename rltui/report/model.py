@@ -161,6 +161,7 @@ class HostNow:
     pressure_memory: float | None = None
     pressure_io: float | None = None
     disks: tuple[DiskNow, ...] = ()
+    node: str = ""  # of a run on several nodes
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,6 +186,7 @@ class Hardware:
     source: str  # live | recorded | none
     note: str
     phases: tuple[PhaseUse, ...] = ()
+    others: tuple[HostNow, ...] = ()  # the hosts of further nodes
 
 
 @dataclass(frozen=True, slots=True)

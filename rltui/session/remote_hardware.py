@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import time as clock
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
@@ -20,10 +21,13 @@ if TYPE_CHECKING:
     from rltui.session.locate import Found
 
 MAX_NODES = 32
+SILENT_S = 30.0
+"""A node that sent nothing for so long is left out and said to be: its last figures are no figures of now."""
 
 
 class RemoteSampler:
-    """Samples of one or several nodes; the GPUs of all nodes in one sample, the host of the first.
+    """Samples of one or several nodes; GPUs and hosts of all nodes in one sample, at the time of the first node that
+    sends.
 
     `places` gives a connected place by name of the node; it is called once, in a thread, and may take its time.
     `disk_path`: any path over there on the file system whose free space counts, None for none.
@@ -39,6 +43,7 @@ class RemoteSampler:
         self._interval_s = interval_s
         self._takers: dict[str, Callable[[dict[str, Any]], None]] = {}
         self._newest: dict[str, HardwareSample] = {}
+        self._heard: dict[str, float] = {}
         self._history = HardwareHistory()
         self._lock = Lock()
         self._started = self._stopped = False
@@ -77,6 +82,7 @@ class RemoteSampler:
                 return
             self._places = dict(list(found.items())[:MAX_NODES])
             self._takers = {node: partial(self._take, node) for node in self._places}
+            self._heard = dict.fromkeys(self._places, clock.monotonic())
         for node, place in self._places.items():
             place.sample(self._interval_s, self._disk_path, self._takers[node], self._disks, role_words())
 
@@ -86,11 +92,15 @@ class RemoteSampler:
             return
         with self._lock:
             self._newest[node] = sample
-            if node == next(iter(self._places)):
-                nodes = [self._newest[name] for name in self._places if name in self._newest]
-                notes = dict.fromkeys(one.note for one in nodes if one.note)
-                gpus = tuple(gpu for one in nodes for gpu in one.gpus)
-                self._history.add(replace(sample, gpus=gpus, note="; ".join(notes)))
+            self._heard[node] = now = clock.monotonic()
+            sending = [name for name, heard in self._heard.items() if now - heard < SILENT_S]
+            if node == sending[0]:
+                nodes = {name: self._newest[name] for name in sending if name in self._newest}
+                notes = [one.note for one in nodes.values() if one.note]
+                notes += [f"{name} sends no samples" for name in self._heard if name not in sending]
+                gpus = tuple(gpu for one in nodes.values() for gpu in one.gpus)
+                others = tuple((name, one.host) for name, one in nodes.items() if name != node and one.host is not None)
+                self._history.add(replace(sample, gpus=gpus, note="; ".join(dict.fromkeys(notes)), others=others))
 
 
 def remote_sampler(found: Found) -> RemoteSampler | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rltui.plots.numbers import number, percent, size
-from rltui.tui.panes.machine import Span, newest_gpus, newest_host, spark, whole
+from rltui.tui.panes.machine import Span, marks, newest_gpus, newest_host, spark, whole
 from rltui.tui.rows import Row, clip, put, title, wrap
 from rltui.tui.view import View
 
@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
 NAME = 18
 TAIL = 38
+WIDE = 110
+NODE_COLUMNS = {"swap GB": False, "shm GB": True, "CPU": False, "load": False, "memory": True, "io": True}
+"""Of the hosts of further nodes; True: also in a narrow terminal."""
 SHOWN = 12
 """Processes that are listed; the rest is counted."""
 BELONGS = {True: "this run", False: "foreign", None: "unknown"}
@@ -27,13 +30,14 @@ def processes(view: View, seen: SampleColumns, width: int) -> list[Block]:
     if seen.samples[-1].source == "recorded":
         return []  # recorders tell of none
     told, gpus = newest_host(seen), newest_gpus(seen)
-    home = gpus[0].node if gpus else ""  # the host that is told of is the first node
-    roles = {(home, p.pid): p for p in (told.processes if told is not None else ())}
+    home = gpus[0].node if gpus else ""  # the host that is told of in full is the first node's
+    hosts = [(home, told), *seen.samples[-1].others]
+    roles = {(node, p.pid): p for node, host in hosts for p in (host.processes if host is not None else ())}
     held: dict[tuple[str, int], list[tuple[int, GpuProcess]]] = {}
     for gpu in gpus:
         for process in gpu.processes:
             held.setdefault((gpu.node, process.pid), []).append((gpu.index, process))
-    several = len({gpu.node for gpu in gpus}) > 1
+    several = len({gpu.node for gpu in gpus}) > 1 or len(hosts) > 1
     pids = sorted({*roles, *held}, key=lambda at: (-_gpu_gb(held.get(at, [])), -(_rss(roles.get(at)) or 0.0), at))
     head = title(width, "", "Processes", [(f"{len(pids)} that matter", "dim")])
     if not pids:
@@ -100,7 +104,49 @@ def machine(view: View, seen: SampleColumns, width: int) -> list[Block]:
         rows.append(clip([*row, (disk.what, "fg"), (f"  {disk.path}", "dim")], width))
     if not now.disks and now.disk_free_gb is not None:
         rows += lines.of("disk free", "disk_free_gb", now.disk_total_gb, "GB")
-    return [("host ram memory disk cpu load swap shm pressure", [*rows, []])]
+    blocks: list[Block] = [("host ram memory disk cpu load swap shm pressure", [*rows, []])]
+    return [*blocks, *_others(view, seen, width)]
+
+
+def _others(view: View, seen: SampleColumns, width: int) -> list[Block]:
+    """A row for the host of each further node: its memory over the samples, and how it stands now."""
+    others = seen.samples[-1].others
+    if not others:
+        return []
+    columns = [name for name, is_needed in NODE_COLUMNS.items() if is_needed or width >= WIDE]
+    over, bar = whole(seen), max(0, width - NAME - 18 - 8 * len(columns) - 12)
+    marked = marks(view)
+    head: Row = [put("   node", NAME + bar, "dim"), put("RAM GB", 18, "dim", ">")]
+    head += [*[put(name, 8, "dim", ">") for name in columns], put("disk free", 12, "dim", ">")]
+    about: Row = [("memory, io: share of the time that tasks wait for them", "dim")]
+    blocks: list[Block] = [("host node", [title(width, "", "Other nodes", about), head])]
+    for node, host in others:
+        at = [(s.time, next((h.ram_used_gb for n, h in s.others if n == node), None)) for s in seen.samples]
+        glyph, role = marked.get(node, (" ", "fg"))
+        of = f" of {_short(host.ram_total_gb)}" if host.ram_total_gb else ""
+        free = [d.free_gb for d in host.disks] or [host.disk_free_gb]
+        now = {
+            "swap GB": number(host.swap_used_gb, missing="n/a"),
+            "shm GB": number(host.shm_used_gb, missing="n/a"),
+            "CPU": percent(host.cpu, missing="n/a"),
+            "load": number(host.load1, missing="n/a"),
+            "memory": percent(host.pressure_memory, missing="n/a"),
+            "io": percent(host.pressure_io, missing="n/a"),
+        }
+        row: Row = [(f" {glyph} ", role), put(node, NAME - 3)]
+        row.append((_ram(view, at, over, bar, host.ram_total_gb), "ink"))
+        row.append(put(f"{number(host.ram_used_gb, missing='n/a')}{of}", 18, role, ">"))
+        row += [put(now[name], 8, "fg", ">") for name in columns]
+        row.append(put(size(min((f for f in free if f is not None), default=None)), 12, "fg", ">"))
+        blocks.append((f"host node {node} ram memory disk", [clip(row, width)]))
+    return [*blocks, ("", [[]])]
+
+
+def _ram(view: View, at: list[tuple[float, float | None]], over: Span, width: int, top: float | None) -> str:
+    import numpy as np
+
+    times, values = np.array(at, dtype=np.float64).T
+    return spark(view, times, values, over, width, top)
 
 
 class _Lines:

@@ -131,6 +131,19 @@ def test_a_merger_beside_the_training_is_told_with_what_it_costs() -> None:
     assert any("push once at the end" in fix.text for fix in finding.fixes)
 
 
+def test_the_hosts_of_other_nodes_are_looked_at_too() -> None:
+    run = sampled(40)
+    full = replace(HOST, ram_used_gb=990.0)
+    nodes = (("n2", HOST), ("n3", replace(full, processes=(MERGER,))))
+    run.hardware = tuple(replace(s, others=nodes) for s in run.hardware)
+    found = {(f.id, f.subject): f for f in Engine().advance(run).findings if f.status == "active"}
+    memory = found.pop(("host-ram-creep", "n3"))
+    assert memory.severity == "critical"
+    assert "Host memory of n3: 990 of 1,000 GB used (99 %)" in memory.summary
+    assert "merger (pid 77, 90 GB) on n3 beside the training" in found.pop(("background-interference", None)).summary
+    assert not [subject for _, subject in found if subject is not None], "n2 has room"
+
+
 def test_a_merger_that_costs_nothing_is_a_notice_and_gone_when_it_ends() -> None:
     with_it = sampled(60, lambda step: replace(HOST, processes=(MERGER,)) if step >= 50 else HOST)
     assert findings(with_it)["background-interference"].severity == "info"

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from types import SimpleNamespace
 from typing import Any, cast
 
-from rltui.session.remote_hardware import RemoteSampler
+import pytest
+
+from rltui.session.remote_hardware import SILENT_S, RemoteSampler
 from rltui.sources.ssh import SshPlace
 
 from .server import until
@@ -64,5 +67,34 @@ def test_gpus_of_all_nodes_and_what_each_is_asked_for() -> None:
     assert sample.host is not None
     assert (sample.host.ram_used_gb, sample.host.pressure_io) == (100.0, 0.2)
     assert [d.what for d in sample.host.disks] == ["log"]
+    assert [(name, host.ram_used_gb) for name, host in sample.others] == [("node2", 200.0), ("node3", 0.0)]
     sampler.stop()
     assert all(node.taken is None for node in nodes.values())
+
+
+def test_a_node_that_falls_silent_is_left_out_and_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [100.0]
+    monkeypatch.setattr("rltui.session.remote_hardware.clock", SimpleNamespace(monotonic=lambda: now[0]))
+    nodes = {name: Node(name) for name in ("node1", "node2")}
+    sampler = RemoteSampler(lambda: cast("Mapping[str, SshPlace]", nodes), "/run", 0.5)
+    sampler.start()
+    until(lambda: all(node.taken for node in nodes.values()), 10)
+    nodes["node2"].send(1.0, 200.0)
+    nodes["node1"].send(1.0, 100.0)
+    now[0] += SILENT_S + 1
+    nodes["node1"].send(32.0, 110.0)
+    sample = sampler.latest()
+    assert sample is not None
+    assert {g.node for g in sample.gpus} == {"node1"}
+    assert sample.others == ()
+    assert sample.note == "node2 sends no samples"
+    nodes["node2"].send(33.0, 210.0)
+    now[0] += SILENT_S - 1
+    nodes["node2"].send(62.0, 220.0)
+    now[0] += 2
+    nodes["node2"].send(64.0, 230.0)
+    sample = sampler.latest()
+    assert sample is not None
+    assert (sample.time, {g.node for g in sample.gpus}) == (64.0, {"node2"}), "the next node takes the lead"
+    assert sample.note == "node1 sends no samples"
+    sampler.stop()

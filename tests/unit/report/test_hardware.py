@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 
 import jsonschema
@@ -87,3 +88,17 @@ def test_without_samples_nothing_is_made_up() -> None:
     data = json.loads(to_json(build(fakes.frame())))
     assert data["hardware"]["phases"] == []
     assert data["hardware"]["gpus"] == []
+
+
+def test_the_hosts_of_several_nodes() -> None:
+    seen, engine = run(), Engine()
+    others = (("n2", replace(HOST, ram_used_gb=900.0)),)
+    seen.hardware = tuple(replace(s, others=others) for s in seen.hardware)
+    report = build(fakes.frame(result=engine.advance(seen), hardware=seen.hardware))
+    data = json.loads(to_json(report))
+    jsonschema.validate(data, load_schema())
+    assert data["hardware"]["host"]["node"] == "n"
+    assert [(h["node"], h["ram_used_gb"]) for h in data["hardware"]["others"]] == [("n2", 900.0)]
+    text = render(report)
+    assert re.search(r"Host memory of n 6\d\d GB of 1", text)
+    assert re.search(r"Host memory of n2 900 GB of 1", text)

@@ -108,6 +108,29 @@ async def test_phases_processes_host_and_forecast(open_app: Open) -> None:
         assert "Host memory 812 → 957 GB" in screen_text(app)
 
 
+async def test_the_hosts_of_the_other_nodes(open_app: Open) -> None:
+    second = HostSample(
+        *(950.0, 1007.0, 0.9, 70.0, 64, 800.0, 7100.0),
+        shm_used_gb=300.0,
+        pressure_memory=0.44,
+        disks=(DiskSample("Ray", "/tmp/ray", 12.0, 900.0),),
+        processes=(HostProcess(91, "uploader", "rclone copy", 3.0, False, aside=True),),
+    )
+    frame, report = machine()
+    several = replace(frame, hardware=tuple(replace(s, others=(("node2", second),)) for s in frame.hardware))
+    for size in (TALL, (80, 90)):
+        async with open_app([(several, report)], size) as (app, pilot):
+            await pilot.press("4", "4")
+            await pilot.press("G")
+            await wait_for(pilot, lambda app=app: "Other nodes" in screen_text(app), "the end of the page")  # type: ignore[misc]
+            lines = screen_text(app).splitlines()
+            row = next(line for line in lines if line.strip().startswith("node2 ") and "950 of 1007" in line)
+            assert "44 %" in row
+            assert row.split()[-2:] == ["12.0", "GB"], "the fullest disk"
+            if size == TALL:
+                assert any("uploader" in line and "node2  rclone copy" in line for line in lines)
+
+
 async def test_the_filter_finds_a_gpu_and_a_process(open_app: Open) -> None:
     async with open_app([machine()], TALL) as (app, pilot):
         await pilot.press("4", "4", "slash", *"foreign", "enter")
