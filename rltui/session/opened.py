@@ -305,7 +305,8 @@ class OpenedRun:
             run.history.rebuild()
         run.refresh_names()
         run.as_of = newest_time(run.history.table) or run.newest_note_time()
-        run.sources = [told(f) for f in self.feeds] + self._ignored
+        counting_first = sorted(self.feeds, key=lambda f: f.part.rank, reverse=True)
+        run.sources = [told(f) for f in counting_first] + self._ignored
         self._revision += 1
         self._diagnosis = None
         self._want_samples()
