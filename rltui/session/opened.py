@@ -10,6 +10,7 @@ from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from rltui import turns
 from rltui.diagnosis.model import Diagnosis
 from rltui.diagnosis.unread import unread
 from rltui.hardware.base import HardwareSample
@@ -24,6 +25,7 @@ from rltui.session.feed import Batch, Feed
 from rltui.session.frame import Frame, Loading
 from rltui.session.locate import Found
 from rltui.session.past_log import log_until
+from rltui.session.tail import QUIET_S
 from rltui.session.tail_feed import TailFeed
 from rltui.sources import memory
 from rltui.sources.base import FileStat
@@ -42,8 +44,6 @@ LONG = 4 << 20
 """Bytes of history from which on its end is read first: less is read before anyone notices."""
 MACHINE_EVERY_S = 30.0
 """How its machine stands is judged this often while no row comes."""
-QUIET_S = 5.0
-"""A file that nobody wrote to for so long is at its end: a last line without a newline is complete."""
 
 
 class OpenedRun:
@@ -137,6 +137,7 @@ class OpenedRun:
         """Reads the next block of the history; `done` once every file was read to its end."""
         if not self._read_bytes and self.long:
             memory.keep()
+        turns.give_way()
         while self._unread:
             feed = self._unread[0]
             batch = feed.read()

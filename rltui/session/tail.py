@@ -12,6 +12,9 @@ TAIL = 1 << 16
 BLOCK = 1 << 15
 """Block size of the logs of W&B and SwanLab: reading can begin at any block."""
 
+QUIET_S = 5.0
+"""A file that nobody wrote to for so long is at its end: a last line without a newline is complete."""
+
 _BLOCKED = ("wandb", "swanlab")
 _ANYWHERE = ("tensorboard",)
 """Formats whose reader finds the next record by itself from any byte on."""

@@ -22,6 +22,7 @@ class TailFeed:
     reader: Reader = field(init=False)
     note: str = ""
     restarting: bool = False
+    _read: bool = field(default=False, init=False)
 
     def __post_init__(self) -> None:
         self.part = Part(self.whole.part.name, self.whole.part.rank)
@@ -52,11 +53,12 @@ class TailFeed:
         found = read_end(self.whole.place, self.path, self.format, self.reader, max_bytes)
         if found is None or isinstance(found, SourceError):
             return Batch([], 0, False, error=found)
+        self._read = True
         return Batch(*found, more=False)
 
     def finish(self) -> list[Record]:
-        """The end of the file is the end of a row that is being written: it is left to the real reading."""
-        return []
+        """The file ends here: an unterminated last record that parses counts, where the end was read."""
+        return self.reader.finish() if self._read else []
 
     def close(self) -> None:
         """Nothing is held."""

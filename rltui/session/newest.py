@@ -1,0 +1,153 @@
+"""The newest values of a run, from the ends of its files alone: what the screen shows while everything else is loaded.
+
+Without numpy, history and diagnosis, whose import takes longer than all of this. They are the values that the report
+will show; where the ends alone do not tell them for sure, there are none.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from array import array
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from math import nan
+
+from rltui.readers.base import NO_STEP, ConfigRecord, Note, Record, Rows, RunInfo
+from rltui.readers.registry import make
+from rltui.run.names import Names
+from rltui.session.choice import left_out
+from rltui.session.locate import Found
+from rltui.session.tail import QUIET_S, read_end
+from rltui.sources.base import SourceError
+from rltui.vocabulary.load import GENERIC, dialect
+from rltui.vocabulary.resolve import bare_key, detect_dialect
+
+STATING = ("jsonl", "csv", "tensorboard", "swanlab", "wandb", "verl-console", "console")
+"""Formats whose rows state their step."""
+COPYING = ("trl-console", "trainer-state")
+"""What they hold stands in the others too, late (a checkpoint's state) or to be counted from the first row (TRL's
+printed rows); alone they tell nothing from their end."""
+
+
+@dataclass(frozen=True, slots=True)
+class Newest:
+    """`values`: by raw key those of the last rows, the newest last, in canonical units; NaN where one was logged as NaN
+    or an infinity. `first_step`, `last_step`: of these rows. `bytes`: size of all files."""
+
+    id: str
+    path: str
+    framework: str | None
+    names: Names
+    values: dict[str, array[float]]
+    first_step: int
+    last_step: int
+    bytes: int
+
+
+@dataclass(slots=True)
+class _End:
+    """The rows at the end of one file: key -> steps, and values."""
+
+    cells: dict[str, tuple[list[int], array[float]]] = field(default_factory=dict)
+    step: int = NO_STEP
+
+    def add(self, rows: Rows) -> bool:
+        """False for rows that do more than go on: they state no step, go back, or take a value back."""
+        for row, step in enumerate(rows.steps):
+            if step == NO_STEP or step < self.step:
+                return False
+            again = step == self.step
+            self.step = step
+            for key, column in rows.values.items():
+                value = column[row]
+                if value != value and row not in rows.nonfinite.get(key, ()):
+                    continue
+                steps, values = self.cells.setdefault(key, ([], array("d")))
+                if again and steps and steps[-1] == step:
+                    if value != values[-1]:
+                        return False
+                    continue
+                steps.append(step)
+                values.append(value)
+        return True
+
+
+def newest(found: Found, key_map: Mapping[str, str]) -> Newest | None:
+    """The newest values of a run on this machine; None where its files are not read from their ends, tell of the same
+    steps twice, or begin anew there."""
+    away = left_out(found)
+    files = [(path, format) for path, format in found.candidate.files if path not in away]
+    if found.place.name or not {format for _, format in files} <= {*STATING, *COPYING}:
+        return None
+    ends: dict[str, _End] = {}
+    config: set[str] = set()
+    hints: list[str] = []
+    written = {file.path: file.mtime for file in found.listing.files}
+    for path, format in files:
+        if format in COPYING:
+            continue
+        reader = make(format, os.path.basename(path))
+        read = read_end(found.place, path, format, reader)
+        if read is None or isinstance(read, SourceError):
+            return None
+        records = read[0] + (reader.finish() if time.time() - written[path] > QUIET_S else [])
+        end = _End()
+        if not all(end.add(record) for record in records if isinstance(record, Rows)):
+            return None
+        if format == "wandb":
+            from rltui.readers.wandb_rows import TIMER  # its reader is loaded by now
+
+            for key in [key for key in end.cells if key.startswith(TIMER)]:
+                del end.cells[key]  # summed and shared out from the first row on
+        _signs(records, config, hints)
+        kind = "console" if format.endswith("console") else format
+        if end.cells and kind in ends:
+            return None  # attempts, one after the other
+        if end.cells:
+            ends[kind] = end
+    keys = list(dict.fromkeys(key for end in ends.values() for key in end.cells))
+    detected = detect_dialect(keys, config, hints)
+    spoken = dialect(GENERIC if detected is None else detected.dialect)
+    framework = spoken.framework if detected is not None else None
+    cells: dict[str, tuple[list[int], array[float]]] = {}
+    for end in ends.values():  # the one that is believed first comes first
+        for key, (steps, values) in end.cells.items():
+            name = bare_key(key, framework)
+            held = cells.get(name)
+            if held is None or steps[-1] > held[0][-1]:
+                cells[name] = steps, values
+    if not cells:
+        return None
+    names = Names()
+    names.forced = dict(key_map)
+    names.refresh(cells, spoken.name)
+    return Newest(
+        id=found.candidate.id,
+        path=found.candidate.root,
+        framework=framework,
+        names=names,
+        values={key: _converted(values, names, key) for key, (_, values) in cells.items()},
+        first_step=min(steps[0] for steps, _ in cells.values()),
+        last_step=max(steps[-1] for steps, _ in cells.values()),
+        bytes=sum(file.size for file in found.files),
+    )
+
+
+def _signs(records: Iterable[Record], config: set[str], hints: list[str]) -> None:
+    """What else tells the framework: keys of the config, words of the log."""
+    for record in records:
+        if isinstance(record, ConfigRecord):
+            config.update(record.values)
+        elif isinstance(record, Note):
+            hints.append(record.text)
+        elif isinstance(record, RunInfo):
+            hints += record.values.values()
+
+
+def _converted(values: array[float], names: Names, key: str) -> array[float]:
+    """In canonical units, as `run.names.converted` has it."""
+    meaning = names.meanings[key]
+    if (meaning.scale, meaning.shift) == (1.0, 0.0):
+        return values
+    return array("d", [value * meaning.scale + meaning.shift if value == value else nan for value in values])
