@@ -101,8 +101,11 @@ class ConfigScreen(TextScreen):
         source = next((s for s in frame.run.sources if s.path == path), None) if frame and frame.live else None
         if source is None:
             return ""
-        age = header.age_text(self.view.now - source.newest) if source.newest is not None and self.view.now else ""
-        return "; ".join(part for part in (f"newest row {age} ago" if age else "", source.lag) if part)
+        if not source.used or not self.view.now:
+            return ""
+        time, what = (source.newest, "newest row") if source.newest is not None else (source.mtime, "written")
+        age = f"{what} {header.age_text(self.view.now - time)} ago" if time is not None else ""
+        return "; ".join(part for part in (age, source.lag) if part)
 
     def _objections(self, key: str) -> list[Finding]:
         """Open findings that hold a config value for a cause of theirs."""
