@@ -50,7 +50,8 @@ class ConfigScreen(TextScreen):
                 for i, line in enumerate(wrap(words, width - 14))
             ]
             blocks.append((f"link {words}", rows))
-        blocks.append(("", [[], [put(" SOURCES", 40, "dim")]]))
+        counts = "   of a number that several hold, the first counts" if sum(s.used for s in run.sources) > 1 else ""
+        blocks.append(("", [[], [put(f" SOURCES{counts}", width - 1, "dim")]]))
         for source in run.sources:
             rows = [
                 [(" ", "fg"), put(source.format, 22, "fg"), put(f"{source.rows} rows", 12, "dim"), (source.path, "fg")]
