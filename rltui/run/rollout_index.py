@@ -134,10 +134,10 @@ class RolloutIndex:
         limit = self.bounds.growing if grows else self.bounds.dump * (PARQUET if kind == "parquet" else 1)
         if grows and self.sizes.get(path, 0) > limit:
             return dump.read_end(path, self._end(path, limit))
-        data = self.place.read(path, limit + 1)
+        data = self.place.read(path, limit)
         if isinstance(data, SourceError):
             return Block([], lambda _: [], skipped=1, note=data.text)
-        return dump.read(path, data[:limit], cut=len(data) > limit)
+        return dump.read(path, data, cut=len(data) == limit)  # not sliced: a copy of it would fill the memory
 
     def _end(self, path: str, limit: int) -> bytes:
         follower = self.place.follow(path)

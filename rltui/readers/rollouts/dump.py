@@ -74,7 +74,8 @@ def read(path: str, data: bytes, *, cut: bool = False) -> Block:
 
 def read_end(path: str, data: bytes) -> Block:
     """The samples of the end of a file of lines, of which the first may be cut."""
-    block = read(path, data[data.find(b"\n") + 1 :])
+    data = data[data.find(b"\n") + 1 :]  # the same name, so that not both are kept
+    block = read(path, data)
     block.note = block.note or "only its end was read"
     return block
 
