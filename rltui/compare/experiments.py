@@ -67,7 +67,7 @@ class _Plan:
         self.healthy_others = [run for run in self.others if run.id in healthy and scores[run.id].learned]
         self.broken = base.id not in healthy
         self.score = scores[base.id]
-        self.seeds = [run for run in self.others if _is_seed_of(base, run)]
+        self.seeds = [run for run in self.others if run.id in healthy and _is_seed_of(base, run)]
         reached = [scores[run.id].best for run in (base, *self.seeds)]
         self.spread = max(reached) - min(reached)
         self.noise = max(self.score.noise, self.spread)

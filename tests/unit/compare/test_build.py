@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -98,8 +99,6 @@ def test_the_band_says_since_when_a_run_is_behind() -> None:
 
 
 def _with_curve(run: RunFacts, of: Curve) -> RunFacts:
-    from dataclasses import replace
-
     return replace(run, curves=dict.fromkeys(run.curves, of))
 
 
@@ -180,8 +179,6 @@ def test_the_learning_rate_is_not_moved_where_a_finding_warns_of_it() -> None:
 
 
 def seeded(id: str, end: float, seed: int) -> RunFacts:
-    from dataclasses import replace
-
     run = made(id, end, settings={"lr": 2e-6})
     return replace(run, raw_config={**run.raw_config, "seed": seed})
 
@@ -191,6 +188,8 @@ def test_seeds_that_were_run_tell_the_noise() -> None:
     assert (two.setting, two.before, two.after) == ("seed", "1", "3")
     assert "2 seeds are 0.099 apart" in two.why
     assert two.expected.startswith("within 0.099"), "seeds differ by more than the noise within a run"
+    cut_short = replace(seeded("b", 0.3, 2), state="crashed")
+    assert compare([seeded("a", 0.8, 1), cut_short]).experiments[0].after == "2", "a run that broke is no draw"
     three = compare([seeded(x, 0.8 - 0.02 * i, i) for i, x in enumerate("abc")]).experiments
     assert not any(e.title.startswith("another seed of a") for e in three), "three seeds are enough"
 
@@ -229,9 +228,7 @@ def test_what_the_good_share_and_what_limits_the_others() -> None:
 
 def test_different_reward_functions_do_not_compare() -> None:
     def scored(id: str, part: str) -> RunFacts:
-        from dataclasses import replace
-
-        run = replace(made(id, metric="reward_mean"), model=f"model-{id}")
+            run = replace(made(id, metric="reward_mean"), model=f"model-{id}")
         return replace(run, curves={**run.curves, f"reward_component_mean:{part}": run.curves["reward_mean"]})
 
     c = compare([scored("a", "style"), scored("b", "format")])
