@@ -164,16 +164,19 @@ def _identity(run: Run, span: _Span, known: RunState | None, now: float | None) 
         state=state.state,
         steps=Steps(span.first_step, span.last_step, run.planned_steps, span.rows),
         restarts=tuple(s for s in run.history.table.restarts if span.last_step is not None and s <= span.last_step),
-        sources=tuple(
-            SourceUsed(source.path, source.format, source.rows, sum(source.skipped.values()), _source_note(source, at))
-            for source in run.sources
-        ),
+        sources=tuple(_source(source, at) for source in run.sources),
         framework_version=run.framework_version,
         state_because=state.because,
         eta_s=None if span.cut else run.eta_s() if state.state == "running" and not span.cut else None,
         last_row_time=span.last_time,
         attempts=attempts(run.history, run.notes) if not span.cut else (),
     )
+
+
+def _source(source: SourceInfo, now: float | None) -> SourceUsed:
+    skipped, note = sum(source.skipped.values()), _source_note(source, now)
+    newest = _iso(source.newest)
+    return SourceUsed(source.path, source.format, source.rows, skipped, note, source.used, newest, source.lag)
 
 
 def _source_note(source: SourceInfo, now: float | None) -> str:

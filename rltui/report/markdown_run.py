@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from rltui.plots.meter import bar
 from rltui.plots.numbers import NOT_AVAILABLE, duration, number, percent
 from rltui.report.escape import code, fenced, plain, table
-from rltui.report.model import Report
+from rltui.report.model import Report, RunIdentity
 from rltui.run.attempts import Attempt
 
 LEVELS = {"pass": "✓ pass", "warn": "! warn", "fail": "✗ fail", "unknown": "? unknown"}
@@ -22,6 +22,7 @@ IMPORTANT = (
 """Canonical settings that usually explain a run, in the order in which people ask for them."""
 MISSING_SHOWN = 30
 ATTEMPTS_SHOWN = 5
+UNUSED_SHOWN = 10
 
 
 def identity(report: Report) -> list[str]:
@@ -43,12 +44,28 @@ def identity(report: Report) -> list[str]:
     if run.restarts:
         lines.append(f"- Restarts: from step {', '.join(str(step) for step in run.restarts)}")
     lines += _attempts(run.attempts)
-    used = [s for s in run.sources if s.rows or s.skipped or not s.note.endswith("not used")]
+    return [*lines, "", *_sources(run), "", *_config(report)]
+
+
+def _sources(run: RunIdentity) -> list[str]:
+    """What was read from where, and what was left out."""
     rows = [
-        [code(_below(s.path, run.path), cell=True), plain(s.format), str(s.rows), str(s.skipped), plain(s.note)]
-        for s in used
+        [
+            code(_below(s.path, run.path), cell=True),
+            *(plain(s.format), str(s.rows), str(s.skipped), plain(s.newest or ""), plain(s.note)),
+        ]
+        for s in run.sources
+        if s.used
     ]
-    return [*lines, "", *table(["read", "format", "rows", "skipped", "note"], rows, "llrr"), "", *_config(report)]
+    lines = table(["read", "format", "rows", "skipped", "newest row", "note"], rows, "llrr")
+    if len(rows) > 1:
+        lines += ["", "Where several hold a number of the same step, the first of them counts."]
+    unused = [s for s in run.sources if not s.used]
+    if unused:
+        told = [f"{code(_below(s.path, run.path))} ({plain(s.note.removesuffix('; not used'))})" for s in unused]
+        more = f"; and {len(told) - UNUSED_SHOWN} more" if len(told) > UNUSED_SHOWN else ""
+        lines += ["", f"Not used: {'; '.join(told[:UNUSED_SHOWN])}{more}."]
+    return lines
 
 
 def _attempts(attempts: Sequence[Attempt]) -> list[str]:

@@ -32,11 +32,17 @@ class Steps:
 
 @dataclass(frozen=True, slots=True)
 class SourceUsed:
+    """A file of the run. `newest`: ISO 8601 time stamp of its newest row, None where rows carry none; `lag`: how late
+    its writer is known to be, in words."""
+
     path: str
     format: str
     rows: int
     skipped: int
     note: str
+    used: bool = True
+    newest: str | None = None
+    lag: str = ""
 
 
 @dataclass(frozen=True, slots=True)

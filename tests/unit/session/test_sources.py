@@ -79,3 +79,31 @@ def test_what_two_logs_of_a_run_tell_is_told_once(tmp_path: Path) -> None:
     told = [note for note in run.frame().notes if note.kind == "traceback"]
     assert len([f for f in run.feeds if f.format.endswith("console")]) == 2
     assert len(told) == 1
+
+
+def test_report_says_what_was_read_how_fresh_it_is_and_what_was_left_out(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = [{"step": s, "reward": s / 10, "kl": 0.1, "timestamp": 1795216631 + s} for s in range(1, 21)]
+    (tmp_path / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows) + "torn\n")
+    (tmp_path / "console.log").write_text("".join(f"step:{s} - critic/rewards/mean:{s / 10}\n" for s in range(1, 21)))
+    captured = tmp_path / "wandb" / "offline-run-20261120_231711-8p9c9fdv" / "files" / "output.log"
+    captured.parent.mkdir(parents=True)
+    captured.write_text((tmp_path / "console.log").read_text())
+    run = report(capsys, str(tmp_path))["run"]
+    assert isinstance(run, dict)
+    told = {Path(s["path"]).name: s for s in run["sources"]}
+    assert list(told) == ["metrics.jsonl", "console.log", "output.log"]
+    assert [(s["rows"], s["skipped"], s["used"]) for s in told.values()] == [
+        (20, 1, True),
+        (20, 0, True),
+        (0, 0, False),
+    ]
+    assert [s["newest"] for s in told.values()] == ["2026-11-20T23:17:31+00:00", None, None]
+    assert main(["report", str(tmp_path)]) == 0
+    text = capsys.readouterr().out
+    assert "| `metrics.jsonl` | jsonl | 20 | 1 | 2026-11-20T23:17:31+00:00 | line that is not JSON at line 21;" in text
+    assert "the first of them counts" in text
+    assert (
+        "Not used: `wandb/offline-run-20261120_231711-8p9c9fdv/files/output.log` (the console as W&B captured" in text
+    )
