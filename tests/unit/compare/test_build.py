@@ -228,7 +228,7 @@ def test_what_the_good_share_and_what_limits_the_others() -> None:
 
 def test_different_reward_functions_do_not_compare() -> None:
     def scored(id: str, part: str) -> RunFacts:
-            run = replace(made(id, metric="reward_mean"), model=f"model-{id}")
+        run = replace(made(id, metric="reward_mean"), model=f"model-{id}")
         return replace(run, curves={**run.curves, f"reward_component_mean:{part}": run.curves["reward_mean"]})
 
     c = compare([scored("a", "style"), scored("b", "format")])
