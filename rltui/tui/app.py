@@ -24,6 +24,7 @@ from rltui.tui.screens.main import MainScreen
 from rltui.tui.theme import load_theme, textual_theme, theme_names
 from rltui.tui.view import View
 from rltui.tui.worker import (
+    FirstValuesRead,
     FrameArrived,
     InsightArrived,
     MarksRead,
@@ -132,6 +133,11 @@ class RltuiApp(Places):
         self.worker.stop()
 
     # -- what arrives --------------------------------------------------------------------------------------------
+
+    def on_first_values_read(self, message: FirstValuesRead) -> None:
+        if self.view.newest is None:
+            self.view.first = message.values
+            self.redraw()
 
     def on_frame_arrived(self, message: FrameArrived) -> None:
         if self.view.paused:

@@ -13,6 +13,7 @@ from rltui.tui import compat
 if TYPE_CHECKING:
     from rltui.compare.read import RunFacts
     from rltui.compare.runs import RunRow
+    from rltui.report.first_values import FirstValues
     from rltui.session.locate import Found
     from rltui.tui.worker import Choice, FrameSource
 
@@ -32,12 +33,22 @@ class SessionOpener:
         self.key_map = dict(key_map)
         self.format_in = format_in
         self._found: list[Found] = []
+        self._ahead: list[Found] = []  # what `first_values` found, for the `find` behind it
+
+    def first_values(self) -> FirstValues | None:
+        from rltui.report.first_values import first_values
+        from rltui.session.locate import locate
+
+        if self.replay is not None or "-" in self.targets:
+            return None
+        self._ahead = locate(self.targets, self.format_in)
+        return first_values(self._ahead[0], self.key_map) if len(self._ahead) == 1 else None
 
     def find(self) -> list[Choice]:
         from rltui.session.locate import locate
         from rltui.tui.worker import Choice
 
-        self._found = locate(self.targets, self.format_in)
+        self._found, self._ahead = self._ahead or locate(self.targets, self.format_in), []
         out = []
         for found in self._found:
             run = found.candidate

@@ -6,6 +6,7 @@ Nothing is computed here that the report could hold; these are look-ups in it.
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -17,6 +18,7 @@ from rltui.plots.numbers import number
 if TYPE_CHECKING:
     from rltui.diagnosis.insight import Insight
     from rltui.diagnosis.model import Finding
+    from rltui.report.first_values import FirstValue, FirstValues
     from rltui.report.model import MetricSummary, Report
     from rltui.report.user_marks import Marks
     from rltui.run.history import Series
@@ -58,6 +60,7 @@ class View:
     def __init__(self, target: str = "", glyphs: GlyphSet = BLOCK) -> None:
         self.target = target
         self.glyphs = glyphs
+        self.first: FirstValues | None = None  # until the first report
         self.frame: Frame | None = None
         self.newest: Report | None = None
         self.past: tuple[int, Report] | None = None  # (step, report as it stood then)
@@ -84,7 +87,7 @@ class View:
         if self.newest is not None and self.newest.run.path != report.run.path:
             self.past, self.cursor = None, None
             self.insights.clear()
-        self.frame, self.newest = frame, report
+        self.first, self.frame, self.newest = None, frame, report
         self.sparks.clear()
         moving = frame.live or (self.replaying and report.run.state == "running")
         if not moving or self.now - self._asked_at >= (ASK_AGAIN_S if frame.live else REPLAY_ASK_S):
@@ -94,6 +97,7 @@ class View:
 
     def leave(self, target: str) -> None:
         """Forgets the run: another one is being opened."""
+        self.first = None
         self.target, self.frame, self.newest, self.past, self.cursor = target, None, None, None, None
         self.marks, self.mark, self.flagged, self.last_rows = None, None, {}, None
         self.insights.clear()
@@ -136,6 +140,8 @@ class View:
     @property
     def span(self) -> tuple[int, int]:
         """First and last step of the shared axis."""
+        if self.first is not None:
+            return self.first.first_step, self.first.last_step
         steps = self.newest.run.steps if self.newest else None
         if steps is None or steps.first is None or steps.last is None:
             return 0, 0
@@ -185,6 +191,13 @@ class View:
             return metric
         return next((name for name, m in self.report.metrics.items() if m.key == metric), None)
 
+    @property
+    def listed(self) -> Mapping[str, MetricSummary] | Mapping[str, FirstValue]:
+        """The metrics by name: of the report, before there is one those that were read first."""
+        if self.first is not None:
+            return self.first.metrics
+        return self.report.metrics if self.report else {}
+
     def metric(self, name: str) -> MetricSummary | None:
         return self.report.metrics.get(name) if self.report else None
 
@@ -192,8 +205,15 @@ class View:
         metric = self.metric(name)
         return self.frame.series.get(metric.key) if metric and self.frame else None
 
+    def recent(self, name: str, count: int) -> list[float]:
+        """The last so many values of a metric, the newest last."""
+        if self.first is not None:
+            return self.first.metrics[name].values[-count:].tolist()
+        series = self.series(name)
+        return [] if series is None else series.values[-count:].tolist()
+
     def label(self, name: str) -> str:
-        metric = self.metric(name)
+        metric = self.listed.get(name)
         if metric is not None and metric.label:
             return metric.label
         from rltui.vocabulary.load import metrics  # a metric that is not logged: its name is known all the same
@@ -209,7 +229,7 @@ class View:
         return metrics().get((metric.canonical if metric is not None else None) or name)
 
     def unit(self, name: str) -> str:
-        metric = self.metric(name)
+        metric = self.listed.get(name)
         unit = metric.unit if metric else ""
         return "%" if unit == "fraction" else SHOWN_UNITS.get(unit, "")
 
@@ -250,7 +270,7 @@ class View:
 
     def now_value(self, name: str) -> float | None:
         """The value at the step cursor, or the newest one."""
-        metric = self.metric(name)
+        metric = self.listed.get(name)
         if self.cursor is None:
             return metric.last_value if metric else None
         return self.value_at(name, self.cursor)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from textual.message_pump import MessagePump
 
     from rltui.diagnosis.insight import Insight
+    from rltui.report.first_values import FirstValues
     from rltui.report.model import Report
     from rltui.report.rollouts_page import Page, Query, RolloutBrowser
     from rltui.report.summaries import SummaryCache
@@ -60,6 +61,9 @@ class Choice:
 class Opener(Protocol):
     """Finds runs and opens one. Used by the worker thread only."""
 
+    def first_values(self) -> FirstValues | None:
+        """The newest values of the one run that there is, where they are told without what the rest needs."""
+
     def find(self) -> Sequence[Choice]:
         """What can be opened, newest first. Raises an exception whose text is for the user where there is nothing."""
 
@@ -99,6 +103,14 @@ class InsightArrived(Message):
         self.around = around
         self.at = at
         self.insight = insight
+
+
+class FirstValuesRead(Message):
+    """The newest values, before anything else is known of the run."""
+
+    def __init__(self, values: FirstValues) -> None:
+        super().__init__()
+        self.values = values
 
 
 class RunsFound(Message):
@@ -302,7 +314,20 @@ class Worker:
         if not self._stop.is_set():
             self.app.post_message(message)
 
+    def _show_first_values(self) -> None:
+        try:
+            values = self.opener.first_values()
+        except Exception:
+            return  # `find` meets it again and tells it
+        if values is not None:
+            drawn = Event()
+            self._post(FirstValuesRead(values))
+            self.app.call_after_refresh(drawn.set)
+            drawn.wait(FIRST_DRAWN_S)  # what is imported next would slow the drawing
+
     def _find(self, open_single: bool) -> None:
+        if open_single:
+            self._show_first_values()
         panes.load()
         try:
             choices = self._choices = tuple(self.opener.find())

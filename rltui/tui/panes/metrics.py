@@ -40,13 +40,11 @@ def _rank(name: str, heading: Heading, flagged: bool) -> tuple[int, int]:
 
 def grouped(view: View, pattern: str = "") -> list[tuple[Heading, list[tuple[str, bool]]]]:
     """Under each heading: (metric, logged), most telling first. `pattern` keeps what matches."""
-    report = view.report
-    if report is None:
-        return []
+    listed = view.listed
     out = []
-    missing = {m.metric for m in report.coverage.missing if m.blocks}
+    missing = {m.metric for m in view.report.coverage.missing if m.blocks} if view.report else set()
     for heading in headings():
-        names = [(n, True) for n, m in report.metrics.items() if (m.group or "other") in heading.groups]
+        names = [(n, True) for n, m in listed.items() if (m.group or "other") in heading.groups]
         known = {n.split(":", 1)[0] for n, _ in names}
         names += [(n, False) for n in heading.first if n in missing and n not in known]
         if pattern:
@@ -55,7 +53,7 @@ def grouped(view: View, pattern: str = "") -> list[tuple[Heading, list[tuple[str
         if names:
             out.append((heading, names))
     known_groups = {group for heading in headings() for group in heading.groups}
-    rest = [(n, True) for n, m in report.metrics.items() if (m.group or "other") not in known_groups]
+    rest = [(n, True) for n, m in listed.items() if (m.group or "other") not in known_groups]
     if pattern:
         rest = [(n, on) for n, on in rest if matches(pattern, f"{n} {view.label(n)} {_key(view, n)}")]
     if rest:
@@ -152,7 +150,7 @@ def _folded(names: list[str], narrow: bool) -> list[Line]:
 
 
 def _key(view: View, name: str) -> str:
-    metric = view.metric(name)
+    metric = view.listed.get(name)
     return metric.key if metric else ""
 
 
@@ -257,11 +255,9 @@ def _row(view: View, line: Line, cols: Columns, selected: bool) -> Row:
     is_pinned = view.marks is not None and line.name in view.marks.pinned
     glyph = GLYPH[finding.severity] if finding else "•" if is_pinned else " "
     strong = "strong" if role == "crit" or selected else "fg"
-    series = view.series(line.name)
     scale = 100.0 if view.unit(line.name) == "%" else 1.0
-    decimals = (
-        fixed_decimals((series.values[-RECENT:] * scale).tolist()) if series is not None and len(series) else None
-    )
+    recent = [value * scale for value in view.recent(line.name, RECENT)]
+    decimals = fixed_decimals(recent) if recent else None
     if decimals is not None and decimals > MOST_DECIMALS:
         decimals = None  # a learning rate: written as 3e-6
     row: Row = [
@@ -279,11 +275,8 @@ def _row(view: View, line: Line, cols: Columns, selected: bool) -> Row:
         row.append(put(f" {view.unit(line.name)}", cols.unit, "dim"))
     moved = _moved(metric, finding)
     row.append(put(moved, cols.change, role or "fg", ">"))
-    if cols.key and metric:
-        row += [
-            ("   ", "fg"),
-            put(metric.key.split("/", 1)[-1] if "/" in metric.key else metric.key, cols.key - 3, "dim"),
-        ]
+    if cols.key:
+        row += [("   ", "fg"), put(_key(view, line.name).split("/", 1)[-1], cols.key - 3, "dim")]
     return row
 
 
@@ -294,7 +287,7 @@ def _moved(metric: MetricSummary | None, finding: Finding | None) -> str:
 
 
 def _title(view: View, width: int, focus: bool, shown: int, pattern: str | None, typing: bool) -> Row:
-    total = len(view.report.metrics) if view.report else 0
+    total = len(view.listed)
     if pattern is not None:
         note = f"/{pattern}{'▏' if typing else ''}  {shown} of {total}"
         return title(width, "2", "Metrics", None, focus, note)
@@ -327,7 +320,7 @@ def draw(
     order: Order | None = None,
 ) -> tuple[list[Row], dict[int, str], int]:
     """Rows, which metric each row stands for, and the first row shown of the list."""
-    if view.report is None:
+    if view.report is None and view.first is None:
         return [_title(view, width, focus, 0, pattern, typing)], {}, 0
     narrow = width < 90
     cols = Columns.of(width)

@@ -1,8 +1,11 @@
-"""The main screen until the first frame: the names of the panes, and what is being opened."""
+"""The main screen until the first frame: the names of the panes, and what is being opened; then its newest values."""
 
 from __future__ import annotations
 
-from rltui.tui.rows import Row, title, wrap
+from typing import TYPE_CHECKING
+
+from rltui.plots.numbers import integer
+from rltui.tui.rows import Row, spread, title, wrap
 from rltui.tui.view import View
 
 TITLES = {
@@ -15,7 +18,13 @@ TITLES = {
 NEEDED = {"findings": 2, "phases": 3, "gpu": 2}
 
 
-def draw(view: View, pane: str, width: int, focus: bool) -> list[Row]:
+if TYPE_CHECKING:
+    from rltui.report.first_values import FirstValues
+
+
+def draw(view: View, pane: str, width: int, height: int, focus: bool) -> list[Row]:
+    if view.first is not None:
+        return _first(view, view.first, pane, width, height, focus)
     if pane == "header":
         return [[(" ", "fg"), ("rltui", "strong")]]
     if pane == "verdict":
@@ -23,3 +32,25 @@ def draw(view: View, pane: str, width: int, focus: bool) -> list[Row]:
         lines = wrap(f"{waits} …", width - 2)
         return [[(" ", "fg"), (line, "fg")] for line in lines[:2]]
     return [title(width, *TITLES[pane], None, focus)] if pane in TITLES else []
+
+
+def _first(view: View, values: FirstValues, pane: str, width: int, height: int, focus: bool) -> list[Row]:
+    """The same with the newest values, at the places where they stay. All else is still being read."""
+    if pane == "metrics":
+        from rltui.tui.panes import metrics
+
+        shown = metrics.draw(view, width, height, focus=focus, selected=None, everything=False, pattern=None)
+        return shown[0]
+    if pane == "header":
+        wide = width >= 120
+        who: Row = [(" ", "fg"), (values.id, "strong")]
+        who.append((f"   {values.framework}" if values.framework and width >= 110 else "", "dim"))
+        step: Row = [("step " if wide else "", "dim"), (integer(values.last_step), "strong")]
+        size = f" {values.bytes / 1e6:.0f} MB" if wide and values.bytes > 1e6 else ""
+        return [spread(width - 1, who, [*step, (f"{'   ' if wide else '  '}reading{size}", "dim")])]
+    if pane == "verdict":
+        lines = wrap(f"Reading {view.target} …", width - 2)
+        return [[(" ", "fg"), (line, "fg")] for line in lines[:2]]
+    if pane in TITLES:
+        return [title(width, *TITLES[pane], None, focus), [("   reading …", "dim")]]
+    return []

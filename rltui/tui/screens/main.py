@@ -145,7 +145,7 @@ class MainScreen(PaneScreen):
     def draw(self, pane: str, width: int, height: int) -> list[Row]:
         view, focus = self.view, self.focus_on == pane
         if view.report is None:
-            return panes.opening.draw(view, pane, width, focus)
+            return panes.opening.draw(view, pane, width, height, focus)
         if pane == "header":
             return panes.header.draw(view, width, height)
         if pane == "verdict":

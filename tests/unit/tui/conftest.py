@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from textual.pilot import Pilot
 
+from rltui.report.first_values import FirstValues, first_values
 from rltui.report.model import Report
 from rltui.report.user_marks import first_time
 from rltui.session import Frame
@@ -33,6 +34,9 @@ class CannedOpener:
         self.choices = choices
         self.error = error
         self.opened: list[int] = []
+
+    def first_values(self) -> None:
+        """Canned runs have no files."""
 
     def find(self) -> Sequence[Choice]:
         if self.error:
@@ -95,6 +99,10 @@ class SampleOpener:
     def __init__(self, *paths: Path) -> None:
         self.paths = paths
         self.opened: list[LiveRun] = []
+
+    def first_values(self) -> FirstValues | None:
+        found = [one for path in self.paths for one in locate([str(path)])]
+        return first_values(found[0], {}) if len(found) == 1 else None
 
     def find(self) -> Sequence[Choice]:
         return [Choice(path.name, str(path), "", None, 0) for path in self.paths]

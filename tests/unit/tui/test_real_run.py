@@ -155,6 +155,9 @@ class ReplayOpener:
     def __init__(self, speed: float) -> None:
         self.speed = speed
 
+    def first_values(self) -> None:
+        """A replay begins at its first row."""
+
     def find(self) -> list[Choice]:
         return [Choice(FLIP.name, str(FLIP), "", None, 0)]
 
