@@ -244,9 +244,9 @@ def _take(
 ) -> list[str]:
     """Reads a file that holds any number of steps; problems in words."""
     block = index._block(one.path)
-    counts = Counter(raw.step for raw in block.raws())
-    for step, count in counts.items():
-        found[step, split][dump.kind(one.path)].append((one.path, count))
+    counts = Counter((raw.step, raw.split or split) for raw in block.raws())
+    for (step, of_split), count in counts.items():
+        found[step, of_split][dump.kind(one.path)].append((one.path, count))
     return [clean(f"{os.path.relpath(one.path, index.root)}: {block.note}")] if block.note else []
 
 

@@ -69,7 +69,7 @@ class StepRollouts:
         self._all: list[_Numbers] = []
         for block in blocks:
             for at, raw in enumerate(block.raws()):
-                if step is None or raw.step is None or raw.step == step:
+                if (step is None or raw.step is None or raw.step == step) and raw.split in (None, split):
                     self._all.append(self._numbers(block, at, raw))
         self.skipped = sum(block.skipped for block in blocks)
         self._cut_at = self._character_cap()

@@ -47,7 +47,10 @@ class Rollout:
 
 
 class Raw(NamedTuple):
-    """A sample before cleaning: texts as the file holds them, never to be shown. Made for numbers and comparisons."""
+    """A sample before cleaning: texts as the file holds them, never to be shown. Made for numbers and comparisons.
+
+    `split` is None where the sample does not say: it is then its file's.
+    """
 
     step: int | None
     prompt: str | None
@@ -60,6 +63,7 @@ class Raw(NamedTuple):
     group: str | None
     seen_by_reward: str | None = None
     extra: Mapping[str, Any] = {}
+    split: Split | None = None
 
     def cleaned(self) -> Rollout:
         """The sample as it may be shown."""

@@ -2,16 +2,17 @@
 Extracted answer, Solution string), verl (`[prompt]`, `[response]`, `[score]`), OpenRLHF (`Sample: [...]`), ROLL (a JSON
 list of prompt and response), TRL (a table, see `rich_table`).
 
-The step is the last one that the log named before the sample.
+The step is the last one that the log named before the sample. verl and OpenRLHF print a step's line at its very end, so
+there it is the next one; in verl's log what stands below "validation generation end" is of validation.
 """
 
 from __future__ import annotations
 
 import ast
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
-from typing import Any, AnyStr
+from typing import Any, AnyStr, NamedTuple
 
 import orjson
 
@@ -23,6 +24,9 @@ MARKS = (b"eward: ", b"Golden answers:", b"Sample: [", b'"response"', b"[respons
 
 _PREFIX = re.compile(rb"(?m)^(?:\x1b\[[0-9;]*m)*\([^()\n]{0,80}pid=\d+[^()\n]{0,40}\)(?:\x1b\[[0-9;]*m)* ?")
 _STEP = re.compile(rb"(?:[Gg]lobal[ _]step|pipeline step|epoch \d{1,6}, step) (\d{1,12})\b|\bstep:(\d{1,12}) - ")
+_VERL_STEP = re.compile(rb"\bstep:(\d{1,12}) - ")
+_OPENRLHF_STEP = re.compile(rb"\bGlobal step (\d{1,12}): \{")
+_VALIDATION = b"validation generation end"
 _REWARD = re.compile(
     rb"(?m)^-{4,} (?P<stamp>[^\n]{0,60}?)(?P<name>[A-Za-z][\w ]{0,40}?)? ?[Rr]eward: "
     rb"(?P<reward>[-+]?[.\d]+(?:[eE][-+]?\d+)?|nan|inf) *-*[ \t\r]*$"
@@ -58,16 +62,43 @@ def read(data: bytes) -> Block:
         found.append((match.start(), "reward", (match, text), step(match.start())))
     for match, text in _with_bodies(list(_SEARCH.finditer(data)), data):
         found.append((match.start(), "search", (match, _to_next_row(text)), step(match.start())))
+    verl = _StepEnds.of(data, _VERL_STEP)
     for match, text in _with_bodies(list(_VERL.finditer(data)), data):
-        found.append((match.start(), "verl", text, step(match.start())))
+        validates = data.rfind(_VALIDATION, verl.begin(match.start()), match.start()) >= 0
+        found.append((match.start(), "verl", (text, validates), verl.step(match.start())))
     for match in rich_table.PANEL.finditer(data):
         found.append((match.start(), "table", rich_table.body(data, match.end()), int(match["step"])))
+    openrlhf = _StepEnds.of(data, _OPENRLHF_STEP)
     for match in _OPENRLHF.finditer(data):
-        found.append((match.start(), "sample", match["list"], step(match.start())))
+        found.append((match.start(), "sample", match["list"], openrlhf.step(match.start())))
     for match in _ROLL.finditer(data):
         found.append((match.start(), "list", match["list"], step(match.start())))
     found.sort(key=lambda one: one[0])
     return Block(found, _parse)
+
+
+class _StepEnds(NamedTuple):
+    """Where the lines stand that end a step, and of which steps they are."""
+
+    places: list[int]
+    steps: list[int]
+
+    @staticmethod
+    def of(data: bytes, line: re.Pattern[bytes]) -> _StepEnds:
+        found = list(line.finditer(data))
+        return _StepEnds([match.start() for match in found], [int(match[1]) for match in found])
+
+    def step(self, place: int) -> int | None:
+        """The step under way at a place; None where the log has no such lines."""
+        after = bisect_left(self.places, place)
+        if after < len(self.steps):
+            return self.steps[after]
+        return self.steps[-1] + 1 if self.steps else None
+
+    def begin(self, place: int) -> int:
+        """Where the lines of that step begin."""
+        before = bisect_left(self.places, place)
+        return self.places[before - 1] if before else 0
 
 
 def _with_bodies(heads: list[re.Match[AnyStr]], text: AnyStr) -> Iterator[tuple[re.Match[AnyStr], AnyStr]]:
@@ -88,7 +119,8 @@ def _parse(record: tuple[int, str, Any, int | None]) -> list[Raw]:
         seen, target = _decoded(match["seen"]), _decoded(match["target"])
         return [_raw(step, prompt, completion, None, {}, None if seen == "None" else seen, {"reference": target})]
     if kind == "verl":
-        return [_verl(_decoded(value), step)]
+        text, validates = value
+        return [_verl(_decoded(text), step)._replace(split="validation" if validates else "train")]
     if kind == "table":
         return rich_table.raws(_decoded(value), step or 0)
     if kind == "sample":

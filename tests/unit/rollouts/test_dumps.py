@@ -236,7 +236,7 @@ PRINTED = {
     "openrlhf": (
         "\x1b[36m(PPOTrainer pid=12)\x1b[0m INFO 08-22 12:34:56 x.py:5] Global step 12: {'reward': 0.5}\n"
         "\x1b[36m(PPOTrainer pid=12)\x1b[0m INFO 08-22 12:34:57 x.py:9] Sample: ['what\\nis it', tensor(0.75)]\n",
-        [(12, "what\nis it", 0.75)],
+        [(13, "what\nis it", 0.75)],
     ),
     "verl": (
         "\x1b[36m(TaskRunner pid=9)\x1b[0m step:3 - critic/score/mean:0.5\n"
@@ -245,7 +245,7 @@ PRINTED = {
         "Training Progress:   0%|          | 30/15625 [33:33<291:52:32, 67.38s/it]\n"
         "\x1b[36m(TaskRunner pid=9)\x1b[0m [ground_truth] 4\n\x1b[36m(TaskRunner pid=9)\x1b[0m [score] -1.0\n"
         "\x1b[36m(TaskRunner pid=9)\x1b[0m [acc] False\n\x1b[36m(TaskRunner pid=9)\x1b[0m step:4 - a:0.5\n",
-        [(3, "a cat\nor a dog", -1.0)],
+        [(4, "a cat\nor a dog", -1.0)],
     ),
     "trl": (
         "╭─────────────────────────────────── Step 5 ───────────────────────────────────╮\n"
@@ -281,6 +281,27 @@ def test_samples_printed_in_the_log(tmp_path: Path, name: str) -> None:
     steps = [found.read(entry) for entry in found.entries]
     got = [(one.step, one.completion, one.reward) for step in steps for one in step.page(range(len(step)))]
     assert got == expected
+
+
+def test_verl_prints_a_step_after_its_samples_and_says_where_it_validates(tmp_path: Path) -> None:
+    def sample(text: str) -> str:
+        return f"[prompt] p\n[response] {text}\n[ground_truth] 4\n[score] 1.0\n"
+
+    log = (
+        f"{sample('first')}step:1 - critic/score/mean:0.5\n{sample('train')}validation generation end\n"
+        f"{sample('held out')}step:2 - critic/score/mean:0.5\n{sample('under way')}"
+    )
+    (tmp_path / "train.log").write_text(log)
+    found = index(tmp_path)
+    got = {
+        (e.step, e.split): [r.completion for r in found.read(e).page(range(len(found.read(e))))] for e in found.entries
+    }
+    assert got == {
+        (1, "train"): ["first"],
+        (2, "train"): ["train"],
+        (2, "validation"): ["held out"],
+        (3, "train"): ["under way"],
+    }
 
 
 def test_what_else_a_printed_sample_says(tmp_path: Path) -> None:
