@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import Literal, Protocol
 
 import numpy as np
 
+from rltui.diagnosis.blocks import Blocks
 from rltui.run.run import ConfigValue, Run
-
-if TYPE_CHECKING:
-    from rltui.diagnosis.look import Look
+from rltui.run.table import Floats, Series
 
 Stage = Literal["before", "warm-up", "early", "mid", "late"]
 
@@ -86,6 +85,27 @@ class Settings:
         )
 
 
+class Rows(Protocol):
+    """The first rows of a run (`Look`), as far as a profile needs them."""
+
+    n: int
+    step: int
+    settings: Settings
+
+    @property
+    def reward(self) -> str: ...
+
+    def logged(self, name: str) -> Series | None: ...
+
+    def series(self, name: str) -> Series | None: ...
+
+    def is_zero(self, name: str) -> bool: ...
+
+    def values(self, name: str) -> Floats: ...
+
+    def blocks(self, name: str) -> Blocks | None: ...
+
+
 @dataclass(frozen=True, slots=True)
 class Profile:
     """What the rows so far tell beyond the config. `floor` and `ceiling` bound the task reward, None = not known."""
@@ -98,7 +118,7 @@ class Profile:
     on_policy: bool | None
 
     @staticmethod
-    def of(look: Look) -> Profile:
+    def of(look: Rows) -> Profile:
         floor, ceiling, spread = _reward_scale(look)
         return Profile(floor, ceiling, spread, _stage(look), _per_token(look), _on_policy(look))
 
@@ -145,7 +165,7 @@ def _kl(config: Mapping[str, ConfigValue]) -> tuple[float | None, Literal["loss"
     return value, "loss"
 
 
-def _reward_scale(look: Look) -> tuple[float | None, float | None, float]:
+def _reward_scale(look: Rows) -> tuple[float | None, float | None, float]:
     """Floor, ceiling and range of the task reward.
 
     From the batch minimum and maximum where logged; else an extreme of the batch mean that it reached exactly,
@@ -180,7 +200,7 @@ def _reward_scale(look: Look) -> tuple[float | None, float | None, float]:
     return floor, ceiling, high - (floor if floor is not None else low)
 
 
-def _stage(look: Look) -> Stage:
+def _stage(look: Rows) -> Stage:
     if not look.n:
         return "before"
     if look.n <= WARM_UP_ROWS:
@@ -193,13 +213,13 @@ def _stage(look: Look) -> Stage:
     return "late" if look.step > FINAL_SHARE * planned else "mid"
 
 
-def _per_token(look: Look) -> bool:
+def _per_token(look: Rows) -> bool:
     """TRL's PPO logs the KL summed over the sequence; everyone else per token."""
     series = look.series("kl_ref")
     return series is None or not series.key.endswith("objective/kl")
 
 
-def _on_policy(look: Look) -> bool | None:
+def _on_policy(look: Rows) -> bool | None:
     if look.settings.one_update is not None:
         return look.settings.one_update
     for name in ("ppo_kl", "clip_frac"):

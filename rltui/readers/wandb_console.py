@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from rltui.readers.base import ConfigRecord, LogLine, Note, Reader, Record, Rows
+from rltui.readers.console import ConsoleReader
 
 ENOUGH_ROWS = 3
 """So many console rows without one history row, and the run logs none: history lags a step behind, not three."""
@@ -53,9 +54,7 @@ class CapturedConsole:
         if not self._pieces:
             return []
         if self._reader is None:
-            from rltui.readers.registry import make  # late: the registry knows the W&B reader
-
-            self._reader = make("console")
+            self._reader = ConsoleReader("console")
         text, self._pieces = b"".join(self._pieces), []
         return self._sort(self._reader.feed(text), self._time)
 

@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from statistics import fmean
-from typing import TYPE_CHECKING
+from typing import Protocol
 
-if TYPE_CHECKING:
-    from rltui.run.rollouts import StepRollouts
+
+class Samples(Protocol):
+    """The samples of a step (`StepRollouts`), by their places."""
+
+    def rewards_of(self, places: Sequence[int]) -> tuple[float, ...]: ...
+
+    def truncated(self, place: int) -> bool | None: ...
+
+    def length(self, place: int) -> int | None: ...
+
+    def extreme(self, places: Sequence[int], *, highest: bool, default: int) -> int: ...
 
 
 class Group:
@@ -14,7 +24,7 @@ class Group:
 
     __slots__ = ("_step", "key", "members", "rewards", "spread", "zero_variance")
 
-    def __init__(self, step: StepRollouts, key: str, members: tuple[int, ...]) -> None:
+    def __init__(self, step: Samples, key: str, members: tuple[int, ...]) -> None:
         self._step = step
         self.key = key
         self.members = members
