@@ -293,7 +293,8 @@ class PaneScreen(Screen[None]):
         """First or last row; the last one follows the run again."""
 
     def action_page(self, by: int) -> None:
-        """Half a page."""
+        """Half a page of rows."""
+        self.action_move(by * max(1, self.size.height // 2))
 
 
 def stacked(size: Size, rows: list[tuple[str, int]], left: int = 0, width: int | None = None, top: int = 0) -> Places:

@@ -74,9 +74,6 @@ class LogScreen(PaneScreen):
         self.line = None if at >= last else max(0, at)
         self.redraw()
 
-    def action_page(self, by: int) -> None:
-        self.action_move(by * max(1, self.size.height // 2))
-
     def action_edge(self, end: int) -> None:
         self.line = None if end > 0 or not self.lines else 0
         self.redraw()

@@ -137,9 +137,6 @@ class PickerScreen(PaneScreen):
     def action_move(self, by: int) -> None:
         self._select(self.selected + by)
 
-    def action_page(self, by: int) -> None:
-        self._select(self.selected + by * max(1, self.size.height // 2))
-
     def action_edge(self, end: int) -> None:
         self._select(end * 1_000_000)
 

@@ -63,9 +63,6 @@ class TextScreen(PaneScreen):
         self.top = max(0, self.top + by)
         self.redraw()
 
-    def action_page(self, by: int) -> None:
-        self.action_move(by * max(1, self.size.height // 2))
-
     def action_edge(self, end: int) -> None:
         self.action_move(end * 1_000_000)
 

@@ -68,9 +68,6 @@ class ValuesScreen(PaneScreen):
         self.row = max(0, min(self._at() + by, self.count - 1))
         self.redraw()
 
-    def action_page(self, by: int) -> None:
-        self.action_move(by * max(1, self.size.height // 2))
-
     def action_knowledge(self) -> None:
         self.rltui.open_meaning(self.metric)
 
