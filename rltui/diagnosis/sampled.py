@@ -55,6 +55,12 @@ class Sampled:
             since = one.step
         return since
 
+    def unread_before(self, step: int | None) -> int | None:
+        """Step of the dump that was read before that of `step`, where there are dumps between them that were not."""
+        earlier = [d.step for d in self.dumps if d.step is not None and step is not None and d.step < step]
+        between = [one for one in self.samples.steps if earlier and step is not None and earlier[-1] < one < step]
+        return earlier[-1] if between else None
+
     def evidence(self, field: str, text: str) -> Evidence:
         """First, middle and newest dump in one of their numbers."""
         known = [(d.step, float(v)) for d in self.dumps if (v := getattr(d, field)) is not None]

@@ -210,7 +210,10 @@ def _signal(
     seen: Sampled, found: int, text: str, proofs: Sequence[tuple[str, str]], level: Callable[[SampleStats], int]
 ) -> Signal:
     named = tuple((PREFIX + name, words) for name, words in proofs)
-    return Signal(found, text, named, onset_step=seen.holding(found, level) or seen.dumps[0].step)
+    since = seen.holding(min(found, level(seen.dumps[-1])), level)
+    before = seen.unread_before(since)
+    gap = "" if before is None else f" It began between steps {before} and {since}: no dump in between was read."
+    return Signal(found, text + gap, named, onset_step=since if since is not None else seen.dumps[0].step)
 
 
 def _since(first: SampleStats, last: SampleStats, share: Callable[[SampleStats], float]) -> str:

@@ -135,6 +135,29 @@ def test_text_behind_the_end_opens_eos_mismatch(tmp_path: Path) -> None:
     assert "cut at the limit from the start" in finding.summary
 
 
+def test_a_finding_of_samples_begins_where_its_dumps_do(tmp_path: Path) -> None:
+    def write(step: int, n: int, rng: random.Random) -> tuple[str, float]:
+        text, reward = healthy(step, n, rng)
+        return (f"{text}<|im_end|>\n<|im_start|>user\nAnd what is {n}?" if step >= 30 else text), reward
+
+    cut = " - response_length/clip_ratio:0.97"
+    finding = found(diagnosed(written(tmp_path, write, more=cut)), "eos-mismatch")
+    assert finding is not None
+    assert (finding.severity, finding.onset_step) == ("critical", 45), (
+        "of the dumps read those of steps 5 and 25 are fine"
+    )
+
+
+def test_dumps_that_were_not_read_leave_the_beginning_open(tmp_path: Path) -> None:
+    def write(step: int, n: int, rng: random.Random) -> tuple[str, float]:
+        return (LOOP, 0.0) if step >= 23 else healthy(step, n, rng)
+
+    finding = found(diagnosed(written(tmp_path, write, every=1)), "degenerate-samples")
+    assert finding is not None
+    assert finding.onset_step == 33
+    assert "began between steps 17 and 33" in finding.summary
+
+
 def test_a_conversation_with_tools_is_no_eos_mismatch(tmp_path: Path) -> None:
     call = '<tool_call>{"name": "add", "arguments": {}}</tool_call>'
     answer = "<|im_end|>\n<|im_start|>user\n<tool_response>4</tool_response><|im_end|>\n<|im_start|>assistant\n"
