@@ -9,7 +9,7 @@ from __future__ import annotations
 from threading import Event, get_ident
 
 PATIENCE_S = 0.1
-"""So long at most a piece of work waits: a screen that draws all the time does not stop the reading."""
+"""So long at most work waits for one turn: a screen that is held up itself does not stop the reading."""
 
 _free = Event()
 _free.set()
@@ -30,5 +30,5 @@ def leave() -> None:
 
 def give_way() -> None:
     """To be called between two pieces of long work."""
-    if not _free.is_set() and get_ident() != _taken_by:
-        _free.wait(PATIENCE_S)
+    if not _free.is_set() and get_ident() != _taken_by and not _free.wait(PATIENCE_S):
+        _free.set()  # until it is taken again

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from rltui import turns
 from rltui.diagnosis.best import best_checkpoint
 from rltui.diagnosis.blocks import BlockCache
 from rltui.diagnosis.catalogue import Rule, rules
@@ -163,6 +164,7 @@ class Engine:
 
     def _step(self, feed: Feed, state: State, n: int) -> State:
         """One look: every detector once, then the life of every finding."""
+        turns.give_way()
         look = Look(feed, n, state.open())
         memory: dict[str, Mapping[str, float]] = dict(state.memory)
         lives = dict(state.lives)

@@ -136,7 +136,7 @@ def start(
             return 2
     from rltui import settings
     from rltui.plots.glyphs import pick
-    from rltui.tui import keys
+    from rltui.tui import keys, loop
     from rltui.tui.app import RltuiApp
     from rltui.tui.theme import load_theme
 
@@ -164,7 +164,7 @@ def start(
     )
     app.view.sparing = own.screen.bandwidth
     gc.freeze()  # what was imported by now stays: not looked through again at each collection
-    app.run(mouse=mouse_on)
+    loop.run(app.run_async(mouse=mouse_on))
     if app.failure:
         print(f"rltui: {app.failure}", file=sys.stderr)
     return app.return_code or 0

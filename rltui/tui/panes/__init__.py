@@ -9,6 +9,8 @@ from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING
 
+from rltui import turns
+
 if TYPE_CHECKING:
     from rltui.tui.panes import findings as findings
     from rltui.tui.panes import gpu as gpu
@@ -38,6 +40,7 @@ def load_drill_downs() -> None:
     from rltui.tui.screens import named
 
     for name in DRILL_DOWNS:
+        turns.give_way()
         import_module(name)
     named("log")
 
