@@ -4,26 +4,13 @@ from __future__ import annotations
 
 import csv
 import random
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 
 import numpy as np
 
-from rltui.diagnosis.model import (
-    BestCheckpoint,
-    Cause,
-    Coverage,
-    Diagnosis,
-    Episode,
-    Evidence,
-    Finding,
-    Fix,
-    MissingMetric,
-    StageResult,
-    Verdict,
-)
+from rltui.diagnosis.model import Coverage, Diagnosis, MissingMetric, StageResult, Verdict
 from rltui.hardware.base import GpuSample, HardwareSample, HostSample
 from rltui.readers.base import LogLine, Note
 from rltui.report.model import (
@@ -43,6 +30,7 @@ from rltui.report.model import (
 from rltui.run.history import Series
 from rltui.run.run import Checkpoint, MetricName, SourceInfo
 from rltui.session import Frame, Loading
+from tests.unit.tui.canned_findings import SKIPPED, findings_of, verdict_of
 
 START = 1_790_000_000.0
 STEP_S = 150.0
@@ -142,122 +130,6 @@ def summary(name: str, series: Series, rows: int) -> MetricSummary:
     )
 
 
-def evidence(metrics: Mapping[str, MetricSummary], name: str, text: str = "") -> Evidence:
-    m = metrics[name]
-    return Evidence(name, m.key, m.first, m.mid, m.last, m.slope_per_100_steps, text)
-
-
-def finding(
-    id_: str,
-    title: str,
-    severity: str,
-    onset: int,
-    found: tuple[Evidence, ...],
-    *,
-    root: str | None = None,
-    life: str = "open",
-    causes: tuple[Cause, ...] = (),
-    status: str = "active",
-    stage: str = "loss",
-) -> Finding:
-    return Finding(
-        id_,
-        None,
-        title,
-        severity if status == "active" else "info",
-        severity,
-        status,
-        (Episode(onset, None, severity),),
-        stage,
-        onset,
-        N,
-        0.86,
-        "hypothesis",
-        root,
-        found,
-        causes,
-        (
-            Fix("Resume from global_step_600", "trainer.resume_mode=resume_path", "high", "low"),
-            Fix("Raise the KL penalty 0.001 → 0.005", "actor_rollout_ref.actor.kl_loss_coef=0.005", "high", "low"),
-            Fix("Lower the learning rate 3e-6 → 1e-6", "actor_rollout_ref.actor.optim.lr=1e-6", "medium", "low"),
-        ),
-        ("Score gains 0.01 per 100 steps by step 870", "KL over masked tokens: approximate KL would stay flat"),
-        life,
-        "The policy leaves the reference and the score does not pay for it: drift without learning.",
-    )  # type: ignore[arg-type]
-
-
-def findings_of(m: Mapping[str, MetricSummary]) -> tuple[Finding, ...]:
-    causes = (
-        Cause("KL penalty too weak for this step size", "actor_rollout_ref.actor.kl_loss_coef", 0.001),
-        Cause("Learning rate three times the usual 1e-6", "actor_rollout_ref.actor.optim.lr", 3e-6),
-        Cause("Nothing holds entropy up", "actor_rollout_ref.actor.entropy_coeff", 0),
-    )
-    limit = (Cause("Limit too low", "data.max_response_length", 2048),)
-    return (
-        finding(
-            "kl-up-reward-flat",
-            "KL rising while reward is flat",
-            "critical",
-            ONSET,
-            (evidence(m, "kl_ref"), evidence(m, "score_mean", "slope +0.001 ± 0.004 per 100")),
-            life="worse",
-            causes=causes,
-        ),
-        finding(
-            "reward-peak-decline",
-            "Validation past its peak",
-            "warning",
-            600,
-            (evidence(m, "val_score", "of its peak, 0.412 at step 600"),),
-            root="kl-up-reward-flat",
-        ),
-        finding(
-            "truncation-high",
-            "Responses reach the length limit",
-            "warning",
-            700,
-            (evidence(m, "response_clip_ratio"),),
-            life="worse",
-            causes=limit,
-            stage="generation",
-        ),
-        finding(
-            "step-time-regression",
-            "Generation dominates the step",
-            "warning",
-            712,
-            (evidence(m, "time_per_step_s", "follows response length"),),
-            root="truncation-high",
-            life="worse",
-            stage="generation",
-        ),
-        finding(
-            "entropy-collapse",
-            "Entropy falls faster than reward gains",
-            "warning",
-            596,
-            (evidence(m, "entropy"),),
-            life="steady",
-        ),
-        finding(
-            "grad-norm-explosion",
-            "Gradient norm jumped",
-            "warning",
-            120,
-            (evidence(m, "grad_norm"),),
-            status="resolved",
-        ),
-    )
-
-
-SKIPPED = (
-    ("Rollout and trainer log-probs disagree", "rollout gap", "actor_rollout_ref.rollout.calculate_log_probs=True"),
-    ("Off-policy lag of the rollouts", "policy version", "only in the asynchronous trainer"),
-    ("Reward components fight each other", "reward parts", "return a dict from the reward function"),
-)
-
-
 def hardware(healthy: bool, samples: int = 60) -> tuple[HardwareSample, ...]:
     rng = random.Random(7)
     out = []
@@ -287,33 +159,11 @@ def hardware(healthy: bool, samples: int = 60) -> tuple[HardwareSample, ...]:
     return tuple(out)
 
 
-def verdict_of(healthy: bool) -> Verdict:
-    if healthy:
-        return Verdict(
-            "continue",
-            ("healthy",),
-            0.91,
-            (),
-            "All clear: 41 checks, 3 could not run.",
-            "Reward gains 0.032 per 100 steps; KL stays at 0.034.",
-            BestCheckpoint(800, "checkpoints/global_step_800", True, "val_score", 0.447, 0.011),
-        )
-    return Verdict(
-        "stop-use-best",
-        ("unstable", "not-learning"),
-        0.86,
-        ("kl-up-reward-flat",),
-        "KL keeps rising while reward is flat, since step 640; validation is past its peak.",
-        "Would change if the score gains 0.01 per 100 steps by step 870, or KL falls below 0.1.",
-        BestCheckpoint(600, "checkpoints/global_step_600", True, "val_score", 0.412, 0.011),
-    )
-
-
 def make(healthy: bool = False, n: int = N, gpus: bool = True) -> tuple[Frame, Report]:
     """A frame and the report of it, `n` steps long."""
     series = series_of(healthy, n)
     metrics = {name: summary(name, series[METRICS[name][0]], n) for name in METRICS}
-    found = () if healthy else findings_of(metrics)
+    found = () if healthy else findings_of(metrics, ONSET, N)
     samples = hardware(healthy) if gpus else ()
     step = {True: "pass", False: "fail"}[healthy]
     pipeline = tuple(
