@@ -211,12 +211,12 @@ def axis_rows(view: View, cols: Columns) -> list[Row]:
 
 
 def _spark(view: View, name: str, width: int, role: str, onset: int | None) -> Row:
-    from rltui.plots.spark import sparkline  # needs numpy, which the first paint does without
-
     series = view.series(name)
     first, last = view.axis()
     if series is None or not len(series):
         return [(" " * width, "ink")]
+    from rltui.plots.spark import sparkline  # needs numpy, which the first paint and the first values do without
+
     key = name, width, first, last, view.glyphs.name
     if key not in view.sparks:  # 1.5 ms each at 100,000 steps, and a key draws a page of them again
         view.sparks[key] = sparkline(series.steps, series.values, width, first, last, view.glyphs)
