@@ -7,7 +7,6 @@ import re
 import subprocess
 import sys
 import tomllib
-from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -25,17 +24,6 @@ from tests.unit.tui import canned
 from tests.unit.tui.conftest import Open, open_app, own_state  # noqa: F401
 
 HEALTHY, FLIP = (str(REPO / "sample_runs" / name) for name in ("trl-grpo-healthy", "trl-reward-flip"))
-
-
-@pytest.fixture
-def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
-    file = tmp_path / "rltui" / "config.toml"
-    file.parent.mkdir()
-    settings._load.cache_clear()
-    yield file
-    settings._load.cache_clear()
-    keys.adopt(settings.Settings(""))
 
 
 @pytest.fixture

@@ -27,15 +27,6 @@ flat = 1
 """
 
 
-@pytest.fixture
-def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Path of a settings file that is in force once written."""
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
-    file = tmp_path / "rltui" / "config.toml"
-    file.parent.mkdir()
-    return file
-
-
 def test_switches_and_thresholds_reach_the_catalogue() -> None:
     warn = next(iter(rules()["truncation-high"].params))
     text = f"[rules.kl-runaway]\nenabled = false\n[rules.truncation-high]\nparams.{warn} = 0.4\n"

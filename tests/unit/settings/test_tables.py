@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import tomllib
-from collections.abc import Iterator
 from dataclasses import fields
 from pathlib import Path
 
@@ -21,18 +20,6 @@ from rltui.tui import keys
 from tests.conftest import REPO
 
 HEALTHY = str(REPO / "sample_runs" / "trl-grpo-healthy")
-
-
-@pytest.fixture
-def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """Path of a settings file that is in force once written."""
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
-    file = tmp_path / "rltui" / "config.toml"
-    file.parent.mkdir()
-    settings._load.cache_clear()
-    yield file
-    settings._load.cache_clear()
-    keys.adopt(settings.Settings(""))
 
 
 @pytest.mark.parametrize(
