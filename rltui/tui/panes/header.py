@@ -47,6 +47,10 @@ def state(view: View, width: int) -> Row:
         stale = age_text(view.now - frame.link.since)
         lost: Row = [("! ", "warn"), (f"stale {stale}", "warn")]
         return [*lost, (f", {frame.link.state}" if width >= 60 else "", "dim")]
+    if frame.stall is not None and frame.stall.unread:
+        since = f" {age_text(view.now - frame.stall.since)}" if frame.stall.since is not None and view.now > 0 else ""
+        why = f", {cut(frame.stall.unread, 60)}" if width >= 120 else ""
+        return [("! ", "warn"), (f"stale{since}", "warn"), (why, "dim")]
     seen = report.run.last_row_time
     age = age_text(view.now - seen) if frame.live and seen is not None and view.now > 0 else ""
     if frame.stall is not None and frame.stall.verdict in ("slow", "hung"):
