@@ -168,24 +168,36 @@ def from_whole(found: Iterable[Found]) -> Iterator[RunRow]:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class _Listed:
+    """The files of a listing by path, and whether they were written at different times: `None` of a single file."""
+
+    found: Found
+    files: dict[str, FileStat]
+    grew: bool | None
+
+
 class _Tables:
-    """The files of each listing by path, made once: a listing may hold thousands."""
+    """What is asked of each listing, made once: a listing may hold thousands of files and of runs."""
 
     def __init__(self) -> None:
-        self._made: dict[int, tuple[Found, dict[str, FileStat]]] = {}
+        self._made: dict[int, _Listed] = {}
 
-    def of(self, found: Found) -> dict[str, FileStat]:
+    def of(self, found: Found) -> _Listed:
         key = id(found.listing)
         if key not in self._made:
-            self._made[key] = found, {file.path: file for file in found.listing.files}
-        return self._made[key][1]
+            files = found.listing.files
+            written = [file.mtime for file in files]
+            grew = max(written) - min(written) > COPIED_S if len(written) > 1 else None
+            self._made[key] = _Listed(found, {file.path: file for file in files}, grew)
+        return self._made[key]
 
 
-def _row(found: Found, stats: dict[str, FileStat], now: float) -> RunRow:
-    ends = read_ends(found, stats, _wanted())
+def _row(found: Found, listed: _Listed, now: float) -> RunRow:
+    ends = read_ends(found, listed.files, _wanted())
     signs, looked = tail.signs(ends.series, ends.gap)
     state = ends.state.state
-    if state in ("stalled", "unknown") and ends.step is not None and _is_fresh(ends, now) and _grows(found, ends, now):
+    if state in ("stalled", "unknown") and ends.step is not None and _is_fresh(ends, now) and _grows(listed, ends, now):
         state = "running"
     counts = Counter(sign.severity for sign in signs)
     texts = [sign.text for sign in signs]
@@ -235,16 +247,13 @@ def _patience(ends: Ends) -> float:
     return max(FRESH_S, PACES * (ends.pace_s or 0.0))
 
 
-def _grows(found: Found, ends: Ends, now: float) -> bool:
+def _grows(listed: _Listed, ends: Ends, now: float) -> bool:
     """Whether more than a fresh file says that the run goes on: rows of now, files of different ages, or, of a single
     file, a plan that is not done. A copy of an old log is fresh too."""
     if ends.newest is not None and not ends.is_file_time:
         ago = now - ends.newest
         return abs(ago) < (ZONES + 1) * ZONE_S and ago % ZONE_S < _patience(ends)
-    written = [file.mtime for file in found.listing.files]
-    if len(written) > 1:
-        return max(written) - min(written) > COPIED_S
-    return ends.planned is not None
+    return ends.planned is not None if listed.grew is None else listed.grew
 
 
 _shared: tuple[Sequence[Found], float] = (), 0.0
