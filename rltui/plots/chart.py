@@ -46,10 +46,12 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """An event: `kind` is onset, other, best, checkpoint, restart or cursor, and the role of what is drawn for it."""
+    """An event: `kind` is onset, other, best, checkpoint, restart or cursor, and the role of what is drawn for it,
+    unless it has one of its own."""
 
     step: float
     kind: str
+    role: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +123,8 @@ def draw(
 
     marks = [m for m in marks if first <= m.step <= last]
     tick_at = (axis.log_ticks if scale == "log" else axis.ticks)(low, high, 5 if height >= 16 else 3)
+    if len(tick_at) < 2 and height >= LABEL_ROWS_FROM and scale != "log":
+        tick_at = axis.ticks(low, high, 5)  # one label tells no range
     texts = [f"{t:g}" if 1e-4 <= t < 1e4 else number(t) for t in tick_at] if scale == "log" else _tick_texts(tick_at)
     gutter = max([GUTTER, *(len(t) + 2 for t in texts)]) if width >= GUTTER_FROM else 0
     gutter = gutter if gutter <= width // 2 else 0
@@ -345,7 +349,7 @@ def _overlay(
         x = x_cell(mark.step)
         for row in cells if rule else ():
             if row[x][0] == " " or (mark.kind == "cursor" and row[x][0] == glyphs.onset_rule):
-                row[x] = (rule, mark.kind)
+                row[x] = (rule, mark.role or mark.kind)
     for y in y_row:
         if 0 <= y < len(cells):
             for x in range(0, len(cells[y]), 2):
@@ -365,7 +369,7 @@ def _rail_cells(marks: Sequence[Mark], x_cell: Callable[[float], int], width: in
     order = ("checkpoint", "other", "restart", "best", "onset", "cursor")  # the last wins its cell
     row: list[Cell] = [(" ", "axis")] * width
     for mark in sorted(marks, key=lambda m: order.index(m.kind) if m.kind in order else 0):
-        row[x_cell(mark.step)] = (_mark_glyph(mark.kind, glyphs), mark.kind)
+        row[x_cell(mark.step)] = (_mark_glyph(mark.kind, glyphs), mark.role or mark.kind)
     return row
 
 

@@ -102,6 +102,7 @@ class Charts:
             width,
             height,
             onset,
+            finding.severity if finding else "",
             coloured,
             scale,
             robust,
@@ -130,7 +131,8 @@ class Charts:
             role = ROLE[finding.severity] if finding and coloured else ""
             spans = ((x(onset), last, role),) if role and role != "dim" and onset is not None else ()
             best = view.best_step()
-            marks = [Mark(x(onset), "onset")] if onset is not None else []
+            severity = ROLE[finding.severity] if finding else ""
+            marks = [Mark(x(onset), "onset", severity)] if onset is not None else []
             if labels and view.report is not None:
                 marks += [Mark(x(c.step), "checkpoint") for c in view.frame.run.checkpoints if c.step != best]
                 marks += [Mark(x(step), "other") for step in others if step is not None]

@@ -81,6 +81,14 @@ def wrap(text: str, width: int) -> list[str]:
     return [*lines, line] if line else lines
 
 
+def wrapped(text: str, width: int, most: int) -> list[str]:
+    """The first `most` lines of a text; where there are more, the last one ends in an ellipsis."""
+    lines = wrap(text, width)
+    if len(lines) <= most:
+        return lines
+    return [*lines[: most - 1], cut(f"{lines[most - 1]} …", width) if most > 0 else ""][:most]
+
+
 def broken(word: str, width: int) -> list[str]:
     """Pieces of at most `width` cells, each of one character at least."""
     pieces: list[str] = []

@@ -13,11 +13,12 @@ if TYPE_CHECKING:
     from rltui.diagnosis.model import Evidence, Finding
 
 ARROW = (" → ", "dim")
-LABEL, CHANGE, NUMBER = 17, 8, 7
+LABEL, LABEL_WIDE, CHANGE, NUMBER, SINCE = 17, 24, 8, 7, 5
 TINY = 5e-4
 """Smaller values are written as `3e-4`."""
+NARROW_HEAD = f"{'first':>{NUMBER}} → {'last':>{NUMBER}}{'':{3 + CHANGE + 2}}{'since':>{SINCE}}"
 WORDS_FROM = 76
-"""Narrower panes show the severity by its glyph alone, and the onset without a word."""
+"""Narrower panes show the severity by its glyph alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +68,8 @@ def hint(finding: Finding) -> str:
     return finding.evidence[0].text if finding.evidence else ""
 
 
-def _note(view: View, items: list[Listed]) -> str:
+def _note(view: View, items: list[Listed], room: int) -> str:
+    """How many of each severity, the worst first, as many as fit."""
     if view.report is None:
         return ""
     counts = {"critical": 0, "warning": 0, "info": 0}
@@ -84,13 +86,16 @@ def _note(view: View, items: list[Listed]) -> str:
     if not any(parts):
         skipped = len(view.report.not_evaluable)
         parts = ["none open", f"{skipped} checks could not run" if skipped else ""]
-    return " · ".join(part for part in parts if part)
+    told = [part for part in parts if part]
+    while len(told) > 1 and len(" · ".join(told)) > room:
+        told.pop()
+    return " · ".join(told)
 
 
 def _head(view: View, width: int, focus: bool, items: list[Listed]) -> Row:
     resolved = sum(f.status == "resolved" for f in view.report.findings) if view.report else 0
     if any(item.finding is not None for item in items):
-        words = "first → mid → last" if width >= 100 else "first → last"
+        words = "first → mid → last" if width >= 120 else NARROW_HEAD if width >= WORDS_FROM else "first → last"
         right: Row = [(words, "dim")]
     else:
         right = []
@@ -101,7 +106,8 @@ def _head(view: View, width: int, focus: bool, items: list[Listed]) -> Row:
             (" shows them" + ("   " if right else ""), "dim"),
             *right,
         ]
-    return title(width, "1", "Findings", right or None, focus, _note(view, items))
+    room = width - 14 - len("".join(text for text, _ in right))
+    return title(width, "1", "Findings", right or None, focus, _note(view, items, room))
 
 
 def _number(view: View, name: str, value: float | None) -> str:
@@ -116,7 +122,7 @@ def _number(view: View, name: str, value: float | None) -> str:
 def _numbers(view: View, evidence: Evidence | None, width: int, strong: bool, role: str) -> Row:
     """`0.034 →  0.052 →  0.159 %   4.8×` with the label in front where there is room."""
     wide = width >= 120
-    label_w = LABEL if wide else 0
+    label_w = (LABEL_WIDE if width >= 180 else LABEL) if wide else 0
     if evidence is None:
         return [(" " * (label_w + (3 * NUMBER + 6 if wide else 2 * NUMBER + 3) + 3 + CHANGE), "fg")]
     name = view.name_of(evidence.metric) or evidence.metric
@@ -148,11 +154,11 @@ def _row(view: View, item: Listed, width: int, selected: bool, title_w: int) -> 
     seen = view.acknowledged(f)
     name_role = "dim" if later or resolved or (seen and not selected) else "strong" if selected else "fg"
     words = f"{GLYPH[word]} {word:<10}" if width >= WORDS_FROM else f"{GLYPH[word]} "
-    row = [*start, (words, "dim" if later else role), put(name, title_w, name_role)]
+    row = [*start, (words, "dim" if later else role), put(name, title_w - 1, name_role), (" ", "fg")]
     row += _numbers(view, f.evidence[0] if f.evidence else None, width, selected, role if selected else "fg")
     onset = "" if f.onset_step is None else number(f.onset_step, decimals=0) if later else integer(f.onset_step)
-    since = "   since " if width >= WORDS_FROM else "  "
-    row += [(since if onset else " " * len(since), "dim"), put(onset, len(str(view.span[1])), "fg", ">")]
+    since = "   since " if width >= 120 else "  "
+    row += [(since if onset else " " * len(since), "dim"), put(onset, _since_width(view, width), "fg", ">")]
     if width >= 120:
         row.append(put(f"   {'seen' if seen else f.life}", 11, "fg" if f.life == "worse" else "dim"))
     room = width - sum(len(t) for t, _ in row)
@@ -163,8 +169,13 @@ def _row(view: View, item: Listed, width: int, selected: bool, title_w: int) -> 
 
 def _title_width(view: View, width: int) -> int:
     """What the other columns leave in a narrow pane."""
-    words = 12 + 9 if width >= WORDS_FROM else 2 + 2
-    return max(8, width - 1 - words - (2 * NUMBER + 6) - CHANGE - len(str(view.span[1])))
+    words = 12 + 2 if width >= WORDS_FROM else 2 + 2
+    return max(8, width - 1 - words - (2 * NUMBER + 6) - CHANGE - _since_width(view, width))
+
+
+def _since_width(view: View, width: int) -> int:
+    """Of the onset; where no word stands beside it, its heading stands above it, if there is room."""
+    return max(len(str(view.span[1])), SINCE if WORDS_FROM <= width < 120 else 0)
 
 
 def draw(
@@ -179,7 +190,8 @@ def draw(
         checks = view.report.checks
         why = f"all clear: {checks} checks" if checks else "no check could run yet: too few metric rows"
         return [*head, [(f"   {why}", "dim")]], {}, 0
-    title_w = 38 if width >= 140 else 31 if width >= 120 else _title_width(view, width)
+    wide_w = next((w for least, w in ((200, 54), (180, 46), (140, 38), (120, 31)) if width >= least), 0)
+    title_w = wide_w or _title_width(view, width)
     rows: list[Row] = []
     owners: list[int] = []
     keep = 0

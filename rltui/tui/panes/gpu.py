@@ -156,7 +156,8 @@ def _one_line(view: View, width: int, seen: SampleColumns) -> Row:
             of = f"/{limit:.0f} W   " if limit else " W   "
             row += [("power ", "dim"), (cells, "ink"), (f" {sum(watts) / len(watts):.0f}", "fg"), (of, "dim")]
     else:
-        row.append(put(f"{report.hardware.note or 'no GPU samples'}   ", min(48, max(0, width - 28)), "dim"))
+        why = (report.hardware.note or "no GPU samples").split(":")[0]  # the reason in full stands in its screen
+        row.append((f"{cut(why, max(0, width - 30))}   ", "dim"))
     host = report.hardware.host
     if host and host.ram_used_gb is not None:
         of = f"/{number(host.ram_total_gb)} GB" if host.ram_total_gb else " GB"

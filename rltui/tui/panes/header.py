@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rltui.plots.numbers import duration, integer
-from rltui.tui.rows import Row, cut, spread
+from rltui.tui.rows import Row, cut, length, spread
 from rltui.tui.view import View
 
 if TYPE_CHECKING:
@@ -131,10 +131,16 @@ def draw(view: View, width: int, height: int) -> list[Row]:
 def crumbs(view: View, width: int, path: tuple[str, ...]) -> list[Row]:
     """The top line of a drill-down: where this is."""
     name = view.report.run.id if view.report else view.target
-    if width < 100:
-        path = path[-2:]
-    left: Row = [(" ", "fg"), (cut(name, max(8, width // 4)), "dim")]
-    for i, place in enumerate(path):
-        left += [("  ›  ", "dim"), (place, "strong" if i == len(path) - 1 else "dim")]
     right = [*progress(view, min(width, 119), eta=False), *state(view, min(width, 119))]
+    room = width - 2 - length(right)
+    tries = ((name, path), (cut(name, 20), path), (cut(name, 20), path[-2:]), (cut(name, 12), path[-2:]))
+    trails = [_trail(*words) for words in (*tries, (cut(name, 12), path[-1:]))]
+    left = next((trail for trail in trails if length(trail) <= room), trails[-1])
     return [spread(width - 1, left, right)]
+
+
+def _trail(name: str, path: tuple[str, ...]) -> Row:
+    row: Row = [(" ", "fg"), (name, "dim")]
+    for i, place in enumerate(path):
+        row += [("  ›  ", "dim"), (place, "strong" if i == len(path) - 1 else "dim")]
+    return row

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,13 @@ if TYPE_CHECKING:
 
 ROLES = {"traceback": "crit", "oom": "crit", "killed": "crit", "fault": "crit", "warning": "warn"}
 GLYPHS = {"crit": "✗ ", "warn": "! "}
+STAMP = re.compile(
+    r"(?:\[?(?:\b(?:TRACE|DEBUG|INFO|WARNING|WARN|ERROR|CRITICAL)\b|\b(?:\d{2,4}-)?\d{2}-\d{2}\b"
+    r"|T?\b\d{2}:\d{2}:\d{2}(?:[.,]\d+)?Z?)\]?[\s:,|-]*)+(?=\S)"
+)
+"""Date, time and level at the head of a line."""
+SAVED = re.compile(r"\b[\w-]*(?:step|checkpoint|iter|epoch)[_-]?\d+\b")
+"""The folder of a checkpoint."""
 QUIET = ("progress", "phase", "validation")
 
 
@@ -49,8 +57,15 @@ def _event(note: Note, width: int) -> Row:
     return [
         put(f" {when}", 8, "dim"),
         put(kind, 14, role if role != "fg" else "dim"),
-        (cut(note.text, max(0, width - 22)), "fg"),
+        (cut(_said(note), max(0, width - 22)), "fg"),
     ]
+
+
+def _said(note: Note) -> str:
+    """The line without its own time and level, which stand beside it; of a checkpoint its folder."""
+    saved = SAVED.findall(note.text) if note.kind == "checkpoint" else []
+    stamp = STAMP.match(note.text)
+    return str(saved[-1]) if saved else note.text[stamp.end() :] if stamp else note.text
 
 
 def draw(view: View, width: int, height: int, *, focus: bool, back: int = 0) -> list[Row]:
@@ -63,7 +78,8 @@ def draw(view: View, width: int, height: int, *, focus: bool, back: int = 0) -> 
     if not found and not ahead:
         why = "nothing notable in the log" if view.frame.log else "this source has no text log"
         return [*rows, [(f" {why}", "dim")]]
-    body = [_event(note, width) for note in found] + [
+    told = [_event(note, width) for note in found]
+    body = [row for i, row in enumerate(told) if not i or row != told[i - 1]] + [
         [put(" ahead", 8, "dim"), put(f"→ {forecast.what}", 14, "dim"), (cut(forecast.text, max(0, width - 22)), "fg")]
         for forecast in ahead
     ]

@@ -7,10 +7,10 @@ from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 from rltui.plots.axis import column, labels, rail
-from rltui.plots.numbers import change, fixed_decimals
+from rltui.plots.numbers import MINUS, change, fixed_decimals
 from rltui.tui.filters import matches
 from rltui.tui.order import Order
-from rltui.tui.rows import SELECTED, Row, put, scrolled, title, wrap
+from rltui.tui.rows import SELECTED, Row, put, scrolled, title, wrapped
 from rltui.tui.view import GLYPH, ROLE, Heading, View, headings
 
 if TYPE_CHECKING:
@@ -72,6 +72,9 @@ def overview(view: View, room: int, narrow: bool) -> list[str]:
     chosen: list[str] = []
     used: set[str] = set()
     heading_of = {n: heading.name for heading, names in groups for n, _ in names}
+    if narrow:  # room for few: a metric that is logged tells more than one that is not
+        logged = set(view.report.metrics) if view.report else set()
+        turns.sort(key=lambda name: name not in logged)
     for name in dict.fromkeys([*flagged, *pinned, *turns]):
         cost = 1 + (0 if narrow or heading_of[name] in used else 2)
         if room < cost:
@@ -176,8 +179,12 @@ class Columns:
             name, now, unit, chg, key = 17, 8, 0, 7, 0
         elif width < 90:
             name, now, unit, chg, key = 21, 9, 6, 8, 0
-        else:
+        elif width < 140:
             name, now, unit, chg, key = 21, 9, 6, 8, 21
+        elif width < 200:
+            name, now, unit, chg, key = 28, 9, 6, 8, 32
+        else:
+            name, now, unit, chg, key = 40, 9, 6, 8, 48
         spark = width - 3 - name - now - unit - chg - key
         if spark < 8:
             name = max(8, name - (8 - spark))
@@ -283,7 +290,15 @@ def _row(view: View, line: Line, cols: Columns, selected: bool) -> Row:
 def _moved(metric: MetricSummary | None, finding: Finding | None) -> str:
     """First window to last; where a finding heads the metric, as the finding counts it (past a peak: from there)."""
     basis = finding.evidence[0] if finding else metric
-    return change(basis.first, basis.last) if basis else ""
+    return _short(change(basis.first, basis.last)) if basis else ""
+
+
+def _short(moved: str) -> str:
+    """A tiny difference as `+1.1e-5`, which its column holds."""
+    if len(moved) < 8 or moved.endswith(("%", "×")):
+        return moved
+    mantissa, exponent = f"{float(moved.replace(MINUS, '-')):+.1e}".split("e")
+    return f"{mantissa.removesuffix('.0')}e{int(exponent)}".replace("-", MINUS)
 
 
 def _title(view: View, width: int, focus: bool, shown: int, pattern: str | None, typing: bool) -> Row:
@@ -346,8 +361,7 @@ def draw(
     explained = explained_rows(height, focus)
     if explained and selected is not None:
         rows += [[]] * (height - explained - len(rows))
-        words = wrap(meaning(view, selected), width - 2)
-        rows += [[(" ", "fg"), (line, "dim")] for line in words[:explained]]
+        rows += [[(" ", "fg"), (line, "dim")] for line in wrapped(meaning(view, selected), width - 2, explained)]
     return rows, owners, start
 
 

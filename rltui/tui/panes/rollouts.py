@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 DOTS = 8
 """Rewards of a group drawn as dots; of more, their number is written."""
 PIECE = 400  # characters
+MANY = 0.1
+"""The share of the samples from which on the most common reward is worth a word."""
 NAMES = {"groups": "Groups", "samples": "Samples", "steps": "The same prompt across steps"}
 
 
@@ -125,7 +127,7 @@ def rewards(detail: StepDetail, width: int, most: int) -> list[Row]:
     """The reward histogram, highest first, and the most common value."""
     stats = detail.stats
     common: Row = [(f"{stats.samples} rollouts", "dim")]
-    if stats.mode_share is not None:
+    if stats.mode_share is not None and stats.mode_share >= MANY:
         common = [(f"most are {number(stats.mode_value)} ", "dim"), (percent(stats.mode_share), "fg")]
     return [title(width, "", "Rewards", common), *_bars(sorted(detail.rewards, key=lambda b: -b.high)[:most], width)]
 
@@ -158,7 +160,7 @@ def _bars(bars: Sequence[Bar], width: int) -> list[Row]:
             [
                 put(name, 12, "fg", ">"),
                 (f" {mark}", "warn"),
-                put(filled, max(4, width - 30), "warn" if one.truncated * 2 > one.count else "dim"),
+                put(filled, max(4, width - 30), "warn" if one.truncated * 2 > one.count else "ink"),
                 put(f"{one.count}", 7, "fg", ">"),
                 put(percent(one.count / total), 7, "dim", ">"),
             ]
@@ -231,6 +233,8 @@ def completion(name: str, sample: Rollout | None, width: int, height: int, line:
     if sample.seen_by_reward is not None:
         lines += [[], [(" the reward saw ", "dim"), (cut(sample.seen_by_reward, width - 17), "fg")]]
     for key, value in sample.extra.items():
+        if not value.strip():
+            continue
         lines.append([(f" {key} ", "dim"), (cut(value, max(4, width - len(key) - 3)), "fg")])
     for key, score in sample.components.items():
         lines.append([(f" {key} ", "dim"), (number(score), "fg")])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from rltui.plots.numbers import change, integer, number
-from rltui.tui.rows import Row, clip, put, title, wrap
+from rltui.tui.rows import Row, clip, put, title, wrap, wrapped
 from rltui.tui.view import GLYPH, ROLE, View
 
 OTHERS = 6
@@ -60,10 +60,8 @@ def short(view: View, name: str, width: int) -> list[Row]:
         [
             (" first → mid → last  ", "dim"),
             (f"{show(metric.first)} → {show(metric.mid)} → {show(metric.last)}", "fg"),
-            ("   min ", "dim"),
-            (show(metric.min), "fg"),
-            ("   max ", "dim"),
-            (show(metric.max), "fg"),
+            *([("   min ", "dim"), (show(metric.min), "fg")] if width >= 70 else []),
+            *([("   max ", "dim"), (show(metric.max), "fg")] if width >= 70 else []),
         ],
         [
             (" slope ", "dim"),
@@ -72,7 +70,7 @@ def short(view: View, name: str, width: int) -> list[Row]:
             (f"   {metric.shape}" if metric.shape else "", "fg"),
         ],
     ]
-    rows += [[(" ", "fg"), (line, "dim")] for line in wrap(view.explained(name), width - 2)[:2]]
+    rows += [[(" ", "fg"), (line, "dim")] for line in wrapped(view.explained(name), width - 2, 2)]
     return [*rows, *_forecast(view, name, width), *_used(view, name, width)]
 
 

@@ -91,7 +91,9 @@ def draw(view: View, width: int, height: int) -> list[Row]:
         first = clause(verdict.text, width - indent - 1) if second else lines[0]
         rows = [[*badge, (first, "strong")]]
         if second:
-            return [*rows, [(" ", "fg"), *second, (f"  {checks(view)}", "dim")]]
+            room = width - 1 - length(second) - 3
+            told = next((text for text in (checks(view), f"{report.checks} checks") if len(text) <= room), "")
+            return [*rows, [(" ", "fg"), *second, (f"  {told}", "dim")]]
         rest = " ".join(lines[1:]) or f"{checks(view)}. {verdict.would_change}"
         return [*rows, [put(f" {rest}", width - 1, "dim")]]
     pad = (" " * indent, "fg")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 from rltui.tui.panes.verdict import STAGES
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
     from rltui.diagnosis.insight import Insight
 
 WORDS = {"pass": "pass", "warn": "warning", "fail": "critical", "unknown": "unknown"}
+NAME_W = 42
 ORDER = ("fail", "warn", "pass", "unknown")
 
 
@@ -61,6 +63,23 @@ def _constants(insight: Insight, width: int) -> list[Block]:
         more: list[Row] = [[(" " * 13, "fg"), (line, "dim")] for line in told]
         blocks.append((f"{one.name} {one.where} {one.needs}", [head, *more]))
     return blocks
+
+
+def _blocked(name: str, needs: str, enable: str, width: int) -> list[Row]:
+    """A check that could not run, what it needs, and how to log that: in columns where there is room."""
+    if width < 120:
+        rows: list[Row] = [[(" ? ", "dim"), (name, "fg")]]
+        rows += [
+            [("   needs " if i == 0 else " " * 9, "dim"), (line, "dim")]
+            for i, line in enumerate(wrap(needs, width - 10))
+        ]
+        return [*rows, *[[("   ", "fg"), (line, "fg")] for line in wrap(enable, width - 4)]]
+    name_w, needs_w = NAME_W, (width - NAME_W - 3) * 2 // 5
+    columns = zip_longest([name], wrap(needs, needs_w - 2), wrap(enable, width - name_w - needs_w - 4), fillvalue="")
+    return [
+        [(" ? " if i == 0 else "   ", "dim"), put(a, name_w), put(b, needs_w, "dim"), (c, "fg")]
+        for i, (a, b, c) in enumerate(columns)
+    ]
 
 
 class PipelineScreen(TextScreen):
@@ -113,32 +132,26 @@ class CoverageScreen(TextScreen):
         if report is None:
             return []
         cover = report.coverage
-        summary: Row = [
-            (f" {cover.present} of {cover.expected}", "strong"),
-            (" expected metrics are logged; ", "fg"),
-            (f"{report.checks}", "strong"),
+        logged: Row = [(f" {cover.present} of {cover.expected}", "strong"), (" expected metrics are logged", "fg")]
+        ran: Row = [
+            (f" {report.checks}", "strong"),
             (" checks ran, ", "fg"),
             (f"{len(report.not_evaluable)}", "strong"),
             (" could not", "fg"),
         ]
         none: Row = [(f" {len(report.not_applicable)}", "strong"), (" do not apply to this kind of run", "fg")]
-        blocks: list[Block] = [("", [summary, *([none] if report.not_applicable else []), []])]
+        blocks: list[Block] = [("", [logged, ran, *([none] if report.not_applicable else []), []])]
         if report.not_evaluable:
-            blocks.append(("", [[(" CHECKS THAT COULD NOT RUN", "dim")]]))
+            head: Row = [put(" CHECKS THAT COULD NOT RUN", NAME_W + 3, "dim")]
+            if width >= 120:
+                head += [put("needs", (width - NAME_W - 3) * 2 // 5, "dim"), ("how to log it", "dim")]
+            blocks.append(("", [head]))
         for name, needs, enable in report.not_evaluable:
-            rows: list[Row] = [[(" ? ", "dim"), (name, "fg")]]
-            rows += [
-                [("   needs " if i == 0 else " " * 9, "dim"), (line, "fg")]
-                for i, line in enumerate(wrap(needs, width - 10))
-            ]
-            rows += [
-                [("   ", "fg"), (line, "accent" if i == 0 else "fg")] for i, line in enumerate(wrap(enable, width - 4))
-            ]
-            blocks.append((f"{name} {needs} {enable}", rows))
+            blocks.append((f"{name} {needs} {enable}", _blocked(name, needs, enable, width)))
         if cover.missing:
             blocks.append(("", [[], [(" NOT LOGGED", "dim")]]))
         for gap in cover.missing:
-            rows = [
+            rows: list[Row] = [
                 [
                     (" ? ", "dim"),
                     put(self.view.label(gap.metric), 30),
@@ -147,9 +160,11 @@ class CoverageScreen(TextScreen):
             ]
             rows += [[("   ", "fg"), (line, "dim")] for line in wrap(gap.enable, width - 4)]
             blocks.append((f"{gap.metric} {' '.join(gap.blocks)} {gap.enable}", rows))
-        if report.unknowns:
+        told = {gap.metric for gap in cover.missing}
+        unknowns = [text for text in report.unknowns if text.split(" ", 1)[0] not in told]
+        if unknowns:
             blocks.append(("", [[], [(" UNKNOWN", "dim")]]))
-            for text in report.unknowns:
+            for text in unknowns:
                 blocks.append(
                     (
                         text,

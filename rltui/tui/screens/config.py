@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from rltui.tui.panes import header
@@ -53,9 +54,10 @@ class ConfigScreen(TextScreen):
         counts = "   of a number that several hold, the first counts" if sum(s.used for s in run.sources) > 1 else ""
         blocks.append(("", [[], [put(f" SOURCES{counts}", width - 1, "dim")]]))
         for source in run.sources:
-            rows = [
-                [(" ", "fg"), put(source.format, 22, "fg"), put(f"{source.rows} rows", 12, "dim"), (source.path, "fg")]
-            ]
+            read: Row = [(" ", "fg"), put(source.format, 22, "fg"), put(f"{source.rows} rows", 12, "dim")]
+            beside = len(source.path) <= width - 36
+            rows = [[*read, (source.path, "fg")]] if beside else [read]
+            rows += [] if beside else [[(" " * 12, "fg"), (line, "fg")] for line in wrap(source.path, width - 14)]
             told = (f"{source.skipped} skipped" if source.skipped else "", source.note, self._age(source.path))
             if any(told):
                 text = " · ".join(part for part in told if part)
@@ -63,17 +65,19 @@ class ConfigScreen(TextScreen):
                     [(" " * 23, "fg"), (line, "warn" if source.skipped else "dim")] for line in wrap(text, width - 24)
                 ]
             blocks.append((f"{source.format} {source.path} {source.note}", rows))
-        name_w, value_w = (24, 22) if width >= 100 else (20, 14)
-        blocks.append(
-            ("", [[], [put(" CONFIG", name_w + 1, "dim"), put("value", value_w, "dim"), ("key, source", "dim")]])
-        )
+        name_w, value_w = (24, 36) if width >= 140 else (24, 22) if width >= 100 else (20, 14)
+        usual = Counter(entry.source for entry in report.config.values()).most_common(1)
+        whence = usual[0][0] if usual else ""
+        head: Row = [put(" CONFIG", name_w + 1, "dim"), put("value", value_w, "dim"), ("key", "dim")]
+        lead = wrap(f"from {whence}, where nothing else is said" if whence else "", width - 2)
+        blocks.append(("", [[], head, *[[(" ", "fg"), (line, "dim")] for line in lead]]))
         if not report.config:
             why = "no config is printed in the logs or lies beside them: rules that need it could not run"
             blocks.append(("", [[(" ", "fg"), (line, "dim")] for line in wrap(why, width - 2)]))
         for name, entry in sorted(report.config.items(), key=lambda item: not item[1].active):
             role = "fg" if entry.active else "dim"
             value = config_value(entry.value)
-            where = f"{entry.key}   {entry.source}"
+            where = entry.key if entry.source == whence else f"{entry.key}   {entry.source}"
             rows = [
                 [
                     (" ", "fg"),

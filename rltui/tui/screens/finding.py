@@ -13,7 +13,7 @@ from rltui.tui.charts import Charts
 from rltui.tui.panes import around, header, moves
 from rltui.tui.panes.findings import config_value
 from rltui.tui.panes.log import clock
-from rltui.tui.rows import Row, clip, cut, put, spread, title, wrap
+from rltui.tui.rows import Row, clip, cut, length, put, spread, title, wrap, wrapped
 from rltui.tui.screens.base import PaneScreen, Places
 from rltui.tui.view import GLYPH, ROLE
 
@@ -21,6 +21,11 @@ CHARTS = 3
 MOVES = 8
 LINES = 5
 GUTTER = 8
+LOWEST = 4
+"""Rows of a chart and its caption, at least."""
+SUMMARY = 3
+READABLE = 100
+"""Columns of text that nothing stands beside."""
 
 
 class FindingScreen(PaneScreen):
@@ -46,15 +51,22 @@ class FindingScreen(PaneScreen):
     def places(self, size: Size) -> Places:
         width, height = size
         air = 1 if height >= 30 else 0
-        places = {"header": Region(0, 0, width, 1), "top": Region(0, 1 + air, width, 2)}
-        y = 3 + 2 * air
+        finding = self.found
+        top = 1 + (min(SUMMARY, len(self._summary(finding, width))) if finding is not None else 1)
+        places = {"header": Region(0, 0, width, 1), "top": Region(0, 1 + air, width, top)}
+        y = 1 + top + 2 * air
         body = height - y - 1 - air
-        if width >= 120:
+        if finding is not None and not self._drawn(finding):  # nothing to draw: the words have the room
+            told = min(body // 2, len(self._told(finding, width - 2)))
+            places["charts"] = Region(1, y, width - 2, told)
+            words = min(width - 2, READABLE)
+            places["words"] = Region(1, y + told + 1, words, body - told - 1)
+        elif width >= 120:
             side = min(62, width * 2 // 5)
             places["charts"] = Region(1, y, width - side - 4, body)
             places["words"] = Region(width - side - 1, y, side, body)
         else:
-            each = max(5, body // 2)
+            each = max(7, body // 2)
             places["charts"] = Region(1, y, width - 2, each)
             places["words"] = Region(1, y + each, width - 2, body - each)
         return places | {"footer": Region(0, height - 1, width, 1)}
@@ -84,21 +96,26 @@ class FindingScreen(PaneScreen):
         head: Row = [(f" {GLYPH[word]} {word}  ", role), (finding.title, "strong")]
         if finding.subject:
             head.append((f"   {finding.subject}", "fg"))
+        more: list[Row] = []  # as many as fit
         if finding.onset_step is not None:
-            head += [("   since ", "dim"), (f"{finding.onset_step}", "fg")]
+            more.append([("   since ", "dim"), (f"{finding.onset_step}", "fg")])
             if finding.last_step is not None and finding.last_step > finding.onset_step:
-                head.append((f", {finding.last_step - finding.onset_step} steps", "dim"))
-        head.append((f", {finding.life}", "dim"))
+                more.append([(f", {finding.last_step - finding.onset_step} steps", "dim")])
+        more.append([(f"{', ' if more else '   '}{finding.life}", "dim")])
         if self.view.acknowledged(finding):
-            head.append((", acknowledged", "accent"))
-        head += [
-            ("   confidence ", "dim"),
-            (number(finding.confidence, decimals=2), "fg"),
-            (f" from {finding.basis}" if finding.basis != "hypothesis" else "", "dim"),
-        ]
-        indent = len(word) + 5
-        line = (wrap(finding.summary, width - indent - 1) or [""])[0]
-        return [clip(head, width - 1), [(" " * indent, "fg"), (line, "fg")]]
+            more.append([(", acknowledged", "accent")])
+        sure = number(finding.confidence, decimals=2)
+        basis = f" from {finding.basis}" if finding.basis != "hypothesis" else ""
+        more.append([("   confidence ", "dim"), (sure, "fg"), (basis, "dim")])
+        for part in more:
+            head += part if length([*head, *part]) < width else []
+        indent = " " * (len(word) + 5)
+        lines = wrapped(finding.summary, width - len(indent) - 1, SUMMARY)
+        return [clip(head, width - 1), *[[(indent, "fg"), (line, "fg")] for line in lines]]
+
+    def _summary(self, finding: Finding, width: int) -> list[str]:
+        word = "resolved" if finding.status == "resolved" else finding.severity
+        return wrap(finding.summary, width - len(word) - 6) or [""]
 
     def _charts(self, finding: Finding, width: int, height: int) -> list[Row]:
         best = self.view.best_step()
@@ -111,12 +128,14 @@ class FindingScreen(PaneScreen):
         drawn = self._drawn(finding)
         names = [self._metric_of(e) for e in drawn]
         bare = [e for e in finding.evidence if e not in drawn and (self._metric_of(e) not in names or e.text)]
-        if not finding.evidence:
-            return [*rows, [(" stands on config or log lines, not on a metric", "dim")]]
+        if not drawn:
+            return self._told(finding, width)[:height]
         text_rows = [row for e in bare for row in self._bare(e, width)]
-        room = height - 1 - 2 - len(text_rows)
-        count = max(0, min(CHARTS, len(drawn), room // 5))
-        each = room // count - 2 if count else 0
+        if height - 3 - len(text_rows) < LOWEST:  # the first chart goes before words
+            text_rows = []
+        room = height - 3 - len(text_rows)
+        count = max(0, min(CHARTS, len(drawn), room // LOWEST))
+        each = room // count - 2 if count > 1 else room - 1
         self.charts.drawn = 0 if self.painted else 1  # the first paint is without charts
         self.painted = True
         for i, evidence in enumerate(drawn[:count]):
@@ -125,7 +144,7 @@ class FindingScreen(PaneScreen):
                 rows += [[]] * max(3, each)
             else:
                 rows += self._chart(finding, evidence, width, max(3, each))
-            rows.append([])
+            rows += [[]] if count > 1 else []
         if self.charts.drawn and count:
             self.call_after_refresh(self.redraw)
         if count:
@@ -134,6 +153,19 @@ class FindingScreen(PaneScreen):
         for evidence in drawn[count:]:
             rows.append(self._caption(evidence, width, False))
         return rows + text_rows
+
+    def _told(self, finding: Finding, width: int) -> list[Row]:
+        """The evidence where no metric shows it: what it says, and the config values that stand behind it."""
+        rows = [title(width, "", "Evidence", None, True)]
+        rows += [row for evidence in finding.evidence for row in self._bare(evidence, width)]
+        if not finding.evidence:
+            rows.append([(" stands on config or log lines, not on a metric", "dim")])
+        keys = dict.fromkeys(c.config_key for c in finding.causes if c.config_key and c.value is not None)
+        values = {entry.key: entry for entry in (self.view.report.config if self.view.report else {}).values()}
+        for entry in (values[key] for key in keys if key in values):
+            row: Row = [(f" {entry.key}", "fg"), (" = ", "dim"), (config_value(entry.value), "strong")]
+            rows.append(clip([*row, (f"   {entry.source}", "dim")], width))
+        return rows
 
     def _drawn(self, finding: Finding) -> list[Evidence]:
         """Evidence with a chart: the first of each metric that is logged."""
@@ -183,6 +215,8 @@ class FindingScreen(PaneScreen):
         """What moved first around the onset: metrics in the order in which they began, on one axis."""
         view = self.view
         insight = view.insights.get((finding.onset_step, view.cursor)) if finding.onset_step is not None else None
+        if not finding.evidence:  # a setting has no onset that anything could have moved around
+            return []
         if insight is None or not insight.moves:
             return []
         own = frozenset(self._metric_of(e) for e in finding.evidence[:1])

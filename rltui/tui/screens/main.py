@@ -69,7 +69,7 @@ class MainScreen(PaneScreen):
         places["findings"] = Region(1, y, inset, found)
         y += found + air
         body = height - 1 - air - y
-        side = 52 if width >= 150 else 43
+        side = 80 if width >= 260 else 64 if width >= 200 else 52 if width >= 150 else 43
         places["metrics"] = Region(1, y, inset - side - 3, body)
         x = width - 1 - side
         heights = self._side(body)

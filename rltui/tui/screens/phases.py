@@ -20,9 +20,25 @@ if TYPE_CHECKING:
 
 NAME = 19
 TAIL = 32
-SLOWEST = 8
+MOST_SLOW = 24
+TELLING = 0.005
+"""A part of the step that is smaller than this is not told: nobody saves 0.5 % of a step."""
+FINEST = 0.01
 SLOW = 1.5
 """A step is slow that takes so many times the median one."""
+
+
+def _seconds(by: float, whole: float) -> str:
+    """Signed seconds, no finer than a thousandth of the step."""
+    size = 1 if whole >= 100 else 2 if whole >= 10 else 3
+    return number(by, sign=True, decimals=size - (abs(by) >= 10))
+
+
+def _took(seconds: float | None, whole: float) -> str:
+    """Seconds of a phase; those that are nothing beside the step are not told to the microsecond."""
+    if seconds and whole >= 1 and abs(seconds) < FINEST:
+        return f"<{FINEST}"
+    return "0" if seconds == 0 else number(seconds, missing="–")
 
 
 def slow_steps(view: View) -> list[int]:
@@ -70,13 +86,15 @@ class PhasesScreen(PaneScreen):
     def places(self, size: Size) -> Places:
         width, height = size
         air = 1 if height >= 30 else 0
-        count = max(1, len(self.items))
+        count = len(self.items)
+        over = len(self._over_steps())
         places = {"header": Region(0, 0, width, 1)}
         y = 1 + air
         most, least = (5, 3) if height >= 30 else (3, 2)
         top = max(least, min(most, len(self._top(width - 2))))
-        want = [("top", top), ("step", count + 2), ("history", count + 2)]
-        for name, rows in [*want, ("slow", SLOWEST + 2)]:
+        want = [("top", top), *([("step", count + 2), ("history", over + 2)] if count else [])]
+        slow = [("slow", MOST_SLOW + 2)] if self.view.metric("time_per_step_s") is not None else []
+        for name, rows in [*want, *slow]:
             room = height - 1 - air - y
             if room >= min(rows, 3):
                 places[name] = Region(1, y, width - 2, min(rows, room))
@@ -111,15 +129,16 @@ class PhasesScreen(PaneScreen):
         row: Row = [("A step takes ", "fg"), (f"{number(now)} s", "strong")]
         if metric is not None and metric.first is not None and metric.last is not None:
             more = metric.last - metric.first
-            if more:
-                row.append((f", {number(more, sign=True)} s against the first window", "fg"))
+            against = f"{_seconds(more, now)} s against" if abs(more) > TELLING * now else "as in"
+            row.append((f", {against} the first window", "fg"))
         moved = []
         for item in self.items:
             timed = self.view.metric(self.view.name_of(item.key) or "")
-            if timed is not None and timed.first is not None and timed.last is not None and timed.first != timed.last:
-                moved.append((timed.last - timed.first, item.name))
+            if timed is not None and timed.first is not None and timed.last is not None:
+                by = timed.last - timed.first
+                moved += [(by, item.name)] if abs(by) > TELLING * now else []
         moved.sort(key=lambda pair: -abs(pair[0]))
-        text = "   ".join(f"{number(by, sign=True)} s {name}" for by, name in moved[:4])
+        text = "   ".join(f"{_seconds(by, now)} s {name}" for by, name in moved[:4])
         told = [clip([(text, "fg")], width)] if text else []
         insight = self.insight
         waits = wrap(insight.waits.text, width - 2) if insight is not None and insight.waits is not None else []
@@ -165,7 +184,7 @@ class PhasesScreen(PaneScreen):
                     (" " * (start + 1), "fg"),
                     (full * size, role or "ink"),
                     (" " * (bar_w - start - size), "fg"),
-                    put(number(took), 8, "fg", ">"),
+                    put(_took(took, whole), 8, "fg", ">"),
                     put(number(100 * took / whole, decimals=0 if took >= 0.0095 * whole else 1), 7, role or "fg", ">"),
                     (" %  ", "dim"),
                     put(usual, 9, "dim"),
@@ -180,13 +199,13 @@ class PhasesScreen(PaneScreen):
         view = self.view
         bar_w = max(10, width - NAME - TAIL)
         first, last = view.axis()
+        whole = phases.whole_step(view)
         shares = self._own_shares()
         columns: Row = [("now     first", "dim"), (f"{'share (usual)' if shares else '':>14}", "dim")]
         rows = [title(width, "", "Seconds over the steps", columns)]
-        for item in self.items:
-            name = view.name_of(item.key)
-            series = view.series(name) if name else None
-            if series is None or not len(series) or name is None:
+        for item, name in self._over_steps():
+            series = view.series(name)
+            if series is None:
                 continue
             metric = view.metric(name)
             text = sparkline(series.steps, series.values, bar_w, first, last, view.glyphs)
@@ -196,12 +215,17 @@ class PhasesScreen(PaneScreen):
                     ("   ", "fg"),
                     put(item.name, NAME - 3),
                     (text, phases.colour(view, item) or "ink"),
-                    put(number(view.now_value(name), missing="–"), 8, "fg", ">"),
-                    put(number(metric.first if metric else None, missing="–"), 10, "dim", ">"),
+                    put(_took(view.now_value(name), whole), 8, "fg", ">"),
+                    put(_took(metric.first if metric else None, whole), 10, "dim", ">"),
                     put(_in_this_run(share), 14, "dim" if share is None or share.status == "usual" else "warn", ">"),
                 ]
             )
         return [*rows, [(" " * NAME, "fg"), (labels(first, last, bar_w), "dim")]]
+
+    def _over_steps(self) -> list[tuple[PhaseItem, str]]:
+        """The phases with a series of their own, each with its metric."""
+        named = [(item, self.view.name_of(item.key)) for item in self.items]
+        return [(item, name) for item, name in named if name is not None and self.view.series(name)]
 
     def _why_slow(self, width: int) -> list[Row]:
         """Of the step that is shown; nothing where it took no longer than usual."""
@@ -227,7 +251,8 @@ class PhasesScreen(PaneScreen):
             return [*rows, [(" the time of a step is not logged", "dim")]]
         rows += self._why_slow(width)
         seconds = series.finite()
-        order = seconds.values.argsort()[::-1][:SLOWEST].tolist()
+        whole = phases.whole_step(view)
+        order = seconds.values.argsort()[::-1][:MOST_SLOW].tolist()
         named = [(item.name, name) for item in self.items if (name := view.name_of(item.key))][:6]
         if width < 120:
             named = named[:3]
@@ -240,7 +265,7 @@ class PhasesScreen(PaneScreen):
                     ("▌", SELECTED) if at else (" ", "fg"),
                     (f"{step:>7}", "fg"),
                     put(number(float(seconds.values[i])), 10, "strong", ">"),
-                    *[put(number(view.value_at(name, step), missing="–"), 14, "fg", ">") for _, name in named],
+                    *[put(_took(view.value_at(name, step), whole), 14, "fg", ">") for _, name in named],
                 ]
             )
         return rows
