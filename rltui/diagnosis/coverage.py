@@ -10,11 +10,14 @@ from importlib.resources import files
 import orjson
 
 from rltui.diagnosis.catalogue import Rule, enable
-from rltui.diagnosis.look import Look
+from rltui.diagnosis.look import FAMILIES, Look
 from rltui.diagnosis.model import Coverage, MissingMetric, NotEvaluable
 from rltui.diagnosis.profile import Settings
 from rltui.diagnosis.rules.samples import DETECTORS as FROM_SAMPLES
 from rltui.run.samples import Samples
+
+NONFINITE = ("nonfinite-values",)
+"""Rules that look for points that are not finite: these are enough for them."""
 
 
 @lru_cache(maxsize=1)
@@ -49,6 +52,34 @@ def coverage(look: Look, catalogue: Mapping[str, Rule], running: Iterable[str]) 
         blocks = tuple(i for i in ids if any(set(group) <= set(names) for group in catalogue[i].needs))
         missing.append(MissingMetric(metric, blocks, enable(metric, look.framework)))
     return Coverage(len(expected), len(expected) - len(missing), tuple(missing))
+
+
+class Evaluable:
+    """What the metrics of a run let its rules see. It changes when one appears, hardly ever from row to row, so the
+    newest answer is kept. For one run under one config only: make another for another."""
+
+    def __init__(self, catalogue: Mapping[str, Rule], running: Iterable[str]) -> None:
+        self._catalogue = catalogue
+        self._ids = list(running)
+        expected = {str(name) for entry in _expected() for name in _list(entry["any"])}
+        needed = {name for i in self._ids for group in catalogue[i].needs for name in group}
+        signs = {name for names in _kinds().signs.values() for name in names}
+        self._names = tuple(expected | needed | signs | {"score_mean", "reward_mean"})
+        self._loose = tuple({n for i in self._ids if i in NONFINITE for group in catalogue[i].needs for n in group})
+        self._known: tuple[object, Coverage, tuple[NotEvaluable, ...]] | None = None
+
+    def of(self, look: Look) -> tuple[Coverage, tuple[NotEvaluable, ...]]:
+        """The coverage, and the rules that cannot run on these rows."""
+        there = (
+            [name for name in self._names if look.series(name) is not None],
+            [name for name in FAMILIES if look.family(name)],
+            [name for name in self._loose if look.logged(name) is not None],
+        )
+        if self._known is None or self._known[0] != there:
+            seen = coverage(look, self._catalogue, [i for i in self._ids if self._catalogue[i].enabled])
+            unable = [b for i in self._ids if (b := blocked(self._catalogue[i], look)) is not None]
+            self._known = there, seen, tuple(unable)
+        return self._known[1], self._known[2]
 
 
 @lru_cache(maxsize=1)
@@ -123,10 +154,9 @@ def _may_be(kind: str, look: Look) -> bool:
 
 
 def _there(rule: Rule, look: Look, name: str) -> bool:
-    """Non-finite points are enough for the rule that looks for them."""
-    if name == "reward_component_mean":
+    if name in FAMILIES:
         return bool(look.family(name))
-    return look.series(name) is not None or (rule.id == "nonfinite-values" and look.logged(name) is not None)
+    return look.series(name) is not None or (rule.id in NONFINITE and look.logged(name) is not None)
 
 
 def _list(value: object) -> list[object]:

@@ -16,7 +16,7 @@ from rltui.diagnosis.best import best_checkpoint
 from rltui.diagnosis.blocks import BlockCache
 from rltui.diagnosis.catalogue import Rule, rules
 from rltui.diagnosis.confirmed import confirmed
-from rltui.diagnosis.coverage import blocked, coverage, without_input
+from rltui.diagnosis.coverage import Evaluable, without_input
 from rltui.diagnosis.dating import dated
 from rltui.diagnosis.findings import build
 from rltui.diagnosis.hardware_forecast import hardware_forecasts, soonest
@@ -84,6 +84,7 @@ class Engine:
         self._identity: object = None
         self._keys: dict[str, str] = {}
         self._revised: int | None = None
+        self._evaluable = Evaluable(self.catalogue, DETECTORS)
         self._samples = ColumnCache()
         self._machine: Machine | None = None  # of a run that is followed: judged with every sample, row or no row
 
@@ -151,6 +152,7 @@ class Engine:
         self._looks = 0
         self._revised = None
         self._machine = None
+        self._evaluable = Evaluable(self.catalogue, DETECTORS)
 
     def _fold(self, feed: Feed, rows: int) -> None:
         for n in look_rows(self._states[-1].n):
@@ -209,7 +211,7 @@ class Engine:
             state = self._step(feed, state, rows)
         look = Look(feed, rows, state.open())
         lives = dict(state.lives)
-        seen = coverage(look, self.catalogue, [i for i in DETECTORS if self.catalogue[i].enabled])
+        seen, unable = self._evaluable.of(look)
         gap = coverage_signal(seen, look, self.catalogue["logging-coverage-gap"].params["least"].value)
         present = [("logging-coverage-gap", gap)] if gap is not None else []
         now = [*PRESENT]
@@ -232,9 +234,8 @@ class Engine:
             lost = checkpoint_signal(look, ranked, run.checkpoints, broken_at, over, params)
             present += [("best-checkpoint-unavailable", lost)] if lost is not None else []
             now.append("best-checkpoint-unavailable")
-        out_of_place = [b for i in DETECTORS if (b := blocked(self.catalogue[i], look)) is not None]
         sampled = Sampled.of(run, look, now=run_state is not None)
-        read, told = sample_signals(sampled, self.catalogue, [b.id for b in out_of_place])
+        read, told = sample_signals(sampled, self.catalogue, [b.id for b in unable])
         for rule_id, signal in present + told:
             if not self.catalogue[rule_id].enabled:
                 continue
@@ -243,7 +244,7 @@ class Engine:
         config = run.config
         findings = confirmed(build(lives, self.catalogue, look, config, self.window, self._trends, sampled), sampled)
         active = [f for f in findings if f.status == "active"]
-        out_of_place = [b for b in out_of_place if b.id not in read]
+        out_of_place = [b for b in unable if b.id not in read]
         skipped = [b for b in out_of_place if b.applies]
         able = [*DETECTORS, *ran_on_machine, *now, *read]
         skipped += without_input(self.catalogue, able, run.samples)
