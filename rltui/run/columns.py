@@ -125,13 +125,23 @@ class Axis:
 class Column:
     """The values of one metric at the rows of its axis. NaN: logged as NaN or an infinity."""
 
-    __slots__ = ("all_finite", "axis", "values")
+    __slots__ = ("_shown", "all_finite", "axis", "values")
 
     def __init__(self, axis: Axis, values: Floats, all_finite: bool = True) -> None:
         self.axis = axis
         self.values = values
         self.all_finite = all_finite
+        self._shown: tuple[object, Floats, Series] | None = None
         axis.members += 1
+
+    def series(self, key: str) -> Series:
+        """The points under this name: the same object until something is added or revised."""
+        filled, shown = self.axis.filled(), self._shown
+        if shown is None or shown[0] is not filled or shown[1] is not self.values or shown[2].key != key:
+            rows, steps, times = filled
+            found = Series(key, steps, self.values[: len(rows)], rows, times, self.all_finite)
+            self._shown = shown = filled, self.values, found
+        return shown[2]
 
     def move(self, axis: Axis) -> None:
         self.axis.members -= 1

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from math import isnan
 
 import numpy as np
 
@@ -204,12 +203,3 @@ def _overlaid(rows: Ints, under: tuple[Ints, Floats], over: tuple[Ints, Floats])
     for at, cells in (under, over):
         values[rows.searchsorted(at)] = cells
     return values
-
-
-def newest_time(table: Table) -> float | None:
-    """The newest time stamp of any row, None where rows hold none."""
-    times = table.times
-    if not len(times):
-        return None
-    newest = float(np.fmax.reduce(times))
-    return None if isnan(newest) else newest

@@ -82,7 +82,7 @@ def learn(
 
 def _intervals(table: Table) -> tuple[Ints, Floats, Ints]:
     """Newest step, seconds and number of steps from each row with a time to the next one."""
-    known = np.flatnonzero(~np.isnan(table.times))[-RECENT - 1 :]
+    known = table.timed(RECENT + 1)
     return _differences(table.steps[known], table.times[known])
 
 

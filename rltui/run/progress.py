@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import isfinite
 
 import numpy as np
 
@@ -63,7 +64,7 @@ def row_gap(table: Table) -> int:
 def step_intervals(table: Table, timer: Series | None) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
     """Seconds a step of the recent steps: by the times of the rows, else by the logged step time. May be empty."""
     times, steps = table.times, table.steps
-    known = np.flatnonzero(~np.isnan(times))[-_RECENT - 1 :]
+    known = table.timed(_RECENT + 1)
     if len(known) > 2:
         seconds, count = np.diff(times[known]), np.diff(steps[known])
         good = (seconds > 0) & (count > 0)
@@ -77,7 +78,7 @@ def step_intervals(table: Table, timer: Series | None) -> np.ndarray[tuple[int],
 
 def eta_seconds(table: Table, timer: Series | None, planned: int | None) -> float | None:
     """Seconds left at the median pace of the recent steps, None where plan or pace is unknown."""
-    intervals = step_intervals(table, timer)
-    if planned is None or not table.n or not len(intervals):
+    if planned is None or not table.n:
         return None
-    return float(np.median(intervals)) * max(0, planned - int(table.steps[-1]))
+    pace = median(step_intervals(table, timer))
+    return pace * max(0, planned - int(table.steps[-1])) if isfinite(pace) else None

@@ -312,11 +312,7 @@ class Run:
         }
         table = self.history.table
         rare = [key for key, name in self.names.items() if name.group == "validation"]
-        timers = [
-            key
-            for phase in ("validation", "checkpoint")
-            for key in keys_for(PHASE + phase, self.dialect, table.columns)
-        ]
+        timers = [key for phase in ("validation", "checkpoint") for key in self._names.sources(PHASE + phase)]
         for key in (*rare, *timers):
             series = table.series(key)
             if series is not None:

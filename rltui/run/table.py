@@ -40,6 +40,7 @@ class Table:
         self._changed_from: int | None = None
         self._steps: Ints = np.empty(0, dtype=np.int64)
         self._times: Floats = np.empty(0, dtype=np.float64)
+        self._newest_time: float | None = nan  # NaN: no row states a time; None: not worked out
         self._head = -1  # row of the newest record: after a restart it lies before the end
 
     # -- reading -------------------------------------------------------------------------------------------------
@@ -63,13 +64,27 @@ class Table:
         time = float(self._times[self._head]) if self._head >= 0 else nan
         return time if time == time else None
 
+    @property
+    def newest_time(self) -> float | None:
+        """The newest time that any row states, None where none does."""
+        if self._newest_time is None:
+            self._newest_time = float(np.fmax.reduce(self.times, initial=nan))
+        return self._newest_time if self._newest_time == self._newest_time else None
+
+    def timed(self, most: int) -> Ints:
+        """Numbers of the newest rows that state a time, at most so many."""
+        reach = most if self.newest_time is not None else 0
+        while True:
+            start = max(0, self.n - reach)
+            found: Ints = start + np.flatnonzero(self.times[start:] == self.times[start:])
+            if len(found) >= most or not reach or not start:
+                return found[-most:]
+            reach *= 8
+
     def series(self, key: str) -> Series | None:
         """The points of a column; None for a key never seen."""
         column = self.columns.get(key)
-        if column is None:
-            return None
-        rows, steps, times = column.axis.filled()
-        return Series(key, steps, column.values[: len(rows)], rows, times, column.all_finite)
+        return None if column is None else column.series(key)
 
     def row_at(self, step: int) -> int | None:
         """Row number of a step, None where the step has no row."""
@@ -168,6 +183,7 @@ class Table:
         self._steps, self._times = with_room(self._steps, start, end), with_room(self._times, start, end)
         self._steps[start:end], self._times[start:end] = steps, times
         self.n = end
+        self._stamped(float(np.fmax.reduce(times, initial=nan)))
         self._head = end - 1
 
     def _join_axes(self) -> None:
@@ -206,6 +222,7 @@ class Table:
             self._steps, self._times = with_room(self._steps, row, row + 1), with_room(self._times, row, row + 1)
             self._steps[row], self._times[row] = step, time
             self.n += 1
+            self._stamped(time)
             self._fill(row, cells)
         else:
             row = int(self.steps.searchsorted(step))
@@ -273,9 +290,15 @@ class Table:
         column.all_finite = False
         return nan
 
+    def _stamped(self, time: float) -> None:
+        """A row more states this time, NaN for none."""
+        if self._newest_time is not None and not (time != time or self._newest_time >= time):
+            self._newest_time = time
+
     def _restamp(self, row: int, time: float) -> None:
         self._times = self._times.copy()
         self._times[row] = time
+        self._newest_time = None
         for axis, _ in self.axes():
             place = axis.place(row)
             if axis.holds(row, place):
@@ -285,6 +308,7 @@ class Table:
     def _insert(self, row: int, step: int, time: float) -> None:
         """Makes a new row before `row`."""
         self._steps, self._times = np.insert(self.steps, row, step), np.insert(self.times, row, time)
+        self._stamped(time)
         for axis, _ in self.axes():
             place = axis.place(row)
             if place < axis.count:
@@ -300,6 +324,7 @@ class Table:
         self.n = len(steps)
         self._head = self.n - 1
         self._steps, self._times = steps, times
+        self._newest_time = None
         for axis, columns in groups:
             for key, values in columns.items():
                 self.columns[key] = Column(axis, values, bool(np.isfinite(values).all()))
@@ -327,6 +352,7 @@ class Table:
             return
         self.n = n
         self._steps, self._times = self._steps[:n].copy(), self._times[:n].copy()
+        self._newest_time = None
         self.columns = {key: column for key, column in self.columns.items() if column.axis.place(n)}
         for axis, keys in self.axes():
             count = axis.place(n)

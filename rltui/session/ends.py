@@ -20,7 +20,6 @@ from rltui.readers.compressed import packing
 from rltui.readers.console import ConsoleReader
 from rltui.readers.registry import DATABASES, make, make_unpacking
 from rltui.run.config import Config
-from rltui.run.history import newest_time
 from rltui.run.identity import algorithm
 from rltui.run.liveness import Evidence, RunState, judge
 from rltui.run.names import Names, canonical_series
@@ -134,7 +133,7 @@ def read_ends(found: Found, files: Mapping[str, FileStat], wanted: frozenset[str
         gap = int(table.steps.searchsorted(rows[1][0].steps[0]))
     names = _names(tuple(table.columns), name)
     planned = planned_steps(config, name, notes, cache(lambda metric: canonical_series(table, names, metric)))
-    newest = newest_time(table) or notes.newest_time
+    newest = table.newest_time or notes.newest_time
     written = max((file.mtime for file, _ in chosen), default=None)
     settings = config.resolved(name) if config.raw else {}
     return Ends(

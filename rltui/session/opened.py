@@ -18,7 +18,6 @@ from rltui.hardware.recorded import Recorded
 from rltui.readers.base import NO_STEP, ConfigRecord, Exit, HardwareRow, LogLine, Note, Record, Rows, RunInfo
 from rltui.readers.config_file import MAX_BYTES, read_config
 from rltui.run import checkpoints
-from rltui.run.history import newest_time
 from rltui.run.run import Run, RunState
 from rltui.session.choice import choose, told
 from rltui.session.feed import Batch, Feed
@@ -305,7 +304,7 @@ class OpenedRun:
         if order != [feed.part.name for feed in sorted(self.feeds, key=lambda f: f.part.rank)]:
             run.history.rebuild()
         run.refresh_names()
-        run.as_of = newest_time(run.history.table) or run.newest_note_time()
+        run.as_of = run.history.table.newest_time or run.newest_note_time()
         counting_first = sorted(self.feeds, key=lambda f: f.part.rank, reverse=True)
         run.sources = [told(f) for f in counting_first] + self._ignored
         self._revision += 1
