@@ -56,7 +56,8 @@ class BlockCache:
             full.count = whole
         table = full.table[:whole]
         if rest:
-            table = np.concatenate((table, _summaries(values[n - rest :].reshape(1, rest))))
+            table = full.table[: whole + 1].copy()
+            table[whole] = _summary(values[n - rest :])
         return Blocks(size, table[:, 0], table[:, 1], table[:, 2])
 
     def names(self) -> set[str]:
@@ -70,6 +71,15 @@ class BlockCache:
 
     def clear(self) -> None:
         self._full.clear()
+
+
+def _summary(part: Floats) -> tuple[float, float, float]:
+    """Median, low and high of one block, as `_summaries` has them."""
+    ordered = part.copy()
+    ordered.sort()
+    n = len(part)
+    low, high = ordered[(n - 1) // 2], ordered[n // 2]
+    return low + 0.5 * (high - low), ordered[0], ordered[-1]
 
 
 def _summaries(parts: Floats) -> Floats:

@@ -111,6 +111,8 @@ class Measured:
 
     def by_step(self, values: Floats, key: str, least: bool = False) -> Series:
         """The most (`least`: the least) of a column of the samples within each step."""
+        if not len(self.seen):
+            return Series(key, self.look.steps[:0], values, self.look.steps[:0], values, True)
         rows, best = per_step(self.ends, self.seen.times, values, least)
         return self._series(rows, best, key)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from rltui.diagnosis.catalogue import Rule
@@ -15,12 +16,13 @@ def stages(
 ) -> tuple[StageResult, ...]:
     """One result a stage; a pass downstream of a failure is provisional."""
     failed: list[str] = []
+    checked = Counter(catalogue[i].stage for i in ran)
     out = []
     for stage, metrics in STAGES.items():
         here = [f for f in findings if f.stage == stage and f.status == "active"]
         worst = max(here, key=lambda f: SEVERITY_RANK[f.severity], default=None)
         seen = [m for m in metrics if look.series(m) is not None]
-        checks = [i for i in ran if catalogue[i].stage == stage]
+        checks = checked[stage]
         status: Level
         if worst is not None and worst.severity != "info":
             status = "fail" if worst.severity == "critical" else "warn"
@@ -33,7 +35,7 @@ def stages(
             status, because = "unknown", "too few rows" if look.n < 3 else "no check could run"
         else:
             status = "pass"
-            because = f"{len(checks)} check{'s' if len(checks) > 1 else ''} clear"
+            because = f"{checks} check{'s' if checks > 1 else ''} clear"
             if worst is not None:
                 because += f", notice: {worst.title.lower()}"
             if failed:

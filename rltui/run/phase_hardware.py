@@ -70,21 +70,25 @@ def step_ends(run: Run, rows: int) -> Floats:
     """When each of the first `rows` rows was written, seconds since the epoch: by its time stamp, else by when it was
     seen to come; NaN unknown."""
     table = run.history.table
-    times = table.times[:rows]
-    known = [(table.row_at(step), at) for step, at in run.pulse.beats]  # few, the rows may be many
-    seen = [(row, at) for row, at in known if row is not None and row < rows and np.isnan(times[row])]
-    if seen:
+    steps, times = table.steps[:rows], table.times[:rows]
+    if not rows or not run.pulse.beats:
+        return times
+    seen, heard = (np.array(column) for column in zip(*run.pulse.beats, strict=True))  # few, the rows may be many
+    at = np.minimum(steps.searchsorted(seen), rows - 1)
+    untold = (steps[at] == seen) & np.isnan(times[at])
+    if untold.any():
         times = times.copy()
-        for row, at in seen:
-            times[row] = at
+        times[at[untold]] = heard[untold]
     return times
 
 
 def row_time(run: Run, row: int) -> float:
     """When a row was written, as `step_ends` tells it."""
     table = run.history.table
-    seen = (at for step, at in run.pulse.beats if table.row_at(step) == row)
-    return float(table.times[row]) if table.times[row] == table.times[row] else next(seen, float("nan"))
+    if table.times[row] == table.times[row]:
+        return float(table.times[row])
+    step = int(table.steps[row])
+    return next((at for seen, at in run.pulse.beats if seen == step), float("nan"))
 
 
 def step_timings(run: Run, rows: int, most: int = 50) -> tuple[StepTiming, ...]:

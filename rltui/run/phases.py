@@ -139,10 +139,12 @@ def _per_step(table: Table, key: str, rows: Ints, end: int) -> Floats:
     series = table.series(key)
     if series is None:
         return out
-    series = series.until_row(end).finite()
+    series = series.until_row(min(end, int(rows[-1]) + 1))
     if len(rows) > 1:
         series = series.since_row(int(2 * rows[0] - rows[1]) + 1)
-    series = series.until_row(int(rows[-1]) + 1)
+    series = series.finite()
+    if len(series) == len(rows) and bool((series.rows == rows).all()):
+        return series.values  # logged with the step, as nearly all do
     np.add.at(out, np.searchsorted(rows, series.rows), series.values)
     return out
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 Number = tuple[int, ...]
 
 
+@lru_cache(maxsize=256)
 def version_number(version: str | None) -> Number:
     """The lowest version that a hint allows, comparable: ">=0.6" -> (0, 6); nothing known -> ()."""
     match = re.search(r"\d+(?:\.\d+)*", version or "")
