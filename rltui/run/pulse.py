@@ -34,6 +34,8 @@ class Pulse:
     beats: deque[tuple[int, float]] = field(default_factory=lambda: deque(maxlen=BEATS))
     processes: tuple[ProcessFact, ...] = ()
     gpus: tuple[GpuSample, ...] = ()
+    unread: tuple[str, ...] = ()  # why files of the run cannot be read at the moment
+    blind: bool = False  # none of them can
     _step: int | None = None
     _last: tuple[object, ...] = ()
     _announced: Note | None = None

@@ -32,6 +32,8 @@ FIRST_S = 1800.0
 KNOWN_FROM = 5
 STOPPED_S = 2.0
 """A stopped process is hung after a usual step, but not sooner than this."""
+HELD = ("stopped", "traced")
+"""States of a process that does not run until somebody lets it."""
 IDLE_CPU = 0.05
 LOW_POWER = 0.3
 BUSY = 0.9
@@ -53,6 +55,7 @@ class StallCard:
     quote: str = ""
     sure: bool = False
     over: bool = False
+    unread: str = ""  # why no file of the run can be read at the moment
 
 
 def weigh(pulse: Pulse, pace: Pace, at: str, planned: bool, now: float, phase_takes: Usual | None = None) -> StallCard:
@@ -69,8 +72,10 @@ def weigh(pulse: Pulse, pace: Pace, at: str, planned: bool, now: float, phase_ta
     observed = pulse.heard or bool(processes)
     if word == "hung" and not observed and not planned:
         word = "unknown"  # a log that merely ends: nobody saw it alive, nobody knows where it was to end
+    if word == "hung" and pulse.blind and not any(p.state in HELD for p in processes):
+        word, sure = "unknown", False  # it may go on, unseen
     silence = f"last sign of life {span(age)} ago" if word == "fine" else _silence(pulse, age, now)
-    evidence = [silence, _phase(pulse, phase_takes, now), _usual(pace, usual)]
+    evidence = [*pulse.unread[:1], silence, _phase(pulse, phase_takes, now), _usual(pace, usual)]
     evidence += [*_process_words(pulse.processes), *_gpu_words(_gpus(pulse))]
     over = bool(processes) and all(p.state in ("gone", "zombie") for p in processes)
     if over:
@@ -90,6 +95,7 @@ def weigh(pulse: Pulse, pace: Pace, at: str, planned: bool, now: float, phase_ta
         high_s=clocked.high_s * stride if clocked is not None else None,
         sure=sure,
         over=over,
+        unread=pulse.unread[0] if pulse.blind and pulse.unread else "",
     )
 
 
@@ -128,7 +134,7 @@ class _Wait:
 def _verdict(pulse: Pulse, processes: Sequence[ProcessFact], wait: _Wait, age: float, now: float) -> tuple[Word, bool]:
     """The word, and whether it is beyond doubt."""
     observed = pulse.heard or bool(processes)
-    if any(p.state in ("stopped", "traced") for p in processes) and age > max(wait.median, STOPPED_S):
+    if any(p.state in HELD for p in processes) and age > max(wait.median, STOPPED_S):
         return "hung", True
     gpus = _gpus(pulse)
     power = [_power_share(g) for g in gpus]

@@ -53,6 +53,7 @@ class DatabaseFeed(Source):
     reader: DatabaseReader = field(init=False)
     _seen: tuple[FileStat | SourceError, FileStat | None] | None = field(default=None, init=False)
     _not_before: float = field(default=0.0, init=False)
+    _damage: SourceError | None = field(default=None, init=False)  # of what was seen
 
     def __post_init__(self) -> None:
         Source.__post_init__(self)
@@ -70,7 +71,7 @@ class DatabaseFeed(Source):
             self._seen = None
             return Batch([], 0, False, error=state[0])
         if state == self._seen or started < self._not_before:
-            return Batch([], 0, False)
+            return Batch([], 0, False, error=self._damage)
         before = self._seen[0] if self._seen else None
         restarted = isinstance(before, FileStat) and before.identity != state[0].identity
         found = read_database(self.place, self.path)
@@ -80,7 +81,9 @@ class DatabaseFeed(Source):
             connection = open_bytes(*found)
         except Damaged as damage:  # half written, perhaps: the next change is another try
             self._seen = state
-            return Batch([], 0, False, error=SourceError(self.path, "io", f"the database cannot be read: {damage}"))
+            self._damage = SourceError(self.path, "io", f"the database cannot be read: {damage}")
+            return Batch([], 0, False, error=self._damage)
+        self._damage = None
         if restarted:
             self.reader = make_database(self.format, self.run)
         try:

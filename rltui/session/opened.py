@@ -80,7 +80,8 @@ class OpenedRun:
         self._read_bytes = 0
         self._told: dict[tuple[str, str], Counter[str]] = {}  # (kind, text) of a note -> how often each source told it
         self._repeated: set[Note] = set()
-        self._failed: dict[str, str] = {}  # path -> why it could not be read the last time
+        self._failed: dict[str, str] = {}  # path -> what went wrong with it the last time
+        self._lost: dict[str, str] = {}  # path -> why it cannot be read
         self.cancelled = False  # set by another thread: reading ends at the next block
         self._glance = glance
         self._recorded = Recorded()
@@ -230,6 +231,11 @@ class OpenedRun:
         elif feed.note == self._failed.get(feed.path):
             feed.note = ""
         self._failed[feed.path] = failed
+        self._lost.pop(feed.path, None)
+        if batch.error is not None and batch.error.kind != "dropped":
+            self._lost[feed.path] = failed.replace(feed.path, os.path.basename(feed.path))
+        pulse = self.run.pulse
+        pulse.unread, pulse.blind = tuple(self._lost.values()), len(self._lost) == len(self.feeds)
         if batch.restarted:
             feed.restarting = True
         self._records(feed, batch.records)

@@ -9,7 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
-ErrorKind = Literal["missing", "permission", "not-a-file", "io"]
+ErrorKind = Literal["missing", "permission", "not-a-file", "io", "dropped"]
+"""dropped: bytes were left out, and reading goes on."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -156,7 +156,7 @@ class StdinPlace:
             error = None
             if self._dropped:
                 text = f"{self._dropped / 1e6:.1f} MB came faster than they could be read and were left out"
-                error = SourceError(PATH, "io", text)
+                error = SourceError(PATH, "dropped", text)
             return Delta(bytes(out), begin, more=more, stat=self._stat(), error=error)
 
     def waiting(self, max_bytes: int) -> Delta:

@@ -239,3 +239,16 @@ class TestFollowedRun:
         card = run.state(1e9).card
         assert card is not None
         assert (card.verdict, card.over) == ("finished", True)
+
+
+def test_a_run_that_nobody_can_read_is_not_called_hung() -> None:
+    late = START + 40_000.0
+    lost = {"unread": ("m.jsonl cannot be read: permission denied",), "blind": True}
+    assert weigh(pulse(), PACE, "step 9", True, late).verdict == "hung"
+    card = weigh(pulse(**lost), PACE, "step 9", True, late)
+    assert (card.verdict, card.sure) == ("unknown", False)
+    assert card.because[0] == card.unread == "m.jsonl cannot be read: permission denied"
+    assert weigh(pulse(**lost, processes=(process("stopped"),)), PACE, "step 9", True, late).verdict == "hung"
+    part = weigh(pulse(**{**lost, "blind": False}), PACE, "step 9", True, late)
+    assert (part.verdict, part.unread) == ("hung", "")
+    assert part.because[0] == "m.jsonl cannot be read: permission denied"

@@ -67,10 +67,16 @@ def test_a_deleted_file_that_comes_back_is_read_once(tmp_path: Path) -> None:
     log.unlink()
     runs.wait_for(run, lambda: run.run.sources[0].note != "")
     assert list(runs.content(run)) == list(range(1, 11))
+    card = run.frame().stall
+    assert card is not None
+    assert card.unread == card.because[0] == "metrics.jsonl does not exist"
     log.write_text(runs.lines(1, 12))
     runs.wait_for(run, lambda: 12 in runs.content(run))
     assert list(runs.content(run)) == list(range(1, 13))
     assert run.run.sources[0].note == ""
+    card = run.frame().stall
+    assert card is not None
+    assert card.unread == ""
     assert run.run.history.table.restarts == []
 
 
