@@ -94,9 +94,9 @@ def _finding(
     sampled: Sampled | None,
     beside: Sequence[Remark],
 ) -> Finding:
-    signal = life.signal
-    assert signal is not None
+    assert life.signal is not None
     active = life.level > 0
+    signal = life.eased or life.signal
     proofs = [*signal.proofs, *((remark.metrics[0], remark.text) for remark in beside)]
     return Finding(
         id=rule.id,
@@ -117,9 +117,16 @@ def _finding(
         fixes=fixes(rule, look.framework),
         refute=rule.refute,
         life=life.word if active else "resolved",
-        summary=signal.summary,
+        summary=signal.summary + _since_eased(life, look),
         where=where(rule, look.framework, look.settings.algorithm),
     )
+
+
+def _since_eased(life: Life, look: Look) -> str:
+    """Why a finding still stands whose condition no longer holds, and of which step its numbers are."""
+    if life.level == 0 or life.last_step >= look.step:
+        return ""
+    return f" Its condition has not held since step {life.last_step}" + ("." if life.eased else ", of which these numbers are.")
 
 
 def _episode(o: Opening) -> Episode:

@@ -46,7 +46,8 @@ class Life:
     falling: Streak | None = None
     falling_to: int = 0
     openings: tuple[Opening, ...] = ()
-    signal: Signal | None = None  # the newest one at the present level or above, else the last one seen
+    signal: Signal | None = None  # the newest one that held, at whatever level
+    eased: Signal | None = None  # what it says now that its condition no longer holds, where it says anything
     word: str = "open"
     word_row: int = 0
     last_step: int = 0
@@ -66,6 +67,7 @@ class Life:
 def follow(life: Life, signal: Signal | None, n: int, step: int, looks: int, rows: int) -> Life:
     """The state after one more look at `n` rows. `looks` and `rows`: how long a level must hold before it counts."""
     now = signal.level if signal is not None else 0
+    eased, signal = (None, signal) if now else (signal, None)
     rising = tuple(_longer(life.rising[i], n) if now >= i + 1 else None for i in range(3))
     reached = 0
     for i, streak in enumerate(rising):
@@ -77,14 +79,13 @@ def follow(life: Life, signal: Signal | None, n: int, step: int, looks: int, row
     if life.level == 0:
         return life
     if now >= life.level:
-        return _word(replace(life, falling=None, falling_to=0, signal=signal, last_step=step), n)
+        return _word(replace(life, falling=None, falling_to=0, signal=signal, eased=None, last_step=step), n)
     falling = _longer(life.falling, n)
     to = max(life.falling_to, now)
+    life = replace(life, eased=eased) if signal is None else replace(life, signal=signal, eased=None, last_step=step)
     if falling.looks >= 2 * looks and n - falling.row + 1 >= 2 * rows:
-        return _lower(replace(life, signal=signal or life.signal), to, n, step)
-    kept = signal if signal is not None else life.signal
-    last = step if signal is not None else life.last_step
-    return _word(replace(life, falling=falling, falling_to=to, signal=kept, last_step=last), n)
+        return _lower(life, to, n)
+    return _word(replace(life, falling=falling, falling_to=to), n)
 
 
 def _longer(streak: Streak | None, n: int) -> Streak:
@@ -103,6 +104,7 @@ def _raise(life: Life, signal: Signal | None, level: int, n: int, step: int) -> 
         level=level,
         openings=openings,
         signal=signal,
+        eased=None,
         falling=None,
         falling_to=0,
         word=word,
@@ -111,13 +113,14 @@ def _raise(life: Life, signal: Signal | None, level: int, n: int, step: int) -> 
     )
 
 
-def _lower(life: Life, to: int, n: int, step: int) -> Life:
+def _lower(life: Life, to: int, n: int) -> Life:
     if to > 0:
-        return replace(life, level=to, falling=None, falling_to=0, word="better", word_row=n, last_step=step)
+        return replace(life, level=to, falling=None, falling_to=0, word="better", word_row=n)
     closed = replace(life.openings[-1], end_step=life.last_step)
     return replace(
         life,
         level=0,
+        eased=None,
         falling=None,
         falling_to=0,
         openings=(*life.openings[:-1], closed),

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-NOTICE, WARNING, CRITICAL = 1, 2, 3  # levels; 0 is silence
+EASED, NOTICE, WARNING, CRITICAL = 0, 1, 2, 3
+"""Levels. `EASED` holds no finding open: it brings the numbers of one that is open up to date until it closes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Signal:
-    """A rule's condition holds now, at this level (1 notice, 2 warning, 3 critical).
+    """A rule's condition holds now, at this level (1 notice, 2 warning, 3 critical), or holds no more (0).
 
     `summary` is one sentence with this run's numbers. `proofs` pairs a metric with what it shows. The onset is
     `onset_step` where the rule knows it; else the change point of the metric `moved`, or of `hurt`, the metric whose

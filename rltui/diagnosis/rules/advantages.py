@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from rltui.diagnosis.look import Look
-from rltui.diagnosis.rules.base import Memory, Params, compared, head, tail
-from rltui.diagnosis.signal import CRITICAL, NOTICE, WARNING, Signal, num, percent
+from rltui.diagnosis.rules.base import Memory, Params, compared, head, held, tail
+from rltui.diagnosis.signal import CRITICAL, EASED, NOTICE, WARNING, Signal, num, percent
 from rltui.diagnosis.trends import trend
 
 
@@ -89,15 +89,16 @@ def policy_step_too_large(look: Look, p: Params, memory: Memory) -> list[Signal]
         return []
     c = tail(clipped, 10) if len(clipped) >= p["warmup"] else 0.0
     q = tail(np.abs(moved[-10:]), 10) if len(moved) >= p["warmup"] else 0.0
-    if c <= p["clip_notice"] and q <= p["kl_warn"]:
+    eased = c <= p["clip_notice"] and q <= p["kl_warn"]
+    if eased and not held(look, "policy-step-too-large"):
         return []
-    level = NOTICE
+    level = EASED if eased else NOTICE
     if c > p["clip_critical"] or q > p["kl_critical"]:
         level = CRITICAL
     elif c > p["clip_warn"] or q > p["kl_warn"]:
         level = WARNING
-    parts = [f"{percent(c)} of the tokens are clipped"] if c > p["clip_notice"] else []
-    parts += [f"each update moves the policy by {num(q)} nats"] if q > p["kl_warn"] else []
+    parts = [f"{percent(c)} of the tokens are clipped"] if c > p["clip_notice"] or (eased and len(clipped)) else []
+    parts += [f"each update moves the policy by {num(q)} nats"] if q > p["kl_warn"] or (eased and len(moved)) else []
     text = " and ".join(parts)
     proofs = tuple(
         (n, f"median of 10 rows {num(v)}") for n, v in (("clip_frac", c), ("ppo_kl", q)) if look.series(n) is not None

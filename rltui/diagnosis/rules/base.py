@@ -16,6 +16,11 @@ Memory = dict[str, float]
 Detector = Callable[[Look, Params, Memory], list[Signal]]
 
 
+def held(look: Look, rule: str) -> bool:
+    """The finding is open: its numbers are wanted even where its condition no longer holds (`EASED`)."""
+    return look.open.get(rule, 0) > 0
+
+
 def tail(x: Floats, rows: float) -> float:
     """Median of the last rows."""
     return median(x[-int(rows) :])

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from rltui.diagnosis.look import Look
-from rltui.diagnosis.rules.base import Memory, Params, gaining, losing, tail
+from rltui.diagnosis.rules.base import Memory, Params, gaining, held, losing, tail
 from rltui.diagnosis.rules.spikes import recent_spikes
-from rltui.diagnosis.signal import CRITICAL, NOTICE, WARNING, Signal, num
+from rltui.diagnosis.signal import CRITICAL, EASED, NOTICE, WARNING, Signal, num
 
 
 def critic_uninformative(look: Look, p: Params, memory: Memory) -> list[Signal]:
@@ -14,9 +14,10 @@ def critic_uninformative(look: Look, p: Params, memory: Memory) -> list[Signal]:
     if len(explained) < p["warmup"]:
         return []
     now = tail(explained, 20)
-    if now >= p["notice"]:
+    eased = now >= p["notice"]
+    if eased and not held(look, "critic-uninformative"):
         return []
-    level = NOTICE
+    level = EASED if eased else NOTICE
     if now <= p["warn"] and not gaining(look):
         level = CRITICAL if now < p["crit"] and losing(look) else WARNING
     text = f"The critic explains {num(now)} of the variance of the returns: its baseline helps little or harms."

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from rltui.diagnosis.look import Look
-from rltui.diagnosis.rules.base import Memory, Params, compared, gaining, head, losing, solved, tail, validation
-from rltui.diagnosis.signal import CRITICAL, NOTICE, WARNING, Signal, num, percent
+from rltui.diagnosis.rules.base import Memory, Params, compared, gaining, head, held, losing, solved, tail, validation
+from rltui.diagnosis.signal import CRITICAL, EASED, NOTICE, WARNING, Signal, num, percent
 from rltui.diagnosis.trends import flat
 
 ROWS = 10
@@ -26,7 +26,8 @@ def entropy_collapse(look: Look, p: Params, memory: Memory) -> list[Signal]:
         return []
     now = tail(entropy, ROWS)
     ratio = now / start
-    if ratio >= p["notice"]:
+    eased = ratio >= p["notice"]
+    if eased and not held(look, "entropy-collapse"):
         return []
     falling = look.trend("entropy", int(p["window"])).direction < 0
     dead = look.values("frac_reward_zero_std")
@@ -60,7 +61,7 @@ def entropy_collapse(look: Look, p: Params, memory: Memory) -> list[Signal]:
     proofs = [("entropy", ""), (look.reward, "no gain" if harmed else "gains")]
     if len(dead):
         proofs.append(("frac_reward_zero_std", f"{percent(dead_now)} of the groups without variance"))
-    return [Signal(level, text, tuple(proofs), moved="entropy", hurt=look.reward)]
+    return [Signal(EASED if eased else level, text, tuple(proofs), moved="entropy", hurt=look.reward)]
 
 
 def entropy_explosion(look: Look, p: Params, memory: Memory) -> list[Signal]:

@@ -6,8 +6,8 @@ import numpy as np
 
 from rltui.diagnosis.catalogue import family
 from rltui.diagnosis.look import Look
-from rltui.diagnosis.rules.base import Memory, Params, compared, gaining, head, tail, validation
-from rltui.diagnosis.signal import CRITICAL, NOTICE, WARNING, Signal, num, percent
+from rltui.diagnosis.rules.base import Memory, Params, compared, gaining, head, held, tail, validation
+from rltui.diagnosis.signal import CRITICAL, EASED, NOTICE, WARNING, Signal, num, percent
 
 
 def tool_call_invalid(look: Look, p: Params, memory: Memory) -> list[Signal]:
@@ -19,9 +19,10 @@ def tool_call_invalid(look: Look, p: Params, memory: Memory) -> list[Signal]:
     if len(x) < 10:
         return []
     now = tail(x, 10)
-    if now <= p["notice"]:
+    eased = now <= p["notice"]
+    if eased and not held(look, "tool-call-invalid"):
         return []
-    level = NOTICE
+    level = EASED if eased else NOTICE
     if len(x) > p["warmup"] and now > p["warn"] and not gaining(look):
         level = CRITICAL if now > p["crit"] else WARNING
     proofs = ((name, "median of the last 10 rows"),)
@@ -38,10 +39,11 @@ def tool_use_collapse(look: Look, p: Params, memory: Memory) -> list[Signal]:
         return []
     first, now = head(x, 10), tail(x, 10)
     ratio = now / first
-    if ratio >= p["notice"]:
+    eased = ratio >= p["notice"]
+    if eased and not held(look, "tool-use-collapse"):
         return []
     held_out = validation(look)
-    level = WARNING if ratio < p["gone"] else NOTICE
+    level = EASED if eased else WARNING if ratio < p["gone"] else NOTICE
     if ratio < p["ratio"] and not gaining(look):
         level = CRITICAL if held_out is not None and held_out <= -2.0 else WARNING
     what = "turns beside question and answer, " if name == "num_turns_mean" else ""
@@ -57,13 +59,14 @@ def env_errors_contaminate(look: Look, p: Params, memory: Memory) -> list[Signal
     if errors is None or len(errors) < 10:
         return []
     now = tail(errors.values, 10)
-    if now <= p["e"]:
+    eased = now <= p["e"]
+    if eased and not held(look, "env-errors-contaminate"):
         return []
     against = 0.0
     if reward is not None and len(reward) == len(errors) and len(errors) >= 30:
         a, b = errors.values[-30:], reward.values[-30:]
         against = float(np.corrcoef(a, b)[0, 1]) if np.ptp(a) > 0 and np.ptp(b) > 0 else 0.0
-    level = NOTICE
+    level = EASED if eased else NOTICE
     if now > p["crit"]:
         level = CRITICAL if name == "error_rate" else WARNING
     elif now > p["warn"] and (against < p["against"] or not gaining(look)):

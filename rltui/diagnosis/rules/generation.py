@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from rltui.diagnosis.look import Look
-from rltui.diagnosis.rules.base import Memory, Params, compared, gaining, head, losing, solved, tail, validation
-from rltui.diagnosis.signal import CRITICAL, NOTICE, WARNING, Signal, num, percent
+from rltui.diagnosis.rules.base import Memory, Params, compared, gaining, head, held, losing, solved, tail, validation
+from rltui.diagnosis.signal import CRITICAL, EASED, NOTICE, WARNING, Signal, num, percent
 from rltui.diagnosis.trends import trend
 
 
@@ -16,12 +16,13 @@ def truncation_high(look: Look, p: Params, memory: Memory) -> list[Signal]:
     if len(cut) <= p["warmup"]:
         return []
     share = tail(cut, p["window"])
-    if share <= p["notice"]:
+    eased = share <= p["notice"]
+    if eased and not held(look, "truncation-high"):
         return []
     way = look.trend("response_clip_ratio").direction
     better = way < 0 or (gaining(look) and not losing(look))
     doubled = way > 0 and share > p["growth"] * head(cut, p["window"])
-    level = NOTICE
+    level = EASED if eased else NOTICE
     if share > p["critical"]:
         level = WARNING if better and way < 0 else CRITICAL
     elif share > p["harm"] and losing(look):
@@ -53,17 +54,18 @@ def length_collapse(look: Look, p: Params, memory: Memory) -> list[Signal]:
     ratio = last / first
     aborted = look.values("aborted_ratio")
     empty = tail(aborted, p["rows"]) if len(aborted) else 0.0
-    if ratio >= p["notice"] and empty <= p["empty"]:
+    eased = ratio >= p["notice"] and empty <= p["empty"]
+    if eased and not held(look, "length-collapse"):
         return []
     held_out = validation(look)
     gain = gaining(look, errors=p["gain_se"]) or (held_out is not None and held_out >= p["gain_se"])
     worse = losing(look) or (held_out is not None and held_out <= -p["gain_se"]) or _task_falls(look)
-    level = NOTICE
+    level = EASED if eased else NOTICE
     if empty > p["empty_critical"] or (ratio < p["critical"] and worse and not solved(look)):
         level = CRITICAL
     elif (ratio < p["warn"] or empty > p["empty"]) and (worse or not gain) and not solved(look):
         level = WARNING
-    if ratio < p["notice"]:
+    if empty <= p["empty"] or ratio < p["notice"]:
         text = f"Responses shrank from {num(first)} to {num(last)} tokens, {percent(ratio)} of their start"
         text += f" ({compared(look, 'response_length_mean', p['rows'])}),"
     else:
@@ -87,11 +89,12 @@ def length_explosion(look: Look, p: Params, memory: Memory) -> list[Signal]:
         return []
     first, last = head(length, p["rows"]), tail(length, p["rows"])
     ratio = last / first
-    if ratio < p["notice"]:
+    eased = ratio < p["notice"]
+    opened = held(look, "length-explosion")
+    if eased and not opened:
         return []
     window = int(p["window"])
     growing = trend(np.log(length[-window:])).direction > 0
-    opened = look.open.get("length-explosion", 0) > 0
     if not growing and not opened:
         return []
     rows = min(window, len(length))
@@ -99,7 +102,7 @@ def length_explosion(look: Look, p: Params, memory: Memory) -> list[Signal]:
     gain = gaining(look, rows, p["gain_se"]) or (held_out is not None and held_out >= p["gain_se"])
     cut = look.values("response_clip_ratio")
     cut_now = tail(cut, p["rows"]) if len(cut) else 0.0
-    level = NOTICE
+    level = EASED if eased else NOTICE
     if ratio >= p["ratio"] and not gain:
         level = CRITICAL if cut_now > p["truncation"] else WARNING
     text = f"Responses grew {num(ratio)}-fold, from {num(first)} to {num(last)} tokens"

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from rltui.diagnosis.look import Look
-from rltui.diagnosis.rules.base import Memory, Params, compared, gaining, head, losing, solved, tail
-from rltui.diagnosis.signal import CRITICAL, NOTICE, WARNING, Signal, num
+from rltui.diagnosis.rules.base import Memory, Params, compared, gaining, head, held, losing, solved, tail
+from rltui.diagnosis.signal import CRITICAL, EASED, NOTICE, WARNING, Signal, num
 from rltui.diagnosis.trends import block_medians, log_spikes, sd_d, turn
 from rltui.run.medians import median
 
@@ -62,14 +62,15 @@ def grad_norm_explosion(look: Look, p: Params, memory: Memory) -> list[Signal]:
 def grad_norm_ramp(look: Look, p: Params, memory: Memory) -> list[Signal]:
     """The gradient grows without end; harmless where the reward pays for it."""
     x = look.values("grad_norm")
-    if len(x) < p["rows"] or look.trend("grad_norm").direction <= 0:
+    if len(x) < p["rows"]:
         return []
     first, now = head(x[int(p["warmup"]) :], 20), tail(x, 20)
-    if first <= 0 or now < p["notice"] * first:
+    eased = look.trend("grad_norm").direction <= 0 or now < p["notice"] * first
+    if first <= 0 or (eased and not held(look, "grad-norm-ramp")):
         return []
-    level = NOTICE
+    level = EASED if eased else NOTICE
     paid = gaining(look, len(x) // 2)
-    if now >= p["factor"] * first and not paid and not solved(look):
+    if not eased and now >= p["factor"] * first and not paid and not solved(look):
         apart = look.values("rollout_train_logprob_diff")
         level = CRITICAL if losing(look) and len(apart) and tail(apart, 20) > p["apart"] else WARNING
     text = f"The gradient norm grew from {num(first)} to {num(now)}, {num(now / first)} times its start"

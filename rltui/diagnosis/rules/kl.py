@@ -7,8 +7,8 @@ from math import log
 import numpy as np
 
 from rltui.diagnosis.look import Look
-from rltui.diagnosis.rules.base import Memory, Params, gaining, tail, validation, validation_over
-from rltui.diagnosis.signal import CRITICAL, NOTICE, WARNING, Signal, num
+from rltui.diagnosis.rules.base import Memory, Params, gaining, held, tail, validation, validation_over
+from rltui.diagnosis.signal import CRITICAL, EASED, NOTICE, WARNING, Signal, num
 from rltui.diagnosis.trends import flat, theil_sen, trend
 from rltui.run.table import Floats
 
@@ -63,7 +63,8 @@ def kl_runaway(look: Look, p: Params, memory: Memory) -> list[Signal]:
     if len(kl) < p["warmup"]:
         return []
     level = tail(kl, 10)
-    if level <= p["notice"]:
+    eased = level <= p["notice"]
+    if eased and not held(look, "kl-runaway"):
         return []
     window = int(p["window"])
     held_out = validation(look)
@@ -89,7 +90,7 @@ def kl_runaway(look: Look, p: Params, memory: Memory) -> list[Signal]:
     proofs = [("kl_ref", f"median of the last 10 rows {num(level)}")]
     if look.series(look.reward) is not None:
         proofs.append((look.reward, f"{num(look.change(look.reward))} standard errors from its start"))
-    return [Signal(out, summary, tuple(proofs), moved="kl_ref", hurt=look.reward)]
+    return [Signal(EASED if eased else out, summary, tuple(proofs), moved="kl_ref", hurt=look.reward)]
 
 
 def _doubling(kl: Floats, limit: int) -> float | None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from rltui.diagnosis.look import Look
-from rltui.diagnosis.rules.base import Memory, Params, solved, tail
-from rltui.diagnosis.signal import CRITICAL, NOTICE, WARNING, Signal, percent
+from rltui.diagnosis.rules.base import Memory, Params, held, solved, tail
+from rltui.diagnosis.signal import CRITICAL, EASED, NOTICE, WARNING, Signal, percent
 from rltui.run.medians import median
 
 
@@ -26,9 +26,10 @@ def no_learning_signal(look: Look, p: Params, memory: Memory) -> list[Signal]:
     if len(live) and median(live) < 10 * p["tiny"]:
         limit = p["relative"] * median(live)  # a model whose gradients are tiny by scale
     share = float((recent < limit).mean()) if limit else float((recent == 0.0).mean())
-    if share < p["notice"]:
+    eased = share < p["notice"]
+    if eased and not held(look, "no-learning-signal"):
         return []
-    level = CRITICAL if share >= p["critical"] else WARNING if share >= p["warn"] else NOTICE
+    level = CRITICAL if share >= p["critical"] else WARNING if share >= p["warn"] else EASED if eased else NOTICE
     dead = look.values("frac_reward_zero_std")
     beside = f"; {percent(tail(dead, window))} of the groups have no reward variance" if len(dead) else ""
     summary = (
@@ -48,14 +49,15 @@ def zero_variance_groups(look: Look, p: Params, memory: Memory) -> list[Signal]:
     if len(dead) < window // 2 + p["warmup"]:
         return []
     share = tail(dead, window)
-    if share < p["notice"]:
+    eased = share < p["notice"]
+    if eased and not held(look, "zero-variance-groups"):
         return []
     all_dead = share >= p["all"]  # no group is left that could teach: whatever the reward does is not learning
     learns = look.trend(look.reward).direction > 0 and not all_dead
     short = look.profile.ceiling is not None and not solved(look, p["half"])  # without a ceiling nobody can tell
     idle = share >= p["idle"] and look.open.get("reward-plateau", 0) > 0 and short
     lasting = len(dead) >= window and bool((dead[-int(p["critical_rows"]) :] >= p["critical"]).mean() >= 0.5)
-    level = NOTICE
+    level = EASED if eased else NOTICE
     if share >= p["critical"] and lasting and not learns:
         level = CRITICAL
     elif (share >= p["warn"] and not learns) or idle:
@@ -69,7 +71,7 @@ def zero_variance_groups(look: Look, p: Params, memory: Memory) -> list[Signal]:
             level,
             summary,
             tuple(proofs),
-            onset_step=_start(look, "frac_reward_zero_std", dead >= p["notice" if level == NOTICE else "warn"]),
+            onset_step=_start(look, "frac_reward_zero_std", dead >= p["notice" if level <= NOTICE else "warn"]),
         )
     ]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from rltui.diagnosis.catalogue import family
 from rltui.diagnosis.look import Look
-from rltui.diagnosis.rules.base import Memory, Params, compared, gaining, head, losing, tail
-from rltui.diagnosis.signal import CRITICAL, NOTICE, WARNING, Signal, num, percent
+from rltui.diagnosis.rules.base import Memory, Params, compared, gaining, head, held, losing, tail
+from rltui.diagnosis.signal import CRITICAL, EASED, NOTICE, WARNING, Signal, num, percent
 
 LEAST = 10  # rows
 
@@ -58,9 +58,10 @@ def mismatch_growing(look: Look, p: Params, memory: Memory) -> list[Signal]:
         if len(x) < p["rows"] or head(x, 20) <= 0:
             continue
         ratio = tail(x, 20) / head(x, 20)
-        if ratio < p["notice"] or look.trend(name).direction <= 0:
+        eased = ratio < p["notice"] or look.trend(name).direction <= 0
+        if eased and not held(look, "mismatch-growing"):
             continue
-        level = WARNING if ratio >= p["factor"] and losing(look) else NOTICE
+        level = EASED if eased else WARNING if ratio >= p["factor"] and losing(look) else NOTICE
         text = f"The difference between trainer and sampler grew {num(ratio)}-fold, to {num(tail(x, 20))}"
         text += f" ({compared(look, name, 20)})."
         return [Signal(level, text, ((name, ""),), moved=name, hurt=look.reward)]
@@ -107,10 +108,11 @@ def staleness_high(look: Look, p: Params, memory: Memory) -> list[Signal]:
     if len(lag) < LEAST:
         return []
     now, bound = tail(lag, 10), look.settings.number("max_staleness")
-    if now <= p["notice"]:
+    eased = now <= p["notice"]
+    if eased and not held(look, "staleness-high"):
         return []
     limit = max(p["warn"], bound or 0.0)
-    level = NOTICE
+    level = EASED if eased else NOTICE
     if now > limit and not gaining(look):
         level = CRITICAL if now > max(p["crit"], limit) and losing(look) else WARNING
     text = f"Rollouts are {num(now)} versions old" + (f" (bound {num(bound)})." if bound else ".")

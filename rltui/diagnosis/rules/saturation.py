@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from rltui.diagnosis.look import Look
-from rltui.diagnosis.rules.base import Memory, Params, compared, head, tail
-from rltui.diagnosis.signal import CRITICAL, NOTICE, WARNING, Signal, num, percent
+from rltui.diagnosis.rules.base import Memory, Params, compared, head, held, tail
+from rltui.diagnosis.signal import CRITICAL, EASED, NOTICE, WARNING, Signal, num, percent
 
 
 def reward_floor(look: Look, p: Params, memory: Memory) -> list[Signal]:
@@ -48,10 +48,13 @@ def reward_saturated(look: Look, p: Params, memory: Memory) -> list[Signal]:
         return []
     level_now = (tail(reward, window) - profile.floor) / span
     cut = look.values("response_clip_ratio")
-    if level_now < p["notice"] or (len(cut) and tail(cut, window) > p["cut"]):
+    if len(cut) and tail(cut, window) > p["cut"]:
         return []  # answers that are cut are not the best there is: such a ceiling is the limit of the length
+    eased = level_now < p["notice"]
+    if eased and not held(look, "reward-saturated"):
+        return []
     dead, why = _no_signal(look, p, window)
-    level = WARNING if dead and level_now >= p["level"] else NOTICE
+    level = EASED if eased else WARNING if dead and level_now >= p["level"] else NOTICE
     summary = f"Reward stands at {percent(level_now)} of its range (ceiling {num(profile.ceiling)}){why}."
     proofs = [(look.reward, f"median of the last {window} rows {num(tail(reward, window))}")]
     proofs += [(n, "") for n in ("frac_reward_zero_std", "reward_std", "grad_norm") if look.series(n) is not None][:2]

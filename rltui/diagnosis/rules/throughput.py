@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from rltui.diagnosis.look import Look
-from rltui.diagnosis.rules.base import Memory, Params, tail
-from rltui.diagnosis.signal import CRITICAL, NOTICE, WARNING, Signal, num, percent
+from rltui.diagnosis.rules.base import Memory, Params, held, tail
+from rltui.diagnosis.signal import CRITICAL, EASED, NOTICE, WARNING, Signal, num, percent
 from rltui.diagnosis.step_time import own_share, phase_share, waits
 from rltui.vocabulary.load import phases
 
@@ -30,9 +30,10 @@ def step_time_regression(look: Look, p: Params, memory: Memory) -> list[Signal]:
         return []
     ratio = now / best
     unexplained = ratio if per_token is None else min(ratio, per_token)
-    if ratio < p["notice"]:
+    eased = ratio < p["notice"]
+    if eased and not held(look, "step-time-regression"):
         return []
-    level = NOTICE
+    level = EASED if eased else NOTICE
     if unexplained >= p["critical"]:
         level = CRITICAL
     elif unexplained >= p["warn"]:

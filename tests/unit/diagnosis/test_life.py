@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from rltui.diagnosis.life import Life, follow
 from rltui.diagnosis.signal import Signal
 
@@ -60,3 +62,26 @@ def test_a_second_opening_is_a_second_episode() -> None:
 
 def test_steady_when_nothing_changes() -> None:
     assert run([2] * 40).word == "steady"
+
+
+def test_numbers_of_a_finding_that_is_held_stay_new() -> None:
+    """Level 0 brings numbers, and changes nothing of the life."""
+    opened = run([2, 2, 2])
+    silent = told = opened
+    for n in range(4, 9):
+        silent = follow(silent, None, n, n, 3, 1)
+        told = follow(told, Signal(0, f"eased at {n}"), n, n, 3, 1)
+    assert told.eased is not None
+    assert told.eased.summary == "eased at 8"
+    assert replace(told, eased=None) == silent
+    back = follow(told, Signal(2, "again"), 9, 9, 3, 1)
+    assert (back.eased, back.signal) == (None, Signal(2, "again"))
+
+
+def test_a_closed_finding_says_what_it_last_was() -> None:
+    life = run([2, 2, 2])
+    for n in range(4, 10):
+        life = follow(life, Signal(0, f"eased at {n}"), n, n, 3, 1)
+    assert (life.level, life.eased) == (0, None)
+    assert life.signal == Signal(2, "at 3")
+    assert run([], life=follow(life, Signal(0, "still eased"), 10, 10, 3, 1)).level == 0

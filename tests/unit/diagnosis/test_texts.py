@@ -52,3 +52,32 @@ def test_numbers_that_are_compared_are_those_of_the_rows_named(
     assert num(float(np.median(x[c - 1 : d]))) in text, text
     if rule != "mismatch-growing":  # tells how many times more it is
         assert num(float(np.median(x[a - 1 : b]))) in text, text
+
+
+def held_open(columns: dict[str, object], rule: str, last: int) -> tuple[list[str], list[Finding]]:
+    """What the rule's card says from row 300 on, and the findings, up to row `last`."""
+    engine, run = Engine(), FakeRun(columns)  # type: ignore[arg-type]
+    findings = [
+        next(f for f in engine.advance(run.grow(n)).findings if f.id == rule and f.status == "active")
+        for n in range(300, last)
+    ]
+    return [f.summary for f in findings], findings
+
+
+def test_a_finding_that_is_held_open_shows_what_it_is_now() -> None:
+    """It closes only after twice as long as it took to open: until then its numbers go on."""
+    cut = np.where((np.arange(N) > 100) & (np.arange(N) < 300), 0.6, 0.001)
+    flat = wobble(np.full(N, 0.4))
+    columns = learning_run(0, N) | {"response_clip_ratio": cut, "score_mean": flat, "val_score": [None] * N}
+    said, findings = held_open(columns, "truncation-high", 314)
+    assert said[0].startswith("60 % of the responses")
+    assert said[-1].startswith("0.1 % of the responses")
+    assert re.search(r"Its condition has not held since step 3\d\d\.$", said[-1])
+    assert findings[-1].severity == findings[0].severity == "critical"
+
+
+def test_numbers_that_are_not_of_now_say_of_which_step_they_are() -> None:
+    x = np.where(np.arange(N) < 150, 0.7, np.where(np.arange(N) < 300, 0.0, 0.7))
+    columns = learning_run(0, N) | {"score_mean": wobble(x), "val_score": [None] * N}
+    said, _ = held_open(columns, "reward-collapse", 310)
+    assert re.search(r"Its condition has not held since step 3\d\d, of which these numbers are\.$", said[-1])
