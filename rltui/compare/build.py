@@ -189,7 +189,7 @@ def _experiments(
             ("gpu_hours", f"{number(totals['gpu_hours'][best.id])} GPU hours"),
             ("hours", duration((totals["hours"][best.id] or 0) * 3600)),
             ("tokens", f"{number(totals['tokens'][best.id])} tokens"),
-            ("steps", f"{number(totals['steps'][best.id])} steps"),
+            ("steps", f"{totals['steps'][best.id] or 0:.0f} steps"),
         )
         if totals[name][best.id] is not None
     ]

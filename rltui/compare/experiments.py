@@ -208,8 +208,8 @@ class _Plan:
         yield self._make(
             f"{self.base.id} with validation every 20 steps on prompts that are not trained on",
             f"the ranking stands on {self.primary.label}, which is measured on training prompts",
-            f"{metrics()['val_score'].label} rises with {self.primary.label}",
-            "validation stays flat or falls while the training metric rises: then the ranking is of exploits",
+            f"{metrics()['val_score'].label} gets better with {self.primary.label}",
+            "validation stays flat or gets worse while the training metric gets better: the ranking is of exploits",
             "test_freq",
             "20",
         )

@@ -40,10 +40,11 @@ def _summary(c: Comparison) -> list[str]:
     p = c.primary
     way = "higher is better" if p.higher_is_better else "lower is better"
     best = next((r for r in c.runs if r.best is not None), None)
+    which = "none" if p.name is None else f"{code(p.name)} ({plain(p.label)}), {way}"
     out = [
         f"# Comparison of {_runs(len(c.runs))}: {count['good']} good, {count['bad']} bad, {count['ugly']} ugly",
         "",
-        f"- primary metric: {code(p.name or 'none')} ({plain(p.label)}), {way}; {plain(p.how)}",
+        f"- primary metric: {which}; {plain(p.how)}",
         f"- runs that log it: {p.runs} of {len(c.runs)}",
     ]
     if best is not None:
@@ -231,6 +232,8 @@ def _no_default(c: Comparison) -> str:
 def _diff(title: str, diff: ConfigDiff | None, nothing: str | None, top: int | None) -> list[str]:
     if diff is None:
         return [f"## {title}", "", f"None: {nothing}."] if nothing else []
+    if not diff.changes and not diff.same:
+        return [f"## {title}", "", "None: no settings are recorded."]
     if not diff.changes:
         return [f"## {title}", "", f"{code(diff.a)} and {code(diff.b)} do not differ ({diff.same} keys)."]
     lines = [f"--- {diff.a}", f"+++ {diff.b}"]

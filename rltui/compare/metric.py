@@ -14,6 +14,7 @@ from rltui.compare.read import COMPONENT, HELD_OUT, Curve, Floats, RunFacts, dat
 from rltui.diagnosis.trends import smooth
 from rltui.vocabulary.load import metrics
 
+OFFERED = 6  # metrics that are named where none is known to rank runs
 FEW = 40
 """Up to so many points (validations) five are averaged, of more points a tenth: noise averages out, a peak stays."""
 
@@ -72,7 +73,10 @@ def choose(runs: Sequence[RunFacts], wanted: str | None, lower_is_better: bool) 
         if best is None or counts[name] > best[0]:
             best = (counts[name], name)
     if best is None:
-        return Primary(None, "none", not lower_is_better, "no run logs a metric that could rank it; use --primary", 0)
+        logged = Counter(name for run in runs for name in run.traces).most_common(OFFERED)
+        offered = f": {', '.join(f'{name} (in {count})' for name, count in logged)}" if logged else ""
+        how = f"no run logs a metric that could rank it; name one with --primary{offered}"
+        return Primary(None, "none", not lower_is_better, how, 0)
     count, name = best
     order = ", ".join(str(line["label"]) for line in data("primary.json")["order"])
     how = f"guessed, the first that more than half of the runs log of: {order}"

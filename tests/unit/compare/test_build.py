@@ -275,3 +275,11 @@ def test_markdown_has_its_parts_in_order_and_escapes_names() -> None:
     assert "a\\|b`c" in text
     assert "CAPITALS: on the front" in text
     assert "nan" not in text.lower().replace("nan,", "")
+
+
+def test_without_a_common_metric_those_that_could_be_named_are_told() -> None:
+    runs = [replace(made(x, None), traces={"my/loss": curve(0.1), f"only/{x}": curve(0.2)}) for x in "ab"]
+    text = render(compare(runs))
+    assert "primary metric: none; no run logs a metric that could rank it" in text
+    assert "name one with --primary: my/loss (in 2), only/a (in 1), only/b (in 1)" in text
+    assert "no settings are recorded" in render(compare([made("a"), made("b")]))

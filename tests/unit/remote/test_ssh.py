@@ -19,6 +19,7 @@ from pathlib import Path
 
 import pytest
 
+from rltui.cli import main
 from rltui.report.build import build
 from rltui.report.to_json import to_json
 from rltui.session import remote
@@ -67,6 +68,25 @@ def test_a_remote_run_gives_the_same_report(user_ssh: Server, tmp_path: Path) ->
         one.close()
     assert reports[0] == reports[1]
     assert '"rows":199' in reports[0].replace(" ", "")
+
+
+def test_remote_runs_are_listed_and_compared_beside_local_ones(
+    user_ssh: Server, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("near", "far"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "train.log").write_text("".join(map(log_line, range(1, 200))))
+    both = [str(tmp_path / "near"), user_ssh.argument(tmp_path / "far")]
+    assert main(["compare", *both, "--format", "json"]) == 0
+    near, far = sorted(json.loads(capsys.readouterr().out)["runs"], key=lambda run: run["id"] != "near")
+    assert (near["id"], far["id"]) == ("near", "far")
+    same = ("group", "decision", "best", "se", "first", "last", "at_equal")
+    assert [near[key] for key in same] == [far[key] for key in same]
+    assert main(["runs", *both, "--format", "json"]) == 0
+    rows = {row["id"]: row for row in json.loads(capsys.readouterr().out)["runs"]}
+    assert rows["far"]["host"]
+    assert not rows["near"]["host"]
+    assert rows["far"]["last_step"] == rows["near"]["last_step"] == 199
 
 
 def test_a_growing_remote_run_gives_the_same_frames(user_ssh: Server, tmp_path: Path) -> None:
