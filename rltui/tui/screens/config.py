@@ -58,7 +58,8 @@ class ConfigScreen(TextScreen):
             beside = len(source.path) <= width - 36
             rows = [[*read, (source.path, "fg")]] if beside else [read]
             rows += [] if beside else [[(" " * 12, "fg"), (line, "fg")] for line in wrap(source.path, width - 14)]
-            told = (f"{source.skipped} skipped" if source.skipped else "", source.note, self._age(source.path))
+            age = "" if source.note.startswith("as of ") else self._age(source.path)  # a note tells it of a live run
+            told = (f"{source.skipped} skipped" if source.skipped else "", source.note, age)
             if any(told):
                 text = " · ".join(part for part in told if part)
                 rows += [
