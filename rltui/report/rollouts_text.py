@@ -114,12 +114,12 @@ def _facts(step: StepDetail) -> list[tuple[str, str | None]]:
     ]
 
 
-def _bars(bars: Sequence[Bar]) -> list[str]:
+def _bars(bars: Sequence[Bar], decimals: int | None = None) -> list[str]:
     total = sum(one.count for one in bars)
     most = max(one.count for one in bars)
     lines = []
     for one in bars:
-        label = number(one.low) if one.low == one.high else f"{number(one.low)} to {number(one.high)}"
+        label = " to ".join(number(value, decimals=decimals) for value in dict.fromkeys((one.low, one.high)))
         full = bar(one.count / most, 40).rstrip()
         cut = round(len(full) * one.truncated / one.count) if one.count else 0
         lines.append(f"  {label:>18}  {'▒' * cut + full[cut:]:<40}  {one.count:>7}  {percent(one.count / total):>6}")
@@ -128,7 +128,7 @@ def _bars(bars: Sequence[Bar]) -> list[str]:
 
 def _lengths(step: StepDetail) -> list[str]:
     """The bars with the line of the limit before the first that reaches it."""
-    cap, bars = step.length_cap, _bars(step.lengths)
+    cap, bars = step.length_cap, _bars(step.lengths, decimals=0)
     at = next((i for i, one in enumerate(step.lengths) if cap is not None and one.high >= cap), None)
     if at is not None:
         bars.insert(at, f"  {f'limit {cap}':>18}  {'┄' * 40}")

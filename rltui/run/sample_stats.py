@@ -212,6 +212,16 @@ def histogram(values: Sequence[float], truncated: Sequence[bool | None] | None =
     return tuple(Bar(low + i * width, low + (i + 1) * width, places[i], cut_at[i]) for i in range(bins))
 
 
+def joined(bars: Sequence[Bar], most: int) -> tuple[Bar, ...]:
+    """The same histogram in at most so many bars: neighbours become one, none is left out."""
+    size = -(-len(bars) // most)
+    parts = [bars[at : at + size] for at in range(0, len(bars), size or 1)]
+    return tuple(
+        Bar(part[0].low, part[-1].high, sum(one.count for one in part), sum(one.truncated for one in part))
+        for part in parts
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class TextMarks:
     """What one completion shows. `repeat` and `compression` are None where it is too short to tell."""

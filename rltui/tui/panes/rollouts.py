@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from rltui.plots.meter import bar
 from rltui.plots.numbers import number, percent
+from rltui.run.sample_stats import Bar, joined
 from rltui.tui.rows import SELECTED, Row, cut, put, spread, title, wrap
 from rltui.tui.view import View
 
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
     from rltui.report.rollouts import StepDetail
     from rltui.report.rollouts_page import Line, Page
     from rltui.run.rollouts import Rollout
-    from rltui.run.sample_stats import Bar
 
 DOTS = 8
 """Rewards of a group drawn as dots; of more, their number is written."""
@@ -129,7 +129,7 @@ def rewards(detail: StepDetail, width: int, most: int) -> list[Row]:
     common: Row = [(f"{stats.samples} rollouts", "dim")]
     if stats.mode_share is not None and stats.mode_share >= MANY:
         common = [(f"most are {number(stats.mode_value)} ", "dim"), (percent(stats.mode_share), "fg")]
-    return [title(width, "", "Rewards", common), *_bars(sorted(detail.rewards, key=lambda b: -b.high)[:most], width)]
+    return [title(width, "", "Rewards", common), *_bars(joined(detail.rewards, most)[::-1], width)]
 
 
 def lengths(detail: StepDetail, width: int) -> list[Row]:
@@ -141,19 +141,19 @@ def lengths(detail: StepDetail, width: int) -> list[Row]:
         return [*rows, [(" the dump holds neither lengths nor texts", "dim")]]
     bars = list(detail.lengths)
     at = next((i for i, one in enumerate(bars) if cap is not None and one.high >= cap), None)
-    drawn = _bars(bars, width)
+    drawn = _bars(bars, width, decimals=0)
     if at is not None:
         label = f" limit {cap} "
         drawn.insert(at, [(f"{'─' * 14}{label}", "warn"), ("─" * max(0, width - 14 - len(label)), "warn")])
     return rows + drawn
 
 
-def _bars(bars: Sequence[Bar], width: int) -> list[Row]:
+def _bars(bars: Sequence[Bar], width: int, decimals: int | None = None) -> list[Row]:
     total = max(1, sum(one.count for one in bars))
     most = max((one.count for one in bars), default=1)
     rows: list[Row] = []
     for one in bars:
-        name = number(one.low) if one.low == one.high else f"{number(one.low)}–{number(one.high)}"
+        name = "–".join(number(value, decimals=decimals) for value in dict.fromkeys((one.low, one.high)))
         filled = bar(one.count / most, max(4, width - 30))
         mark = "!" if one.truncated else " "
         rows.append(

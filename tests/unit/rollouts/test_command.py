@@ -104,5 +104,5 @@ def test_lengths_stand_beside_the_line_of_the_limit(tmp_path: Path) -> None:
     shown = out[out.index("Tokens") :].split("\n")
     at = next(i for i, line in enumerate(shown) if "┄┄┄" in line)
     assert "limit 64" in shown[at]
-    assert shown[at + 1].split()[0] == "64.0", "above the first bar that reaches it"
+    assert shown[at + 1].split()[0] == "64", "above the first bar that reaches it"
     assert "▒" in shown[at + 1], "whose samples are cut"

@@ -114,3 +114,18 @@ def test_no_text_breaks_the_marks(text: str, prompt: str | None) -> None:
 @given(st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=60))
 def test_bars_hold_all_values(values: list[float]) -> None:
     assert sum(b.count for b in stats.histogram(values)) == len(values)
+
+
+def test_a_histogram_in_fewer_bars_leaves_none_out() -> None:
+    bars = stats.histogram([n / 100 for n in range(100)], [n >= 90 for n in range(100)])
+    assert len(bars) == 10
+    few = stats.joined(bars, 6)
+    assert [(round(one.low, 2), round(one.high, 2), one.count, one.truncated) for one in few] == [
+        (0.0, 0.2, 20, 0),
+        (0.2, 0.4, 20, 0),
+        (0.4, 0.59, 20, 0),
+        (0.59, 0.79, 20, 0),
+        (0.79, 0.99, 20, 10),
+    ]
+    assert stats.joined(bars, 12) == bars
+    assert stats.joined((), 6) == ()
