@@ -69,6 +69,7 @@ def print_reports(found: list[Found], args: argparse.Namespace) -> int:
         opened.load()
         if len(found) == 1:
             _check_readable(opened.run)
+            _check_since(opened.run, getattr(args, "since", None))
         for text in opened.run.unlogged():
             print(f"rltui: {one.candidate.id}: --map {text}", file=sys.stderr)
         frame = opened.with_insight(opened.frame(now)).narrowed(
@@ -106,6 +107,13 @@ def _check_readable(run: Run) -> None:
     whys = "; ".join(f"{source.path}: nothing in it reads as {source.format}: {source.note}" for source in sources[:3])
     if whys:
         raise Stop(whys)
+
+
+def _check_since(run: Run, since: int | None) -> None:
+    """Stop where no row is left of those that there are."""
+    newest = run.history.table.head_step
+    if since is not None and newest is not None and newest < since:
+        raise Stop(f"--since {since}: the newest row is of step {newest}")
 
 
 def _named(one: Found, found: list[Found]) -> str:

@@ -131,6 +131,9 @@ def test_last_and_since_narrow_the_numbers(capsys: pytest.CaptureFixture[str]) -
     assert since["run"]["steps"]["first"] >= 240
     assert last["metrics"]["reward_mean"]["last_value"] == whole["metrics"]["reward_mean"]["last_value"]
     assert last["verdict"] == whole["verdict"]
+    code, out, err = run(capsys, "report", HEALTHY, "--since", "9999")
+    assert (code, out) == (2, "")
+    assert "--since 9999: the newest row is of step 250" in err
 
 
 def test_append_only_adds(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
