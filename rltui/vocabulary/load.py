@@ -1,23 +1,25 @@
-"""The data files of the vocabulary, compiled: metrics, and one dialect a framework (its own names for things)."""
+"""The data files of the vocabulary: metrics, and one dialect a framework (its own names for things).
+
+What a dialect says is worked out when it is asked for: to tell a framework, the signs of all of them are looked at, and
+the names of one are needed. The first values on the screen wait for it.
+"""
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
-from functools import cache
-from importlib.resources import files
-from typing import Any
+from functools import cache, cached_property
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import orjson
 
 GENERIC = "generic"
 """The dialect of home-made training loops; its exact aliases are the last resort of every other dialect."""
 
-_DATA = files("rltui.vocabulary") / "data"
+_DATA = Path(__file__).with_name("data")
 
 
-@dataclass(frozen=True, slots=True)
-class Metric:
+class Metric(NamedTuple):
     """A canonical metric. `direction`: which way is good ("up", "down", "none"); `healthy`: its usual shape."""
 
     name: str
@@ -33,8 +35,7 @@ class Metric:
     member_label: str = ""  # how the label of a member is made, "{}" its name
 
 
-@dataclass(frozen=True, slots=True)
-class Phase:
+class Phase(NamedTuple):
     """A part of a training step. `usual`: share of the step it usually takes, with the reason in `why`."""
 
     name: str
@@ -44,32 +45,29 @@ class Phase:
     why: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Signs:
-    """What gives a dialect away. Key and config signs are regexes, text signs plain strings."""
+class Signs(NamedTuple):
+    """What gives a dialect away. Key and config signs are regexes (see `compiled`), text signs plain strings."""
 
-    keys: tuple[re.Pattern[str], ...] = ()
-    not_keys: tuple[re.Pattern[str], ...] = ()  # any of them excludes the dialect
-    need_keys: tuple[re.Pattern[str], ...] = ()  # none of them excludes it
-    all_keys: tuple[re.Pattern[str], ...] = ()  # count only together
-    config: tuple[re.Pattern[str], ...] = ()
-    text: tuple[str, ...] = ()
+    keys: tuple[str, ...]
+    not_keys: tuple[str, ...]  # any of them excludes the dialect
+    need_keys: tuple[str, ...]  # none of them excludes it
+    all_keys: tuple[str, ...]  # count only together
+    config: tuple[str, ...]
+    text: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class PhaseRules:
+class PhaseRules(NamedTuple):
     """Phase -> its keys (an alias starting with "re:" is a regex). `outside`: by version, phases that run beside the
     step; `nested`: phases inside another one; `sum`: there is no key of the whole step, it is the sum of its phases."""
 
-    keys: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    outside: tuple[tuple[str, tuple[str, ...]], ...] = ()
-    nested: dict[str, str] = field(default_factory=dict)
-    sum: bool = False
-    note: str = ""
+    keys: dict[str, tuple[str, ...]]
+    outside: tuple[tuple[str, tuple[str, ...]], ...]
+    nested: dict[str, str]
+    sum: bool
+    note: str
 
 
-@dataclass(frozen=True, slots=True)
-class Trap:
+class Trap(NamedTuple):
     """What is easily misread about a metric in this framework: from a version on, before a version (None: any)."""
 
     metric: str
@@ -78,16 +76,14 @@ class Trap:
     before: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class CheckpointRules:
+class CheckpointRules(NamedTuple):
     """How checkpoint directories are called (regex, group 1 the step), and those that are still being written."""
 
     dirs: tuple[re.Pattern[str], ...] = ()
     partial: tuple[re.Pattern[str], ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class InactiveRule:
+class InactiveRule(NamedTuple):
     """The config value `config` has no effect while `when` holds one of `values` (None: not set; `negate`: none of
     them)."""
 
@@ -98,8 +94,7 @@ class InactiveRule:
     negate: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Support:
+class Support(NamedTuple):
     """How well one part of a framework's runs is read, and what that was shown on: a real log, output of the
     framework's own writer, or lines built to its format string."""
 
@@ -108,41 +103,125 @@ class Support:
     note: str = ""
 
 
-@dataclass(frozen=True, slots=True)
 class Dialect:
     """All names of one framework, those of the dialect that it extends included."""
 
-    name: str
-    title: str
-    label: str  # the title, with what tells it from other dialects of the framework
-    framework: str
-    family: str
-    bases: tuple[str, ...]
-    algorithm: str | None  # what this dialect trains with, where it knows one algorithm only
-    prefixes: tuple[tuple[str, str], ...]
-    signs: Signs
-    versions: tuple[tuple[str, tuple[re.Pattern[str], ...]], ...]
-    aliases: dict[str, tuple[str, ...]]  # canonical -> keys, the preferred one first
-    exact: dict[str, str]  # key -> canonical
-    patterns: tuple[tuple[str, re.Pattern[str]], ...]  # (canonical, regex), in order of preference
-    convert: dict[str, tuple[float, float]]  # key -> (a, b): canonical value = a * value + b
-    phases: PhaseRules
-    phase_exact: dict[str, str]
-    phase_patterns: tuple[tuple[str, re.Pattern[str]], ...]
-    config: dict[str, tuple[str, ...]]
-    inactive: tuple[InactiveRule, ...]
-    checkpoints: CheckpointRules
-    groups: dict[str, str]  # first part of a key -> group, where it differs from what it is elsewhere
-    traps: tuple[Trap, ...]
-    samples: tuple[re.Pattern[str], ...]  # paths of the files that hold prompts and completions
-    support: dict[str, Support]  # part of a run -> how well it is read; of the framework's own file only
+    def __init__(self, name: str, data: dict[str, Any], base: Dialect | None) -> None:
+        self._data = data
+        self._base = base
+        self.name = name
+        self.title: str = data["title"]
+        self.label: str = data.get("label", data["title"])  # with what tells it from others of the framework
+        self.framework: str = data["framework"]
+        self.family: str = data["family"]
+        self.bases: tuple[str, ...] = (base.name, *base.bases) if base else ()
+        self.algorithm: str | None = data.get("algorithm")  # what it trains with, where it knows one algorithm only
+
+    @cached_property
+    def prefixes(self) -> tuple[tuple[str, str], ...]:
+        if "prefixes" in self._data:
+            return tuple((p[0], p[1]) for p in self._data["prefixes"])
+        return self._base.prefixes if self._base else ()
+
+    @cached_property
+    def signs(self) -> Signs:
+        return Signs(*(tuple(self._data.get("detect", {}).get(part, ())) for part in Signs._fields))
+
+    @cached_property
+    def versions(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
+        """Versions, and the keys (regexes) that tell them."""
+        own = tuple((entry["version"], tuple(entry["keys"])) for entry in self._data.get("versions", []))
+        return own + (self._base.versions if self._base else ())
+
+    @cached_property
+    def aliases(self) -> dict[str, tuple[str, ...]]:
+        """Canonical -> keys, the preferred one first."""
+        order = {metric: i for i, metric in enumerate(metrics())}
+        merged = _merge(self._data["metrics"], self._base.aliases if self._base else {})
+        return dict(sorted(merged.items(), key=lambda item: order[item[0]]))
+
+    @cached_property
+    def exact(self) -> dict[str, str]:
+        """Key -> canonical."""
+        return _exact(self.aliases)
+
+    @cached_property
+    def patterns(self) -> tuple[tuple[str, re.Pattern[str]], ...]:
+        """(canonical, regex), in order of preference."""
+        return _patterns(self.aliases)
+
+    @cached_property
+    def convert(self) -> dict[str, tuple[float, float]]:
+        """Key -> (a, b): canonical value = a * value + b."""
+        own = {key: (v[0], v[1]) for key, v in self._data.get("convert", {}).items()}
+        return {**(self._base.convert if self._base else {}), **own}
+
+    @cached_property
+    def phases(self) -> PhaseRules:
+        timing = self._data.get("phases", {})
+        base = self._base.phases if self._base else PhaseRules({}, (), {}, False, "")
+        outside = timing.get("outside")
+        return PhaseRules(
+            keys=_merge(timing.get("keys", {}), base.keys),
+            outside=base.outside
+            if outside is None
+            else tuple((entry["version"], tuple(entry["phases"])) for entry in outside),
+            nested=dict(timing.get("nested", base.nested)),
+            sum=timing.get("sum", False),
+            note=timing.get("note", base.note),
+        )
+
+    @cached_property
+    def phase_exact(self) -> dict[str, str]:
+        return _exact(self.phases.keys)
+
+    @cached_property
+    def phase_patterns(self) -> tuple[tuple[str, re.Pattern[str]], ...]:
+        return _patterns(self.phases.keys)
+
+    @cached_property
+    def config(self) -> dict[str, tuple[str, ...]]:
+        own = {key: tuple(names) for key, names in self._data.get("config", {}).items()}
+        return {**(self._base.config if self._base else {}), **own}
+
+    @cached_property
+    def inactive(self) -> tuple[InactiveRule, ...]:
+        if "inactive" in self._data:
+            return tuple(_inactive(rule) for rule in self._data["inactive"])
+        return self._base.inactive if self._base else ()
+
+    @cached_property
+    def checkpoints(self) -> CheckpointRules:
+        saved = self._data.get("checkpoints")
+        if saved:
+            return CheckpointRules(_regexes(saved["dirs"]), _regexes(saved.get("partial", [])))
+        return self._base.checkpoints if self._base else CheckpointRules()
+
+    @cached_property
+    def groups(self) -> dict[str, str]:
+        """First part of a key -> group, where it differs from what it is elsewhere."""
+        return {**(self._base.groups if self._base else {}), **self._data.get("groups", {})}
+
+    @cached_property
+    def traps(self) -> tuple[Trap, ...]:
+        own = [Trap(t["metric"], t["text"], t.get("from"), t.get("before")) for t in self._data.get("traps", [])]
+        return (*own, *(self._base.traps if self._base else ()))
+
+    @cached_property
+    def samples(self) -> tuple[re.Pattern[str], ...]:
+        """Paths of the files that hold prompts and completions."""
+        if "samples" in self._data:
+            return _regexes(self._data["samples"])
+        return self._base.samples if self._base else ()
+
+    @cached_property
+    def support(self) -> dict[str, Support]:
+        """Part of a run -> how well it is read; of the framework's own file only."""
+        return {part: Support(*said) for part, said in self._data.get("support", {}).items()}
 
 
 def _json(*path: str) -> Any:
-    target = _DATA
-    for part in path:
-        target = target / part
-    return orjson.loads(target.read_bytes())
+    return orjson.loads(_DATA.joinpath(*path).read_bytes())
 
 
 @cache
@@ -166,8 +245,7 @@ def config_meanings() -> dict[str, str]:
     return dict(_json("config.json"))
 
 
-@dataclass(frozen=True, slots=True)
-class Algorithms:
+class Algorithms(NamedTuple):
     """How an algorithm is told: by the advantage estimator, by a name in the log, by metrics that only it logs.
 
     In the families of `estimator_is_aggregation` the "estimator" only names how the loss is averaged.
@@ -202,6 +280,12 @@ def dialect_names() -> tuple[str, ...]:
     return tuple(sorted(name[:-5] for name in names if name.endswith(".json")))
 
 
+@cache
+def compiled(pattern: str) -> re.Pattern[str]:
+    """A regex, once it is needed."""
+    return re.compile(pattern)
+
+
 def _regexes(items: list[str]) -> tuple[re.Pattern[str], ...]:
     return tuple(re.compile(item) for item in items)
 
@@ -210,18 +294,19 @@ def _is_regex(alias: str) -> bool:
     return alias.startswith("re:")
 
 
-def _index(aliases: dict[str, tuple[str, ...]]) -> tuple[dict[str, str], tuple[tuple[str, re.Pattern[str]], ...]]:
-    """Key -> name, and the regexes. A key that several names list belongs to the one that lists it first of all."""
+def _exact(aliases: dict[str, tuple[str, ...]]) -> dict[str, str]:
+    """Key -> name. A key that several names list belongs to the one that lists it first of all."""
     rank: dict[str, int] = {}
     exact: dict[str, str] = {}
-    patterns = []
     for name, keys in aliases.items():
         for position, key in enumerate(keys):
-            if _is_regex(key):
-                patterns.append((name, re.compile(key[3:])))
-            elif key not in rank or position < rank[key]:
+            if not _is_regex(key) and (key not in rank or position < rank[key]):
                 rank[key], exact[key] = position, name
-    return exact, tuple(patterns)
+    return exact
+
+
+def _patterns(aliases: dict[str, tuple[str, ...]]) -> tuple[tuple[str, re.Pattern[str]], ...]:
+    return tuple((name, re.compile(key[3:])) for name, keys in aliases.items() for key in keys if _is_regex(key))
 
 
 def _merge(own: dict[str, list[str]], base: dict[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
@@ -248,67 +333,4 @@ def dialect(name: str) -> Dialect:
     if name not in dialect_names():
         return dialect(GENERIC)
     data = _json("frameworks", f"{name}.json")
-    base = dialect(data["extends"]) if "extends" in data else None
-    order = {metric: i for i, metric in enumerate(metrics())}
-    merged = _merge(data["metrics"], base.aliases if base else {})
-    aliases = dict(sorted(merged.items(), key=lambda item: order[item[0]]))
-    exact, patterns = _index(aliases)
-    detect = data.get("detect", {})
-    timing = data.get("phases", {})
-    phase_keys = _merge(timing.get("keys", {}), base.phases.keys if base else {})
-    outside = timing.get("outside")
-    rules = PhaseRules(
-        keys=phase_keys,
-        outside=tuple((entry["version"], tuple(entry["phases"])) for entry in outside)
-        if outside is not None
-        else (base.phases.outside if base else ()),
-        nested=dict(timing.get("nested", base.phases.nested if base else {})),
-        sum=timing.get("sum", False),
-        note=timing.get("note", base.phases.note if base else ""),
-    )
-    phase_exact, phase_patterns = _index(phase_keys)
-    saved = data.get("checkpoints")
-    own_versions = tuple((entry["version"], _regexes(entry["keys"])) for entry in data.get("versions", []))
-    return Dialect(
-        name=name,
-        title=data["title"],
-        label=data.get("label", data["title"]),
-        framework=data["framework"],
-        family=data["family"],
-        bases=(base.name, *base.bases) if base else (),
-        algorithm=data.get("algorithm"),
-        prefixes=tuple((p[0], p[1]) for p in data["prefixes"])
-        if "prefixes" in data
-        else (base.prefixes if base else ()),
-        signs=Signs(
-            **{
-                part: _regexes(detect.get(part, [])) for part in ("keys", "not_keys", "need_keys", "all_keys", "config")
-            },
-            text=tuple(detect.get("text", ())),
-        ),
-        versions=own_versions + (base.versions if base else ()),
-        aliases=aliases,
-        exact=exact,
-        patterns=patterns,
-        convert={**(base.convert if base else {}), **{k: (v[0], v[1]) for k, v in data.get("convert", {}).items()}},
-        phases=rules,
-        phase_exact=phase_exact,
-        phase_patterns=phase_patterns,
-        config={**(base.config if base else {}), **{k: tuple(v) for k, v in data.get("config", {}).items()}},
-        inactive=tuple(_inactive(rule) for rule in data["inactive"])
-        if "inactive" in data
-        else (base.inactive if base else ()),
-        checkpoints=CheckpointRules(
-            dirs=_regexes(saved["dirs"]),
-            partial=_regexes(saved.get("partial", [])),
-        )
-        if saved
-        else (base.checkpoints if base else CheckpointRules()),
-        groups={**(base.groups if base else {}), **data.get("groups", {})},
-        traps=tuple(
-            Trap(trap["metric"], trap["text"], trap.get("from"), trap.get("before")) for trap in data.get("traps", [])
-        )
-        + (base.traps if base else ()),
-        samples=_regexes(data["samples"]) if "samples" in data else (base.samples if base else ()),
-        support={part: Support(*said) for part, said in data.get("support", {}).items()},
-    )
+    return Dialect(name, data, dialect(data["extends"]) if "extends" in data else None)

@@ -7,7 +7,18 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from rltui.vocabulary.load import GENERIC, Dialect, Metric, Trap, dialect, dialect_names, metrics, phases, prefix_groups
+from rltui.vocabulary.load import (
+    GENERIC,
+    Dialect,
+    Metric,
+    Trap,
+    compiled,
+    dialect,
+    dialect_names,
+    metrics,
+    phases,
+    prefix_groups,
+)
 from rltui.vocabulary.versions import may_be_in
 
 PHASE = "phase:"
@@ -81,8 +92,8 @@ def detect_framework(
     return (dialect(found.dialect).framework, found.version) if found else (None, None)
 
 
-def _any(patterns: Sequence[re.Pattern[str]], keys: Sequence[str]) -> bool:
-    return any(pattern.search(key) for pattern in patterns for key in keys)
+def _any(patterns: Sequence[str], keys: Sequence[str]) -> bool:
+    return any(compiled(pattern).search(key) for pattern in patterns for key in keys)
 
 
 def _own_score(candidate: Dialect, keys: Sequence[str], config: Sequence[str], is_named: bool) -> int:
