@@ -18,6 +18,9 @@ STATES = {
     "unknown": ("? ", "state unknown", "dim"),
 }
 
+PHASE = 24
+"""A phase in the head line is a word or two, never a line of the log."""
+
 
 def age_text(seconds: float) -> str:
     """Coarser as it grows, so that the clock costs next to nothing: seconds, then 5 s, minutes, hours, days."""
@@ -68,9 +71,8 @@ def stall(view: View, card: StallCard, width: int) -> Row:
     glyph, role = ("✗ ", "crit") if card.verdict == "hung" else ("! ", "warn")
     row: Row = [(f"{glyph}{card.verdict}", role)]
     if card.since is not None and view.now > 0:
-        row.append(
-            (f" {card.phase + ' ' if card.phase and width >= 120 else ''}{age_text(view.now - card.since)}", role)
-        )
+        phase = f"{card.phase} " if card.phase and len(card.phase) <= PHASE and width >= 120 else ""
+        row.append((f" {phase}{age_text(view.now - card.since)}", role))
     if card.usual_s is not None and width >= 120:
         row.append((f", usual {duration(card.usual_s)}", "dim"))
     return row

@@ -175,8 +175,10 @@ class Columns:
 
     @classmethod
     def of(cls, width: int) -> Columns:
-        if width < 76:
-            name, now, unit, chg, key = 17, 8, 0, 7, 0
+        if width < 66:
+            name, now, unit, chg, key = 17, 8, 0, 8, 0
+        elif width < 76:
+            name, now, unit, chg, key = 21, 8, 0, 8, 0
         elif width < 90:
             name, now, unit, chg, key = 21, 9, 6, 8, 0
         elif width < 140:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from rltui.plots.meter import excess
 from rltui.plots.numbers import number
-from rltui.tui.rows import Row, put, title, wrap
+from rltui.tui.rows import Row, put, title, wrap, wrapped
 from rltui.tui.view import View
 
 if TYPE_CHECKING:
@@ -75,8 +75,7 @@ def _heading(view: View, width: int, focus: bool) -> Row:
 
 def _why_not(view: View, width: int) -> list[Row]:
     note = view.report.phases.note if view.report else ""
-    lines = wrap(note or "no phase times logged", width - 4)
-    return [[(f"   {line}", "dim")] for line in lines[:2]]
+    return [[(f"   {line}", "dim")] for line in wrapped(note or "no phase times logged", width - 4, 2)]
 
 
 def draw(view: View, width: int, height: int, *, focus: bool) -> list[Row]:
@@ -118,8 +117,8 @@ def draw(view: View, width: int, height: int, *, focus: bool) -> list[Row]:
                 (" %", "dim"),
             ]
         )
-    note = remarks(view)
-    return rows + [[(f"   {line}", "dim")] for line in wrap(note, width - 4)[: max(0, height - len(rows))]]
+    left = max(0, height - len(rows))
+    return rows + [[(f"   {line}", "dim")] for line in wrapped(remarks(view), width - 4, left)]
 
 
 def _one_line(view: View, width: int, items: tuple[PhaseItem, ...], total: float) -> Row:

@@ -127,4 +127,6 @@ def pipeline(view: View, width: int, height: int) -> list[Row]:
     done, _, skipped = checks(view).partition(",")
     right: Row = [(done, "fg"), (f",{skipped}" if skipped else "", "dim")]
     right.append((f" · {cover.present} of {cover.expected} metrics" if cover.expected else "", "dim"))
+    while right and length(left) + length(right) + 2 > width:
+        right.pop()  # the coverage first, then what could not run
     return [spread(width - 1, left, right)]

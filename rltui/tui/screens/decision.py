@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from rltui.diagnosis.kl_reward import table
@@ -50,7 +51,7 @@ class DecisionScreen(TextScreen):
             blocks += [self._case(insight, room), self._worth(insight, room), *self._coming(insight, room)]
         blocks.append(("checkpoints", [*self._checkpoints(width), []]))
         if insight is not None:
-            blocks += [*must_hold(insight, width), *_cases(insight, width)]
+            blocks += [*_holds(insight, width), *_cases(insight, width)]
         return blocks
 
     def _case(self, insight: Insight, room: int) -> Block:
@@ -110,11 +111,21 @@ class DecisionScreen(TextScreen):
         return rows if len(rows) > 1 else [*rows, [(" none found beside the logs", "dim")]]
 
 
+def _holds(insight: Insight, width: int) -> list[Block]:
+    """Of what must hold that which does not; how much does, and where all of it stands."""
+    count = {status: sum(one.status == status for one in insight.invariants) for status in ("pass", "unknown")}
+    told: Row = [(f" {count['pass']}", "strong"), (" hold, ", "fg"), (f"{count['unknown']}", "strong")]
+    told += [(" cannot be told from what is logged; ", "fg"), ("P", "key"), (" lists them", "dim")]
+    broken = [one for one in insight.invariants if one.status not in count]
+    head, *blocks = must_hold(replace(insight, invariants=tuple(broken)), width)
+    return [head, *blocks, ("what must hold", [told, []])]
+
+
 def _cases(insight: Insight, width: int) -> list[Block]:
     """The whole table of KL, reward and validation, the present case lit."""
     names = (("KL", 14), ("reward", 8), ("validation", 24))
     head: Row = [("   ", "fg"), *[put(name, size, "dim") for name, size in names], ("reads as", "dim")]
-    blocks: list[Block] = [("", [[], [(" ALL CASES OF KL, REWARD AND VALIDATION", "dim")], head])]
+    blocks: list[Block] = [("", [[(" ALL CASES OF KL, REWARD AND VALIDATION", "dim")], head])]
     for case in table():
         lit = case.id == insight.case.id
         ways = (case.kl, case.reward, case.validation)

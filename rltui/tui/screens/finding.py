@@ -21,6 +21,8 @@ CHARTS = 3
 MOVES = 8
 LINES = 5
 GUTTER = 8
+ROOMY = 10
+"""Rows of a chart from which on its words may take one of their own."""
 LOWEST = 4
 """Rows of a chart and its caption, at least."""
 SUMMARY = 3
@@ -139,11 +141,13 @@ class FindingScreen(PaneScreen):
         self.charts.drawn = 0 if self.painted else 1  # the first paint is without charts
         self.painted = True
         for i, evidence in enumerate(drawn[:count]):
-            rows.append(self._caption(evidence, width, i == self.row))
+            caption = self._caption(evidence, width, i == self.row, 2 if each >= ROOMY else 1)
+            rows += caption
+            tall = max(3, each + 1 - len(caption))
             if self.charts.drawn:  # a drawing takes a while: one at a time, and keys in between
-                rows += [[]] * max(3, each)
+                rows += [[]] * tall
             else:
-                rows += self._chart(finding, evidence, width, max(3, each))
+                rows += self._chart(finding, evidence, width, tall)
             rows += [[]] if count > 1 else []
         if self.charts.drawn and count:
             self.call_after_refresh(self.redraw)
@@ -151,7 +155,7 @@ class FindingScreen(PaneScreen):
             first, last = self.view.span
             rows.append([(" " * GUTTER, "fg"), (labels(first, last, width - GUTTER), "dim")])
         for evidence in drawn[count:]:
-            rows.append(self._caption(evidence, width, False))
+            rows += self._caption(evidence, width, False, 1)
         return rows + text_rows
 
     def _told(self, finding: Finding, width: int) -> list[Row]:
@@ -179,7 +183,8 @@ class FindingScreen(PaneScreen):
     def _metric_of(self, evidence: Evidence) -> str:
         return self.view.name_of(evidence.metric) or self.view.name_of(evidence.key) or evidence.metric
 
-    def _caption(self, evidence: Evidence, width: int, selected: bool) -> Row:
+    def _caption(self, evidence: Evidence, width: int, selected: bool, most: int) -> list[Row]:
+        """The numbers and what they say; that has a row of its own where it does not fit beside them."""
         view = self.view
         name = self._metric_of(evidence)
         first, mid, last = (view.value(name, x) for x in (evidence.first, evidence.mid, evidence.last))
@@ -191,8 +196,10 @@ class FindingScreen(PaneScreen):
         ]
         moved = change(evidence.first, evidence.last)
         row.append((f"   {moved}" if moved else "", "fg"))
-        row.append((f"   {evidence.text}" if evidence.text else "", "dim"))
-        return clip(row, width)
+        said: Row = [(f"   {evidence.text}" if evidence.text else "", "dim")]
+        if most > 1 and length([*row, *said]) > width:
+            return [clip(row, width), [(f" {cut(evidence.text, width - 1)}", "dim")]]
+        return [clip([*row, *said], width)]
 
     def _bare(self, evidence: Evidence, width: int) -> list[Row]:
         text = evidence.text or evidence.key or evidence.metric

@@ -115,7 +115,8 @@ class PhasesScreen(PaneScreen):
         if card is not None and card.verdict in ("slow", "hung"):
             role = "crit" if card.verdict == "hung" else "warn"
             head: Row = [(f"{'✗' if role == 'crit' else '!'} {card.verdict}  ", f"{role}.b")]
-            head.append((f"{card.phase or 'the step'} has gone on for ", "strong"))
+            phase = card.phase if card.phase and len(card.phase) <= header.PHASE else "the step"
+            head.append((f"{phase} has gone on for ", "strong"))
             head.append((duration(view.now - card.since) if card.since and view.now else "a while", "strong"))
             if card.usual_s is not None:
                 usual = f"   usually {duration(card.usual_s)}"
