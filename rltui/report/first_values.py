@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Mapping
-from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
 
-from rltui.report.names import report_names, sharing
-from rltui.session.locate import Found
-from rltui.session.newest import newest
+if TYPE_CHECKING:
+    from rltui.session.locate import Found
 
 
-@dataclass(frozen=True, slots=True)
-class FirstValue:
+class FirstValue(NamedTuple):
     """The end of one metric; what it is called stands in the report under the same words. `values`: of the last rows,
     the newest last, NaN where one was logged as NaN or an infinity."""
 
@@ -29,8 +27,7 @@ class FirstValue:
         return self.values[-1] if self.values[-1] == self.values[-1] else None
 
 
-@dataclass(frozen=True, slots=True)
-class FirstValues:
+class FirstValues(NamedTuple):
     """What the screen shows of a run before it is read. `first_step`, `last_step`: of the rows of its end."""
 
     id: str
@@ -44,6 +41,9 @@ class FirstValues:
 
 def first_values(found: Found, key_map: Mapping[str, str]) -> FirstValues | None:
     """The first values of a run, None where `session.newest` has none."""
+    from rltui.report.names import report_names, sharing
+    from rltui.session.newest import newest
+
     seen = newest(found, key_map)
     if seen is None:
         return None
