@@ -9,6 +9,8 @@ from rltui.diagnosis.catalogue import Rule
 from rltui.diagnosis.look import Look
 from rltui.diagnosis.model import BestCheckpoint, Coverage, Decision, Finding, Kind, Verdict
 from rltui.diagnosis.rules.base import validation
+from rltui.diagnosis.rules.host import DISK_FULL
+from rltui.diagnosis.rules.reward import TO_ITS_FLOOR
 from rltui.diagnosis.signal import num
 from rltui.run.run import RunState
 
@@ -60,6 +62,9 @@ HARMFUL = (
 
 BROKEN_HARDWARE = ("gpu-fault-or-throttle",)
 """When critical, what a GPU of the run computes is not to be trusted any more, or it computes nothing."""
+
+NO_ROOM = ("disk-space-low",)
+"""When critical, the next checkpoint cannot be written: what is computed until then is lost with the run."""
 
 LEVEL = ("reward-plateau", "reward-flat-from-start")
 """Notices that call the reward level."""
@@ -133,12 +138,13 @@ def _abort(case: Case) -> list[Finding] | None:
     nan = case.at("critical", ("nonfinite-values",))
     if nan:
         return nan
-    collapse = [f for f in case.at("critical", ("reward-collapse",)) if "floor" in f.summary]
+    collapse = [f for f in case.at("critical", ("reward-collapse",)) if TO_ITS_FLOOR in f.summary]
     second = case.at("warning", SECOND_SIGNS)
     if collapse and second:
         return [*collapse, *second]
     gamed = case.at("critical", ("kl-penalty-gaming",))
-    return gamed or ([] if case.over else case.at("critical", BROKEN_HARDWARE)) or None
+    full = [f for f in case.at("critical", NO_ROOM) if f.summary.startswith(DISK_FULL)]
+    return gamed or ([] if case.over else case.at("critical", BROKEN_HARDWARE) + full) or None
 
 
 def _pause(case: Case) -> list[Finding] | None:
@@ -153,7 +159,8 @@ def _pause(case: Case) -> list[Finding] | None:
     stopped = case.at("critical", ("run-crashed", "run-stalled"))
     crashed = case.state is not None and case.state.state == "crashed"
     hardware = case.at("critical", BROKEN_HARDWARE) if crashed else []
-    return (broken + stopped + hardware) or None
+    room = [] if case.over else case.at("critical", NO_ROOM)
+    return (broken + stopped + hardware + room) or None
 
 
 def _not_enough(case: Case) -> list[Finding] | None:

@@ -51,21 +51,29 @@ def _fill(host: HostSample | None, p: Params) -> tuple[int, str]:
     return level, f"{num(used)} of {num(total)} GB used ({percent(used / total)})"
 
 
+DISK_FULL = "The disk is full"
+"""How the summary begins where nothing can be written any more."""
+
+
 def disk_space_low(seen: Measured, p: Params) -> list[Signal]:
-    """Room for less than two more checkpoints, or for fewer than the plan still writes."""
+    """No room at all, for less than two more checkpoints, or for fewer than the plan still writes."""
     left = free_now(seen)
     if left is None:
         return []
-    sizes = saves(seen)[0]
+    total = seen.host.disk_total_gb if seen.host is not None else None
+    if left < p["full_gb"] and (total is None or left < p["full_share"] * total):
+        return [Signal(CRITICAL, f"{DISK_FULL}: {num(left)} GB free. The next checkpoint, log line or spill fails.")]
+    sizes, every, _ = saves(seen)
     if sizes:
         size = median(np.array(sizes))
+        cleared = every is None and len(sizes) > 1  # then there is room for another as soon as an old one goes
         if left < p["mult"] * size:
-            text = f"{num(left)} GB free; a checkpoint takes {num(size)} GB."
-            return [Signal(CRITICAL if left < size else WARNING, text)]
+            text = f"{num(left)} GB free; a checkpoint takes {num(size)} GB"
+            text += "; older ones are cleared away." if cleared else ": no room." if left < size else "."
+            return [Signal(CRITICAL if left < size and not cleared else WARNING, text)]
     ahead = disk_full(seen)
     if ahead is not None:
         return [Signal(NOTICE, f"{ahead.text[:1].upper()}{ahead.text[1:]}.")]
-    total = seen.host.disk_total_gb if seen.host is not None else None
     if not sizes and total and left < p["share"] * total and left < p["free_gb"]:
         return [Signal(WARNING, f"{num(left)} GB free of {num(total)} GB on the disk of the run.")]
     return []

@@ -17,6 +17,10 @@ LEADS = ("nonfinite-values", "grad-norm-explosion", "entropy-explosion", "kl-run
 """Rules whose opening before a fall says that the fall is no dip."""
 
 
+TO_ITS_FLOOR = "down to its floor"
+"""In the summary of a collapse that left nothing."""
+
+
 def reward_collapse(look: Look, p: Params, memory: Memory) -> list[Signal]:
     """Reward far below a peak that is frozen once found, so that a slow fall cannot move its own reference."""
     series = look.series(look.reward)
@@ -54,7 +58,7 @@ def reward_collapse(look: Look, p: Params, memory: Memory) -> list[Signal]:
     share = (peak - fallen) / abs(peak) if peak else 1.0
     summary = f"Reward fell from a peak of {num(peak)} (median of {block} rows) to {num(fallen)} (of the last 5), "
     summary += f"{percent(share)} lost"
-    summary += ", down to its floor." if at_floor else "."
+    summary += f", {TO_ITS_FLOOR}." if at_floor else "."
     return [
         Signal(
             level,

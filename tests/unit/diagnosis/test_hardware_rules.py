@@ -18,6 +18,7 @@ from rltui.diagnosis.model import Finding
 from rltui.diagnosis.profile import Settings
 from rltui.hardware.base import DiskSample, GpuProcess, GpuSample, HardwareSample, HostProcess, HostSample
 from rltui.run.checkpoints import Checkpoint
+from rltui.run.run import RunState
 from tests.unit.diagnosis.fake_run import FakeRun
 from tests.unit.diagnosis.machines import HOST, START, STEP_S, gpus, sampled
 
@@ -87,11 +88,36 @@ def checkpoints(size_gb: float, steps: range) -> list[Checkpoint]:
     return [Checkpoint(step, f"run/global_step_{step}", True, size_gb=size_gb) for step in steps]
 
 
-@pytest.mark.parametrize(("free", "severity"), [(50.0, "critical"), (150.0, "warning"), (350.0, "info")])
-def test_room_for_checkpoints(free: float, severity: str) -> None:
+@pytest.mark.parametrize(
+    ("free", "severity", "decision"),
+    [
+        (0.0, "critical", "abort-now"),  # full now
+        (50.0, "critical", "pause-and-fix"),  # at the next save
+        (150.0, "warning", "continue-watch"),
+        (350.0, "info", "continue"),  # some time, by the forecast
+    ],
+)
+def test_room_for_checkpoints(free: float, severity: str, decision: str) -> None:
     saved = checkpoints(100.0, range(10, 51, 10))
     run = sampled(55, lambda step: replace(HOST, disk_free_gb=free), planned=200, checkpoints=saved)
+    diagnosis = Engine().advance(run)
     assert findings(run)["disk-space-low"].severity == severity
+    assert diagnosis.verdict.decision == decision
+
+
+def test_a_run_that_is_over_needs_no_room() -> None:
+    saved = checkpoints(100.0, range(10, 51, 10))
+    run = sampled(55, lambda step: replace(HOST, disk_free_gb=0.0), planned=55, checkpoints=saved)
+    run._given_state = RunState("finished", "the trainer says that it is done")
+    assert Engine().advance(run).verdict.decision == "continue-watch"
+
+
+def test_clearing_away_makes_room_for_the_next_checkpoint() -> None:
+    kept = checkpoints(100.0, range(70, 91, 10))
+    run = sampled(95, lambda step: replace(HOST, disk_free_gb=50.0), planned=200, checkpoints=kept)
+    low = findings(run)["disk-space-low"]
+    assert low.severity == "warning"
+    assert "older ones are cleared away" in low.summary
 
 
 def test_the_disk_is_full_at_the_checkpoint_that_has_no_room() -> None:
