@@ -13,7 +13,6 @@ from rltui.tui import compat
 if TYPE_CHECKING:
     from rltui.compare.read import RunFacts
     from rltui.compare.runs import RunRow
-    from rltui.report.ahead import Ahead
     from rltui.report.first_values import FirstValues
     from rltui.session.locate import Found
     from rltui.tui.worker import Choice, FrameSource
@@ -34,23 +33,23 @@ class SessionOpener:
         self.key_map = dict(key_map)
         self.format_in = format_in
         self._found: list[Found] = []
-        self._ahead: Ahead | None = None
-
-    def look_ahead(self) -> None:
-        """Has the first values worked out beside what comes now. Only of a run that is here, and not played again."""
-        if self.replay is None and all(os.path.exists(target) for target in self.targets):
-            from rltui.report.ahead import Ahead
-
-            self._ahead = Ahead(self.targets, self.key_map, self.format_in)
+        self._ahead: list[Found] = []  # what `first_values` found, for the `find` behind it
 
     def first_values(self) -> FirstValues | None:
-        return self._ahead.take() if self._ahead is not None else None
+        """Of a run that is here, and not played again from its first row."""
+        if self.replay is not None or not all(os.path.exists(target) for target in self.targets):
+            return None
+        from rltui.report.first_values import first_values
+        from rltui.session.locate import locate
+
+        self._ahead = locate(self.targets, self.format_in)
+        return first_values(self._ahead[0], self.key_map) if len(self._ahead) == 1 else None
 
     def find(self) -> list[Choice]:
         from rltui.session.locate import locate
         from rltui.tui.worker import Choice
 
-        self._found = locate(self.targets, self.format_in)
+        self._found, self._ahead = self._ahead or locate(self.targets, self.format_in), []
         out = []
         for found in self._found:
             run = found.candidate
@@ -136,8 +135,6 @@ def start(
         except Unreachable as problem:
             print(f"rltui: {problem}", file=sys.stderr)
             return 2
-    opener = SessionOpener(targets, key_map, format_in, replay)
-    opener.look_ahead()
     from rltui import settings
     from rltui.plots.glyphs import pick
     from rltui.tui import keys, loop
@@ -157,6 +154,7 @@ def start(
         return 2
     wanted = mouse if mouse is not None else own.screen.mouse
     mouse_on = not compat.over_ssh() if wanted is None else wanted
+    opener = SessionOpener(targets, key_map, format_in, replay)
     app = RltuiApp(
         opener,
         target=" ".join(opener.targets),
