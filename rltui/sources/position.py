@@ -1,9 +1,10 @@
 """How far a growing file has been read, and what tells whether it is still the same file.
 
-A rewrite is recognised by: another identity (replaced), a size below the read position (truncated), a return after
-having been absent, or different bytes where we have read before (rewritten in place). For the last one a fingerprint
-of the first and the last bytes read is compared whenever the times changed; a file of the same size with a newer time
-is compared as a whole by its checksum if it is small (a JSON document saved anew with one digit changed).
+A rewrite is recognised by a size below the read position (truncated) or different bytes where we have read before. A
+fingerprint of the first and the last bytes read is compared whenever the times changed. All that was read is compared
+by its checksum where the file has another identity (replaced) or was absent for a while: rsync and a remounted disk
+bring the same bytes back, which is no new attempt of the run. So is a small file of the same size with a newer time (a
+JSON document saved anew with one digit changed).
 
 Also sent to remote machines: Python 3.6 and the standard library only.
 """
@@ -17,6 +18,7 @@ from rltui.sources import os_errors
 
 FINGERPRINT_BYTES = 64
 WHOLE_CHECK_BYTES = 4 << 20
+PIECE_BYTES = 1 << 20
 CLOCK_GRAIN_S = 2.0
 """A file changed this recently may change again within the same time stamp: it is checked once more when older."""
 
@@ -43,7 +45,7 @@ class Position:
         self.offset = 0
         self.head = b""  # first bytes read
         self.tail = b""  # last bytes read
-        self.checksum = 0  # CRC-32 of all bytes read, as long as they are few enough to be compared as a whole
+        self.checksum = 0  # CRC-32 of all bytes read
         self.identity = ""  # "device:inode"
         self.seen_size = 0  # of the file, at the last read
         self.was_absent = False
@@ -53,8 +55,7 @@ class Position:
             self.head = (self.head + data)[:FINGERPRINT_BYTES]
         self.tail = (self.tail + data[-FINGERPRINT_BYTES:])[-FINGERPRINT_BYTES:]
         self.offset += len(data)
-        if self.offset <= WHOLE_CHECK_BYTES:
-            self.checksum = zlib.crc32(data, self.checksum)
+        self.checksum = zlib.crc32(data, self.checksum)
 
     def forget(self) -> None:
         self.offset = self.checksum = 0
@@ -70,7 +71,7 @@ class Position:
         self.seen_size = piece.size
 
     def lost(self, kind: str) -> None:
-        """A read failed. After an absence the next read is a reset, even if the same file comes back."""
+        """A read failed. After an absence the next read compares all that was read with what came back."""
         self.was_absent = self.was_absent or kind in ("missing", "not-a-file")
 
     def write_down(self) -> "list[Any]":
@@ -136,15 +137,28 @@ class ForwardReader:
     def _is_another(self, descriptor: int, found: os.stat_result) -> bool:
         """Whether what we have read is no longer the beginning of this file."""
         at = self.position
-        if at.was_absent or at.identity != _identity(found) or found.st_size < at.offset:
+        if found.st_size < at.offset:
             return True
         if os.pread(descriptor, len(at.head), 0) != at.head:
             return True
         if os.pread(descriptor, len(at.tail), at.offset - len(at.tail)) != at.tail:
             return True
-        if found.st_size == at.seen_size == at.offset <= WHOLE_CHECK_BYTES:
-            return zlib.crc32(os.pread(descriptor, at.offset, 0)) != at.checksum
+        came_back = at.was_absent or at.identity != _identity(found)
+        if came_back or found.st_size == at.seen_size == at.offset <= WHOLE_CHECK_BYTES:
+            return _checksum(descriptor, at.offset) != at.checksum
         return False
+
+
+def _checksum(descriptor: int, size: int) -> int:
+    """CRC-32 of the first bytes of a file."""
+    checksum = at = 0
+    while at < size:
+        data = os.pread(descriptor, min(PIECE_BYTES, size - at), at)
+        if not data:
+            break
+        checksum = zlib.crc32(data, checksum)
+        at += len(data)
+    return checksum
 
 
 def read_tail(path: str, max_bytes: int) -> "tuple[bytes, int, os.stat_result]":

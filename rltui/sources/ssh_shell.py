@@ -229,8 +229,7 @@ class ShellPeer:
                 break
         known = at.offset - start
         same = (
-            not at.was_absent
-            and identity == at.identity
+            (is_small or (not at.was_absent and identity == at.identity))
             and start + len(body) >= at.offset
             and head.startswith(at.head)
             and (zlib.crc32(body[:known]) == at.checksum if is_small else body.startswith(at.tail))

@@ -93,10 +93,28 @@ def test_a_touch_is_no_rewrite(log: Path, follow: Follower) -> None:
 def test_replacement_by_rename(log: Path, follow: Follower, tmp_path: Path) -> None:
     follow.read()
     other = tmp_path / "other"
-    other.write_bytes(b"step:1\nstep:2\n")
+    other.write_bytes(b"step:0\nstep:1\n")
     other.replace(log)
     delta = follow.read()
-    assert (delta.data, delta.reset) == (b"step:1\nstep:2\n", True)
+    assert (delta.data, delta.reset) == (b"step:0\nstep:1\n", True)
+
+
+@pytest.mark.parametrize("absent", [False, True])
+def test_the_same_bytes_in_another_file_go_on(log: Path, follow: Follower, tmp_path: Path, absent: bool) -> None:
+    """rsync writes a new file beside the old one and renames it."""
+    follow.read()
+    held = log.read_bytes()
+    if absent:
+        log.rename(tmp_path / "aside")
+        assert follow.read().error is not None
+    other = tmp_path / "other"
+    other.write_bytes(held + b"step:2\n")
+    other.replace(log)
+    delta = follow.read()
+    assert (delta.data, delta.reset) == (b"step:2\n", False)
+    other.write_bytes(held.replace(b"1", b"7") + b"step:2\nstep:3\n")
+    other.replace(log)
+    assert follow.read().reset
 
 
 def test_deletion_and_return(log: Path, follow: Follower) -> None:
@@ -107,9 +125,9 @@ def test_deletion_and_return(log: Path, follow: Follower) -> None:
     assert gone.error.kind == "missing"
     assert "does not exist" in gone.error.text
     assert (gone.data, gone.reset) == (b"", False)
-    log.write_bytes(b"step:1\n")
+    log.write_bytes(b"step:9\n")
     back = follow.read()
-    assert (back.data, back.reset, back.error) == (b"step:1\n", True, None)
+    assert (back.data, back.reset, back.error) == (b"step:9\n", True, None)
 
 
 def test_a_file_that_appears_later(tmp_path: Path) -> None:
