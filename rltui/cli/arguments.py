@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from rltui.session.locate import Found
+    from rltui.session.found import Found
 
 EPILOG = """\
 RUN is a file, a directory, a glob, DATABASE#RUN, or - for standard input (train.py | rltui -);
@@ -48,7 +48,8 @@ def reading_options(parser: argparse.ArgumentParser) -> None:
 def locate_runs(targets: list[str], format_in: str | None) -> list[Found]:
     """The runs of these targets; Stop where there is none."""
     from rltui.readers.registry import FORMATS
-    from rltui.session.locate import NotARun, locate
+    from rltui.session.found import NotARun
+    from rltui.session.locate import locate
     from rltui.session.remote import Unreachable, connect
 
     if format_in is not None and format_in not in FORMATS:

@@ -21,7 +21,7 @@ from rltui.cli.arguments import (
 if TYPE_CHECKING:
     from rltui.diagnosis.model import Finding
     from rltui.run.run import Run
-    from rltui.session.locate import Found
+    from rltui.session.found import Found
 
 
 def run(words: list[str]) -> int:

@@ -17,7 +17,7 @@ from rltui.diagnosis.model import Finding
 from rltui.report.build import build
 from rltui.run.run import Run
 from rltui.run.table import Series
-from rltui.session.locate import Found
+from rltui.session.found import Found
 from rltui.session.opened import OpenedRun
 
 Floats = NDArray[np.float64]

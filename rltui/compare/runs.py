@@ -17,7 +17,7 @@ import orjson
 from rltui.diagnosis import tail
 from rltui.run.table import Series
 from rltui.session.ends import Ends, read_ends
-from rltui.session.locate import Found
+from rltui.session.found import Found
 from rltui.sources.base import FileStat
 
 FRESH_S = 600.0

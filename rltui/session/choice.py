@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from rltui.run.run import SourceInfo
-    from rltui.session.container_feeds import AnyFeed
-    from rltui.session.locate import Found
+    from rltui.session.feeds import AnyFeed
+    from rltui.session.found import Found
     from rltui.session.tail_feed import TailFeed
 
 
@@ -35,7 +35,7 @@ def left_out(found: Found) -> dict[str, str]:
 def choose(found: Found) -> tuple[list[AnyFeed], list[SourceInfo]]:
     """The files to read, and those left out or unreadable with the reason."""
     from rltui.run.run import SourceInfo  # numpy, which the first values on the screen do without
-    from rltui.session.feed import feed_for
+    from rltui.session.feeds import feed_for
 
     files = {f.path: f for f in found.listing.files}
     inside = dict(found.candidate.inside)

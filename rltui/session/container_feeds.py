@@ -10,8 +10,7 @@ from rltui.readers.base import DatabaseReader
 from rltui.readers.mlflow_store import METRICS, PARAMS, MlflowStoreReader
 from rltui.readers.registry import make_database
 from rltui.readers.sqlite_bytes import JOURNAL_SUFFIX, MAX_BYTES, WAL_SUFFIX, Damaged, open_bytes
-from rltui.session.feed import Batch, Feed, Source
-from rltui.session.online_feed import OnlineFeed
+from rltui.session.feed import Batch, Source
 from rltui.sources.base import FileStat, Follower, Place, SourceError
 
 _TRIES = 3
@@ -176,6 +175,3 @@ class StoreFeed(Source):
         for follower in self._followers.values():
             follower.close()
         self._followers.clear()
-
-
-AnyFeed = Feed | DatabaseFeed | StoreFeed | OnlineFeed

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from rltui.session.locate import Found, NotARun, runs_at
+from rltui.session.found import Found, NotARun
+from rltui.session.locate import runs_at
 from rltui.sources import slurm
 from rltui.sources.local import LocalPlace
 from rltui.sources.slurm import SlurmError

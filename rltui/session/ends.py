@@ -26,8 +26,8 @@ from rltui.run.names import Names, canonical_series
 from rltui.run.notes import Notes
 from rltui.run.progress import planned_steps
 from rltui.run.table import Series, Table
-from rltui.session.feed import feed_for
-from rltui.session.locate import Found
+from rltui.session.feeds import feed_for
+from rltui.session.found import Found
 from rltui.session.tail import BLOCK, joint
 from rltui.sources.base import FileStat, SourceError
 from rltui.vocabulary.load import GENERIC, dialect

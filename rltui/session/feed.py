@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from rltui.readers.base import Reader, Record
-from rltui.readers.registry import DATABASES, make_unpacking
+from rltui.readers.registry import make_unpacking
 from rltui.run.history import Part
-from rltui.sources.base import FileStat, Follower, Place, SourceError
-
-if TYPE_CHECKING:
-    from rltui.session.container_feeds import AnyFeed
+from rltui.sources.base import Follower, Place, SourceError
 
 RANKS = {
     "jsonl": 50,
@@ -103,18 +99,3 @@ class Feed(Source):
         if self._follower is not None:
             self._follower.close()
             self._follower = None
-
-
-def feed_for(path: str, format: str, place: Place, stat: FileStat, inside: str = "") -> AnyFeed:
-    """The feed of one container. `inside` is the key of the run in a database that may hold several."""
-    if format in DATABASES or format == "mlflow-files":
-        from rltui.session.container_feeds import DatabaseFeed, StoreFeed  # sqlite: for few runs
-
-        if format in DATABASES:
-            return DatabaseFeed(path, format, place, stat.size, stat.mtime, inside)
-        return StoreFeed(path, format, place, stat.size, stat.mtime)
-    if format == "wandb-online":
-        from rltui.session.online_feed import OnlineFeed
-
-        return OnlineFeed(path, format, place, stat.size, stat.mtime)
-    return Feed(path, format, place, stat.size, stat.mtime)

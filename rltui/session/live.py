@@ -15,8 +15,9 @@ from rltui.hardware.process import ProcessWatch
 from rltui.hardware.roles import Belonging
 from rltui.hardware.sampler import Sampler
 from rltui.run.run import Run
+from rltui.session.found import Found
 from rltui.session.frame import Frame
-from rltui.session.locate import Found, look_again
+from rltui.session.locate import look_again
 from rltui.session.opened import OpenedRun
 
 if TYPE_CHECKING:

@@ -5,47 +5,23 @@ from __future__ import annotations
 import glob
 import os
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from dataclasses import replace
 
 from rltui.readers.base import ContainedRun
 from rltui.readers.registry import runs_in_database
 from rltui.readers.sniff import sniff
 from rltui.run.grouping import RunCandidate, group
 from rltui.run.tracked import RUN_MARK
+from rltui.session.found import Found, NotARun
 from rltui.sources import stdin
 from rltui.sources.base import FileStat, Listing, Place, SourceError
 from rltui.sources.local import LocalPlace
-
-if TYPE_CHECKING:
-    from rltui.sources.slurm import Job
 
 SNIFF_AHEAD = 64  # files of a remote place, whose beginnings are asked for together
 HEAD = 1 << 16
 """Bytes read of a file to tell its format: start-up noise of a trainer fills the first 16 KiB easily."""
 
 _live_input: stdin.StdinPlace | None = None
-
-
-class NotARun(Exception):  # noqa: N818  (a message for the user, not a fault)
-    """The argument names nothing that can be opened. The text is the whole message: what, where, what to do."""
-
-
-@dataclass(frozen=True, slots=True)
-class Found:
-    """A run that can be opened: its files by format, on a place."""
-
-    candidate: RunCandidate
-    place: Place
-    listing: Listing
-    job: Job | None = None  # of Slurm, where the run was named by it
-    unreadable: tuple[tuple[str, str], ...] = ()  # files below its root that nobody can tell the kind of, and why
-
-    @property
-    def files(self) -> list[FileStat]:
-        """The metric files, as they were when found."""
-        paths = {path for path, _ in self.candidate.files}
-        return [f for f in self.listing.files if f.path in paths]
 
 
 def locate(arguments: Iterable[str], format_in: str | None = None, place: Place | None = None) -> list[Found]:

@@ -17,7 +17,7 @@ from rltui.readers.base import NO_STEP, ConfigRecord, Note, Record, Rows, RunInf
 from rltui.readers.registry import make
 from rltui.run.names import Names
 from rltui.session.choice import left_out
-from rltui.session.locate import Found
+from rltui.session.found import Found
 from rltui.session.tail import QUIET_S, read_end
 from rltui.sources.base import SourceError
 from rltui.vocabulary.load import GENERIC, dialect

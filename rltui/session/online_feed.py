@@ -14,7 +14,7 @@ from rltui.readers.base import Record
 from rltui.readers.wandb_online import OnlineReader
 from rltui.run.grouping import RunCandidate
 from rltui.session.feed import Batch, Source
-from rltui.session.locate import Found, NotARun
+from rltui.session.found import Found, NotARun
 from rltui.sources.base import FileStat, Listing, Place, SourceError
 from rltui.sources.targets import WandbTarget
 from rltui.sources.wandb_online import PAGE, SCHEME, OnlineError, OnlineRun, WandbPlace, completed, service

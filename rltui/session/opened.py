@@ -21,8 +21,8 @@ from rltui.run import checkpoints
 from rltui.run.run import Run, RunState
 from rltui.session.choice import choose, told
 from rltui.session.feed import Batch, Feed
+from rltui.session.found import Found
 from rltui.session.frame import Frame, Loading
-from rltui.session.locate import Found
 from rltui.session.past_log import log_until
 from rltui.session.tail import QUIET_S
 from rltui.session.tail_feed import TailFeed
@@ -33,7 +33,7 @@ from rltui.vocabulary.resolve import bare_key
 if TYPE_CHECKING:
     from rltui.diagnosis.engine import Engine
     from rltui.diagnosis.insight import Insight
-    from rltui.session.container_feeds import AnyFeed
+    from rltui.session.feeds import AnyFeed
     from rltui.session.run_samples import RunSamples
     from rltui.session.samples import Asked
 

@@ -18,7 +18,7 @@ from rltui.sources.slurm import Job, SlurmError, node_command, node_names
 from rltui.sources.ssh import SshPlace
 
 if TYPE_CHECKING:
-    from rltui.session.locate import Found
+    from rltui.session.found import Found
 
 MAX_NODES = 32
 SILENT_S = 30.0

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from threading import Event, Lock
 from typing import TypeVar
 
+from rltui.session.found import Found
 from rltui.session.frame import Frame
-from rltui.session.locate import Found
 from rltui.session.opened import OpenedRun
 
 FRAMES_PER_S = 8.0

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from rltui.run.rollout_index import Dump, RolloutIndex, open_index
 from rltui.run.run import Run
-from rltui.session.locate import Found
+from rltui.session.found import Found
 from rltui.session.opened import OpenedRun
 from rltui.session.rollout_config import length_cap, reward_weights
 from rltui.sources.base import FileStat, SourceError

@@ -13,7 +13,7 @@ from rltui.session.samples import Asked, SampleReader, SampleWatch
 from rltui.sources.base import FileStat, Place
 
 if TYPE_CHECKING:
-    from rltui.session.container_feeds import AnyFeed
+    from rltui.session.feeds import AnyFeed
     from rltui.session.tail_feed import TailFeed
 
 

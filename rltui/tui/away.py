@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from rltui.events.digest import Digest
     from rltui.events.record import Recorder
     from rltui.session import Frame
-    from rltui.session.locate import Found
+    from rltui.session.found import Found
 
 SAVE_LOOK_EVERY_S = 30.0
 GRACE_S = 10.0

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from rltui.compare.read import RunFacts
     from rltui.compare.runs import RunRow
     from rltui.report.first_values import FirstValues
-    from rltui.session.locate import Found
+    from rltui.session.found import Found
     from rltui.tui.worker import Choice, FrameSource
 
 MOST_COMPARED = 24

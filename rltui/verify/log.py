@@ -9,7 +9,7 @@ import numpy as np
 
 from rltui.run.run import Run
 from rltui.run.table import Floats
-from rltui.session.locate import Found
+from rltui.session.found import Found
 from rltui.session.opened import OpenedRun
 from rltui.verify.check import STAGES, Check, Mark
 

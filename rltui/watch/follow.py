@@ -17,8 +17,8 @@ from rltui.plots.numbers import duration
 from rltui.report.build import build
 from rltui.report.checkin import entry
 from rltui.session import Frame
+from rltui.session.found import Found
 from rltui.session.live import LiveRun
-from rltui.session.locate import Found
 
 Until = Literal["continue-watch", "stop", "end"]
 

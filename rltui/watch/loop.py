@@ -23,7 +23,7 @@ from rltui.events.changes import Event, iso
 from rltui.events.record import Record
 from rltui.events.store import folder, forget_old, run_identity
 from rltui.report.checkin import append_text
-from rltui.session.locate import Found
+from rltui.session.found import Found
 from rltui.watch.command import Command
 from rltui.watch.follow import WAIT_S, Following, News, Until
 from rltui.watch.ledger import Ledger, again, has_grown, mark

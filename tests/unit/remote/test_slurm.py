@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from rltui.session.found import NotARun
 from rltui.session.live import LiveRun
-from rltui.session.locate import NotARun, locate
+from rltui.session.locate import locate
 from rltui.sources import slurm
 
 from .server import until

@@ -23,8 +23,9 @@ from rltui.cli import main
 from rltui.report.build import build
 from rltui.report.to_json import to_json
 from rltui.session import remote
+from rltui.session.found import NotARun
 from rltui.session.live import LiveRun
-from rltui.session.locate import NotARun, locate
+from rltui.session.locate import locate
 from rltui.session.opened import OpenedRun
 from rltui.sources.local import LocalPlace
 from rltui.sources.ssh import SshPlace

@@ -18,7 +18,8 @@ from rltui.readers.base import ConfigRecord, Exit, Rows
 from rltui.readers.wandb import WandbReader
 from rltui.report.build import build
 from rltui.session import online_feed
-from rltui.session.locate import NotARun, locate
+from rltui.session.found import NotARun
+from rltui.session.locate import locate
 from rltui.session.opened import OpenedRun
 from rltui.sources.base import Link
 from rltui.sources.targets import BadTarget, WandbTarget, parse
