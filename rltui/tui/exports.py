@@ -27,8 +27,9 @@ class Exports:
     def snapshot(self) -> None:
         """The report as Markdown, of the step that is shown; of a drill-down, the screen as text in front of it."""
         view, worker = self.app.view, self.app.worker
-        if view.frame is None or view.report is None:
-            self.app.say("nothing read yet", "warn")
+        if view.frame is None or view.report is None:  # no run is open: the list of runs
+            text = f"```text\n{self.screen_text()}\n```\n"
+            worker.write("snapshot", lambda: _new_file(text, self._run_path(), ".md"))
             return
         step, path = view.cursor, view.report.run.path
         shown = "" if self.app.at_top and step is None else f"```text\n{self.screen_text()}\n```\n\n"

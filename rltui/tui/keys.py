@@ -129,7 +129,7 @@ KEYS: tuple[Key, ...] = (
     Key("mouse", "f2", "F2", "mouse", "mouse on or off (starts off over ssh)", "Look"),
     Key("sparing", "B", "B", "sparing", "bandwidth mode: new values every 10 s only", "Look"),
     Key("plain", "ctrl+l", "^l", "plain", "the screen as plain text for selecting; Enter comes back", "Look", RUN),
-    Key("copy", "Y", "Y", "copy", "copy by OSC 52, and to a file whose path is shown", "Look", RUN),
+    Key("copy", "Y", "Y", "copy", "copy by OSC 52, and to a file whose path is shown", "Look"),
     # screens
     Key("runs", "r", "r", "runs", "runs found: open another", "Screens", RUN),
     Key("compare", "c", "c", "compare", "compare with the runs beside it; a metric: their band, then each",
@@ -151,8 +151,8 @@ KEYS: tuple[Key, ...] = (
         "coverage", ("main", "pipeline"), rank=62),
     Key("palette", "colon,ctrl+p", ":", "app.command_palette", "commands", "Screens", footer="commands",
         footer_on=RUN, rank=58),
-    Key("snapshot", "ctrl+s", "^s", "snapshot", "write the report as Markdown; the path is shown", "Screens",
-        (*RUN, "compare"), "snapshot", (*RUN, "compare"), rank=56),
+    Key("snapshot", "ctrl+s", "^s", "snapshot", "write screen and report as Markdown; the path is shown", "Screens",
+        footer="snapshot", footer_on=(*RUN, "compare"), rank=56),
     Key("help", "question_mark,f1", "?", "help", "keys of this screen", "Screens", footer="help", footer_on=ALL,
         rank=99),
     # out

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from itertools import zip_longest
 
 from rltui.tui import keys
-from rltui.tui.rows import Row, length, put
+from rltui.tui.rows import Row, length, put, wrap
 from rltui.tui.screens.text import Block, TextScreen
 
 UNEVEN = 2
@@ -23,9 +23,9 @@ def rows_of(screen: str, width: int, enter: str) -> list[Row]:
         rows += [[]] if rows else []
         rows.append([(f" {group.upper()}", "dim")])
         for key in members:
-            rows.append(
-                [(" ", "fg"), put(key.shown.replace("↵", enter), 10, "key"), put(key.tooltip, max(0, width - 12))]
-            )
+            for i, line in enumerate(wrap(key.tooltip, max(10, width - 12))):
+                shown = key.shown.replace("↵", enter) if i == 0 else ""
+                rows.append([(" ", "fg"), put(shown, 10, "key"), (line, "fg")])
     return rows
 
 
