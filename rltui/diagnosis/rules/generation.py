@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from rltui.diagnosis.catalogue import family
 from rltui.diagnosis.look import Look
 from rltui.diagnosis.rules.base import Memory, Params, compared, gaining, head, held, losing, solved, tail, validation
 from rltui.diagnosis.signal import CRITICAL, EASED, NOTICE, WARNING, Signal, num, percent
@@ -32,11 +33,27 @@ def truncation_high(look: Look, p: Params, memory: Memory) -> list[Signal]:
     cap = look.settings.length_cap
     limit = f" of {num(cap)} tokens" if cap else ""
     summary = f"{percent(share)} of the responses are cut at the length limit{limit}: their reward judges the limit."
+    if (mean := _ended_unseen(look, share, p)) is not None:
+        level = min(level, WARNING)  # not the answers are at fault but what is counted
+        summary = (
+            f"{percent(share)} of the responses count as cut at the length limit{limit}, yet they average {num(mean)}"
+        )
+        summary += ": most end before it, by a token other than tokenizer.eos_token_id, the only one that TRL counts."
     proofs = [("response_clip_ratio", _moves(way, f"median of the last {int(p['window'])} rows {percent(share)}"))]
     for name in ("response_length_mean", look.reward):
         if look.series(name) is not None:
             proofs.append((name, ""))
     return [Signal(level, summary, tuple(proofs), moved="response_clip_ratio", hurt=look.reward)]
+
+
+def _ended_unseen(look: Look, share: float, p: Params) -> float | None:
+    """Mean length of responses too short to be cut so often: what is cut is as long as the limit. None where they are
+    long enough, and outside TRL, which calls cut what holds no end token; others compare the length."""
+    cap, length = look.settings.length_cap, look.values("response_length_mean")
+    if family(look.framework) != "trl" or not cap or not len(length):
+        return None
+    mean = tail(length, p["window"])
+    return mean if mean < p["short"] * share * cap else None
 
 
 def _moves(way: int, text: str) -> str:

@@ -148,3 +148,16 @@ def test_what_needs_samples_or_hardware_says_so() -> None:
         assert "samples" in needs[rule]
     assert "GPU" in needs["gpu-fault-or-throttle"]
     assert "host" in needs["host-ram-creep"]
+
+
+@pytest.mark.parametrize(
+    ("framework", "mean", "severity"),
+    [("trl", 700.0, "warning"), ("trl", 2000.0, "critical"), ("verl", 700.0, "critical")],
+)
+def test_answers_too_short_to_be_cut_did_end(framework: str, mean: float, severity: str) -> None:
+    """TRL counts as cut what ends on another token than tokenizer.eos_token_id; verl compares lengths."""
+    columns = learning_run(0, N) | {"response_clip_ratio": wobble(0.97, 0.01), "response_length_mean": wobble(mean)}
+    run = FakeRun(columns, config={"max_response_length": 2048}, framework=framework).grow()  # type: ignore[arg-type]
+    found = next(f for f in Engine().advance(run).findings if f.id == "truncation-high")
+    assert found.severity == severity
+    assert ("other than tokenizer.eos_token_id" in found.summary) == (severity == "warning")
