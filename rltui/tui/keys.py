@@ -40,7 +40,8 @@ class Key:
 
 KEYS: tuple[Key, ...] = (
     # move
-    Key("move.down", "j,down", "j ↓", "move(1)", "next row", "Move"),
+    Key("move.down", "j,down", "j ↓", "move(1)", "next row", "Move", footer="read on",
+        footer_on=("finding", "help", *TEXT), footer_shown="j k", rank=15),
     Key("move.up", "k,up", "k ↑", "move(-1)", "previous row", "Move"),
     Key("cursor.left", "h,left", "h ←", "chart_cursor(-1)", "chart cursor to the left", "Move", ("metric",),
         "cursor", ("metric",), "h l", 10),
@@ -77,7 +78,7 @@ KEYS: tuple[Key, ...] = (
     Key("finding.previous_critical", "E", "E", "finding('critical', -1)", "previous critical finding", "Find",
         ("main", "finding")),
     Key("finding.next_warning", "w", "w", "finding('warning', 1)", "next warning", "Find",
-        ("main", "finding"), "next warning", ("main", "finding"), rank=21),
+        ("main", "finding"), "next warning", ("main", "finding"), rank=27),
     Key("finding.previous_warning", "W", "W", "finding('warning', -1)", "previous warning", "Find",
         ("main", "finding")),
     Key("step.slow", "s", "s", "slow(1)", "next slow step", "Find", CURSOR, "slow step", ("phases",),
@@ -152,7 +153,7 @@ KEYS: tuple[Key, ...] = (
     Key("palette", "colon,ctrl+p", ":", "app.command_palette", "commands", "Screens", footer="commands",
         footer_on=RUN, rank=58),
     Key("snapshot", "ctrl+s", "^s", "snapshot", "write screen and report as Markdown; the path is shown", "Screens",
-        footer="snapshot", footer_on=(*RUN, "compare"), rank=56),
+        footer="snapshot", footer_on=(*RUN, "compare"), rank=25),
     Key("help", "question_mark,f1", "?", "help", "keys of this screen", "Screens", footer="help", footer_on=ALL,
         rank=99),
     # out
