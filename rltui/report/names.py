@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Mapping
 from typing import Protocol
 
@@ -26,22 +27,13 @@ def report_names(
     member; the others are `canonical:member` (validation sets, reward functions), or the raw key where there is no
     member. A key that the vocabulary does not know keeps its own name.
     """
-    keys_of: dict[str, int] = {}
-    for key in keys:
-        name = names.get(key)
-        if name is not None and name.canonical is not None:
-            keys_of[name.canonical] = keys_of.get(name.canonical, 0) + 1
     out: dict[str, str] = {}
     taken: set[str] = set()
-    for key in keys:
+    for key, best in _wanted(names, keys).items():
         name = names.get(key)
-        choices = [key]
-        if name is not None and name.canonical is not None:
-            alone = keys_of[name.canonical] == 1
-            best = name.canonical if alone or not name.member else f"{name.canonical}:{name.member}"
-            choices = [best, key, f"{name.canonical}:{key}"]
-            if best == name.canonical and (judged or {}).get(best, key) != key:
-                del choices[0]
+        choices = [key] if name is None or name.canonical is None else [best, key, f"{name.canonical}:{key}"]
+        if len(choices) > 1 and (judged or {}).get(best, key) != key:
+            del choices[0]
         out[key] = next((choice for choice in choices if choice not in taken), f"{key} ({len(out)})")
         taken.add(out[key])
     return out
@@ -50,11 +42,21 @@ def report_names(
 def sharing(
     names: Mapping[str, Named], keys: Collection[str], sources: Callable[[str], list[str]]
 ) -> dict[str, list[str]]:
-    """Canonical names that several keys without a member share, with these keys in the order of `sources`."""
-    found: dict[str, set[str]] = {}
-    for key in keys:
-        name = names.get(key)
-        if name is not None and name.canonical is not None and not name.member:
-            found.setdefault(name.canonical, set()).add(key)
-    shared = {name: [key for key in sources(name) if key in own] for name, own in found.items() if len(own) > 1}
-    return {name: own for name, own in shared.items() if own}
+    """Names in the report that several keys want, with these keys; `sources` has the order of those of a canonical
+    name."""
+    found: dict[str, list[str]] = {}
+    for key, best in _wanted(names, keys).items():
+        found.setdefault(best, []).append(key)
+    shared = {best: own for best, own in found.items() if len(own) > 1}
+    return {best: [key for key in sources(best) if key in own] or own for best, own in shared.items()}
+
+
+def _wanted(names: Mapping[str, Named], keys: Collection[str]) -> dict[str, str]:
+    """Raw key -> the name that it has where no other key wants it."""
+    known = {key: name for key in keys if (name := names.get(key)) is not None and name.canonical is not None}
+    keys_of = Counter(name.canonical for name in known.values())
+    out = {key: key for key in keys}
+    for key, name in known.items():
+        alone = keys_of[name.canonical] == 1 or not name.member
+        out[key] = str(name.canonical) if alone else f"{name.canonical}:{name.member}"
+    return out

@@ -166,6 +166,14 @@ class _Kept:
     summary: MetricSummary
 
 
+def _judged(own: list[str], names: Mapping[str, MetricName], series: Mapping[str, Series]) -> str:
+    """The key that stands for all of these: of a validation set or reward function that is logged under two names the
+    one with most points."""
+    if names[own[0]].member:
+        return max(own, key=lambda key: len(series[key]))
+    return in_use([series[key] for key in own]).key
+
+
 @dataclass(slots=True)
 class SummaryCache:
     """Summaries by raw key, kept from one report to the next of the same run: a metric that is logged on few rows
@@ -185,7 +193,7 @@ class SummaryCache:
         known = self._called is not None and self._called[0] is names and self._called[1] == keys
         if not known:
             self._sharing = sharing(names, series, sources)
-        judged = {name: in_use([series[key] for key in own]).key for name, own in self._sharing.items()}
+        judged = {best: _judged(own, names, series) for best, own in self._sharing.items()}
         if self._called is None or not known or judged != self._judged:
             self._judged = judged
             self._called = names, keys, report_names(names, series, judged)
