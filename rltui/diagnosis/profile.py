@@ -18,6 +18,8 @@ GROUP_ESTIMATORS = ("grpo", "rloo", "dapo", "gspo", "gdpo", "drgrpo", "dr_grpo",
 WARM_UP_ROWS = 10
 EARLY_STEPS = 100  # of a run of unknown length
 FINAL_SHARE = 0.7
+FAR = 20.0  # times the middle nine tenths: a success is worth ten or twenty times the format, not more
+STRAYS = 50  # at most one value in so many is a stray: what comes more often belongs to the scale
 TOUCHES = 3  # a batch mean repeats its exact extreme only where that is a bound of the reward
 
 
@@ -169,17 +171,17 @@ def _reward_scale(look: Rows) -> tuple[float | None, float | None, float]:
     """Floor, ceiling and range of the task reward.
 
     From the batch minimum and maximum where logged; else an extreme of the batch mean that it reached exactly,
-    several times; else 0 and 1 for a mean that stays within them.
+    several times; else 0 and 1 for a mean that stays within them. Strays do not count.
     """
     name = look.reward
     blocks = look.blocks(name)
     if blocks is None:
         return None, None, 0.0
-    low, high = float(blocks.lows.min()), float(blocks.highs.max())
+    low, high = -_highest(-blocks.lows), _highest(blocks.highs)
     least = look.blocks("score_min" if name == "score_mean" else "reward_min")
     most = look.blocks("score_max" if name == "score_mean" else "reward_max")
-    floor = float(least.lows.min()) if least is not None else None
-    ceiling = float(most.highs.max()) if most is not None else None
+    floor = -_highest(-least.lows) if least is not None else None
+    ceiling = _highest(most.highs) if most is not None else None
     if floor is not None and ceiling is not None and ceiling > floor:
         return floor, ceiling, ceiling - floor
     recent = look.values(name)[-200:]
@@ -198,6 +200,19 @@ def _reward_scale(look: Rows) -> tuple[float | None, float | None, float]:
     if floor is not None and ceiling is not None and ceiling > floor:
         return floor, ceiling, ceiling - floor
     return floor, ceiling, high - (floor if floor is not None else low)
+
+
+def _highest(x: Floats) -> float:
+    """Largest value but for strays: a few points so far above the rest that they are of another scale. One such reward
+    would else put all others at the floor. Where most values are alike, all count: rare successes look so."""
+    n = len(x)
+    ordered = np.sort(x)
+    low, high, top = float(ordered[n // 20]), float(ordered[n - 1 - n // 20]), float(ordered[-1])
+    limit = high + FAR * (high - low)
+    if n < STRAYS or high == low or top <= limit:
+        return top
+    kept = int(ordered.searchsorted(limit, side="right"))
+    return float(ordered[kept - 1]) if n - kept <= n // STRAYS else top
 
 
 def _stage(look: Rows) -> Stage:
