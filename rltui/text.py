@@ -17,12 +17,14 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Literal
 
+from rltui.patterns import lazy
+
 REDACTED = "[redacted]"
 ELLIPSIS = "…"
 
 # --- Terminal escapes and invisible characters -------------------------------------------------------------------
 
-_ESCAPE = re.compile(
+_ESCAPE = lazy(
     r"""
       (?:\x1b\[|\x9b) [0-?]* [ -/]* [@-~]?                           # CSI, also when cut off
     | \x1b[\]PX^_] [^\x07\x1b\x9c\n\r]* (?:\x07|\x1b\\|\x9c)?        # OSC, DCS, SOS, PM, APC, also when never closed
@@ -32,9 +34,9 @@ _ESCAPE = re.compile(
     """,
     re.VERBOSE,
 )
-_LINE_BREAK = re.compile("\r\n|[\t\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
-_BLOCK_BREAK = re.compile("\r\n?")
-_BLOCK_SPACE = re.compile("[\t\v\f\x1c-\x1e\x85\u2028\u2029]")
+_LINE_BREAK = lazy("\r\n|[\t\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
+_BLOCK_BREAK = lazy("\r\n?")
+_BLOCK_SPACE = lazy("[\t\v\f\x1c-\x1e\x85\u2028\u2029]")
 _UNSAFE = (
     "\x00-\x09\x0b-\x1f\x7f-\x9f"  # C0 and C1 but the newline
     "\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f"  # soft hyphen, joiners, Arabic mark, fillers
@@ -43,11 +45,11 @@ _UNSAFE = (
     "\ud800-\udfff"  # lone surrogates
     "\U0001d173-\U0001d17a\U000e0000-\U000e0fff"  # invisible musical controls, tags, more variation selectors
 )
-_UNSAFE_IN_BLOCK = re.compile(f"[{_UNSAFE}]")
+_UNSAFE_IN_BLOCK = lazy(f"[{_UNSAFE}]")
 
 # --- Secrets by their shape --------------------------------------------------------------------------------------
 
-_SHAPES = re.compile(
+_SHAPES = lazy(
     r"""
       -----BEGIN[A-Z\ ]*\ PRIVATE\ KEY-----(?s:.*?)(?:-----END[A-Z\ ]*\ PRIVATE\ KEY-----|\Z)
     | \bsk-(?=[\w-]{0,40}?[A-Z0-9])[\w-]{16,}                        # OpenAI, Anthropic, DeepSeek, OpenRouter
@@ -72,10 +74,8 @@ _SHAPE_HINTS = (
     *("lsv2_", "-----BEGIN", "hooks.slack", "webhooks"),
 )
 # A line of the body of a PEM block, for readers that see one line at a time.
-_PEM_LINE = re.compile(
-    r"^(?=[^\n]*[a-z])(?=[^\n]*[A-Z])(?=[^\n]*\d)(?:[A-Za-z0-9+/]{70}|[A-Za-z0-9+/]{64})$", re.MULTILINE
-)
-_AFTER = re.compile(
+_PEM_LINE = lazy(r"^(?=[^\n]*[a-z])(?=[^\n]*[A-Z])(?=[^\n]*\d)(?:[A-Za-z0-9+/]{70}|[A-Za-z0-9+/]{64})$", re.MULTILINE)
+_AFTER = lazy(
     r"""
       ://[^\s/:@]*:(?P<url>[^\s/]+)@                                 # scheme://user:password@host
     | \bbearer\s+(?P<bearer>[\w.~+/=-]{16,})
@@ -90,14 +90,14 @@ _AFTER_HINTS = ("://", "bearer", "login", "key", "sig=", "x-amz-")
 
 # --- Secrets by the name before them -----------------------------------------------------------------------------
 
-_NAMED = re.compile(
+_NAMED = lazy(
     r"""
     (?P<tail>(?:token(?!s|i[sz])|key|secret|passw|passphrase|pwd|credential|authori|authtoken|cookie)[\w.-]{0,60}+)
     (?P<sep>\\{0,8}+["']?\s{0,8}+(?::=|=>|->|[:=│┃|,])\s{0,8} | [ ]{1,4})
     """,
     re.VERBOSE,
 )
-_VALUE = re.compile(
+_VALUE = lazy(
     r"""
     (?:(?:bearer|basic|token|digest)[ ]+)?
     (?:
@@ -108,25 +108,25 @@ _VALUE = re.compile(
     re.VERBOSE,
 )
 _SECRET_CHARACTERS, _SUSPECT_CHARACTERS = 1 << 16, 256  # how far a value is read: no search costs the square of a line
-_NAME_HINT = re.compile(r"token(?!s|i[sz])|key|secret|passw|passphrase|pwd|credential|authori|cookie")
+_NAME_HINT = lazy(r"token(?!s|i[sz])|key|secret|passw|passphrase|pwd|credential|authori|cookie")
 _NAME_CHARACTERS = "abcdefghijklmnopqrstuvwxyz0123456789_.-"
-_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
+_WORD = lazy(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
 # secret_words: a name that holds one is a secret's. key_owners, token_owners: `<owner>_key` and `<owner>_token` are
 # secrets. text_token_kinds: `<kind>_token` is a token of text.
 _NAMES = {
     kind: frozenset(words)
     for kind, words in json.loads(Path(__file__).with_name("secret_names.json").read_bytes()).items()
 }
-_PLACEHOLDER = re.compile(
+_PLACEHOLDER = lazy(
     r"""
       [\s…*.x-]* | none | null | nil | true | false | undefined | unset
     | \[redacted\] | <[^<>]*> | \$\{?\w*\}? | \{\w*\} | os\.(?:environ|getenv)\S*
     """,
     re.VERBOSE | re.IGNORECASE,
 )
-_NUMBER = re.compile(r"[+-]?(?:\d[\d_]*\.?\d*|\.\d+)(?:e[+-]?\d+)?…?|[+-]?(?:nan|inf(?:inity)?)", re.IGNORECASE)
-_RANDOM = re.compile(r"(?=[^\s]*[0-9])(?=[^\s]*[A-Za-z])[\w.+/=~-]{20,}")
-_BRACKET = re.compile(r"(\\*)\[")
+_NUMBER = lazy(r"[+-]?(?:\d[\d_]*\.?\d*|\.\d+)(?:e[+-]?\d+)?…?|[+-]?(?:nan|inf(?:inity)?)", re.IGNORECASE)
+_RANDOM = lazy(r"(?=[^\s]*[0-9])(?=[^\s]*[A-Za-z])[\w.+/=~-]{20,}")
+_BRACKET = lazy(r"(\\*)\[")
 _ASCII_LOWER = {upper: upper + 32 for upper in range(65, 91)}
 
 

@@ -7,6 +7,7 @@ import re
 import shlex
 from collections.abc import Sequence
 
+from rltui.patterns import lazy
 from rltui.readers.base import ConfigRecord
 from rltui.readers.config_text import flatten, scalar
 
@@ -14,12 +15,12 @@ FEWEST = 3
 """Fewer arguments are somebody's example, no command line of a training."""
 MAX_LINES = 2000
 
-_FLAG = re.compile(r"--?([A-Za-z][\w.\-]*)(?:=(.*))?", re.DOTALL)
-_ASSIGNED = re.compile(r"\+{0,2}([A-Za-z_]\w*(?:\.\w+)+)=(.*)", re.DOTALL)
-_HEAD = re.compile(r"-{8,} arguments -{8,}")
-_END = re.compile(r"-{8,} end of arguments -{8,}")
-_ENTRY = re.compile(r"^ {0,4}(\w[\w.\-]*) \.{3,} ?(.*)$")
-_NAMESPACE = re.compile(r"\bNamespace\((.*)\)\s*$")
+_FLAG = lazy(r"--?([A-Za-z][\w.\-]*)(?:=(.*))?", re.DOTALL)
+_ASSIGNED = lazy(r"\+{0,2}([A-Za-z_]\w*(?:\.\w+)+)=(.*)", re.DOTALL)
+_HEAD = lazy(r"-{8,} arguments -{8,}")
+_END = lazy(r"-{8,} end of arguments -{8,}")
+_ENTRY = lazy(r"^ {0,4}(\w[\w.\-]*) \.{3,} ?(.*)$")
+_NAMESPACE = lazy(r"\bNamespace\((.*)\)\s*$")
 _BANNER = {
     "instantaneous batch size per device": "per_device_train_batch_size",
     "batch size per device": "per_device_train_batch_size",
@@ -29,9 +30,9 @@ _BANNER = {
     "total steps": "max_steps",
 }
 """What the HF Trainer, and Unsloth in its place, say as training begins -> the argument that it was."""
-_SAID = re.compile(r"(?:^|[|/\\] +)([A-Z][a-z]+(?: [A-Za-z]+){1,4}) = ([\d,]{1,15})(?= *(?:\||$))")
-_PAIR = re.compile(r"(?:^|[\s,(])([a-z_]\w{0,60})\s?=\s?([-+]?[\d.]+(?:[eE][-+]?\d+)?|True|False)(?=[\s,);]|$)")
-_FIELD = re.compile(r"(?:^|, )(\w+)=('[^']*'|\"[^\"]*\"|\[[^\]]*\]|[^,]*)")
+_SAID = lazy(r"(?:^|[|/\\] +)([A-Z][a-z]+(?: [A-Za-z]+){1,4}) = ([\d,]{1,15})(?= *(?:\||$))")
+_PAIR = lazy(r"(?:^|[\s,(])([a-z_]\w{0,60})\s?=\s?([-+]?[\d.]+(?:[eE][-+]?\d+)?|True|False)(?=[\s,);]|$)")
+_FIELD = lazy(r"(?:^|, )(\w+)=('[^']*'|\"[^\"]*\"|\[[^\]]*\]|[^,]*)")
 
 
 def command_line(words: Sequence[str]) -> dict[str, object]:

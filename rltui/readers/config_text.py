@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from rltui.patterns import lazy
 from rltui.readers.base import ConfigRecord
 from rltui.text import clean, redact_value
 
@@ -17,10 +17,8 @@ MAX_CHARS = 1 << 19
 MAX_FOREIGN = 20
 """Other lines within one."""
 
-_OPENS = re.compile(r"^\{'[\w.\-/]+': ?\S.*[,{(\[]$")
-_OVERRIDE = re.compile(
-    r"""(?<![\w./-])\+{0,2}((?:[a-z_]\w*)(?:\.\w+)+)=("[^"\n]*"|'[^'\n]*'|\[[^\]\n]*\]|[^\s"'\\]+)"""
-)
+_OPENS = lazy(r"^\{'[\w.\-/]+': ?\S.*[,{(\[]$")
+_OVERRIDE = lazy(r"""(?<![\w./-])\+{0,2}((?:[a-z_]\w*)(?:\.\w+)+)=("[^"\n]*"|'[^'\n]*'|\[[^\]\n]*\]|[^\s"'\\]+)""")
 _OVERRIDES = 3
 """Fewer assignments on a line are no command line."""
 

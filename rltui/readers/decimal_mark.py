@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import re
+from rltui.patterns import lazy
 
 _EXPONENT = r"(?:[eE][+-]?\d+)?"
-_POINT = re.compile(rf"[+-]?(?:\d*\.\d+|\d+\.){_EXPONENT}|[+-]?[1-9]\d{{0,2}}(?:,\d{{3}})+\.\d*{_EXPONENT}")
+_POINT = lazy(rf"[+-]?(?:\d*\.\d+|\d+\.){_EXPONENT}|[+-]?[1-9]\d{{0,2}}(?:,\d{{3}})+\.\d*{_EXPONENT}")
 """Only the point can be the decimal mark of these, but for a single group of three digits."""
-_COMMA = re.compile(rf"[+-]?\d*,\d+{_EXPONENT}|[+-]?[1-9]\d{{0,2}}(?:\.\d{{3}})+,\d*{_EXPONENT}")
-_GROUP = re.compile(r"[+-]?[1-9]\d{0,2}[.,]\d{3}")
+_COMMA = lazy(rf"[+-]?\d*,\d+{_EXPONENT}|[+-]?[1-9]\d{{0,2}}(?:\.\d{{3}})+,\d*{_EXPONENT}")
+_GROUP = lazy(r"[+-]?[1-9]\d{0,2}[.,]\d{3}")
 """`1,234` and `1.234`: a thousand and something, or one and something."""
-_GROUPS = re.compile(r"[+-]?[1-9]\d{0,2}(?:(?:,\d{3}){2,}|(?:\.\d{3}){2,})")
+_GROUPS = lazy(r"[+-]?[1-9]\d{0,2}(?:(?:,\d{3}){2,}|(?:\.\d{3}){2,})")
 
 UNTOLD = "number with a comma that may stand before decimals or thousands"
 

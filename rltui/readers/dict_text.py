@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
+from rltui.patterns import lazy
 
 _NUMBER = r"[-+]?(?:\d[\d,]*\.?\d*(?:[eE][-+]?\d+)?|\.\d+|nan|inf)"
-_CELL = re.compile(rf"['\"]([^'\"]{{1,300}})['\"]: ?['\"]?(?:np\.\w+\()?({_NUMBER})\)?['\"]?(?=[,}}\s]|$)")
+_CELL = lazy(rf"['\"]([^'\"]{{1,300}})['\"]: ?['\"]?(?:np\.\w+\()?({_NUMBER})\)?['\"]?(?=[,}}\s]|$)")
 
 
 def dict_cells(text: str) -> dict[str, float]:

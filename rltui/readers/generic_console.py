@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
+from rltui.patterns import lazy
 from rltui.readers.dict_text import dict_cells
 from rltui.readers.log_prefix import bare
 
@@ -20,23 +21,23 @@ _UNIT = (
     r"(?:\s?(?:%|m?s|sec|seconds|steps|[KMGT]i?B|tokens?|(?:tokens?|tok|toks|it|samples)/s(?:ec)?))?(?:\s*\([\d.]+%\))?"
 )
 _NAME = r"[A-Za-z][\w/.@\-]*(?: [\w/.@()\-]+){0,4}?"
-_STEP = re.compile(
+_STEP = lazy(
     r"^(?:global[_ ]?step|train(?:ing)?[_ ]?step|step|iter(?:ation)?)\s*[:=]?\s*(\d{1,15})(?:\s?/\s?(\d{1,15}))?$",
     re.IGNORECASE,
 )
-_HEADING = re.compile(r"^[=\-*#\s]{3,}Step\s+(\d{1,15})\s?/\s?(\d{1,15})[=\-*#\s]{3,}$")
-_PAIR = re.compile(rf"^({_NAME})(?:\s*[:=]\s*|\s+)({_NUMBER}){_UNIT}$")
-_STRICT_PAIR = re.compile(rf"^({_NAME})\s*[:=]\s*({_NUMBER}){_UNIT}$")
-_WORDS = re.compile(rf"([\w/.@\-]+)[:=]({_NUMBER})(?=\s|$)")
-_TOOK = re.compile(
+_HEADING = lazy(r"^[=\-*#\s]{3,}Step\s+(\d{1,15})\s?/\s?(\d{1,15})[=\-*#\s]{3,}$")
+_PAIR = lazy(rf"^({_NAME})(?:\s*[:=]\s*|\s+)({_NUMBER}){_UNIT}$")
+_STRICT_PAIR = lazy(rf"^({_NAME})\s*[:=]\s*({_NUMBER}){_UNIT}$")
+_WORDS = lazy(rf"([\w/.@\-]+)[:=]({_NUMBER})(?=\s|$)")
+_TOOK = lazy(
     r"^(?:(Time|Step Time)\s*[:=]?\s*)?(?:(\d{1,9})d ?)?(?:(\d{1,9})h ?)?(?:(\d{1,9})m ?)?"
     r"(?:(\d{1,9}(?:\.\d*)?)s)?(?:(\d{1,9})ms)?$"
 )
 _SECONDS = (86400.0, 3600.0, 60.0, 1.0, 0.001)
 _TIME = "Time"
 """Name of a duration that stands in a step line without one (prime-rl)."""
-_SPLIT = re.compile(r"\s*[|,]\s+|\s*\|\s*|\s{2,}")
-_DICT = re.compile(
+_SPLIT = lazy(r"\s*[|,]\s+|\s*\|\s*|\s{2,}")
+_DICT = lazy(
     r"\b(?:global[_ ]?step|step|iteration|pipeline step|eval)"
     r"\W{1,3}(\d{1,15})"
     r"[^{\n]{0,80}(\{['\"].*\})"

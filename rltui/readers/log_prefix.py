@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
+from rltui.patterns import lazy
 
-_ANSI = re.compile(r"\x1b\[[0-9;]*m")
-_STAMP = re.compile(
+_ANSI = lazy(r"\x1b\[[0-9;]*m")
+_STAMP = lazy(
     r"^(?:\[?\d{4}-?\d\d-?\d\d[ T_-]\d\d:\d\d:\d\d[\d.,]*\S*|\d\d:\d\d:\d\d|\[?(?:DEBUG|INFO|SUCCESS|WARNING)\]?:?"
     r"|\d\d-\d\d \d\d:\d\d:\d\d|\[[^\]]{1,80}\]|\(AReaL\)|StatsLogger|\S{1,60}\.py:\d+\]?"
     r"|[\w.]{1,80}:\w*:?\d+|[-|:])\s*"

@@ -13,41 +13,42 @@ from functools import cache
 from pathlib import Path
 from typing import Literal
 
+from rltui.patterns import lazy
 from rltui.vocabulary.load import dialect, dialect_names
 
 Role = Literal["metrics", "config", "rollouts", "other"]
 
-SAMPLE_DIR = re.compile(
+SAMPLE_DIR = lazy(
     r"(?:.*[-_])?(?:rollouts?|generations?|completions?|samples?|trajector(?:y|ies))(?:[-_](?:data|dump|dir))?", re.I
 )
-_SAMPLE_FILE = re.compile(
+_SAMPLE_FILE = lazy(
     r"(?:\d+\.jsonl|.*\.parquet|.*(?:rollout|completion|generation|sample|trajector).*\.(?:jsonl|json))", re.I
 )
-_CONFIG_FILE = re.compile(
+_CONFIG_FILE = lazy(
     r"(?:args|training_args|params|hparams|hyperparameters|meta|metadata|wandb-metadata|run_config|.*config.*)\.(?:json|ya?ml|toml)",
     re.I,
 )
 _CHECKPOINT_CONFIGS = ("args.json", "config.yaml")  # of ms-swift, of NeMo-RL
 MLFLOW_RUN = "meta.yaml"
 """Stands for a run of an MLflow file store: the folder it lies in."""
-_METRIC_JSON = re.compile(r"(?:.*trainer_state|.*log_history|.*metrics.*|.*history.*)\.json", re.I)
-_METRIC_FILE = re.compile(
+_METRIC_JSON = lazy(r"(?:.*trainer_state|.*log_history|.*metrics.*|.*history.*)\.json", re.I)
+_METRIC_FILE = lazy(
     r".*\.(?:log|out|err|txt|jsonl|ndjson|csv|tsv|wandb|swanlab|db|sqlite3?)(?:\.\d{1,4})?(?:\.(?:gz|xz|zst))?"
     r"|.*tfevents.*|.*\.[oe]\d+|[^.]+",
     re.I,
 )
-_WANDB_RUN_DIR = re.compile(r"(?:offline-)?run-(?P<time>\d{8}_\d{6})-(?P<id>[\w-]+)")
+_WANDB_RUN_DIR = lazy(r"(?:offline-)?run-(?P<time>\d{8}_\d{6})-(?P<id>[\w-]+)")
 
 _WORDS = {
     kind: frozenset(words)
     for kind, words in json.loads(Path(__file__).with_name("file_words.json").read_bytes()).items()
 }
 _STRUCTURE = _WORDS["structure_folders"]
-_ATTEMPT = re.compile(r"attempt[-_]?\d{1,6}", re.I)
+_ATTEMPT = lazy(r"attempt[-_]?\d{1,6}", re.I)
 
-TENSORBOARD_DIR = re.compile(r"(?:runs|tensorboard.*|tb|tb[-_]?logs?|tfevents|events|lightning_logs|logs?)", re.I)
-_TIME_WORD = re.compile(r"\d+|(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)\d{2}", re.I)
-_HF_LAUNCH_DIR = re.compile(r"[A-Z][a-z]{2}\d{2}_\d{2}-\d{2}-\d{2}_.*")  # what HF and PyTorch call a TensorBoard folder
+TENSORBOARD_DIR = lazy(r"(?:runs|tensorboard.*|tb|tb[-_]?logs?|tfevents|events|lightning_logs|logs?)", re.I)
+_TIME_WORD = lazy(r"\d+|(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)\d{2}", re.I)
+_HF_LAUNCH_DIR = lazy(r"[A-Z][a-z]{2}\d{2}_\d{2}-\d{2}-\d{2}_.*")  # what HF and PyTorch call a TensorBoard folder
 
 
 def role(relative: str, in_checkpoint: bool) -> Role:

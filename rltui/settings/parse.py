@@ -3,23 +3,23 @@ metrics, themes) says by `Settings.wrong` which exist."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from difflib import get_close_matches
 from math import isfinite
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
+from rltui.patterns import lazy
 from rltui.settings.model import TABLES, Host, RuleSetting, Settings, SettingsError
 
 SECTIONS = (*TABLES, "keys", "rules", "aliases", "hosts")
-QUIET = re.compile(r"([01]?\d|2[0-3]):([0-5]\d)-([01]?\d|2[0-3]):([0-5]\d)")
+QUIET = lazy(r"([01]?\d|2[0-3]):([0-5]\d)-([01]?\d|2[0-3]):([0-5]\d)")
 
-_HEADER = re.compile(r"^\s*\[+([^\[\]]+)\]+\s*(#.*)?$")
+_HEADER = lazy(r"^\s*\[+([^\[\]]+)\]+\s*(#.*)?$")
 _PART = r"(?:[\w-]+|\"[^\"]*\"|'[^']*')"
-_KEY = re.compile(rf"^\s*({_PART}(?:\s*\.\s*{_PART})*)\s*=")
-_SSH = re.compile(r"(?:[\w.+\\-]+@)?(?:[\w.%-]+|\[[\w:.%]+\])(?::\d{1,5})?")
-_HOST_NAME = re.compile(r"[\w.-]{2,}")
+_KEY = lazy(rf"^\s*({_PART}(?:\s*\.\s*{_PART})*)\s*=")
+_SSH = lazy(r"(?:[\w.+\\-]+@)?(?:[\w.%-]+|\[[\w:.%]+\])(?::\d{1,5})?")
+_HOST_NAME = lazy(r"[\w.-]{2,}")
 
 
 def near(name: str, known: Sequence[str], else_: str = "") -> str:
