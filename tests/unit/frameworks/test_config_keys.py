@@ -207,6 +207,8 @@ INACTIVE = [
     ("trl", "kl_coef_loss", {"beta": 0.0}),
     ("trl", "clip_high", {"epsilon": 0.2, "epsilon_high": None}),
     ("trl", "is_correction", {"vllm_importance_sampling_correction": True, "use_vllm": False}),
+    ("verl", "is_correction", {"actor_rollout_ref.actor.tis_imp_ratio_cap": -1}),
+    ("skyrl", "is_correction", {"trainer.algorithm.tis_imp_ratio_cap": -1.0}),
     ("slime", "kl_coef_loss", {"kl-loss-coef": 0.001, "use-kl-loss": False}),
     ("skyrl", "kl_coef_loss", {"trainer.algorithm.kl_loss_coef": 0.001, "trainer.algorithm.use_kl_loss": False}),
     ("roll", "kl_coef_loss", {"kl_loss_coef": 0.001, "use_kl_loss": False}),
