@@ -7,7 +7,7 @@ import tomllib
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 from rltui.readers.base import Note, NoteKind
@@ -62,7 +62,7 @@ class _Rule:
 
 @cache
 def _rules() -> tuple[_Rule, ...]:
-    data: dict[str, Any] = tomllib.loads(files("rltui.readers").joinpath("data/notes.toml").read_text("utf-8"))
+    data: dict[str, Any] = tomllib.loads(Path(__file__).with_name("data").joinpath("notes.toml").read_text("utf-8"))
     return tuple(
         _Rule(
             rule["kind"],
@@ -78,11 +78,6 @@ def _rules() -> tuple[_Rule, ...]:
 def triggers() -> tuple[str, ...]:
     """What a line has to hold to be worth a look."""
     return (TRACEBACK, *(text for rule in _rules() for text in rule.any))
-
-
-@cache
-def _trigger() -> re.Pattern[str]:
-    return re.compile("|".join(map(re.escape, triggers())))
 
 
 @dataclass(slots=True)
@@ -114,8 +109,6 @@ class NoteFinder:
         if TRACEBACK in message:
             if len(self._open) < 64:
                 self._open[prefix] = _Traceback()
-            return out
-        if _trigger().search(message) is None:
             return out
         seen: set[str] = set()
         for rule in _rules():

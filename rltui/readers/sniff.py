@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import csv
-import json
 import re
 
 import orjson
 
 from rltui.readers import dialects, trl_console, verl_console
 from rltui.readers.compressed import NotSupported, unpacked_head
-from rltui.readers.csv_file import header, is_preamble
-from rltui.readers.decimal_mark import DecimalMark
 from rltui.readers.generic_console import dict_line, step_line
 from rltui.readers.keys import first_of, names
 from rltui.readers.log_prefix import plain
@@ -102,6 +98,8 @@ _NOT_JSON = "not JSON"
 
 
 def _json(text: bytes, head_is_all: bool) -> str | None:
+    import json
+
     if re.search(rb'"log_history"\s*:\s*\[', text):
         return "trainer-state"
     lines = [line for line in text.split(b"\n")[:_LOOKED_AT] if line.strip()]
@@ -163,6 +161,11 @@ def _console(text: bytes, name: str) -> str | None:
 
 
 def _csv(text: bytes) -> str | None:
+    import csv
+
+    from rltui.readers.csv_file import header, is_preamble
+    from rltui.readers.decimal_mark import DecimalMark
+
     lines = [line for line in text.split(b"\n")[:20] if line.strip() and not is_preamble(line)]
     if len(lines) < 1:
         return None

@@ -9,7 +9,7 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rltui.plots.glyphs import BLOCK, GlyphSet
@@ -50,7 +50,7 @@ class Heading:
 
 @cache
 def headings() -> tuple[Heading, ...]:
-    data = tomllib.loads(files("rltui.tui").joinpath("overview.toml").read_text(encoding="utf-8"))
+    data = tomllib.loads(Path(__file__).with_name("overview.toml").read_text(encoding="utf-8"))
     return tuple(Heading(h["name"], tuple(h["groups"]), tuple(h["first"])) for h in data["heading"])
 
 
