@@ -129,9 +129,13 @@ class Dialect:
 
     @cached_property
     def versions(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
-        """Versions, and the keys (regexes) that tell them."""
+        """Versions, and the keys (regexes) that tell them; of another framework that this one builds on with its name
+        before them."""
         own = tuple((entry["version"], tuple(entry["keys"])) for entry in self._data.get("versions", []))
-        return own + (self._base.versions if self._base else ())
+        if self._base is None:
+            return own
+        of = "" if self._base.framework == self.framework else f"{self._base.title} "
+        return own + tuple((of + version, keys) for version, keys in self._base.versions)
 
     @cached_property
     def aliases(self) -> dict[str, tuple[str, ...]]:

@@ -1,4 +1,4 @@
-"""Versions of frameworks, as far as a run tells: "0.6.1", ">=0.6", "0.2-0.3", "verl 0.1", or nothing."""
+"""Versions of frameworks, as far as a run tells: "0.6.1", ">=0.6", "0.2-0.3", "verl 0.1" (of what it builds on), or nothing."""
 
 from __future__ import annotations
 
@@ -22,5 +22,5 @@ def may_be_in(version: str | None, since: str | None, before: str | None) -> boo
         return True
     if before is not None and have >= version_number(before):
         return False
-    open_above = (version or "").startswith(">=")
+    open_above = ">=" in (version or "")
     return since is None or open_above or have >= version_number(since)

@@ -46,6 +46,8 @@ def test_what_may_be_is_told() -> None:
     assert not may_be_in(">=0.8", "0.6", "0.7")
     assert not may_be_in("0.2-0.3", "0.4", None)
     assert version_number("verl 0.1") == (0, 1)
+    assert may_be_in("TRL >=0.17", "1.0", None)
+    assert not may_be_in("TRL >=0.17", None, "0.17")
 
 
 def test_every_trap_is_of_a_known_metric() -> None:
