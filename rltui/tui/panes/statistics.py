@@ -9,6 +9,7 @@ from rltui.tui.rows import Row, clip, put, title, wrap, wrapped
 from rltui.tui.view import GLYPH, ROLE, View
 
 OTHERS = 6
+REWARDS = ("reward_mean", "score_mean")
 
 
 def top(view: View, name: str, width: int) -> Row:
@@ -70,7 +71,9 @@ def short(view: View, name: str, width: int) -> list[Row]:
             (f"   {metric.shape}" if metric.shape else "", "fg"),
         ],
     ]
-    rows += [[(" ", "fg"), (line, "dim")] for line in wrapped(view.explained(name), width - 2, 2)]
+    here = _here(view, name)
+    rows += [[(" ", "fg"), (line, "fg")] for line in wrapped(here, width - 2, 1)]
+    rows += [[(" ", "fg"), (line, "dim")] for line in wrapped(view.explained(name), width - 2, 1 if here else 2)]
     return [*rows, *_forecast(view, name, width), *_used(view, name, width)]
 
 
@@ -133,6 +136,7 @@ def _meaning(view: View, name: str, width: int) -> list[Row]:
         ("unit", ", ".join(part for part in (known.unit if known.unit != "1" else "", better) if part), "fg"),
         ("usual", known.range, "fg"),
         ("healthy", known.healthy, "fg"),
+        ("here", _here(view, name), "fg"),
         ("mind", (named.trap if named else "") or known.trap, "dim"),
     )
     rows: list[Row] = []
@@ -141,6 +145,14 @@ def _meaning(view: View, name: str, width: int) -> list[Row]:
         for i, line in enumerate(wrap(text, width - len(lead) - 1)):
             rows.append([(lead if i == 0 else " " * len(lead), "dim"), (line, role)])
     return rows
+
+
+def _here(view: View, name: str) -> str:
+    """What the reward of this run contains, by where its config puts the KL penalty."""
+    from rltui.report.markdown_metrics import reward_note
+
+    known = view.known(name)
+    return reward_note(view.report) if view.report is not None and known is not None and known.name in REWARDS else ""
 
 
 def _forecast(view: View, name: str, width: int) -> list[Row]:

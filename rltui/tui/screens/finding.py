@@ -241,8 +241,10 @@ class FindingScreen(PaneScreen):
         return [*rows, []]
 
     def _then(self, finding: Finding, width: int) -> list[Row]:
-        """The GPUs at the onset, and the code to open."""
+        """The stage it stands in, the GPUs at the onset, and the code to open."""
         rows: list[Row] = []
+        if finding.stage:
+            rows.append([(" P", "key"), (f" the five stages of the pipeline; this is {finding.stage}", "dim")])
         gpus = around.gpus(self.view, finding.onset_step) if finding.onset_step is not None else []
         if gpus:
             when = clock(self.view.time_of(finding.onset_step or 0))
