@@ -35,12 +35,14 @@ class Table:
     def __init__(self) -> None:
         self.n = 0
         self.restarts: list[int] = []
+        self.overwritten = 0  # rows that stated other values for the step of the record before them
         self.abandoned: list[tuple[int, int, int]] = []  # first and last step, and number, of rows that a restart left
         self.columns: dict[str, Column] = {}
         self._changed_from: int | None = None
         self._steps: Ints = np.empty(0, dtype=np.int64)
         self._times: Floats = np.empty(0, dtype=np.float64)
         self._newest_time: float | None = nan  # NaN: no row states a time; None: not worked out
+        self._others = False  # the newest record stated other values than were there
         self._head = -1  # row of the newest record: after a restart it lies before the end
 
     # -- reading -------------------------------------------------------------------------------------------------
@@ -217,6 +219,7 @@ class Table:
         wins and keys of both are kept.
         """
         last = int(self._steps[self.n - 1]) if self.n else None
+        self._others = False
         if last is None or step > last:
             row = self.n
             self._steps, self._times = with_room(self._steps, row, row + 1), with_room(self._times, row, row + 1)
@@ -234,6 +237,7 @@ class Table:
                     self._abandon(row + 1)
             if self._fill(row, cells):
                 self._mark(row)
+            self.overwritten += self._others and row == self._head and not fold
             if time == time and self._times[row] != time:
                 self._restamp(row, time)
         self._head = row
@@ -281,6 +285,7 @@ class Table:
                 column.values = column.values.copy()
                 column.values[place] = value
                 changed = True
+        self._others |= changed
         return changed
 
     @staticmethod

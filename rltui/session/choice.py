@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from rltui.session.tail_feed import TailFeed
 
 
+MANY = 10
+"""Rows; fewer that repeat a step are corrections or another start."""
+
+
 def left_out(found: Found) -> dict[str, str]:
     """The files of a run that are not read, and why: a console log that W&B captured while the trainer's own is there,
     and all but the largest trainer_state.json (each holds the whole history up to its checkpoint)."""
@@ -56,12 +60,17 @@ def told(feed: AnyFeed | TailFeed) -> SourceInfo:
     """What was read of a file so far."""
     from rltui.run.run import SourceInfo
 
+    notes = [feed.note] if feed.note else [f"{why} at {where}" for why, where in feed.reader.skipped_at.items()]
+    table = feed.part.table
+    if table.overwritten:
+        several = ": two runs in one file?" if 2 * table.overwritten > max(MANY, table.n) else ""
+        notes.append(f"rows with other values for a step that was there, the later count: {table.overwritten}{several}")
     return SourceInfo(
         path=feed.path,
         format=feed.format,
         rows=feed.part.table.n,
         skipped=dict(feed.reader.skipped),
-        note=feed.note or "; ".join(f"{why} at {where}" for why, where in feed.reader.skipped_at.items()),
+        note="; ".join(notes),
         mtime=feed.mtime,
         newest=feed.part.table.head_time,
         lag=_lags().get(feed.format, ""),
