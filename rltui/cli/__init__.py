@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import sys
+import warnings
 from collections.abc import Sequence
 from importlib import import_module
 
@@ -20,6 +21,7 @@ compiled patterns): at Python's 700 it would look a hundred times before the fir
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs one command; returns the exit code."""
     gc.set_threshold(COLLECT_AFTER)
+    warnings.filterwarnings("ignore", module="<unknown>")  # Python's opinion of literals that a log holds
     words = list(sys.argv[1:] if argv is None else argv)
     name, rest = (words[0], words[1:]) if words and words[0] in COMMANDS else ("screen", words)
     try:

@@ -209,3 +209,13 @@ def test_each_of_several_runs_is_named_by_what_to_type(capsys: pytest.CaptureFix
     assert len(set(named)) == 2
     for path in named:
         assert run(capsys, "report", path)[0] == 0
+
+
+def test_python_does_not_comment_on_what_a_log_holds(tmp_path: Path) -> None:
+    log = tmp_path / "train.log"
+    config = "{'trainer': {'total_training_steps': 9,\n  'pattern': '\\W+'}}\n"
+    log.write_text(config + "".join(f"step:{n} - actor/entropy:0.5 - critic/rewards/mean:0.{n}\n" for n in range(1, 6)))
+    command = [sys.executable, "-W", "always", "-m", "rltui", "report", str(log), "--format", "json"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=REPO)
+    assert done.stderr == ""
+    assert json.loads(done.stdout)["run"]["steps"]["total"] == 9
