@@ -245,3 +245,21 @@ def test_config_stands_behind_the_cause_and_the_fix() -> None:
     impacts = ["high", "medium", "low"]
     order = [impacts.index(f.impact) for f in finding.fixes]
     assert order == sorted(order)
+
+
+@pytest.mark.parametrize(
+    ("scale", "top", "severity"), [(1.0, None, "warning"), (20.0, None, "info"), (20.0, 20.0, "warning")]
+)
+def test_half_dead_groups_at_a_plateau_are_loud_where_there_is_more_to_gain(
+    scale: float, top: float | None, severity: str
+) -> None:
+    """Far below the ceiling the dead half are groups that never succeed; where no ceiling is known (a reward model's
+    scores without their maximum) the same plateau may be the top."""
+    score = scale * (0.05 + 0.25 * ramp(0, 120)) * (1 + 0.03 * noise(np.random.default_rng(5), N))
+    columns: Columns = learning_run(0, N) | {"score_mean": score, "frac_reward_zero_std": level(0.55)}
+    columns |= {"val_score": [None] * N}
+    if top is not None:
+        columns |= {"score_max": np.full(N, top), "score_min": np.zeros(N)}
+    d = diagnose(columns)
+    assert found(d, "reward-plateau").status == "active"
+    assert found(d, "zero-variance-groups").severity == severity
