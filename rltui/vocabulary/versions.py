@@ -1,4 +1,5 @@
-"""Versions of frameworks, as far as a run tells: "0.6.1", ">=0.6", "0.2-0.3", "verl 0.1" (of what it builds on), or nothing."""
+"""Versions of frameworks, as far as a run tells: "0.6.1", ">=0.6", "0.2-0.3", "verl 0.1" (of what the framework builds
+on), or nothing."""
 
 from __future__ import annotations
 
