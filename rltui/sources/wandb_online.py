@@ -12,7 +12,8 @@ import os
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
+from inspect import signature
 from typing import Any, TypeVar
 
 from rltui.sources.base import FileStat, Follower, Link, Listing, SourceError
@@ -64,8 +65,10 @@ class WandbPlace:
         """The newest runs of `entity/project`."""
 
         def ask() -> list[OnlineRun]:
-            found = self._api.runs(path=project, order="-created_at", per_page=most)
-            return [self._run(run) for run, _ in zip(found, range(most), strict=False)]
+            # newer clients would put a question for each run's config, unless told to bring it along
+            whole = {"lazy": False} if "lazy" in signature(self._api.runs).parameters else {}
+            found = self._api.runs(path=project, order="-created_at", per_page=most, **whole)
+            return [self._run(run) for _, run in zip(range(most), found, strict=False)]
 
         return self._asked(project, ask)
 
@@ -202,7 +205,9 @@ def _explained(path: str, text: str) -> str:
 
 
 def _time_of(text: object) -> float:
+    """ISO 8601; the service means UTC where it names no zone."""
     try:
-        return datetime.fromisoformat(str(text).replace("Z", "+00:00")).timestamp()
+        time = datetime.fromisoformat(str(text).replace("Z", "+00:00"))
+        return (time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp()
     except (ValueError, OverflowError):
         return 0.0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import time
 import types
 from collections.abc import Iterator, Sequence
 from math import isnan
@@ -47,7 +48,11 @@ class RunObject:
         return int(str(self.rows[-1]["_step"])) if self.rows else -1
 
     def scan_history(
-        self, keys: list[str] | None = None, page_size: int = 1000, min_step: int | None = None
+        self,
+        keys: list[str] | None = None,
+        page_size: int = 1000,
+        min_step: int | None = None,
+        max_step: int | None = None,
     ) -> Iterator[dict[str, object]]:
         self.asked.append(min_step or 0)
         return (dict(row) for row in self.rows if int(str(row["_step"])) >= (min_step or 0))
@@ -59,6 +64,7 @@ class Api:
     def __init__(self, *runs: RunObject, api_key: str = "") -> None:
         self.held = {"/".join(run.path): run for run in runs}
         self.flushed = 0
+        self.lazy = True
         self.fail: Exception | None = None
 
     def flush(self) -> None:
@@ -72,8 +78,9 @@ class Api:
         return self.held[path]
 
     def runs(
-        self, path: str, filters: object = None, order: str = "+created_at", per_page: int = 50
+        self, path: str, filters: object = None, order: str = "+created_at", per_page: int = 50, lazy: bool = True
     ) -> list[RunObject]:
+        self.lazy = lazy
         if path != "team/math":
             raise ValueError(f"Could not find project {path}")
         return list(self.held.values())
@@ -249,6 +256,18 @@ def test_listing_asks_nothing_more_of_each_run(online: Api, monkeypatch: pytest.
 
     monkeypatch.setattr(RunObject, "lastHistoryStep", property(refuse))
     assert len(locate(["wandb:team/math"])) == 2
+    assert not online.lazy, "configs come with the list"
+
+
+@pytest.mark.parametrize("text", ["2026-11-20T23:28:01", "2026-11-20T23:28:01Z", "2026-11-21T00:28:01+01:00"])
+def test_times_without_a_zone_are_utc(online: Api, monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    monkeypatch.setenv("TZ", "Asia/Tokyo")
+    time.tzset()
+    run = online.held["team/math/abc"]
+    run.created_at = text
+    assert WandbPlace(online).run("team/math/abc").created == 1795217281.0
+    monkeypatch.undo()
+    time.tzset()
 
 
 def test_targets() -> None:
