@@ -121,6 +121,8 @@ TRL = ["loss", "reward", "rewards/f/mean", "completions/mean_length", "frac_rewa
         ([*VERL, "actor/entropy_loss", "critic/kl"], "verl", "0.2-0.3"),
         ([*VERL, "actor/entropy_loss", "env/finish_ratio"], "search_r1", "verl 0.1"),
         ([*TRL, "entropy"], "trl", ">=0.20"),
+        ([*TRL, "entropy", "step_time"], "trl", ">=0.26"),
+        ([*TRL, "entropy", "step_time", "policy_loss"], "trl", ">=1.0"),
         ([f"train/{k}" for k in TRL], "trl", ">=0.20"),
         (["loss", "reward", "completion_length", "rewards/f"], "trl", "<=0.16"),
         ([*TRL, "completion_length"], "unsloth", "TRL >=0.20"),
