@@ -89,8 +89,8 @@ KEYS: tuple[Key, ...] = (
     Key("finding.all", "A", "A", "all_findings", "all findings: resolved ones and checks that could not run", "Find",
         ("main",)),
     Key("filter", "slash", "/", "filter", "filter, in the log search: space is AND, | OR, ! not, /re/", "Find",
-        ("main", "log", "rollouts", *TEXT),
-        "filter", ("main", "log", "rollouts", *TEXT), rank=40),
+        ("main", "log", "rollouts", "picker", *TEXT),
+        "filter", ("main", "log", "rollouts", "picker", *TEXT), rank=40),
     Key("filter.next", "n", "n", "match(1)", "next match", "Find", ("main", "log", *TEXT)),
     Key("filter.previous", "N", "N", "match(-1)", "previous match", "Find", ("main", "log", *TEXT)),
     # time

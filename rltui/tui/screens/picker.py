@@ -8,6 +8,7 @@ from textual.geometry import Region, Size
 
 from rltui.plots.numbers import number
 from rltui.plots.numbers import size as size_text
+from rltui.tui.filters import matches
 from rltui.tui.many import RowsRead
 from rltui.tui.panes.header import STATES, age_text
 from rltui.tui.rows import SELECTED, Row, Segment, put, scrolled, spread, title, wrap
@@ -22,7 +23,7 @@ HEALTH = {"critical": ("✗ ", "crit"), "warning": ("! ", "warn"), "ok": ("✓ "
 
 
 class PickerScreen(PaneScreen):
-    """A table of runs; Enter opens one, Space selects, `c` compares the selected."""
+    """A table of runs; Enter opens one, Space selects, `/` filters, `c` compares the selected, else the filtered."""
 
     NAME = "picker"
     PANES: ClassVar[tuple[str, ...]] = ("header", "runs")
@@ -35,7 +36,7 @@ class PickerScreen(PaneScreen):
         self.basis = ""
         self.primary: str | None = None
         self.picked: set[int] = set()
-        self.selected = 0
+        self.selected = 0  # of those shown
         self.top = 0
         self.moved = False
 
@@ -49,6 +50,19 @@ class PickerScreen(PaneScreen):
             "runs": Region(1, 2, size.width - 2, size.height - 4),
             "footer": Region(0, size.height - 1, size.width, 1),
         }
+
+    @property
+    def shown(self) -> list[int]:
+        """The runs that pass the filter, as shown."""
+        if not self.pattern:
+            return self.order
+        return [number for number in self.order if matches(self.pattern, self._words(number))]
+
+    def _words(self, number_: int) -> str:
+        """What a filter may ask of a run."""
+        choice, read = self.choices[number_], self.rows.get(number_)
+        told = (read.framework, read.algorithm, read.state, read.health, *read.signs) if read is not None else ()
+        return " ".join(word for word in (choice.name, choice.path, choice.format, *told) if word)
 
     def take(self, message: RowsRead) -> None:
         """More runs were looked at. With the last of them those that need attention go first, unless the user has
@@ -70,18 +84,24 @@ class PickerScreen(PaneScreen):
 
     def draw(self, pane: str, width: int, height: int) -> list[Row]:
         if pane == "header":
-            ask = "which run?" if not self.picked else f"{len(self.picked)} selected: c compares them"
+            ask = "which run?"
+            if self.picked or self.pattern:
+                ask = f"{len(self.picked)} selected: c compares them" if self.picked else "c compares those shown"
             left: Row = [(" ", "fg"), ("rltui", "strong"), (f"   {ask}", "dim")]
             return [spread(width - 1, left, [(self.view.target, "dim")])]
         name_w = min(44, width // 4, max(16, max((len(c.name) for c in self.choices), default=0) + 1))
-        rows = [self._line(number, place, width, name_w) for place, number in enumerate(self.order)]
+        passing = self.shown
+        self.selected = max(0, min(self.selected, len(passing) - 1))
+        rows = [self._line(number, place, width, name_w) for place, number in enumerate(passing)]
         count = f"{len(self.rows)} of {len(self.choices)} looked at" if not self.basis else "attention first"
         head = self._head(width, name_w)
         basis = wrap(f"{self.basis}; open one to have all of it read", width - 2) if self.basis else []
         room = height - 2 - (len(basis) + 1 if basis else 0)
         shown, self.top = scrolled(rows, room, self.selected, self.top)
         found = f"{len(self.choices)} found, {count}"
-        out = [title(width, "", "Runs", [(found, "dim")], True), head, *shown]
+        typed = "▏" if self.typing else ""
+        note = "" if self.pattern is None else f"/{self.pattern}{typed}  {len(passing)} of {len(self.choices)} runs"
+        out = [title(width, "", "Runs", [(found, "dim")], True, note), head, *shown]
         out += [[]] * (height - len(basis) - len(out))
         return [*out, *[[(f" {text}", "dim")] for text in basis]]
 
@@ -131,7 +151,7 @@ class PickerScreen(PaneScreen):
 
     def _select(self, index: int) -> None:
         self.moved = True
-        self.selected = max(0, min(index, len(self.choices) - 1))
+        self.selected = max(0, min(index, len(self.shown) - 1))
         self.redraw()
 
     def action_move(self, by: int) -> None:
@@ -142,19 +162,24 @@ class PickerScreen(PaneScreen):
 
     def action_select(self) -> None:
         """Selects the run for a comparison, or no longer."""
-        self.picked ^= {self.order[self.selected]}
-        self._select(self.selected + 1)
+        if self.selected < len(self.shown):
+            self.picked ^= {self.shown[self.selected]}
+            self._select(self.selected + 1)
 
     def action_compare(self) -> None:
-        """Compares the selected runs; without any, the newest ones."""
-        self.rltui.open_comparison(tuple(n for n in self.order if n in self.picked))
+        """Compares the selected runs; without any those that pass the filter, without one the newest."""
+        picked = [n for n in self.order if n in self.picked]
+        self.rltui.open_comparison(tuple(picked or (self.shown if self.pattern else ())))
 
     def action_open(self) -> None:
-        number_ = self.order[self.selected]
-        self.rltui.open_run(number_, self.choices[number_].name)
+        if self.selected < len(self.shown):
+            number_ = self.shown[self.selected]
+            self.rltui.open_run(number_, self.choices[number_].name)
 
     def action_escape(self) -> None:
-        if self.picked:
+        if self.leave():
+            self.redraw()
+        elif self.picked:
             self.picked.clear()
             self.redraw()
         elif self.view.newest is not None:

@@ -110,6 +110,35 @@ async def test_selected_runs_are_compared_and_opened_from_there() -> None:
 
 
 @pytest.mark.parametrize("size", [WIDE, NARROW])
+async def test_a_filter_leaves_the_runs_that_are_compared_or_opened(size: tuple[int, int]) -> None:
+    async with opened(Opener(SAMPLES), size) as (app, pilot):
+        picker = app.screen
+        assert isinstance(picker, PickerScreen)
+        await wait_for(pilot, lambda: bool(picker.basis), "rows")
+        await pilot.press("slash", *"nothing like this", "enter", "enter", "space", "j")
+        assert app.screen is picker
+        assert "0 of 6 runs" in screen_text(app)
+        await pilot.press("escape")
+        assert picker.pattern is None
+        await pilot.press("slash", *"crashed | healthy", "enter")
+        text = screen_text(app)
+        assert "3 of 6 runs" in text
+        assert "trl-slow-reward" not in text
+        assert "c compares those shown" in text
+        await pilot.press("c")
+        screen = app.screen
+        assert isinstance(screen, CompareScreen)
+        await wait_for(pilot, lambda: screen.comparison is not None, "the comparison")
+        assert screen.comparison is not None
+        assert {run.id for run in screen.comparison.runs} == {"trl-nan-crash", "verl-grpo-crash", "trl-grpo-healthy"}
+        await pilot.press("escape")
+        await pilot.press("G", "enter")
+        await wait_for(pilot, lambda: is_read(app), "the run that was opened")
+        assert app.view.newest is not None
+        assert app.view.newest.run.path.endswith("trl-grpo-healthy")
+
+
+@pytest.mark.parametrize("size", [WIDE, NARROW])
 async def test_a_run_beside_those_around_it(size: tuple[int, int]) -> None:
     opener = Opener(SAMPLES / "trl-grpo-healthy")
     async with opened(opener, size) as (app, pilot):
