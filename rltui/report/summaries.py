@@ -156,7 +156,7 @@ def _known(series: Series, at: int) -> float | None:
 
 @dataclass(slots=True)
 class _Kept:
-    """What is known of one column: the array that holds it, and the summary of its first `count` points."""
+    """What is known of one column: the array that holds its finite points, and the summary of its first `count`."""
 
     array: Floats
     first_row: int
@@ -201,13 +201,14 @@ class SummaryCache:
 
     def summary(self, series: Series, rows: int, name: MetricName | None, window: int | None) -> MetricSummary:
         """`series` holds at least one point. A column that was revised lies in another array than before."""
-        array = series.values if series.values.base is None else series.values.base
+        values = series.finite().values
+        array = values if values.base is None else values.base
         first_row, count, asked = int(series.rows[0]), len(series), (rows, name, window)
         kept = self.kept.get(series.key)
         same = kept is not None and kept.array is array and kept.first_row == first_row and kept.count <= count
         if kept is not None and same and kept.count == count and kept.asked == asked:
             return kept.summary
-        blocks = kept.blocks if kept is not None and same and series.all_finite else _Blocks()
+        blocks = kept.blocks if kept is not None and same else _Blocks()
         summary = summarise(series, rows, name, window, blocks)
         self.kept[series.key] = _Kept(array, first_row, count, asked, blocks, summary)
         return summary

@@ -20,7 +20,8 @@ class Series:
     """The logged points of one metric, in step order: only rows that hold the metric.
 
     `values` is NaN exactly where the trainer logged NaN or an infinity. `rows` are row numbers in the table, `times`
-    seconds since the epoch (NaN unknown). All four have equal length. `all_finite`: known to hold no NaN.
+    seconds since the epoch (NaN unknown). All four have equal length. `all_finite`: known to hold no NaN;
+    `finite_points`: the others without those that are NaN, where they were picked out already.
     """
 
     key: str
@@ -29,6 +30,7 @@ class Series:
     rows: Ints
     times: Floats
     all_finite: bool = False
+    finite_points: Series | None = None
 
     def __len__(self) -> int:
         return len(self.steps)
@@ -50,14 +52,19 @@ class Series:
         """Without the points that were logged as NaN or infinite."""
         if self.all_finite:
             return self
+        if self.finite_points is not None:
+            return self.finite_points
         keep = np.isfinite(self.values)
         if keep.all():
             return Series(self.key, self.steps, self.values, self.rows, self.times, True)
         return Series(self.key, self.steps[keep], self.values[keep], self.rows[keep], self.times[keep], True)
 
     def _cut(self, start: int, end: int) -> Series:
-        at = slice(start, end)
-        return Series(self.key, self.steps[at], self.values[at], self.rows[at], self.times[at], self.all_finite)
+        at, known = slice(start, end), self.finite_points
+        if known is not None:
+            first, last = (int(self.rows[start]), int(self.rows[end - 1])) if start < end else (0, -1)
+            known = known.until_row(last + 1).since_row(first)
+        return Series(self.key, self.steps[at], self.values[at], self.rows[at], self.times[at], self.all_finite, known)
 
 
 def with_room(array: NDArray, count: int, needed: int) -> NDArray:  # type: ignore[type-arg]
@@ -125,13 +132,14 @@ class Axis:
 class Column:
     """The values of one metric at the rows of its axis. NaN: logged as NaN or an infinity."""
 
-    __slots__ = ("_shown", "all_finite", "axis", "values")
+    __slots__ = ("_finite", "_shown", "all_finite", "axis", "values")
 
     def __init__(self, axis: Axis, values: Floats, all_finite: bool = True) -> None:
         self.axis = axis
         self.values = values
         self.all_finite = all_finite
         self._shown: tuple[object, Floats, Series] | None = None
+        self._finite: _Picked | None = None
         axis.members += 1
 
     def series(self, key: str) -> Series:
@@ -139,7 +147,12 @@ class Column:
         filled, shown = self.axis.filled(), self._shown
         if shown is None or shown[0] is not filled or shown[1] is not self.values or shown[2].key != key:
             rows, steps, times = filled
-            found = Series(key, steps, self.values[: len(rows)], rows, times, self.all_finite)
+            values, finite = self.values[: len(rows)], None
+            if not self.all_finite:
+                if self._finite is None or not self._finite.fits(self):
+                    self._finite = _Picked(self)
+                finite = self._finite.series(key, self)
+            found = Series(key, steps, values, rows, times, self.all_finite, finite)
             self._shown = shown = filled, self.values, found
         return shown[2]
 
@@ -147,3 +160,32 @@ class Column:
         self.axis.members -= 1
         self.axis = axis
         axis.members += 1
+
+
+class _Picked:
+    """The finite points of a column that holds others too. Of a column that has grown only what is new is looked at."""
+
+    __slots__ = ("axis", "of", "seen", "values")
+
+    def __init__(self, column: Column) -> None:
+        self.of = column.values, column.axis.rows, column.axis.steps, column.axis.times
+        self.axis = Axis.empty()
+        self.values: Floats = np.empty(0, dtype=np.float64)
+        self.seen = 0
+
+    def fits(self, column: Column) -> bool:
+        """Nothing was done to the column but to append."""
+        axis = column.axis
+        return all(a is b for a, b in zip(self.of, (column.values, axis.rows, axis.steps, axis.times), strict=True))
+
+    def series(self, key: str, column: Column) -> Series:
+        rows, steps, times = column.axis.filled()
+        fresh = slice(self.seen, len(rows))
+        picked = np.isfinite(column.values[fresh])
+        held = self.axis.count
+        self.axis.extend(rows[fresh][picked], steps[fresh][picked], times[fresh][picked])
+        self.values = with_room(self.values, held, self.axis.count)
+        self.values[held : self.axis.count] = column.values[fresh][picked]
+        self.seen = len(rows)
+        rows, steps, times = self.axis.filled()
+        return Series(key, steps, self.values[: len(rows)], rows, times, True)

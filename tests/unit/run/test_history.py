@@ -18,7 +18,7 @@ row = st.tuples(st.integers(0, 30), st.dictionaries(st.sampled_from(KEYS), cell,
 
 
 def block(rows: list[tuple[int, dict[str, float]]]) -> Rows:
-    out = Rows(array("q", [s for s, _ in rows]), array("d", [float(s) for s, _ in rows]))
+    out = Rows(array("q", [s for s, _ in rows]), array("d", [math.nan if s % 3 else float(s) for s, _ in rows]))
     for key in {k for _, cells in rows for k in cells}:
         out.values[key] = array("d", [cells.get(key, math.nan) for _, cells in rows])
         bad = [i for i, (_, cells) in enumerate(rows) if key in cells and math.isnan(cells[key])]
@@ -57,6 +57,15 @@ def assert_equal(table: Table, want: dict[int, dict[str, float]]) -> None:
         assert series.steps.tolist() == list(points)
         assert all(same(a, b) for a, b in zip(series.values.tolist(), points.values(), strict=True))
         assert np.array_equal(table.steps[series.rows], series.steps)
+        for part in (series, series.until_row(table.n // 2), series.since_row(table.n // 3)):
+            finite, held = part.finite(), np.isfinite(part.values)
+            assert np.array_equal(finite.values, part.values[held])
+            assert np.array_equal(finite.steps, part.steps[held])
+            assert np.array_equal(finite.rows, part.rows[held])
+            assert np.array_equal(finite.times, part.times[held], equal_nan=True)
+    stated = [(row, time) for row, time in enumerate(table.times.tolist()) if time == time]
+    assert table.newest_time == max((time for _, time in stated), default=None)
+    assert table.timed(2).tolist() == [row for row, _ in stated][-2:]
 
 
 @given(st.lists(st.lists(row, max_size=12), max_size=8))
