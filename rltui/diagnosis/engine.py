@@ -18,7 +18,7 @@ from rltui.diagnosis.catalogue import Rule, rules
 from rltui.diagnosis.confirmed import confirmed
 from rltui.diagnosis.coverage import Evaluable, without_input
 from rltui.diagnosis.dating import dated
-from rltui.diagnosis.findings import build
+from rltui.diagnosis.findings import Kept, build
 from rltui.diagnosis.hardware_forecast import hardware_forecasts, soonest
 from rltui.diagnosis.insight import Insight, insight
 from rltui.diagnosis.life import Life, follow
@@ -35,7 +35,6 @@ from rltui.diagnosis.rules.base import Detector
 from rltui.diagnosis.rules.samples import sample_signals
 from rltui.diagnosis.sampled import Sampled
 from rltui.diagnosis.saved import checkpoint_signal
-from rltui.diagnosis.shapes import Trends
 from rltui.diagnosis.signal import CRITICAL
 from rltui.diagnosis.verdict import Case, judge
 from rltui.run.phase_hardware import row_time
@@ -75,7 +74,7 @@ class Engine:
         self.window = window
         self._params = {i: self.catalogue[i].values() for i in DETECTORS if i in self.catalogue}
         self._blocks = BlockCache()
-        self._trends: Trends = {}
+        self._kept = Kept()
         self._states: list[State] = [State()]
         self._looks = 0
         self._logged: object = None  # by what can run was told last
@@ -121,6 +120,7 @@ class Engine:
         """Row number `row` was revised: what was concluded from it is forgotten."""
         self._states = [s for s in self._states if s.n <= row] or [State()]
         self._revised = row if self._revised is None else min(self._revised, row)
+        self._kept.rewind(row)
 
     def _feed(self, run: Run) -> Feed:
         """The run's series now; starts over where the run is another one than before (config, names, merged rows)."""
@@ -148,6 +148,7 @@ class Engine:
     def _restart(self) -> None:
         self._states = [State()]
         self._blocks.clear()
+        self._kept = Kept()
         self._keys = {}
         self._looks = 0
         self._revised = None
@@ -242,7 +243,7 @@ class Engine:
             life = follow(Life(), signal, rows, look.step, 1, 1)
             lives[rule_id, signal.subject] = dated(life, Life(), signal, look)
         config = run.config
-        findings = confirmed(build(lives, self.catalogue, look, config, self.window, self._trends, sampled), sampled)
+        findings = confirmed(build(lives, self.catalogue, look, config, self.window, self._kept, sampled), sampled)
         active = [f for f in findings if f.status == "active"]
         out_of_place = [b for b in unable if b.id not in read]
         skipped = [b for b in out_of_place if b.applies]

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from math import isfinite
 
 from rltui.diagnosis.catalogue import Rule
 from rltui.diagnosis.causes import Fired, causes, fixes, roots
 from rltui.diagnosis.life import Life, Opening
 from rltui.diagnosis.look import Look
-from rltui.diagnosis.model import SEVERITY_RANK, Basis, Episode, Evidence, Finding, Severity
+from rltui.diagnosis.model import SEVERITY_RANK, Basis, Cause, Episode, Evidence, Finding, Fix, Severity
 from rltui.diagnosis.remarks import Remark, remarks
 from rltui.diagnosis.sampled import PREFIX, Sampled
-from rltui.diagnosis.shapes import Shape, Trends, describe
+from rltui.diagnosis.shapes import Shape, Trends, describe, settled
 from rltui.diagnosis.signal import WARNING
 from rltui.diagnosis.where import where
 from rltui.run.run import ConfigValue
@@ -21,17 +22,49 @@ SEVERITY: tuple[Severity, ...] = ("info", "info", "warning", "critical")
 BASES: dict[str, Basis] = {"hypothesis": "hypothesis", "config": "config", "samples": "samples", "log": "log"}
 
 
+Advice = tuple[tuple[Cause, ...], tuple[Fix, ...], tuple[str, ...]]
+"""Causes, fixes and files to open."""
+
+
+@dataclass(slots=True)
+class Kept:
+    """What is kept from one row to the next of a run under one config."""
+
+    trends: Trends = field(default_factory=dict)
+    _beside: tuple[int, tuple[Remark, ...]] = (-1, ())
+    _advice: dict[str, Advice] = field(default_factory=dict)
+
+    def beside(self, look: Look) -> tuple[Remark, ...]:
+        """The remarks on the `settled` rows: they look at whole columns."""
+        rows = settled(look.n)
+        if self._beside[0] != rows:
+            self._beside = rows, remarks(look if rows == look.n else look.until(rows))
+        return self._beside[1]
+
+    def advice(self, rule: Rule, look: Look, config: Mapping[str, ConfigValue]) -> Advice:
+        """What config, framework and algorithm say about a rule, whatever the rows are."""
+        if rule.id not in self._advice:
+            files = where(rule, look.framework, look.settings.algorithm)
+            self._advice[rule.id] = causes(rule, config), fixes(rule, look.framework), files
+        return self._advice[rule.id]
+
+    def rewind(self, row: int) -> None:
+        """Row number `row` was revised."""
+        if row < self._beside[0]:
+            self._beside = -1, ()
+
+
 def build(
     lives: Mapping[tuple[str, str | None], Life],
     catalogue: Mapping[str, Rule],
     look: Look,
     config: Mapping[str, ConfigValue],
     window: int | None,
-    trends: Trends | None = None,
+    kept: Kept,
     sampled: Sampled | None = None,
 ) -> tuple[Finding, ...]:
-    """Every finding that ever opened; worst first, roots before their symptoms, resolved ones last. `trends` is kept
-    from one row to the next, see `describe`; `sampled` gives the numbers of evidence that lies in the samples."""
+    """Every finding that ever opened; worst first, roots before their symptoms, resolved ones last. `sampled` gives
+    the numbers of evidence that lies in the samples."""
     shown = {key: life for key, life in lives.items() if life.openings and life.signal is not None}
     active = {key: life for key, life in shown.items() if life.level > 0}
     best: dict[str, Fired] = {}
@@ -39,16 +72,16 @@ def build(
         fired = Fired(rule_id, life.level, life.onset_step or 0, _confidence(catalogue[rule_id], life, look))
         if rule_id not in best or fired.level > best[rule_id].level:
             best[rule_id] = fired
-    shapes = _Shapes(look, window, trends if trends is not None else {})
+    shapes = _Shapes(look, window, kept.trends)
     root_of = roots(list(best.values()), catalogue, look.step)
-    beside = remarks(look) if any(life.level >= WARNING for life in active.values()) else ()
+    beside = kept.beside(look) if any(life.level >= WARNING for life in active.values()) else ()
     findings = [
         _finding(
             catalogue[rule_id],
             subject,
             life,
             look,
-            config,
+            kept.advice(catalogue[rule_id], look, config),
             root_of.get(rule_id) if life.level else None,
             shapes,
             sampled,
@@ -88,7 +121,7 @@ def _finding(
     subject: str | None,
     life: Life,
     look: Look,
-    config: Mapping[str, ConfigValue],
+    advice: Advice,
     root: str | None,
     shapes: _Shapes,
     sampled: Sampled | None,
@@ -113,12 +146,12 @@ def _finding(
         basis=BASES[rule.basis],
         root=root,
         evidence=tuple(e for proof in proofs if (e := _evidence(*proof, look, shapes, sampled)) is not None),
-        causes=causes(rule, config),
-        fixes=fixes(rule, look.framework),
+        causes=advice[0],
+        fixes=advice[1],
         refute=rule.refute,
         life=life.word if active else "resolved",
         summary=signal.summary + _since_eased(life, look),
-        where=where(rule, look.framework, look.settings.algorithm),
+        where=advice[2],
     )
 
 

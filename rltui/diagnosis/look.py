@@ -117,6 +117,10 @@ class Look:
             known.changes,
         )
 
+    def until(self, n: int) -> Look:
+        """An earlier look, at the first `n` rows."""
+        return Look(self._feed, n, self.open)
+
     def logged(self, name: str) -> Series | None:
         """Points of a metric as logged, non-finite ones (NaN) included; None where there is none yet."""
         series = self._feed.logged(name)

@@ -54,6 +54,17 @@ def test_rows_in_any_portions_give_the_same_diagnosis(seed: int, cuts: list[int]
     assert live == Engine().advance(FakeRun(columns).grow())
 
 
+@settings(max_examples=3, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(st.integers(0, 10_000), st.lists(st.integers(200, 430), min_size=2, max_size=4))
+def test_rows_between_the_full_per_cents_too(seed: int, cuts: list[int]) -> None:
+    columns = sick(seed, 430)
+    run, engine = FakeRun(columns), Engine()
+    for cut in sorted({*cuts}):
+        live = engine.advance(run.grow(cut))
+    assert live == Engine().advance(FakeRun(columns).grow(max(cuts)))
+    assert engine.at(run, min(cuts)).findings == Engine().advance(FakeRun(columns).grow(min(cuts))).findings
+
+
 @settings(max_examples=5, deadline=None)
 @given(st.integers(0, 10_000), st.integers(1, 160))
 def test_no_look_ahead(seed: int, rows: int) -> None:
