@@ -73,7 +73,7 @@ def overview(view: View, room: int, narrow: bool) -> list[str]:
     used: set[str] = set()
     heading_of = {n: heading.name for heading, names in groups for n, _ in names}
     if narrow:  # room for few: a metric that is logged tells more than one that is not
-        logged = set(view.report.metrics) if view.report else set()
+        logged = view.listed
         turns.sort(key=lambda name: name not in logged)
     for name in dict.fromkeys([*flagged, *pinned, *turns]):
         cost = 1 + (0 if narrow or heading_of[name] in used else 2)
