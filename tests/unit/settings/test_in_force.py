@@ -31,10 +31,13 @@ def made(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
     """What the app is made with, in the place of the app."""
     found: list[dict[str, Any]] = []
 
+    async def run_async(**_: object) -> None:
+        """Nothing is shown."""
+
     def app(_: object, **options: Any) -> SimpleNamespace:
         view = SimpleNamespace(sparing=False)
         found.append({**options, "view": view})
-        return SimpleNamespace(view=view, run=lambda **_: None, failure="", return_code=0)
+        return SimpleNamespace(view=view, run_async=run_async, failure="", return_code=0)
 
     monkeypatch.setattr("rltui.tui.app.RltuiApp", app)
     monkeypatch.setattr("gc.freeze", lambda: None)
