@@ -104,7 +104,10 @@ def _check_readable(run: Run) -> None:
     sources = run.sources
     if any(source.rows or not source.skipped for source in sources) or run.config or run.notes or run.exit:
         return
-    whys = "; ".join(f"{source.path}: nothing in it reads as {source.format}: {source.note}" for source in sources[:3])
+    whys = "; ".join(
+        f"{source.path}: nothing in it reads as {source.format}: {source.note or source.left_out()}"
+        for source in sources[:3]
+    )
     if whys:
         raise Stop(whys)
 

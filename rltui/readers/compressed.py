@@ -1,4 +1,5 @@
-"""The door through which bytes reach a reader: compressed and UTF-16 files come out as the text that they hold."""
+"""The door through which bytes reach a reader: compressed and UTF-16 files come out as the text that they hold, UTF-8
+without the mark that editors put before it."""
 
 from __future__ import annotations
 
@@ -16,6 +17,7 @@ from rltui.readers.base import Reader, Record
 GZIP, XZ, ZSTD = b"\x1f\x8b\x08", b"\xfd7zXZ\0", b"\x28\xb5\x2f\xfd"
 _UTF16 = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
 _MAGICS = (GZIP, XZ, ZSTD, *_UTF16)
+_TORN = "compressed data that breaks off: cut short, or still being written"
 _PIECE = 1 << 20
 """Bytes that are unpacked and read at once: a small file may hold gigabytes of zeros."""
 _SLICE = 1 << 13
@@ -77,14 +79,17 @@ class UnpackingReader:
         self._read = 0
         self._out: list[Record] = []
         self._feed: Callable[[bytes], None] | None = None
+        self._members: _Members | None = None
 
     def feed(self, data: bytes) -> list[Record]:
         if self._feed is None:
             self._head += data
-            if any(len(self._head) < len(m) and m.startswith(self._head) for m in _MAGICS):
+            if any(len(self._head) < len(m) and m.startswith(self._head) for m in (*_MAGICS, codecs.BOM_UTF8)):
                 return []
-            data, self._head = self._head, b""
+            data, self._head = self._head.removeprefix(codecs.BOM_UTF8), b""
             self._feed = self._open(data)
+        if self.skipped.pop(_TORN, None):  # it goes on
+            del self.skipped_at[_TORN]
         self._feed(data)
         self._read += len(data)
         out, self._out = self._out, []
@@ -96,6 +101,8 @@ class UnpackingReader:
             head, self._head = self._head, b""
             self._feed = self._take
             out = self.feed(head)
+        if self._members is not None and self._members.torn and not self.skipped[_TORN]:
+            self._damaged(_TORN)
         return [*out, *self.inner.finish()]
 
     def _open(self, head: bytes) -> Callable[[bytes], None]:
@@ -103,10 +110,12 @@ class UnpackingReader:
         if magic is None:
             return self._take
         try:
-            return _opener(magic, self._take, self._damaged)
+            feed = _opener(magic, self._take, self._damaged)
         except NotSupported as missing:
             self._damaged(str(missing))
             return lambda data: None
+        self._members = feed if isinstance(feed, _Members) else None
+        return feed
 
     def _take(self, data: bytes) -> None:
         self._out += self.inner.feed(data)
@@ -115,7 +124,7 @@ class UnpackingReader:
 
     def _damaged(self, reason: str) -> None:
         self.skipped[reason] += 1
-        self.skipped_at.setdefault(reason, f"after byte {self._read}")
+        self.skipped_at.setdefault(reason, f"byte {self._read}")
 
 
 def _opener(magic: bytes, take: Callable[[bytes], None], damaged: Callable[[str], None]) -> Callable[[bytes], None]:
@@ -132,7 +141,7 @@ def _opener(magic: bytes, take: Callable[[bytes], None], damaged: Callable[[str]
 
         return decode
     make, damage = {GZIP: _gzip, XZ: _xz, ZSTD: _zstd}[magic]()
-    return _Members(make, damage, take, damaged).feed
+    return _Members(make, damage, take, damaged)
 
 
 class _Members:
@@ -152,7 +161,12 @@ class _Members:
         self._member: _Unpacker | None = None
         self._over = False
 
-    def feed(self, data: bytes) -> None:
+    @property
+    def torn(self) -> bool:
+        """A member has begun and not ended."""
+        return self._member is not None and not self._over
+
+    def __call__(self, data: bytes) -> None:
         for begin in range(0, len(data), _SLICE):
             self._unpack(data[begin : begin + _SLICE])
 

@@ -10,7 +10,7 @@ from math import nan
 from rltui.readers.base import NO_STEP, Record
 from rltui.readers.decimal_mark import UNTOLD, DecimalMark
 from rltui.readers.keys import first_of, step_of, time_of
-from rltui.readers.lines import TOO_LONG, LineBuffer
+from rltui.readers.lines import TOO_LONG, LineBuffer, unchanged
 from rltui.readers.rows import RowBuilder
 
 SEPARATORS = ",;\t"
@@ -78,9 +78,10 @@ class CsvReader:
         rest = self._buffer.peek()
         records: list[Record] = []
         if self._columns and rest.count(self._separator.encode()) == len(self._columns) - 1:
-            line, skipped = self._line, self.skipped.copy()
-            records = self._read([rest])
-            self._line, self.skipped = line, skipped  # the line may grow yet
+            line = self._line
+            with unchanged(self.skipped, self.skipped_at):  # the line may grow yet
+                records = self._read([rest])
+            self._line = line
         self._let_go()
         return [*records, *self._rows.take()]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from math import inf, isnan
+from typing import Any
 
 import orjson
 
@@ -29,6 +30,18 @@ def number(text: bytes) -> float | None:
     if text == b"false":
         return 0.0
     return None
+
+
+def lenient(line: bytes) -> Any:
+    """JSON as Python writes it: with NaN and Infinity, and with integers of any length (one that Python refuses to read
+    is infinite). Raises ValueError or RecursionError."""
+    text = line.decode("utf-8", "replace")
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError:
+        raise
+    except ValueError:  # more digits than sys.get_int_max_str_digits()
+        return json.loads(text, parse_int=float)
 
 
 def finite_or_marked(value: float) -> float:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -14,8 +13,9 @@ import orjson
 
 from rltui.readers.base import NO_STEP, ConfigRecord, Note, Record
 from rltui.readers.config_text import flatten
+from rltui.readers.json_number import lenient
 from rltui.readers.keys import MAX_STEP, first_of, step_of, time_of, times_of
-from rltui.readers.lines import TOO_LONG, LineBuffer
+from rltui.readers.lines import TOO_LONG, LineBuffer, unchanged
 from rltui.readers.rows import RowBuilder, number
 
 Object = dict[str, object]
@@ -65,9 +65,10 @@ class JsonlReader:
         rest = self._buffer.peek()
         if not rest.strip().endswith(b"}"):
             return []
-        line, skipped = self._line, self.skipped.copy()
-        records = self._read([rest])
-        self._line, self.skipped = line, skipped  # the line may grow yet
+        line = self._line
+        with unchanged(self.skipped, self.skipped_at):  # the line may grow yet
+            records = self._read([rest])
+        self._line = line
         return records
 
     def _read(self, lines: list[bytes]) -> list[Record]:
@@ -123,7 +124,7 @@ class JsonlReader:
                 return None, True
             strict = False
             try:
-                row = json.loads(line.decode("utf-8", "replace"))
+                row = lenient(line)
             except (ValueError, RecursionError):
                 self._skip("line that is not JSON")
                 return None, True

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 MAX_LINE = 1 << 20
 """Longest line that is read: no trainer writes longer ones, and memory stays bounded on a file without newlines."""
 TOO_LONG = "line longer than 1 MiB"
@@ -93,3 +97,14 @@ class LineBuffer:
                 return False
             at = end
         return True
+
+
+@contextmanager
+def unchanged(skipped: Counter[str], skipped_at: dict[str, str]) -> Iterator[None]:
+    """What is skipped within does not count. The objects stay the same: whoever reads a file holds them."""
+    before, places = skipped.copy(), skipped_at.copy()
+    yield
+    skipped.clear()
+    skipped.update(before)
+    skipped_at.clear()
+    skipped_at.update(places)

@@ -98,7 +98,7 @@ _NOT_JSON = "not JSON"
 
 
 def _json(text: bytes, head_is_all: bool) -> str | None:
-    import json
+    from rltui.readers.json_number import lenient  # json: for few files
 
     if re.search(rb'"log_history"\s*:\s*\[', text):
         return "trainer-state"
@@ -109,14 +109,15 @@ def _json(text: bytes, head_is_all: bool) -> str | None:
             row = orjson.loads(line)
         except orjson.JSONDecodeError:
             try:
-                row = json.loads(line.decode("utf-8", "replace"))
+                row = lenient(line)
             except (ValueError, RecursionError):
                 continue
         if isinstance(row, dict):
             rows.append(row)
     if not rows:
-        if len(lines) == 1 and not text.endswith(b"\n") and re.match(rb'\{"step": ?\d+, ?"data": ?\{', text):
-            return "jsonl"  # one long row, cut off
+        begun = _begun(text) if len(lines) == 1 and not text.endswith(b"\n") else None
+        if begun is not None and first_of("step", begun) is not None and _is_metrics(begun) and not _is_sample(begun):
+            return "jsonl"
         # an indented document: a trainer state whose log begins later, or somebody's config
         if re.search(rb'"(?:best_metric|best_global_step|best_model_checkpoint)"\s*:', text[:2000]):
             return "trainer-state"
@@ -124,6 +125,18 @@ def _json(text: bytes, head_is_all: bool) -> str | None:
     if len(rows) == 1 and len(lines) == 1 and head_is_all and first_of("step", rows[0]) is None:
         return None  # one object without a step: results or config
     return "jsonl" if any(map(_is_metrics, rows)) and not any(map(_is_sample, rows)) else None
+
+
+def _begun(text: bytes) -> dict[str, object] | None:
+    """The cells of one long row, as far as they are there before it is cut off."""
+    end = max(text.rfind(b',"'), text.rfind(b', "'))
+    for closed in (b"}", b"}}", b"}}}"):
+        try:
+            row = orjson.loads(text[: max(end, 0)] + closed)
+        except orjson.JSONDecodeError:
+            continue
+        return row if isinstance(row, dict) else None
+    return None
 
 
 def _is_metrics(row: dict[str, object]) -> bool:

@@ -183,7 +183,7 @@ def _source_note(source: SourceInfo, now: float | None) -> str:
     """`now`: where the run goes on, so that the age of what was read counts."""
     age = "" if now is None or source.newest is None else f"as of {duration(max(0.0, now - source.newest))} ago"
     age = ": ".join(part for part in (age, source.lag) if part) if age and source.used else ""
-    skipped = ", ".join(f"{count} {reason}" for reason, count in source.skipped.items() if count)
+    skipped = source.left_out()
     parts = [age, source.note, f"skipped: {skipped}" if skipped else "", "" if source.used else "not used"]
     return "; ".join(part for part in parts if part)
 

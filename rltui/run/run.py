@@ -53,7 +53,8 @@ _HINTS = 400
 
 @dataclass(frozen=True, slots=True)
 class SourceInfo:
-    """What was read from where. `skipped` counts by reason; `used` false for a file that was ignored (note: why).
+    """What was read from where. `skipped` counts by reason, `skipped_at` says where the first of each is; `used` false
+    for a file that was ignored (note: why).
 
     `newest` is the time stamp of its newest row (seconds since the epoch, None unknown), `lag` how far behind the
     training its writer is known to be, in words ("" where it writes at once).
@@ -68,6 +69,12 @@ class SourceInfo:
     mtime: float | None = None
     newest: float | None = None
     lag: str = ""
+    skipped_at: dict[str, str] = field(default_factory=dict)
+
+    def left_out(self) -> str:
+        """`2 lines that are not JSON (first at line 7), ...`; empty where nothing was."""
+        first = {reason: f" (first at {where})" for reason, where in self.skipped_at.items()}
+        return ", ".join(f"{count} {reason}{first.get(reason, '')}" for reason, count in self.skipped.items() if count)
 
 
 class Run:

@@ -60,7 +60,7 @@ def told(feed: AnyFeed | TailFeed) -> SourceInfo:
     """What was read of a file so far."""
     from rltui.run.run import SourceInfo
 
-    notes = [feed.note] if feed.note else [f"{why} at {where}" for why, where in feed.reader.skipped_at.items()]
+    notes = [feed.note] if feed.note else []
     table = feed.part.table
     if table.overwritten:
         several = ": two runs in one file?" if 2 * table.overwritten > max(MANY, table.n) else ""
@@ -74,6 +74,7 @@ def told(feed: AnyFeed | TailFeed) -> SourceInfo:
         mtime=feed.mtime,
         newest=feed.part.table.head_time,
         lag=_lags().get(feed.format, ""),
+        skipped_at=dict(feed.reader.skipped_at),
     )
 
 

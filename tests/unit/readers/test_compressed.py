@@ -7,6 +7,7 @@ import importlib.util
 import lzma
 import random
 import sys
+from collections import Counter
 from collections.abc import Callable
 
 import pytest
@@ -68,6 +69,43 @@ def test_a_torn_end_waits(pack: Packer) -> None:
     assert not reader.skipped
     records += reader.feed(data[-20:])
     assert rows([*records, *reader.finish()]) == PLAIN
+
+
+@pytest.mark.parametrize("pack", PACKERS[:3])
+def test_an_end_that_never_comes_is_told_until_it_comes(pack: Packer) -> None:
+    data = pack(LOG)
+    reader = make_unpacking("jsonl")
+    reader.feed(data[:-20])
+    reader.finish()
+    assert [reason.split(":")[0] for reason in reader.skipped] == ["compressed data that breaks off"]
+    assert reader.skipped_at.keys() == reader.skipped.keys()
+    reader.feed(data[-20:])
+    reader.finish()
+    assert (+reader.skipped, reader.skipped_at) == (Counter(), {})
+
+
+def test_the_mark_of_an_editor_costs_no_row() -> None:
+    for format, text in (
+        ("jsonl", LOG),
+        ("csv", b"step,kl\n1,0.5\n"),
+        ("verl-console", b"step:1 - actor/kl_loss:0.5\n"),
+    ):
+        plain = rows(read(make_unpacking(format), text))
+        for cuts in ((), (1, 1, 1, 2)):
+            reader = make_unpacking(format)
+            assert rows(read(reader, b"\xef\xbb\xbf" + text, cuts)) == plain
+            assert not reader.skipped
+
+
+@pytest.mark.parametrize(("format", "begun"), [("jsonl", b'{"step": 2,}'), ("csv", b"2")])
+def test_a_look_at_an_unfinished_line_counts_nothing_and_hides_nothing(format: str, begun: bytes) -> None:
+    good, bad = (b'{"step":1,"a":2}\n', b"bad\n") if format == "jsonl" else (b"step,a\n1,2\n", b"1,2,3\n")
+    reader = make_unpacking(format)
+    reader.feed(good + bad + begun)
+    reader.finish()
+    assert reader.skipped.total() == 1
+    reader.feed(b"x\n" + bad)
+    assert reader.skipped.total() == 3
 
 
 @pytest.mark.parametrize("pack", PACKERS[:3])

@@ -131,3 +131,9 @@ def test_the_same_however_it_is_cut(lines: list[str], sizes: list[int]) -> None:
     assert pieces.rows == whole.rows
     assert pieces.reader.skipped == whole.reader.skipped
     assert [c.values for c in pieces.configs] == [c.values for c in whole.configs]
+
+
+def test_an_integer_of_any_length_is_a_number_that_is_not_finite() -> None:
+    found = read("jsonl", f'{{"step": 1, "a": {"9" * 5000}, "b": 1}}\n{{"step": 2, "a": -{"9" * 400}, "b": 2}}\n')
+    assert found.rows == [(1, {"a": None, "b": 1.0}), (2, {"a": None, "b": 2.0})]
+    assert not found.reader.skipped

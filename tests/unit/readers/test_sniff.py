@@ -97,3 +97,11 @@ def test_labelled_runs(runs_dir: Path) -> None:
         if found not in expected:
             wrong.append((inside, found))
     assert wrong == []
+
+
+def test_one_row_longer_than_the_head_is_known() -> None:
+    cells = ", ".join(f'"val/{i}": {i}.5' for i in range(9000))
+    for row in (f'{{"step": 1, {cells}}}', f'{{"step": 1, "data": {{{cells}}}}}'):
+        assert sniff(row.encode()[: 1 << 16], "m.jsonl") == "jsonl"
+    for row in (f'{{"text": "a", "step": 1, {cells}}}', f"{{{cells}}}", '{"step": 1, "x": "' + "y" * 99999):
+        assert sniff(row.encode()[: 1 << 16], "m.jsonl") is None
