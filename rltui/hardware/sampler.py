@@ -23,6 +23,7 @@ class Sampler:
         self.node = node
         self._disk_path = disk_path
         self._interval_s = interval_s
+        self._least_s = 0.0
         self._disks: Mapping[str, str] = {}
         self._belongs: Callable[[int], bool | None] | None = None
         self._history = HardwareHistory()
@@ -48,6 +49,10 @@ class Sampler:
         thread, self._thread = self._thread, None
         if thread is not None:
             thread.join(STOP_WAIT_S)
+
+    def rest(self, least_s: float) -> None:
+        """From the next sample on no two follow within `least_s` seconds; 0: as often as usual."""
+        self._least_s = least_s
 
     def latest(self) -> HardwareSample | None:
         """The newest sample; None before the first. The very first may hold the host alone, the driver still waking."""
@@ -78,5 +83,5 @@ class Sampler:
                 self._history.add(sample)
                 self._latest = sample
             count += 1
-            stopped.wait(self._interval_s)
+            stopped.wait(max(self._interval_s, self._least_s))
         gpus.close()

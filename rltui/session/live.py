@@ -24,10 +24,19 @@ if TYPE_CHECKING:
     from rltui.session.remote_hardware import RemoteSampler
 
 PAINT_EVERY_S = 0.25
-"""While the history is read a frame goes out this often: progress is seen, the reading is not slowed by painting."""
+"""While the history is read a frame goes out this often: progress is seen, the reading is not slowed by painting..."""
+
+PROGRESS_EVERY_S = 0.5
+"""...and this often once its newest values are on the screen: a frame tells no more than how far the reading is."""
 
 HARDWARE_EVERY_S = 2.0
-"""New hardware samples alone bring a frame this often."""
+"""New hardware samples alone bring a frame this often..."""
+
+REST_EVERY_S = 10.0
+"""...and this often beside a run that is over, or a log that merely ends; so often, too, is the machine looked at..."""
+
+REST_AFTER_S = 60.0
+"""...once nothing was written for so long."""
 
 GLANCE_EVERY_S = 5.0
 """The ends of the files are read anew this often while a history takes long (a slow link)."""
@@ -77,8 +86,8 @@ class LiveRun:
             remote.attend(directories)
         elif isinstance(sampler, Sampler) and local:
             sampler.attend(Belonging(found.candidate.root, self._pids), directories)
-        self._sent_hardware = self._sent = 0.0
-        self._waiting = False
+        self._sent_hardware = self._sent = self._felt = 0.0
+        self._waiting = self._resting = False
         self._closed = False
         self._still = Lock()
 
@@ -107,10 +116,12 @@ class LiveRun:
         """The frame after the files were looked at, None where nothing is new."""
         latest = self._sampler.latest() if self._sampler is not None else None
         now = self._now()
-        self._feel(latest)
+        pause = REST_EVERY_S if self._resting else HARDWARE_EVERY_S
+        if changed or not self._resting or clock.monotonic() - self._felt >= REST_EVERY_S:
+            self._feel(latest)
         changed = self.opened.sampled() or changed
         changed = self.opened.aged(now) or changed
-        if changed or (latest is not None and latest.time - self._sent_hardware >= HARDWARE_EVERY_S):
+        if changed or (latest is not None and latest.time - self._sent_hardware >= pause):
             self._sent_hardware = latest.time if latest is not None else 0.0
             return self._frame(now)
         if now - self._sent >= WAITING_EVERY_S and self._waiting:
@@ -128,7 +139,7 @@ class LiveRun:
                 return self._progress(self._glanced)
         if self._sampler is not None:
             self._sampler.start()  # after the first values: its imports would delay them
-        until = clock.monotonic() + PAINT_EVERY_S
+        until = clock.monotonic() + (PAINT_EVERY_S if self._glanced is None else PROGRESS_EVERY_S)
         while not self._closed and not self.opened.read_block().done and clock.monotonic() < until:
             pass
         if self.opened.loading().done or self._glanced is None:
@@ -153,10 +164,15 @@ class LiveRun:
     def _frame(self, now: float) -> Frame:
         frame = self.opened.frame(now)
         self._sent, self._waiting = now, frame.stall is not None and frame.stall.verdict in ("slow", "hung")
+        ended = frame.stall is not None and (frame.stall.over or frame.stall.verdict == "unknown")
+        self._resting = ended and now - (self.opened.run.pulse.output_at or 0.0) >= REST_AFTER_S
+        if isinstance(self._sampler, Sampler):
+            self._sampler.rest(REST_EVERY_S if self._resting else 0.0)
         return frame
 
     def _feel(self, latest: HardwareSample | None) -> None:
         """Takes the newest facts of processes and GPUs."""
+        self._felt = clock.monotonic()
         pulse = self.opened.run.pulse
         if self._processes is not None:
             pulse.processes = self._processes.look()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time as clock
 from collections import Counter, deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -33,6 +33,7 @@ from rltui.vocabulary.resolve import bare_key
 if TYPE_CHECKING:
     from rltui.diagnosis.engine import Engine
     from rltui.diagnosis.insight import Insight
+    from rltui.run.table import Series
     from rltui.session.feeds import AnyFeed
     from rltui.session.run_samples import RunSamples
     from rltui.session.samples import Asked
@@ -73,6 +74,7 @@ class OpenedRun:
         self._log: deque[LogLine] = deque(maxlen=LOG_LINES)
         self._diagnosis: Diagnosis | None = None
         self._revision = 0
+        self._series: tuple[int, Mapping[str, Series]] | None = None  # the columns as of a revision
         self._stands: object = None
         self._bare: dict[str, str] = {}
         self._done = False
@@ -434,6 +436,12 @@ class OpenedRun:
             return frame
         return replace(frame, insight=self._insight(around, self._rows_until(at), frame.diagnosis))
 
+    def _columns(self) -> Mapping[str, Series]:
+        """The run's columns, the same object until something is read: what was drawn of it stands."""
+        if not self._done or self._series is None or self._series[0] != self._revision:
+            self._series = self._revision, self.run.columns()
+        return self._series[1]
+
     def frame(self, now: float | None = None) -> Frame:
         """The present state as one immutable message. `now` (default: the clock) ages a followed run."""
         now = clock.time() if now is None else now
@@ -441,7 +449,7 @@ class OpenedRun:
         return Frame(
             run=self.run,
             diagnosis=self.diagnosis(state),
-            series=self.run.columns(),
+            series=self._columns(),
             log=tuple(self._log),
             notes=tuple(note for note in dict.fromkeys(self.run.notes) if note not in self._repeated),
             hardware=self._hardware(),

@@ -144,11 +144,17 @@ class RltuiApp(Places):
             return
         self.view.now = self.clock()
         other = self.view.newest is None or self.view.newest.run.path != message.report.run.path
-        self.view.take(message.frame, message.report)
+        before, frame = self.view.frame, message.frame
+        reads_on = before is not None and frame.series is before.series and not frame.loading.done
+        self.view.take(frame, message.report)
         if other:
             self.digest = None
             self.exports.read_marks()
-        if not self.view.sparing or other or time.monotonic() - self._drawn >= SPARING_S:
+        if self.view.sparing and not other and time.monotonic() - self._drawn < SPARING_S:
+            return
+        if reads_on and self.top is not None:  # all that is new is how far the reading is
+            self.top.redraw_edges()
+        else:
             self.redraw()
 
     def on_past_arrived(self, message: PastArrived) -> None:
@@ -250,6 +256,7 @@ class RltuiApp(Places):
         """Once a second: the age of the last step, the rate on the wire, messages that have been read."""
         self.view.now = self.clock()
         self._seconds += 1
+        edges = self.view.wire, self.view.message
         if self._seconds % WIRE_EVERY == 0:
             rate = self.wire.rate(time.monotonic())
             self.view.wire = f"{'sparing, ' if self.view.sparing else ''}{rate / 1000:.1f} KB/s"
@@ -259,7 +266,7 @@ class RltuiApp(Places):
             return
         if self.view.sparing:
             self.redraw()
-        elif self.top is not None:
+        elif self.top is not None and (self.view.ages or edges != (self.view.wire, self.view.message)):
             self.top.redraw_edges()
 
     def say(self, text: str, role: str = "fg", lasting: bool = False, seconds: float = MESSAGE_S) -> None:

@@ -31,7 +31,9 @@ SHOWN_UNITS = {"tokens": "tok", "tokens/s": "tok/s", "tokens/s/GPU": "tok/s", "n
 """Units as the screen writes them; those that the metric's name already tells (reward, loss) are left out."""
 
 ASK_AGAIN_S = 10.0
-"""What costs too much for every row of a live run is asked again so often."""
+"""What costs too much for every row of a live run is asked again so often..."""
+STILL_ASK_S = 60.0
+"""...and so often while no row comes, but time goes by."""
 REPLAY_ASK_S = 1.0
 INSIGHTS = 16
 
@@ -68,6 +70,7 @@ class View:
         self.insights: dict[tuple[int, int | None], Insight] = {}  # (around, step cursor), the newest last
         self.asked: set[tuple[int, int | None]] = set()  # of these, those that are asked of the run as it is now
         self._asked_at = 0.0
+        self._has_read = False  # since then
         self.sparks: dict[tuple[str, int, int, int, str], str] = {}  # of the present frame, as panes drew them
         self.pages: dict[str, str] = {}  # id of a rule -> what is known of it
         self.replaying = False
@@ -84,14 +87,17 @@ class View:
 
     def take(self, frame: Frame, report: Report) -> None:
         """Shows a new frame."""
+        if self.frame is None or frame.series is not self.frame.series:
+            self._has_read = True
+            self.sparks.clear()
         if self.newest is not None and self.newest.run.path != report.run.path:
             self.past, self.cursor = None, None
             self.insights.clear()
         self.first, self.frame, self.newest = None, frame, report
-        self.sparks.clear()
         moving = frame.live or (self.replaying and report.run.state == "running")
-        if not moving or self.now - self._asked_at >= (ASK_AGAIN_S if frame.live else REPLAY_ASK_S):
-            self._asked_at = self.now
+        again_s = REPLAY_ASK_S if not frame.live else ASK_AGAIN_S if self._has_read else STILL_ASK_S
+        if not moving or self.now - self._asked_at >= again_s:
+            self._asked_at, self._has_read = self.now, False
             self.asked.clear()
         self.settle()
 
@@ -136,6 +142,16 @@ class View:
                 known = self.flagged.get(name)
                 if known is None or SEVERITY_RANK[finding.severity] > SEVERITY_RANK[known.severity]:
                     self.flagged[name] = finding
+
+    @property
+    def ages(self) -> bool:
+        """Whether time alone moves what the header says: the age of the last step, or of the last news where the
+        machine is out of reach or a file cannot be read."""
+        if self.newest is None or self.frame is None:
+            return True
+        link, stall = self.frame.link, self.frame.stall
+        stale = (link is not None and link.state != "connected") or (stall is not None and bool(stall.unread))
+        return stale or self.newest.run.state in ("running", "stalled")
 
     @property
     def span(self) -> tuple[int, int]:

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
+from rltui.session.frame import Loading
 from rltui.tui.app import RltuiApp
+from rltui.tui.rows import Row
 from rltui.tui.screens.main import MainScreen
+from rltui.tui.worker import FrameArrived
 from tests.unit.tui import canned, canned_source
 from tests.unit.tui.conftest import NARROW, WIDE, Open, screen_text, wait_for
 
@@ -143,8 +148,6 @@ async def test_pause_keeps_what_is_shown(open_app: Open) -> None:
     first, second = canned.make(n=600), canned.make(n=700)
     async with open_app([first]) as (app, pilot):
         await pilot.press("p")
-        from rltui.tui.worker import FrameArrived
-
         app.post_message(FrameArrived(*second))
         await pilot.pause()
         assert app.view.report is first[1]
@@ -215,3 +218,26 @@ async def test_what_cannot_be_opened_ends_with_a_message() -> None:
         await wait_for(pilot, lambda: bool(app.failure), "the failure")
     assert app.return_code == 2
     assert app.failure == "nowhere: no such file or directory"
+
+
+async def test_while_the_history_is_read_only_the_first_line_moves(
+    open_app: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    frame, report = canned.make()
+    frame = replace(frame, loading=Loading(10, 100, "console.log", False))
+    async with open_app([(frame, report)]) as (app, pilot):
+        await wait_for(pilot, lambda: "10 %" in screen_text(app), "how far the reading is")
+        await wait_for(pilot, lambda: bool(app.view.marks and app.view.insights), "answers, which draw everything")
+        drawn: list[str] = []
+        draw = MainScreen.draw
+
+        def told(self: MainScreen, pane: str, width: int, height: int) -> list[Row]:
+            drawn.append(pane)
+            return draw(self, pane, width, height)
+
+        monkeypatch.setattr(MainScreen, "draw", told)
+        app.post_message(FrameArrived(replace(frame, loading=Loading(90, 100, "console.log", False)), report))
+        await wait_for(pilot, lambda: "90 %" in screen_text(app), "how far the reading is")
+        assert set(drawn) == {"header"}
+        app.post_message(FrameArrived(replace(frame, loading=Loading(100, 100, "", True)), report))
+        await wait_for(pilot, lambda: {"findings", "metrics", "log"} <= set(drawn), "the whole")

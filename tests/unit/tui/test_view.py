@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from rltui.tui.view import INSIGHTS, View
+from rltui.run.run import StallCard
+from rltui.sources.base import Link
+from rltui.tui.view import ASK_AGAIN_S, INSIGHTS, STILL_ASK_S, View
 from tests.unit.tui import canned, canned_source
 
 
@@ -52,3 +54,41 @@ def test_insights_of_an_older_state_are_shown_until_the_new_one_comes() -> None:
     for step in range(3 * INSIGHTS):
         view.learn(step, None, insight)
     assert len(view.insights) == INSIGHTS
+
+
+def test_while_nothing_is_read_insights_stand_longer_and_curves_stay_drawn() -> None:
+    frame, report = canned.make()
+    view = View()
+    view.take(frame, report)
+    view.asked.add((10, None))
+    view.sparks["entropy", 10, 1, 2, "block"] = "▁"
+    view.now += 2 * ASK_AGAIN_S
+    view.take(replace(frame, live=True), report)
+    assert view.sparks
+    assert not view.asked, "it was asked before these rows"
+    view.asked.add((10, None))
+    view.now += 2 * ASK_AGAIN_S
+    view.take(replace(frame, live=True), report)
+    assert view.asked
+    view.take(replace(frame, live=True, series=dict(frame.series)), report)
+    assert not view.asked
+    assert not view.sparks
+    view.asked.add((10, None))
+    view.now += STILL_ASK_S
+    view.take(replace(frame, live=True), report)
+    assert not view.asked
+
+
+def test_what_the_first_line_says_of_a_run_that_is_over_does_not_age() -> None:
+    frame, report = canned.make()
+    view = View()
+    assert view.ages
+    for state, ages in (("running", True), ("stalled", True), ("finished", False), ("unknown", False)):
+        view.take(frame, replace(report, run=replace(report.run, state=state)))
+        assert view.ages is ages
+    for lost in (
+        replace(frame, link=Link("reconnecting", 1.0)),
+        replace(frame, stall=StallCard("unknown", unread="?")),
+    ):
+        view.take(lost, replace(report, run=replace(report.run, state="unknown")))
+        assert view.ages
