@@ -200,11 +200,16 @@ def _joined(blocks: list[Rows], kept: Mapping[str, str]) -> Rows:
 
 
 def _chosen(found: Found, stats: Mapping[str, FileStat]) -> list[tuple[FileStat, str]]:
-    """The newest file of the format that is believed first, and the newest console log where that is another."""
+    """The newest file of the format that is believed first (of a trainer's states the longest), and the newest console
+    log where that is another."""
     files = [(stats[path], format) for path, format in found.candidate.files if path in stats]
     if not files:
         return []
-    best = max((f for f in files if f[1] == files[0][1]), key=lambda f: f[0].mtime)
+    alike = [f for f in files if f[1] == files[0][1]]
+    if files[0][1] == "trainer-state":  # each holds the whole history up to its checkpoint
+        best = max(alike, key=lambda f: (f[0].size, f[0].mtime))
+    else:
+        best = max(alike, key=lambda f: f[0].mtime)
     consoles = [f for f in files if f[1].endswith("console")]
     if not consoles or best[1] == consoles[0][1]:
         return [best]

@@ -122,6 +122,16 @@ def state_of(path: Path, now: float) -> str:
     return one.state
 
 
+def test_of_a_trainers_states_the_longest_counts_whatever_was_written_last(tmp_path: Path) -> None:
+    for last, mtime in ((300, OLD), (100, OLD + 5), (200, OLD)):
+        history = [{"step": n, "epoch": n / 300, "reward": 0.5, "grad_norm": 0.3} for n in range(10, last + 1, 10)]
+        path = tmp_path / f"checkpoint-{last}" / "trainer_state.json"
+        path.parent.mkdir()
+        path.write_text(json.dumps({"global_step": last, "max_steps": 300, "log_history": history}))
+        os.utime(path, (mtime, mtime))
+    assert (only(tmp_path).last_step, only(tmp_path).state) == (300, "finished")
+
+
 def test_a_fresh_copy_of_an_old_log_is_not_running(tmp_path: Path) -> None:
     now = time.time()
     log(tmp_path / "run", (row(step) for step in range(1, 90)), mtime=now - 60)
