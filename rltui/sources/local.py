@@ -6,12 +6,15 @@ import os
 import stat
 from collections.abc import Callable
 from threading import get_ident
+from typing import TYPE_CHECKING
 
 from rltui.sources import errors
 from rltui.sources.base import FileStat, Listing, SourceError
 from rltui.sources.follower import LocalFollower
-from rltui.sources.waiter import Waiter
 from rltui.sources.walk import walk
+
+if TYPE_CHECKING:
+    from rltui.sources.waiter import Waiter
 
 __all__ = ["LocalFollower", "LocalPlace"]
 
@@ -66,6 +69,8 @@ class LocalPlace:
         """See `Place.wait`; a path that was not in the last wait counts as changed."""
         waiter = self._waiters.get(get_ident())
         if waiter is None:
+            from rltui.sources.waiter import Waiter  # ctypes: nothing is waited for before the first values
+
             waiter = self._waiters[get_ident()] = Waiter()
         return waiter.wait(paths, timeout_s)
 

@@ -48,6 +48,28 @@ def test_first_paint_needs_neither_polars_nor_numpy_nor_plotext() -> None:
     assert not loaded & {"polars", "numpy", "plotext", "psutil", "pynvml", "orjson"}
 
 
+def test_first_values_need_neither_numpy_nor_what_a_report_needs(tmp_path: Path) -> None:
+    """What stands on the screen before everything else is loaded, found and drawn as the screen does it."""
+    log = tmp_path / "console.log"
+    log.write_text("".join(f"step:{step} - critic/score/mean:0.5 - actor/entropy:0.7\n" for step in range(1, 3000)))
+    code = f"""
+import sys
+import rltui.tui.app
+from rltui.tui import panes
+from rltui.tui.start import SessionOpener
+from rltui.tui.view import View
+view = View()
+view.first = SessionOpener([{str(log)!r}], {{}}, None).first_values()
+drawn = [panes.opening.draw(view, pane, 100, 20, False) for pane in ("header", "verdict", "metrics", "log")]
+assert "0.500" in str(drawn) and "2999" in str(drawn), drawn
+print("\\n".join(sorted(sys.modules)))"""
+    loaded = run_python(code)
+    heavy = {"numpy", "polars", "plotext", "psutil", "sqlite3", "ctypes", "rltui.run.table", "rltui.run.run",
+             "rltui.session.opened", "rltui.report.build", "rltui.report.model", "rltui.tui.panes.findings"}  # fmt: skip
+    assert not loaded & heavy
+    assert not [name for name in loaded if name.startswith(("rltui.diagnosis", "rltui.hardware"))]
+
+
 def test_help_loads_nothing_heavy() -> None:
     code = f"""
 import contextlib, io
