@@ -50,6 +50,22 @@ def clip(row: Row, width: int) -> Row:
     return out
 
 
+def fitted(row: Row, width: int) -> Row:
+    """The row as it is where it fits, else cut to `width` cells with an ellipsis at its end."""
+    if length(row) <= width:
+        return row
+    beyond = "".join(text for text, _ in row)[width:]
+    if beyond.isascii() and not beyond.strip():
+        return clip(row, width)
+    out: Row = []
+    for text, role in row:
+        room = width - 1 - length(out)
+        out.append((text if cell_len(text) <= room else set_cell_size(text, max(0, room)).rstrip() + "…", role))
+        if cell_len(text) > room:
+            break
+    return out
+
+
 def title(width: int, key: str, name: str, right: Row | None = None, focus: bool = False, note: str = "") -> Row:
     """`1 Findings  note ───────── right`: the only frame that a pane has."""
     left: Row = [(f"{key} ", "accent")] if key else []

@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from rltui.plots.numbers import change, integer, number
-from rltui.tui.rows import SELECTED, Row, put, scrolled, title
+from rltui.tui.rows import SELECTED, Row, length, put, scrolled, title
 from rltui.tui.view import GLYPH, ROLE, View
 
 if TYPE_CHECKING:
     from rltui.diagnosis.model import Evidence, Finding
 
 ARROW = (" → ", "dim")
-LABEL, LABEL_WIDE, CHANGE, NUMBER, SINCE = 17, 24, 8, 7, 5
+LABEL, LABEL_WIDE, CHANGE, NUMBER, SINCE = 17, 21, 8, 7, 5
 TINY = 5e-4
 """Smaller values are written as `3e-4`."""
 NARROW_HEAD = f"{'first':>{NUMBER}} → {'last':>{NUMBER}}{'':{3 + CHANGE + 2}}{'since':>{SINCE}}"
@@ -110,7 +110,7 @@ def _head(view: View, width: int, focus: bool, items: list[Listed]) -> Row:
     return title(width, "1", "Findings", right or None, focus, _note(view, items, room))
 
 
-def _number(view: View, name: str, value: float | None) -> str:
+def fitting(view: View, name: str, value: float | None) -> str:
     """A value that fits its column: small ones as `3e-4`, not cut."""
     text = view.value(name, value)
     if not value or view.unit(name) == "%" or (len(text) <= NUMBER and abs(value) >= TINY):
@@ -122,12 +122,12 @@ def _number(view: View, name: str, value: float | None) -> str:
 def _numbers(view: View, evidence: Evidence | None, width: int, strong: bool, role: str) -> Row:
     """`0.034 →  0.052 →  0.159 %   4.8×` with the label in front where there is room."""
     wide = width >= 120
-    label_w = (LABEL_WIDE if width >= 180 else LABEL) if wide else 0
+    label_w = (LABEL_WIDE if width >= 150 else LABEL) if wide else 0
     if evidence is None:
         return [(" " * (label_w + (3 * NUMBER + 6 if wide else 2 * NUMBER + 3) + 3 + CHANGE), "fg")]
     name = view.name_of(evidence.metric) or evidence.metric
     row: Row = [put(view.label(name), label_w - 1, "dim"), (" ", "fg")] if wide else []
-    first, mid, last = (_number(view, name, x) for x in (evidence.first, evidence.mid, evidence.last))
+    first, mid, last = (fitting(view, name, x) for x in (evidence.first, evidence.mid, evidence.last))
     row += [put(first, NUMBER, "fg", ">"), ARROW]
     if wide:
         row += [put(mid, NUMBER, "fg", ">"), ARROW]
@@ -154,8 +154,12 @@ def _row(view: View, item: Listed, width: int, selected: bool, title_w: int) -> 
     seen = view.acknowledged(f)
     name_role = "dim" if later or resolved or (seen and not selected) else "strong" if selected else "fg"
     words = f"{GLYPH[word]} {word:<10}" if width >= WORDS_FROM else f"{GLYPH[word]} "
-    row = [*start, (words, "dim" if later else role), put(name, title_w - 1, name_role), (" ", "fg")]
-    row += _numbers(view, f.evidence[0] if f.evidence else None, width, selected, role if selected else "fg")
+    row = [*start, (words, "dim" if later else role)]
+    if f.evidence:
+        row += [put(name, title_w - 1, name_role), (" ", "fg")]
+        row += _numbers(view, f.evidence[0], width, selected, role if selected else "fg")
+    else:  # nothing was measured: the title has the room of the numbers
+        row.append(put(name, title_w + length(_numbers(view, None, width, False, "fg")), name_role))
     onset = "" if f.onset_step is None else number(f.onset_step, decimals=0) if later else integer(f.onset_step)
     since = "   since " if width >= 120 else "  "
     row += [(since if onset else " " * len(since), "dim"), put(onset, _since_width(view, width), "fg", ">")]
@@ -190,7 +194,7 @@ def draw(
         checks = view.report.checks
         why = f"all clear: {checks} checks" if checks else "no check could run yet: too few metric rows"
         return [*head, [(f"   {why}", "dim")]], {}, 0
-    wide_w = next((w for least, w in ((200, 54), (180, 46), (140, 38), (120, 31)) if width >= least), 0)
+    wide_w = next((w for least, w in ((200, 54), (180, 46), (150, 36), (140, 38), (120, 31)) if width >= least), 0)
     title_w = wide_w or _title_width(view, width)
     rows: list[Row] = []
     owners: list[int] = []

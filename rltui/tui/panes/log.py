@@ -17,9 +17,9 @@ ROLES = {"traceback": "crit", "oom": "crit", "killed": "crit", "fault": "crit", 
 GLYPHS = {"crit": "✗ ", "warn": "! "}
 STAMP = re.compile(
     r"(?:\[?(?:\b(?:TRACE|DEBUG|INFO|WARNING|WARN|ERROR|CRITICAL)\b|\b(?:\d{2,4}-)?\d{2}-\d{2}\b"
-    r"|T?\b\d{2}:\d{2}:\d{2}(?:[.,]\d+)?Z?)\]?[\s:,|-]*)+(?=\S)"
+    r"|T?\b\d{2}:\d{2}:\d{2}(?:[.,]\d+)?Z?|(?<=\[)[0-9a-f]{16,}(?=\]))\]?[\s:,|-]*)+(?=\S)"
 )
-"""Date, time and level at the head of a line."""
+"""Date, time, level and the number of a request at the head of a line."""
 SAVED = re.compile(r"\b[\w-]*(?:step|checkpoint|iter|epoch)[_-]?\d+\b")
 """The folder of a checkpoint."""
 QUIET = ("progress", "phase", "validation")

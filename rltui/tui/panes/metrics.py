@@ -349,7 +349,7 @@ def draw(
         _title(view, width, focus, sum(line.kind in ("metric", "constant") for line in found), pattern, typing),
         *head,
     ]
-    if not names:
+    if not names or not (pattern or view.listed):
         why = f"nothing matches /{pattern}; Esc clears it" if pattern else _empty(view)
         return [*rows[:1], [("   " + why, "dim")]], {}, 0
     keep = next((i for i, line in enumerate(found) if line.name == selected and line.kind in KINDS), None)

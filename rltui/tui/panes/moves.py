@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rltui.plots.numbers import number
+from rltui.tui.panes.findings import NUMBER, fitting
 from rltui.tui.rows import SELECTED, Row, put
 from rltui.tui.view import GLYPH, ROLE, View
 
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
     from rltui.diagnosis.first_moves import FirstMove
 
 NAME = 19
+VALUES = 2 * NUMBER + 4
 
 
 def draw(
@@ -22,7 +24,7 @@ def draw(
         return []
     first, last = moves[0].step, max(moves[-1].step, moves[0].step + 1)
     wide = width >= 90
-    tail = 34 if wide else 15
+    tail = 36 if wide else VALUES
     bar_w = max(0, width - NAME - 11 - tail)
     rows: list[Row] = []
     for i, move in enumerate(moves):
@@ -31,7 +33,7 @@ def draw(
         role = ROLE[flagged.severity] if flagged else "ink"
         x = round((move.step - first) / (last - first) * (bar_w - 1)) if bar_w > 1 else 0
         line: Row = [(" " * x, "fg"), ("▌", role), ("─" * (bar_w - x - 1), "rule")] if bar_w > 1 else []
-        values = f"{view.value(name, move.before)} → {view.value(name, move.after)}"
+        values = f"{fitting(view, name, move.before)} → {fitting(view, name, move.after)}"
         row: Row = [
             ("▌", SELECTED) if i == selected else (" ", "fg"),
             (f"{GLYPH[flagged.severity]} " if flagged else "  ", role if flagged else "fg"),
@@ -39,9 +41,9 @@ def draw(
             put(str(move.step), 6, "fg", ">"),
             ("  ", "fg"),
             *line,
-            put(values, 18 if wide else 15, "dim", ">"),
+            put(values, VALUES, "dim", ">"),
         ]
         if wide:
-            row.append(put(f"{number(abs(move.sds), decimals=1)} sd of noise", tail - 18, "dim", ">"))
+            row.append(put(f"{number(abs(move.sds), decimals=1)} sd of noise", tail - VALUES, "dim", ">"))
         rows.append(row)
     return rows

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from rltui.plots.numbers import number
-from rltui.tui.rows import Row, cut, length, put, spread, wrap
+from rltui.tui.rows import Row, cut, length, put, spread, wrap, wrapped
 from rltui.tui.view import View
 
 if TYPE_CHECKING:
@@ -105,12 +105,8 @@ def draw(view: View, width: int, height: int) -> list[Row]:
         more, rest = sentences(rest, room - length(second) - 2, whole=True)
         rows.append([pad, *second, (f"  {more}", "fg")])
     sure = f"Confidence {number(verdict.confidence, decimals=2)}." if verdict.decision != "not-enough-evidence" else ""
-    tail = wrap(" ".join(part for part in (rest, sure, verdict.would_change) if part), room)
-    left = 3 - len(rows)
-    return rows + [
-        [pad, (f"{cut(line, room - 1)} …" if i == left - 1 and len(tail) > left else line, "dim")]
-        for i, line in enumerate(tail[:left])
-    ]
+    tail = " ".join(part for part in (rest, sure, verdict.would_change) if part)
+    return rows + [[pad, (line, "dim")] for line in wrapped(tail, room, 3 - len(rows))]
 
 
 def pipeline(view: View, width: int, height: int) -> list[Row]:

@@ -15,7 +15,7 @@ from textual.widget import Widget
 from rltui.tui import compat, keys
 from rltui.tui.pane import Pane
 from rltui.tui.panes import footer
-from rltui.tui.rows import Row
+from rltui.tui.rows import Row, fitted
 from rltui.tui.view import View
 
 if TYPE_CHECKING:
@@ -132,7 +132,7 @@ class PaneScreen(Screen[None]):
             ]
         if name == "footer":
             return footer.draw(self.view, place.width, place.height, self.NAME)
-        return self.draw(name, place.width, place.height)
+        return [fitted(row, place.width) for row in self.draw(name, place.width, place.height)]
 
     def redraw_edges(self) -> None:
         """Draws the first pane and the footer anew: all that moves while nothing arrives."""

@@ -77,3 +77,21 @@ def test_themes_have_the_same_roles(name: str) -> None:
     theme = load_theme(name)
     assert set(theme.styles) == set(load_theme("dark").styles)
     assert (textual_theme(theme) is None) == theme.ansi
+
+
+@given(st.lists(TEXT, max_size=5), st.integers(1, 20))
+def test_a_row_that_is_cut_says_so(texts: list[str], width: int) -> None:
+    row = [(text, "fg") for text in texts]
+    whole = "".join(texts)
+    shown = rows.fitted(row, width)
+    assert rows.length(shown) <= width
+    plain = "".join(text for text, _ in shown)
+    assert plain == whole or plain.endswith("…") or not whole.isascii() or not whole[width:].strip()
+
+
+@given(st.text(alphabet="ab ", max_size=60), st.integers(2, 12), st.integers(1, 4))
+def test_a_text_that_has_more_lines_says_so(text: str, width: int, most: int) -> None:
+    lines = rows.wrapped(text, width, most)
+    assert len(lines) <= most
+    assert all(len(line) <= width for line in lines)
+    assert (lines == rows.wrap(text, width)) != (bool(lines) and lines[-1].endswith("…"))
