@@ -7,6 +7,9 @@ from rltui.diagnosis.model import Coverage
 from rltui.diagnosis.signal import CRITICAL, NOTICE, WARNING, Signal
 from rltui.run.run import RunState
 
+LOGGERS = "trainer.logger"
+"""In verl, SkyRL and what builds on them the console prints metrics only where it is among these."""
+
 
 def present_signals(state: RunState, look: Look) -> list[tuple[str, Signal]]:
     """Rule id and signal for a run that crashed or stands still."""
@@ -27,13 +30,26 @@ def present_signals(state: RunState, look: Look) -> list[tuple[str, Signal]]:
     return []
 
 
+def _elsewhere(look: Look) -> str:
+    """Where the metrics of a run may be of which only text is there."""
+    loggers = look.settings.config.get("loggers")
+    if loggers is not None and loggers.key == LOGGERS:
+        names = loggers.value if isinstance(loggers.value, list) else [loggers.value]
+        if "console" not in names and all(isinstance(name, str) for name in names):
+            listed = ", ".join(names)
+            return (
+                f"{LOGGERS} sends them to {listed} only; name that run's directory too, or log to the console as well"
+            )
+    return "only text, or a logger that writes elsewhere"
+
+
 def coverage_signal(coverage: Coverage, look: Look, least: float) -> Signal | None:
     """Advice where too few of the expected metrics are logged; it never moves the verdict."""
     share = coverage.present / coverage.expected if coverage.expected else 1.0
     if look.n and share >= least:
         return None
     if not look.n:
-        return Signal(NOTICE, "No metric row was found: only text, or a logger that writes elsewhere.")
+        return Signal(NOTICE, f"No metric row was found: {_elsewhere(look)}.")
     names = ", ".join(m.metric for m in coverage.missing[:6])
     text = f"{coverage.present} of {coverage.expected} expected metrics are logged; missing: {names}."
     return Signal(NOTICE, text, onset_step=int(look.steps[0]))

@@ -13,7 +13,7 @@ from rltui.diagnosis.engine import Engine
 from rltui.diagnosis.look import look_rows
 from rltui.diagnosis.model import Diagnosis
 from rltui.diagnosis.unread import unread
-from rltui.run.run import RunState, StallCard
+from rltui.run.run import Run, RunState, StallCard
 from tests.unit.diagnosis.fake_run import FakeRun
 from tests.unit.diagnosis.series import learning_run, still_run
 
@@ -175,6 +175,15 @@ def test_nothing_read_and_nothing_logged() -> None:
     assert empty.at_step is None
     assert empty.verdict.decision == "not-enough-evidence"
     assert [f.id for f in empty.findings] == ["logging-coverage-gap"]
+
+
+@pytest.mark.parametrize(("loggers", "says"), [(["wandb"], "sends them to wandb only"), (["console"], "only text")])
+def test_a_log_without_metrics_says_where_they_went(loggers: list[str], says: str) -> None:
+    run = Run("r", "r")
+    run.add_config({"trainer.logger": loggers, "actor_rollout_ref.rollout.n": 8}, "printed")
+    run.identify()
+    (gap,) = Engine().advance(run).findings
+    assert says in gap.summary
 
 
 def test_other_config_starts_over() -> None:
