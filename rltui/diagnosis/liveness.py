@@ -34,12 +34,10 @@ def _elsewhere(look: Look) -> str:
     """Where the metrics of a run may be of which only text is there."""
     loggers = look.settings.config.get("loggers")
     if loggers is not None and loggers.key == LOGGERS:
-        names = loggers.value if isinstance(loggers.value, list) else [loggers.value]
-        if "console" not in names and all(isinstance(name, str) for name in names):
+        names = list(map(str, loggers.value if isinstance(loggers.value, list) else [loggers.value]))
+        if "console" not in names:
             listed = ", ".join(names)
-            return (
-                f"{LOGGERS} sends them to {listed} only; name that run's directory too, or log to the console as well"
-            )
+            return f"{LOGGERS} sends them to {listed} only: name that directory too, or log to the console as well"
     return "only text, or a logger that writes elsewhere"
 
 
