@@ -9,7 +9,7 @@ import numpy as np
 
 from rltui.compare import fair
 from rltui.compare.configs import diff, shared_by, usual
-from rltui.compare.experiments import propose
+from rltui.compare.experiments import LIKELY_Q, propose
 from rltui.compare.groups import flags, group, limits, open_roots, readings
 from rltui.compare.metric import Scored, choose, score
 from rltui.compare.model import COSTS, Comparison, ConfigDiff, Experiment, Flag, Primary, RunLine, Signal
@@ -65,6 +65,7 @@ def compare(
     found = signals([run.settings for run in scored], [scores[run.id].best for run in scored], chosen.higher_is_better)
     best = good[0] if good else next((by_id[r] for r in (x.id for x in lines) if r in healthy), None)
     cautions = _cautions(runs, chosen)
+    default = None if cautions else _default(best, runs)
     return Comparison(
         primary=chosen,
         cautions=cautions,
@@ -80,9 +81,9 @@ def compare(
         experiments=_experiments(
             best, [best] if best is not None and cautions else scored, healthy, scores, found.items, chosen, totals
         ),
-        best_default=None if cautions else _default(best, runs),
+        best_default=default,
         diff=_pair(pair, by_id),
-        notes=_notes(runs, chosen, scores),
+        notes=(*_notes(runs, chosen, scores), *_borne_out(default, best, found.items)),
         spread=_spread(scores),
         flag_counts=dict(sorted(Counter(flag.word for of in ugly.values() for flag in of).items())),
         curves={run: _thin(s) for run, s in scores.items()},
@@ -208,6 +209,18 @@ def _default(best: RunFacts | None, runs: Sequence[RunFacts]) -> ConfigDiff | No
     return diff(
         "what most runs use", {best.spelled.get(k, k): v for k, v in common.items() if k in own}, best.id, spelled
     )
+
+
+def _borne_out(default: ConfigDiff | None, best: RunFacts | None, found: Sequence[Signal]) -> tuple[str, ...]:
+    """Which changes of the best default go with the metric over the runs, and which may be luck."""
+    if default is None or best is None or not default.changes:
+        return ()
+    likely = {best.spelled.get(key, key) for s in found if s.q is not None and s.q <= LIKELY_Q for key in s.keys}
+    held = [change.key for change in default.changes if change.key in likely]
+    others = len(default.changes) - len(held)
+    said = f"{', '.join(held)} borne out by the runs (q up to {LIKELY_Q})" if held else ""
+    own = f"{others} of its {len(default.changes)} changes are the best run's own and may be luck" if others else ""
+    return (f"best default config: {'; '.join(part for part in (said, own) if part)}",)
 
 
 def _pair(pair: tuple[str, str] | None, runs: Mapping[str, RunFacts]) -> ConfigDiff | None:
