@@ -128,8 +128,10 @@ def _json(text: bytes, head_is_all: bool) -> str | None:
 
 
 def _begun(text: bytes) -> dict[str, object] | None:
-    """The cells of one long row, as far as they are there before it is cut off."""
+    """The cells of one long row, as far as they are there before it is cut off; None where it is cut off in prose."""
     end = max(text.rfind(b',"'), text.rfind(b', "'))
+    if len(text) - end > 5 * _TEXT:
+        return None
     for closed in (b"}", b"}}", b"}}}"):
         try:
             row = orjson.loads(text[: max(end, 0)] + closed)
