@@ -29,7 +29,7 @@ def identity(report: Report) -> list[str]:
     run, steps = report.run, report.run.steps
     framework = " ".join(part for part in (run.framework, run.framework_version) if part)
     because = f" ({plain(run.state_because)})" if run.state_because else ""
-    reached = NOT_AVAILABLE
+    reached = NOT_AVAILABLE if steps.total is None else f"none read of {steps.total} planned"
     if steps.first is not None and steps.last is not None:
         planned = f" of {steps.total} planned" if steps.total is not None else ", planned steps not known"
         reached = f"{steps.first} to {steps.last}{planned}, {steps.rows} training steps read"
