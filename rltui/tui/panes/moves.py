@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from rltui.diagnosis.first_moves import FirstMove
 
 NAME = 19
-VALUES = 2 * NUMBER + 4
+VALUES, ROOMY = 2 * NUMBER + 4, 56
 
 
 def draw(
@@ -24,7 +24,8 @@ def draw(
         return []
     first, last = moves[0].step, max(moves[-1].step, moves[0].step + 1)
     wide = width >= 90
-    tail = 36 if wide else VALUES
+    values_w = VALUES if width >= ROOMY else VALUES - 3
+    tail = 36 if wide else values_w
     bar_w = max(0, width - NAME - 11 - tail)
     rows: list[Row] = []
     for i, move in enumerate(moves):
@@ -41,9 +42,9 @@ def draw(
             put(str(move.step), 6, "fg", ">"),
             ("  ", "fg"),
             *line,
-            put(values, VALUES, "dim", ">"),
+            put(values, values_w, "dim", ">"),
         ]
         if wide:
-            row.append(put(f"{number(abs(move.sds), decimals=1)} sd of noise", tail - VALUES, "dim", ">"))
+            row.append(put(f"{number(abs(move.sds), decimals=1)} sd of noise", tail - values_w, "dim", ">"))
         rows.append(row)
     return rows
