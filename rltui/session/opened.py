@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 import time as clock
-from collections import Counter, deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -15,20 +14,19 @@ from rltui.diagnosis.model import Diagnosis
 from rltui.diagnosis.unread import unread
 from rltui.hardware.base import HardwareSample
 from rltui.hardware.recorded import Recorded
-from rltui.readers.base import NO_STEP, ConfigRecord, Exit, HardwareRow, LogLine, Note, Record, Rows, RunInfo
 from rltui.readers.config_file import MAX_BYTES, read_config
 from rltui.run import checkpoints
 from rltui.run.run import Run, RunState
 from rltui.session.choice import choose, told
-from rltui.session.feed import Batch, Feed
+from rltui.session.feed import Feed
 from rltui.session.found import Found
 from rltui.session.frame import Frame, Loading
+from rltui.session.intake import Intake
 from rltui.session.past_log import log_until
 from rltui.session.tail import QUIET_S
 from rltui.session.tail_feed import TailFeed
 from rltui.sources import memory
 from rltui.sources.base import FileStat
-from rltui.vocabulary.resolve import bare_key
 
 if TYPE_CHECKING:
     from rltui.diagnosis.engine import Engine
@@ -38,7 +36,6 @@ if TYPE_CHECKING:
     from rltui.session.run_samples import RunSamples
     from rltui.session.samples import Asked
 
-LOG_LINES = 2000
 MAX_CONFIGS = 20  # config files of one run
 LONG = 4 << 20
 """Bytes of history from which on its end is read first: less is read before anyone notices."""
@@ -71,19 +68,13 @@ class OpenedRun:
         self._listing = found.listing
         self._candidate = candidate
         self._samples = samples
-        self._log: deque[LogLine] = deque(maxlen=LOG_LINES)
         self._diagnosis: Diagnosis | None = None
         self._revision = 0
         self._series: tuple[int, Mapping[str, Series]] | None = None  # the columns as of a revision
         self._stands: object = None
-        self._bare: dict[str, str] = {}
         self._done = False
         self._until_step = until_step
         self._read_bytes = 0
-        self._told: dict[tuple[str, str], Counter[str]] = {}  # (kind, text) of a note -> how often each source told it
-        self._repeated: set[Note] = set()
-        self._failed: dict[str, str] = {}  # path -> what went wrong with it the last time
-        self._lost: dict[str, str] = {}  # path -> why it cannot be read
         self.cancelled = False  # set by another thread: reading ends at the next block
         self._glance = glance
         self._recorded = Recorded()
@@ -94,7 +85,7 @@ class OpenedRun:
         for feed in self.feeds:
             self.run.history.add_part(feed.part)
         self._unread = list(self.feeds)
-        self._has_console = any(f.format.endswith("console") for f in self.feeds)
+        self._intake = Intake(self.run, self.feeds)
         self._configs_read: set[str] = set()
         self._find_checkpoints()
         self._read_configs()
@@ -121,7 +112,7 @@ class OpenedRun:
             old.close()
             self.feeds.remove(old)
             self.run.history.remove_part(old.part)
-        self._has_console = any(f.format.endswith("console") for f in self.feeds)
+        self._intake.feeds_changed()
         if new or self.run.checkpoints != before:
             self._identify()
             return True
@@ -143,16 +134,16 @@ class OpenedRun:
         while self._unread:
             feed = self._unread[0]
             batch = feed.read()
-            self._take(feed, batch)
+            self._intake.take(feed, batch)
             self._read_bytes += batch.bytes_read
             if not batch.more:
                 if not self.follow or clock.time() - feed.mtime > QUIET_S:
-                    self._records(feed, feed.finish())
+                    self._intake.records(feed, feed.finish())
                 self._unread.pop(0)
             if batch.bytes_read or batch.more:
                 break
         if not self._unread and not self._done:
-            self._done = True
+            self._done = self._intake.is_news = True
             if self.long:
                 memory.give_back()
             self._cut_to_step()
@@ -182,7 +173,7 @@ class OpenedRun:
             more = True
             while more and not self.cancelled:
                 batch = feed.read()
-                changed |= self._take(feed, batch)
+                changed |= self._intake.take(feed, batch)
                 more = batch.more and batch.bytes_read > 0  # over a slow or cut link the rest comes with a later poll
         if changed:
             self._identify()
@@ -222,99 +213,13 @@ class OpenedRun:
         if "_sampled" in self.__dict__:
             self._sampled.close()
 
-    # -- records to run ------------------------------------------------------------------------------------------
-
-    def _take(self, feed: AnyFeed | TailFeed, batch: Batch) -> bool:
-        """True when the batch changes anything that is shown."""
-        failed = batch.error.text if batch.error is not None else ""
-        changed = bool(batch.records) or batch.restarted or failed != self._failed.get(feed.path, "")
-        if failed:
-            feed.note = failed
-        elif feed.note == self._failed.get(feed.path):
-            feed.note = ""
-        self._failed[feed.path] = failed
-        self._lost.pop(feed.path, None)
-        if batch.error is not None and batch.error.kind != "dropped":
-            self._lost[feed.path] = failed.replace(feed.path, os.path.basename(feed.path))
-        pulse = self.run.pulse
-        pulse.unread, pulse.blind = tuple(self._lost.values()), len(self._lost) == len(self.feeds)
-        if batch.restarted:
-            feed.restarting = True
-        self._records(feed, batch.records)
-        return changed
-
-    def _records(self, feed: AnyFeed | TailFeed, records: Iterable[Record]) -> None:
-        run = self.run
-        for record in records:
-            if isinstance(record, Rows):
-                self._rows(feed, record)
-            elif isinstance(record, LogLine):
-                if feed.format.endswith("console") or not self._has_console:
-                    self._log.append(record)
-                    if self._done:
-                        run.pulse.line(record.text)
-            elif isinstance(record, Note):
-                run.add_note(record, feed.path)
-                self._note(record, feed.path)
-            elif isinstance(record, ConfigRecord):
-                run.add_config(record.values, f"{record.origin} in {os.path.basename(feed.path)}")
-            elif isinstance(record, RunInfo):
-                run.add_info(record)
-            elif isinstance(record, Exit):
-                run.exit = record
-            elif isinstance(record, HardwareRow):
-                run.recorded_hardware.append(record)
-
-    def _note(self, note: Note, path: str) -> None:
-        """Marks what another source of the run told before: a console and W&B's copy of it end with the same line."""
-        told = self._told.setdefault((note.kind, note.text), Counter())
-        told[path] += 1
-        if told[path] <= max((count for other, count in told.items() if other != path), default=0):
-            self._repeated.add(note)
-
-    def _rows(self, feed: AnyFeed | TailFeed, rows: Rows) -> None:
-        if not len(rows):
-            return
-        if self.run.framework is not None:
-            rows.values = {self._name(k): v for k, v in rows.values.items()}
-            rows.nonfinite = {self._name(k): v for k, v in rows.nonfinite.items()}
-        if feed.restarting:
-            feed.restarting = False
-            first = next((s for s in rows.steps if s != NO_STEP), None)
-            if feed.reader.whole:
-                feed.part.table.keep(0)
-            elif first is not None:
-                feed.part.table.restart_at(first)
-            self.run.history.rebuild()
-        self.run.history.add(feed.part, rows)
-
-    def _name(self, raw: str) -> str:
-        bare = self._bare.get(raw)
-        if bare is None:
-            bare = self._bare[raw] = bare_key(raw, self.run.framework)
-        return bare
+    # -- what was read -------------------------------------------------------------------------------------------
 
     def _identify(self) -> None:
         """Framework, names and source notes after new records."""
-        run = self.run
-        before = run.framework
-        run.identify()
-        if run.framework != before:
-            self._bare.clear()
-            for feed in self.feeds:
-                feed.part.table.rename(self._name)
-            run.history.rebuild()
-            run.identify()
-        order = [feed.part.name for feed in sorted(self.feeds, key=lambda f: f.part.rank)]
-        for feed in self.feeds:
-            start = feed.part.table.times[0] if feed.part.table.n else feed.mtime
-            feed.part.rank = (feed.part.rank[0], float(start) if start == start else feed.mtime)
-        if order != [feed.part.name for feed in sorted(self.feeds, key=lambda f: f.part.rank)]:
-            run.history.rebuild()
-        run.refresh_names()
-        run.as_of = run.history.table.newest_time or run.newest_note_time()
+        self._intake.identify()
         counting_first = sorted(self.feeds, key=lambda f: f.part.rank, reverse=True)
-        run.sources = [told(f) for f in counting_first] + self._ignored
+        self.run.sources = [told(f) for f in counting_first] + self._ignored
         self._revision += 1
         self._diagnosis = None
         self._want_samples()
@@ -450,8 +355,8 @@ class OpenedRun:
             run=self.run,
             diagnosis=self.diagnosis(state),
             series=self._columns(),
-            log=tuple(self._log),
-            notes=tuple(note for note in dict.fromkeys(self.run.notes) if note not in self._repeated),
+            log=tuple(self._intake.log),
+            notes=tuple(note for note in dict.fromkeys(self.run.notes) if note not in self._intake.repeated),
             hardware=self._hardware(),
             loading=self.loading(),
             now=now,

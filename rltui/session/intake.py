@@ -1,0 +1,130 @@
+"""What the feeds of one run say, put into the run: rows under keys that all containers share, notes, config, log."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter, deque
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from rltui.readers.base import NO_STEP, ConfigRecord, Exit, HardwareRow, LogLine, Note, Record, Rows, RunInfo
+from rltui.run.run import Run
+from rltui.session.feed import Batch
+from rltui.vocabulary.resolve import bare_key
+
+if TYPE_CHECKING:
+    from rltui.session.feeds import AnyFeed
+    from rltui.session.tail_feed import TailFeed
+
+LOG_LINES = 2000
+
+
+class Intake:
+    """`feeds` is the caller's list, which it may change: `feeds_changed` says so. `log`: the newest lines of the run's
+    consoles. `repeated`: notes that another source told before."""
+
+    def __init__(self, run: Run, feeds: list[AnyFeed | TailFeed]) -> None:
+        self.log: deque[LogLine] = deque(maxlen=LOG_LINES)
+        self.repeated: set[Note] = set()
+        self.is_news = False  # what comes now was written just now: the first read is over
+        self._run = run
+        self._feeds = feeds
+        self._bare: dict[str, str] = {}
+        self._told: dict[tuple[str, str], Counter[str]] = {}  # (kind, text) of a note -> how often each source told it
+        self._failed: dict[str, str] = {}  # path -> what went wrong with it the last time
+        self._lost: dict[str, str] = {}  # path -> why it cannot be read
+        self.feeds_changed()
+
+    def feeds_changed(self) -> None:
+        """Other feeds may tell the log now."""
+        self._has_console = any(f.format.endswith("console") for f in self._feeds)
+
+    def take(self, feed: AnyFeed | TailFeed, batch: Batch) -> bool:
+        """True when the batch changes anything that is shown."""
+        failed = batch.error.text if batch.error is not None else ""
+        changed = bool(batch.records) or batch.restarted or failed != self._failed.get(feed.path, "")
+        if failed:
+            feed.note = failed
+        elif feed.note == self._failed.get(feed.path):
+            feed.note = ""
+        self._failed[feed.path] = failed
+        self._lost.pop(feed.path, None)
+        if batch.error is not None and batch.error.kind != "dropped":
+            self._lost[feed.path] = failed.replace(feed.path, os.path.basename(feed.path))
+        pulse = self._run.pulse
+        pulse.unread, pulse.blind = tuple(self._lost.values()), len(self._lost) == len(self._feeds)
+        if batch.restarted:
+            feed.restarting = True
+        self.records(feed, batch.records)
+        return changed
+
+    def records(self, feed: AnyFeed | TailFeed, records: Iterable[Record]) -> None:
+        run = self._run
+        for record in records:
+            if isinstance(record, Rows):
+                self._rows(feed, record)
+            elif isinstance(record, LogLine):
+                if feed.format.endswith("console") or not self._has_console:
+                    self.log.append(record)
+                    if self.is_news:
+                        run.pulse.line(record.text)
+            elif isinstance(record, Note):
+                run.add_note(record, feed.path)
+                self._note(record, feed.path)
+            elif isinstance(record, ConfigRecord):
+                run.add_config(record.values, f"{record.origin} in {os.path.basename(feed.path)}")
+            elif isinstance(record, RunInfo):
+                run.add_info(record)
+            elif isinstance(record, Exit):
+                run.exit = record
+            elif isinstance(record, HardwareRow):
+                run.recorded_hardware.append(record)
+
+    def identify(self) -> None:
+        """Framework and names after new records. Which file of a run began first is known by its rows."""
+        run, feeds = self._run, self._feeds
+        before = run.framework
+        run.identify()
+        if run.framework != before:
+            self._bare.clear()
+            for feed in feeds:
+                feed.part.table.rename(self._name)
+            run.history.rebuild()
+            run.identify()
+        order = [feed.part.name for feed in sorted(feeds, key=lambda f: f.part.rank)]
+        for feed in feeds:
+            start = feed.part.table.times[0] if feed.part.table.n else feed.mtime
+            feed.part.rank = (feed.part.rank[0], float(start) if start == start else feed.mtime)
+        if order != [feed.part.name for feed in sorted(feeds, key=lambda f: f.part.rank)]:
+            run.history.rebuild()
+        run.refresh_names()
+        run.as_of = run.history.table.newest_time or run.newest_note_time()
+
+    def _note(self, note: Note, path: str) -> None:
+        """Marks what another source of the run told before: a console and W&B's copy of it end with the same line."""
+        told = self._told.setdefault((note.kind, note.text), Counter())
+        told[path] += 1
+        if told[path] <= max((count for other, count in told.items() if other != path), default=0):
+            self.repeated.add(note)
+
+    def _rows(self, feed: AnyFeed | TailFeed, rows: Rows) -> None:
+        if not len(rows):
+            return
+        if self._run.framework is not None:
+            rows.values = {self._name(k): v for k, v in rows.values.items()}
+            rows.nonfinite = {self._name(k): v for k, v in rows.nonfinite.items()}
+        if feed.restarting:
+            feed.restarting = False
+            first = next((s for s in rows.steps if s != NO_STEP), None)
+            if feed.reader.whole:
+                feed.part.table.keep(0)
+            elif first is not None:
+                feed.part.table.restart_at(first)
+            self._run.history.rebuild()
+        self._run.history.add(feed.part, rows)
+
+    def _name(self, raw: str) -> str:
+        bare = self._bare.get(raw)
+        if bare is None:
+            bare = self._bare[raw] = bare_key(raw, self._run.framework)
+        return bare
