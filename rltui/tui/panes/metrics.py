@@ -157,9 +157,14 @@ def _key(view: View, name: str) -> str:
     return metric.key if metric else ""
 
 
+def parted(key: str) -> tuple[str, str]:
+    """`timing_s/gen` -> `timing_s/`, `gen`; `E2E (Tokens/sec)` has no prefix."""
+    first, slash, rest = key.partition("/")
+    return (first + slash, rest) if slash and " " not in first else ("", key)
+
+
 def _prefixes(view: View, names: list[str]) -> str:
-    found = dict.fromkeys(_key(view, n).split("/", 1)[0] + "/" for n in names if "/" in _key(view, n))
-    return " ".join(found)
+    return " ".join(dict.fromkeys(prefix for n in names if (prefix := parted(_key(view, n))[0])))
 
 
 @dataclass(frozen=True, slots=True)
@@ -285,7 +290,7 @@ def _row(view: View, line: Line, cols: Columns, selected: bool) -> Row:
     moved = _moved(metric, finding)
     row.append(put(moved, cols.change, role or "fg", ">"))
     if cols.key:
-        row += [("   ", "fg"), put(_key(view, line.name).split("/", 1)[-1], cols.key - 3, "dim")]
+        row += [("   ", "fg"), put(parted(_key(view, line.name))[1], cols.key - 3, "dim")]
     return row
 
 

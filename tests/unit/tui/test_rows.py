@@ -10,6 +10,7 @@ from rich.color import Color, ColorSystem
 
 from rltui.tui import rows
 from rltui.tui.filters import matches
+from rltui.tui.panes.metrics import parted
 from rltui.tui.theme import load_theme, textual_theme, theme_names
 
 TEXT = st.text(alphabet="ab 好▁█×", max_size=12)
@@ -95,3 +96,16 @@ def test_a_text_that_has_more_lines_says_so(text: str, width: int, most: int) ->
     assert len(lines) <= most
     assert all(len(line) <= width for line in lines)
     assert (lines == rows.wrap(text, width)) != (bool(lines) and lines[-1].endswith("…"))
+
+
+@pytest.mark.parametrize(
+    ("key", "parts"),
+    [
+        ("timing_s/gen", ("timing_s/", "gen")),
+        ("val-core/gsm8k/acc", ("val-core/", "gsm8k/acc")),
+        ("E2E (Tokens/sec/gpu)", ("", "E2E (Tokens/sec/gpu)")),
+        ("Avg Reward", ("", "Avg Reward")),
+    ],
+)
+def test_the_prefix_of_a_key(key: str, parts: tuple[str, str]) -> None:
+    assert parted(key) == parts
