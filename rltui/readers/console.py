@@ -71,7 +71,7 @@ class ConsoleReader:
         self._unwrap: bool | None = None  # not known yet
         self._head = b""
         self._wrapped = LineBuffer()
-        self._rows = RowBuilder()
+        self._rows = RowBuilder(self.skipped, self.skipped_at)
         self._cut = _StepLines([], [], [])
         self._notes = NoteFinder()
         self._rounds = InvalidRounds()

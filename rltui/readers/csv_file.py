@@ -59,7 +59,7 @@ class CsvReader:
         self.skipped: Counter[str] = Counter()
         self.skipped_at: dict[str, str] = {}
         self._buffer = LineBuffer()
-        self._rows = RowBuilder()
+        self._rows = RowBuilder(self.skipped, self.skipped_at)
         self._separator = ","
         self._columns: list[str] = []
         self._step: str | None = None

@@ -48,7 +48,7 @@ class JsonlReader:
         self.skipped_at: dict[str, str] = {}
         self._buffer = LineBuffer()
         self._aside: set[str] = set()  # keys that are no metrics
-        self._rows = RowBuilder(lambda key: key not in self._aside)
+        self._rows = RowBuilder(self.skipped, self.skipped_at, lambda key: key not in self._aside)
         self._layouts: dict[tuple[str, ...], _Layout] = {}
         self._line = 0
         self._plan: tuple[int, int] | None = None

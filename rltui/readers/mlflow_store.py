@@ -10,7 +10,7 @@ from math import isfinite, nan
 from rltui.readers.base import ContainedRun, Record
 from rltui.readers.lines import TOO_LONG, LineBuffer
 from rltui.readers.mlflow import RecordedValues, RunFacts, Value, params_of
-from rltui.readers.rows import MAX_KEYS, number
+from rltui.readers.rows import MAX_KEYS, TOO_MANY, number
 from rltui.text import clean
 
 METRICS, PARAMS = "metrics", "params"
@@ -70,7 +70,7 @@ class MlflowStoreReader:
         buffer = self._lines.get(name)
         if buffer is None:
             if len(self._lines) >= MAX_KEYS:
-                self._skip("metric beyond the first 5000", name)
+                self._skip(TOO_MANY, name)
                 return []
             buffer = self._lines[name] = LineBuffer()
         values: list[Value] = []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 from array import array
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, repeat
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 
 MAX_KEYS = 5000
 """Distinct keys kept of one file: a trainer writes hundreds, a file that is no metrics file may hold millions."""
+MAX_COUNTED = 1 << 16
+TOO_MANY = f"metrics beyond the first {MAX_KEYS}"
 MAX_CELLS = 1 << 22
 """Cells of one block: rows whose keys keep changing would fill the memory with missing cells otherwise."""
 FEW_CELLS = 1 << 12
@@ -57,9 +60,14 @@ class _Gathered:
 
 
 class RowBuilder:
-    """Collects rows in file order. `accept` says which keys are metrics (not the step, not the time)."""
+    """Collects rows in file order. `accept` says which keys are metrics (not the step, not the time); those beyond
+    `MAX_KEYS` are counted in `skipped` and `skipped_at`, see `Reader`."""
 
-    def __init__(self, accept: Callable[[str], bool] = lambda key: True) -> None:
+    def __init__(
+        self, skipped: Counter[str], skipped_at: dict[str, str], accept: Callable[[str], bool] = lambda key: True
+    ) -> None:
+        self._skipped, self._skipped_at = skipped, skipped_at
+        self._beyond: set[int] = set()  # hashes of the keys that were counted
         self._accept = accept
         self._names: dict[str, str | None] = {}
         self._done: list[Rows] = []
@@ -153,6 +161,10 @@ class RowBuilder:
 
     def _name(self, key: str) -> str | None:
         if len(self._names) >= MAX_KEYS:
+            if hash(key) not in self._beyond and len(self._beyond) < MAX_COUNTED:
+                self._beyond.add(hash(key))
+                self._skipped[TOO_MANY] += 1
+                self._skipped_at.setdefault(TOO_MANY, clean_key(key)[:60])
             return None
         name = clean_key(key).strip() if self._accept(key) else ""
         self._names[key] = name or None

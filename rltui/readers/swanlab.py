@@ -40,7 +40,7 @@ class SwanlabReader:
         self._blocks = BlockLog(IDENT, lambda record, at: False)
         self.skipped: Counter[str] = self._blocks.skipped
         self.skipped_at: dict[str, str] = self._blocks.skipped_at
-        self._rows = RowBuilder()
+        self._rows = RowBuilder(self.skipped, self.skipped_at)
         self._console = CapturedConsole()
         self._records = 0
         self._step = -1

@@ -51,7 +51,7 @@ class TrainerStateReader:
         done, total = step_of(state.get("global_step"))[0], step_of(state.get("max_steps"))[0]
         if done is not None and total:
             out.append(Note("progress", f"step {done} of {total}", 0, done, total))
-        rows = RowBuilder(lambda key: key != "step")
+        rows = RowBuilder(self.skipped, self.skipped_at, lambda key: key != "step")
         for i, row in enumerate(state["log_history"]):
             if not isinstance(row, dict):
                 self._skip("log_history entry that is no object", f"entry {i}")

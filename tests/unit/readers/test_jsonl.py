@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rltui.readers.base import NO_STEP
+from rltui.readers.rows import MAX_KEYS, TOO_MANY
 from tests.unit.readers.reading import read
 
 
@@ -137,3 +138,11 @@ def test_an_integer_of_any_length_is_a_number_that_is_not_finite() -> None:
     found = read("jsonl", f'{{"step": 1, "a": {"9" * 5000}, "b": 1}}\n{{"step": 2, "a": -{"9" * 400}, "b": 2}}\n')
     assert found.rows == [(1, {"a": None, "b": 1.0}), (2, {"a": None, "b": 2.0})]
     assert not found.reader.skipped
+
+
+def test_metrics_beyond_the_first_so_many_are_counted() -> None:
+    row = ", ".join(f'"m/{i}": {i}' for i in range(6000))
+    found = read("jsonl", "".join(f'{{"step": {s}, {row}}}\n' for s in range(3)))
+    assert [len(cells) for _, cells in found.rows] == [MAX_KEYS - 1] * 3  # the step is one
+    assert found.reader.skipped == {TOO_MANY: 1001}
+    assert found.reader.skipped_at == {TOO_MANY: "m/4999"}
