@@ -17,7 +17,8 @@ from importlib.resources import files as package_files
 
 from rltui.readers.rollouts import dump, tables
 from rltui.readers.rollouts.base import Block, Split
-from rltui.run.rollouts import StepRollouts, prompt_key
+from rltui.run.rollout_numbers import prompt_key
+from rltui.run.rollouts import StepRollouts
 from rltui.sources.base import Place, SourceError
 from rltui.text import clean
 

@@ -7,19 +7,18 @@ the limit in characters and it has exactly that many (a tokenizer of single char
 
 from __future__ import annotations
 
-import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import cached_property, lru_cache
-from hashlib import blake2b
+from functools import cached_property
 from itertools import pairwise
 from statistics import fmean, median
-from typing import Literal, NamedTuple, TypeVar
+from typing import Literal, TypeVar
 
 from rltui.readers.rollouts.base import Block, Raw, Rollout, Split
 from rltui.run import sample_stats
 from rltui.run.rollout_group import Group
+from rltui.run.rollout_numbers import Numbering, Numbers
 from rltui.run.sample_stats import SampleStats, TextMarks
 
 __all__ = ["Group", "Order", "Rollout", "StepRollouts", "Wanted"]
@@ -27,24 +26,6 @@ __all__ = ["Group", "Order", "Rollout", "StepRollouts", "Wanted"]
 Order = Literal["file", "reward", "length", "advantage"]
 T = TypeVar("T")
 Wanted = Literal["truncated", "empty", "repeated", "invalid", "zero-variance"]
-_FORMAT_NAME = re.compile(r"format|valid", re.I)
-
-
-class _Numbers(NamedTuple):
-    """What is kept of every sample: no text."""
-
-    block: Block
-    at: int
-    reward: float | None
-    advantage: float | None
-    length: int | None
-    truncated: bool | None
-    group: str | None
-    prompt: str | None  # its key
-    chars: int | None  # None: the dump holds no text
-    empty: bool
-    text_hash: int
-    format_failed: bool | None
 
 
 class StepRollouts:
@@ -64,13 +45,12 @@ class StepRollouts:
         self.split = split
         self.cap = cap
         self.notes = tuple(dict.fromkeys([*notes, *(block.note for block in blocks if block.note)]))
-        self._weights = tuple(weights)
-        self._keys: dict[int, str] = {}  # of a prompt's hash, its key
-        self._all: list[_Numbers] = []
+        numbering = Numbering(weights)
+        self._all: list[Numbers] = []
         for block in blocks:
             for at, raw in enumerate(block.raws()):
                 if (step is None or raw.step is None or raw.step == step) and raw.split in (None, split):
-                    self._all.append(self._numbers(block, at, raw))
+                    self._all.append(numbering.of(block, at, raw))
         self.skipped = sum(block.skipped for block in blocks)
         self._cut_at = self._character_cap()
         self._marks: dict[int, TextMarks] = {}
@@ -345,39 +325,6 @@ class StepRollouts:
 
     # -- within ----------------------------------------------------------------------------------------------------
 
-    def _numbers(self, block: Block, at: int, raw: Raw) -> _Numbers:
-        completion, prompt, failed = raw.completion, None, None
-        if raw.prompt is not None:
-            known = hash(raw.prompt)
-            prompt = self._keys.get(known)
-            if prompt is None:
-                prompt = self._keys[known] = prompt_key(raw.prompt)
-        for name, value in raw.components.items():
-            if _is_about_format(name):
-                failed = value <= 0 or bool(failed)
-        return _Numbers(
-            block,
-            at,
-            raw.reward if raw.reward is not None else self._total(raw),
-            raw.advantage,
-            raw.length,
-            raw.truncated,
-            prompt if raw.group is None else raw.group,
-            prompt,
-            None if completion is None else len(completion),
-            completion is not None and (not completion or completion.isspace()),
-            hash(completion),
-            failed,
-        )
-
-    def _total(self, raw: Raw) -> float | None:
-        values = raw.components.values()
-        if not values:
-            return None
-        if len(self._weights) != len(values):
-            return sum(values)
-        return sum(weight * value for weight, value in zip(self._weights, values, strict=True))
-
     def _character_cap(self) -> int | None:
         """The cap as a number of characters, where single characters are the tokens: see the module."""
         longest = max((one.chars for one in self._all if one.chars is not None), default=0)
@@ -401,13 +348,3 @@ class StepRollouts:
 
     def _holds(self, place: int, text: str) -> bool:
         return any(text in (part or "").casefold() for part in self.texts(place))
-
-
-@lru_cache(maxsize=1024)
-def _is_about_format(component: str) -> bool:
-    return _FORMAT_NAME.search(component) is not None
-
-
-def prompt_key(prompt: str) -> str:
-    """A short name of a prompt that is the same in every step."""
-    return blake2b(prompt.encode("utf-8", "replace"), digest_size=6).hexdigest()
