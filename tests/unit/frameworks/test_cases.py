@@ -11,30 +11,26 @@ from rltui.report.markdown import render
 from rltui.report.to_json import to_json
 from rltui.run.checkpoints import step_of
 from rltui.run.file_roles import role
-from rltui.session.locate import locate
 from rltui.session.opened import OpenedRun
 from rltui.vocabulary.load import dialect
 from tests.unit.frameworks.cases import CASES, Case
 from tests.unit.frameworks.more_cases import ALL_CASES
+from tests.unit.frameworks.opening import opened
 
 IDS = [f"{case.dialect}-{i}" for i, case in enumerate(ALL_CASES)]
 
 
-def opened(case: Case, root: Path) -> OpenedRun:
+def written(case: Case, root: Path) -> OpenedRun:
     for path in case.files:
         file = root / path
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(case.text(path), encoding="utf-8")
-    found = locate([str(root)])
-    assert len(found) == 1, [one.candidate.id for one in found]
-    one = OpenedRun(found[0])
-    one.load()
-    return one
+    return opened(root)
 
 
 @pytest.mark.parametrize("case", ALL_CASES, ids=IDS)
 def test_a_run_reads_by_its_own_names(case: Case, tmp_path: Path) -> None:
-    run = opened(case, tmp_path).run
+    run = written(case, tmp_path).run
     assert run.dialect == case.dialect
     assert run.framework == dialect(case.dialect).framework
     steps = run.history.table.steps
@@ -66,18 +62,18 @@ def test_samples_and_checkpoints_are_found(case: Case) -> None:
 
 
 def test_a_value_on_the_path_not_taken_is_inactive(tmp_path: Path) -> None:
-    run = opened(next(case for case in CASES if case.dialect == "verl"), tmp_path).run
+    run = written(next(case for case in CASES if case.dialect == "verl"), tmp_path).run
     assert not run.config["kl_coef_loss"].active
     assert "use_kl_loss" in run.config["kl_coef_loss"].note
     assert run.config["lr"].active
 
 
 def test_what_is_easily_misread_stands_in_the_report(tmp_path: Path) -> None:
-    frame = opened(next(case for case in CASES if case.dialect == "areal"), tmp_path).frame()
+    frame = written(next(case for case in CASES if case.dialect == "areal"), tmp_path).frame()
     report = build(frame)
     assert report.metrics["ppo_kl"].trap == "AReaL: logged as new minus old; the sign is turned here"
     assert "logged as new minus old" in to_json(report)
-    slime = opened(next(case for case in CASES if case.dialect == "slime"), tmp_path / "slime").frame()
+    slime = written(next(case for case in CASES if case.dialect == "slime"), tmp_path / "slime").frame()
     assert "- step: slime: train/step counts optimizer steps" in render(build(slime), slime)
     assert "(`ppo_actor/update/approx_kl/avg`): AReaL: logged as new minus old" in render(report, frame)
 
@@ -88,7 +84,7 @@ def test_what_is_easily_misread_stands_in_the_report(tmp_path: Path) -> None:
 )
 def test_report_and_screen_show_canonical_units(dialect: str, metric: str, value: float, tmp_path: Path) -> None:
     """A flipped sign turned back, the share that finished as the share that was cut, a percentage as a fraction."""
-    frame = opened(next(case for case in CASES if case.dialect == dialect), tmp_path).frame()
+    frame = written(next(case for case in CASES if case.dialect == dialect), tmp_path).frame()
     summary = build(frame).metrics[metric]
     assert summary.last_value == pytest.approx(value)
     assert frame.series[summary.key].values[-1] == pytest.approx(value)

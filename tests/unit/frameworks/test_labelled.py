@@ -8,24 +8,19 @@ from pathlib import Path
 
 import pytest
 
-from rltui.session.locate import locate
-from rltui.session.opened import OpenedRun
 from tests.unit.frameworks.labelled import RUNS, Run
+from tests.unit.frameworks.opening import check_config, opened
 
 
 @pytest.mark.parametrize("expected", RUNS, ids=[run.path for run in RUNS])
 def test_a_labelled_run(expected: Run, labelled_run: Callable[[str], Path]) -> None:
-    found = locate([str(labelled_run(expected.path))])
-    assert len(found) == 1
-    opened = OpenedRun(found[0])
-    opened.load()
-    run = opened.run
+    run = opened(labelled_run(expected.path)).run
     assert run.dialect == expected.dialect
     assert run.algorithm == expected.algorithm
     steps = run.history.table.steps
     assert ((int(steps[0]), int(steps[-1])) if len(steps) else None) == expected.steps
     assert run.state().state == expected.state
-    assert {key: run.config[key].value for key in expected.config} == expected.config
+    check_config(run, expected.config)
 
 
 def test_no_labelled_run_is_left_out(runs_dir: Path) -> None:
@@ -54,8 +49,6 @@ def test_no_labelled_run_is_left_out(runs_dir: Path) -> None:
 )
 def test_generation_and_update_are_found_among_the_times(path: str, labelled_run: Callable[[str], Path]) -> None:
     """Names of a version or a fork that are not known leave most of a step unexplained."""
-    opened = OpenedRun(locate([str(labelled_run(path))])[0])
-    opened.load()
-    phases = {item.name: item.share or 0.0 for item in opened.run.phases().items}
+    phases = {item.name: item.share or 0.0 for item in opened(labelled_run(path)).run.phases().items}
     assert {"generation", "update"} <= set(phases)
     assert phases["other"] < 0.05

@@ -12,19 +12,13 @@ from rltui.report.build import build
 from rltui.report.markdown import render
 from rltui.report.model import Report
 from rltui.report.to_json import to_json
-from rltui.session.locate import locate
 from rltui.session.opened import OpenedRun
 from rltui.vocabulary.resolve import detect_dialect, resolve
+from tests.unit.frameworks.opening import opened
 from tests.unit.frameworks.test_trackers import wandb
 from tests.unit.readers.reading import read
 
 SECRET = "sk-proj-abcdefghijklmnopqrstuvwxyz0123456789"
-
-
-def opened(path: Path) -> OpenedRun:
-    run = OpenedRun(locate([str(path)])[0])
-    run.load()
-    return run
 
 
 def _step(step: int) -> str:

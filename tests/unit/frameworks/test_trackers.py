@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from rltui.session.locate import locate
-from rltui.session.opened import OpenedRun
+from tests.unit.frameworks.opening import check_config, opened
 from tests.unit.readers_binary import encode
 
 Cells = Mapping[str, float]
@@ -334,9 +333,7 @@ def test_what_a_tracker_was_sent(expected: Tracked, tracker: str, tmp_path: Path
     file = tmp_path / NAMES[tracker]
     file.parent.mkdir(parents=True)
     file.write_bytes(WRITE[tracker](expected.rows, expected.config))
-    one = OpenedRun(locate([str(tmp_path)])[0])
-    one.load()
-    run = one.run
+    run = opened(tmp_path).run
     assert run.dialect == expected.dialect
     assert run.history.table.restarts == []
     assert expected.algorithm in (None, run.algorithm)
@@ -349,4 +346,4 @@ def test_what_a_tracker_was_sent(expected: Tracked, tracker: str, tmp_path: Path
     for phase in expected.phases:
         assert run.series(phase) is not None, phase
     if tracker == "wandb":
-        assert {key: run.config[key].value for key in expected.resolved} == expected.resolved
+        check_config(run, expected.resolved)

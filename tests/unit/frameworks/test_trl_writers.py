@@ -13,10 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from rltui.session.locate import locate
-from rltui.session.opened import OpenedRun
 from tests.fixtures.writers.trl_runs import COMMON, PACKAGES
 from tests.unit.frameworks.cases import WRITERS
+from tests.unit.frameworks.opening import check_config, opened
 
 
 @dataclass(frozen=True)
@@ -100,12 +99,6 @@ EXPECTED = {
 }
 
 
-def opened(path: Path) -> OpenedRun:
-    one = OpenedRun(locate([str(path)])[0])
-    one.load()
-    return one
-
-
 def check(name: str, path: Path) -> None:
     run, expected = opened(path).run, EXPECTED[name]
     assert (run.dialect, run.framework, run.algorithm) == (expected.dialect, "trl", expected.algorithm)
@@ -119,7 +112,7 @@ def check(name: str, path: Path) -> None:
         series = run.series(metric)
         assert series is not None, metric
         assert series.key == key
-    assert {key: run.config[key].value for key in expected.config} == expected.config
+    check_config(run, expected.config)
 
 
 @pytest.mark.parametrize("name", EXPECTED)

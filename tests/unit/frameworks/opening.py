@@ -1,0 +1,23 @@
+"""A run read to its end, for the tests of frameworks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from rltui.run.run import Run
+from rltui.session.locate import locate
+from rltui.session.opened import OpenedRun
+
+
+def opened(path: Path) -> OpenedRun:
+    """The only run at a path."""
+    (found,) = locate([str(path)])
+    one = OpenedRun(found)
+    one.load()
+    return one
+
+
+def check_config(run: Run, expected: Mapping[str, object]) -> None:
+    """The config that was read holds these values by their canonical names."""
+    assert {key: run.config[key].value for key in expected} == expected
