@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 from rltui.session.found import Found, NotARun
-from rltui.session.locate import runs_at
 from rltui.sources import slurm
+from rltui.sources.base import Place
 from rltui.sources.local import LocalPlace
 from rltui.sources.slurm import SlurmError
 from rltui.sources.targets import BadTarget, SlurmTarget, SshTarget, WandbTarget, parse
 
 
-def runs_elsewhere(argument: str, format_in: str | None) -> list[Found]:
+RunsAt = Callable[[str, Place, str | None], list[Found]]
+"""The runs at a path of a place, of a format where one is forced."""
+
+
+def runs_elsewhere(argument: str, format_in: str | None, runs_at: RunsAt) -> list[Found]:
     """None where the argument names nothing of the kind. Raises `NotARun` as `locate` does."""
     try:
         target = parse(argument)
@@ -29,12 +34,12 @@ def runs_elsewhere(argument: str, format_in: str | None) -> list[Found]:
             from rltui.session.online_feed import online_runs
 
             return online_runs(target)
-        return _runs_of_jobs(target, format_in)
+        return _runs_of_jobs(target, format_in, runs_at)
     except (Unreachable, SlurmError, NotARun) as problem:
         raise NotARun(f"{argument}: {problem}") from None
 
 
-def _runs_of_jobs(target: SlurmTarget, format_in: str | None) -> list[Found]:
+def _runs_of_jobs(target: SlurmTarget, format_in: str | None, runs_at: RunsAt) -> list[Found]:
     """What each job writes: its standard output, and where that tells nothing, what lies in its working directory."""
     place = LocalPlace()
     found: list[Found] = []

@@ -122,7 +122,7 @@ def _elsewhere(argument: str, format_in: str | None) -> list[Found]:
         return []
     from rltui.session.elsewhere import runs_elsewhere  # for few arguments
 
-    return runs_elsewhere(argument, format_in)
+    return runs_elsewhere(argument, format_in, runs_at)
 
 
 def runs_at(path: str, place: Place, format_in: str | None) -> list[Found]:
