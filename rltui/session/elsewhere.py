@@ -12,7 +12,6 @@ from rltui.sources.local import LocalPlace
 from rltui.sources.slurm import SlurmError
 from rltui.sources.targets import BadTarget, SlurmTarget, SshTarget, WandbTarget, parse
 
-
 RunsAt = Callable[[str, Place, str | None], list[Found]]
 """The runs at a path of a place, of a format where one is forced."""
 
