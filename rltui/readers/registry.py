@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from rltui.readers.base import ContainedRun, DatabaseReader, Reader
 
-FORMATS = ("verl-console", "trl-console", "console", "jsonl", "csv", "trainer-state", "tensorboard", "wandb", "swanlab")
+FORMATS = (
+    *("verl-console", "trl-console", "console", "jsonl", "json-list", "csv", "trainer-state"),
+    *("tensorboard", "wandb", "swanlab"),
+)
 DATABASES = ("trackio", "mlflow")
 """Formats whose runs lie in a SQLite file, read by a `DatabaseReader`."""
 
@@ -20,6 +23,10 @@ def make(format: str, name: str = "") -> Reader:
         from rltui.readers.jsonl import JsonlReader
 
         return JsonlReader()
+    if format == "json-list":
+        from rltui.readers.json_list import JsonListReader
+
+        return JsonListReader()
     if format == "csv":
         from rltui.readers.csv_file import CsvReader
 

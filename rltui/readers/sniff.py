@@ -102,6 +102,10 @@ def _json(text: bytes, head_is_all: bool) -> str | None:
 
     if re.search(rb'"log_history"\s*:\s*\[', text):
         return "trainer-state"
+    if re.match(rb"\[\s*\{", text):
+        element = _first_element(text)
+        is_row = element is not None and first_of("step", element) is not None and _is_metrics(element)
+        return "json-list" if element is not None and is_row and not _is_sample(element) else None
     lines = [line for line in text.split(b"\n")[:_LOOKED_AT] if line.strip()]
     rows = []
     for line in lines:
@@ -125,6 +129,18 @@ def _json(text: bytes, head_is_all: bool) -> str | None:
     if len(rows) == 1 and len(lines) == 1 and head_is_all and first_of("step", rows[0]) is None:
         return None  # one object without a step: results or config
     return "jsonl" if any(map(_is_metrics, rows)) and not any(map(_is_sample, rows)) else None
+
+
+def _first_element(text: bytes) -> dict[str, object] | None:
+    """The first object of a list."""
+    import json
+
+    decoded = text.decode("utf-8", "replace")
+    try:
+        element, _ = json.JSONDecoder().raw_decode(decoded, decoded.index("{"))
+    except (ValueError, RecursionError):
+        return None
+    return element if isinstance(element, dict) else None
 
 
 def _begun(text: bytes) -> dict[str, object] | None:

@@ -36,7 +36,7 @@ from rltui.sources.base import Listing
 from rltui.sources.walk import is_checkpoint_dir
 
 _FORMAT_ORDER = (
-    *("jsonl", "csv", "trackio", "mlflow", "mlflow-files", "tensorboard", "swanlab", "wandb"),
+    *("jsonl", "json-list", "csv", "trackio", "mlflow", "mlflow-files", "tensorboard", "swanlab", "wandb"),
     *("verl-console", "trl-console", "console", "trainer-state"),
 )
 """Which source is believed first where several have a step (a console log is rounded, a state file is late)."""

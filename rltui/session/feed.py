@@ -12,6 +12,7 @@ from rltui.sources.base import Follower, Place, SourceError
 
 RANKS = {
     "jsonl": 50,
+    "json-list": 47,
     "csv": 45,
     "trackio": 43,
     "mlflow": 42,

@@ -170,7 +170,11 @@ def seeds() -> dict[str, list[bytes]]:
         "trl-console": [_trl(), *_trl_runs()],
         "console": [_console(), _verl() + _trl(), *_dialects()],
         "jsonl": [jsonl],
-        "csv": [_csv(), b"Wall time,Step,Value\n1.7e9,1,0.5\n1.7e9,2,0.25\n"],
+        "json-list": [json.dumps([{"step": s, **cells} for s, cells in ROWS]).encode()],
+        "csv": [
+            *(_csv(), b"Wall time,Step,Value\n1.7e9,1,0.5\n1.7e9,2,0.25\n"),
+            b"Step;kl;n\n1;12,345;7\n2;0,5;1.234\n3;1,5E-3;1.234.567,5\n",
+        ],
         "trainer-state": [_trainer_state()],
         "tensorboard": [tfrecords(tensorboard)[0]],
         "wandb": [_wandb()],
