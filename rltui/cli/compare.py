@@ -2,8 +2,29 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
 from rltui.cli.arguments import Stop, command_parser, locate_runs, parsed_map, reading_options, write
 from rltui.settings import load
+
+if TYPE_CHECKING:
+    from rltui.session.found import Found
+
+
+def told(found: Sequence[Found]) -> Iterator[Found]:
+    """The runs one after the other; a terminal is told which one is read, for many take a while."""
+    from rltui.text import clean
+
+    is_seen = len(found) > 1 and sys.stderr.isatty()
+    for number, one in enumerate(found, 1):
+        if is_seen:
+            text = f"reading {number} of {len(found)}: {clean(one.candidate.id, 50)}"
+            print(f"\r{text}\x1b[K", end="", file=sys.stderr, flush=True)
+        yield one
+    if is_seen:
+        print("\r\x1b[K", end="", file=sys.stderr, flush=True)
 
 
 def run(words: list[str]) -> int:
@@ -38,7 +59,7 @@ def run(words: list[str]) -> int:
 
     filters = Filters(args.latest, args.state, tuple(args.id), tuple(args.tag), tuple(args.where))
     try:
-        read_runs = read(found, parsed_map(args.map), primary)
+        read_runs = read(told(found), parsed_map(args.map), primary)
         runs = chosen(read_runs, filters)
     except BadFilter as problem:
         raise Stop(f"--where {problem}") from None

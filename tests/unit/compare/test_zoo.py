@@ -104,6 +104,21 @@ def test_what_matches_nothing_is_one_line_and_exit_2(
     assert err.count("\n") == 1
 
 
+def test_a_terminal_is_told_which_run_is_read_a_file_is_not(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["compare", str(REPO / "sample_runs"), "--format", "json"]
+    assert main(words) == 0
+    plain, quiet = capsys.readouterr()
+    assert not quiet
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    assert main(words) == 0
+    out, err = capsys.readouterr()
+    assert out == plain
+    assert "reading 6 of 6: " in err
+    assert err.endswith("\r\x1b[K"), "and the line is empty again"
+
+
 def test_no_run_at_all_is_exit_2(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["compare", str(tmp_path)]) == 2
     assert "no training log recognised" in capsys.readouterr().err
