@@ -64,10 +64,12 @@ class _Plan:
     ) -> None:
         self.base, self.scores, self.primary, self.cost = base, scores, primary, cost
         self.others = sorted((r for r in runs if r.id != base.id), key=lambda r: (-scores[r.id].best_good, r.id))
-        self.healthy_others = [run for run in self.others if run.id in healthy and scores[run.id].learned]
         self.broken = base.id not in healthy
         self.score = scores[base.id]
         self.seeds = [run for run in self.others if run.id in healthy and _is_seed_of(base, run)]
+        self.healthy_others = [
+            run for run in self.others if run.id in healthy and scores[run.id].learned and run not in self.seeds
+        ]
         reached = [scores[run.id].best for run in (base, *self.seeds)]
         self.spread = max(reached) - min(reached)
         self.noise = max(self.score.noise, self.spread)
