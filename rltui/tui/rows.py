@@ -55,14 +55,14 @@ def fitted(row: Row, width: int) -> Row:
     if length(row) <= width:
         return row
     beyond = "".join(text for text, _ in row)[width:]
-    if beyond.isascii() and not beyond.strip():
-        return clip(row, width)
+    mark = "" if beyond.isascii() and not beyond.strip() else "…"
     out: Row = []
     for text, role in row:
-        room = width - 1 - length(out)
-        out.append((text if cell_len(text) <= room else set_cell_size(text, max(0, room)).rstrip() + "…", role))
+        room = max(0, width - len(mark) - length(out))
         if cell_len(text) > room:
-            break
+            part = set_cell_size(text, room)
+            return [*out, (part.rstrip() + mark if mark else part, role)]
+        out.append((text, role))
     return out
 
 

@@ -134,9 +134,9 @@ def crumbs(view: View, width: int, path: tuple[str, ...]) -> list[Row]:
     """The top line of a drill-down: where this is."""
     name = view.report.run.id if view.report else view.target
     right = [*progress(view, min(width, 119), eta=False), *state(view, min(width, 119))]
-    room = width - 2 - length(right)
+    room = width - 3 - length(right)
     tries = ((name, path), (cut(name, 20), path), (cut(name, 20), path[-2:]), (cut(name, 12), path[-2:]))
-    trails = [_trail(*words) for words in (*tries, (cut(name, 12), path[-1:]))]
+    trails = [_trail(*words) for words in (*tries, (cut(name, 12), path[-1:]), (cut(name, 8), path[-1:]))]
     left = next((trail for trail in trails if length(trail) <= room), trails[-1])
     return [spread(width - 1, left, right)]
 

@@ -221,10 +221,12 @@ def completion(name: str, sample: Rollout | None, width: int, height: int, line:
     right: Row = [("reward ", "dim"), (number(sample.reward, missing="–"), "strong")]
     if sample.advantage is not None and width > 60:
         right += [(" · advantage ", "dim"), (number(sample.advantage), "fg")]
-    if sample.length is not None:
+    if sample.length is not None and width > 40:
         right.append((f" · {sample.length} tokens", "dim"))
-    if sample.truncated is not None:
-        right.append((" · ! cut at the limit", "warn") if sample.truncated else (" · complete", "dim"))
+    if sample.truncated:
+        right.append((" · ! cut at the limit" if width > 40 else " ! cut", "warn"))
+    elif sample.truncated is not None and width > 40:
+        right.append((" · complete", "dim"))
     lines: list[Row] = [[(f" {text}", "fg")] for text in wrapped(sample.completion or "", width - 1)]
     if sample.completion is None:
         lines = [[(" the dump holds no text", "dim")]]

@@ -6,14 +6,14 @@ from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 from rltui.tui.panes.verdict import STAGES
-from rltui.tui.rows import Row, cut, put, wrap
+from rltui.tui.rows import Row, cut, length, put, wrap
 from rltui.tui.screens.text import Block, TextScreen
 
 if TYPE_CHECKING:
     from rltui.diagnosis.insight import Insight
 
 WORDS = {"pass": "pass", "warn": "warning", "fail": "critical", "unknown": "unknown"}
-NAME_W = 42
+NAME_W, BESIDE = 42, 76
 ORDER = ("fail", "warn", "pass", "unknown")
 
 
@@ -95,19 +95,16 @@ class PipelineScreen(TextScreen):
         blocks: list[Block] = []
         for place, stage in enumerate(report.pipeline, 1):
             glyph, role = STAGES[stage.status]
-            lines = wrap(stage.because, max(20, width - 34)) or [""]
-            rows: list[Row] = [
-                [
-                    (f" {place} ", "dim"),
-                    put(stage.stage, 14, "strong"),
-                    put(f"{glyph} {WORDS[stage.status]}", 14, role),
-                    (lines[0], "fg"),
-                ],
-                *[[(" " * 31, "fg"), (line, "fg")] for line in lines[1:]],
-            ]
+            head: Row = [(f" {place} ", "dim"), put(stage.stage, 14, "strong")]
+            head.append(put(f"{glyph} {WORDS[stage.status]}", 14, role))
+            beside = width >= BESIDE  # else the reason stands below
+            indent = length(head) if beside else 3
+            lines = wrap(stage.because, max(20, width - indent - 3)) or [""]
+            rows: list[Row] = [[*head, (lines.pop(0), "fg")] if beside else head]
+            rows += [[(" " * indent, "fg"), (line, "fg")] for line in lines]
             for finding in report.findings:
                 if finding.stage == stage.stage and finding.status == "active":
-                    rows.append([(" " * 17, "fg"), (f"· {finding.title}", "dim")])
+                    rows.append([(" " * (17 if beside else 3), "fg"), (f"· {finding.title}", "dim")])
             blocks.append((stage.stage, [*rows, []]))
         outlook = self.view.outlook
         if outlook is None:

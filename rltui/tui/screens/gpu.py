@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from rltui.run.phase_hardware import PhaseHardware
     from rltui.run.sample_columns import SampleColumns
 
-WIDE = 120
+WIDE, NARROW = 120, 70
 NOTE = "use: power above idle, as a share of what the limit leaves above idle. SM only says that some kernel ran."
 
 
@@ -117,9 +117,10 @@ class _Columns:
 
     def __init__(self, width: int, recent: Span, history: Span) -> None:
         self._recent, self._history = recent, history
-        self.wide = width >= WIDE
-        self.words = 30 if self.wide else 17
-        rest = width - 3 - 7 - 2 - 6 - 7 - 7 - 6 - 2 - self.words - (9 + 6 + 2 if self.wide else 0)
+        self.wide, self.narrow = width >= WIDE, width < NARROW
+        self.words = 30 if self.wide else 14 if self.narrow else 17
+        rest = width - 3 - 7 - 2 - 6 - 7 - 6 - 2 - self.words - (0 if self.narrow else 7)
+        rest -= 9 + 6 + 2 if self.wide else 0
         self.memory = rest * 2 // 5 if self.wide else 0
         self.power = rest - self.memory
 
@@ -132,7 +133,7 @@ class _Columns:
             put("W", 6, "dim", ">"),
             put("use", 7, "dim", ">"),
         ]
-        row += [put("SM", 7, "dim", ">")]
+        row += [] if self.narrow else [put("SM", 7, "dim", ">")]
         return [*row, *([put("MHz", 9, "dim", ">")] if self.wide else []), put("°C", 6, "dim", ">")]
 
     def row(
@@ -162,7 +163,7 @@ class _Columns:
             (spark(view, seen.times, watts, self._recent, self.power, gpu.power_limit_w), "ink"),
             put(number(gpu.power_w, decimals=0, missing="n/a"), 6, "fg", ">"),
             put(percent(use, missing="–"), 7, "fg", ">"),
-            put(percent(gpu.util, missing="n/a"), 7, "dim", ">"),
+            *([] if self.narrow else [put(percent(gpu.util, missing="n/a"), 7, "dim", ">")]),
         ]
         if self.wide:
             row.append(put(number(gpu.sm_clock_mhz, decimals=0, missing="n/a"), 9, "dim", ">"))

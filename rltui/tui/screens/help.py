@@ -55,7 +55,8 @@ class HelpScreen(TextScreen):
     def below(self) -> list[Row]:
         legend: Row = [(" ", "fg")]
         for text, role in LEGEND:
-            legend += [(text, role), ("   ", "fg")]
+            if length(legend) + len(text) < self.size.width - 2:
+                legend += [(text, role), ("   ", "fg")]
         return [[], legend]
 
 

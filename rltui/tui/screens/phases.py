@@ -19,7 +19,9 @@ if TYPE_CHECKING:
     from rltui.report.model import PhaseItem
 
 NAME = 19
-TAIL = 32
+TAIL, SHORT_TAIL = 32, 19
+WITH_USUAL = 70
+"""A narrower screen shows what is now, not what is usual."""
 MOST_SLOW = 24
 TELLING = 0.005
 """A part of the step that is smaller than this is not told: nobody saves 0.5 % of a step."""
@@ -154,14 +156,16 @@ class PhasesScreen(PaneScreen):
         whole = phases.whole_step(view)
         if not whole:
             return [*rows, [(" no phase times logged", "dim")]]
-        bar_w = max(10, width - NAME - TAIL)
+        usual_too = width >= WITH_USUAL
+        bar_w = max(10, width - NAME - (TAIL if usual_too else SHORT_TAIL))
         head = [" "] * bar_w
         for tick in ticks(0.0, whole, 6):
             x = round(tick / whole * bar_w)
             text = number(tick, decimals=0) if whole >= 10 else f"{tick:g}"
             if x + len(text) <= bar_w and not "".join(head[max(0, x - 1) : x + len(text)]).strip():
                 head[x : x + len(text)] = text
-        rows.append([(" " * NAME, "fg"), ("".join(head), "dim"), (f"{'s':>8}{'share':>9}  {'usual':<9}", "dim")])
+        rows.append([(" " * NAME, "fg"), ("".join(head), "dim")])
+        rows[-1].append((f"{'s':>8}{'share':>9}  {'usual' if usual_too else '':<9}", "dim"))
         at = 0.0
         full = "#" if view.glyphs.name == "ascii" else "█"
         overlapped = view.report is not None and view.report.phases.overlapped
@@ -188,7 +192,7 @@ class PhasesScreen(PaneScreen):
                     put(_took(took, whole), 8, "fg", ">"),
                     put(number(100 * took / whole, decimals=0 if took >= 0.0095 * whole else 1), 7, role or "fg", ">"),
                     (" %  ", "dim"),
-                    put(usual, 9, "dim"),
+                    put(usual if usual_too else "", 9, "dim"),
                 ]
             )
             at += 0.0 if overlapped else took
@@ -198,11 +202,12 @@ class PhasesScreen(PaneScreen):
         from rltui.plots.spark import sparkline
 
         view = self.view
-        bar_w = max(10, width - NAME - TAIL)
+        bar_w = max(10, width - NAME - (TAIL if width >= WITH_USUAL else SHORT_TAIL))
         first, last = view.axis()
         whole = phases.whole_step(view)
-        shares = self._own_shares()
-        columns: Row = [("now     first", "dim"), (f"{'share (usual)' if shares else '':>14}", "dim")]
+        shares = self._own_shares() if width >= WITH_USUAL else {}
+        columns: Row = [("now     first", "dim")]
+        columns += [(f"{'share (usual)' if shares else '':>14}", "dim")] if width >= WITH_USUAL else []
         rows = [title(width, "", "Seconds over the steps", columns)]
         for item, name in self._over_steps():
             series = view.series(name)
