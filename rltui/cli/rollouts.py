@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
+import argparse
+import os
+from typing import TYPE_CHECKING
+
 from rltui.cli.arguments import Stop, command_parser, locate_runs, parsed_map, reading_options, write
+
+if TYPE_CHECKING:
+    from rltui.run.rollout_index import RolloutIndex
 
 ONLY = ("truncated", "empty", "repeated", "invalid", "zero-variance")
 
@@ -23,20 +30,34 @@ def run(words: list[str]) -> int:
     parser.add_argument("--format", choices=("text", "json"), default="text")
     reading_options(parser)
     args = parser.parse_args(words)
-    found = locate_runs([args.run], args.format_in)
+    try:
+        found = locate_runs([args.run], args.format_in)
+    except Stop:
+        from rltui.session.rollouts import dumps_alone
+
+        alone = dumps_alone(args.run)
+        if alone is None:
+            raise
+        return _told(args, alone, os.path.basename(os.path.abspath(args.run)), args.run, None)
     if len(found) > 1:
         names = "\n".join(f"  {f.candidate.root}" for f in found[:20])
         raise Stop(f"{args.run} holds {len(found)} runs: name one\n{names}")
-    from rltui.report.rollouts import Choice, collect, to_json
-    from rltui.report.rollouts_text import render
     from rltui.session.opened import OpenedRun
     from rltui.session.rollouts import open_rollouts
 
     opened = OpenedRun(found[0], key_map=parsed_map(args.map))
     opened.load()
     run = opened.run
-    index = open_rollouts(found[0], run)
+    index = open_rollouts(found[0], run, opened.dumps())
     opened.close()
+    return _told(args, index, run.id, run.path, run.framework)
+
+
+def _told(args: argparse.Namespace, index: RolloutIndex, name: str, path: str, framework: str | None) -> int:
+    """Writes what the arguments ask for."""
+    from rltui.report.rollouts import Choice, collect, to_json
+    from rltui.report.rollouts_text import render
+
     entry = None
     if index.entries and (args.step is not None or args.validation):
         entry = index.nearest(args.step, "validation" if args.validation else None)
@@ -47,6 +68,6 @@ def run(words: list[str]) -> int:
     choice = None
     if args.sort or args.only or args.search or args.reverse:
         choice = Choice(args.only, args.search, args.sort or "file", args.reverse, max(0, args.limit))
-    report = collect(index, run.id, run.path, run.framework, entry, args.same_prompt, choice)
+    report = collect(index, name, path, framework, entry, args.same_prompt, choice)
     write(to_json(report) if args.format == "json" else render(report), None)
     return 0

@@ -22,6 +22,7 @@ from rltui.session.feed import Feed
 from rltui.session.found import Found
 from rltui.session.frame import Frame, Loading
 from rltui.session.intake import Intake
+from rltui.session.named_dumps import NamedDumps
 from rltui.session.past_log import log_until
 from rltui.session.tail import QUIET_S
 from rltui.session.tail_feed import TailFeed
@@ -87,6 +88,7 @@ class OpenedRun:
         self._unread = list(self.feeds)
         self._intake = Intake(self.run, self.feeds)
         self._configs_read: set[str] = set()
+        self._named_dumps = NamedDumps(self.place, self.run, candidate.root)
         self._find_checkpoints()
         self._read_configs()
 
@@ -113,6 +115,7 @@ class OpenedRun:
             self.feeds.remove(old)
             self.run.history.remove_part(old.part)
         self._intake.feeds_changed()
+        self._named_dumps.look(True)
         if new or self.run.checkpoints != before:
             self._identify()
             return True
@@ -222,6 +225,8 @@ class OpenedRun:
         self.run.sources = [told(f) for f in counting_first] + self._ignored
         self._revision += 1
         self._diagnosis = None
+        if self._done and not self._glance:
+            self._named_dumps.look(False)
         self._want_samples()
 
     def _want_samples(self) -> None:
@@ -239,9 +244,11 @@ class OpenedRun:
         return self._sampled.asked(self.dumps(), self.feeds, step)
 
     def dumps(self) -> list[FileStat]:
-        """The files that hold rollouts, as they were when the run's directory was last looked through."""
+        """The files that hold rollouts, as they were when the run's directory was last looked through, and where its
+        config says that they are."""
         known = {file.path: file for file in self._listing.files}
-        return [known[path] for path in self._candidate.rollouts if path in known]
+        own = [known[path] for path in self._candidate.rollouts if path in known]
+        return [*own, *self._named_dumps.files]
 
     def _read_samples(self, step: int | None) -> None:
         """The samples by which a run that is not followed is judged at a step."""
@@ -362,7 +369,7 @@ class OpenedRun:
             now=now,
             live=self.follow,
             revision=self._revision,
-            rollout_files=self._candidate.rollouts,
+            rollout_files=(*self._candidate.rollouts, *(file.path for file in self._named_dumps.files)),
             stall=state.card if state is not None else None,
             state=state,
             place=self.place.name,

@@ -2,30 +2,45 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 
+from rltui.run import file_roles
 from rltui.run.rollout_index import Dump, RolloutIndex, open_index
 from rltui.run.run import Run
 from rltui.session.found import Found
 from rltui.session.opened import OpenedRun
 from rltui.session.rollout_config import length_cap, reward_weights
 from rltui.sources.base import FileStat, SourceError
+from rltui.sources.local import LocalPlace
 
 
-def open_rollouts(found: Found, run: Run | None = None) -> RolloutIndex:
+def open_rollouts(found: Found, run: Run | None = None, dumps: Sequence[FileStat] | None = None) -> RolloutIndex:
     """The index of a run's rollouts. `run`, once its config is read, says where completions are cut and how rewards
-    are weighted."""
+    are weighted; `dumps` are the files that hold them, default: those that lie with the run."""
     known = {file.path: Dump(file.path, file.size, file.mtime) for file in found.listing.files}
-    dumps = [known[path] for path in found.candidate.rollouts if path in known]
+    files = [known[path] for path in found.candidate.rollouts if path in known]
+    if dumps is not None:
+        files = [Dump(file.path, file.size, file.mtime) for file in dumps]
     logs = [known[path] for path, kind in found.candidate.files if kind.endswith("console") and path in known]
     return open_index(
         found.place,
         found.listing.root,
-        dumps,
+        files,
         logs,
         cap=length_cap(run) if run else None,
         weights=reward_weights(run) if run else (),
     )
+
+
+def dumps_alone(path: str) -> RolloutIndex | None:
+    """The index of a file or directory of this machine that holds dumps and no log; None where there are none."""
+    place, path = LocalPlace(), os.path.abspath(path)
+    stat = place.stat(path)
+    files = place.walk(path).files if isinstance(stat, SourceError) else (stat,)
+    above = os.path.dirname(path)
+    dumps = [f for f in files if file_roles.role(os.path.relpath(f.path, above), False) == "rollouts"]
+    return open_index(place, path, [Dump(f.path, f.size, f.mtime) for f in dumps], []) if dumps else None
 
 
 def rollouts_of(opened: OpenedRun, paths: Sequence[str]) -> RolloutIndex:
