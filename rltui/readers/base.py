@@ -9,7 +9,7 @@ from __future__ import annotations
 from array import array
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
 
 if TYPE_CHECKING:
     import sqlite3
@@ -52,8 +52,7 @@ NoteKind = Literal[
 ]
 
 
-@dataclass(frozen=True, slots=True)
-class Note:
+class Note(NamedTuple):
     """A line of text that matters beyond its numbers. `step` and `total` where the line states them."""
 
     kind: NoteKind
@@ -64,8 +63,7 @@ class Note:
     time: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class LogLine:
+class LogLine(NamedTuple):
     """A plain line of a console log, for the log pane and the text behind a finding."""
 
     text: str
@@ -73,8 +71,7 @@ class LogLine:
     time: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ConfigRecord:
+class ConfigRecord(NamedTuple):
     """Config as the container holds it: flat dotted keys (`actor_rollout_ref.actor.kl_loss_coef`) to plain values.
 
     `origin` says where in the file ("printed dict at line 12", "wandb config", "TensorBoard text tag args").
@@ -84,24 +81,21 @@ class ConfigRecord:
     origin: str
 
 
-@dataclass(frozen=True, slots=True)
-class RunInfo:
+class RunInfo(NamedTuple):
     """Identity that a container states: any subset of run_id, name, project, host, framework_version, start_time,
     step_key (the key that is the step, where a container such as W&B defines one)."""
 
     values: dict[str, str]
 
 
-@dataclass(frozen=True, slots=True)
-class Exit:
+class Exit(NamedTuple):
     """The container records the end of the run (W&B exit record)."""
 
     code: int
     time: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class HardwareRow:
+class HardwareRow(NamedTuple):
     """A recorded hardware sample (W&B stats), keys as in the container."""
 
     time: float
@@ -127,8 +121,7 @@ class Reader(Protocol):
         a newline that parses). Feeding may go on afterwards; nothing is yielded twice."""
 
 
-@dataclass(frozen=True, slots=True)
-class ContainedRun:
+class ContainedRun(NamedTuple):
     """One of the runs of a container that can hold several. `key` tells it from the others, `start` sorts by time."""
 
     format: str

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from rltui.readers.base import ConfigRecord, LogLine, Note, Reader, Record, Rows
 from rltui.readers.console import ConsoleReader
 
@@ -73,7 +71,7 @@ class CapturedConsole:
         out: list[Record] = []
         for record in records:
             if isinstance(record, LogLine | Note):
-                out.append(replace(record, line=0, time=time if record.time is None else record.time))
+                out.append(record._replace(line=0, time=time if record.time is None else record.time))
             elif self._needed is not False:
                 if isinstance(record, Rows):
                     self._held_rows += len(record)
@@ -82,7 +80,7 @@ class CapturedConsole:
                             if known != known:
                                 record.times[i] = time
                 elif isinstance(record, ConfigRecord):
-                    record = replace(record, origin=f"console in W&B: {record.origin}")
+                    record = record._replace(origin=f"console in W&B: {record.origin}")
                 self._held.append(record)
         if self._needed or self._held_rows >= ENOUGH_ROWS:
             out += self._release()

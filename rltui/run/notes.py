@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter, deque
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from rltui.readers.base import Note
 
@@ -182,7 +182,7 @@ class Notes:
                 if note.step is None or note.step <= step:
                     fresh.add(place, note)
         self._progress = {
-            key: replace(n, step=step) if n.step is not None and n.step > step else n
+            key: n._replace(step=step) if n.step is not None and n.step > step else n
             for key, n in self._progress.items()
         }
         self.sources = {}

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache, lru_cache
 from itertools import repeat
 from math import nan
@@ -175,7 +175,7 @@ def _names(columns: tuple[str, ...], dialect_name: str) -> Names:
 
 def _moved(note: Note, by: int) -> Note:
     """A log that is read from its end counts steps from anywhere: its newest row is the run's newest."""
-    return note if not by or note.step is None else replace(note, step=note.step + by)
+    return note if not by or note.step is None else note._replace(step=note.step + by)
 
 
 def _joined(blocks: list[Rows], kept: Mapping[str, str]) -> Rows:
