@@ -10,16 +10,9 @@ import numpy as np
 
 from rltui.readers.base import NO_STEP, Rows
 from rltui.run.columns import Axis, Column, Floats, Ints, Series, with_room
+from rltui.run.restarts import ABANDONED_ROWS, GoneBack, done_anew, whole
 
 __all__ = ["Column", "Floats", "Ints", "Series", "Table"]
-
-RESTART_SHARE = 0.5
-"""A row that goes back is of another attempt where at least so much of what it repeats has another value: a resumed run
-does everything anew, a late revision changes a cell or two."""
-
-RESTART_ROWS = 2
-"""Rows beyond a restart are abandoned where it goes back at least so far: two processes that write into one log are
-apart by one row."""
 
 
 def _cells(rows: Rows, i: int) -> dict[str, float]:
@@ -44,6 +37,7 @@ class Table:
         self._newest_time: float | None = nan  # NaN: no row states a time; None: not worked out
         self._others = False  # the newest record stated other values than were there
         self._head = -1  # row of the newest record: after a restart it lies before the end
+        self._back: GoneBack | None = None  # records went back: a restart or a late revision, nobody can tell yet
 
     # -- reading -------------------------------------------------------------------------------------------------
 
@@ -57,8 +51,10 @@ class Table:
 
     @property
     def head_step(self) -> int | None:
-        """Step of the newest record; after a restart smaller than the largest step seen."""
-        return int(self._steps[self._head]) if self._head >= 0 else None
+        """Step where the run is: that of the newest record, after a restart smaller than the largest step seen."""
+        if self._head < 0:
+            return None
+        return int(self._steps[self._head if self._back is None else self.n - 1])
 
     @property
     def head_time(self) -> float | None:
@@ -139,7 +135,7 @@ class Table:
                 start += 1
 
     def _numbered(self, steps: Ints) -> Ints:
-        step = self.head_step or 0
+        step = int(self._steps[self._head]) if self._head >= 0 else 0
         out = steps.copy()
         for i, stated in enumerate(steps.tolist()):
             step = step + 1 if stated == NO_STEP else stated
@@ -187,6 +183,7 @@ class Table:
         self.n = end
         self._stamped(float(np.fmax.reduce(times, initial=nan)))
         self._head = end - 1
+        self._back = None
 
     def _join_axes(self) -> None:
         """Columns that have come to be in the same rows share one axis again: a block may end within a row."""
@@ -214,10 +211,12 @@ class Table:
     def put(self, step: int, time: float, cells: Mapping[str, float], fold: bool = False) -> None:
         """One row. NaN or an infinity in `cells` means that it was logged so; absent keys are missing.
 
-        A row that goes back to an earlier step with other values for what is already there begins another attempt,
-        unless it is only folded in from another source: the rows beyond it are abandoned. In any case the later value
+        Rows that go back to earlier steps with other values for what is there are another attempt (see `restarts`),
+        unless they are only folded in from another source: the rows beyond are abandoned. In any case the later value
         wins and keys of both are kept.
         """
+        if not fold:
+            self._follow(step, cells)
         last = int(self._steps[self.n - 1]) if self.n else None
         self._others = False
         if last is None or step > last:
@@ -231,16 +230,34 @@ class Table:
             row = int(self.steps.searchsorted(step))
             if self._steps[row] != step:
                 self._insert(row, step, time)
-            elif not fold and row < self._head and self._redone(row, cells):
-                self.restarts.append(step)
-                if self._head - row >= RESTART_ROWS:
-                    self._abandon(row + 1)
             if self._fill(row, cells):
                 self._mark(row)
             self.overwritten += self._others and row == self._head and not fold
             if time == time and self._times[row] != time:
                 self._restamp(row, time)
         self._head = row
+
+    def _follow(self, step: int, cells: Mapping[str, float]) -> None:
+        """Looks whether a row goes back, whole or on from there: then the run was restarted."""
+        last = int(self._steps[self.n - 1]) if self.n else step - 1
+        if step > last:
+            self._back = None
+            return
+        row, newest = int(self.steps.searchsorted(step)), int(self._steps[self._head])
+        if step < newest:
+            self._back = GoneBack(row, False)
+        if self._back is None:
+            return
+        old = self.cells(row) if self._steps[row] == step else {}
+        self._back.anew |= done_anew(old, cells)
+        if not self._back.anew or (step <= newest and not whole(old, cells)):
+            if step == last:
+                self._back = None  # everything was repeated as it was
+            return
+        begin, self._back = self._back.row, None
+        self.restarts.append(int(self._steps[begin]))
+        if self.n - 1 - begin >= ABANDONED_ROWS:
+            self._abandon(begin, begin + 1)
 
     def _fill(self, row: int, cells: Mapping[str, float]) -> bool:
         """Sets cells of a row that is there; true when any of them is new or another than before."""
@@ -344,12 +361,12 @@ class Table:
         if row < self.n:
             if row:
                 self.restarts.append(step)
-            self._abandon(row)
+            self._abandon(row, row)
 
-    def _abandon(self, n: int) -> None:
-        if n < self.n:
-            self.abandoned.append((int(self._steps[n]), int(self._steps[self.n - 1]), self.n - n))
-            self.keep(n)
+    def _abandon(self, n: int, kept: int) -> None:
+        """Rows from row `n` on were of an attempt that is over; those before row `kept` hold the next one's by now."""
+        self.abandoned.append((int(self._steps[n]), int(self._steps[self.n - 1]), self.n - n))
+        self.keep(kept)
 
     def keep(self, n: int) -> None:
         """Forgets all rows from row `n` on."""
@@ -368,6 +385,7 @@ class Table:
                     column = self.columns[key]
                     column.values = column.values[:count].copy()
         self._head = n - 1
+        self._back = None
         self._mark(n)
 
     def rename(self, name: Callable[[str], str]) -> None:
@@ -386,13 +404,6 @@ class Table:
                 one.axis.members -= 1
             axis = Axis(rows, self._steps[rows], self._times[rows])
             self.columns[new] = Column(axis, values, held.all_finite and column.all_finite)
-
-    def _redone(self, row: int, cells: Mapping[str, float]) -> bool:
-        """Whether a row repeats this one with other values in most cells that both hold."""
-        old = self.cells(row)
-        both = [(old[key], value) for key, value in cells.items() if key in old]
-        other = sum(1 for a, b in both if a == a and b == b and abs(a - b) > 1e-12 + 1e-6 * abs(a))
-        return other > 0 and other >= RESTART_SHARE * len(both)
 
     def _mark(self, row: int) -> None:
         self._changed_from = row if self._changed_from is None else min(self._changed_from, row)

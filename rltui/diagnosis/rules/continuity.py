@@ -36,7 +36,8 @@ def resume_discontinuity(look: Look, p: Params, memory: Memory) -> list[Signal]:
         text = f"The run was resumed at step {step}, and {jumps[0][0]} {jumps[0][1]} there."
     loop = len(recent) >= p["loop"]
     if loop:
-        text = f"The run was restarted {len(recent)} times within {min(rows, look.n)} rows, last at step {step}."
+        span = f"within {min(rows, look.n)} rows, last" if look.n > 1 else "and left one row, last"
+        text = f"The run was restarted {len(recent)} times {span} at step {step}."
     level = WARNING if jumps or loop else NOTICE
     return [Signal(level, text, tuple(jumps) or ((look.reward, "continues"),), onset_step=step)]
 

@@ -23,8 +23,8 @@ def test_a_run_begun_anew_in_one_file_names_the_earlier_attempts_and_what_ended_
         Note("warning", "deprecated", 92, step=11),
     ]
     assert [one.text for one in attempts(history, notes)] == [
-        "steps 6 to 30, 25 rows, ended by: torch.OutOfMemoryError: CUDA out of memory.",
-        "steps 3 to 11, 9 rows",
+        "steps 5 to 30, 26 rows, ended by: torch.OutOfMemoryError: CUDA out of memory.",
+        "steps 2 to 11, 10 rows",
     ]
     assert history.table.steps.tolist() == [1, 2, 3]
 
@@ -38,7 +38,7 @@ def test_two_files_of_one_attempt_tell_it_once_as_the_one_that_saw_more() -> Non
     console = Part("console.log", (20, 0.0))
     history.add_part(console)
     history.add(console, block(rows(range(1, 18), 0.0)))
-    history.add(console, block(rows(range(10, 31), 1.0)))
+    history.add(console, block(rows(range(11, 31), 1.0)))
     history.rebuild()
     assert history.table.n == 30
     assert [(one.first, one.last) for one in attempts(history, [])] == [(11, 20)]

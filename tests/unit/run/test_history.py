@@ -6,6 +6,7 @@ import math
 from array import array
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -28,15 +29,25 @@ def block(rows: list[tuple[int, dict[str, float]]]) -> Rows:
 
 
 def model(rows: list[tuple[int, dict[str, float]]]) -> dict[int, dict[str, float]]:
-    """Rows by step, later cells win; a row that goes back two rows or more with other values abandons what follows."""
+    """Rows by step, later cells win; rows that go back two rows or more with other values, whole or on from there,
+    abandon what follows."""
     out: dict[int, dict[str, float]] = {}
-    head = -1
+    head, back, anew = -1, -1, False
     for step, cells in rows:
         both = [(out[step][k], v) for k, v in cells.items() if k in out.get(step, {})]
         other = [1 for a, b in both if a == a and b == b and abs(a - b) > 1e-12 + 1e-6 * abs(a)]
-        beyond = [s for s in out if step < s <= head]
-        if len(beyond) >= 2 and other and 2 * len(other) >= len(both):
-            out = {s: held for s, held in out.items() if s <= step}
+        if out and step > max(out):
+            back = -1
+        elif step < head:
+            back, anew = step, False
+        anew |= bool(other) and 2 * len(other) >= len(both)
+        part = 2 * len(both) < len(out.get(step, {}))
+        if back >= 0 and anew and (step > head or not part):
+            if sum(s > back for s in out) >= 2:
+                out = {s: held for s, held in out.items() if s <= back}
+            back = -1
+        elif back >= 0 and step == max(out):
+            back = -1
         out.setdefault(step, {}).update(cells)
         head = step
     return out
@@ -104,21 +115,78 @@ def test_rows_without_a_step_are_numbered_on() -> None:
     assert table.steps.tolist() == [1, 2, 10, 11]
 
 
-def test_going_back_with_other_values_is_a_restart_and_the_later_value_wins() -> None:
+def row_of(step: float) -> dict[str, float]:
+    return {"loss": step, "reward": step / 2, "entropy": 1 / step}
+
+
+def ten_rows() -> Table:
     table = Table()
-    table.add(block([(s, {"loss": float(s)}) for s in range(1, 11)]))
-    table.add(block([(6, {"loss": 60.0})]))
+    table.add(block([(s, row_of(s)) for s in range(1, 11)]))
+    return table
+
+
+def test_going_back_with_other_values_is_a_restart_and_the_later_value_wins() -> None:
+    table = ten_rows()
+    table.add(block([(6, row_of(60))]))
     assert table.restarts == [6]
+    assert table.abandoned == [(6, 10, 5)]
     assert table.head_step == 6
-    assert table.cells(5) == {"loss": 60.0}
+    assert table.cells(5) == row_of(60)
     assert table.steps.tolist() == [1, 2, 3, 4, 5, 6]
     assert table.take_changed() == 5
     assert table.take_changed() is None
 
 
+def test_an_attempt_whose_first_row_repeats_the_old_one_is_still_a_restart() -> None:
+    table = ten_rows()
+    table.add(block([(6, row_of(6)), (7, row_of(70))]))
+    assert table.restarts == [6]
+    assert table.abandoned == [(6, 10, 5)]
+    assert table.steps.tolist() == [1, 2, 3, 4, 5, 6, 7]
+
+
+@pytest.mark.parametrize("late", [[3], [3, 2], [9]])
+def test_a_late_revision_of_an_old_row_is_no_restart(late: list[int]) -> None:
+    """A cell of an old step is updated; the run goes on where it was, and stands there in the meantime."""
+    table = ten_rows()
+    for step in late:
+        table.add(block([(step, {"loss": 100.0 * step})]))
+        assert table.head_step == 10
+    table.add(block([(11, row_of(11)), (12, row_of(12))]))
+    assert (table.restarts, table.abandoned) == ([], [])
+    assert table.steps.tolist() == list(range(1, 13))
+    assert [table.cells(step - 1)["loss"] for step in late] == [100.0 * step for step in late]
+
+
+def test_a_validation_that_ends_late_is_no_restart() -> None:
+    table = ten_rows()
+    for step in (4, 8):
+        table.add(block([(step, {"val": 0.5}), (step + 7, row_of(step + 7))]))
+    assert table.restarts == []
+    assert table.cells(3) == row_of(4) | {"val": 0.5}
+
+
+def test_an_attempt_that_writes_its_rows_in_parts_is_a_restart_once_it_goes_on() -> None:
+    table = ten_rows()
+    table.add(block([(6, {"loss": 60.0}), (6, {"reward": 30.0})]))
+    assert table.restarts == []
+    table.add(block([(7, {"loss": 70.0})]))
+    assert table.restarts == [6]
+    assert table.head_step == 7
+
+
+def test_a_log_that_is_read_twice_is_no_restart() -> None:
+    table = ten_rows()
+    table.add(block([(s, row_of(s)) for s in range(1, 12)]))
+    assert table.restarts == []
+    assert table.n == 11
+
+
 def test_a_repeated_row_is_no_restart() -> None:
     table = Table()
-    table.add(block([(1, {"loss": 1.0}), (2, {"loss": 2.0}), (1, {"loss": 1.0}), (2, {"loss": 2.5})]))
+    table.add(
+        block([(1, {"loss": 1.0}), (2, {"loss": 2.0}), (1, {"loss": 1.0}), (2, {"loss": 2.0}), (2, {"loss": 2.5})])
+    )
     assert table.restarts == []
     assert table.cells(1) == {"loss": 2.5}
 
