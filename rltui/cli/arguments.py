@@ -70,6 +70,8 @@ def named_hosts(targets: Sequence[str]) -> list[str]:
     settings = load()
     out: list[str] = []
     for target in targets:
+        if not target.strip():
+            raise Stop("RUN is empty: is the variable set that should name it?")
         name, colon, path = target.partition(":")
         host = settings.hosts.get(name)
         if host is None or os.path.exists(target):

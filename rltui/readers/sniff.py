@@ -71,7 +71,7 @@ def sniff(head: bytes, name: str) -> str | None:
         return "tensorboard"
     if name.endswith(".wandb") and len(head) < len(_WANDB) and _WANDB.startswith(head):
         return "wandb"
-    if not head.strip() or name.endswith(_NOT_LOGS) or _is_binary(head):
+    if not head.strip() or name.endswith(_NOT_LOGS) or is_binary(head):
         return None
     text = head[3:] if head.startswith(b"\xef\xbb\xbf") else head
     start = text.lstrip()
@@ -236,5 +236,6 @@ def _unnamed_console(text: bytes, name: str) -> str | None:
     return "console" if marks >= 2 or (marks and _LOG_NAMES.search(name)) else None
 
 
-def _is_binary(head: bytes) -> bool:
+def is_binary(head: bytes) -> bool:
+    """Whether this is no text."""
     return b"\0" in head[:1024] or len(_BINARY.findall(head[:4096])) * 50 > min(len(head), 4096)

@@ -198,6 +198,12 @@ def _nothing(path: str, listing: Listing, place: Place) -> str:
     unreadable = next((head for head in heads if isinstance(head, SourceError)), None)
     if unreadable is not None:
         return _said(unreadable.path, unreadable.text)
+    if len(listing.files) == 1 and listing.files[0].path == path:
+        from rltui.readers.unrecognised import why_not
+
+        head = place.head(path, HEAD)
+        why = why_not(head if isinstance(head, bytes) else b"")
+        return f"{path}: no training log recognised: {why}; force a reader with --format-in"
     what = _count(listing.files)
     left_out = ", ".join(f"{n} {why}" for why, n in sorted(listing.skipped.items()))
     return (

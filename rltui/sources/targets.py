@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 _URL = re.compile(r"ssh://(?:(?P<user>[^@/]*)@)?(?P<host>\[[^\]/]*\]|[^:@/]*)(?::(?P<port>[^/]*))?(?P<path>/.*)?", re.S)
 _SCP = re.compile(r"(?:(?P<user>[^@/:\s]+)@)?(?P<host>\[[^\]/]+\]|[\w.%-]{2,}|[A-Za-z]):(?P<path>[^\\].*|)", re.S)
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 _HOST = re.compile(r"[\w.:%-]+")
 _USER = re.compile(r"[\w.+@\\-]+")
 _NAME = re.compile(r"[^/\\#?%:\x00-\x1f\x7f]+")  # what the service allows in a name
@@ -71,6 +72,10 @@ def parse(argument: str) -> SshTarget | SlurmTarget | WandbTarget | None:
         if found is None or not found["path"]:
             raise BadTarget(f"{argument}: wants ssh://[user@]host[:port]/path")
         return _target(argument, found["host"], found["user"], found["port"], _without_home(found["path"]))
+    if _SCHEME.match(argument):
+        raise BadTarget(
+            f"{argument}: no such scheme; there are ssh://HOST/PATH, slurm:JOB and wandb:ENTITY/PROJECT/RUN"
+        )
     found = _SCP.fullmatch(argument)
     if found is None:
         return None

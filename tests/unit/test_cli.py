@@ -32,7 +32,7 @@ def run(capsys: pytest.CaptureFixture[str], *words: str | Path) -> tuple[int, st
     [
         (["report", "nope.log"], ["nope.log", "no such file"]),
         (["report"], ["RUN"]),
-        (["report", REPO / "pyproject.toml"], ["pyproject.toml", "no training log", "--format-in"]),
+        (["report", REPO / "pyproject.toml"], ["pyproject.toml", "text without metrics", "--format-in"]),
         (["report", SAMPLES], ["6 runs", "--newest", "--all", "trl-nan-crash"]),
         (["report", HEALTHY, "--now", "yesterday"], ["--now", "ISO 8601"]),
         (["report", HEALTHY, "--format-in", "bogus"], ["bogus", "jsonl"]),
@@ -46,6 +46,8 @@ def run(capsys: pytest.CaptureFixture[str], *words: str | Path) -> tuple[int, st
         (["compare", HEALTHY, "--map", "reward_maen=x"], ["did you mean reward_mean?"]),
         (["report", HEALTHY, "--window", "0"], ["--window"]),
         (["report", HEALTHY, "-o", "absent/dir/file"], ["absent/dir/file"]),
+        (["report", ""], ["RUN is empty"]),
+        (["report", "s3://bucket/run"], ["s3://bucket/run", "ssh://"]),
         (["runs", "absent"], ["absent", "no such directory"]),
     ],
 )

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import gzip
 import json
 import os
 from pathlib import Path
@@ -7,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from rltui.readers.sniff import sniff
+from rltui.readers.unrecognised import why_not
 
 TRL = "{'loss': '0.0123', 'grad_norm': '0.45', 'epoch': '0.02'}\n"
 SAMPLE = {"input": "Solve it", "output": "42", "score": 1.0, "step": 7}
@@ -105,3 +107,21 @@ def test_one_row_longer_than_the_head_is_known() -> None:
         assert sniff(row.encode()[: 1 << 16], "m.jsonl") == "jsonl"
     for row in (f'{{"text": "a", "step": 1, {cells}}}', f"{{{cells}}}", '{"step": 1, "x": "' + "y" * 99999):
         assert sniff(row.encode()[: 1 << 16], "m.jsonl") is None
+
+
+@pytest.mark.parametrize(
+    ("head", "says"),
+    [
+        (b"", "empty"),
+        (b"\n \n", "blank lines"),
+        (b"\0" * 500, "zeros"),
+        (bytes(range(256)) * 9, "binary"),
+        (b"BZh91AY&SY", "bzip2"),
+        (gzip.compress(b"nothing\n")[:5], "nothing comes out"),
+        (b'{"a": [1, 2', "text without metrics"),
+        (b"hello\n", "text without metrics"),
+    ],
+)
+def test_why_a_file_is_no_log(head: bytes, says: str) -> None:
+    assert sniff(head, "x.log") is None
+    assert says in why_not(head)
