@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 from rltui.diagnosis.catalogue import Rule
-from rltui.diagnosis.rules import DETECTORS
 from rltui.vocabulary.load import config_meanings, dialect, dialect_names, metrics, phases
 
 FRAMEWORKS = ("verl", "trl", "openrlhf", "nemo_rl", "prime_rl")
 """Whose keys are printed; every other dialect only where none of these logs the metric."""
-
-PRESENT = frozenset({"run-crashed", "run-stalled", "logging-coverage-gap"})
-"""Rules on the state of the run as a whole: the engine asks them itself, they have no detector."""
 
 INPUTS = {
     "gpu": "GPU samples",
@@ -67,13 +63,5 @@ def severity_of(rule: Rule) -> str:
 
 
 def standing(rule: Rule) -> str | None:
-    """Why the rule never runs in this version or for this user, None where it does."""
-    if not rule.enabled:
-        return "switched off in your settings"
-    if rule.id in DETECTORS or rule.id in PRESENT:
-        return None
-    if rule.group in ("gpu", "host"):
-        return "the diagnosis does not see GPU and host yet"
-    if "samples" in rule.metrics:
-        return "the diagnosis does not see prompts and completions yet"
-    return "no detector for it in this version"
+    """Why the rule never runs for this user, None where it does."""
+    return None if rule.enabled else "switched off in your settings"

@@ -10,7 +10,11 @@ from rltui.diagnosis import rules as detectors
 from rltui.diagnosis.catalogue import enable, family, rules
 from rltui.diagnosis.causes import IMPACT, RISK, Fired, roots
 from rltui.diagnosis.coverage import _expected
+from rltui.diagnosis.engine import PRESENT
+from rltui.diagnosis.machine import GPU_RULES, HOST_RULES
+from rltui.diagnosis.rules import DETECTORS
 from rltui.diagnosis.rules import host as on_machine
+from rltui.diagnosis.rules.samples import DETECTORS as FROM_SAMPLES
 
 
 def test_every_rule_is_there_once_and_complete() -> None:
@@ -82,3 +86,9 @@ def test_who_speaks_for_another_is_its_root() -> None:
     assert roots([fired("kl-up-reward-flat", 50), fired("kl-runaway", 200, 3)], rules(), 400) == {
         "kl-up-reward-flat": "kl-runaway"
     }
+
+
+def test_every_rule_is_asked_somewhere() -> None:
+    """Of metrics, of the machine, of samples, or by the engine itself: none is only text."""
+    asked = {*DETECTORS, *GPU_RULES, *HOST_RULES, *FROM_SAMPLES, *PRESENT, "best-checkpoint-unavailable"}
+    assert asked == set(rules())
