@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time as clock
 
 from rltui.run import file_roles
 from rltui.run.run import Run
@@ -10,6 +11,8 @@ from rltui.sources.base import FileStat, Place
 from rltui.vocabulary.load import dialect
 
 MOST_FILES = 20_000
+REST = 20.0
+"""So many times as long as a look took is waited before the next one: a large tree on a slow disk costs little."""
 
 
 class NamedDumps:
@@ -20,14 +23,16 @@ class NamedDumps:
         self._run = run
         self._root = os.path.abspath(root)
         self._folders: tuple[str, ...] = ()
+        self._next = 0.0
         self.files: tuple[FileStat, ...] = ()
 
     def look(self, again: bool) -> None:
-        """Looks through them where the config names others than before; with `again` in any case."""
-        folders = self._named()
-        if again or folders != self._folders:
+        """Looks through them where the config names others than before; with `again` also for new files."""
+        folders, began = self._named(), clock.monotonic()
+        if folders != self._folders or (again and began >= self._next):
             self._folders = folders
             self.files = tuple(file for folder in folders for file in self._dumps(folder))
+            self._next = began + (1 + REST) * (clock.monotonic() - began)
 
     def _named(self) -> tuple[str, ...]:
         raw = self._run.raw_config
