@@ -181,6 +181,12 @@ def own_share(phase: str, share: Floats) -> OwnShare | None:
     return OwnShare(phase, now, low, high, status)
 
 
+def grown(share: Floats, now: float, by: float) -> bool:
+    """Whether `own_share` may find `now` so far above its band: told by counting, which costs less than sorting."""
+    past = share[LEAST:-NOW]
+    return 10 * int(np.count_nonzero(past < now - 0.999 * by)) >= 9 * len(past)
+
+
 def phase_share(look: Look, name: str) -> Floats:
     """Share of the step by row, of the newest rows (at most 500) that time both."""
     phase, step = look.series(f"phase:{name}"), look.series("time_per_step_s")

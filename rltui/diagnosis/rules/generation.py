@@ -101,8 +101,8 @@ def _task_falls(look: Look) -> bool:
 
 def length_explosion(look: Look, p: Params, memory: Memory) -> list[Signal]:
     """Responses grow for a long time and reward does not follow."""
-    length = look.values("response_length_mean")
-    if len(length) < p["min_rows"] or length.min() <= 0:
+    length, blocks = look.values("response_length_mean"), look.blocks("response_length_mean")
+    if len(length) < p["min_rows"] or blocks is None or blocks.lows.min() <= 0:
         return []
     first, last = head(length, p["rows"]), tail(length, p["rows"])
     ratio = last / first

@@ -168,13 +168,14 @@ def validation_underpowered(look: Look, p: Params, memory: Memory) -> list[Signa
 
 
 def data_exhausted(look: Look, p: Params, memory: Memory) -> list[Signal]:
-    """The same prompts over and over; loud only where validation turned meanwhile."""
+    """The same prompts over and over; loud only where validation turned meanwhile. `memory` keeps since when."""
     epoch = look.series("epoch")
     if epoch is None or float(epoch.values[-1]) <= p["notice"]:
         return []
     now = float(epoch.values[-1])
     many = now > p["warn"] and look.open.get("train-val-divergence", 0) >= 2
-    start = int(epoch.steps[int((epoch.values > p["notice"]).argmax())])
+    if "start" not in memory:
+        memory["start"] = float(epoch.steps[int((epoch.values > p["notice"]).argmax())])
     text = f"The data are in epoch {num(now)}: every prompt was seen before"
     text += ", and validation fell meanwhile." if many else "."
-    return [Signal(NOTICE, text, (), onset_step=start)]
+    return [Signal(NOTICE, text, (), onset_step=int(memory["start"]))]

@@ -16,8 +16,7 @@ def no_learning_signal(look: Look, p: Params, memory: Memory) -> list[Signal]:
     window = int(p["window"])
     if len(gradient) < window + p["warmup"]:
         return []
-    rate = look.values("lr")
-    if len(rate) and rate[-1] == 0.0 and not (rate > 0).any():
+    if look.is_zero("lr"):
         return []  # before the first update of a warm-up
     recent = gradient[-window:]
     blocks = look.blocks("grad_norm")

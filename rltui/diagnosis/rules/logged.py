@@ -32,7 +32,7 @@ def metric_definition_trap(look: Look, p: Params, memory: Memory) -> list[Signal
     start = int(look.steps[0]) if look.n else None
     rate, gradient = look.values("lr"), look.values("grad_norm")
     rows = int(p["rows"])
-    if len(rate) >= rows and len(gradient) >= rows and not rate.any() and tail(gradient, rows) > 0:
+    if len(rate) >= rows and len(gradient) >= rows and look.is_zero("lr") and tail(gradient, rows) > 0:
         text = "The learning rate prints as 0: the log rounds it away; the config has the true one."
         out.append(Signal(NOTICE, text, (("lr", ""),), subject="lr", onset_step=start))
     if look.series("kl_ref") is not None and not look.profile.kl_per_token:

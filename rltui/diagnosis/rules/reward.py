@@ -9,7 +9,7 @@ import numpy as np
 from rltui.diagnosis.look import Look
 from rltui.diagnosis.rules.base import Memory, Params, tail, validation
 from rltui.diagnosis.signal import CRITICAL, WARNING, Signal, num, percent
-from rltui.diagnosis.trends import MAD_TO_SD, block_medians, sd_d, sd_m
+from rltui.diagnosis.trends import MAD_TO_SD, block_medians, sd_d, sd_m, windows
 from rltui.run.medians import median
 from rltui.run.table import Floats
 
@@ -80,7 +80,7 @@ def _peak(x: Floats, n: int, block: int, p: Params) -> tuple[float, float, float
     window = x[first : n - int(p["quiet"])]
     if len(window) < block:
         return None
-    medians = np.sort(np.lib.stride_tricks.sliding_window_view(window, block), axis=1)[:, block // 2]
+    medians = np.sort(windows(window, block), axis=1)[:, block // 2]
     j = int(medians.argmax())
     end = first + j + block
     before = x[max(0, end - 3 * block) : end]
@@ -95,7 +95,7 @@ def _since(x: Floats, start: int, level: float) -> int:
     part = x[max(start, len(x) - 2000) :]
     if len(part) < 5:
         return len(x)
-    smooth = np.sort(np.lib.stride_tricks.sliding_window_view(part, 5), axis=1)[:, 2]
+    smooth = np.sort(windows(part, 5), axis=1)[:, 2]
     above = np.flatnonzero(smooth >= level)
     return len(x) - len(part) + (int(above[-1]) + 3 if len(above) else 0)
 
@@ -155,7 +155,7 @@ def _turn(x: Floats, start: int, peak: float, low: float) -> int:
     part = x[start:]
     if len(part) < 5:
         return start
-    smooth = np.sort(np.lib.stride_tricks.sliding_window_view(part, 5), axis=1)[:, 2]
+    smooth = np.sort(windows(part, 5), axis=1)[:, 2]
     near = np.flatnonzero(smooth >= peak - 0.25 * (peak - low))
     return start + (int(near[-1]) + 2 if len(near) else 0)
 

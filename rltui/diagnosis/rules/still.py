@@ -58,9 +58,9 @@ def _no_movement(look: Look, p: Params) -> str:
         now = tail(kl.finite().values, window)
         if now < p["still_kl"]:
             return f"the KL to the reference is {num(now)}: the policy does not move"
-    rate = look.values("lr")
-    if len(rate) >= window and rate.max() < p["still_lr"]:
-        return f"the learning rate is at most {num(float(rate.max()))}"
+    rate = look.blocks("lr")
+    if rate is not None and len(look.values("lr")) >= window and rate.highs.max() < p["still_lr"]:
+        return f"the learning rate is at most {num(float(rate.highs.max()))}"
     return ""
 
 

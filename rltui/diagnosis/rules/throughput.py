@@ -5,7 +5,7 @@ from __future__ import annotations
 from rltui.diagnosis.look import Look
 from rltui.diagnosis.rules.base import Memory, Params, held, tail
 from rltui.diagnosis.signal import CRITICAL, EASED, NOTICE, WARNING, Signal, num, percent
-from rltui.diagnosis.step_time import own_share, phase_share, waits
+from rltui.diagnosis.step_time import grown, own_share, phase_share, waits
 from rltui.vocabulary.load import phases
 
 
@@ -70,8 +70,8 @@ def phase_bottleneck(look: Look, p: Params, memory: Memory) -> list[Signal]:
         return []
     beside = waits(look)
     out = []
-    for share in filter(None, (own_share(name, x) for name, x in every.items())):
-        if share.share - share.high > p["grown"]:
+    for share in (own_share(name, x) for name, x in every.items() if grown(x, now[name], p["grown"])):
+        if share is not None and share.share - share.high > p["grown"]:
             text = f"{phases()[share.phase].label} takes {percent(share.share)} of the step"
             text += f"; earlier steps took {percent(share.low)} to {percent(share.high)}."
             out.append((share.share - share.high, share.phase, text))

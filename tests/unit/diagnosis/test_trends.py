@@ -20,10 +20,17 @@ from rltui.diagnosis.trends import (
     sd_d,
     theil_sen,
     trend,
+    windows,
 )
 from tests.unit.diagnosis.series import noise
 
 FLOATS = st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=60)
+
+
+def test_windows_of_an_array_with_gaps_too() -> None:
+    x = np.arange(12.0)
+    for part in (x, x[::2], x[3:9]):
+        assert np.array_equal(windows(part, 4), np.lib.stride_tricks.sliding_window_view(part, 4))
 
 
 @given(FLOATS)
