@@ -8,6 +8,7 @@ import numpy as np
 
 from rltui.diagnosis.course import course
 from rltui.diagnosis.trends import theil_sen
+from rltui.run.sums import BlockSums
 from rltui.run.table import Floats, Series
 
 
@@ -44,7 +45,8 @@ def settled(n: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class _Trend:
-    """What is said of the settled points of a column. `array` and `first_row` tell whether it is still the same."""
+    """What is said of the settled points of a column. `array` and `first_row` tell whether it is still the same;
+    `sums` are those of all its points."""
 
     array: Floats
     first_row: int
@@ -52,9 +54,10 @@ class _Trend:
     slopes: tuple[float, float, float] | None
     corr_step: float | None
     word: str
+    sums: BlockSums
 
-    def holds(self, array: Floats, series: Series, points: int) -> bool:
-        return self.array is array and self.first_row == int(series.rows[0]) and self.points == points
+    def holds(self, array: Floats, series: Series) -> bool:
+        return self.array is array and self.first_row == int(series.rows[0])
 
 
 Trends = dict[str, _Trend]
@@ -71,27 +74,29 @@ def describe(series: Series | None, window: int | None = None, known: Trends | N
     if not n:
         return EMPTY
     x = series.values
-    w = window_rows(n, window)
-    start = (n - w) // 2
-    first, mid, last = (float(np.add.reduce(x[a : a + w])) / w for a in (0, start, n - w))
     array, points = x if x.base is None else x.base, settled(n)
     trend = known.get(series.key) if known is not None else None
-    if trend is None or not trend.holds(array, series, points):
-        trend = _trend(array, series, points)
+    if trend is not None and not trend.holds(array, series):
+        trend = None
+    if trend is None or trend.points != points:
+        trend = _trend(array, series, points, BlockSums() if trend is None else trend.sums)
         if known is not None:
             known[series.key] = trend
+    w = window_rows(n, window)
+    start = (n - w) // 2
+    first, mid, last = (trend.sums.sum(x, a, a + w) / w for a in (0, start, n - w))
     slope, low, high = (None, None, None) if trend.slopes is None else trend.slopes
     return Shape(first, mid, last, slope, low, high, trend.corr_step, trend.word)
 
 
-def _trend(array: Floats, series: Series, points: int) -> _Trend:
+def _trend(array: Floats, series: Series, points: int, sums: BlockSums) -> _Trend:
     steps, x = series.steps[:points], series.values[:points]
     slopes = corr = None
     if points > 2:
         t = steps.astype(np.float64)
         slope, low, high = theil_sen(t, x)
         slopes, corr = (100 * slope, 100 * low, 100 * high), _correlation(t, x)
-    return _Trend(array, int(series.rows[0]), points, slopes, corr, course(steps, x))
+    return _Trend(array, int(series.rows[0]), points, slopes, corr, course(steps, x), sums)
 
 
 def _correlation(t: Floats, x: Floats) -> float | None:

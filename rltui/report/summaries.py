@@ -1,27 +1,22 @@
 """Numbers of one metric over its history, and the same for a whole run on every new row, at a cost that does not grow.
 
 Numbers are worked out when they are asked for, which on the screen are those of a dozen metrics, slope, correlation and
-shape those of one at a time. Sums and extremes come from blocks that are computed once they are full.
+shape those of one at a time.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from threading import Lock
-
-import numpy as np
 
 from rltui.diagnosis.shapes import describe, window_rows
 from rltui.report.model import MetricSummary
 from rltui.report.names import report_names, sharing
 from rltui.run.names import MetricName, in_use
+from rltui.run.sums import BlockSums
 from rltui.run.table import Floats, Series
 
-BLOCK = 1024
-"""Points of a block whose sum, minimum and maximum are kept."""
-
-
+_WORDS = frozenset({"label", "unit", "group", "canonical", "member", "trap"})
 _TRENDS = frozenset({"slope_per_100_steps", "corr_step", "shape"})
 _NUMBERS = frozenset(
     {"count", "missing", "nan", "first_value", "last_value", "first", "mid", "last", "min", "max", "mean", "pct_change"}
@@ -29,37 +24,36 @@ _NUMBERS = frozenset(
 
 
 class _Lazy(MetricSummary):
-    """A summary whose numbers are worked out at the first look at one of them: their slots are empty until then. Of a
-    run with hundreds of metrics a screen shows a dozen."""
+    """A summary that is worked out at the first look at one of its parts: the slots are empty until then. Of a run with
+    hundreds of metrics a screen shows a dozen."""
 
-    __slots__ = ("_blocks", "_rows", "_series", "_window")
-    _blocks: _Blocks | None
+    __slots__ = ("_blocks", "_name", "_rows", "_series", "_window")
+    _blocks: BlockSums | None
+    _name: MetricName | None
     _rows: int
     _series: Series
     _window: int | None
 
     def __init__(
-        self, series: Series, rows: int, name: MetricName | None, window: int | None, blocks: _Blocks | None
+        self, series: Series, rows: int, name: MetricName | None, window: int | None, blocks: BlockSums | None
     ) -> None:
         put = object.__setattr__
         put(self, "_series", series)
         put(self, "_rows", rows)
+        put(self, "_name", name)
         put(self, "_window", window)
         put(self, "_blocks", blocks)
         put(self, "key", series.key)
-        put(self, "label", name.label if name else series.key)
-        put(self, "unit", name.unit if name else "")
-        put(self, "group", name.group if name else "other")
-        put(self, "canonical", name.canonical if name else None)
-        put(self, "member", name.member if name else "")
-        put(self, "trap", name.own_trap if name else "")
 
     def __getattr__(self, name: str) -> object:
+        numbers: dict[str, object]
         if name in _NUMBERS:
             numbers = _numbers(self._series, self._rows, self._window, self._blocks)
         elif name in _TRENDS:
             found = describe(self._series.finite(), self._window)
             numbers = {"slope_per_100_steps": found.slope, "corr_step": found.corr_step, "shape": found.word}
+        elif name in _WORDS:
+            numbers = _words(self._series.key, self._name)
         else:
             raise AttributeError(name)
         for field_name, value in numbers.items():
@@ -67,46 +61,8 @@ class _Lazy(MetricSummary):
         return numbers[name]
 
 
-@dataclass(slots=True)
-class _Blocks:
-    """Sums, and minimum and maximum so far, of the full blocks of a column that grows at its end. Threads that look at
-    an older and a newer summary share it."""
-
-    sums: list[float] = field(default_factory=list)
-    lows: list[float] = field(default_factory=list)
-    highs: list[float] = field(default_factory=list)
-    _filling: Lock = field(default_factory=Lock)
-
-    def over(self, values: Floats) -> tuple[float, float, float]:
-        """Sum, minimum and maximum of all values, which begin with those seen before or are the first of them."""
-        full = len(values) // BLOCK
-        with self._filling:
-            for i in range(len(self.sums), full):
-                block = values[i * BLOCK : (i + 1) * BLOCK]
-                low, high = float(np.minimum.reduce(block)), float(np.maximum.reduce(block))
-                self.lows.append(min(self.lows[-1], low) if i else low)
-                self.highs.append(max(self.highs[-1], high) if i else high)
-                self.sums.append(float(np.add.reduce(block)))
-        total = sum(self.sums[:full])
-        low, high = (self.lows[full - 1], self.highs[full - 1]) if full else (float("inf"), float("-inf"))
-        rest = values[full * BLOCK :]
-        if not len(rest):
-            return total, low, high
-        low, high = min(low, float(np.minimum.reduce(rest))), max(high, float(np.maximum.reduce(rest)))
-        return total + float(np.add.reduce(rest)), low, high
-
-    def sum(self, values: Floats, start: int, stop: int) -> float:
-        """Sum of values[start:stop], after `over` these values."""
-        first, last = -(-start // BLOCK), stop // BLOCK
-        if first >= last:
-            return float(np.add.reduce(values[start:stop]))
-        whole = float(sum(self.sums[first:last]))
-        head, tail = values[start : first * BLOCK], values[last * BLOCK : stop]
-        return whole + float(np.add.reduce(head)) + float(np.add.reduce(tail))
-
-
 def summarise(
-    series: Series, rows: int, name: MetricName | None, window: int | None = None, blocks: _Blocks | None = None
+    series: Series, rows: int, name: MetricName | None, window: int | None = None, blocks: BlockSums | None = None
 ) -> MetricSummary:
     """Numbers of one metric over `rows` rows of the run; count + nan + missing = rows.
 
@@ -119,14 +75,14 @@ def summarise(
     return _Lazy(series, rows, name, window, blocks)
 
 
-def _numbers(series: Series, rows: int, window: int | None, blocks: _Blocks | None) -> dict[str, object]:
+def _numbers(series: Series, rows: int, window: int | None, blocks: BlockSums | None) -> dict[str, object]:
     values = series.finite().values
     n, logged = len(values), len(series)
     first = mid = last = low = high = mean = change = None
     if n:
         w = window_rows(n, window)
         start = (n - w) // 2
-        seen = blocks or _Blocks()
+        seen = blocks or BlockSums()
         total, low, high = seen.over(values)
         first, mid, last = (seen.sum(values, a, a + w) / w for a in (0, start, n - w))
         mean = total / n
@@ -147,6 +103,17 @@ def _numbers(series: Series, rows: int, window: int | None, blocks: _Blocks | No
     }
 
 
+def _words(key: str, name: MetricName | None) -> dict[str, object]:
+    return {
+        "label": name.label if name else key,
+        "unit": name.unit if name else "",
+        "group": name.group if name else "other",
+        "canonical": name.canonical if name else None,
+        "member": name.member if name else "",
+        "trap": name.own_trap if name else "",
+    }
+
+
 def _known(series: Series, at: int) -> float | None:
     if not len(series):
         return None
@@ -162,7 +129,7 @@ class _Kept:
     first_row: int
     count: int
     asked: tuple[object, ...]
-    blocks: _Blocks
+    blocks: BlockSums
     summary: MetricSummary
 
 
@@ -208,7 +175,7 @@ class SummaryCache:
         same = kept is not None and kept.array is array and kept.first_row == first_row and kept.count <= count
         if kept is not None and same and kept.count == count and kept.asked == asked:
             return kept.summary
-        blocks = kept.blocks if kept is not None and same else _Blocks()
+        blocks = kept.blocks if kept is not None and same else BlockSums()
         summary = summarise(series, rows, name, window, blocks)
         self.kept[series.key] = _Kept(array, first_row, count, asked, blocks, summary)
         return summary

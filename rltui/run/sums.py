@@ -1,0 +1,61 @@
+"""Sums and extremes of columns that grow at their end, at a cost that does not grow with them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from threading import Lock
+
+import numpy as np
+
+from rltui.run.columns import Floats
+
+BLOCK = 1024
+"""Points of a block whose sum, minimum and maximum are kept."""
+
+
+@dataclass(slots=True)
+class BlockSums:
+    """Sums, and minimum and maximum so far, of the full blocks of a column. Threads that look at an older and a newer
+    state of it share them: all values asked about begin with those seen before or are the first of them."""
+
+    _sums: list[float] = field(default_factory=list)
+    _lows: list[float] = field(default_factory=list)
+    _highs: list[float] = field(default_factory=list)
+    _filling: Lock = field(default_factory=Lock)
+
+    def over(self, values: Floats) -> tuple[float, float, float]:
+        """Sum, minimum and maximum of all values; 0, inf and -inf where there are none."""
+        full = self._fill(values)
+        total = sum(self._sums[:full])
+        low, high = (self._lows[full - 1], self._highs[full - 1]) if full else (float("inf"), float("-inf"))
+        rest = values[full * BLOCK :]
+        if not len(rest):
+            return total, low, high
+        low, high = min(low, float(np.minimum.reduce(rest))), max(high, float(np.maximum.reduce(rest)))
+        return total + float(np.add.reduce(rest)), low, high
+
+    def sum(self, values: Floats, start: int, stop: int) -> float:
+        """Sum of values[start:stop]."""
+        first, last = -(-start // BLOCK), stop // BLOCK
+        if first >= last:
+            return float(np.add.reduce(values[start:stop]))
+        self._fill(values)
+        whole = float(sum(self._sums[first:last]))
+        for part in (values[start : first * BLOCK], values[last * BLOCK : stop]):
+            if len(part):
+                whole += float(np.add.reduce(part))
+        return whole
+
+    def _fill(self, values: Floats) -> int:
+        """Takes up new full blocks; how many these values have."""
+        full = len(values) // BLOCK
+        if full <= len(self._sums):
+            return full
+        with self._filling:
+            for i in range(len(self._sums), full):
+                block = values[i * BLOCK : (i + 1) * BLOCK]
+                low, high = float(np.minimum.reduce(block)), float(np.maximum.reduce(block))
+                self._lows.append(min(self._lows[-1], low) if i else low)
+                self._highs.append(max(self._highs[-1], high) if i else high)
+                self._sums.append(float(np.add.reduce(block)))  # last: the others are there where it is
+        return full
