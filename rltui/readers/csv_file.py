@@ -9,7 +9,7 @@ from math import nan
 
 from rltui.readers.base import NO_STEP, Record
 from rltui.readers.decimal_mark import UNTOLD, DecimalMark
-from rltui.readers.keys import first_of, step_of, time_of
+from rltui.readers.keys import StepColumn, first_of, time_of
 from rltui.readers.lines import TOO_LONG, LineBuffer, unchanged
 from rltui.readers.rows import RowBuilder
 
@@ -65,6 +65,7 @@ class CsvReader:
         self._step: str | None = None
         self._time: str | None = None
         self._line = 0
+        self._steps = StepColumn(self._skip)
         self._decimal = DecimalMark()
         self._held: list[tuple[int, list[str]]] = []  # with the numbers of their lines
 
@@ -103,7 +104,7 @@ class CsvReader:
                 self._skip("row with another number of cells than the header")
                 continue
             if self._decimal.mark == "." and not any("," in cell for cell in cells):
-                self._add(cells)
+                self._add(cells, self._line)
                 continue
             self._held.append((self._line, cells))
             if self._decimal.learn(cells) or len(self._held) >= MAX_HELD:
@@ -116,14 +117,13 @@ class CsvReader:
         for line, cells in held:
             plain = [self._decimal.plain(cell) for cell in cells]
             if untold := plain.count(None):
-                self._skip(UNTOLD, untold, line)
-            self._add([cell or "" for cell in plain])
+                self._skip(UNTOLD, line, untold)
+            self._add([cell or "" for cell in plain], line)
 
-    def _add(self, cells: list[str]) -> None:
+    def _add(self, cells: list[str], line: int) -> None:
         row = dict(zip(self._columns, cells, strict=True))
-        step = step_of(row[self._step])[0] if self._step is not None else None
         self._rows.add(
-            NO_STEP if step is None else step,
+            NO_STEP if self._step is None else self._steps.step(row[self._step], line),
             {key: row[column] for column, key in self._metrics.items()},
             nan if self._time is None else time_of(row[self._time]),
         )
@@ -149,7 +149,7 @@ class CsvReader:
     def _is_metric(self, key: str) -> bool:
         return key not in (self._step, self._time) and key not in _NOT_METRICS and not key.endswith(_BANDS)
 
-    def _skip(self, reason: str, count: int = 1, line: int | None = None) -> None:
+    def _skip(self, reason: str, line: int | None = None, count: int = 1) -> None:
         self.skipped[reason] += count
         self.skipped_at.setdefault(reason, f"line {line or self._line}")
 

@@ -14,7 +14,7 @@ import orjson
 from rltui.readers.base import NO_STEP, ConfigRecord, Note, Record
 from rltui.readers.config_text import flatten
 from rltui.readers.json_number import lenient
-from rltui.readers.keys import MAX_STEP, first_of, step_of, time_of, times_of
+from rltui.readers.keys import MAX_STEP, StepColumn, first_of, step_of, time_of, times_of
 from rltui.readers.lines import TOO_LONG, LineBuffer, unchanged
 from rltui.readers.rows import RowBuilder, number
 
@@ -52,6 +52,7 @@ class JsonlReader:
         self._layouts: dict[tuple[str, ...], _Layout] = {}
         self._line = 0
         self._plan: tuple[int, int] | None = None
+        self._steps_of = StepColumn(self._skip)
 
     def feed(self, data: bytes) -> list[Record]:
         block = self._buffer.feed(data)
@@ -150,7 +151,7 @@ class JsonlReader:
         if layout.config:
             out += [ConfigRecord(flatten(row), f"line {at}") for at, row in enumerate(rows, line)]
             return
-        steps = [NO_STEP] * len(rows) if layout.step is None else self._steps(rows, layout)
+        steps = [NO_STEP] * len(rows) if layout.step is None else self._steps(rows, layout, line)
         times = None if layout.time is None else times_of([row[layout.time] for row in rows])
         if layout.nested:
             for i, cells in enumerate(inner):
@@ -162,18 +163,19 @@ class JsonlReader:
         elif inner[0]:
             self._rows.add_alike(steps, inner, times, plain=plain)
 
-    def _steps(self, rows: list[Object], layout: _Layout) -> list[int]:
+    def _steps(self, rows: list[Object], layout: _Layout, line: int) -> list[int]:
         stated: list[Any] = [row[layout.step or ""] for row in rows]
-        if layout.total is None and set(map(type, stated)) == {int} and min(stated) >= 0 and max(stated) <= MAX_STEP:
+        whole = layout.total is None and not self._steps_of.counted
+        if whole and set(map(type, stated)) == {int} and min(stated) >= 0 and max(stated) <= MAX_STEP:
             return stated
         out = []
-        for row, value in zip(rows, stated, strict=True):
-            step, total = step_of(value)
+        for at, (row, value) in enumerate(zip(rows, stated, strict=True), line):
+            step, total = self._steps_of.step(value, at), step_of(value)[1]
             if layout.total is not None:
                 total = step_of(row[layout.total])[0]
-            if step is not None and total:
+            if step != NO_STEP and total:
                 self._plan = (step, total)
-            out.append(NO_STEP if step is None else step)
+            out.append(step)
         return out
 
     def _layout(self, row: Object, cells: Object) -> _Layout:

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Container
+from collections.abc import Callable, Container
 from datetime import datetime
 from functools import cache
 from importlib.resources import files
 from math import isfinite, nan
 
+from rltui.readers.base import NO_STEP
 from rltui.readers.rows import number
 
 MAX_STEP = (1 << 53) - 1
 """The largest step: what a float still holds exactly."""
+COUNTED = "steps that are no whole numbers from 0 on: their rows are counted"
 _MILLISECONDS = 1e11
 """Seconds since the epoch stay below this until the year 5138: larger time stamps are milliseconds."""
 
@@ -40,6 +42,26 @@ def step_of(value: object) -> tuple[int | None, int | None]:
     if x is None or not isfinite(x) or x != int(x) or not 0 <= x <= MAX_STEP:
         return None, None
     return int(x), None
+
+
+class StepColumn:
+    """The steps of one file. A column with fractions holds something else (an epoch): from the first of them on rows
+    are counted instead, as those are whose step is negative or beyond `MAX_STEP`; `skip` is told of each."""
+
+    def __init__(self, skip: Callable[[str, int], None]) -> None:
+        self._skip = skip
+        self.counted = False
+
+    def step(self, value: object, line: int) -> int:
+        """The step of one row, `NO_STEP` where it is to be counted."""
+        step = None if self.counted else step_of(value)[0]
+        if step is not None:
+            return step
+        x = number(value)
+        if x is not None and isfinite(x):
+            self.counted |= x != int(x)
+            self._skip(COUNTED, line)
+        return NO_STEP
 
 
 def time_of(value: object) -> float:

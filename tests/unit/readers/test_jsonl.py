@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rltui.readers.base import NO_STEP
+from rltui.readers.keys import COUNTED
 from rltui.readers.rows import MAX_KEYS, TOO_MANY
 from tests.unit.readers.reading import read
 
@@ -146,3 +147,19 @@ def test_metrics_beyond_the_first_so_many_are_counted() -> None:
     assert [len(cells) for _, cells in found.rows] == [MAX_KEYS - 1] * 3  # the step is one
     assert found.reader.skipped == {TOO_MANY: 1001}
     assert found.reader.skipped_at == {TOO_MANY: "m/4999"}
+
+
+def test_steps_that_are_no_steps() -> None:
+    """An epoch under the name of the step: all rows are counted, none hides another."""
+    for format, text in (
+        ("jsonl", "".join(f'{{"step": {s / 2}, "a": {s}}}\n' for s in range(2, 9))),
+        ("csv", "step,a\n" + "".join(f"{s / 2},{s}\n" for s in range(2, 9))),
+    ):
+        for sizes in ((), (40, 30, 20)):
+            found = read(format, text, sizes)
+            assert found.rows == [(1, {"a": 2.0}), *((NO_STEP, {"a": float(s)}) for s in range(3, 9))]
+            assert found.reader.skipped == {COUNTED: 6}
+    for odd in ("-1", f"1{'0' * 30}"):
+        found = read("jsonl", f'{{"step": {odd}, "a": 1}}\n{{"step": 7, "a": 2}}\n{{"step": null, "a": 3}}\n')
+        assert found.steps == [NO_STEP, 7, NO_STEP]
+        assert (found.reader.skipped, found.reader.skipped_at) == ({COUNTED: 1}, {COUNTED: "line 1"})
