@@ -71,7 +71,7 @@ def _said(note: Note) -> str:
 def draw(view: View, width: int, height: int, *, focus: bool, back: int = 0) -> list[Row]:
     """`back`: how many rows the list is scrolled up from its end."""
     found, ahead = events(view), coming(view)
-    right: Row = [(f"{len(found)} events", "dim")] if found else []
+    right: Row = [(f"{len(found)} event{'s' if len(found) > 1 else ''}", "dim")] if found else []
     rows = [title(width, "6", "Log and events", right or None, focus)]
     if view.frame is None or height < 2:
         return rows

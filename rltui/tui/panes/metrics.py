@@ -287,7 +287,7 @@ def _row(view: View, line: Line, cols: Columns, selected: bool) -> Row:
     row.append(put(view.value(line.name, now, decimals), cols.now, strong, ">"))
     if cols.unit:
         row.append(put(f" {view.unit(line.name)}", cols.unit, "dim"))
-    moved = _moved(metric, finding)
+    moved = _moved(metric, finding if view.last_rows is None else None)
     row.append(put(moved, cols.change, role or "fg", ">"))
     if cols.key:
         row += [("   ", "fg"), put(parted(_key(view, line.name))[1], cols.key - 3, "dim")]
