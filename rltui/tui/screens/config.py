@@ -59,7 +59,7 @@ class ConfigScreen(TextScreen):
             rows = [[*read, (source.path, "fg")]] if beside else [read]
             rows += [] if beside else [[(" " * 12, "fg"), (line, "fg")] for line in wrap(source.path, width - 14)]
             age = "" if source.note.startswith("as of ") else self._age(source.path)  # a note tells it of a live run
-            told = (f"{source.skipped} skipped" if source.skipped else "", source.note, age)
+            told = (source.note, age)
             if any(told):
                 text = " · ".join(part for part in told if part)
                 rows += [
