@@ -14,13 +14,15 @@ STABILITY = ("entropy", "kl_ref", "ppo_kl", "rollout_train_kl", "rollout_train_l
 PROGRESS = ("score_mean", "reward_mean", "val_score", "response_length_mean")
 
 
-def entry(report: Report) -> str:
-    """Heading with step and time, then health, progress, stability, performance and notes; a line each."""
+def entry(report: Report, checked: str | None = None) -> str:
+    """Heading with step and time, then health, progress, stability, performance and notes; a line each. `checked`: when
+    somebody looked, which of a run that hangs is not when its newest row came; default: the time of that row alone."""
     run, steps = report.run, report.run.steps
+    newest = report.as_of if checked is None or report.as_of is None else f"newest row {report.as_of}"
     at = NOT_AVAILABLE if steps.last is None else str(steps.last)
     total = "?" if steps.total is None else str(steps.total)
     lines = [
-        f"## {plain(run.id)}: step {at}/{total}" + (f", {report.as_of}" if report.as_of else ""),
+        ", ".join(part for part in (f"## {plain(run.id)}: step {at}/{total}", checked, newest) if part),
         "",
         f"- Health: {_health(report)}, {run.state}. **{BADGES[report.verdict.decision]}** {plain(report.verdict.text)}",
         f"- Progress: {_numbers(report, PROGRESS)}",

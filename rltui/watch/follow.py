@@ -10,7 +10,7 @@ from threading import Event as Flag
 from typing import Any, Literal
 
 from rltui.diagnosis.model import Decision
-from rltui.events.changes import Changes, Event, Seen, event
+from rltui.events.changes import Changes, Event, Seen, event, iso
 from rltui.events.record import Record, Recorder
 from rltui.hardware.sampler import Sampler
 from rltui.plots.numbers import duration
@@ -111,7 +111,7 @@ class Following:
     def _news(self, frame: Frame | None, changes: Changes, events: list[Event], met: bool, problem: str) -> News:
         text = ""
         if self.entries and frame is not None and any(one.kind != "resumed" for one in events):
-            text = entry(build(frame, now=clock.time()))
+            text = entry(build(frame, now=clock.time()), iso(clock.time()))
         seen = changes.seen
         return News(self.index, tuple(events), text, seen.as_dict(), met, seen.ended, seen.worst, problem)
 

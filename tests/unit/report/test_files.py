@@ -79,6 +79,9 @@ def test_check_ins_are_appended(tmp_path: Path) -> None:
 def test_a_check_in_has_its_five_lines() -> None:
     lines = entry(build(fakes.sick_frame())).splitlines()
     assert lines[0].startswith("## grpo-math: step 60/200, 2026-11-20T")
+    later = entry(build(fakes.sick_frame()), "2026-11-22T08:00:00+00:00").splitlines()
+    assert later[0].startswith("## grpo-math: step 60/200, 2026-11-22T08:00:00+00:00, newest row 2026-11-20T")
+    assert later[1:] == lines[1:]
     assert [line.split(":")[0] for line in lines[2:] if line] == [
         "- Health",
         "- Progress",
