@@ -36,10 +36,18 @@ class NamedDumps:
 
     def _named(self) -> tuple[str, ...]:
         raw = self._run.raw_config
-        keys = dialect(self._run.dialect).config.get("rollout_dump_dir", ())
-        values = (raw[key].value for key in keys if key in raw)
-        named = (os.path.normpath(value) for value in values if isinstance(value, str) and os.path.isabs(value))
-        return tuple(dict.fromkeys(folder for folder in named if not self._overlaps(folder)))
+        named = []
+        for key in dialect(self._run.dialect).config.get("rollout_dump_dir", ()):
+            value = raw[key].value if key in raw else None
+            if not isinstance(value, str) or not os.path.isabs(value):
+                continue
+            from rltui.readers.rollouts import dump  # few runs name one: the first paint waits for no reader of dumps
+
+            folder = os.path.normpath(value)
+            mistaken = "validation" in key and dump.split_of(folder, self._root) != "validation"
+            if not mistaken and not self._overlaps(folder):  # else read as samples of training
+                named.append(folder)
+        return tuple(dict.fromkeys(named))
 
     def _overlaps(self, folder: str) -> bool:
         """Whether the folder lies in the run's own, which is listed anyway, or holds it: other runs lie there too."""

@@ -69,6 +69,17 @@ def test_the_runs_own_directory_and_those_around_it_are_not_read_again(tmp_path:
         opened.close()
 
 
+@pytest.mark.parametrize(("folder", "read"), [("val_kept", 1), ("kept", 0)])
+def test_dumps_of_validation_are_none_of_training(tmp_path: Path, folder: str, read: int) -> None:
+    path = run(tmp_path / "run", tmp_path / "none")
+    (path / "config.json").write_text(json.dumps({"trainer": {"validation_data_dir": str(tmp_path / folder)}}))
+    verl(tmp_path, 2, [("2+2?", GOOD, 1.0)], folder)
+    opened = OpenedRun(locate([str(path)])[0])
+    opened.load()
+    assert len(opened.dumps()) == read
+    opened.close()
+
+
 def test_dumps_without_a_log(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = verl(tmp_path, 5, [("2+2?", GOOD, 1.0), ("1+1?", "two", 0.0)])
     for path in (tmp_path / "rollouts", file):
