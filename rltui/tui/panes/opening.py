@@ -46,8 +46,9 @@ def _first(view: View, values: FirstValues, pane: str, width: int, height: int, 
         who: Row = [(" ", "fg"), (values.id, "strong")]
         who.append((f"   {values.framework}" if values.framework and width >= 110 else "", "dim"))
         step: Row = [("step " if wide else "", "dim"), (integer(values.last_step), "strong")]
-        size = f" {values.bytes / 1e6:.0f} MB" if wide and values.bytes > 1e6 else ""
-        return [spread(width - 1, who, [*step, (f"{'   ' if wide else '  '}reading{size}", "dim")])]
+        size = f" of {values.bytes / 1e6:.0f} MB" if wide else ""  # as the header goes on with it
+        read: Row = [(f"{'   ' if wide else '  '}reading ", "dim"), ("0 %", "fg"), (size, "dim")]
+        return [spread(width - 1, who, [*step, *read])]
     if pane == "verdict":
         lines = wrap(f"Reading {view.target} …", width - 2)
         return [[(" ", "fg"), (line, "fg")] for line in lines[:2]]
