@@ -69,6 +69,10 @@ def _reachable(start: Fired, by_id: Mapping[str, Fired], effects: object) -> set
     return seen
 
 
+OTHER_PATH = {"kl_coef_loss": "kl_coef_reward"}
+"""Where the first does not act, the second may act in its place."""
+
+
 def causes(rule: Rule, config: Mapping[str, ConfigValue]) -> tuple[Cause, ...]:
     """Candidate causes with key and value as the user wrote them: first those that a value speaks for, then those that
     it does not decide, then those without a key. A cause that its value speaks against is left out."""
@@ -77,12 +81,17 @@ def causes(rule: Rule, config: Mapping[str, ConfigValue]) -> tuple[Cause, ...]:
     loose: list[Cause] = []
     for cause in rule.causes:
         entry = config.get(cause.config) if cause.config else None
+        if entry is not None and not entry.active and cause.config in OTHER_PATH:
+            other = config.get(OTHER_PATH[cause.config])
+            entry = other if other is not None and other.active else entry
         if entry is None:
             loose.append(Cause(cause.text))
             continue
         value = entry.value
         plain = value if isinstance(value, (str, int, float, bool)) or value is None else str(value)
         if not entry.active:
+            if cause.speaks is not None and cause.speaks.op in (">", ">=", "not in"):
+                continue  # what is off is neither large nor on
             note = entry.note or "set, but not on the active path"
             open_.append(Cause(f"{cause.text} ({note})", entry.key, plain))
             continue

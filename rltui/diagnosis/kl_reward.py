@@ -11,11 +11,14 @@ import orjson
 
 from rltui.diagnosis.look import Look
 from rltui.diagnosis.rules.base import gaining, losing, tail, validation
+from rltui.diagnosis.trends import change
 
 Way = Literal["up", "flat", "down", "high", "none"]
 
 LEAST = 30  # rows below which the trend test says nothing
 VALIDATION_SE = 2.0  # standard errors by which validation has moved
+RECENT = 50  # rows that show how KL moves now: these, or the last fifth
+BREAK_SE = 6.0  # standard errors between both ends of them that no wander of a level KL makes
 HIGH_KL = 0.15  # nats per token: beyond it a level KL is far from the reference
 
 
@@ -82,6 +85,9 @@ def _kl(look: Look) -> Way:
     moved = _direction(look.trend("kl_ref").direction)
     if moved != "flat":
         return moved
+    recent = series.values[-max(RECENT, len(series) // 5) :]
+    if abs(z := change(recent)) >= BREAK_SE:  # a break near the end, too short yet for the trend of blocks
+        return _direction(1 if z > 0 else -1)
     return "high" if look.profile.kl_per_token and tail(series.values, 10) > HIGH_KL else "flat"
 
 

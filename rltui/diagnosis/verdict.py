@@ -256,7 +256,7 @@ def _clear(case: Case) -> str:
 def _why_go_on(case: Case) -> str:
     look = case.look
     held_out = validation(look)
-    if held_out is not None and held_out >= 1.0:
+    if held_out is not None and held_out >= 2.0:
         return "validation still rises"
     if held_out is not None:
         return "validation holds, and so short a plateau is no end"

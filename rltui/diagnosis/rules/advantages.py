@@ -31,6 +31,11 @@ def cfg_group_size_degenerate(look: Look, p: Params, memory: Memory) -> list[Sig
         text = f"Groups of {num(size)}: RLOO's baseline is {mean}, which is unbiased; advantages are noisy."
         return [Signal(NOTICE, text, ((look.reward, ""),), onset_step=onset)]
     level = WARNING if size < p["warn"] else NOTICE
+    if size < 2:
+        text = (
+            "Groups of 1: a sample is compared with itself. Its advantage is 0 or its raw reward: there is no baseline."
+        )
+        return [Signal(level, text, ((look.reward, ""),), onset_step=onset)]
     text = f"Groups of {num(size)}: the baseline is the mean of {num(size)} samples, so advantages are mostly noise."
     return [Signal(level, text, ((look.reward, ""),), onset_step=onset)]
 
@@ -121,5 +126,6 @@ def reference_mismatch_at_start(look: Look, p: Params, memory: Memory) -> list[S
         return []
     late = len(look.values(look.reward)) >= p["gain_rows"] and look.change(look.reward) < 2.0
     level = WARNING if start > p["warn"] and late and look.settings.kl_coef != 0 else NOTICE
-    text = f"KL to the reference is {num(start)} in the first rows, where 0 is due: another model is the reference."
+    text = f"KL to the reference is {num(start)} in the first rows, where 0 is due: "
+    text += "the reference seems to be another model."
     return [Signal(level, text, (("kl_ref", f"first rows {num(start)}"),), onset_step=int(look.steps[0]))]

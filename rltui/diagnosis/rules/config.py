@@ -37,7 +37,9 @@ def cfg_no_checkpoint_or_eval(look: Look, p: Params, memory: Memory) -> list[Sig
         if settings.word(strategy) in NEVER or (every is not None and every <= 0):
             texts.append(f"{what} are switched off." if what == "Checkpoints" else f"{what} is switched off.")
         elif every and planned and settings.word(strategy) != "epoch" and planned / every < least:
-            texts.append(f"{what}: only {int(planned / every)} planned in {planned} steps (every {num(every)}).")
+            count = int(planned / every)
+            how_many = f"only {count}" if count else "none"
+            texts.append(f"{what}: {how_many} planned in {planned} steps (every {num(every)}).")
     return _advice(look, texts)
 
 

@@ -51,10 +51,12 @@ def grad_norm_explosion(look: Look, p: Params, memory: Memory) -> list[Signal]:
     diverged = memory["ratio"] >= p["diverged"] and len(close) >= p["warn_count"] and not bounded
     if level == WARNING and (losing(look) or look.open.get("nonfinite-values", 0) >= 2 or diverged):
         level = CRITICAL
-    steps = ", ".join(str(int(series.steps[row])) for row in sorted(close))
-    summary = (
-        f"Gradient norm jumped to {num(memory['value'])}, {num(memory['ratio'])} times its median, at step {steps}."
-    )
+    at_steps = [int(series.steps[row]) for row in sorted(close)]
+    summary = f"Gradient norm jumped to {num(memory['value'])}, {num(memory['ratio'])} times its median, "
+    summary += f"at step {at_steps[-1]}"
+    if len(at_steps) > 1:
+        summary += f", after jumps at {' and '.join(str(step) for step in at_steps[:-1])}"
+    summary += "."
     proof = ("grad_norm", f"{len(close)} spike{'s' if len(close) > 1 else ''} in the last {window} rows")
     return [Signal(level, summary, (proof,), onset_step=int(series.steps[min(close)]))]
 

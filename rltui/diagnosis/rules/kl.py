@@ -85,7 +85,9 @@ def kl_runaway(look: Look, p: Params, memory: Memory) -> list[Signal]:
         summary += f", doubling every {num(fast)} rows"
     summary += {
         True: "; validation gained with it.",
-        False: "; train reward gained with it." if ever else "; reward gained nothing.",
+        False: f"; train reward {'hardly ' if held(look, 'reward-flat-from-start') else ''}gained with it."
+        if ever
+        else "; reward gained nothing.",
     }[verified]
     proofs = [("kl_ref", f"median of the last 10 rows {num(level)}")]
     if look.series(look.reward) is not None:

@@ -61,7 +61,8 @@ def zero_variance_groups(look: Look, p: Params, memory: Memory) -> list[Signal]:
         level = CRITICAL
     elif (share >= p["warn"] and not learns) or idle:
         level = WARNING
-    summary = f"{percent(share)} of the groups have no reward variance: only {percent(1 - share)} of the batch teaches."
+    rest = f"only {percent(1 - share)} of the batch teaches" if share < 1 else "nothing in the batch teaches"
+    summary = f"{percent(share)} of the groups have no reward variance: {rest}."
     proofs = [("frac_reward_zero_std", f"median of the last {window} rows {percent(share)}")]
     if look.series(look.reward) is not None:
         proofs.append((look.reward, ""))

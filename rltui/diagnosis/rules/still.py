@@ -122,7 +122,9 @@ def reward_plateau(look: Look, p: Params, memory: Memory) -> list[Signal]:
         f"(a gain below {num(_detectable(recent.noise, rows // 2))} could not be seen)."
     )
     proofs = ((look.reward, f"flat over {rows} rows, median of the last 20 {num(tail(x, 20))}"),)
-    return [Signal(level, summary, proofs, moved=look.reward)]
+    series = look.series(look.reward)
+    onset = int(series.steps[-rows]) if series is not None else None  # not the turn: that is where it rose
+    return [Signal(level, summary, proofs, onset_step=onset)]
 
 
 def reward_noise_dominates(look: Look, p: Params, memory: Memory) -> list[Signal]:

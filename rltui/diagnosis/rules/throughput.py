@@ -81,7 +81,9 @@ def phase_bottleneck(look: Look, p: Params, memory: Memory) -> list[Signal]:
     if beside is None and not out:
         for name, share_now in merged.items():
             if share_now > limits[name]:
-                text = f"{phases()[name].label} takes {percent(share_now)} of the step, as from the start"
+                both = name == "old_log_prob" and all(n in now for n in LOG_PROBS)
+                label = "log-probs and reference take" if both else f"{phases()[name].label} takes"
+                text = f"{label} {percent(share_now)} of the step, as from the start"
                 text += f" (usual in synchronous training: up to {percent(limits[name])})."
                 out.append((share_now - limits[name], name, text))
     if beside is not None and max(beside.trainer or 0.0, beside.sampler or 0.0) > p["wait"]:
@@ -107,7 +109,7 @@ def checkpoint_slow(look: Look, p: Params, memory: Memory) -> list[Signal]:
     share = took / max(1e-9, every * tail(seconds, 20))
     if share <= p["notice"]:
         return []
-    text = f"A checkpoint takes {num(took)} s every {num(every)} steps: {percent(share)} of the time"
+    text = f"A checkpoint takes {num(took)} s every {every:.0f} steps: {percent(share)} of the time"
     text += "; half as often would do." if share > p["warn"] else "."
     return [Signal(NOTICE, text, (("phase:save_checkpoint", ""),), onset_step=int(saves.steps[-1000:][at][0]))]
 
