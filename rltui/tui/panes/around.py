@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 
 from rltui.plots.numbers import number
-from rltui.tui.panes.log import clock, events
+from rltui.tui.panes.log import clock, events, said
 from rltui.tui.view import View
 
 NEAR_STEPS = 10
@@ -39,9 +39,9 @@ def log_lines(view: View, step: int, most: int) -> list[tuple[str, str]]:
     near = []
     for note in events(view):
         if note.step is not None and abs(note.step - step) <= NEAR_STEPS:
-            near.append((abs(note.step - step), f"step {note.step}  {note.kind}", note.text))
+            near.append((abs(note.step - step), f"step {note.step}  {note.kind}", said(note)))
         elif note.step is None and note.time is not None and when is not None and abs(note.time - when) <= NEAR_S:
-            near.append((0, f"{clock(note.time)}  {note.kind}", note.text))
+            near.append((0, f"{clock(note.time)}  {note.kind}", said(note)))
     if near:
         return [(head, text) for _, head, text in sorted(near, key=lambda found: found[0])[:most]]
     found = line_of(view, step)

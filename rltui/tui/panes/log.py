@@ -57,11 +57,11 @@ def _event(note: Note, width: int) -> Row:
     return [
         put(f" {when}", 8, "dim"),
         put(kind, 14, role if role != "fg" else "dim"),
-        (cut(_said(note), max(0, width - 22)), "fg"),
+        (cut(said(note), max(0, width - 22)), "fg"),
     ]
 
 
-def _said(note: Note) -> str:
+def said(note: Note) -> str:
     """The line without its own time and level, which stand beside it; of a checkpoint its folder."""
     saved = SAVED.findall(note.text) if note.kind == "checkpoint" else []
     stamp = STAMP.match(note.text)

@@ -241,25 +241,27 @@ class FindingScreen(PaneScreen):
         return [*rows, []]
 
     def _then(self, finding: Finding, width: int) -> list[Row]:
-        """The stage it stands in, the GPUs at the onset, and the code to open."""
+        """Where one can go from here, the GPUs at the onset, and the code to open."""
         rows: list[Row] = []
         if finding.stage:
             rows.append([(" P", "key"), (f" the five stages of the pipeline; this is {finding.stage}", "dim")])
-            rows.append([])
+        if self.view.report and finding.onset_step in self.view.report.rollouts.steps:
+            rows.append([(" 5", "key"), (f" what the policy wrote at step {finding.onset_step}", "dim")])
+        rows += [[]] if rows else []
         gpus = around.gpus(self.view, finding.onset_step) if finding.onset_step is not None else []
         if gpus:
             when = clock(self.view.time_of(finding.onset_step or 0))
             rows += [title(width, "", "GPUs then", [(when, "dim")])]
-            each = (width - 2) // (2 if width >= 60 else 1)
-            for i in range(0, len(gpus), (width - 2) // each):
-                rows.append([(" ", "fg"), *[put(told, each, "fg") for told in gpus[i : i + (width - 2) // each]]])
+            beside = 2 if width >= 60 else 1
+            each = (width - 2) // beside
+            for i in range(0, len(gpus), beside):
+                rows.append([(" ", "fg"), *[put(told, each, "fg") for told in gpus[i : i + beside]]])
             rows.append([])
-        if self.view.report and finding.onset_step in self.view.report.rollouts.steps:
-            rows.append([(" 5", "key"), (f" what the policy wrote at step {finding.onset_step}", "dim")])
         if finding.where:
             rows += [title(width, "", "Code to open")]
             rows += [[(" ", "fg"), (cut(place, width - 2), "dim")] for place in finding.where]
-        return [*rows, []] if rows and rows[-1] else rows
+            rows.append([])
+        return rows
 
     def _words(self, finding: Finding, width: int) -> list[Row]:
         rows = self._moves(finding, width)
