@@ -6,7 +6,7 @@ import os
 import time as clock
 from collections.abc import Callable
 from dataclasses import replace
-from threading import Lock
+from threading import Event, Lock
 from typing import TYPE_CHECKING, TypeVar
 
 from rltui.diagnosis.unread import unread
@@ -90,6 +90,8 @@ class LiveRun:
         self._waiting = self._resting = False
         self._closed = False
         self._still = Lock()
+        self._reads = Event()  # the history is read on
+        self._reads.set()
 
     def ask(self, question: Callable[[OpenedRun], T]) -> T:
         """Puts a question to the run from another thread, while `next_frame` does nothing but wait."""
@@ -100,6 +102,10 @@ class LiveRun:
         """Reads what is new, waiting at most `timeout_s` for it; None when there is nothing new to show."""
         if self._closed:
             return None
+        if self._holds():
+            self._reads.wait(timeout_s)
+            if self._holds() and clock.monotonic() - self._glanced_at <= GLANCE_EVERY_S:
+                return None
         with self._still:
             if not self.opened.loading().done:
                 return self._loading()
@@ -111,6 +117,16 @@ class LiveRun:
             changed = woken and self.opened.poll()
             changed = self._look_again(woken and not changed) or changed
             return self._news(changed)
+
+    def pause(self, on: bool) -> None:
+        """Holds the reading of a long history, from another thread; what stands at the ends of the files is read on."""
+        if on:
+            self._reads.clear()
+        else:
+            self._reads.set()
+
+    def _holds(self) -> bool:
+        return not self._reads.is_set() and self._glanced is not None and not self.opened.loading().done
 
     def _news(self, changed: bool) -> Frame | None:
         """The frame after the files were looked at, None where nothing is new."""
@@ -135,7 +151,7 @@ class LiveRun:
             glance.load()
             first = self._glanced is None
             self._glanced, self._glanced_at = glance.frame(), clock.monotonic()
-            if first:
+            if first or self._holds():
                 return self._progress(self._glanced)
         if self._sampler is not None:
             self._sampler.start()  # after the first values: its imports would delay them
@@ -194,6 +210,7 @@ class LiveRun:
     def close(self) -> None:
         """Ends a running `next_frame` soon; safe from another thread."""
         self._closed = self.opened.cancelled = True
+        self._reads.set()
         if self._sampler is not None:
             self._sampler.stop()
 

@@ -140,7 +140,7 @@ class RltuiApp(Places):
             self.redraw()
 
     def on_frame_arrived(self, message: FrameArrived) -> None:
-        if self.view.paused:
+        if self.view.paused and message.frame.loading.done:
             return
         self.view.now = self.clock()
         other = self.view.newest is None or self.view.newest.run.path != message.report.run.path

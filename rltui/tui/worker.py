@@ -285,7 +285,7 @@ class Worker:
         return self._source.ask(question)
 
     def pause(self, on: bool) -> None:
-        """A replay stands still while the screen does."""
+        """A replay stands still while the screen does, and so does the reading of a history."""
         pause = getattr(self._source, "pause", None)
         if pause is not None:
             pause(on)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from rltui.session import live as live_module
 from rltui.session import opened as opened_module
 from rltui.session.live import LiveRun
 from rltui.session.locate import locate
@@ -85,3 +86,24 @@ def test_reading_can_be_broken_off(tmp_path: Path) -> None:
     live.close()
     assert live.next_frame(1.0) is None
     assert not live.opened.loading().done
+
+
+def test_the_reading_of_the_history_is_held_and_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(live_module, "GLANCE_EVERY_S", 0.0)  # the ends of the files are read at each look
+    log = tmp_path / "metrics.jsonl"
+    log.write_text(runs.lines(1, STEPS))
+    live = live_run(log)
+    assert live.next_frame(1.0) is not None
+    live.pause(True)
+    with log.open("a") as file:
+        file.write(runs.line(STEPS + 1))
+    held = live.next_frame(0.01)
+    assert held is not None
+    assert (held.loading.done, held.loading.done_bytes) == (False, 0)
+    assert int(held.series["critic/score/mean"].steps[-1]) == STEPS + 1
+    monkeypatch.setattr(live_module, "GLANCE_EVERY_S", 3600.0)
+    assert live.next_frame(0.01) is None
+    live.pause(False)
+    runs.frames_until(live, lambda: live.opened.loading().done)
+    assert list(runs.content(live.opened)) == list(range(1, STEPS + 2))
+    live.close()
