@@ -10,7 +10,7 @@ from typing import Literal
 import orjson
 
 from rltui.diagnosis.look import Look
-from rltui.diagnosis.rules.base import gaining, losing, tail, validation
+from rltui.diagnosis.rules.base import gaining, head, losing, tail, validation
 from rltui.diagnosis.trends import change
 
 Way = Literal["up", "flat", "down", "high", "none"]
@@ -18,7 +18,8 @@ Way = Literal["up", "flat", "down", "high", "none"]
 LEAST = 30  # rows below which the trend test says nothing
 VALIDATION_SE = 2.0  # standard errors by which validation has moved
 RECENT = 50  # rows that show how KL moves now: these, or the last fifth
-BREAK_SE = 6.0  # standard errors between both ends of them that no wander of a level KL makes
+BREAK_SE = 6.0  # standard errors between both ends of them: a break near the end
+BREAK_TIMES = 1.5  # and so many times the other end: a level KL that wanders for long comes to 6 errors too
 HIGH_KL = 0.15  # nats per token: beyond it a level KL is far from the reference
 
 
@@ -86,7 +87,8 @@ def _kl(look: Look) -> Way:
     if moved != "flat":
         return moved
     recent = series.values[-max(RECENT, len(series) // 5) :]
-    if abs(z := change(recent)) >= BREAK_SE:  # a break near the end, too short yet for the trend of blocks
+    before, now = sorted((abs(head(recent, 10)), abs(tail(recent, 10))))
+    if abs(z := change(recent)) >= BREAK_SE and now >= BREAK_TIMES * before:  # too short yet for the trend of blocks
         return _direction(1 if z > 0 else -1)
     return "high" if look.profile.kl_per_token and tail(series.values, 10) > HIGH_KL else "flat"
 

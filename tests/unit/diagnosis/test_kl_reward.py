@@ -79,3 +79,9 @@ def test_no_combination_has_two_rows() -> None:
     ):
         rows = [r.id for r in table() if kl in r.kl and reward in r.reward and held_out in r.validation]
         assert len(rows) <= 1, (kl, reward, held_out, rows)
+
+
+def test_a_kl_that_breaks_away_at_the_end_does_not_stand_still() -> None:
+    given = columns("flat", "down", "down")
+    given["kl_ref"] = np.asarray(given["kl_ref"]) * np.where(np.arange(N) < N - 12, 1.0, 3.0)
+    assert case(look_at(given)).kl == "up"  # type: ignore[arg-type]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from rltui.diagnosis.catalogue import rules
@@ -11,7 +12,7 @@ from rltui.diagnosis.engine import Engine
 from rltui.diagnosis.verdict import in_sentence
 from rltui.run.run import ConfigValue
 from tests.unit.diagnosis.fake_run import FakeRun
-from tests.unit.diagnosis.series import learning_run
+from tests.unit.diagnosis.series import learning_run, noise
 from tests.unit.diagnosis.test_dating import diagnose, flipped
 
 ALARM = ("runs away", "explode", "collapse", "violated", "at fault", "contradict", "stuck", "hacking")
@@ -61,6 +62,24 @@ def test_a_cause_that_the_config_speaks_against_is_left_out() -> None:
 
     assert "num_iterations" in keys(4)
     assert "num_iterations" not in keys(1)
+
+
+def test_what_is_switched_off_is_no_cause_and_the_path_taken_is() -> None:
+    off = ConfigValue(0.1, "actor.kl_loss_coef", "config", active=False, note="no KL in the loss")
+    rule = rules()["reference-mismatch-at-start"]
+    assert [c.config_key for c in causes(rule, {"kl_coef_loss": off})] == [None] * (len(rule.causes) - 1)
+    taken = ConfigValue(0.05, "algorithm.kl_ctrl.kl_coef", "config")
+    assert causes(rule, {"kl_coef_loss": off, "kl_coef_reward": taken})[0].config_key == "algorithm.kl_ctrl.kl_coef"
+    weak = causes(rules()["kl-runaway"], {"kl_coef_loss": off})
+    assert any("near 0" in c.text and "no KL in the loss" in c.text for c in weak), "off is as weak as can be"
+
+
+def test_a_plateau_begins_where_it_is_flat_not_where_the_reward_rose() -> None:
+    score = 0.3 + 0.3 * np.clip(np.arange(400) / 40, 0, 1) + 0.02 * noise(np.random.default_rng(2), 400)
+    d = Engine().advance(FakeRun(learning_run(3, 400) | {"score_mean": score}).grow())  # type: ignore[arg-type]
+    plateau = next(f for f in d.findings if f.id == "reward-plateau")
+    assert plateau.onset_step is not None
+    assert plateau.onset_step >= 40
 
 
 def test_the_verdict_leads_with_the_root_and_leaves_the_checkpoint_to_its_own_line() -> None:
