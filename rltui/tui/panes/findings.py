@@ -141,7 +141,7 @@ def _row(view: View, item: Listed, width: int, selected: bool, title_w: int) -> 
     if item.finding is None:
         name, needs, enable = item.check or ("", "", "")
         unknown = "? unknown   " if width >= WORDS_FROM else "? "
-        row: Row = [*start, (unknown, "dim"), put(name, title_w, "fg")]
+        row: Row = [*start, (unknown, "dim"), put(name, title_w - 1, "fg"), (" ", "fg")]
         if width >= 120:
             return [*row, put(f"needs {needs}", 24, "dim"), put(f" {enable}", max(0, width - title_w - 38), "dim")]
         return [*row, put(f" needs {needs}", max(0, width - title_w - 1 - len(unknown)), "dim")]
