@@ -54,9 +54,11 @@ class Frame:
     rollout_files: tuple[str, ...] = ()  # dumps that lie with the run, by path; their contents are not part of a frame
 
     def narrowed(self, since_step: int | None = None, last_rows: int | None = None) -> Frame:
-        """The same run with the numbers of its later rows only: from a step on, or the last so many rows."""
+        """The same run with the numbers of its later rows only: from a step on, or the last so many rows of this frame,
+        which may be one of the past."""
         steps = self.run.history.table.steps
         row = 0 if since_step is None else int(steps.searchsorted(since_step))
         if last_rows is not None:
-            row = max(row, len(steps) - last_rows)
+            end = max((int(s.rows[-1]) + 1 for s in self.series.values() if len(s)), default=0)
+            row = max(row, end - last_rows)
         return replace(self, series={k: part for k, s in self.series.items() if len(part := s.since_row(row))})

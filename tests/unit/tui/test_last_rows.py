@@ -57,5 +57,14 @@ async def test_going_back_in_time_keeps_to_the_window() -> None:
         await pilot.press("left_square_bracket")
         await wait_for(pilot, lambda: app.view.past is not None, "the past")
         assert app.view.past is not None
-        assert app.view.newest is not None
-        assert app.view.past[1].run.steps.first == app.view.newest.run.steps.first
+        assert app.view.past[1].run.steps.rows == 20
+
+
+def test_a_frame_of_the_past_has_its_own_last_rows() -> None:
+    """A replay is made of such frames."""
+    opened = OpenedRun(locate_runs([str(FLIP)], None)[0])
+    opened.load()
+    then = build(opened.past_frame(100).narrowed(last_rows=10)).run.steps
+    opened.close()
+    assert then.rows == 10
+    assert then.last == 100
