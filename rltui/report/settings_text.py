@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import fields
 
 from rltui import settings
 from rltui.diagnosis.catalogue import adjusted, rules
@@ -53,11 +52,11 @@ def _changes(own: Settings) -> list[str]:
     out = []
     for table, kind in TABLES.items():
         mine, usual = getattr(own, table), kind()
-        for field in fields(kind):
-            value, default = getattr(mine, field.name), getattr(usual, field.name)
+        for name in kind._fields:
+            value, default = getattr(mine, name), getattr(usual, name)
             if value != default:
-                said = "(set)" if field.name == "webhook" else _plain(value)
-                out.append(f"{table}.{field.name}: {said} (default {_plain(default)})")
+                said = "(set)" if name == "webhook" else _plain(value)
+                out.append(f"{table}.{name}: {said} (default {_plain(default)})")
     out += [f"keys.{id}: {name}" for id, name in own.keys.items()]
     out += [f"aliases.{name}: {', '.join(raw)}" for name, raw in own.aliases.items()]
     out += [f"hosts.{name}: {host.ssh} {' '.join(host.paths)}".rstrip() for name, host in own.hosts.items()]

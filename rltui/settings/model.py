@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Literal
+from types import MappingProxyType
+from typing import Any, Literal, NamedTuple
+
+_NONE: Mapping[str, Any] = MappingProxyType({})
 
 
 class SettingsError(Exception):
     """The settings cannot be used. The text is the whole message: file, line, key, what is wrong."""
 
 
-@dataclass(frozen=True, slots=True)
-class RuleSetting:
+class RuleSetting(NamedTuple):
     """What the user changed about one rule; `params` maps a threshold's name to its value in the rule's own unit."""
 
     enabled: bool = True
-    params: Mapping[str, float] = field(default_factory=dict)
+    params: Mapping[str, float] = _NONE
 
 
-@dataclass(frozen=True, slots=True)
-class Screen:
+class Screen(NamedTuple):
     """How the screen starts. None: as the terminal suggests. `bandwidth`: in bandwidth mode."""
 
     theme: str | None = None
@@ -29,8 +29,7 @@ class Screen:
     bandwidth: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Alerts:
+class Alerts(NamedTuple):
     """What calls the user, from the screen and from `watch --notify`. `level`: findings from this severity on;
     `quiet`: local hours without any ("22:00-07:00", "" for none); `cooldown_s`: none of the same thing again so soon.
     """
@@ -46,16 +45,14 @@ class Alerts:
     quiet: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Away:
+class Away(NamedTuple):
     """`enabled` false: nothing is recorded about runs and no digest is made. `minutes` without a key count as away."""
 
     enabled: bool = True
     minutes: int = 10
 
 
-@dataclass(frozen=True, slots=True)
-class Watch:
+class Watch(NamedTuple):
     """`webhook`: where `--notify webhook` posts to, here so that it stands in no process list. `resume`: a watch that
     was killed goes on where it was."""
 
@@ -63,8 +60,7 @@ class Watch:
     resume: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class Compare:
+class Compare(NamedTuple):
     """What `compare` ranks by and what it costs, where the command line does not say. "": guessed, and said."""
 
     primary: str = ""
@@ -72,20 +68,18 @@ class Compare:
     cost: Literal["", "tokens", "gpu_hours", "hours", "steps"] = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Host:
+class Host(NamedTuple):
     """A name for runs on another machine: `ssh` is [user@]host[:port], `paths` what is opened where none is named."""
 
     ssh: str = ""
     paths: tuple[str, ...] = ()
 
 
-TABLES: Mapping[str, type] = {"screen": Screen, "alerts": Alerts, "away": Away, "watch": Watch, "compare": Compare}
+TABLES: Mapping[str, type[Any]] = {"screen": Screen, "alerts": Alerts, "away": Away, "watch": Watch, "compare": Compare}
 """Tables with fixed keys. Beside them stand those with names of the user's choice: keys, rules, aliases, hosts."""
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
+class Settings(NamedTuple):
     """`path` is where the file is or would be, `exists` whether it is there; `lines` maps a dotted key to its line.
 
     `keys`: id of a key of the screen -> keys in Textual's names, comma-separated; `aliases`: canonical metric -> raw
@@ -94,16 +88,16 @@ class Settings:
 
     path: str
     exists: bool = False
-    rules: Mapping[str, RuleSetting] = field(default_factory=dict)
-    lines: Mapping[str, int] = field(default_factory=dict)
+    rules: Mapping[str, RuleSetting] = _NONE
+    lines: Mapping[str, int] = _NONE
     screen: Screen = Screen()
     alerts: Alerts = Alerts()
     away: Away = Away()
     watch: Watch = Watch()
     compare: Compare = Compare()
-    keys: Mapping[str, str] = field(default_factory=dict)
-    aliases: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    hosts: Mapping[str, Host] = field(default_factory=dict)
+    keys: Mapping[str, str] = _NONE
+    aliases: Mapping[str, tuple[str, ...]] = _NONE
+    hosts: Mapping[str, Host] = _NONE
 
     def wrong(self, key: str, why: str) -> SettingsError:
         """The error that names file, line and key."""

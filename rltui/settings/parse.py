@@ -4,7 +4,6 @@ metrics, themes) says by `Settings.wrong` which exist."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
 from difflib import get_close_matches
 from math import isfinite
 from typing import Any, Literal, get_args, get_origin, get_type_hints
@@ -58,11 +57,11 @@ def parse(text: str, file: str) -> Settings:
     )
 
 
-def _fixed(value: object, name: str, kind: type, at: Settings) -> object:
+def _fixed(value: object, name: str, kind: type[Any], at: Settings) -> object:
     """One of the tables whose keys are known: each value by the type of its field."""
     given = _table(value, name, at)
     hints = get_type_hints(kind)
-    known = [f.name for f in fields(kind)]
+    known = kind._fields
     for key in given:
         if key not in known:
             raise at.wrong(f"{name}.{key}", f"unknown; {near(key, known)}")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import tomllib
-from dataclasses import fields
 from pathlib import Path
 
 import pytest
@@ -66,10 +65,10 @@ def test_the_example_holds_every_key_with_its_default(capsys: pytest.CaptureFixt
     assert parse(text, "example") == settings.Settings("example", True, lines=parse(text, "example").lines)
     said = tomllib.loads(re.sub(r"^# (?=\[|[\w.\"-]+ = )", "", text, flags=re.MULTILINE))
     for table, kind in TABLES.items():
-        assert list(said[table]) == [f.name for f in fields(kind)]
-        for field in fields(kind):
-            default = getattr(kind(), field.name)
-            assert default is None or said[table][field.name] == default, f"{table}.{field.name}"
+        assert list(said[table]) == list(kind._fields)
+        for name in kind._fields:
+            default = getattr(kind(), name)
+            assert default is None or said[table][name] == default, f"{table}.{name}"
     assert said["keys"] == {key.id: key.keys for key in keys.KEYS}
     from rltui.diagnosis.catalogue import rules
 
