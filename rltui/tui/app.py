@@ -96,6 +96,7 @@ class RltuiApp(Places):
         self.worker.there = lambda: self.attention.there
         self.digest: Digest | None = None
         self.shown = compat.send_changed_cells_only()
+        compat.forget_closed_screens()
         self.wire = compat.WireMeter()
         self.failure = ""
         self._theme = theme_names().index(theme) if theme in theme_names() else 0

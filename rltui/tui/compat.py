@@ -127,6 +127,21 @@ def send_changed_cells_only() -> Shown:
     return shown
 
 
+def forget_closed_screens() -> None:
+    """A cache of colours in Textual 8.2 keeps the last 1,024 widgets with every line that they drew: 100 MB of screens
+    that were closed long ago. From now on it keeps the colours only."""
+    from textual._styles_cache import StylesCache
+
+    colours = StylesCache.__dict__["get_inner_outer"]
+    if not isinstance(colours, classmethod):
+        StylesCache.get_inner_outer = classmethod(colours)  # type: ignore[assignment,method-assign]
+
+
+def forget_lines(widget: Widget) -> None:
+    """Drops what a widget drew, as it closes: it is freed with the line, not by a long collection of garbage later."""
+    widget._styles_cache.clear()
+
+
 def arrange_again(widget: Widget) -> None:
     """Asks a container's layout anew, which Textual does by itself only when its size or children changed."""
     widget._clear_arrangement_cache()

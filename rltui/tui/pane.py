@@ -9,6 +9,7 @@ from textual.geometry import Region
 from textual.strip import Strip
 from textual.widget import Widget
 
+from rltui.tui import compat
 from rltui.tui.rows import SELECTED, Row
 
 if TYPE_CHECKING:
@@ -23,6 +24,10 @@ class Pane(Widget, can_focus=False):
     def __init__(self, name: str) -> None:
         super().__init__(id=name)
         self.rows: list[Row] = []
+
+    def on_unmount(self) -> None:
+        compat.forget_lines(self)
+        self.rows = []
 
     def show(self, rows: list[Row]) -> None:
         """New content."""

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from rltui.session.found import Found
     from rltui.tui.worker import Choice, FrameSource
 
+COLLECT_AFTER = 2_000
+"""Objects made, and not yet freed, before the garbage collector looks, once a run is on the screen: 1 or 2 ms."""
+
 MOST_COMPARED = 24
 """Of the runs beside one that is open: the newest, since each is read to its end."""
 
@@ -164,11 +167,22 @@ def start(
         replaying=replay is not None,
     )
     app.view.sparing = own.screen.bandwidth
+    app.worker.was_read = collect_little
     gc.freeze()  # what was imported by now stays: not looked through again at each collection
     loop.run(app.run_async(mouse=mouse_on))
     if app.failure:
         print(f"rltui: {app.failure}", file=sys.stderr)
     return app.return_code or 0
+
+
+def collect_little(opening: int) -> None:
+    """A run was read, the first or another one: what is there now stays for long, and what the screen makes from now on
+    is looked through often and in small parts. A collection holds up every key meanwhile."""
+    if opening > 1:  # what is left of the run before
+        gc.unfreeze()
+        gc.collect()
+    gc.freeze()
+    gc.set_threshold(COLLECT_AFTER)
 
 
 def default_theme(environ: Mapping[str, str]) -> str:

@@ -180,6 +180,9 @@ class Worker:
         self._source: FrameSource | None = None
         self._choices: tuple[Choice, ...] = ()
         self.there: Callable[[], bool] = lambda: True  # whether somebody looks
+        self.was_read: Callable[[int], None] = lambda opening: (
+            None
+        )  # told once the run of an opening was read to its end
         self._chronicle: Chronicle | None = None
         self._newest: Frame | None = None
         self._last_rows: int | None = None  # the numbers are those of so many rows; None: of all
@@ -353,7 +356,7 @@ class Worker:
             return
         from rltui.report.summaries import SummaryCache  # numpy: after the first paint
 
-        cache, shown = SummaryCache(), Event()
+        cache, shown, told = SummaryCache(), Event(), False
         found = getattr(source, "found", None)  # a replay is nobody's present
         chronicle = self._chronicle = Chronicle(found, self.there) if found is not None else None
         try:
@@ -369,6 +372,9 @@ class Worker:
                         shown.wait(FIRST_DRAWN_S)
                         shown.set()
                         panes.load_drill_downs()
+                    if frame.loading.done and not told:
+                        told = True
+                        self.was_read(opening)
         except Exception as error:
             if opening == self._opening:
                 self._post(SourceFailed(f"reading stopped: {type(error).__name__}: {error}", opened=True))

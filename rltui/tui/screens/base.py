@@ -144,6 +144,9 @@ class PaneScreen(Screen[None]):
     def on_mount(self) -> None:
         self.redraw()
 
+    def on_unmount(self) -> None:
+        compat.forget_lines(self)
+
     def on_screen_resume(self) -> None:
         self.redraw()
 
