@@ -15,7 +15,7 @@ from rltui.readers.dialects.base import Step
 from rltui.run import checkpoints, file_roles
 from rltui.vocabulary import load, resolve
 from tests.unit.frameworks.cases import Case
-from tests.unit.frameworks.test_cases import opened
+from tests.unit.frameworks.test_cases import written
 
 DATA = {
     "name": "tidewater",
@@ -93,7 +93,7 @@ def added(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 @pytest.mark.usefixtures("added")
 def test_an_invented_framework(tmp_path: Path) -> None:
-    run = opened(CASE, tmp_path / "run").run
+    run = written(CASE, tmp_path / "run").run
     assert run.framework == "tidewater"
     assert run.history.table.steps.tolist() == [1, 2, 3]
     for metric, value in CASE.last.items():
