@@ -159,6 +159,14 @@ def clean_block(text: str, limit: int = 4000) -> str:
     return _bounded(redact(text), limit)
 
 
+def shown(text: str) -> str:
+    """A page of our own in which names of files stand: without whatever would reach a terminal as a command or a
+    character that no encoding holds (a "?" stands for it). Newlines stay, nothing is redacted or cut off."""
+    if text.isprintable():
+        return text
+    return _UNSAFE_IN_BLOCK.sub("", _ESCAPE.sub("", text.encode("utf-8", "replace").decode()))
+
+
 def clean_bytes(data: bytes, limit: int = 4000) -> str:
     """`clean` of bytes taken as UTF-8; what is not UTF-8 becomes U+FFFD."""
     return clean(data.decode("utf-8", "replace"), limit)

@@ -28,7 +28,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         code: int = import_module(f"rltui.cli.{name}").run(rest)
         return code
     except (Stop, SettingsError) as stop:
-        print(f"rltui: {stop}", file=sys.stderr)
+        from rltui.text import shown
+
+        print(f"rltui: {shown(str(stop))}", file=sys.stderr)
         return 2
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

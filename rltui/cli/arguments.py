@@ -116,6 +116,9 @@ def time_of(text: str | None) -> float | None:
 
 def write(text: str, path: str | None) -> None:
     """Text to a file, or to standard output."""
+    from rltui.text import shown
+
+    text = shown(text)
     if path is None:
         sys.stdout.write(text if text.endswith("\n") else text + "\n")
         return

@@ -34,7 +34,9 @@ from rltui.run import file_roles, tracked
 from rltui.run.units import Unit, beside_their_events, tracked_units, units_of
 from rltui.sources.base import Listing
 from rltui.sources.walk import is_checkpoint_dir
+from rltui.text import clean, shown
 
+MAX_ID = 300
 _FORMAT_ORDER = (
     *("jsonl", "json-list", "csv", "trackio", "mlflow", "mlflow-files", "tensorboard", "swanlab", "wandb"),
     *("verl-console", "trl-console", "console", "trainer-state"),
@@ -55,6 +57,9 @@ class RunCandidate:
     dirs: tuple[str, ...] = ()  # where new files of this run may appear
     note: str = ""  # what was left out or taken together
     inside: tuple[tuple[str, str], ...] = ()  # of each file that can hold several runs, the key of this one
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "id", clean(shown(self.id), MAX_ID))  # a directory may be called anything
 
 
 _Run = list[Unit]

@@ -24,6 +24,7 @@ from rltui.events.record import Record
 from rltui.events.store import folder, forget_old, run_identity
 from rltui.report.checkin import append_text
 from rltui.session.found import Found
+from rltui.text import shown
 from rltui.watch.command import Command
 from rltui.watch.follow import WAIT_S, Following, News, Until
 from rltui.watch.ledger import Ledger, again, has_grown, mark
@@ -251,7 +252,7 @@ class Watch:
         self._print("\n".join(texts))
 
     def _print(self, text: str) -> None:
-        self._out.write(text + "\n")
+        self._out.write(shown(text) + "\n")
         self._out.flush()
 
     def _out_mark(self) -> list[int] | None:
@@ -278,7 +279,7 @@ class Watch:
 
     @staticmethod
     def _tell(problem: str) -> None:
-        print(f"rltui: {problem}", file=sys.stderr, flush=True)
+        print(f"rltui: {shown(problem)}", file=sys.stderr, flush=True)
 
 
 def _channel(url: str) -> str:

@@ -192,6 +192,21 @@ def test_a_pipe_without_a_log_is_one_clear_line_and_exit_code_2(sent: str, says:
     assert len(done.stderr.splitlines()) == 1
 
 
+@pytest.mark.parametrize("name", ["a\x1b[31mred\x1b]0;title\x07", "b\x9b31mc\x85", "\udcff\udcfe"])
+def test_no_name_of_a_file_reaches_the_terminal_as_a_command(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, name: str
+) -> None:
+    for folder in (name, "plain"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / f"{name}.jsonl").write_text('{"step": 1, "reward": 0.5, "kl": 0.1}\n')
+    for words in (["runs"], ["report"], ["report", "--all"], ["report", "--all", "--format", "json"], ["compare"]):
+        _, out, err = run(capsys, *words, tmp_path)
+        told = (out + err).encode()  # which lone surrogates would refuse
+        assert told
+        assert all(chr(c).isprintable() or c == 10 for c in told if c < 128)
+        assert not set("\x85\x9b") & set(told.decode())
+
+
 def test_doctor_says_what_works(capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = run(capsys, "doctor")
     assert code == 0
