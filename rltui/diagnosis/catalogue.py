@@ -59,12 +59,14 @@ class CauseText:
 
 @dataclass(frozen=True, slots=True)
 class FixText:
-    """A remedy; `config` maps a framework family to the keys to set, in that framework's spelling."""
+    """A remedy; `config` maps a framework family to the keys to set, in that framework's spelling. `least`: the lowest
+    severity of the finding at which it is advised."""
 
     text: str
     impact: str
     risk: str
     config: Mapping[str, str]
+    least: str = "info"
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,7 +212,10 @@ def _rule(raw: dict[str, object], group: str) -> Rule:
             for c in items("causes")
         ),
         fixes=tuple(
-            FixText(str(f["text"]), str(f["impact"]), str(f["risk"]), _strings(f["config"])) for f in items("fixes")
+            FixText(
+                str(f["text"]), str(f["impact"]), str(f["risk"]), _strings(f["config"]), str(f.get("least", "info"))
+            )
+            for f in items("fixes")
         ),
         confirm=texts("confirm"),
         refute=texts("refute"),

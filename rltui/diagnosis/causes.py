@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from rltui.diagnosis.catalogue import Rule, family
-from rltui.diagnosis.model import Cause, Fix
+from rltui.diagnosis.model import SEVERITY_RANK, Cause, Fix, Severity
 from rltui.run.run import ConfigValue
 
 IMPACT = {"high": 0, "medium": 1, "low": 2}
@@ -103,8 +103,10 @@ def causes(rule: Rule, config: Mapping[str, ConfigValue]) -> tuple[Cause, ...]:
     return (*spoken, *open_, *loose)
 
 
-def fixes(rule: Rule, framework: str | None) -> tuple[Fix, ...]:
-    """Remedies by impact, then risk, then the catalogue's order; keys in this framework's spelling."""
-    name = family(framework)
-    found = [Fix(f.text, f.config.get(name), f.impact, f.risk) for f in rule.fixes]
+def fixes(rule: Rule, framework: str | None, severity: Severity) -> tuple[Fix, ...]:
+    """Remedies for a finding this severe, by impact, then risk, then the catalogue's order; keys in this framework's
+    spelling."""
+    name, rank = family(framework), SEVERITY_RANK[severity]
+    fit = [f for f in rule.fixes if SEVERITY_RANK[f.least] <= rank]
+    found = [Fix(f.text, f.config.get(name), f.impact, f.risk) for f in fit]
     return tuple(sorted(found, key=lambda f: (IMPACT.get(f.impact, 3), RISK.get(f.risk, 4))))

@@ -32,7 +32,7 @@ class Kept:
 
     trends: Trends = field(default_factory=dict)
     _beside: tuple[int, tuple[Remark, ...]] = (-1, ())
-    _advice: dict[str, Advice] = field(default_factory=dict)
+    _advice: dict[tuple[str, Severity], Advice] = field(default_factory=dict)
 
     def beside(self, look: Look) -> tuple[Remark, ...]:
         """The remarks on the `settled` rows: they look at whole columns."""
@@ -41,12 +41,13 @@ class Kept:
             self._beside = rows, remarks(look if rows == look.n else look.until(rows))
         return self._beside[1]
 
-    def advice(self, rule: Rule, look: Look, config: Mapping[str, ConfigValue]) -> Advice:
+    def advice(self, rule: Rule, severity: Severity, look: Look, config: Mapping[str, ConfigValue]) -> Advice:
         """What config, framework and algorithm say about a rule, whatever the rows are."""
-        if rule.id not in self._advice:
+        key = rule.id, severity
+        if key not in self._advice:
             files = where(rule, look.framework, look.settings.algorithm)
-            self._advice[rule.id] = causes(rule, config), fixes(rule, look.framework), files
-        return self._advice[rule.id]
+            self._advice[key] = causes(rule, config), fixes(rule, look.framework, severity), files
+        return self._advice[key]
 
     def rewind(self, row: int) -> None:
         """Row number `row` was revised."""
@@ -81,7 +82,7 @@ def build(
             subject,
             life,
             look,
-            kept.advice(catalogue[rule_id], look, config),
+            kept.advice(catalogue[rule_id], SEVERITY[life.level or life.peak], look, config),
             root_of.get(rule_id) if life.level else None,
             shapes,
             sampled,

@@ -62,7 +62,8 @@ def end_of_run(look: Look) -> Forecast | None:
     pace = float(recent.mean())  # not the median: checkpoints and validations come again
     error = MIDDLE_90 * sqrt(standard_error(recent) ** 2 + float(recent.var()) / left) * left
     at, low, high = left * pace, max(0.0, left * pace - error), left * pace + error
-    text = f"{left} steps left, {_time(at)} (±{_time(error)}) at the pace of the last {len(recent)} steps"
+    text = f"{left} step{'s' if left > 1 else ''} left, {_time(at)} (±{_time(error)}) "
+    text += f"at the pace of the last {len(recent)} steps"
     return foretold("end", "time_per_step_s", at, low, high, len(recent), text)
 
 

@@ -184,7 +184,8 @@ def _stop(case: Case) -> list[Finding] | None:
     if found:
         return found
     independent = [f for f in case.loud if f.root is None and case.catalogue[f.id].group not in COST_ONLY]
-    return independent if len(independent) >= 2 and not rising else None
+    kinds = {f.id for f in independent}  # one rule that speaks of two subjects is one root
+    return independent if len(kinds) >= 2 and not rising else None
 
 
 def _long_drift(case: Case, finding: Finding) -> bool:
@@ -280,6 +281,17 @@ def _would_change(case: Case, decision: Decision, because: Sequence[Finding]) ->
     then = "" if over else f"; judged again at step {look.step + max(20, look.step // 20)}"
     if not because:
         return "Nothing more is to come from this run." if over else f"A warning that lasts would change it{then}."
+    if decision == "continue-watch" and _held_back(case):
+        return f"It would become a stop once validation no longer rises{then}."
     refute = [f.refute[0] for f in because if f.refute][:2]
     words = ", or if ".join(in_sentence(r) for r in dict.fromkeys(refute))
     return f"It would change if {words}{then}."
+
+
+def _held_back(case: Case) -> bool:
+    """Only rising validation speaks for going on."""
+    held_out = validation(case.look)
+    if held_out is None or held_out < 1.0:
+        return False
+    ended = (*PAST_ITS_BEST, "reward-plateau") if held_out >= 2.0 else ()
+    return bool(case.at("warning", ("reward-saturated", *ended)))

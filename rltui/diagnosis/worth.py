@@ -63,17 +63,19 @@ def worth(
     end = end_of_run(look)
     hours = None if end is None else end.at / 3600
     gpu_hours = None if hours is None or gpus is None else hours * gpus
-    span = f"{left} steps" if ahead == left else f"the next {ahead} of {left} steps"
+    all_left = f"{left} step{'s' if left > 1 else ''}"
+    costs = f"all {left} cost" if left > 1 else "it costs"
+    span = all_left if ahead == left else f"the next {ahead} of {left} steps"
     text = f"going on for {span} may bring {series.key} +{num(gain)} ({num(low)} to {num(high)})"
     if gain == 0:
-        text = f"going on for {left} steps brings {series.key} nothing at its recent course"
+        text = f"going on for {all_left} brings {series.key} nothing at its recent course"
     text += f", {percent(risk)} risk of a decline taken off" if gain else f", at {percent(risk)} risk of a decline"
     if name != "val_score":
         text += "; by train reward only, validation is not known"
     if gpu_hours is not None:
-        text += f"; all {left} cost {num(gpu_hours)} GPU hours"
+        text += f"; {costs} {num(gpu_hours)} GPU hours"
     elif hours is not None:
-        text += f"; all {left} cost {num(hours)} h"
+        text += f"; {costs} {num(hours)} h"
     return Worth(name, gain, low, high, risk, left, ahead, hours, gpu_hours, text)
 
 

@@ -73,7 +73,7 @@ def cfg_lr_too_high(look: Look, p: Params, memory: Memory) -> list[Signal]:
     level = NOTICE
     if "proof" in memory:
         level = CRITICAL if rate > max(warn, p["full_crit"]) else WARNING
-    kind = "LoRA" if _lora(look) else "full training"
+    kind = "LoRA" if _lora(look) else "full training (no LoRA in sight)"
     text = f"Learning rate {num(rate)} for {kind}, where up to {num(notice)} is usual from 0.3 B parameters on"
     text += f"; {swings}." if swings else "; KL rose and the reward fell in the first rows." if memory else "."
     return [Signal(level, text, (("lr", ""), ("kl_ref", "")), onset_step=int(look.steps[0]) if look.n else None)]

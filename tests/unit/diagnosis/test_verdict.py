@@ -112,3 +112,32 @@ def test_a_stage_that_nothing_logs_is_unknown() -> None:
     assert stages["log-probs"] == "unknown"
     assert stages["generation"] == "unknown"
     assert stages["reward"] == "pass"
+
+
+def test_two_independent_warnings_raise_the_level_and_two_of_one_rule_do_not() -> None:
+    """Two dead reward parts are one thing to look at; a dead part and invalid tool calls are two."""
+    parts = {f"reward_component_mean:{name}": np.zeros(N) for name in ("strict", "soft")}
+    score = np.asarray(learning_run(0, N)["score_mean"])
+    columns = dict(learning_run(0, N)) | parts | {"reward_component_mean:accuracy": score, "val_score": [None] * N}
+    d = Engine().advance(FakeRun(columns).grow())
+    loud = [f for f in d.findings if f.severity == "warning"]
+    assert [f.id for f in loud] == ["reward-component-dead"] * 2
+    assert d.verdict.decision == "continue-watch"
+    stuck = {"score_mean": 0.5 + 0.02 * noise(np.random.default_rng(1), N), "tool_failure_rate": np.full(N, 0.4)}
+    d = Engine().advance(FakeRun(columns | stuck).grow())
+    assert {f.id for f in d.findings if f.severity in ("warning", "critical")} >= {
+        "reward-component-dead",
+        "tool-call-invalid",
+    }
+    assert d.verdict.decision == "stop-use-best"
+
+
+def test_where_only_validation_speaks_for_going_on_its_end_would_stop_the_run() -> None:
+    rng = np.random.default_rng(1)
+    up = np.minimum(1, np.arange(N) / 200)
+    columns = dict(learning_run(0, N)) | {
+        "score_mean": 0.5 + 0.2 * up - 0.25 * np.clip((np.arange(N) - 220) / 150, 0, 1) + 0.02 * noise(rng, N),
+        "val_score": [0.2 + 0.4 * i / N if i % 10 == 0 else None for i in range(N)],
+    }
+    verdict = Engine().advance(FakeRun(columns).grow()).verdict
+    assert verdict.would_change.startswith("It would become a stop once validation no longer rises")
