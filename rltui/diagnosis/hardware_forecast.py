@@ -24,6 +24,8 @@ P = ParamSpec("P")
 
 def hardware_forecasts(seen: Measured) -> tuple[Forecast, ...]:
     """Everything of the machine that can be foretold. Reads no clock."""
+    if not len(seen.seen):
+        return ()
     kill = rules()["host-ram-creep"].params["kill"].value
     found = [host_memory(seen, kill), disk_full(seen), *(gpu_memory(seen, gpu) for gpu in seen.gpus)]
     return tuple(f for f in found if f is not None)

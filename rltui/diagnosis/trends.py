@@ -78,7 +78,9 @@ def smooth(x: Floats, width: int) -> Floats:
     full = 2 * half + 1
     if n > full:
         smoothed[half : n - half] = (total[full:] - total[:-full]) / full
-    i = np.arange(n) if n <= full else np.r_[0:half, n - half : n]
+    i = np.arange(n)
+    if n > full:
+        i = np.concatenate((i[:half], i[n - half :]))
     low, high = np.maximum(0, i - half), np.minimum(n, i + half + 1)
     smoothed[i] = (total[high] - total[low]) / (high - low)
     return smoothed

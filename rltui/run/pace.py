@@ -66,8 +66,8 @@ def learn(
     marked = np.array(sorted(set(marks)), dtype=np.int64)  # np.unique would import np.ma
     steps, seconds, gaps = _intervals(table)
     if len(seconds) < 2 and len(beats) > 2:
-        at = np.asarray([b[0] for b in beats], dtype=np.int64)
-        steps, seconds, gaps = _differences(at, np.asarray([b[1] for b in beats], dtype=np.float64))
+        at, heard = zip(*beats, strict=True)
+        steps, seconds, gaps = _differences(np.array(at, dtype=np.int64), np.array(heard, dtype=np.float64))
     if len(seconds):
         special = np.searchsorted(marked, steps, "right") > np.searchsorted(marked, steps - gaps, "left")
         plain = usual((seconds / gaps)[~special])
