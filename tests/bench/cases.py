@@ -65,7 +65,7 @@ def event_accumulator(path: str) -> dict[str, float]:
     return {"rows": len(events.Scalars(events.Tags()["scalars"][0]))}
 
 
-def append(steps: str) -> dict[str, float]:
+def append(steps: str, sick: bool = False) -> dict[str, float]:
     """One row after another behind so many: parsed, stored, diagnosed, report ready. Milliseconds of CPU a row."""
     from rltui.cli import COLLECT_AFTER
     from rltui.report.build import build
@@ -74,7 +74,7 @@ def append(steps: str) -> dict[str, float]:
     from rltui.session.opened import OpenedRun
     from tests.bench.generate import jsonl
 
-    lines = b"".join(jsonl(int(steps) + 60)).splitlines(keepends=True)
+    lines = b"".join(jsonl(int(steps) + 60, sick)).splitlines(keepends=True)
     with tempfile.TemporaryDirectory() as folder:
         log = Path(folder) / "metrics.jsonl"
         log.write_bytes(b"".join(lines[: int(steps)]))
@@ -100,7 +100,12 @@ def append(steps: str) -> dict[str, float]:
     return {"ms": statistics.median(spent), "stored_ms": statistics.median(parts), "most_ms": max(spent)}
 
 
-CASES = {case.__name__: case for case in (load, plain_split, orjson_only, event_accumulator, append)}
+def append_sick(steps: str) -> dict[str, float]:
+    """The same of a run with open warnings and NaNs in its past."""
+    return append(steps, sick=True)
+
+
+CASES = {case.__name__: case for case in (load, plain_split, orjson_only, event_accumulator, append, append_sick)}
 
 
 def peak_mb() -> float:

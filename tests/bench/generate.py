@@ -110,11 +110,34 @@ def verl(steps: int) -> Iterator[bytes]:
         yield "".join(out).encode()
 
 
-def jsonl(steps: int) -> Iterator[bytes]:
-    """verl's file logger."""
+def jsonl(steps: int, sick: bool = False) -> Iterator[bytes]:
+    """verl's file logger. `sick`: the run goes wrong from 60 % of its steps on, and some metrics hold a NaN."""
     for first, values in blocks(steps):
+        if sick:
+            _spoil(values, np.arange(first, first + len(values)), steps)
         rows = ({"step": first + i, "data": dict(zip(KEYS, r, strict=True))} for i, r in enumerate(values.tolist()))
-        yield b"".join(orjson.dumps(row) + b"\n" for row in rows)
+        yield b"".join(orjson.dumps(row) + b"\n" for row in rows).replace(b"null", b"NaN")
+
+
+WORSE = {  # times so much at the end
+    "critic/score/mean": 0.05,
+    "critic/rewards/mean": 0.05,
+    "actor/entropy": 7.0,
+    "actor/kl_loss": 200.0,
+    "actor/grad_norm": 20.0,
+    "response_length/mean": 2.0,
+    "response_length/clip_ratio": 40.0,
+    "timing_s/step": 2.0,
+}
+HOLES = ("actor/entropy", "actor/kl_loss", "actor/pg_loss", "actor/grad_norm", "critic/vf_loss", "response_length/mean")
+
+
+def _spoil(values: np.ndarray, at: np.ndarray, steps: int) -> None:
+    """In place: reward falls while KL, entropy and length run away; one row of some metrics is NaN."""
+    far = np.clip((at - 0.6 * steps) / (0.4 * steps), 0.0, 1.0)
+    for key, times in WORSE.items():
+        values[:, KEYS.index(key)] *= 1.0 + (times - 1.0) * far
+    values[at == steps // 2, [[KEYS.index(key)] for key in HOLES]] = np.nan
 
 
 def tensorboard(steps: int, shuffled: bool = False) -> Iterator[bytes]:
