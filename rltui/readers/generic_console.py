@@ -1,7 +1,8 @@
 """Console lines of trainers without a dialect of their own.
 
-`Step 3 | Loss 0.1 | LR 1e-6`, `epoch: 0|step: 3|act_loss: 0.2`, `step 12: {'loss': 0.1}`, and blocks: a heading
-`==== Step 3/100 ====` with `  • Loss: 0.1` lines below it. Numbers below a step belong to it until the next step.
+`Step 3 | Loss 0.1 | LR 1e-6`, `epoch: 0|step: 3|act_loss: 0.2`, `step=3 loss=0.1 lr=1e-6`, `[Step 3] loss: 0.1, lr 1`,
+`step 12: {'loss': 0.1}`, `{'step': 12, 'loss': 0.1}`, and blocks: a heading `==== Step 3/100 ====` with `  • Loss: 0.1`
+lines below it. Numbers below a step belong to it until the next step.
 """
 
 from __future__ import annotations
@@ -25,7 +26,14 @@ _STEP = lazy(
     r"^(?:global[_ ]?step|train(?:ing)?[_ ]?step|step|iter(?:ation)?)\s*[:=]?\s*(\d{1,15})(?:\s?/\s?(\d{1,15}))?$",
     re.IGNORECASE,
 )
-_HEADING = lazy(r"^[=\-*#\s]{3,}Step\s+(\d{1,15})\s?/\s?(\d{1,15})[=\-*#\s]{3,}$")
+_HEADING = lazy(r"^[=\-*#\s]{3,}Step\s+(\d{1,15})(?:\s?/\s?(\d{1,15}))?[=\-*#\s]{3,}$")
+_BEGIN = lazy(
+    r"^\[?(?:global[_ ]?step|train(?:ing)?[_ ]?step|step|iter(?:ation)?)\s*[:=#]?\s*(\d{1,15})(?:\s?/\s?(\d{1,15}))?\]?"
+    r"(?:\s*[:,;|>\-]+\s+|\s+)(?=[A-Za-z])",
+    re.IGNORECASE,
+)
+_WORD_PAIR = lazy(rf"^([A-Za-z][\w/.@\-]*) ({_NUMBER}){_UNIT}$")
+_WORD = lazy(rf"([A-Za-z][\w/.@\-]*)\s*[:=]\s*({_NUMBER})%?(?=[\s,;|]|$)")
 _PAIR = lazy(rf"^({_NAME})(?:\s*[:=]\s*|\s+)({_NUMBER}){_UNIT}$")
 _STRICT_PAIR = lazy(rf"^({_NAME})\s*[:=]\s*({_NUMBER}){_UNIT}$")
 _WORDS = lazy(rf"([\w/.@\-]+)[:=]({_NUMBER})(?=\s|$)")
@@ -36,7 +44,7 @@ _TOOK = lazy(
 _SECONDS = (86400.0, 3600.0, 60.0, 1.0, 0.001)
 _TIME = "Time"
 """Name of a duration that stands in a step line without one (prime-rl)."""
-_SPLIT = lazy(r"\s*[|,]\s+|\s*\|\s*|\s{2,}")
+_SPLIT = lazy(r"\s*[|,;]\s+|\s*\|\s*|\s{2,}|\t")
 _DICT = lazy(
     r"\b(?:global[_ ]?step|step|iteration|pipeline step|eval)"
     r"\W{1,3}(\d{1,15})"
@@ -60,29 +68,58 @@ class StepBlock:
                 self.cells.setdefault(key, value)
 
 
+_STEP_CELLS = ("step", "global_step", "iteration", "iter")
+
+
 def dict_line(message: str) -> tuple[int, dict[str, float]] | None:
-    """A logged dict behind the step that it names."""
+    """A logged dict behind the step that it names, or that holds its step."""
     found = _DICT.search(message)
-    if found is None:
+    if found is not None:
+        cells = dict_cells(found[2])
+        return (int(found[1]), cells) if len(cells) > 1 else None
+    text = bare(message)
+    if not (text.startswith(("{'", '{"')) and text.rstrip().endswith("}")):
         return None
-    cells = dict_cells(found[2])
-    return (int(found[1]), cells) if len(cells) > 1 else None
+    cells = dict_cells(text)
+    step = next((cells.pop(name) for name in _STEP_CELLS if name in cells), None)
+    if step is None or len(cells) < 2 or not 0 <= step < 1e15 or not step.is_integer():
+        return None
+    return int(step), cells
 
 
 def step_line(message: str) -> StepBlock | None:
     """A line or heading that begins a step."""
     heading = _HEADING.match(message)
     if heading is not None:
-        return StepBlock(int(heading[1]), int(heading[2]))
+        return StepBlock(int(heading[1]), int(heading[2]) if heading[2] else None)
     parts = _parts(message)
     steps = [found for part in parts if (found := _STEP.match(part))]
     if len(steps) != 1 or len(parts) < 2:
-        return None
+        return _begun(message)
     cells, understood = _pairs([part for part in parts if not _STEP.match(part)], _PAIR)
     if len(cells) < 2 or 2 * understood < len(parts) - 1:
         return None
     total = steps[0][2]
     return StepBlock(int(steps[0][1]), int(total) if total else None, cells)
+
+
+def _begun(message: str) -> StepBlock | None:
+    """A line that begins with its step and holds nothing but numbers by name behind it."""
+    text = bare(message)
+    begin = _BEGIN.match(text)
+    if begin is None:
+        return None
+    cells: dict[str, float] = {}
+    for part in _SPLIT.split(text[begin.end() :]):
+        pair = _STRICT_PAIR.match(part) or _WORD_PAIR.match(part)
+        if pair is not None:
+            cells[pair[1]] = _value(pair[2])
+        elif _WORD.sub("", part).strip(" ,;|"):
+            return None
+        else:
+            cells.update((name, _value(number)) for name, number in _WORD.findall(part)[:MAX_BLOCK])
+    total = begin[2]
+    return StepBlock(int(begin[1]), int(total) if total else None, cells) if len(cells) > 1 else None
 
 
 def attributes(message: str) -> dict[str, float]:

@@ -6,10 +6,14 @@ from rltui.patterns import lazy
 
 _ANSI = lazy(r"\x1b\[[0-9;]*m")
 _STAMP = lazy(
-    r"^(?:\[?\d{4}-?\d\d-?\d\d[ T_-]\d\d:\d\d:\d\d[\d.,]*\S*|\d\d:\d\d:\d\d|\[?(?:DEBUG|INFO|SUCCESS|WARNING)\]?:?"
-    r"|\d\d-\d\d \d\d:\d\d:\d\d|\[[^\]]{1,80}\]|\(AReaL\)|StatsLogger|\S{1,60}\.py:\d+\]?"
-    r"|[\w.]{1,80}:\w*:?\d+|[-|:])\s*"
+    r"^(?:(?:DEBUG|INFO|WARNING):[\w.]{1,60}:"
+    r"|\[?\d{4}-?\d\d-?\d\d[ T_-]\d\d:\d\d:\d\d[\d.,]*\S*|\d\d:\d\d:\d\d|\[?(?:DEBUG|INFO|SUCCESS|WARNING)\]?:?"
+    r"|\d\d-\d\d \d\d:\d\d:\d\d|\[(?!(?:global[_ ]?)?step\b|iter)[^\]]{1,80}\]|\(AReaL\)|StatsLogger"
+    r"|\S{1,60}\.py:\d+\]?|[\w.]{1,80}:\w*:?\d+|[-|:])\s*"
 )
+
+_LOGGER = lazy(r"^[A-Za-z_][\w.]{0,60} - ")
+"""The name of a logger, behind a time or level."""
 
 
 def plain(message: str) -> str:
@@ -20,6 +24,6 @@ def plain(message: str) -> str:
 def bare(message: str) -> str:
     """A message without the time, level and place that logging puts before it."""
     text = message.strip()
-    while found := _STAMP.match(text):
+    while found := _STAMP.match(text) or (text != message and _LOGGER.match(text)):
         text = text[found.end() :]
     return text

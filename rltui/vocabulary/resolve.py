@@ -187,7 +187,8 @@ def _lookup(key: str, names: Dialect) -> tuple[str | None, tuple[str, ...]]:
         if pattern.search(key):
             return PHASE + phase, ()
     if names.name == GENERIC:
-        return _everybodys().get(key), ()
+        words = key.lower().replace(" ", "_")  # "Mean Reward" as people print it
+        return (_everybodys().get(key), ()) if words == key or key in _everybodys() else _lookup(words, names)
     return dialect(GENERIC).exact.get(key), ()
 
 

@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import pytest
+
+from rltui.readers.sniff import sniff
 from tests.unit.readers.reading import read
 
 
@@ -80,3 +83,42 @@ def test_json_lines_after_a_torn_one_are_read_the_same_however_they_are_cut() ->
     )
     whole = read("console", data).rows
     assert all(read("console", data, [cut]).rows == whole for cut in range(1, len(data)))
+
+
+HOME_MADE = {
+    "logging": "2026-01-02 03:04:05,123 - INFO - my.trainer - step: {s} | loss: 0.5 | reward: 0.25 | lr: 1e-06",
+    "place and words": "[2026-01-02 03:04:05] INFO train.py:77 step={s} loss=0.5 reward=0.25 lr=1e-06",
+    "basicConfig": "INFO:root:Step {s} loss=0.5 reward=0.25 lr=1e-06",
+    "loguru": "03:04:05 | INFO     | __main__:train:88 - step {s} | loss 0.5 | reward 0.25 | lr 1e-06",
+    "words by commas": "step {s}/40: loss 0.5, reward 0.25, lr 1e-06",
+    "iteration": "Iteration {s}: loss=0.5, reward=0.25, lr=1e-06",
+    "brackets": "[step {s}] loss=0.5 reward=0.25 lr=1e-06",
+    "tabs": "step: {s}\tloss: 0.5\treward: 0.25\tlr: 1e-06",
+    "colons": "Step {s} loss: 0.5 reward: 0.25 lr: 1e-06",
+    "global_step": "global_step={s} loss=0.5 reward=0.25 lr=1e-06",
+    "a dict": "{{'step': {s}, 'loss': 0.5, 'reward': 0.25, 'lr': 1e-06}}",
+    "a heading": "--- Step {s} ---\nloss: 0.5\nreward: 0.25\nlr: 1e-06",
+}
+
+
+@pytest.mark.parametrize("name", HOME_MADE)
+def test_lines_of_home_made_loops(name: str) -> None:
+    text = "".join(HOME_MADE[name].format(s=step) + "\n" for step in (1, 2, 3))
+    assert sniff(text.encode(), "train.log") == "console"
+    found = read("console", text)
+    assert found.rows == [(step, {"loss": 0.5, "reward": 0.25, "lr": 1e-06}) for step in (1, 2, 3)]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Step 1: download the model from https://example.org and set lr=1e-6 in the config",
+        "step 2 failed with loss=nan, retrying 3 of 5 times",
+        "INFO step 3 of the recipe: batch_size=4 is too small for n=8 samples",
+        "Iteration 4 took 5 s",
+        "{'step': 'one', 'loss': 0.5, 'reward': 0.25}",
+        "step=5 loss=0.5",
+    ],
+)
+def test_prose_about_steps_is_no_step(line: str) -> None:
+    assert read("console", f"{line}\n").rows == []
