@@ -24,10 +24,7 @@ if TYPE_CHECKING:
     from rltui.session.remote_hardware import RemoteSampler
 
 PAINT_EVERY_S = 0.25
-"""While the history is read a frame goes out this often: progress is seen, the reading is not slowed by painting..."""
-
-PROGRESS_EVERY_S = 0.5
-"""...and this often once its newest values are on the screen: a frame tells no more than how far the reading is."""
+"""While the history is read a frame goes out this often: progress is seen, the reading is not slowed by painting."""
 
 HARDWARE_EVERY_S = 2.0
 """New hardware samples alone bring a frame this often..."""
@@ -155,7 +152,7 @@ class LiveRun:
                 return self._progress(self._glanced)
         if self._sampler is not None:
             self._sampler.start()  # after the first values: its imports would delay them
-        until = clock.monotonic() + (PAINT_EVERY_S if self._glanced is None else PROGRESS_EVERY_S)
+        until = clock.monotonic() + PAINT_EVERY_S
         while not self._closed and not self.opened.read_block().done and clock.monotonic() < until:
             pass
         if self.opened.loading().done or self._glanced is None:
