@@ -176,3 +176,12 @@ def test_val_is_no_validation_where_it_means_training() -> None:
     assert resolve("val/my_own", "verl").group == "validation"
     for name in ("trl_ppo", "trl_rloo_0_21", "online_dpo", "open_instruct"):
         assert resolve("val/num_eos_tokens", name).group == "policy"
+
+
+@pytest.mark.parametrize(
+    ("key", "canonical"),
+    [("Mean Reward", "reward_mean"), ("KL", "kl_ref"), ("metrics/reward", "reward_mean"), ("Whatever Else", None)],
+)
+def test_a_home_made_loop_may_write_names_as_people_do(key: str, canonical: str | None) -> None:
+    assert resolve(key, None).canonical == canonical
+    assert resolve(key, "trl").canonical is None, "a framework spells its keys"
