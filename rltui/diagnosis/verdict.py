@@ -34,6 +34,7 @@ MECHANICAL = (
     "cfg-group-size-degenerate",
     "advantage-degenerate",
     "invariant-violated",
+    "env-errors-contaminate",
 )
 """Faults that make every further step worthless until they are fixed, when critical."""
 
@@ -143,8 +144,13 @@ def _abort(case: Case) -> list[Finding] | None:
     if collapse and second:
         return [*collapse, *second]
     gamed = case.at("critical", ("kl-penalty-gaming",))
+    if gamed or case.over:
+        return gamed or None
     full = [f for f in case.at("critical", NO_ROOM) if f.summary.startswith(DISK_FULL)]
-    return gamed or ([] if case.over else case.at("critical", BROKEN_HARDWARE) + full) or None
+    held_out = validation(case.look)
+    falls = held_out is not None and held_out <= -2.0  # and already below where it began
+    below = case.at("critical", ("val-regression",)) if falls else []
+    return case.at("critical", BROKEN_HARDWARE) + full + below or None
 
 
 def _pause(case: Case) -> list[Finding] | None:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from rltui.diagnosis.engine import Engine
-from rltui.run.run import Checkpoint
+from rltui.run.run import Checkpoint, RunState
 from tests.unit.diagnosis.fake_run import FakeRun
 from tests.unit.diagnosis.series import learning_run, noise
 
@@ -141,3 +142,22 @@ def test_where_only_validation_speaks_for_going_on_its_end_would_stop_the_run() 
     }
     verdict = Engine().advance(FakeRun(columns).grow()).verdict
     assert verdict.would_change.startswith("It would become a stop once validation no longer rises")
+
+
+@pytest.mark.parametrize(("state", "decision"), [("running", "abort-now"), ("finished", "stop-use-best")])
+def test_validation_below_its_start_and_still_falling_ends_a_run_at_once(state: str, decision: str) -> None:
+    rng = np.random.default_rng(4)
+    down = 0.6 - 0.4 * np.arange(N) / N
+    columns = dict(learning_run(0, N)) | {
+        "val_score": [float(v) + 0.005 * rng.standard_normal() if i % 10 == 0 else None for i, v in enumerate(down)]
+    }
+    run = FakeRun(columns, state=RunState(state, "")).grow()
+    verdict = Engine().advance(run).verdict
+    assert verdict.decision == decision
+    assert "val-regression" in verdict.because or "train-val-divergence" in verdict.because
+
+
+def test_errors_of_the_environment_in_most_rollouts_are_a_fault_to_fix() -> None:
+    columns = dict(learning_run(0, N)) | {"error_rate": np.full(N, 0.4)}
+    verdict = Engine().advance(FakeRun(columns).grow()).verdict
+    assert (verdict.decision, verdict.because[0]) == ("pause-and-fix", "env-errors-contaminate")
