@@ -73,4 +73,4 @@ def first_time(state_dir: str) -> bool:
 def _file(run_path: str, state_dir: str, place: str = "") -> str:
     """One file a run, called after its machine and path."""
     name = f"{place}|{run_path}" if place else os.path.abspath(run_path)
-    return os.path.join(state_dir, "runs", f"{sha256(name.encode()).hexdigest()[:16]}.json")
+    return os.path.join(state_dir, "runs", f"{sha256(os.fsencode(name)).hexdigest()[:16]}.json")

@@ -51,6 +51,10 @@ class Pane(Widget, can_focus=False):
             style = theme.styles[role]
             if selected and not role.startswith("badge"):
                 style += theme.selection
+            if not text.isprintable():  # the path of a file, which may be called anything
+                from rltui.text import shown
+
+                text = shown(text).replace("\n", " ")
             segments.append(Segment(app.glyphs.translate(text), style))
         fill = theme.styles["fill"] + theme.selection if selected else theme.styles["fill"]
         return Strip(segments).adjust_cell_length(width, fill).simplify()

@@ -171,7 +171,9 @@ def start(
     gc.freeze()  # what was imported by now stays: not looked through again at each collection
     loop.run(app.run_async(mouse=mouse_on))
     if app.failure:
-        print(f"rltui: {app.failure}", file=sys.stderr)
+        from rltui.text import shown
+
+        print(f"rltui: {shown(app.failure)}", file=sys.stderr)
     return app.return_code or 0
 
 

@@ -190,3 +190,14 @@ def test_a_paused_replay_stands_still() -> None:
     replay.pause(False)
     assert replay.next_frame(1.0) is not None
     replay.close()
+
+
+async def test_no_name_of_a_directory_reaches_the_terminal_as_a_command(tmp_path: Path) -> None:
+    run = tmp_path / "a\x1b[31mred\x1b]0;title\x07\n\udcff"
+    run.mkdir()
+    (run / "metrics.jsonl").write_text('{"step": 1, "reward": 0.5, "kl": 0.1}\n')
+    async with shown(run) as (app, pilot, _):
+        await pilot.press("i")
+        await wait_for(pilot, lambda: "SOURCES" in screen_text(app), "the sources")
+        assert all(character.isprintable() for line in screen_text(app).splitlines() for character in line)
+        assert "/ared" in screen_text(app)
