@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from rltui.readers.base import ContainedRun
 from rltui.readers.registry import runs_in_database
-from rltui.readers.sniff import sniff
+from rltui.readers.sniff import is_binary, sniff
 from rltui.run.grouping import RunCandidate, group
 from rltui.run.tracked import RUN_MARK
 from rltui.session.found import Found, NotARun
@@ -65,10 +65,10 @@ def _piped(format_in: str | None) -> Found:
             "and pipe its messages too: train.py 2>&1 | rltui -"
         )
     found = format_in or sniff(bytes_, "stdin.log")
-    if found is None and not place.live and len(bytes_) < HEAD:
-        raise NotARun(
-            f"-: no training log recognised in the {len(bytes_)} bytes that came; force a reader with --format-in"
-        )
+    if found is None and not place.live and (len(bytes_) < HEAD or is_binary(bytes_)):
+        from rltui.readers.unrecognised import why_not
+
+        raise NotARun(f"-: no training log recognised: {why_not(bytes_)}; force a reader with --format-in")
     if found is None or found == "sqlite":
         found = "jsonl" if bytes_.lstrip().startswith(b'{"') else "console"
     return Found(RunCandidate("standard input", stdin.PATH, ((stdin.PATH, found),)), place, listing)
