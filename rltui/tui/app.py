@@ -18,24 +18,23 @@ from rltui.tui.away import Attention, DigestMade, Happened
 from rltui.tui.exports import Exports
 from rltui.tui.keys import shown
 from rltui.tui.many import Compared, CompareProgress, Differs, Many, RowsRead
+from rltui.tui.messages import (
+    FirstValuesRead,
+    FrameArrived,
+    InsightArrived,
+    MarksRead,
+    PageRead,
+    PastArrived,
+    RunsFound,
+    SourceFailed,
+    Written,
+)
 from rltui.tui.pane import Pane
 from rltui.tui.places import Places
 from rltui.tui.screens.main import MainScreen
 from rltui.tui.theme import load_theme, textual_theme, theme_names
 from rltui.tui.view import View
-from rltui.tui.worker import (
-    FirstValuesRead,
-    FrameArrived,
-    InsightArrived,
-    MarksRead,
-    Opener,
-    PageRead,
-    PastArrived,
-    RunsFound,
-    SourceFailed,
-    Worker,
-    Written,
-)
+from rltui.tui.worker import Opener, Worker
 
 if TYPE_CHECKING:
     from rltui.events.digest import Digest

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from rltui.compare.runs import RunRow
     from rltui.report.first_values import FirstValues
     from rltui.session.found import Found
-    from rltui.tui.worker import Choice, FrameSource
+    from rltui.tui.messages import Choice
+    from rltui.tui.worker import FrameSource
 
 COLLECT_AFTER = 2_000
 """Objects made, and not yet freed, before the garbage collector looks, once a run is on the screen: 1 or 2 ms."""
@@ -50,7 +51,7 @@ class SessionOpener:
 
     def find(self) -> list[Choice]:
         from rltui.session.locate import locate
-        from rltui.tui.worker import Choice
+        from rltui.tui.messages import Choice
 
         self._found, self._ahead = self._ahead or locate(self.targets, self.format_in), []
         out = []

@@ -14,10 +14,10 @@ from textual import events
 from textual.geometry import Region, Size
 
 from rltui.tui.filters import matches
+from rltui.tui.messages import RolloutsRead
 from rltui.tui.panes import header, rollouts
 from rltui.tui.rows import Row, title, wrap
 from rltui.tui.screens.base import PaneScreen, Places
-from rltui.tui.worker import RolloutsRead
 
 if TYPE_CHECKING:
     from rltui.report.rollouts_page import Listed, Page, Query

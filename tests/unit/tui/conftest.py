@@ -19,7 +19,8 @@ from rltui.session.live import LiveRun
 from rltui.session.locate import locate
 from rltui.settings import state_dir
 from rltui.tui.app import RltuiApp
-from rltui.tui.worker import Choice, FrameSource
+from rltui.tui.messages import Choice
+from rltui.tui.worker import FrameSource
 from tests.unit.tui import canned, canned_source
 
 WIDE, NARROW = (160, 45), (80, 24)

@@ -13,7 +13,7 @@ from textual.pilot import Pilot
 from rltui.plots.numbers import integer
 from rltui.report.first_values import FirstValues
 from rltui.tui.app import RltuiApp
-from rltui.tui.worker import Choice
+from rltui.tui.messages import Choice
 from tests.unit.tui.conftest import NARROW, WIDE, SampleOpener, screen_text
 
 STEPS = 1500

@@ -8,9 +8,9 @@ import pytest
 
 from rltui.session.frame import Loading
 from rltui.tui.app import RltuiApp
+from rltui.tui.messages import FrameArrived
 from rltui.tui.rows import Row
 from rltui.tui.screens.main import MainScreen
-from rltui.tui.worker import FrameArrived
 from tests.unit.tui import canned, canned_source
 from tests.unit.tui.conftest import NARROW, WIDE, Open, screen_text, wait_for
 

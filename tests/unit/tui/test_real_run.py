@@ -12,9 +12,10 @@ from textual.pilot import Pilot
 from rltui.session.locate import locate
 from rltui.session.replay import Replay
 from rltui.tui.app import RltuiApp
+from rltui.tui.messages import Choice
 from rltui.tui.screens.finding import FindingScreen
 from rltui.tui.screens.picker import PickerScreen
-from rltui.tui.worker import Choice, FrameSource
+from rltui.tui.worker import FrameSource
 from tests.conftest import REPO
 from tests.unit.tui.conftest import WIDE, SampleOpener, is_read, screen_text, wait_for
 

@@ -31,7 +31,7 @@ async def test_in_bandwidth_mode_a_new_frame_waits(open_app: Open) -> None:
 
 
 def _arrived(frame: object, report: object) -> object:
-    from rltui.tui.worker import FrameArrived
+    from rltui.tui.messages import FrameArrived
 
     return FrameArrived(frame, report)  # type: ignore[arg-type]
 

@@ -1,0 +1,126 @@
+"""What the threads that find, read and write tell the screen."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from textual.message import Message
+
+if TYPE_CHECKING:
+    from rltui.diagnosis.insight import Insight
+    from rltui.report.first_values import FirstValues
+    from rltui.report.model import Report
+    from rltui.report.rollouts_page import Page
+    from rltui.report.user_marks import Marks
+    from rltui.session import Frame
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A run that can be opened. `modified` in seconds since the epoch, None where unknown."""
+
+    name: str
+    path: str
+    format: str
+    modified: float | None
+    bytes: int
+
+
+class FrameArrived(Message):
+    """The one message from data to screen. A newer one takes the place of one that waits."""
+
+    def __init__(self, frame: Frame, report: Report) -> None:
+        super().__init__()
+        self.frame = frame
+        self.report = report
+
+    def can_replace(self, message: Message) -> bool:
+        return isinstance(message, FrameArrived)
+
+
+class PastArrived(Message):
+    """The report as it stood at a step."""
+
+    def __init__(self, step: int, report: Report) -> None:
+        super().__init__()
+        self.step = step
+        self.report = report
+
+    def can_replace(self, message: Message) -> bool:
+        return isinstance(message, PastArrived)
+
+
+class InsightArrived(Message):
+    """What moved around step `around`, as known at step `at` (None: now)."""
+
+    def __init__(self, around: int, at: int | None, insight: Insight) -> None:
+        super().__init__()
+        self.around = around
+        self.at = at
+        self.insight = insight
+
+
+class FirstValuesRead(Message):
+    """The newest values, before anything else is known of the run."""
+
+    def __init__(self, values: FirstValues) -> None:
+        super().__init__()
+        self.values = values
+
+
+class RunsFound(Message):
+    """More than one run: the user chooses."""
+
+    def __init__(self, choices: tuple[Choice, ...]) -> None:
+        super().__init__()
+        self.choices = choices
+
+
+class SourceFailed(Message):
+    """The run could not be opened (`opened` false) or read on: one sentence that says why and what to do."""
+
+    def __init__(self, text: str, opened: bool) -> None:
+        super().__init__()
+        self.text = text
+        self.opened = opened
+
+
+class PageRead(Message):
+    """A page of text: of a rule, of the settings, of what works here."""
+
+    def __init__(self, word: str, text: str) -> None:
+        super().__init__()
+        self.word = word
+        self.text = text
+
+
+class MarksRead(Message):
+    """What the user marked about the run that is open. `first_time`: they never had the screen open before."""
+
+    def __init__(self, marks: Marks, first_time: bool = False) -> None:
+        super().__init__()
+        self.marks = marks
+        self.first_time = first_time
+
+
+class RolloutsRead(Message):
+    """A step's rollouts, to the screen that asked; `problem` where they could not be read."""
+
+    def __init__(self, page: Page | None, problem: str = "") -> None:
+        super().__init__()
+        self.page = page
+        self.problem = problem
+
+    def can_replace(self, message: Message) -> bool:
+        return isinstance(message, RolloutsRead)
+
+
+class Written(Message):
+    """Where something that the user asked for was written, or why it was not."""
+
+    def __init__(self, what: str, path: str, error: str = "") -> None:
+        super().__init__()
+        self.what = what
+        self.path = path
+        self.error = error
