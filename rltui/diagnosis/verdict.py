@@ -149,7 +149,8 @@ def _abort(case: Case) -> list[Finding] | None:
     full = [f for f in case.at("critical", NO_ROOM) if f.summary.startswith(DISK_FULL)]
     held_out = validation(case.look)
     falls = held_out is not None and held_out <= -2.0  # and already below where it began
-    below = case.at("critical", ("val-regression",)) if falls else []
+    gamed = case.at("warning", ("train-val-divergence",))  # the reward is over-optimised: an earlier checkpoint is good
+    below = case.at("critical", ("val-regression",)) if falls and not gamed else []
     return case.at("critical", BROKEN_HARDWARE) + full + below or None
 
 

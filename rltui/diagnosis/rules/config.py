@@ -144,7 +144,9 @@ def cfg_batch_arithmetic(look: Look, p: Params, memory: Memory) -> list[Signal]:
                     f"Mini-batch {num(mini)} × {num(size)} over {num(gpus)} GPUs × {num(micro)} is {num(steps)}."
                 )
     if prompts and prompts < p["prompts_notice"]:
-        texts.append(f"Only {num(prompts)} prompts in an iteration: its mean reward is noisy.")
+        texts.append(
+            f"Only {num(prompts)} prompt{'s' if prompts > 1 else ''} in an iteration: its mean reward is noisy."
+        )
     found = _advice(look, texts)
     gradient = look.logged("grad_norm")
     if found and broken and gradient is not None and not gradient.values[0] > 0:

@@ -47,7 +47,7 @@ def zero_variance_groups(look: Look, p: Params, memory: Memory) -> list[Signal]:
     window = int(p["window"])
     if len(dead) < window // 2 + p["warmup"]:
         return []
-    share = tail(dead, window)
+    share = float(dead[-window:].mean())  # of a batch of one or two groups the median is 0 or 1
     eased = share < p["notice"]
     if eased and not held(look, "zero-variance-groups"):
         return []
@@ -63,7 +63,7 @@ def zero_variance_groups(look: Look, p: Params, memory: Memory) -> list[Signal]:
         level = WARNING
     rest = f"only {percent(1 - share)} of the batch teaches" if share < 1 else "nothing in the batch teaches"
     summary = f"{percent(share)} of the groups have no reward variance: {rest}."
-    proofs = [("frac_reward_zero_std", f"median of the last {window} rows {percent(share)}")]
+    proofs = [("frac_reward_zero_std", f"mean of the last {window} rows {percent(share)}")]
     if look.series(look.reward) is not None:
         proofs.append((look.reward, ""))
     return [

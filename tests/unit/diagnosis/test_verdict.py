@@ -149,7 +149,8 @@ def test_validation_below_its_start_and_still_falling_ends_a_run_at_once(state: 
     rng = np.random.default_rng(4)
     down = 0.6 - 0.4 * np.arange(N) / N
     columns = dict(learning_run(0, N)) | {
-        "val_score": [float(v) + 0.005 * rng.standard_normal() if i % 10 == 0 else None for i, v in enumerate(down)]
+        "score_mean": 0.5 + 0.02 * noise(rng, N),
+        "val_score": [float(v) + 0.005 * rng.standard_normal() if i % 10 == 0 else None for i, v in enumerate(down)],
     }
     run = FakeRun(columns, state=RunState(state, "")).grow()
     verdict = Engine().advance(run).verdict
