@@ -116,7 +116,8 @@ def test_report_says_what_was_read_how_fresh_it_is_and_what_was_left_out(
     assert [s["newest"] for s in told.values()] == ["2026-11-20T23:17:31+00:00", None, None]
     assert main(["report", str(tmp_path)]) == 0
     text = capsys.readouterr().out
-    assert "| `metrics.jsonl` | jsonl | 20 | 1 | 2026-11-20T23:17:31+00:00 | skipped: 1 line that is not JSON (first at" in text
+    newest = "2026-11-20T23:17:31+00:00"
+    assert f"| `metrics.jsonl` | jsonl | 20 | 1 | {newest} | skipped: 1 line that is not JSON (first at" in text
     assert "the first of them counts" in text
     assert (
         "Not used: `wandb/offline-run-20261120_231711-8p9c9fdv/files/output.log` (the console as W&B captured" in text
