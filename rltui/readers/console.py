@@ -87,6 +87,7 @@ class ConsoleReader:
         self._progress: tuple[int | None, int | None] = (None, None)
         self._other_bar: Bar | None = None
         self._dull: set[bytes] = set()  # lines without their digits that were of no interest
+        self._bars: set[bytes] = set()  # the same of progress bars that say nothing beside
         self._newest: deque[tuple[int, bytes]] = deque(maxlen=MAX_LOG_LINES)
         self._set_looks()
 
@@ -146,21 +147,28 @@ class ConsoleReader:
         newest: dict[str, Note] = {}
         first_line = self._line
         at = 0
+        follows = self._follows()
         for line in text.split(b"\n"):
             for segment in line.split(b"\r") if b"\r" in line else (line,):
                 shape = segment.translate(None, _DIGITS)
-                if shape and (shape not in self._dull or self._follows()):
+                if shape and (follows or shape not in self._dull):
                     self._reach(at)
-                    if not self._segment(segment, text, at, out, newest) and len(shape) < _DULL_LENGTH:
-                        if len(self._dull) >= _DULL_SHAPES:
-                            self._dull.clear()
-                        self._dull.add(shape)
+                    if not self._segment(segment, shape, text, at, out, newest):
+                        self._remember(shape, self._dull)
+                    follows = self._follows()
                 at += len(segment) + 1
             self._line += 1
         self._line -= 1
         self._after_blank = self._blank_before(text, len(text))
         self._keep_lines(text, first_line)
         return [*out, *newest.values()]
+
+    def _remember(self, shape: bytes, among: set[bytes]) -> None:
+        """Lines of this shape say nothing, whatever their digits are."""
+        if len(shape) < _DULL_LENGTH and self._shape_looks.search(shape) is None:
+            if len(among) >= _DULL_SHAPES:
+                among.clear()
+            among.add(shape)
 
     def _reach(self, at: int) -> None:
         """Takes note of the step lines before a place of the text."""
@@ -190,18 +198,25 @@ class ConsoleReader:
             return True
         return bool(self._dialects) and any(dialect.is_open for dialect in self._dialects)
 
-    def _segment(self, segment: bytes, text: bytes, at: int, out: list[Record], newest: dict[str, Note]) -> bool:
+    def _segment(
+        self, segment: bytes, shape: bytes, text: bytes, at: int, out: list[Record], newest: dict[str, Note]
+    ) -> bool:
         """One line or painted bar, at a place of the text. Returns whether a line of this shape can matter."""
         if self._before_steps and (self._step is not None or self._line > YAML_LINES):
             self._before_steps = False
             self._set_looks()
         following = self._follows()
-        if not following and self._looks.search(segment, 0, _SCAN_LIMIT) is None:
+        speaks = following or (shape not in self._bars and self._looks.search(segment, 0, _SCAN_LIMIT) is not None)
+        barred = b"%|" in segment
+        if not speaks and not barred:
             return False
         segment = segment[:_SCAN_LIMIT]
-        painted = bar(segment) if b"%|" in segment else None
+        painted = bar(segment) if barred else None
         if painted is not None:
             self._paint(painted, text, at, newest)
+            if not speaks:
+                self._remember(shape, self._bars)
+                return True
         elif b"'epoch'" in segment and (line := trl_console.cells(segment)) is not None:
             if "train_runtime" in line:
                 out.append(Note("end", clean(segment.decode("utf-8", "replace"), 500), self._line, self._step))
@@ -307,10 +322,9 @@ class ConsoleReader:
     # -- small parts -----------------------------------------------------------------------------------------------
 
     def _set_looks(self) -> None:
-        """What is searched for in each line. Rare first letters cost: the search stops at each of them."""
+        """What is searched for in each line beside progress bars. Rare first letters cost: the search stops at each."""
         own = {mark.encode() for dialect in self._dialects for mark in dialect.marks}
         marks = [
-            b"%|",
             *CONFIG_MARKS,
             *InvalidRounds.marks,
             *(text.encode() for text in triggers()),
@@ -318,8 +332,11 @@ class ConsoleReader:
             *sorted(own),
         ]
         self._dull.clear()
+        self._bars.clear()
         looks = list(map(_escaped, marks))
         self._looks = re.compile(b"|".join([*looks, YAML_MARK] if self._before_steps else looks))
+        counted = [mark for mark in marks if mark.translate(None, _DIGITS) != mark]  # their shape alone tells nothing
+        self._shape_looks = re.compile(b"|".join(_escaped(mark.translate(None, _DIGITS)) for mark in counted))
 
     def _report(self, newest: dict[str, Note], done: int, total: int) -> None:
         if self._progress != (done, total):

@@ -112,7 +112,12 @@ class NoteFinder:
             return out
         seen: set[str] = set()
         for rule in _rules():
-            if rule.kind in seen or not any(trigger in message for trigger in rule.any):
+            if rule.kind in seen:
+                continue
+            for trigger in rule.any:  # not any(): most lines hold none, and there are many lines
+                if trigger in message:
+                    break
+            else:
                 continue
             if rule.unless is not None and rule.unless.search(message):
                 continue

@@ -109,6 +109,9 @@ class RowBuilder:
         held = self._gathered
         if held is None or held.keys != keys or held.other != other:
             self._settle()
+            for key in keys:  # now: what is accepted may change with the rows that follow
+                if key not in self._names:
+                    self._name(key)
             held = self._gathered = _Gathered(start, keys, other, [[] for _ in other])
         held.numbers.append(numbers)
         for place, cells in zip(other, held.cells, strict=True):

@@ -4,7 +4,7 @@ import json
 from datetime import datetime
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from rltui.readers.base import NO_STEP
@@ -126,6 +126,7 @@ ROWS = st.one_of(
 
 
 @settings(max_examples=200, deadline=None)
+@example(['{"step": null, "time": null}', '{"a": null, "step": null, "time": 100000001.0}'], [29])
 @given(st.lists(ROWS, max_size=12), st.lists(st.integers(1, 60), max_size=20))
 def test_the_same_however_it_is_cut(lines: list[str], sizes: list[int]) -> None:
     data = "".join(line + "\n" for line in lines)

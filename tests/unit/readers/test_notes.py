@@ -56,6 +56,16 @@ def test_lines_that_do_not(line: str) -> None:
     assert read("console", f"{line}\n").notes == []
 
 
+def test_a_line_matters_by_its_digits_too() -> None:
+    """Lines are told apart without digits: one of no interest hides none that matters by them."""
+    text = "worker exited with status 0\n50%|█████     | 200/400 [00:08<00:07] exit code 0\n"
+    text += "worker exited with status 137\n50%|█████     | 200/400 [00:08<00:07] exit code 137\n"
+    assert [(note.kind, note.line) for note in read("console", text).notes if note.kind == "killed"] == [
+        ("killed", 3),
+        ("killed", 4),
+    ]
+
+
 TRACEBACK = 'Traceback (most recent call last):\n  File "a.py", line 3, in f\n    g()\n    ^^^\n'
 
 
