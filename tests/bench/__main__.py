@@ -164,6 +164,8 @@ def main() -> int:
         "P7": bench.p7, "P8": bench.p8,
         "P15": bench.p15, "P15x": bench.p15_spread, "P15s": bench.p15_sick, "P16": bench.p16, "P17": bench.p17,
     }  # fmt: skip
+    if unknown := [id_ for id_ in args.ids if id_ not in budgets]:
+        parser.error(f"{', '.join(unknown)}: measured elsewhere or not at all; here are {', '.join(budgets)}")
     missed = 0
     for id_ in args.ids or budgets:
         result = budgets[id_]()
