@@ -17,7 +17,7 @@ RunsAt = Callable[[str, Place, str | None], list[Found]]
 
 
 def runs_elsewhere(argument: str, format_in: str | None, runs_at: RunsAt) -> list[Found]:
-    """None where the argument names nothing of the kind. Raises `NotARun` as `locate` does."""
+    """Empty where the argument names nothing of the kind. Raises `NotARun` as `locate` does."""
     try:
         target = parse(argument)
     except BadTarget as problem:
