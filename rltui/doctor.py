@@ -214,7 +214,7 @@ def host() -> Check:
 
 def follow() -> Check:
     """Whether the kernel tells of file changes, asked the way the follower asks it."""
-    from rltui.sources.inotify import Inotify
+    from rltui.agent.inotify import Inotify
 
     try:
         Inotify().close()

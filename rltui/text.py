@@ -17,7 +17,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Literal
 
-from rltui.patterns import lazy
+from rltui.lazy_regex import lazy
 
 REDACTED = "[redacted]"
 ELLIPSIS = "…"

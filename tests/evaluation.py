@@ -17,8 +17,8 @@ from typing import Any, get_args
 import numpy as np
 
 from rltui.diagnosis.engine import Engine
-from rltui.diagnosis.look import look_rows
-from rltui.diagnosis.model import Decision
+from rltui.evidence.look import look_rows
+from rltui.evidence.model import Decision
 from tests.conftest import labelled_runs
 from tests.labels import confusion, judged, promises_missed, shares
 from tests.unit.diagnosis.fake_run import FakeRun

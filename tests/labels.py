@@ -15,9 +15,9 @@ from typing import Any
 
 import orjson
 
-from rltui.diagnosis.model import Decision, Diagnosis, Finding
+from rltui.evidence.model import Decision, Diagnosis, Finding
 from rltui.session.locate import locate
-from rltui.session.opened import OpenedRun
+from rltui.session.run_reader import OpenedRun
 
 LEAST = {"any_of": 0.92, "none_of": 0.95, "healthy": 0.95, "decision": 0.92, "onset": 0.85, "best_step": 0.80}
 """Shares of the labels that the diagnosis promises to meet."""

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from rltui.session.found import Found
+    from rltui.discovery.found import Found
 
 EPILOG = """\
 RUN is a file, a directory, a glob, DATABASE#RUN, or - for standard input (train.py | rltui -);
@@ -47,8 +47,8 @@ def reading_options(parser: argparse.ArgumentParser) -> None:
 
 def locate_runs(targets: list[str], format_in: str | None) -> list[Found]:
     """The runs of these targets; Stop where there is none."""
+    from rltui.discovery.found import NotARun
     from rltui.readers.registry import FORMATS
-    from rltui.session.found import NotARun
     from rltui.session.locate import locate
     from rltui.session.remote import Unreachable, connect
 

@@ -10,7 +10,7 @@ from rltui.cli.arguments import Stop, command_parser, locate_runs, parsed_map, r
 from rltui.settings import load
 
 if TYPE_CHECKING:
-    from rltui.session.found import Found
+    from rltui.discovery.found import Found
 
 
 def told(found: Sequence[Found]) -> Iterator[Found]:

@@ -19,9 +19,9 @@ from rltui.cli.arguments import (
 )
 
 if TYPE_CHECKING:
-    from rltui.diagnosis.model import Finding
+    from rltui.discovery.found import Found
+    from rltui.evidence.model import Finding
     from rltui.run.run import Run
-    from rltui.session.found import Found
 
 
 def run(words: list[str]) -> int:
@@ -59,7 +59,7 @@ def run(words: list[str]) -> int:
 def print_reports(found: list[Found], args: argparse.Namespace) -> int:
     """Prints a report of each run found; the exit code is that of --fail-on."""
     from rltui.report.build import build
-    from rltui.session.opened import OpenedRun
+    from rltui.session.run_reader import OpenedRun
 
     fmt = getattr(args, "format", "markdown")
     now = time_of(getattr(args, "now", None))
@@ -121,7 +121,7 @@ def _check_since(run: Run, since: int | None) -> None:
 
 def _named(one: Found, found: list[Found]) -> str:
     """What to type for this one of several runs."""
-    from rltui.run.tracked import RUN_MARK
+    from rltui.discovery.units import RUN_MARK
 
     candidate = one.candidate
     if sum(other.candidate.root == candidate.root for other in found) == 1:
@@ -138,6 +138,6 @@ def _newest(found: Found) -> float:
 
 
 def _rank(finding: Finding) -> int:
-    from rltui.diagnosis.model import SEVERITY_RANK
+    from rltui.evidence.model import SEVERITY_RANK
 
     return SEVERITY_RANK[finding.severity] if finding.status == "active" else 0

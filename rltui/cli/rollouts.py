@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from rltui.cli.arguments import Stop, command_parser, locate_runs, parsed_map, reading_options, write
 
 if TYPE_CHECKING:
-    from rltui.run.rollout_index import RolloutIndex
+    from rltui.rollouts.index import RolloutIndex
 
 ONLY = ("truncated", "empty", "repeated", "invalid", "zero-variance")
 
@@ -42,8 +42,8 @@ def run(words: list[str]) -> int:
     if len(found) > 1:
         names = "\n".join(f"  {f.candidate.root}" for f in found[:20])
         raise Stop(f"{args.run} holds {len(found)} runs: name one\n{names}")
-    from rltui.session.opened import OpenedRun
     from rltui.session.rollouts import open_rollouts
+    from rltui.session.run_reader import OpenedRun
 
     opened = OpenedRun(found[0], key_map=parsed_map(args.map))
     opened.load()

@@ -44,7 +44,7 @@ def open_screen(targets: list[str], args: argparse.Namespace | None) -> int:
 
     own = settings.load()
     if own.rules:
-        from rltui.diagnosis.catalogue import adjusted
+        from rltui.rules.catalogue import adjusted
 
         adjusted(own)  # a wrong setting is told before the screen opens
     if own.aliases:

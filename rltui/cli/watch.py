@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from rltui.cli.arguments import SEVERITIES, Stop, command_parser, locate_runs, parsed_map, reading_options
 
 if TYPE_CHECKING:
-    from rltui.session.found import Found
+    from rltui.discovery.found import Found
 
 LOOK_EVERY_S = 2.0
 """With --wait the runs are looked for this often."""

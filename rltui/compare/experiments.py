@@ -12,8 +12,8 @@ from rltui.compare.groups import open_roots
 from rltui.compare.metric import Scored
 from rltui.compare.model import Experiment, Primary, Signal
 from rltui.compare.read import RunFacts
+from rltui.frameworks.load import metrics
 from rltui.plots.numbers import number
-from rltui.vocabulary.load import metrics
 
 MOST = 6
 FIXES = 2  # of one finding

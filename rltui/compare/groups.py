@@ -9,7 +9,7 @@ from math import sqrt
 from rltui.compare.metric import Scored
 from rltui.compare.model import Flag, Group
 from rltui.compare.read import RunFacts, data
-from rltui.diagnosis.model import Finding
+from rltui.evidence.model import Finding
 
 GAIN_SHARE = 0.5
 """A good run gains at least half of what the best one gains over its own start: cheap alone is not good."""

@@ -11,8 +11,8 @@ import numpy as np
 
 from rltui.compare.model import Primary
 from rltui.compare.read import COMPONENT, HELD_OUT, Curve, Floats, RunFacts, data
-from rltui.diagnosis.trends import smooth
-from rltui.vocabulary.load import metrics
+from rltui.evidence.trends import smooth
+from rltui.frameworks.load import metrics
 
 OFFERED = 6  # metrics that are named where none is known to rank runs
 FEW = 40

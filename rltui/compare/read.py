@@ -13,12 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rltui.compare.model import RunHead
-from rltui.diagnosis.model import Finding
+from rltui.discovery.found import Found
+from rltui.evidence.model import Finding
 from rltui.report.build import build
 from rltui.run.run import Run
 from rltui.run.table import Series
-from rltui.session.found import Found
-from rltui.session.opened import OpenedRun
+from rltui.session.run_reader import OpenedRun
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

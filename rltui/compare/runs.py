@@ -15,9 +15,9 @@ from importlib.resources import files
 import orjson
 
 from rltui.diagnosis import tail
+from rltui.discovery.found import Found
 from rltui.run.table import Series
 from rltui.session.ends import Ends, read_ends
-from rltui.session.found import Found
 from rltui.sources.base import FileStat
 
 FRESH_S = 600.0
@@ -129,9 +129,9 @@ def in_order(found: Sequence[Found], now: float | None = None) -> Iterator[RunRo
 
 def from_whole(found: Iterable[Found]) -> Iterator[RunRow]:
     """Each run by its whole diagnosis."""
-    from rltui.diagnosis.model import SEVERITY_RANK
+    from rltui.evidence.model import SEVERITY_RANK
     from rltui.report.build import build
-    from rltui.session.opened import OpenedRun
+    from rltui.session.run_reader import OpenedRun
 
     for one in found:
         opened = OpenedRun(one)

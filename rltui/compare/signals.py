@@ -9,7 +9,7 @@ from dataclasses import replace
 from rltui.compare.configs import as_text
 from rltui.compare.model import Bin, Signal, Signals
 from rltui.compare.statistics import false_discovery_rates, spearman
-from rltui.vocabulary.load import config_meanings
+from rltui.frameworks.load import config_meanings
 
 PAIRS = 8  # fewer make no correlation
 LEVELS = 5  # up to so many distinct numbers are bins of their own, more are cut into four

@@ -5,9 +5,32 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from rltui.diagnosis.catalogue import Rule, family
-from rltui.diagnosis.model import SEVERITY_RANK, Cause, Fix, Severity
+from rltui.evidence.model import SEVERITY_RANK, Cause, Fix, Severity
+from rltui.frameworks.load import code_places
+from rltui.rules.catalogue import Rule, family
 from rltui.run.run import ConfigValue
+
+BY_GROUP = {"kl": "kl", "reward": "reward", "val": "validation", "gen": "generation", "tool": "generation"}
+BY_STAGE = {
+    "reward": "reward",
+    "advantages": "advantages",
+    "log-probs": "loss",
+    "loss": "loss",
+    "generation": "generation",
+}
+
+
+def where(rule: Rule, framework: str | None, algorithm: str | None) -> tuple[str, ...]:
+    """Files and directories to open, the nearest first; empty where the framework's code is not known, or where the
+    rule is about machines and logging."""
+    topics = (
+        "config" if rule.group == "config" else None,
+        BY_GROUP.get(rule.group),
+        BY_STAGE.get(rule.stage or ""),
+    )
+    found = (path for topic in topics if topic for path in code_places(framework, algorithm, topic))
+    return tuple(dict.fromkeys(found))
+
 
 IMPACT = {"high": 0, "medium": 1, "low": 2}
 RISK = {"none": 0, "low": 1, "medium": 2, "high": 3}

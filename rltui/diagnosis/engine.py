@@ -11,35 +11,31 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from rltui import turns
-from rltui.diagnosis.best import best_checkpoint
-from rltui.diagnosis.blocks import BlockCache
-from rltui.diagnosis.catalogue import Rule, rules
-from rltui.diagnosis.confirmed import confirmed
-from rltui.diagnosis.coverage import Evaluable, without_input
-from rltui.diagnosis.dating import dated
+from rltui import cooperate
+from rltui.diagnosis.best import best_checkpoint, checkpoint_signal, ranking
 from rltui.diagnosis.findings import Kept, build
-from rltui.diagnosis.hardware_forecast import hardware_forecasts, soonest
 from rltui.diagnosis.insight import Insight, insight
-from rltui.diagnosis.life import Life, follow
-from rltui.diagnosis.liveness import coverage_signal, present_signals
-from rltui.diagnosis.look import Feed, Look, look_rows
-from rltui.diagnosis.machine import Machine, due, judge_machine, view_of
-from rltui.diagnosis.measured import Measured
-from rltui.diagnosis.model import SEVERITY_RANK, Coverage, Diagnosis, Finding
-from rltui.diagnosis.pipeline import stages
-from rltui.diagnosis.profile import Settings
-from rltui.diagnosis.ranking import ranking
-from rltui.diagnosis.rules import DETECTORS
-from rltui.diagnosis.rules.base import Detector
-from rltui.diagnosis.rules.samples import sample_signals
-from rltui.diagnosis.sampled import Sampled
-from rltui.diagnosis.saved import checkpoint_signal
-from rltui.diagnosis.signal import CRITICAL
-from rltui.diagnosis.verdict import Case, judge
+from rltui.diagnosis.life import Life, dated, follow
+from rltui.diagnosis.machine import Machine, due, forecasts_of, judge_machine, view_of
+from rltui.diagnosis.remarks import confirmed
+from rltui.diagnosis.verdict import Case, judge, stages
+from rltui.evidence.blocks import BlockCache
+from rltui.evidence.forecast import soonest
+from rltui.evidence.look import Feed, Look, look_rows
+from rltui.evidence.measured import Measured
+from rltui.evidence.model import SEVERITY_RANK, Coverage, Diagnosis, Finding
+from rltui.evidence.profile import Settings
+from rltui.evidence.sampled import Sampled
+from rltui.evidence.signal import CRITICAL
+from rltui.rules.base import Detector
+from rltui.rules.catalogue import Rule, rules
+from rltui.rules.coverage import Evaluable, without_input
+from rltui.rules.liveness import coverage_signal, present_signals
+from rltui.rules.registry import DETECTORS
+from rltui.rules.samples import sample_signals
+from rltui.run.hardware_columns import ColumnCache
 from rltui.run.phase_hardware import row_time
 from rltui.run.run import Run, RunState
-from rltui.run.sample_columns import ColumnCache
 from rltui.run.table import Table
 
 KEEP_NEWEST = 4
@@ -114,7 +110,7 @@ class Engine:
             look = Look(self._feed(run), rows, {f.id: 1 + SEVERITY_RANK[f.severity] for f in reversed(active)})
             now = run.followed and rows >= run.history.table.n
             measured = Measured.of(run, look, now, self._samples.of(run.hardware))
-            return insight(look, around, active, self.catalogue, run, soonest(hardware_forecasts(measured)))
+            return insight(look, around, active, self.catalogue, run, soonest(forecasts_of(measured)))
 
     def rewind(self, row: int) -> None:
         """Row number `row` was revised: what was concluded from it is forgotten."""
@@ -167,7 +163,7 @@ class Engine:
 
     def _step(self, feed: Feed, state: State, n: int) -> State:
         """One look: every detector once, then the life of every finding."""
-        turns.give_way()
+        cooperate.give_way()
         look = Look(feed, n, state.open())
         memory: dict[str, Mapping[str, float]] = dict(state.memory)
         lives = dict(state.lives)

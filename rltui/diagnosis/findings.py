@@ -6,16 +6,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import isfinite
 
-from rltui.diagnosis.catalogue import Rule
-from rltui.diagnosis.causes import Fired, causes, fixes, roots
+from rltui.diagnosis.causes import Fired, causes, fixes, roots, where
 from rltui.diagnosis.life import Life, Opening
-from rltui.diagnosis.look import Look
-from rltui.diagnosis.model import SEVERITY_RANK, Basis, Cause, Episode, Evidence, Finding, Fix, Severity
 from rltui.diagnosis.remarks import Remark, remarks
-from rltui.diagnosis.sampled import PREFIX, Sampled
-from rltui.diagnosis.shapes import Shape, Trends, describe, settled
-from rltui.diagnosis.signal import WARNING
-from rltui.diagnosis.where import where
+from rltui.evidence.look import Look
+from rltui.evidence.model import SEVERITY_RANK, Basis, Cause, Episode, Evidence, Finding, Fix, Severity
+from rltui.evidence.sampled import PREFIX, Sampled
+from rltui.evidence.shapes import Shape, Trends, describe, settled
+from rltui.evidence.signal import WARNING
+from rltui.rules.catalogue import Rule
 from rltui.run.run import ConfigValue
 
 SEVERITY: tuple[Severity, ...] = ("info", "info", "warning", "critical")

@@ -2,21 +2,92 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from rltui.diagnosis.catalogue import Rule
-from rltui.diagnosis.constants import Constant, constants
-from rltui.diagnosis.first_moves import FirstMove, first_moves
-from rltui.diagnosis.forecast import forecasts
+import numpy as np
+
+from rltui.diagnosis.constants import Constant, RewardValues, constants, reward_values
 from rltui.diagnosis.invariants import Invariant, invariants
 from rltui.diagnosis.kl_reward import Case, case
-from rltui.diagnosis.look import Look
-from rltui.diagnosis.model import Finding, Forecast
-from rltui.diagnosis.reward_values import RewardValues, reward_values
-from rltui.diagnosis.step_time import OwnShare, SlowStep, Waits, own_shares, slow_step, waits
 from rltui.diagnosis.worth import Worth, worth
+from rltui.evidence.forecast import forecasts
+from rltui.evidence.look import Look
+from rltui.evidence.model import Finding, Forecast
+from rltui.evidence.signal import num
+from rltui.evidence.step_time import OwnShare, SlowStep, Waits, own_shares, slow_step, waits
+from rltui.evidence.trends import onset, sd_d, theil_sen
+from rltui.rules.catalogue import Rule
 from rltui.run.run import Run
+from rltui.run.sums import median
+from rltui.run.table import Floats
+
+BEFORE = 100  # rows
+AFTER = 20
+LEAST = 20  # points around the step
+CLEAR = 5.0  # sd of the noise; of 20 metrics in which nothing happens one or two reach 3
+EDGE = 5  # points of the first and last level; an onset right at the edge is none
+LEAST_NOISE = 0.02  # of the level before: a schedule has no noise of its own
+LINE = 20  # points before the onset that show a course which goes on
+
+WATCHED = (
+    *("rollout_train_logprob_diff", "rollout_train_kl", "grad_norm", "entropy", "kl_ref", "ppo_kl", "clip_frac"),
+    *("pg_loss", "advantage_mean", "frac_reward_zero_std", "score_mean", "reward_mean", "val_score", "reward_std"),
+    *("response_length_mean", "response_clip_ratio", "aborted_ratio", "vf_loss", "lr", "time_per_step_s"),
+    *("num_turns_mean", "tool_failure_rate", "staleness_mean"),
+)
+"""Metrics that are asked. Ties in the step keep this order: the usual one from cause to effect."""
+
+
+@dataclass(frozen=True, slots=True)
+class FirstMove:
+    """A metric that changed around the step: when, from which level to which, in sd of its own noise."""
+
+    metric: str
+    step: int
+    before: float
+    after: float
+    sds: float
+
+    @property
+    def text(self) -> str:
+        """`entropy 0.42 → 0.9 at step 640`."""
+        return f"{self.metric} {num(self.before)} → {num(self.after)} at step {self.step}"
+
+
+def first_moves(look: Look, step: int, metrics: Iterable[str] = WATCHED) -> tuple[FirstMove, ...]:
+    """The metrics that moved in the 100 rows before `step` and the 20 after it, in the order in which they began.
+
+    Rows after the look do not count. A metric is left out where its change is within its noise.
+    """
+    found = [move for name in metrics if (move := _move(look, name, step)) is not None]
+    order = {name: i for i, name in enumerate(metrics)}
+    return tuple(sorted(found, key=lambda m: (m.step, order[m.metric])))
+
+
+def _move(look: Look, name: str, step: int) -> FirstMove | None:
+    series = look.series(name)
+    if series is None:
+        return None
+    at = int(np.searchsorted(series.steps, step))
+    first, last = max(0, at - BEFORE), min(len(series), at + AFTER)
+    x, steps = series.values[first:last], series.steps[first:last]
+    if len(x) < LEAST:
+        return None
+    cut = onset(x)
+    before, after = median(x[:cut]), median(x[-EDGE:])
+    noise = max(sd_d(x[:cut]), LEAST_NOISE * abs(before), 1e-12)
+    sds = min(abs(after - before), abs(after - _continued(x, cut))) / noise
+    return FirstMove(name, int(steps[cut]), before, after, sds) if cut > EDGE and sds >= CLEAR else None
+
+
+def _continued(x: Floats, cut: int) -> float:
+    """Where the course before the onset would have led: a schedule or a steady drift is no move."""
+    if cut < LINE:
+        return median(x[:cut])
+    t = np.arange(cut, dtype=np.float64)
+    slope, _, _ = theil_sen(t, x[:cut])
+    return median(x[:cut] - slope * t) + slope * (len(x) - 1 - EDGE / 2)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +130,7 @@ def insight(
         case(look),
         worth(look, active, catalogue),
         invariants(look, run.config),
-        (*forecasts(look, catalogue), *machine),
+        (*forecasts(look, catalogue["entropy-collapse"].params["floor"].value), *machine),
         slow_step(look, around),
         waits(look),
         own_shares(look),

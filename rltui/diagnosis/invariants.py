@@ -12,12 +12,12 @@ from math import sqrt
 
 import numpy as np
 
-from rltui.diagnosis.look import Look
-from rltui.diagnosis.model import Level
-from rltui.diagnosis.profile import number
-from rltui.diagnosis.signal import num
-from rltui.run.medians import median
+from rltui.evidence.look import Look
+from rltui.evidence.model import Level
+from rltui.evidence.profile import number
+from rltui.evidence.signal import num
 from rltui.run.run import ConfigValue
+from rltui.run.sums import median
 
 ROUNDING = 1e-6
 FLAT_ADVANTAGE = 0.1  # of a group with different rewards, normalised; below: a constant in the denominator is too large

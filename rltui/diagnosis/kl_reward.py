@@ -9,9 +9,9 @@ from typing import Literal
 
 import orjson
 
-from rltui.diagnosis.look import Look
-from rltui.diagnosis.rules.base import gaining, head, losing, tail, validation
-from rltui.diagnosis.trends import change
+from rltui.evidence.look import Look
+from rltui.evidence.trends import change
+from rltui.rules.base import gaining, head, losing, tail, validation
 
 Way = Literal["up", "flat", "down", "high", "none"]
 

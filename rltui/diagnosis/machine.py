@@ -6,16 +6,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from rltui.diagnosis.catalogue import Rule
-from rltui.diagnosis.dating import dated
-from rltui.diagnosis.hardware_forecast import hardware_forecasts
-from rltui.diagnosis.life import Life, follow
-from rltui.diagnosis.measured import Measured
-from rltui.diagnosis.model import MachineView
-from rltui.diagnosis.rules import hardware, host
-from rltui.diagnosis.rules.hardware import MeasuredDetector
-from rltui.diagnosis.signal import Signal
-from rltui.run.sample_columns import SampleColumns
+from rltui.diagnosis.life import Life, dated, follow
+from rltui.evidence.forecast import hardware_forecasts
+from rltui.evidence.measured import Measured
+from rltui.evidence.model import Forecast, MachineView
+from rltui.evidence.signal import Signal
+from rltui.rules import hardware, host
+from rltui.rules.catalogue import Rule, rules
+from rltui.rules.hardware import MeasuredDetector
+from rltui.run.hardware_columns import SampleColumns
 
 Key = tuple[str, str | None]
 
@@ -87,7 +86,12 @@ def machine_signals(seen: Measured, catalogue: Mapping[str, Rule]) -> tuple[list
     return list(ran), [(i, signal) for i, detect in ran.items() for signal in detect(seen, catalogue[i].values())]
 
 
+def forecasts_of(seen: Measured) -> tuple[Forecast, ...]:
+    """What can be foretold of the machine, with the share of memory that the rule names."""
+    return hardware_forecasts(seen, rules()["host-ram-creep"].params["kill"].value)
+
+
 def view_of(seen: Measured) -> MachineView | None:
     """What is shown of the machine beside the findings; None where nothing was measured."""
-    forecasts = hardware_forecasts(seen)
+    forecasts = forecasts_of(seen)
     return MachineView(seen.phases, seen.power_use, forecasts) if seen.samples or forecasts else None

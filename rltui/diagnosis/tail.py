@@ -12,9 +12,9 @@ from typing import Literal
 
 import orjson
 
+from rltui.frameworks.load import metrics
 from rltui.plots.numbers import number
 from rltui.run.table import Series
-from rltui.vocabulary.load import metrics
 
 Severity = Literal["critical", "warning"]
 FIRST, NEWEST = 5, 10

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rltui.diagnosis.catalogue import Rule
-from rltui.diagnosis.forecast import end_of_run
-from rltui.diagnosis.look import Look
-from rltui.diagnosis.model import Finding
-from rltui.diagnosis.signal import num, percent
-from rltui.diagnosis.trends import WINDOW, theil_sen
 from rltui.diagnosis.verdict import COST_ONLY
+from rltui.evidence.forecast import end_of_run
+from rltui.evidence.look import Look
+from rltui.evidence.model import Finding
+from rltui.evidence.signal import num, percent
+from rltui.evidence.trends import WINDOW, theil_sen
+from rltui.rules.catalogue import Rule
 
 LEAST = 4  # points that show a slope
 RISK = {"info": 0.05, "warning": 0.3, "critical": 0.8}

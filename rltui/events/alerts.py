@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import datetime
 
-from rltui.diagnosis.model import SEVERITY_RANK
 from rltui.events.changes import Event
+from rltui.evidence.model import SEVERITY_RANK
 from rltui.settings.model import Alerts
 from rltui.text import clean
 

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from datetime import UTC, datetime
 from typing import Any, Literal
 
-from rltui.diagnosis.model import SEVERITY_RANK, Decision, Finding, Severity
+from rltui.evidence.model import SEVERITY_RANK, Decision, Finding, Severity
 from rltui.session import Frame
 
 SCHEMA = "rltui.event/1"

@@ -10,11 +10,11 @@ from typing import Any, Literal
 
 import numpy as np
 
-from rltui.diagnosis.model import SEVERITY_RANK
+from rltui.evidence.model import SEVERITY_RANK
+from rltui.frameworks.load import metrics
 from rltui.plots.numbers import duration, number
 from rltui.session import Frame
 from rltui.text import clean
-from rltui.vocabulary.load import metrics
 
 Role = Literal["critical", "warning", "info", "resolved"]
 

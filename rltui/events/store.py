@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from rltui.sources import stdin
 
 if TYPE_CHECKING:
-    from rltui.session.found import Found
+    from rltui.discovery.found import Found
 
 MODE = 0o600
 FORGET_S = 90 * 86400.0

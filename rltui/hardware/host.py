@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import Any
 
+from rltui.agent.cgroup import cgroup_memory
 from rltui.hardware.base import DiskSample, HostProcess, HostSample
-from rltui.hardware.cgroup import cgroup_memory
 from rltui.hardware.roles import RoleWatch
 
 GB = 1e9

@@ -3,19 +3,224 @@ command line in W&B's metadata."""
 
 from __future__ import annotations
 
+import ast
 import json
 import os
 import re
+import shlex
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from rltui.readers.arguments import command_line
+from rltui.lazy_regex import lazy
 from rltui.readers.base import ConfigRecord
-from rltui.readers.config_text import flatten, scalar
 from rltui.readers.keys import names
+from rltui.text import clean, redact_value
+
+MAX_LINES = 5000
+MAX_CHARS = 1 << 19
+"""Bounds of one printed dict; verl 0.9 prints about 700 lines."""
+MAX_FOREIGN = 20
+"""Other lines within one."""
+
+_OPENS = lazy(r"^\{'[\w.\-/]+': ?\S.*[,{(\[]$")
+_OVERRIDE = lazy(r"""(?<![\w./-])\+{0,2}((?:[a-z_]\w*)(?:\.\w+)+)=("[^"\n]*"|'[^'\n]*'|\[[^\]\n]*\]|[^\s"'\\]+)""")
+_OVERRIDES = 3
+"""Fewer assignments on a line are no command line."""
+
+
+def flatten(tree: Mapping[Any, object], prefix: str = "", depth: int = 0) -> dict[str, object]:
+    """Dotted keys to plain values, cleaned and redacted. Lists stay lists."""
+    flat: dict[str, object] = {}
+    for name, value in tree.items():
+        key = clean(f"{prefix}{name}", 300)
+        if isinstance(value, Mapping) and value and depth < 20:
+            flat.update(flatten(value, f"{key}.", depth + 1))
+        else:
+            flat[key] = _safe(redact_value(key, value))
+    return flat
+
+
+def _safe(value: object) -> object:
+    if isinstance(value, bool | int | float) or value is None:
+        return value
+    if isinstance(value, list | tuple):
+        return [_safe(inner) for inner in value[:200]]
+    return clean(str(value), 1000)
+
+
+def overrides(text: str, line: int) -> ConfigRecord | None:
+    """Hydra overrides (`data.train_batch_size=256`) in a line, None where there are too few."""
+    found = {key: scalar(value) for key, value in _OVERRIDE.findall(text)}
+    if len(found) < _OVERRIDES:
+        return None
+    return ConfigRecord(flatten(found), f"command line at line {line}")
+
+
+def scalar(text: str) -> object:
+    """A value as it is written on a command line."""
+    if text[:1] in "\"'" and text[-1:] == text[:1]:
+        text = text[1:-1]
+    words = {"true": True, "false": False, "null": None, "none": None}
+    if text.lower() in words:
+        return words[text.lower()]
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    if text[:1] == "[" and text[-1:] == "]":
+        return [scalar(part.strip()) for part in text[1:-1].split(",") if part.strip()]
+    return text
+
+
+@dataclass(slots=True)
+class PrintedDict:
+    """Collects the lines of one `pprint`ed dict."""
+
+    line: int
+    failed: bool = False  # the text was no literal
+    _lines: list[str] = field(default_factory=list)
+    _chars: int = 0
+    _foreign: int = 0
+    _depth: int = 0
+
+    @staticmethod
+    def opens(message: str) -> bool:
+        """Whether a message can be the first line of one."""
+        return _OPENS.match(message.rstrip()) is not None and message.count("{") > message.count("}")
+
+    def add(self, message: str) -> ConfigRecord | None:
+        """The next line. Returns the config when the dict is complete; sets `failed` when it never will be."""
+        if self._lines and not message.startswith(" "):  # what else the process prints meanwhile
+            self._foreign += 1
+            if self._foreign <= MAX_FOREIGN:
+                return None
+            self.failed = True  # the rest comes too late, or never: what is there of a config counts
+            if len(self._lines) <= MAX_FOREIGN:
+                return None
+            return self._parsed("\n".join(self._lines).rstrip(" ,") + "}" * self._depth, ", cut off")
+        self._lines.append(message)
+        self._chars += len(message)
+        self._depth += message.count("{") - message.count("}")
+        if len(self._lines) > MAX_LINES or self._chars > MAX_CHARS:
+            self.failed = True
+            return None
+        return None if self._depth > 0 else self._parsed("\n".join(self._lines), "")
+
+    def _parsed(self, text: str, note: str) -> ConfigRecord | None:
+        try:
+            tree = ast.literal_eval(text.strip())
+        except (ValueError, SyntaxError, MemoryError, RecursionError, TypeError):
+            tree = None
+        if not isinstance(tree, dict):
+            self.failed = True
+            return None
+        return ConfigRecord(flatten(tree), f"printed dict at line {self.line}{note}")
+
+
+FEWEST = 3
+"""Fewer arguments are somebody's example, no command line of a training."""
+MAX_ARGUMENT_LINES = 2000
+
+_FLAG = lazy(r"--?([A-Za-z][\w.\-]*)(?:=(.*))?", re.DOTALL)
+_ASSIGNED = lazy(r"\+{0,2}([A-Za-z_]\w*(?:\.\w+)+)=(.*)", re.DOTALL)
+_HEAD = lazy(r"-{8,} arguments -{8,}")
+_END = lazy(r"-{8,} end of arguments -{8,}")
+_ENTRY = lazy(r"^ {0,4}(\w[\w.\-]*) \.{3,} ?(.*)$")
+_NAMESPACE = lazy(r"\bNamespace\((.*)\)\s*$")
+_BANNER = {
+    "instantaneous batch size per device": "per_device_train_batch_size",
+    "batch size per device": "per_device_train_batch_size",
+    "gradient accumulation steps": "gradient_accumulation_steps",
+    "num epochs": "num_train_epochs",
+    "total optimization steps": "max_steps",
+    "total steps": "max_steps",
+}
+"""What the HF Trainer, and Unsloth in its place, say as training begins -> the argument that it was."""
+_SAID = lazy(r"(?:^|[|/\\] +)([A-Z][a-z]+(?: [A-Za-z]+){1,4}) = ([\d,]{1,15})(?= *(?:\||$))")
+_PAIR = lazy(r"(?:^|[\s,(])([a-z_]\w{0,60})\s?=\s?([-+]?[\d.]+(?:[eE][-+]?\d+)?|True|False)(?=[\s,);]|$)")
+_FIELD = lazy(r"(?:^|, )(\w+)=('[^']*'|\"[^\"]*\"|\[[^\]]*\]|[^,]*)")
+
+
+def command_line(words: Sequence[str]) -> dict[str, object]:
+    """The arguments among the words of a command line. A flag without a value is true; of several words behind a flag
+    all are taken."""
+    out: dict[str, object] = {}
+    flag = None
+    for word in words:
+        found, assigned = _FLAG.fullmatch(word), _ASSIGNED.fullmatch(word)
+        if found is not None and len(word) > 2:
+            flag = found[1] if found[2] is None else None
+            out[found[1]] = True if found[2] is None else scalar(found[2])
+        elif assigned is not None:
+            out[assigned[1]] = scalar(assigned[2])
+            flag = None
+        elif flag is not None:
+            held = out[flag]
+            out[flag] = scalar(word) if held is True else [*(held if isinstance(held, list) else [held]), scalar(word)]
+    return out
+
+
+def in_line(message: str, line: int) -> ConfigRecord | None:
+    """A command line or a Namespace in a line of a log; None where there is none, or too little."""
+    named = _NAMESPACE.search(message)
+    if named is not None:
+        found = {key: scalar(value.strip()) for key, value in _FIELD.findall(named[1])}
+        origin = "printed Namespace"
+    else:
+        start = message.find(" --")
+        try:
+            words = shlex.split(message[start:]) if start >= 0 else []
+        except ValueError:
+            return None  # quotes that do not close
+        found, origin = command_line(words), "command line"
+    return ConfigRecord(flatten(found), f"{origin} at line {line}") if len(found) >= FEWEST else None
+
+
+def banner(message: str, line: int) -> ConfigRecord | None:
+    """What a trainer says as training begins: `  Gradient Accumulation steps = 2`."""
+    said = {
+        _BANNER[name.lower()]: int(number.replace(",", ""))
+        for name, number in _SAID.findall(message.strip())
+        if name.lower() in _BANNER and number.strip(",")
+    }
+    return ConfigRecord(flatten(said), f"start of training at line {line}") if said else None
+
+
+def pairs(message: str, line: int) -> ConfigRecord | None:
+    """A script's own line of settings: `GRPO: num_generations=4, lr=3e-06, beta=0.04`."""
+    found = {key: scalar(value) for key, value in _PAIR.findall(message)}
+    return ConfigRecord(flatten(found), f"settings printed at line {line}") if len(found) >= FEWEST else None
+
+
+class ArgumentList:
+    """Megatron's list, line by line."""
+
+    def __init__(self, line: int) -> None:
+        self.line = line
+        self.over = False
+        self._values: dict[str, object] = {}
+        self._lines = 0
+
+    @staticmethod
+    def opens(message: str) -> bool:
+        return _HEAD.search(message) is not None
+
+    def add(self, message: str) -> ConfigRecord | None:
+        """The next line; the config once the list ends."""
+        self._lines += 1
+        found = _ENTRY.match(message)
+        if found is not None:
+            self._values[found[1]] = scalar(found[2].strip())
+        self.over = _END.search(message) is not None or self._lines > MAX_ARGUMENT_LINES
+        if not self.over or not self._values:
+            return None
+        return ConfigRecord(flatten(self._values), f"argument list at line {self.line}")
+
 
 MAX_BYTES = 1 << 20
 MAX_NODES = 20_000

@@ -9,6 +9,17 @@ from typing import Any
 
 import orjson
 
+from rltui.lazy_regex import lazy
+
+_NUMBER = r"[-+]?(?:\d[\d,]*\.?\d*(?:[eE][-+]?\d+)?|\.\d+|nan|inf)"
+_CELL = lazy(rf"['\"]([^'\"]{{1,300}})['\"]: ?['\"]?(?:np\.\w+\()?({_NUMBER})\)?['\"]?(?=[,}}\s]|$)")
+
+
+def dict_cells(text: str) -> dict[str, float]:
+    """Key to number; what is no number is left out."""
+    return {key: float(value.replace(",", "")) for key, value in _CELL.findall(text)}
+
+
 _NOT_FINITE = frozenset(
     word for name in (b"NaN", b"Infinity", b"-Infinity", b"nan", b"inf", b"-inf") for word in (name, b'"%s"' % name)
 )

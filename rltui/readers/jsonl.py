@@ -12,7 +12,7 @@ from typing import Any
 import orjson
 
 from rltui.readers.base import NO_STEP, ConfigRecord, Note, Record
-from rltui.readers.config_text import flatten
+from rltui.readers.config_file import flatten
 from rltui.readers.json_number import lenient
 from rltui.readers.keys import MAX_STEP, StepColumn, first_of, step_of, time_of, times_of
 from rltui.readers.lines import TOO_LONG, LineBuffer, unchanged

@@ -16,7 +16,7 @@ def make(format: str, name: str = "") -> Reader:
     """A fresh reader for one file, whose base name tells what its content leaves open. Raises ValueError for a format
     that is not in `FORMATS`."""
     if format in ("verl-console", "trl-console", "console"):
-        from rltui.readers.console import ConsoleReader
+        from rltui.readers.console.reader import ConsoleReader
 
         return ConsoleReader(format)
     if format == "jsonl":
@@ -24,7 +24,7 @@ def make(format: str, name: str = "") -> Reader:
 
         return JsonlReader()
     if format == "json-list":
-        from rltui.readers.json_list import JsonListReader
+        from rltui.readers.json_document import JsonListReader
 
         return JsonListReader()
     if format == "csv":
@@ -32,19 +32,19 @@ def make(format: str, name: str = "") -> Reader:
 
         return CsvReader(name)
     if format == "trainer-state":
-        from rltui.readers.trainer_state import TrainerStateReader
+        from rltui.readers.json_document import TrainerStateReader
 
         return TrainerStateReader()
     if format == "tensorboard":
-        from rltui.readers.tfevents import TfeventsReader
+        from rltui.readers.tensorboard.events import TfeventsReader
 
         return TfeventsReader()
     if format == "wandb":
-        from rltui.readers.wandb import WandbReader
+        from rltui.readers.wandb.reader import WandbReader
 
         return WandbReader()
     if format == "swanlab":
-        from rltui.readers.swanlab import SwanlabReader
+        from rltui.readers.trackers.swanlab import SwanlabReader
 
         return SwanlabReader()
     raise ValueError(f"no reader for {format!r}: choose one of {', '.join(FORMATS)}")
@@ -60,11 +60,11 @@ def make_unpacking(format: str, name: str = "") -> Reader:
 def make_database(format: str, run: str) -> DatabaseReader:
     """A fresh reader for one run of a database. Raises ValueError for a format that is not in `DATABASES`."""
     if format == "trackio":
-        from rltui.readers.trackio import TrackioReader
+        from rltui.readers.trackers.trackio import TrackioReader
 
         return TrackioReader(run)
     if format == "mlflow":
-        from rltui.readers.mlflow import MlflowReader
+        from rltui.readers.trackers.mlflow import MlflowReader
 
         return MlflowReader(run)
     raise ValueError(f"no database reader for {format!r}")
@@ -72,8 +72,8 @@ def make_database(format: str, run: str) -> DatabaseReader:
 
 def runs_in_database(database: bytes, wal: bytes) -> list[ContainedRun]:
     """The runs of a SQLite file, the oldest first; none where it is no tracker's or cannot be read."""
-    from rltui.readers import mlflow, trackio
-    from rltui.readers.sqlite_bytes import Damaged, open_bytes
+    from rltui.readers.trackers import mlflow, trackio
+    from rltui.readers.trackers.sqlite_bytes import Damaged, open_bytes
 
     try:
         connection = open_bytes(database, wal)

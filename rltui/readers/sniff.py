@@ -6,14 +6,15 @@ import re
 
 import orjson
 
-from rltui.readers import dialects, trl_console, verl_console
 from rltui.readers.compressed import NotSupported, unpacked_head
-from rltui.readers.generic_console import dict_line, step_line
+from rltui.readers.console import dialects
+from rltui.readers.console import trl as trl_console
+from rltui.readers.console import verl as verl_console
+from rltui.readers.console.generic import dict_line, step_line
+from rltui.readers.console.notes import split_prefix
+from rltui.readers.console.prefix import is_wrapped, plain
 from rltui.readers.keys import first_of, names
-from rltui.readers.log_prefix import plain
-from rltui.readers.notes import split_prefix
 from rltui.readers.rows import number
-from rltui.readers.wrapped_log import is_wrapped
 
 _LOOKED_AT = 400  # lines
 _TEXT = 200
@@ -194,8 +195,7 @@ def _console(text: bytes, name: str) -> str | None:
 def _csv(text: bytes) -> str | None:
     import csv
 
-    from rltui.readers.csv_file import header, is_preamble
-    from rltui.readers.decimal_mark import DecimalMark
+    from rltui.readers.csv_file import DecimalMark, header, is_preamble
 
     lines = [line for line in text.split(b"\n")[:20] if line.strip() and not is_preamble(line)]
     if len(lines) < 1:
@@ -239,3 +239,26 @@ def _unnamed_console(text: bytes, name: str) -> str | None:
 def is_binary(head: bytes) -> bool:
     """Whether this is no text."""
     return b"\0" in head[:1024] or len(_BINARY.findall(head[:4096])) * 50 > min(len(head), 4096)
+
+
+_OTHER_PACKINGS = {b"BZh": "bzip2", b"PK\x03\x04": "zip", b"7z\xbc\xaf": "7z", b"\x04\x22\x4d\x18": "lz4"}
+
+
+def why_not(head: bytes) -> str:
+    """One phrase. `head` as for `sniff`, which gave None."""
+    if not head:
+        return "it is empty so far"
+    other = next((name for magic, name in _OTHER_PACKINGS.items() if head.startswith(magic)), None)
+    if other is not None:
+        return f"packed with {other}: unpack it; gzip, xz and zstd are read as they are"
+    try:
+        plain = unpacked_head(head)
+    except NotSupported as missing:
+        return str(missing)
+    if not plain.strip(b"\0"):
+        return "nothing but zeros in its beginning" if plain else "nothing comes out of it so far"
+    if is_binary(plain):
+        return "binary data of no known container"
+    if not plain.strip():
+        return "nothing but blank lines so far"
+    return "text without metrics by step in its beginning"

@@ -27,9 +27,9 @@ from rltui.report.model import (
     Steps,
 )
 from rltui.report.summaries import SummaryCache
+from rltui.rollouts.samples import Samples
 from rltui.run.attempts import attempts
 from rltui.run.run import PhaseTable, Run, RunState, SourceInfo
-from rltui.run.samples import Samples
 from rltui.run.table import Series
 from rltui.session import Frame
 

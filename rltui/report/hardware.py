@@ -8,7 +8,7 @@ from rltui.hardware.base import HostSample, newest
 from rltui.report.model import DiskNow, GpuNow, Hardware, HostNow, PhaseUse
 
 if TYPE_CHECKING:
-    from rltui.diagnosis.model import MachineView
+    from rltui.evidence.model import MachineView
     from rltui.session import Frame
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rltui.plots.numbers import number
-from rltui.report import markdown_findings, markdown_hardware, markdown_metrics, markdown_run
+from rltui.report import markdown_findings, markdown_metrics, markdown_run
 from rltui.report.escape import code, plain
 from rltui.report.model import Report
 from rltui.session import Frame
@@ -31,7 +31,7 @@ def render(report: Report, frame: Frame | None = None) -> str:
         ["## 4. Likely causes, tied to config", "", *markdown_findings.causes(report)],
         ["## 5. Recommended fixes, by impact and risk", "", *markdown_findings.fixes(report)],
         ["## 6. Continue or stop", "", *_decision(report)],
-        ["## 7. Step time and hardware", "", *markdown_run.step_time(report), *markdown_hardware.hardware(report)],
+        ["## 7. Step time and hardware", "", *markdown_run.step_time(report), *markdown_run.hardware(report)],
         ["## 8. Pipeline", "", *markdown_run.pipeline(report)],
         ["## 9. Unknowns and missing logs", "", *markdown_run.unknowns(report)],
     ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rltui.diagnosis.model import Evidence, Finding, Fix
+from rltui.evidence.model import Evidence, Finding, Fix
 from rltui.plots.numbers import NOT_AVAILABLE, number
 from rltui.report.escape import code, plain, table
 from rltui.report.markdown_metrics import metric_label

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from rltui.frameworks.resolve import own_trap
 from rltui.plots.numbers import NOT_AVAILABLE, change, number
 from rltui.report.escape import code, fenced, plain, table
 from rltui.report.model import MetricSummary, Report
 from rltui.run.table import Series
 from rltui.session import Frame
-from rltui.vocabulary.resolve import own_trap
 
 GROUPS = (
     *("reward", "validation", "drift", "policy", "length", "speed", "memory", "mismatch", "critic", "tools"),

@@ -6,17 +6,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from rltui.diagnosis.model import Coverage, Finding, StageResult, Verdict
+from rltui.evidence.model import Coverage, Finding, StageResult, Verdict
 
 if TYPE_CHECKING:
-    from rltui.diagnosis.constants import Constant
-    from rltui.diagnosis.first_moves import FirstMove
+    from rltui.diagnosis.constants import Constant, RewardValues
+    from rltui.diagnosis.insight import FirstMove
     from rltui.diagnosis.invariants import Invariant
     from rltui.diagnosis.kl_reward import Case
-    from rltui.diagnosis.model import Forecast
-    from rltui.diagnosis.reward_values import RewardValues
-    from rltui.diagnosis.step_time import OwnShare, SlowStep, Waits
     from rltui.diagnosis.worth import Worth
+    from rltui.evidence.model import Forecast
+    from rltui.evidence.step_time import OwnShare, SlowStep, Waits
     from rltui.run.attempts import Attempt
 
 SCHEMA = "rltui.report/1"

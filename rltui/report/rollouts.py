@@ -6,10 +6,10 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 
-from rltui.readers.rollouts.base import Rollout, Split
-from rltui.run.rollout_index import RolloutIndex, StepEntry, nothing_found
-from rltui.run.rollouts import Group, Order, StepRollouts, Wanted
-from rltui.run.sample_stats import Bar, SampleStats
+from rltui.rollouts.formats.base import Rollout, Split
+from rltui.rollouts.index import RolloutIndex, StepEntry, nothing_found
+from rltui.rollouts.statistics import Bar, SampleStats
+from rltui.rollouts.step import Group, Order, StepRollouts, Wanted
 from rltui.text import clean
 
 SCHEMA = "rltui.rollouts/1"

@@ -7,10 +7,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from rltui.readers.rollouts.base import Rollout
 from rltui.report.rollouts import GroupSummary, StepDetail, detail, newest, summaries
-from rltui.run.rollout_index import RolloutIndex, StepEntry, nothing_found
-from rltui.run.rollouts import Group, StepRollouts
+from rltui.rollouts.formats.base import Rollout
+from rltui.rollouts.index import RolloutIndex, StepEntry, nothing_found
+from rltui.rollouts.step import Group, StepRollouts
 
 Listed = Literal["groups", "samples", "steps"]
 ORDERS: dict[Listed, tuple[str, ...]] = {

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 from rltui.plots.meter import bar
 from rltui.plots.numbers import number, percent
-from rltui.readers.rollouts.base import Rollout
 from rltui.report.rollouts import GroupSummary, RolloutReport, StepDetail
-from rltui.run.sample_stats import Bar, SampleStats, most_repeated
+from rltui.rollouts.formats.base import Rollout
+from rltui.rollouts.statistics import Bar, SampleStats, most_repeated
 
 WIDTH = 100
 _HALF = (WIDTH - 3) // 2

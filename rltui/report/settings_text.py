@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from rltui import settings
-from rltui.diagnosis.catalogue import adjusted, rules
+from rltui.frameworks.load import metrics
+from rltui.rules.catalogue import adjusted, rules
 from rltui.run.names import own_aliases
 from rltui.settings import Settings
 from rltui.settings.model import TABLES
-from rltui.vocabulary.load import metrics
 
 NOTHING = "nothing is changed: every default holds"
 

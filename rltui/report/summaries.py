@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from rltui.diagnosis.shapes import describe, window_rows
+from rltui.evidence.shapes import describe, window_rows
 from rltui.report.model import MetricSummary
 from rltui.report.names import report_names, sharing
 from rltui.run.names import MetricName, in_use

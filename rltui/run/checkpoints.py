@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cache
 from statistics import median
 
-from rltui.vocabulary.load import dialect, dialect_names
+from rltui.frameworks.load import dialect, dialect_names
 
 _WEIGHTS = re.compile(r"\.(?:safetensors|bin|pt|pth|distcp|ckpt|npz|gguf)$")
 _NOT_WEIGHTS = re.compile(r"(?:^|/)(?:training_args|rng_state[^/]*|scheduler|data|tokenizer[^/]*)\.(?:bin|pt|pth)$")

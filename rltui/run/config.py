@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from rltui.frameworks.load import Dialect, InactiveRule, dialect
 from rltui.text import clean, redact_value
-from rltui.vocabulary.load import Dialect, InactiveRule, dialect
 
 _TEXT_LIMIT = 500
 

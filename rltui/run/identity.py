@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 
+from rltui.frameworks.load import algorithms, dialect
 from rltui.run.config import ConfigValue
 from rltui.run.table import Table
-from rltui.vocabulary.load import algorithms, dialect
 
 _TEXT_VERSION = r"\b{}[ =@v_-]{{1,3}}(\d+\.\d+(?:\.\d+)?)"
 

@@ -8,9 +8,8 @@ from typing import Literal
 
 from rltui.readers.base import Exit, Note
 from rltui.run.notes import Notes, quoted
-from rltui.run.pace import Pace, Usual
+from rltui.run.pace import Pace, Pulse, Usual
 from rltui.run.progress import row_gap, steps_short
-from rltui.run.pulse import Pulse
 from rltui.run.stall import StallCard, Word, error_counts, span, weigh
 from rltui.run.table import Table
 

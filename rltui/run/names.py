@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
+from rltui.frameworks.load import GENERIC, metrics, phases
+from rltui.frameworks.resolve import PHASE, Meaning, bare_key, keys_for, own_trap, resolve, trap
 from rltui.settings import Settings, load, near
-from rltui.vocabulary.load import GENERIC, metrics, phases
-from rltui.vocabulary.resolve import PHASE, Meaning, bare_key, keys_for, own_trap, resolve, trap
 
 if TYPE_CHECKING:
     from rltui.run.table import Series, Table

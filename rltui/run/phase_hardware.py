@@ -11,12 +11,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from rltui.frameworks.load import phases
 from rltui.hardware.base import Gpu
-from rltui.run.medians import column_medians, median
+from rltui.run.hardware_columns import SampleColumns
 from rltui.run.run import Run
-from rltui.run.sample_columns import SampleColumns
+from rltui.run.sums import column_medians, median
 from rltui.run.table import Floats, Ints
-from rltui.vocabulary.load import phases
 
 Flags = NDArray[np.bool_]
 

@@ -6,12 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rltui.run.medians import median
+from rltui.frameworks.load import PhaseRules, dialect, phases
+from rltui.frameworks.resolve import PHASE, version_number
 from rltui.run.names import Names
+from rltui.run.sums import median
 from rltui.run.table import Floats, Ints, Table
-from rltui.vocabulary.load import PhaseRules, dialect, phases
-from rltui.vocabulary.resolve import PHASE
-from rltui.vocabulary.versions import version_number
 
 OVERLAP = 1.02
 """Phases that sum to more than this times the step run beside each other."""

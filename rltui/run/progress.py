@@ -8,8 +8,8 @@ from math import isfinite
 import numpy as np
 
 from rltui.run.config import Config
-from rltui.run.medians import median
 from rltui.run.notes import Notes
+from rltui.run.sums import median
 from rltui.run.table import Series, Table
 
 _RECENT = 20

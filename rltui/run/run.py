@@ -15,8 +15,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from rltui.frameworks.load import GENERIC, dialect
+from rltui.frameworks.resolve import PHASE, detect_dialect, keys_for
 from rltui.hardware.base import HardwareSample
 from rltui.readers.base import Exit, HardwareRow, LogLine, Note, RunInfo
+from rltui.rollouts.samples import Samples
 from rltui.run.checkpoints import Checkpoint
 from rltui.run.config import Config, ConfigValue
 from rltui.run.history import History
@@ -24,15 +27,11 @@ from rltui.run.identity import algorithm, stated_version
 from rltui.run.liveness import Evidence, RunState, State, judge
 from rltui.run.names import MetricName, Names, canonical_series, converted, is_canonical, named
 from rltui.run.notes import Notes
-from rltui.run.pace import RECENT, Pace, Usual, learn, usual
+from rltui.run.pace import RECENT, Pace, Pulse, Usual, learn, phase_key, usual
 from rltui.run.phases import PhaseShare, PhaseTable, phase_table
 from rltui.run.progress import eta_seconds, planned_steps, row_gap
-from rltui.run.pulse import Pulse, phase_key
-from rltui.run.samples import Samples
 from rltui.run.stall import StallCard
 from rltui.run.table import Series
-from rltui.vocabulary.load import GENERIC, dialect
-from rltui.vocabulary.resolve import PHASE, detect_dialect, keys_for
 
 __all__ = [
     "Checkpoint",

@@ -7,8 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from rltui.hardware.base import GpuSample, ProcessFact
-from rltui.run.pace import Pace, Usual
-from rltui.run.pulse import Pulse
+from rltui.run.pace import Pace, Pulse, Usual
 
 Word = Literal["hung", "slow", "fine", "finished", "crashed", "unknown"]
 

@@ -9,10 +9,10 @@ from importlib.resources import files as package_files
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from rltui.discovery.found import Found
     from rltui.run.run import SourceInfo
-    from rltui.session.feeds import AnyFeed
-    from rltui.session.found import Found
-    from rltui.session.tail_feed import TailFeed
+    from rltui.session.container_feeds import AnyFeed
+    from rltui.session.feed import TailFeed
 
 
 MANY = 10
@@ -39,7 +39,7 @@ def left_out(found: Found) -> dict[str, str]:
 def choose(found: Found) -> tuple[list[AnyFeed], list[SourceInfo]]:
     """The files to read, and those left out or unreadable with the reason."""
     from rltui.run.run import SourceInfo  # numpy, which the first values on the screen do without
-    from rltui.session.feeds import feed_for
+    from rltui.session.container_feeds import feed_for
 
     files = {f.path: f for f in found.listing.files}
     inside = dict(found.candidate.inside)

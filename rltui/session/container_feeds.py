@@ -5,13 +5,18 @@ from __future__ import annotations
 import os
 import time as clock
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeAlias
 
 from rltui.readers.base import DatabaseReader
-from rltui.readers.mlflow_store import METRICS, PARAMS, MlflowStoreReader
-from rltui.readers.registry import make_database
-from rltui.readers.sqlite_bytes import JOURNAL_SUFFIX, MAX_BYTES, WAL_SUFFIX, Damaged, open_bytes
-from rltui.session.feed import Batch, Source
+from rltui.readers.registry import DATABASES, make_database
+from rltui.readers.trackers.mlflow_store import METRICS, PARAMS, MlflowStoreReader
+from rltui.readers.trackers.sqlite_bytes import JOURNAL_SUFFIX, MAX_BYTES, WAL_SUFFIX, Damaged, open_bytes
+from rltui.session.feed import Batch, Feed, Source
 from rltui.sources.base import FileStat, Follower, Place, SourceError
+
+if TYPE_CHECKING:
+    from rltui.session.online_feed import OnlineFeed
+
 
 _TRIES = 3
 """Attempts to see a database between two writes before the next poll has to do."""
@@ -175,3 +180,20 @@ class StoreFeed(Source):
         for follower in self._followers.values():
             follower.close()
         self._followers.clear()
+
+
+if TYPE_CHECKING:
+    AnyFeed: TypeAlias = Feed | DatabaseFeed | StoreFeed | OnlineFeed
+
+
+def feed_for(path: str, format: str, place: Place, stat: FileStat, inside: str = "") -> AnyFeed:
+    """The feed of one container. `inside` is the key of the run in a database that may hold several."""
+    if format in DATABASES:
+        return DatabaseFeed(path, format, place, stat.size, stat.mtime, inside)
+    if format == "mlflow-files":
+        return StoreFeed(path, format, place, stat.size, stat.mtime)
+    if format == "wandb-online":
+        from rltui.session.online_feed import OnlineFeed
+
+        return OnlineFeed(path, format, place, stat.size, stat.mtime)
+    return Feed(path, format, place, stat.size, stat.mtime)

@@ -15,9 +15,12 @@ from math import nan
 
 import numpy as np
 
+from rltui.discovery.found import Found
+from rltui.frameworks.load import GENERIC, dialect
+from rltui.frameworks.resolve import bare_key, detect_dialect, resolve
 from rltui.readers.base import ConfigRecord, Exit, LogLine, Note, Reader, Record, Rows, RunInfo
 from rltui.readers.compressed import packing
-from rltui.readers.console import ConsoleReader
+from rltui.readers.console.reader import ConsoleReader
 from rltui.readers.registry import DATABASES, make, make_unpacking
 from rltui.run.config import Config
 from rltui.run.identity import algorithm
@@ -26,12 +29,9 @@ from rltui.run.names import Names, canonical_series
 from rltui.run.notes import Notes
 from rltui.run.progress import planned_steps
 from rltui.run.table import Series, Table
-from rltui.session.feeds import feed_for
-from rltui.session.found import Found
+from rltui.session.container_feeds import feed_for
 from rltui.session.tail import BLOCK, joint
 from rltui.sources.base import FileStat, SourceError
-from rltui.vocabulary.load import GENERIC, dialect
-from rltui.vocabulary.resolve import bare_key, detect_dialect, resolve
 
 HEAD = 1 << 13
 TAIL = 1 << 14

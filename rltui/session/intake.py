@@ -7,14 +7,14 @@ from collections import Counter, deque
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from rltui.frameworks.resolve import bare_key
 from rltui.readers.base import NO_STEP, ConfigRecord, Exit, HardwareRow, LogLine, Note, Record, Rows, RunInfo
 from rltui.run.run import Run
 from rltui.session.feed import Batch
-from rltui.vocabulary.resolve import bare_key
 
 if TYPE_CHECKING:
-    from rltui.session.feeds import AnyFeed
-    from rltui.session.tail_feed import TailFeed
+    from rltui.session.container_feeds import AnyFeed
+    from rltui.session.feed import TailFeed
 
 LOG_LINES = 2000
 

@@ -9,16 +9,16 @@ from dataclasses import replace
 from threading import Event, Lock
 from typing import TYPE_CHECKING, TypeVar
 
-from rltui.diagnosis.unread import unread
+from rltui.discovery.found import Found
+from rltui.evidence.model import unread
 from rltui.hardware.base import HardwareSample
 from rltui.hardware.process import ProcessWatch
 from rltui.hardware.roles import Belonging
 from rltui.hardware.sampler import Sampler
 from rltui.run.run import Run
-from rltui.session.found import Found
 from rltui.session.frame import Frame
 from rltui.session.locate import look_again
-from rltui.session.opened import OpenedRun
+from rltui.session.run_reader import OpenedRun
 
 if TYPE_CHECKING:
     from rltui.session.remote_hardware import RemoteSampler

@@ -7,15 +7,63 @@ import os
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
+from rltui.discovery.found import Found, NotARun
+from rltui.discovery.grouping import RunCandidate, group
+from rltui.discovery.units import RUN_MARK
 from rltui.readers.base import ContainedRun
 from rltui.readers.registry import runs_in_database
 from rltui.readers.sniff import is_binary, sniff
-from rltui.run.grouping import RunCandidate, group
-from rltui.run.tracked import RUN_MARK
-from rltui.session.found import Found, NotARun
-from rltui.sources import stdin
+from rltui.sources import slurm, stdin
 from rltui.sources.base import FileStat, Listing, Place, SourceError
 from rltui.sources.local import LocalPlace
+from rltui.sources.slurm import SlurmError
+from rltui.sources.targets import BadTarget, SlurmTarget, SshTarget, WandbTarget, parse
+
+RunsAt = Callable[[str, Place, str | None], list[Found]]
+"""The runs at a path of a place, of a format where one is forced."""
+
+
+def runs_elsewhere(argument: str, format_in: str | None, runs_at: RunsAt) -> list[Found]:
+    """Empty where the argument names nothing of the kind. Raises `NotARun` as `locate` does."""
+    try:
+        target = parse(argument)
+    except BadTarget as problem:
+        raise NotARun(str(problem)) from None
+    if target is None:
+        return []
+    from rltui.session.remote import Unreachable, place_of  # ssh: for few arguments
+
+    try:
+        if isinstance(target, SshTarget):
+            return runs_at(target.path or ".", place_of(target), format_in)
+        if isinstance(target, WandbTarget):
+            from rltui.session.online_feed import online_runs
+
+            return online_runs(target)
+        return _runs_of_jobs(target, format_in, runs_at)
+    except (Unreachable, SlurmError, NotARun) as problem:
+        raise NotARun(f"{argument}: {problem}") from None
+
+
+def _runs_of_jobs(target: SlurmTarget, format_in: str | None, runs_at: RunsAt) -> list[Found]:
+    """What each job writes: its standard output, and where that tells nothing, what lies in its working directory."""
+    place = LocalPlace()
+    found: list[Found] = []
+    problems: list[str] = []
+    for job in slurm.jobs(target.job):
+        for path in (job.stdout, job.work_dir):
+            try:
+                runs = runs_at(path, place, format_in) if path is not None else []
+            except NotARun as problem:
+                problems.append(str(problem))
+                continue
+            found.extend(replace(run, job=job) for run in runs)
+            if runs:
+                break
+    if not found:
+        raise NotARun("; ".join(problems) or "Slurm says of no job where it writes")
+    return found
+
 
 SNIFF_AHEAD = 64  # files of a remote place, whose beginnings are asked for together
 HEAD = 1 << 16
@@ -66,7 +114,7 @@ def _piped(format_in: str | None) -> Found:
         )
     found = format_in or sniff(bytes_, "stdin.log")
     if found is None and not place.live and (len(bytes_) < HEAD or is_binary(bytes_)):
-        from rltui.readers.unrecognised import why_not
+        from rltui.readers.sniff import why_not
 
         raise NotARun(f"-: no training log recognised: {why_not(bytes_)}; force a reader with --format-in")
     if found is None or found == "sqlite":
@@ -120,7 +168,6 @@ def _elsewhere(argument: str, format_in: str | None) -> list[Found]:
     """Runs on a remote machine or of a Slurm job; none where the argument names neither, or a path that is here."""
     if os.path.exists(argument):
         return []
-    from rltui.session.elsewhere import runs_elsewhere  # for few arguments
 
     return runs_elsewhere(argument, format_in, runs_at)
 
@@ -181,7 +228,7 @@ def _sniff_ahead(listing: Listing, ask: Callable[[str], str | None]) -> None:
 def _run_finder(place: Place) -> Callable[[str, str], list[ContainedRun]]:
     def ask(path: str, format: str) -> list[ContainedRun]:
         if format == "mlflow-files":
-            from rltui.readers.mlflow_store import runs as runs_in_store
+            from rltui.readers.trackers.mlflow_store import runs as runs_in_store
 
             meta = place.read(path, 1 << 16)
             return [] if isinstance(meta, SourceError) else runs_in_store(meta)
@@ -199,7 +246,7 @@ def _nothing(path: str, listing: Listing, place: Place) -> str:
     if unreadable is not None:
         return _said(unreadable.path, unreadable.text)
     if len(listing.files) == 1 and listing.files[0].path == path:
-        from rltui.readers.unrecognised import why_not
+        from rltui.readers.sniff import why_not
 
         head = place.head(path, HEAD)
         why = why_not(head if isinstance(head, bytes) else b"")

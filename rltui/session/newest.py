@@ -13,15 +13,15 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from math import nan
 
+from rltui.discovery.found import Found
+from rltui.frameworks.load import GENERIC, dialect
+from rltui.frameworks.resolve import bare_key, detect_dialect
 from rltui.readers.base import NO_STEP, ConfigRecord, Note, Record, Rows, RunInfo
 from rltui.readers.registry import make
 from rltui.run.names import Names
 from rltui.session.choice import left_out
-from rltui.session.found import Found
 from rltui.session.tail import QUIET_S, read_end
 from rltui.sources.base import SourceError
-from rltui.vocabulary.load import GENERIC, dialect
-from rltui.vocabulary.resolve import bare_key, detect_dialect
 
 STATING = ("jsonl", "csv", "tensorboard", "swanlab", "wandb", "verl-console", "console")
 """Formats whose rows state their step."""
@@ -96,7 +96,7 @@ def newest(found: Found, key_map: Mapping[str, str]) -> Newest | None:
         if not all(end.add(record) for record in records if isinstance(record, Rows)):
             return None
         if format == "wandb":
-            from rltui.readers.wandb_rows import TIMER  # its reader is loaded by now
+            from rltui.readers.wandb.rows import TIMER  # its reader is loaded by now
 
             for key in [key for key in end.cells if key.startswith(TIMER)]:
                 del end.cells[key]  # summed and shared out from the first row on

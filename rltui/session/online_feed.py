@@ -10,11 +10,11 @@ from dataclasses import dataclass, field
 from itertools import islice
 from math import nan
 
+from rltui.discovery.found import Found, NotARun
+from rltui.discovery.grouping import RunCandidate
 from rltui.readers.base import Record
-from rltui.readers.wandb_online import OnlineReader
-from rltui.run.grouping import RunCandidate
+from rltui.readers.wandb.online import OnlineReader
 from rltui.session.feed import Batch, Source
-from rltui.session.found import Found, NotARun
 from rltui.sources.base import FileStat, Listing, Place, SourceError
 from rltui.sources.targets import WandbTarget
 from rltui.sources.wandb_online import PAGE, SCHEME, OnlineError, OnlineRun, WandbPlace, completed, service

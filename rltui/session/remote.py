@@ -9,8 +9,8 @@ from dataclasses import replace
 from threading import Lock
 
 from rltui.sources.base import Link
-from rltui.sources.ssh import SshPlace
-from rltui.sources.ssh_command import Master, agent_command, prompt_helps
+from rltui.sources.ssh.command import Master, agent_command, prompt_helps
+from rltui.sources.ssh.place import SshPlace
 from rltui.sources.targets import BadTarget, SshTarget, parse
 
 _places: dict[SshTarget, SshPlace] = {}

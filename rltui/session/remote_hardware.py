@@ -15,10 +15,10 @@ from rltui.hardware.host import RAY_DIRECTORY
 from rltui.hardware.remote import sample_from
 from rltui.hardware.roles import role_words
 from rltui.sources.slurm import Job, SlurmError, node_command, node_names
-from rltui.sources.ssh import SshPlace
+from rltui.sources.ssh.place import SshPlace
 
 if TYPE_CHECKING:
-    from rltui.session.found import Found
+    from rltui.discovery.found import Found
 
 MAX_NODES = 32
 SILENT_S = 30.0

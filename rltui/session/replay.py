@@ -7,9 +7,9 @@ from collections.abc import Callable
 from threading import Event, Lock
 from typing import TypeVar
 
-from rltui.session.found import Found
+from rltui.discovery.found import Found
 from rltui.session.frame import Frame
-from rltui.session.opened import OpenedRun
+from rltui.session.run_reader import OpenedRun
 
 FRAMES_PER_S = 8.0
 """More frames than this a second nobody can follow; a faster replay leaves rows out."""

@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
-from rltui.run import file_roles
-from rltui.run.rollout_index import Dump, RolloutIndex, open_index
+from rltui.discovery import file_roles
+from rltui.discovery.found import Found
+from rltui.rollouts.index import Dump, RolloutIndex, open_index
 from rltui.run.run import Run
-from rltui.session.found import Found
-from rltui.session.opened import OpenedRun
-from rltui.session.rollout_config import length_cap, reward_weights
+from rltui.session.run_reader import OpenedRun
+from rltui.session.samples import length_cap, reward_weights
 from rltui.sources.base import FileStat, SourceError
 from rltui.sources.local import LocalPlace
 

@@ -2,16 +2,99 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import ast
+import os
+import time as clock
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from threading import Condition, Thread
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from rltui.readers.rollouts import dump
-from rltui.run.rollout_index import LIGHT, LIGHT_REMOTE, Dump, RolloutIndex, StepEntry, how_to_enable, open_index
-from rltui.run.sample_stats import SampleStats
-from rltui.run.samples import Samples, chosen
-from rltui.sources.base import Place
+from rltui.discovery import file_roles
+from rltui.frameworks.load import dialect
+from rltui.rollouts.formats import dump
+from rltui.rollouts.index import LIGHT, LIGHT_REMOTE, Dump, RolloutIndex, StepEntry, how_to_enable, open_index
+from rltui.rollouts.samples import Samples, chosen
+from rltui.rollouts.statistics import SampleStats
+from rltui.run.run import Run
+from rltui.sources.base import FileStat, Place
+
+if TYPE_CHECKING:
+    from rltui.session.container_feeds import AnyFeed
+    from rltui.session.feed import TailFeed
+
+MOST_FILES = 20_000
+REST = 20.0
+"""So many times as long as a look took is waited before the next one: a large tree on a slow disk costs little."""
+
+
+class NamedDumps:
+    """The dumps in these directories, as they were at the last `look`. `root` is the run's own directory."""
+
+    def __init__(self, place: Place, run: Run, root: str) -> None:
+        self._place = place
+        self._run = run
+        self._root = os.path.abspath(root)
+        self._folders: tuple[str, ...] = ()
+        self._next = 0.0
+        self.files: tuple[FileStat, ...] = ()
+
+    def look(self, again: bool) -> None:
+        """Looks through them where the config names others than before; with `again` also for new files."""
+        folders, began = self._named(), clock.monotonic()
+        if folders != self._folders or (again and began >= self._next):
+            self._folders = folders
+            self.files = tuple(file for folder in folders for file in self._dumps(folder))
+            self._next = began + (1 + REST) * (clock.monotonic() - began)
+
+    def _named(self) -> tuple[str, ...]:
+        raw = self._run.raw_config
+        named = []
+        for key in dialect(self._run.dialect).config.get("rollout_dump_dir", ()):
+            value = raw[key].value if key in raw else None
+            if not isinstance(value, str) or not os.path.isabs(value):
+                continue
+            from rltui.rollouts.formats import dump  # few runs name one: the first paint waits for no reader of dumps
+
+            folder = os.path.normpath(value)
+            mistaken = "validation" in key and dump.split_of(folder, self._root) != "validation"
+            if not mistaken and not self._overlaps(folder):  # else read as samples of training
+                named.append(folder)
+        return tuple(dict.fromkeys(named))
+
+    def _overlaps(self, folder: str) -> bool:
+        """Whether the folder lies in the run's own, which is listed anyway, or holds it: other runs lie there too."""
+        return os.path.commonpath((folder, self._root)) in (folder, self._root)
+
+    def _dumps(self, folder: str) -> list[FileStat]:
+        if not self._place.is_dir(folder):
+            return []
+        above = os.path.dirname(folder)
+        files = self._place.walk(folder).files[:MOST_FILES]
+        return [file for file in files if file_roles.role(os.path.relpath(file.path, above), False) == "rollouts"]
+
+
+def length_cap(run: Run) -> int | None:
+    """Tokens at which completions are cut, None where the config does not say."""
+    entry = run.config.get("max_response_length")
+    value = entry.value if entry else None
+    return int(value) if isinstance(value, int | float) and not isinstance(value, bool) and value > 0 else None
+
+
+def reward_weights(run: Run) -> tuple[float, ...]:
+    """How the reward functions are weighted; empty where the config does not say."""
+    entry = run.config.get("reward_weights")
+    value = entry.value if entry else None
+    if isinstance(value, str):
+        try:
+            value = ast.literal_eval(value)
+        except (ValueError, SyntaxError, MemoryError, RecursionError):
+            return ()
+    if not isinstance(value, list | tuple):
+        return ()
+    weights = [float(w) for w in value if isinstance(w, int | float)]
+    return tuple(weights) if len(weights) == len(value) else ()
+
 
 TEXTS = 256
 """Texts of a dump that are looked at for the checks."""
@@ -159,3 +242,36 @@ def _grown(before: tuple[Dump, ...], now: tuple[Dump, ...]) -> tuple[Dump, ...]:
         one.path in sizes and sizes[one.path] <= one.size <= GROWN * sizes[one.path] for one in now
     )
     return before if same else now
+
+
+class RunSamples:
+    """Asks for the samples of a run as it stands at a step."""
+
+    def __init__(self, place: Place, run: Run) -> None:
+        self._run = run
+        self._reader = SampleReader(place, run.path)
+        self._watch: SampleWatch | None = None
+
+    @property
+    def latest(self) -> Samples | None:
+        """What was read beside the run last, None so far."""
+        return self._watch.latest if self._watch is not None else None
+
+    def want(self, asked: Asked) -> None:
+        """Has them read by a thread."""
+        if self._watch is None:
+            self._watch = SampleWatch(self._reader)
+        self._watch.want(asked)
+
+    def read(self, asked: Asked) -> Samples:
+        return self._reader.read(asked)
+
+    def asked(self, dumps: Iterable[FileStat], feeds: Iterable[AnyFeed | TailFeed], step: int | None) -> Asked:
+        """What the reader has to know when the run stands at `step`. `dumps`: files that hold rollouts."""
+        held = tuple(Dump(file.path, file.size, file.mtime) for file in dumps)
+        logs = tuple(Dump(f.path, f.size, f.mtime) for f in feeds if f.format.endswith("console"))
+        return Asked(held, logs, length_cap(self._run), reward_weights(self._run), self._run.framework, step)
+
+    def close(self) -> None:
+        if self._watch is not None:
+            self._watch.close()

@@ -8,7 +8,7 @@ from difflib import get_close_matches
 from math import isfinite
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
-from rltui.patterns import lazy
+from rltui.lazy_regex import lazy
 from rltui.settings.model import TABLES, Host, RuleSetting, Settings, SettingsError
 
 SECTIONS = (*TABLES, "keys", "rules", "aliases", "hosts")

@@ -7,7 +7,7 @@ import os
 import stat
 from typing import cast
 
-from rltui.sources import os_errors
+from rltui.agent import os_errors
 from rltui.sources.base import ErrorKind, FileStat, SourceError
 from rltui.text import clean
 

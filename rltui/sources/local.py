@@ -4,19 +4,74 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from threading import get_ident
 from typing import TYPE_CHECKING
 
+from rltui.agent.position import ForwardReader, read_tail
+from rltui.agent.tree import MAX_DEPTH, MAX_ENTRIES, MAX_SECONDS, walk_tree
 from rltui.sources import errors
-from rltui.sources.base import FileStat, Listing, SourceError
-from rltui.sources.follower import LocalFollower
-from rltui.sources.walk import walk
+from rltui.sources.base import Delta, FileStat, Listing, SourceError
 
 if TYPE_CHECKING:
-    from rltui.sources.waiter import Waiter
+    from rltui.agent.waiter import Waiter
 
-__all__ = ["LocalFollower", "LocalPlace"]
+
+class LocalFollower:
+    """`Follower` of a file of this machine. Used by one thread at a time."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self._reader = ForwardReader(path)
+
+    def read(self, max_bytes: int = 1 << 20) -> Delta:
+        """See `Follower.read`. After an absence, the first read is a reset even if the same file came back."""
+        try:
+            piece = self._reader.read(max_bytes)
+        except (OSError, ValueError) as error:
+            return Delta(b"", self._reader.position.offset, error=errors.from_exception(self.path, error))
+        stat = FileStat(self.path, piece.size, piece.mtime, piece.identity)
+        return Delta(piece.data, piece.offset, reset=piece.reset, more=piece.more, stat=stat)
+
+    def tail(self, max_bytes: int = 1 << 16) -> Delta:
+        """See `Follower.tail`."""
+        try:
+            data, start, found = read_tail(self.path, max_bytes)
+        except (OSError, ValueError) as error:
+            return Delta(b"", self._reader.position.offset, error=errors.from_exception(self.path, error))
+        return Delta(data, start, stat=errors.file_stat(self.path, found))
+
+    def close(self) -> None:
+        """Nothing is held between reads."""
+
+
+def walk(
+    root: str,
+    *,
+    max_depth: int = MAX_DEPTH,
+    max_entries: int = MAX_ENTRIES,
+    max_seconds: float = MAX_SECONDS,
+    found: Callable[[int], None] | None = None,
+    cancelled: Callable[[], bool] | None = None,
+) -> Listing:
+    """See `walk_tree`, which also names the bounds; what went wrong with the root is `Listing.error`."""
+    try:
+        tree = walk_tree(root, max_depth, max_entries, max_seconds, found, cancelled)
+    except (OSError, ValueError) as error:
+        return Listing(root, (), (), complete=False, error=errors.from_exception(root, error))
+    return listing(root, tree.files, tree.dirs, tree.complete, tree.skipped)
+
+
+def listing(
+    root: str,
+    files: Iterable[tuple[str, int, float, str]],
+    dirs: Iterable[str],
+    complete: bool,
+    skipped: Mapping[str, int],
+) -> Listing:
+    """The listing of what `walk_tree` found, here or on a remote machine."""
+    left_out = {reason: count for reason, count in skipped.items() if count}
+    return Listing(root, tuple(FileStat(*file) for file in files), tuple(dirs), complete, left_out)
 
 
 class LocalPlace:
@@ -45,7 +100,7 @@ class LocalPlace:
         found: Callable[[int], None] | None = None,
         cancelled: Callable[[], bool] | None = None,
     ) -> Listing:
-        """See `rltui.sources.walk.walk`, which also names the bounds."""
+        """See `walk`, which also names the bounds."""
         return walk(root, found=found, cancelled=cancelled)
 
     def head(self, path: str, max_bytes: int = 1 << 14) -> bytes | SourceError:
@@ -69,7 +124,7 @@ class LocalPlace:
         """See `Place.wait`; a path that was not in the last wait counts as changed."""
         waiter = self._waiters.get(get_ident())
         if waiter is None:
-            from rltui.sources.waiter import Waiter  # ctypes: nothing is waited for before the first values
+            from rltui.agent.waiter import Waiter  # ctypes: nothing is waited for before the first values
 
             waiter = self._waiters[get_ident()] = Waiter()
         return waiter.wait(paths, timeout_s)

@@ -12,7 +12,7 @@ import shutil
 import subprocess
 from dataclasses import dataclass
 
-from rltui.sources import ssh_command
+from rltui.sources.ssh import command as ssh_command
 from rltui.text import clean
 
 _TIMEOUT_S = 20.0

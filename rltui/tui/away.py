@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 from textual.message import Message
 
 if TYPE_CHECKING:
+    from rltui.discovery.found import Found
     from rltui.events.changes import Changes, Event
     from rltui.events.digest import Digest
     from rltui.events.record import Recorder
     from rltui.session import Frame
-    from rltui.session.found import Found
 
 SAVE_LOOK_EVERY_S = 30.0
 GRACE_S = 10.0

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from rltui.compare.beside import Beside
-    from rltui.diagnosis.model import Finding
+    from rltui.evidence.model import Finding
     from rltui.plots.chart import Drawing
     from rltui.run.table import Floats
 

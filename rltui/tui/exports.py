@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from rltui.tui.view import marked
 
 if TYPE_CHECKING:
-    from rltui.diagnosis.model import Finding
+    from rltui.evidence.model import Finding
     from rltui.tui.app import RltuiApp
 
 

@@ -2,21 +2,62 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import os
+import selectors
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
 
+from rltui import cooperate
 from rltui.tui import compat
 
 if TYPE_CHECKING:
+    from selectors import SelectorKey
+
     from rltui.compare.read import RunFacts
     from rltui.compare.runs import RunRow
+    from rltui.discovery.found import Found
     from rltui.report.first_values import FirstValues
-    from rltui.session.found import Found
     from rltui.tui.messages import Choice
     from rltui.tui.worker import FrameSource
+
+WOKEN_WITHIN_S = 0.0005
+"""A thread that wants to run while the screen waits for input is let in after so long. While the screen works, Python's
+usual 5 ms hold, so that it is not interrupted at every step."""
+
+T = TypeVar("T")
+
+
+def run_loop(main: Coroutine[Any, Any, T]) -> T:
+    """As `asyncio.run`."""
+    with asyncio.Runner(loop_factory=lambda: asyncio.SelectorEventLoop(_Selector())) as runner:
+        return runner.run(main)
+
+
+class _Selector(selectors.DefaultSelector):
+    """Takes the turn whenever there is something to do, until the loop waits again."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._usual_s = sys.getswitchinterval()
+
+    def select(self, timeout: float | None = None) -> list[tuple[SelectorKey, int]]:
+        if timeout is not None and timeout <= 0:
+            return super().select(timeout)
+        sys.setswitchinterval(WOKEN_WITHIN_S)
+        cooperate.leave()
+        try:
+            return super().select(timeout)
+        finally:
+            cooperate.take()
+            sys.setswitchinterval(self._usual_s)
+
+    def close(self) -> None:
+        cooperate.leave()
+        super().close()
+
 
 COLLECT_AFTER = 2_000
 """Objects made, and not yet freed, before the garbage collector looks, once a run is on the screen: 1 or 2 ms."""
@@ -141,7 +182,7 @@ def start(
             return 2
     from rltui import settings
     from rltui.plots.glyphs import pick
-    from rltui.tui import keys, loop
+    from rltui.tui import keys
     from rltui.tui.app import RltuiApp
     from rltui.tui.theme import load_theme
 
@@ -170,7 +211,7 @@ def start(
     app.view.sparing = own.screen.bandwidth
     app.worker.was_read = collect_little
     gc.freeze()  # what was imported by now stays: not looked through again at each collection
-    loop.run(app.run_async(mouse=mouse_on))
+    run_loop(app.run_async(mouse=mouse_on))
     if app.failure:
         from rltui.text import shown
 

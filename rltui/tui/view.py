@@ -17,13 +17,13 @@ from rltui.plots.numbers import number
 
 if TYPE_CHECKING:
     from rltui.diagnosis.insight import Insight
-    from rltui.diagnosis.model import Finding
+    from rltui.evidence.model import Finding
+    from rltui.frameworks.load import Metric
     from rltui.report.first_values import FirstValue, FirstValues
     from rltui.report.model import MetricSummary, Report
     from rltui.report.user_marks import Marks
     from rltui.run.history import Series
     from rltui.session import Frame
-    from rltui.vocabulary.load import Metric
 
 ROLE = {"critical": "crit", "warning": "warn", "info": "dim"}
 GLYPH = {"critical": "✗", "warning": "!", "info": "·", "resolved": "✓"}
@@ -133,7 +133,7 @@ class View:
 
     def settle(self) -> None:
         """Fixes, for each metric, the worst open finding that it heads. To be called when the report changes."""
-        from rltui.diagnosis.model import SEVERITY_RANK  # not at the top: the first paint needs no report
+        from rltui.evidence.model import SEVERITY_RANK  # not at the top: the first paint needs no report
 
         self.flagged = {}
         for finding in self.report.findings if self.report else ():
@@ -232,14 +232,14 @@ class View:
         metric = self.listed.get(name)
         if metric is not None and metric.label:
             return metric.label
-        from rltui.vocabulary.load import metrics  # a metric that is not logged: its name is known all the same
+        from rltui.frameworks.load import metrics  # a metric that is not logged: its name is known all the same
 
         known = metrics().get(name)
         return known.label if known else name
 
     def known(self, name: str) -> Metric | None:
         """What the vocabulary says of a metric, None of a key that it does not know."""
-        from rltui.vocabulary.load import metrics
+        from rltui.frameworks.load import metrics
 
         metric = self.metric(name)
         return metrics().get((metric.canonical if metric is not None else None) or name)

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from rltui.report.rollouts_page import Query, RolloutBrowser
     from rltui.report.summaries import SummaryCache
     from rltui.session import Frame
-    from rltui.session.opened import OpenedRun
+    from rltui.session.run_reader import OpenedRun
 
 POLL_S = 1.0
 """How long a source may sleep before it looks whether the screen was closed."""

@@ -7,10 +7,10 @@ from functools import cache
 
 import numpy as np
 
+from rltui.discovery.found import Found
 from rltui.run.run import Run
 from rltui.run.table import Floats
-from rltui.session.found import Found
-from rltui.session.opened import OpenedRun
+from rltui.session.run_reader import OpenedRun
 from rltui.verify.check import STAGES, Check, Mark
 
 MARKS: dict[str, Mark] = {"pass": "", "warn": "?", "fail": "!!", "unknown": "skip"}

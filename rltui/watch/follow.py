@@ -9,15 +9,15 @@ from dataclasses import dataclass, field, replace
 from threading import Event as Flag
 from typing import Any, Literal
 
-from rltui.diagnosis.model import Decision
+from rltui.discovery.found import Found
 from rltui.events.changes import Changes, Event, Seen, event, iso
 from rltui.events.record import Record, Recorder
+from rltui.evidence.model import Decision
 from rltui.hardware.sampler import Sampler
 from rltui.plots.numbers import duration
 from rltui.report.build import build
 from rltui.report.checkin import entry
 from rltui.session import Frame
-from rltui.session.found import Found
 from rltui.session.live import LiveRun
 
 Until = Literal["continue-watch", "stop", "end"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import queue
@@ -17,20 +18,37 @@ from types import FrameType
 from typing import TextIO
 
 from rltui import settings
-from rltui.diagnosis.model import SEVERITY_RANK
-from rltui.events.alerts import Gate
+from rltui.discovery.found import Found
+from rltui.events.alerts import BELL, Gate, headline, notification
 from rltui.events.changes import Event, iso
 from rltui.events.record import Record
 from rltui.events.store import folder, forget_old, run_identity
+from rltui.evidence.model import SEVERITY_RANK
 from rltui.report.checkin import append_text
-from rltui.session.found import Found
+from rltui.settings.model import Alerts
 from rltui.text import shown
 from rltui.watch.command import Command
 from rltui.watch.follow import WAIT_S, Following, News, Until
 from rltui.watch.ledger import Ledger, again, has_grown, mark
 from rltui.watch.lines import hour, line
-from rltui.watch.terminal import Terminal
 from rltui.watch.webhook import Webhook
+
+
+class Terminal:
+    """Writes to the controlling terminal and never waits for it. Raises OSError where there is none."""
+
+    def __init__(self, own: Alerts) -> None:
+        self._own = own
+        self._handle = os.open("/dev/tty", os.O_WRONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
+
+    def send(self, event: Event) -> None:
+        text = notification(headline(event), self._own.notify, os.environ) + (BELL if self._own.bell else "")
+        with contextlib.suppress(OSError):  # a terminal that is stopped or gone: the event is printed all the same
+            os.write(self._handle, text.encode())
+
+    def close(self) -> None:
+        os.close(self._handle)
+
 
 FAIL = {"never": 3, "critical": 2, "warning": 1}
 SEVERITIES = {rank: name for name, rank in SEVERITY_RANK.items()}

@@ -16,7 +16,7 @@ def load(path: str) -> dict[str, float]:
     goes into diagnosis and report."""
     from rltui.report.build import build
     from rltui.session.locate import locate
-    from rltui.session.opened import OpenedRun
+    from rltui.session.run_reader import OpenedRun
 
     run = OpenedRun(locate([path])[0], follow=True)
     run.load()
@@ -71,7 +71,7 @@ def append(steps: str, sick: bool = False) -> dict[str, float]:
     from rltui.report.build import build
     from rltui.report.summaries import SummaryCache
     from rltui.session.locate import locate
-    from rltui.session.opened import OpenedRun
+    from rltui.session.run_reader import OpenedRun
     from tests.bench.generate import jsonl
 
     lines = b"".join(jsonl(int(steps) + 60, sick)).splitlines(keepends=True)

@@ -30,7 +30,7 @@ SAMPLE = """
 import json, sys, time
 far = sys.argv[1] == "far"
 if far:
-    from rltui.hardware.far import Sampler
+    from rltui.agent.hardware import Sampler
     from rltui.hardware.roles import role_words
     sampler = Sampler("/tmp", {"log": "/tmp"}, role_words())
     once = lambda i: sampler.sample()

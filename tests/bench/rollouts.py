@@ -60,8 +60,8 @@ def measure(path: str) -> dict[str, float]:
     """Seconds of CPU, from a run that is open to the page of its dump; then per row, for another order, for a text."""
     from rltui.report.rollouts_page import Query, RolloutBrowser
     from rltui.session.locate import locate
-    from rltui.session.opened import OpenedRun
     from rltui.session.rollouts import open_rollouts
+    from rltui.session.run_reader import OpenedRun
     from rltui.tui.filters import matches
 
     found = locate([path])[0]

@@ -83,7 +83,7 @@ def _the_same_everywhere(
     monkeypatch.setenv("TZ", "UTC")
     time.tzset()
     late = SimpleNamespace(time=lambda: NOW, monotonic=time.monotonic)  # a fresh checkout's files are no live run
-    for module in ("session.live", "session.opened", "compare.runs"):
+    for module in ("session.live", "session.run_reader", "compare.runs"):
         monkeypatch.setattr(f"rltui.{module}.clock", late)
 
 

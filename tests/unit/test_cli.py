@@ -13,7 +13,7 @@ import jsonschema
 import pytest
 
 from rltui.cli import main
-from rltui.report.schema import load_schema
+from rltui.report.to_json import load_schema
 from tests.conftest import REPO
 
 SAMPLES = REPO / "sample_runs"

@@ -12,13 +12,12 @@ from typing import Any
 import jsonschema
 import pytest
 
-from rltui.diagnosis.model import SEVERITY_RANK
+from rltui.evidence.model import SEVERITY_RANK
 from rltui.report.build import build
 from rltui.report.markdown import render
-from rltui.report.schema import load_schema
-from rltui.report.to_json import to_json
+from rltui.report.to_json import load_schema, to_json
 from rltui.session.locate import locate
-from rltui.session.opened import OpenedRun
+from rltui.session.run_reader import OpenedRun
 from tests.conftest import REPO
 
 SAMPLES = REPO / "sample_runs"

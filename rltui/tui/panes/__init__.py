@@ -9,7 +9,7 @@ from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING
 
-from rltui import turns
+from rltui import cooperate
 
 if TYPE_CHECKING:
     from rltui.tui.panes import findings as findings
@@ -40,7 +40,7 @@ def load_drill_downs() -> None:
     from rltui.tui.screens import named
 
     for name in DRILL_DOWNS:
-        turns.give_way()
+        cooperate.give_way()
         import_module(name)
     named("log")
 

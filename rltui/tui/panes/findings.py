@@ -10,7 +10,7 @@ from rltui.tui.rows import SELECTED, Row, length, put, scrolled, title
 from rltui.tui.view import GLYPH, ROLE, View
 
 if TYPE_CHECKING:
-    from rltui.diagnosis.model import Evidence, Finding
+    from rltui.evidence.model import Evidence, Finding
 
 ARROW = (" → ", "dim")
 LABEL, LABEL_WIDE, CHANGE, NUMBER, SINCE = 17, 21, 8, 7, 5

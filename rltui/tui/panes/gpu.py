@@ -13,7 +13,7 @@ from rltui.tui.view import View
 
 if TYPE_CHECKING:
     from rltui.hardware.base import GpuSample
-    from rltui.run.sample_columns import SampleColumns
+    from rltui.run.hardware_columns import SampleColumns
 
 MOST = 16
 """GPUs that the pane asks room for; more of them are in its screen."""

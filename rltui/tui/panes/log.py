@@ -10,7 +10,7 @@ from rltui.tui.rows import Row, cut, put, scrolled, title
 from rltui.tui.view import View
 
 if TYPE_CHECKING:
-    from rltui.diagnosis.model import Forecast
+    from rltui.evidence.model import Forecast
     from rltui.readers.base import Note
 
 ROLES = {"traceback": "crit", "oom": "crit", "killed": "crit", "fault": "crit", "warning": "warn"}

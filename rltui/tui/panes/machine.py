@@ -11,7 +11,7 @@ from rltui.tui.view import GLYPH, ROLE
 
 if TYPE_CHECKING:
     from rltui.hardware.base import GpuSample, HostSample
-    from rltui.run.sample_columns import ColumnCache, SampleColumns
+    from rltui.run.hardware_columns import ColumnCache, SampleColumns
     from rltui.run.table import Floats
     from rltui.tui.view import View
 
@@ -21,7 +21,7 @@ STEPS = 3
 
 @cache
 def _columns() -> ColumnCache:
-    from rltui.run.sample_columns import ColumnCache  # not at the top: the first paint needs no numpy
+    from rltui.run.hardware_columns import ColumnCache  # not at the top: the first paint needs no numpy
 
     return ColumnCache()
 

@@ -14,7 +14,7 @@ from rltui.tui.rows import SELECTED, Row, put, scrolled, title, wrapped
 from rltui.tui.view import GLYPH, ROLE, Heading, View, headings
 
 if TYPE_CHECKING:
-    from rltui.diagnosis.model import Finding
+    from rltui.evidence.model import Finding
     from rltui.report.model import MetricSummary
 
 KINDS = ("metric", "constant", "missing")

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 
 from rltui.plots.meter import bar
 from rltui.plots.numbers import number, percent
-from rltui.run.sample_stats import Bar, joined
+from rltui.rollouts.statistics import Bar, joined
 from rltui.tui.rows import SELECTED, Row, cut, put, spread, title, wrap
 from rltui.tui.view import View
 
 if TYPE_CHECKING:
     from rltui.report.rollouts import StepDetail
     from rltui.report.rollouts_page import Line, Page
-    from rltui.run.rollouts import Rollout
+    from rltui.rollouts.step import Rollout
 
 DOTS = 8
 """Rewards of a group drawn as dots; of more, their number is written."""

@@ -10,7 +10,7 @@ from rltui.tui.rows import Row, cut, length, put, spread, wrap, wrapped
 from rltui.tui.view import View
 
 if TYPE_CHECKING:
-    from rltui.diagnosis.model import BestCheckpoint
+    from rltui.evidence.model import BestCheckpoint
 
 BADGES = {
     "continue": ("✓ CONTINUE", "badge.ok"),

@@ -14,9 +14,9 @@ def named(name: str) -> type[PaneScreen]:
     from rltui.tui.screens.config import ConfigScreen
     from rltui.tui.screens.decision import DecisionScreen
     from rltui.tui.screens.digest import DigestScreen
+    from rltui.tui.screens.first_movers import MovesScreen
     from rltui.tui.screens.gpu import GpuScreen
     from rltui.tui.screens.log import LogScreen
-    from rltui.tui.screens.moves import MovesScreen
     from rltui.tui.screens.phases import PhasesScreen
     from rltui.tui.screens.rollouts import RolloutsScreen
 

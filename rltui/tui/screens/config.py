@@ -12,7 +12,7 @@ from rltui.tui.screens.text import Block, TextScreen
 from rltui.tui.view import GLYPH, ROLE
 
 if TYPE_CHECKING:
-    from rltui.diagnosis.model import Finding
+    from rltui.evidence.model import Finding
 
 
 ATTEMPTS_SHOWN = 5

@@ -6,11 +6,11 @@ from typing import ClassVar
 
 from textual.geometry import Region, Size
 
-from rltui.diagnosis.model import Evidence, Finding
+from rltui.evidence.model import Evidence, Finding
 from rltui.plots.axis import labels
 from rltui.plots.numbers import change, number
 from rltui.tui.charts import Charts
-from rltui.tui.panes import around, header, moves
+from rltui.tui.panes import around, first_movers, header
 from rltui.tui.panes.findings import config_value
 from rltui.tui.panes.log import clock
 from rltui.tui.rows import Row, clip, cut, length, put, spread, title, wrap, wrapped
@@ -228,7 +228,7 @@ class FindingScreen(PaneScreen):
             return []
         own = frozenset(self._metric_of(e) for e in finding.evidence[:1])
         head = title(width, "", "What moved first", [("in order of onset", "dim")])
-        return [head, *moves.draw(view, insight.moves[:MOVES], width, own), []]
+        return [head, *first_movers.draw(view, insight.moves[:MOVES], width, own), []]
 
     def _log_lines(self, finding: Finding, width: int) -> list[Row]:
         """Lines of the log near the onset: notable ones by their step, else the raw ones of that minute."""

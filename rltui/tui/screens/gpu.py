@@ -12,8 +12,8 @@ from rltui.tui.screens.text import Block, TextScreen
 
 if TYPE_CHECKING:
     from rltui.hardware.base import GpuSample
+    from rltui.run.hardware_columns import SampleColumns
     from rltui.run.phase_hardware import PhaseHardware
-    from rltui.run.sample_columns import SampleColumns
 
 WIDE, NARROW = 120, 70
 NOTE = "use: power above idle, as a share of what the limit leaves above idle. SM only says that some kernel ran."

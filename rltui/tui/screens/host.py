@@ -11,7 +11,7 @@ from rltui.tui.view import View
 
 if TYPE_CHECKING:
     from rltui.hardware.base import GpuProcess, HostProcess
-    from rltui.run.sample_columns import SampleColumns
+    from rltui.run.hardware_columns import SampleColumns
     from rltui.run.table import Floats
     from rltui.tui.screens.text import Block
 

@@ -16,7 +16,7 @@ from rltui.tui.screens.base import PaneScreen, Places, stacked
 if TYPE_CHECKING:
     from textual.events import MouseMove
 
-    from rltui.diagnosis.model import Finding
+    from rltui.evidence.model import Finding
 
 ORDER = ("findings", "metrics", "phases", "gpu", "log")
 SCREENS = ("phases", "gpu", "log")

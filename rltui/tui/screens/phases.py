@@ -15,7 +15,7 @@ from rltui.tui.view import View
 
 if TYPE_CHECKING:
     from rltui.diagnosis.insight import Insight
-    from rltui.diagnosis.step_time import OwnShare
+    from rltui.evidence.step_time import OwnShare
     from rltui.report.model import PhaseItem
 
 NAME = 19
@@ -242,7 +242,7 @@ class PhasesScreen(PaneScreen):
 
     def _own_shares(self) -> dict[str, OwnShare]:
         """Phase, as it is called on the screen, against this run's own earlier steps."""
-        from rltui.vocabulary.load import phases as known
+        from rltui.frameworks.load import phases as known
 
         insight = self.insight
         return {known()[share.phase].label: share for share in insight.shares} if insight is not None else {}
@@ -290,7 +290,7 @@ class PhasesScreen(PaneScreen):
             self.rltui.say("this part is not logged: it is the rest of the step")
 
     def action_knowledge(self) -> None:
-        from rltui.vocabulary.load import phases as known
+        from rltui.frameworks.load import phases as known
 
         label = self.items[self.row].name if self.row < len(self.items) else ""
         name = next((phase.name for phase in known().values() if phase.label == label), None)

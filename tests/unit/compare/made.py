@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from rltui.compare.read import Curve, RunFacts
-from rltui.diagnosis.model import Cause, Episode, Finding, Fix
+from rltui.evidence.model import Cause, Episode, Finding, Fix
 
 STEPS = np.arange(1, 201, dtype=np.int64)
 

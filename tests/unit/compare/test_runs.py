@@ -16,8 +16,8 @@ from rltui.cli import main
 from rltui.compare import runs
 from rltui.compare.runs import RunRow, from_ends, from_whole, numbered, primary, ranked
 from rltui.compare.runs_table import to_json, to_text
-from rltui.diagnosis.catalogue import rules
 from rltui.diagnosis.tail import NEWEST
+from rltui.rules.catalogue import rules
 from rltui.session.ends import LAST_TRY, TAIL
 from rltui.session.locate import discover, locate
 from rltui.sources.local import LocalFollower, LocalPlace

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from rltui.diagnosis.blocks import BlockCache
-from rltui.diagnosis.look import Feed, Look
-from rltui.diagnosis.profile import Settings
+from rltui.evidence.blocks import BlockCache
+from rltui.evidence.look import Feed, Look
+from rltui.evidence.profile import Settings
 from tests.unit.diagnosis.fake_run import FakeRun
 
 

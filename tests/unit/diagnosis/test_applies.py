@@ -6,14 +6,14 @@ import numpy as np
 import orjson
 import pytest
 
-from rltui.diagnosis.catalogue import rules
 from rltui.diagnosis.engine import Engine
-from rltui.diagnosis.model import Diagnosis
+from rltui.evidence.model import Diagnosis
+from rltui.rules.catalogue import rules
 from tests.conftest import REPO
 from tests.unit.diagnosis.fake_run import FakeRun
 from tests.unit.diagnosis.series import learning_run
 
-KINDS = orjson.loads((REPO / "rltui/diagnosis/data/applies.json").read_bytes())
+KINDS = orjson.loads((REPO / "rltui/rules/data/applies.json").read_bytes())
 N = 60
 RL = {"score_mean": learning_run(0, N)["score_mean"]}
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from rltui.diagnosis.engine import Engine
-from rltui.diagnosis.model import BestCheckpoint, Diagnosis, Finding
+from rltui.evidence.model import BestCheckpoint, Diagnosis, Finding
 from rltui.run.run import Checkpoint, RunState, State
 from tests.unit.diagnosis.fake_run import FakeRun
 from tests.unit.diagnosis.series import learning_run

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rltui.diagnosis.blocks import MOST, BlockCache
+from rltui.evidence.blocks import MOST, BlockCache
 
 
 @settings(max_examples=30, deadline=None)

@@ -17,8 +17,8 @@ import orjson
 import pytest
 
 from rltui.diagnosis.engine import Engine
-from rltui.diagnosis.model import Diagnosis
-from rltui.diagnosis.rules import DETECTORS
+from rltui.evidence.model import Diagnosis
+from rltui.rules.registry import DETECTORS
 from tests.conftest import REPO
 from tests.unit.diagnosis.fake_run import FakeRun
 

@@ -6,15 +6,15 @@ import inspect
 
 import pytest
 
-from rltui.diagnosis import rules as detectors
-from rltui.diagnosis.catalogue import enable, family, rules
 from rltui.diagnosis.causes import IMPACT, RISK, Fired, roots
-from rltui.diagnosis.coverage import _expected
 from rltui.diagnosis.engine import PRESENT
 from rltui.diagnosis.machine import GPU_RULES, HOST_RULES
-from rltui.diagnosis.rules import DETECTORS
-from rltui.diagnosis.rules import host as on_machine
-from rltui.diagnosis.rules.samples import DETECTORS as FROM_SAMPLES
+from rltui.rules import host as on_machine
+from rltui.rules import registry as detectors
+from rltui.rules.catalogue import enable, family, rules
+from rltui.rules.coverage import _expected
+from rltui.rules.registry import DETECTORS
+from rltui.rules.samples import DETECTORS as FROM_SAMPLES
 
 
 def test_every_rule_is_there_once_and_complete() -> None:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rltui.diagnosis.course import course
+from rltui.evidence.shapes import course
 from rltui.run.table import Floats
 
 N = 300

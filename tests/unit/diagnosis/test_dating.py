@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from rltui.diagnosis.engine import Engine
-from rltui.diagnosis.model import Diagnosis
+from rltui.evidence.model import Diagnosis
 from tests.unit.diagnosis.fake_run import FakeRun
 from tests.unit.diagnosis.series import noise
 

@@ -10,9 +10,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from rltui.diagnosis.engine import Engine
-from rltui.diagnosis.look import look_rows
-from rltui.diagnosis.model import Diagnosis
-from rltui.diagnosis.unread import unread
+from rltui.evidence.look import look_rows
+from rltui.evidence.model import Diagnosis, unread
 from rltui.run.run import Run, RunState, StallCard
 from tests.unit.diagnosis.fake_run import FakeRun
 from tests.unit.diagnosis.series import learning_run, still_run

@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rltui.diagnosis.blocks import BlockCache
-from rltui.diagnosis.catalogue import rules
-from rltui.diagnosis.look import Feed, Look
-from rltui.diagnosis.profile import Settings
-from rltui.diagnosis.rules import DETECTORS
+from rltui.evidence.blocks import BlockCache
+from rltui.evidence.look import Feed, Look
+from rltui.evidence.profile import Settings
+from rltui.rules.catalogue import rules
+from rltui.rules.registry import DETECTORS
 from rltui.run.table import Floats
 from tests.unit.diagnosis.fake_run import FakeRun
 from tests.unit.diagnosis.series import learning_run, noise

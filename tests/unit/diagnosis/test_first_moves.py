@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from rltui.diagnosis.first_moves import WATCHED, first_moves
+from rltui.diagnosis.insight import WATCHED, first_moves
 from tests.unit.diagnosis.looks import look_at
 from tests.unit.diagnosis.series import noise, still_run
 
@@ -57,7 +57,7 @@ def test_too_little_is_no_answer() -> None:
 
 
 def test_the_watched_metrics_are_known() -> None:
-    from rltui.vocabulary.load import metrics
+    from rltui.frameworks.load import metrics
 
     assert set(WATCHED) <= set(metrics())
     assert len(set(WATCHED)) == len(WATCHED)

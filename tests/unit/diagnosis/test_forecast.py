@@ -5,12 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rltui.diagnosis.blocks import BlockCache
-from rltui.diagnosis.catalogue import rules
-from rltui.diagnosis.forecast import crossing, end_of_run, entropy_floor, forecasts, length_limit
-from rltui.diagnosis.look import Feed, Look
-from rltui.diagnosis.model import Forecast
-from rltui.diagnosis.profile import Settings
+from rltui.evidence.blocks import BlockCache
+from rltui.evidence.forecast import crossing, end_of_run, entropy_floor, forecasts, length_limit
+from rltui.evidence.look import Feed, Look
+from rltui.evidence.model import Forecast
+from rltui.evidence.profile import Settings
 from rltui.run.table import Floats, Series
 from tests.unit.diagnosis.fake_run import FakeRun
 
@@ -58,7 +57,7 @@ def test_noise_is_not_continued() -> None:
         still = look(
             {"response_length_mean": 400 + 20 * noise(seed), "entropy": 0.5 + 0.02 * noise(seed + 99)}, cap=450
         )
-        assert forecasts(still, rules()) == ()
+        assert forecasts(still, 0.1) == ()
 
 
 def test_nothing_is_said_beyond_the_plan_or_away_from_the_level() -> None:

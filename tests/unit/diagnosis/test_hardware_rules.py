@@ -8,14 +8,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from rltui.diagnosis.blocks import BlockCache
 from rltui.diagnosis.engine import Engine
-from rltui.diagnosis.hardware_forecast import disk_full, hardware_forecasts, host_memory
-from rltui.diagnosis.look import Feed, Look
-from rltui.diagnosis.machine import GPU_RULES, HOST_RULES
-from rltui.diagnosis.measured import Measured
-from rltui.diagnosis.model import Finding
-from rltui.diagnosis.profile import Settings
+from rltui.diagnosis.machine import GPU_RULES, HOST_RULES, forecasts_of
+from rltui.evidence.blocks import BlockCache
+from rltui.evidence.forecast import disk_full, host_memory
+from rltui.evidence.look import Feed, Look
+from rltui.evidence.measured import Measured
+from rltui.evidence.model import Finding
+from rltui.evidence.profile import Settings
 from rltui.hardware.base import DiskSample, GpuProcess, GpuSample, HardwareSample, HostProcess, HostSample
 from rltui.run.checkpoints import Checkpoint
 from rltui.run.run import RunState
@@ -317,7 +317,7 @@ def test_memory_at_its_limit_and_memory_that_is_not_given_back() -> None:
     leaking = findings(run)["gpu-memory-pressure"]
     assert leaking.severity == "warning"
     assert "what stays between the phases grows by 5" in leaking.summary
-    ahead = [f for f in hardware_forecasts(measured(run)) if f.what == "GPU memory"]
+    ahead = [f for f in forecasts_of(measured(run)) if f.what == "GPU memory"]
     assert len(ahead) == 8
     assert ahead[0].at == pytest.approx(450, abs=1), "35 GB at the start, 0.1 GB more a step, of 80"
 

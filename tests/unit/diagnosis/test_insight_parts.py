@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rltui.diagnosis.constants import constants
+from rltui.diagnosis.constants import constants, reward_values
 from rltui.diagnosis.engine import Engine
-from rltui.diagnosis.reward_values import reward_values
 from tests.unit.diagnosis.fake_run import FakeRun
 from tests.unit.diagnosis.looks import look_at
 from tests.unit.diagnosis.series import learning_run

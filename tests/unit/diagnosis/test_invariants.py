@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from rltui.diagnosis.invariants import Invariant, invariants
-from rltui.diagnosis.unread import STAGES
+from rltui.evidence.model import STAGES
 from rltui.run.run import ConfigValue
 from tests.unit.diagnosis.looks import look_at
 from tests.unit.diagnosis.series import learning_run

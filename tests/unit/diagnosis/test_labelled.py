@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from rltui.diagnosis.model import Diagnosis
+from rltui.evidence.model import Diagnosis
 from rltui.session.locate import locate
-from rltui.session.opened import OpenedRun
+from rltui.session.run_reader import OpenedRun
 
 LOUD = ("warning", "critical")
 

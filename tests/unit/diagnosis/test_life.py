@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from rltui.diagnosis.life import Life, follow
-from rltui.diagnosis.signal import Signal
+from rltui.evidence.signal import Signal
 
 
 def run(levels: list[int], looks: int = 3, rows: int = 1, life: Life | None = None, start: int = 1) -> Life:

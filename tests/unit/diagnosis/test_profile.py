@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rltui.diagnosis.blocks import BlockCache
 from rltui.diagnosis.engine import Engine
-from rltui.diagnosis.look import Feed, Look
-from rltui.diagnosis.profile import Profile, Settings
+from rltui.evidence.blocks import BlockCache
+from rltui.evidence.look import Feed, Look
+from rltui.evidence.profile import Profile, Settings
 from tests.unit.diagnosis.fake_run import FakeRun
 from tests.unit.diagnosis.series import learning_run
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rltui.diagnosis.catalogue import rules
 from rltui.diagnosis.engine import Engine
 from rltui.diagnosis.remarks import _catalogue, remarks
+from rltui.rules.catalogue import rules
 from tests.unit.diagnosis.fake_run import FakeRun
 from tests.unit.diagnosis.looks import look_at
 from tests.unit.diagnosis.series import noise, still_run

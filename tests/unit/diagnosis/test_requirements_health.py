@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from rltui.diagnosis.engine import Engine
-from rltui.diagnosis.model import Diagnosis
 from rltui.diagnosis.remarks import remarks
+from rltui.evidence.model import Diagnosis
 from tests.unit.diagnosis.fake_run import FakeRun
 from tests.unit.diagnosis.looks import look_at
 from tests.unit.diagnosis.series import learning_run, noise

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from rltui.diagnosis.knowledge import pages, pages_for
-from rltui.vocabulary.resolve import resolve
+from rltui.frameworks.resolve import resolve
+from rltui.rules.knowledge import pages, pages_for
 
 SEARCH_R1 = {
     "actor/kl_loss": "kl_ref",

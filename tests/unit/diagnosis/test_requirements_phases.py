@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from rltui.diagnosis.catalogue import rules
-from rltui.diagnosis.knowledge import pages
-from rltui.vocabulary.load import phases
+from rltui.frameworks.load import phases
+from rltui.rules.catalogue import rules
+from rltui.rules.knowledge import pages
 from tests.unit.run.builder import rows, run_of
 
 N = 30

@@ -5,11 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rltui.diagnosis.catalogue import rules
 from rltui.diagnosis.causes import causes
-from rltui.diagnosis.condition import condition
 from rltui.diagnosis.engine import Engine
 from rltui.diagnosis.verdict import in_sentence
+from rltui.rules.catalogue import condition, rules
 from rltui.run.run import ConfigValue
 from tests.unit.diagnosis.fake_run import FakeRun
 from tests.unit.diagnosis.series import learning_run, noise

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rltui.diagnosis.step_time import own_shares, slow_step, waits
+from rltui.evidence.step_time import own_shares, slow_step, waits
 from tests.unit.diagnosis.looks import look_at
 from tests.unit.diagnosis.series import noise
 

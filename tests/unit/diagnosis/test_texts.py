@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from rltui.diagnosis.engine import Engine
-from rltui.diagnosis.model import Finding
-from rltui.diagnosis.signal import num
+from rltui.evidence.model import Finding
+from rltui.evidence.signal import num
 from tests.unit.diagnosis.fake_run import FakeRun
 from tests.unit.diagnosis.series import learning_run, noise
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rltui.diagnosis.trends import (
+from rltui.evidence.trends import (
     block_medians,
     change,
     flat,

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rltui.diagnosis.catalogue import rules
 from rltui.diagnosis.engine import Engine
-from rltui.diagnosis.model import Diagnosis
 from rltui.diagnosis.worth import Worth, worth
+from rltui.evidence.model import Diagnosis
+from rltui.rules.catalogue import rules
 from tests.unit.diagnosis.fake_run import FakeRun
 from tests.unit.diagnosis.looks import look_at
 from tests.unit.diagnosis.series import noise

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from rltui.run.run import Run
 from rltui.session.locate import locate
-from rltui.session.opened import OpenedRun
+from rltui.session.run_reader import OpenedRun
 
 
 def opened(path: Path) -> OpenedRun:

@@ -10,10 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from rltui.readers import dialects
-from rltui.readers.dialects.base import Step
-from rltui.run import checkpoints, file_roles
-from rltui.vocabulary import load, resolve
+from rltui.discovery import file_roles
+from rltui.frameworks import load, resolve
+from rltui.readers.console import dialects
+from rltui.readers.console.dialects.base import Step
+from rltui.run import checkpoints
 from tests.unit.frameworks.cases import Case
 from tests.unit.frameworks.test_cases import written
 
@@ -82,7 +83,7 @@ def added(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     (data / "frameworks" / "tidewater.json").write_text(json.dumps(DATA))
     monkeypatch.setattr(load, "_DATA", data)
     monkeypatch.setattr(dialects, "DIALECTS", (*dialects.DIALECTS, Tides))
-    monkeypatch.setattr("rltui.readers.console.DIALECTS", dialects.DIALECTS)
+    monkeypatch.setattr("rltui.readers.console.reader.DIALECTS", dialects.DIALECTS)
     for cached in CACHES:
         cached.cache_clear()
     yield

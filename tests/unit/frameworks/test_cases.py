@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
+from rltui.discovery.file_roles import role
+from rltui.frameworks.load import dialect
 from rltui.report.build import build
 from rltui.report.markdown import render
 from rltui.report.to_json import to_json
 from rltui.run.checkpoints import step_of
-from rltui.run.file_roles import role
-from rltui.session.opened import OpenedRun
-from rltui.vocabulary.load import dialect
+from rltui.session.run_reader import OpenedRun
 from tests.unit.frameworks.cases import CASES, Case
 from tests.unit.frameworks.more_cases import ALL_CASES
 from tests.unit.frameworks.opening import opened

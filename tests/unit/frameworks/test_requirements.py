@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from rltui.frameworks.resolve import detect_dialect, resolve
 from rltui.report.build import build
 from rltui.report.markdown import render
 from rltui.report.model import Report
 from rltui.report.to_json import to_json
-from rltui.session.opened import OpenedRun
-from rltui.vocabulary.resolve import detect_dialect, resolve
+from rltui.session.run_reader import OpenedRun
 from tests.unit.frameworks.opening import opened
 from tests.unit.frameworks.test_trackers import wandb
 from tests.unit.readers.reading import read

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from rltui.vocabulary.load import dialect, dialect_names
-from rltui.vocabulary.support import PARTS, SHOWN
+from rltui.frameworks.load import dialect, dialect_names
+from rltui.frameworks.support import PARTS, SHOWN
 from tests.unit.frameworks.cases import Case
 from tests.unit.frameworks.labelled import RUNS
 from tests.unit.frameworks.more_cases import ALL_CASES

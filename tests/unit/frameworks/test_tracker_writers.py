@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from rltui.session.locate import locate
-from rltui.session.opened import OpenedRun
+from rltui.session.run_reader import OpenedRun
 from tests.conftest import REPO
 from tests.fixtures.writers.trackers import PACKAGES, metrics
 from tests.unit.frameworks.cases import WRITERS

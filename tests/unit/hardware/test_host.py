@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rltui.agent.cgroup import GroupMemory, cgroup_memory
 from rltui.hardware.base import HardwareHistory, HardwareSample
-from rltui.hardware.cgroup import GroupMemory, cgroup_memory
+from rltui.hardware.gpu import ProcessNames
 from rltui.hardware.host import HostReader, disk, disks_of, pressure
-from rltui.hardware.processes import ProcessNames
 from rltui.hardware.sampler import Sampler
 
 GIB = 1024**3

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from rltui.hardware.base import HostProcess
-from rltui.hardware.processes import is_zombie
+from rltui.hardware.gpu import is_zombie
 from rltui.hardware.roles import Belonging, RoleWatch, role_of
 
 linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")

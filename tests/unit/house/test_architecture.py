@@ -65,7 +65,7 @@ assert "0.500" in str(drawn) and "2999" in str(drawn), drawn
 print("\\n".join(sorted(sys.modules)))"""
     loaded = run_python(code)
     heavy = {"numpy", "polars", "plotext", "psutil", "sqlite3", "ctypes", "rltui.run.table", "rltui.run.run",
-             "rltui.session.opened", "rltui.report.build", "rltui.report.model", "rltui.tui.panes.gpu"}  # fmt: skip
+             "rltui.session.run_reader", "rltui.report.build", "rltui.report.model", "rltui.tui.panes.gpu"}  # fmt: skip
     assert not loaded & heavy
     assert not [name for name in loaded if name.startswith(("rltui.diagnosis", "rltui.hardware"))]
 

@@ -7,8 +7,8 @@ import re
 import pytest
 
 from rltui.cli import main
+from rltui.frameworks.support import markdown_table as frameworks_table
 from rltui.tui.keys import markdown_table
-from rltui.vocabulary.support import markdown_table as frameworks_table
 from tests.conftest import REPO
 
 README = (REPO / "README.md").read_text(encoding="utf-8")
@@ -24,7 +24,7 @@ def test_table_of_frameworks_is_the_vocabularys() -> None:
     found = re.search(r"<!-- frameworks:.*?-->\n(.*?)<!-- /frameworks -->", README, re.DOTALL)
     assert found
     wanted = frameworks_table().strip()
-    assert found.group(1).strip() == wanted, "write rltui.vocabulary.support.markdown_table() into the README"
+    assert found.group(1).strip() == wanted, "write rltui.frameworks.support.markdown_table() into the README"
 
 
 def test_links_lead_somewhere() -> None:

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rltui.readers.base import NO_STEP
-from rltui.readers.decimal_mark import UNTOLD
+from rltui.readers.csv_file import UNTOLD
 from rltui.readers.registry import make
 from rltui.readers.sniff import sniff
 from tests.unit.readers.reading import read

@@ -18,14 +18,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rltui.readers.base import Record, Rows
-from rltui.readers.dialects import DIALECTS
-from rltui.readers.dialects.base import LineDialect
-from rltui.readers.log_prefix import plain
-from rltui.readers.mlflow_store import MlflowStoreReader
-from rltui.readers.notes import split_prefix
+from rltui.readers.console.dialects import DIALECTS
+from rltui.readers.console.dialects.base import LineDialect
+from rltui.readers.console.notes import split_prefix
+from rltui.readers.console.prefix import plain
 from rltui.readers.registry import DATABASES, FORMATS, make_database, make_unpacking, runs_in_database
 from rltui.readers.sniff import sniff
-from rltui.readers.sqlite_bytes import Damaged, open_bytes
+from rltui.readers.trackers.mlflow_store import MlflowStoreReader
+from rltui.readers.trackers.sqlite_bytes import Damaged, open_bytes
 from rltui.text import clean
 from tests.unit.readers import fuzzing
 from tests.unit.readers_binary.collect import rows

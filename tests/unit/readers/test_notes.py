@@ -4,7 +4,7 @@ from datetime import datetime
 
 import pytest
 
-from rltui.readers.notes import time_of
+from rltui.readers.console.notes import time_of
 from tests.unit.readers.reading import read
 
 RAY = "\x1b[36m(WorkerDict pid=48301, ip=10.0.0.2)\x1b[0m "

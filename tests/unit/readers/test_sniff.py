@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from rltui.readers.sniff import sniff
-from rltui.readers.unrecognised import why_not
+from rltui.readers.sniff import sniff, why_not
 
 TRL = "{'loss': '0.0123', 'grad_norm': '0.45', 'epoch': '0.02'}\n"
 SAMPLE = {"input": "Solve it", "output": "42", "score": 1.0, "step": 7}

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from rltui.readers.sqlite_bytes import Damaged, open_bytes, tables
+from rltui.readers.trackers.sqlite_bytes import Damaged, open_bytes, tables
 from tests.unit.readers import tracker_files
 
 

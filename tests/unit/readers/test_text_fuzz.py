@@ -7,7 +7,7 @@ import random
 
 import pytest
 
-from rltui.readers.config_text import PrintedDict
+from rltui.readers.config_file import PrintedDict
 from rltui.readers.lines import MAX_LINE
 from tests.unit.readers.reading import read
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from rltui.readers.leveldb_blocks import BlockLog
-from rltui.readers.tfevents import TfeventsReader
-from rltui.readers.wandb import WandbReader
+from rltui.readers.tensorboard.events import TfeventsReader
+from rltui.readers.wandb.blocks import BlockLog
+from rltui.readers.wandb.reader import WandbReader
 from tests.unit.readers_binary.collect import read, rows
 from tests.unit.readers_binary.encode import BLOCK, blocks, event, field, history, output, simple, summary, tfrecords
 

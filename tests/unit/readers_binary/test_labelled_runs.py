@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from rltui.readers.tfevents import TfeventsReader
-from rltui.readers.wandb import WandbReader
+from rltui.readers.tensorboard.events import TfeventsReader
+from rltui.readers.wandb.reader import WandbReader
 from tests.unit.readers_binary.collect import Steps, by_step, read
 
 Find = Callable[[str], Path]

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rltui.readers import wandb_history
 from rltui.readers.base import ConfigRecord, Exit, HardwareRow, LogLine, RunInfo
-from rltui.readers.wandb import WandbReader
+from rltui.readers.wandb import history as wandb_history
+from rltui.readers.wandb.reader import WandbReader
 from tests.unit.readers_binary.collect import by_step, others, read, rows
 from tests.unit.readers_binary.encode import blocks, field, history, output, summary
 

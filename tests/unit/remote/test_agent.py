@@ -19,11 +19,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from rltui.agent import SHIPPED
 from rltui.hardware.remote import sample_from
 from rltui.sources.base import Delta, SourceError
 from rltui.sources.local import LocalPlace
-from rltui.sources.ssh import SshPlace
-from rltui.sources.ssh_command import SHIPPED, local_command
+from rltui.sources.ssh.command import local_command
+from rltui.sources.ssh.place import SshPlace
 
 from .server import until
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from rltui.hardware import far as far_module
+from rltui.agent import hardware as far_module
 from rltui.hardware.base import HardwareSample
 from rltui.hardware.remote import sample_from
 from rltui.hardware.roles import role_words
@@ -20,7 +20,9 @@ from tests.conftest import REPO
 from tests.unit.hardware.test_gpu import READ, build, compiler, run
 
 __all__ = ["compiler"]
-FAR = "import json; from rltui.hardware.far import Sampler; s = Sampler('/'); s.sample(); print(json.dumps(s.sample()))"
+FAR = (
+    "import json; from rltui.agent.hardware import Sampler; s = Sampler('/'); s.sample(); print(json.dumps(s.sample()))"
+)
 ALONE: dict[str, Any] = {"text": True, "start_new_session": True}
 SMI = """#!/bin/sh
 case "$*" in *query-gpu=*mig*|*compute-apps*) exit 2 ;; esac

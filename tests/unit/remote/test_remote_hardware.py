@@ -9,7 +9,7 @@ from typing import Any, cast
 import pytest
 
 from rltui.session.remote_hardware import SILENT_S, RemoteSampler
-from rltui.sources.ssh import SshPlace
+from rltui.sources.ssh.place import SshPlace
 
 from .server import until
 

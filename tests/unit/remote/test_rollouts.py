@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from rltui.run import rollout_index
+from rltui.rollouts import index as rollout_index
 from rltui.session.locate import locate
-from rltui.session.opened import OpenedRun
 from rltui.session.rollouts import open_rollouts, rollouts_of
-from rltui.sources.ssh import SshPlace
+from rltui.session.run_reader import OpenedRun
+from rltui.sources.ssh.place import SshPlace
 from tests.unit.rollouts.dumps import GOOD, LOOP, VERL_LOG, lines, verl
 
 from .server import Server

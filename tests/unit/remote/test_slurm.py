@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from rltui.session.found import NotARun
+from rltui.discovery.found import NotARun
 from rltui.session.live import LiveRun
 from rltui.session.locate import locate
 from rltui.sources import slurm

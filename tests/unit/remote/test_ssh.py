@@ -20,16 +20,16 @@ from pathlib import Path
 import pytest
 
 from rltui.cli import main
+from rltui.discovery.found import NotARun
 from rltui.report.build import build
 from rltui.report.to_json import to_json
 from rltui.session import remote
-from rltui.session.found import NotARun
 from rltui.session.live import LiveRun
 from rltui.session.locate import locate
-from rltui.session.opened import OpenedRun
+from rltui.session.run_reader import OpenedRun
 from rltui.sources.local import LocalPlace
-from rltui.sources.ssh import SshPlace
-from rltui.sources.ssh_command import agent_command
+from rltui.sources.ssh.command import agent_command
+from rltui.sources.ssh.place import SshPlace
 from rltui.sources.targets import SshTarget
 
 from .conftest import use_config
@@ -133,7 +133,7 @@ def test_thirty_cuts_lose_and_repeat_nothing(
             for tool in ("sh", "stat", "tail", "head", "base64"):
                 (tools / tool).symlink_to(str(shutil.which(tool)))
             server = stack.enter_context(sshd(tmp_path / "sshd", str(tools)))
-            monkeypatch.setattr("rltui.sources.ssh_shell._POLL_S", 0.05)
+            monkeypatch.setattr("rltui.sources.ssh.shell._POLL_S", 0.05)
         use_config(server.config, tmp_path, monkeypatch)
         chance = random.Random(7)
         log = tmp_path / "grow.log"
@@ -212,8 +212,8 @@ def test_no_agent_is_left(server: Server, tmp_path: Path, monkeypatch: pytest.Mo
     use_config(server.config, tmp_path, monkeypatch)
     until(lambda: not server.sessions(), 10)
     script = (
-        "import os, sys, time\nfrom rltui.sources.ssh import SshPlace\n"
-        "from rltui.sources.ssh_command import agent_command\nfrom rltui.sources.targets import SshTarget\n"
+        "import os, sys, time\nfrom rltui.sources.ssh.place import SshPlace\n"
+        "from rltui.sources.ssh.command import agent_command\nfrom rltui.sources.targets import SshTarget\n"
         "place = SshPlace('x', lambda: agent_command(SshTarget('loop', '')))\nplace.open()\n"
         "place.follow('/etc/hostname').read(); print(place.link().state, flush=True); time.sleep(60)"
     )

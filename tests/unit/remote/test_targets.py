@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rltui.sources.ssh_command import agent_command
+from rltui.sources.ssh.command import agent_command
 from rltui.sources.targets import BadTarget, SlurmTarget, SshTarget, parse
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from rltui.diagnosis.model import (
+from rltui.evidence.model import (
     BestCheckpoint,
     Cause,
     Coverage,

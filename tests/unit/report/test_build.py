@@ -16,9 +16,8 @@ from rltui.hardware.base import GpuSample, HardwareSample, HostSample
 from rltui.readers.base import Note
 from rltui.report.build import build
 from rltui.report.model import Report
-from rltui.report.schema import load_schema
 from rltui.report.summaries import SummaryCache, report_names, summarise
-from rltui.report.to_json import FIRST_KEYS, rounded, to_json
+from rltui.report.to_json import FIRST_KEYS, load_schema, rounded, to_json
 from rltui.run.run import ConfigValue, RunState, SourceInfo
 from rltui.session import Loading
 from tests.unit.report import fakes

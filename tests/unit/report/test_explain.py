@@ -7,11 +7,10 @@ import json
 import pytest
 
 from rltui.cli import main
-from rltui.diagnosis.catalogue import rules
-from rltui.diagnosis.knowledge import pages, pages_for
-from rltui.report.explain import GROUPS, WIDTH, as_json, as_text, nearest
-from rltui.report.explain_terms import INPUTS, label_of, standing
-from rltui.vocabulary.load import metrics
+from rltui.frameworks.load import metrics
+from rltui.report.explain import GROUPS, INPUTS, WIDTH, as_json, as_text, label_of, nearest, standing
+from rltui.rules.catalogue import rules
+from rltui.rules.knowledge import pages, pages_for
 
 
 @pytest.mark.parametrize("word", [*rules(), *pages()])

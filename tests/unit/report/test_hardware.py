@@ -14,8 +14,7 @@ from rltui.diagnosis.engine import Engine
 from rltui.hardware.base import DiskSample, GpuSample, HostSample
 from rltui.report.build import build
 from rltui.report.markdown import render
-from rltui.report.schema import load_schema
-from rltui.report.to_json import to_json
+from rltui.report.to_json import load_schema, to_json
 from tests.unit.diagnosis.fake_run import FakeRun
 from tests.unit.diagnosis.machines import HOST, gpus, sampled
 from tests.unit.report import fakes

@@ -9,7 +9,7 @@ import pytest
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from rltui.diagnosis.model import Cause, Episode, Evidence, Fix, NotEvaluable
+from rltui.evidence.model import Cause, Episode, Evidence, Fix, NotEvaluable
 from rltui.report.build import build
 from rltui.report.escape import code, fenced, plain, table
 from rltui.report.markdown import render

@@ -8,13 +8,12 @@ import jsonschema
 import pytest
 
 from rltui.cli.demo import sample_runs
+from rltui.frameworks.load import TOPICS, code_places
 from rltui.report.build import build
 from rltui.report.markdown import render
-from rltui.report.schema import load_schema
-from rltui.report.to_json import to_json
+from rltui.report.to_json import load_schema, to_json
 from rltui.session.locate import locate
-from rltui.session.opened import OpenedRun
-from rltui.vocabulary.code_places import TOPICS, code_places
+from rltui.session.run_reader import OpenedRun
 
 
 def _report(name: str, until: int | None = None) -> tuple[dict[str, object], str]:

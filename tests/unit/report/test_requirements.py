@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from rltui.cli import main
-from rltui.diagnosis.knowledge import pages
+from rltui.rules.knowledge import pages
 from rltui.session.locate import locate
-from rltui.session.opened import OpenedRun
+from rltui.session.run_reader import OpenedRun
 from tests.conftest import REPO
 
 SAMPLES = REPO / "sample_runs"

@@ -8,7 +8,7 @@ from typing import Any
 
 import polars
 
-from rltui.run.rollout_index import Dump, RolloutIndex, open_index
+from rltui.rollouts.index import Dump, RolloutIndex, open_index
 from rltui.sources.local import LocalPlace
 
 GOOD = "<think>2 and 2 is 4</think><answer>4</answer>"

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from rltui.readers.rollouts import dump
-from rltui.readers.rollouts.base import Split
-from rltui.run.rollouts import StepRollouts
+from rltui.rollouts.formats import dump
+from rltui.rollouts.formats.base import Split
+from rltui.rollouts.step import StepRollouts
 from tests.unit.rollouts.dumps import GOOD, index, lines, trl, verl
 
 

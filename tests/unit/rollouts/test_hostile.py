@@ -14,9 +14,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from rltui.cli import main
-from rltui.readers.rollouts import dump
-from rltui.readers.rollouts.base import TEXT_LIMIT
 from rltui.report.rollouts_page import Listed, Query, RolloutBrowser
+from rltui.rollouts.formats import dump
+from rltui.rollouts.formats.base import TEXT_LIMIT
 from tests.unit.rollouts.dumps import GOOD, VERL_LOG, index, lines, trl
 
 HOSTILE = (

@@ -10,10 +10,10 @@ from pathlib import Path
 import polars
 import pytest
 
-from rltui.run.rollout_index import RolloutIndex
+from rltui.rollouts.index import RolloutIndex
 from rltui.session.locate import locate
-from rltui.session.opened import OpenedRun
 from rltui.session.rollouts import open_rollouts
+from rltui.session.run_reader import OpenedRun
 
 
 def opened(path: Path) -> RolloutIndex:

@@ -11,15 +11,15 @@ from pathlib import Path
 import pytest
 
 from rltui.cli import main
-from rltui.diagnosis.confirmed import confirmations
 from rltui.diagnosis.engine import Engine
-from rltui.diagnosis.model import Diagnosis, Finding
-from rltui.diagnosis.rules.samples import DETECTORS
-from rltui.diagnosis.sampled import high, low
-from rltui.run.sample_stats import SampleStats
-from rltui.run.samples import Samples, chosen
+from rltui.diagnosis.remarks import confirmations
+from rltui.evidence.model import Diagnosis, Finding
+from rltui.evidence.sampled import high, low
+from rltui.rollouts.samples import Samples, chosen
+from rltui.rollouts.statistics import SampleStats
+from rltui.rules.samples import DETECTORS
 from rltui.session.locate import locate
-from rltui.session.opened import OpenedRun
+from rltui.session.run_reader import OpenedRun
 from tests.unit.diagnosis.fake_run import FakeRun
 from tests.unit.rollouts.dumps import LOOP, verl
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rltui.run import sample_stats as stats
+from rltui.rollouts import statistics as stats
 from tests.unit.rollouts.dumps import GOOD, LOOP
 
 PROSE = (

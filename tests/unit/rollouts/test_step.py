@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from rltui.run.rollout_index import how_to_enable, nothing_found
-from rltui.run.rollouts import StepRollouts
+from rltui.rollouts.index import how_to_enable, nothing_found
+from rltui.rollouts.step import StepRollouts
 from tests.unit.rollouts.dumps import GOOD, LOOP, index, lines, trl, verl
 
 ROWS = [

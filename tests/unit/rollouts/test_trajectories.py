@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from rltui.cli import main
-from rltui.readers.rollouts.json_lines import of_record
+from rltui.rollouts.formats.json_lines import of_record
 
 STEPS = [
     {"observation": "1+1?", "model_response": "I think", "chat_completions": []},

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from rltui.run.grouping import RunCandidate, group
+from rltui.discovery.grouping import RunCandidate, group
 from rltui.sources.base import FileStat, Listing
 from rltui.sources.local import LocalPlace
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rltui.readers.console import ConsoleReader
+from rltui.readers.console.reader import ConsoleReader
 from rltui.run.notes import Notes, quoted
 from tests.unit.run.builder import LOG, note, rows, run_of, trl
 

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rltui.frameworks.load import phases
 from rltui.hardware.base import GpuSample, HardwareSample
+from rltui.run.hardware_columns import ColumnCache, columns
 from rltui.run.phase_hardware import PhaseHardware, StepTiming, by_phase, per_step, place
-from rltui.run.sample_columns import ColumnCache, columns
-from rltui.vocabulary.load import phases
 
 GENERATION = phases()["rollout"].label
 STEPS = tuple(StepTiming(n, 100.0 * n, 90.0, ((GENERATION, 50.0), ("update", 30.0))) for n in range(1, 6))

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from rltui.session.live import LiveRun
 from rltui.session.locate import locate
-from rltui.session.opened import OpenedRun
+from rltui.session.run_reader import OpenedRun
 
 PATIENCE_S = 20.0
 """Longest wait of a test for what should come at once: a loaded machine is slow, a broken reader never ends."""

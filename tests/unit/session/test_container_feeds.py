@@ -12,19 +12,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
+from rltui.discovery.found import NotARun
 from rltui.readers.base import ConfigRecord, Record
-from rltui.session.container_feeds import DatabaseFeed
-from rltui.session.feeds import feed_for
-from rltui.session.found import NotARun
+from rltui.session.container_feeds import DatabaseFeed, feed_for
 from rltui.session.locate import locate
-from rltui.session.opened import OpenedRun
+from rltui.session.run_reader import OpenedRun
 from rltui.sources.base import FileStat
 from rltui.sources.local import LocalPlace
 from tests.unit.readers import tracker_files
 from tests.unit.readers_binary.collect import by_step
 
 if TYPE_CHECKING:
-    from rltui.session.feeds import AnyFeed
+    from rltui.session.container_feeds import AnyFeed
 
 ROWS: list[tracker_files.Row] = [(s, {"loss": s / 7, "kl": 0.1 * s}) for s in range(1, 31)]
 CELLS = {s: dict(cells) for s, cells in ROWS}

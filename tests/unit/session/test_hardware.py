@@ -6,7 +6,7 @@ from rltui.cli.demo import sample_runs
 from rltui.hardware.base import HardwareSample, HostSample
 from rltui.readers.base import HardwareRow
 from rltui.session.locate import locate
-from rltui.session.opened import OpenedRun
+from rltui.session.run_reader import OpenedRun
 
 
 def test_a_run_that_is_not_heard_shows_what_was_recorded_with_it() -> None:

@@ -15,13 +15,13 @@ import pytest
 
 from rltui.cli import main
 from rltui.compare.runs import in_order
+from rltui.discovery.found import NotARun
 from rltui.readers.base import ConfigRecord, Exit, Rows
-from rltui.readers.wandb import WandbReader
+from rltui.readers.wandb.reader import WandbReader
 from rltui.report.build import build
 from rltui.session import online_feed
-from rltui.session.found import NotARun
 from rltui.session.locate import locate
-from rltui.session.opened import OpenedRun
+from rltui.session.run_reader import OpenedRun
 from rltui.sources.base import Link
 from rltui.sources.targets import BadTarget, WandbTarget, parse
 from rltui.sources.wandb_online import KEY, OnlineError, WandbPlace, api_key, completed, service

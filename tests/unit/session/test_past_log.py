@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rltui.readers.base import LogLine, Note
-from rltui.session.past_log import log_until
+from rltui.session.frame import log_until
 
 PLAIN = tuple(LogLine(f"line {n}", n) for n in range(1, 101))
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rltui.session.opened import OpenedRun
+from rltui.session.run_reader import OpenedRun
 
 from . import runs
 

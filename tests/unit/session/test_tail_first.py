@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from rltui.session import live as live_module
-from rltui.session import opened as opened_module
+from rltui.session import run_reader as opened_module
 from rltui.session.live import LiveRun
 from rltui.session.locate import locate
 

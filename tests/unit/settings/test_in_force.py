@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from rltui import settings
-from rltui.diagnosis.catalogue import adjusted
+from rltui.rules.catalogue import adjusted
 from rltui.run.names import own_aliases
 from rltui.settings import SettingsError, parse
 from rltui.tui import keys, start

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from rltui import settings
 from rltui.cli import main
-from rltui.diagnosis.catalogue import adjusted, rules
+from rltui.rules.catalogue import adjusted, rules
 from rltui.settings import SettingsError, parse
 from tests.conftest import REPO
 

@@ -70,7 +70,7 @@ def test_the_example_holds_every_key_with_its_default(capsys: pytest.CaptureFixt
             default = getattr(kind(), name)
             assert default is None or said[table][name] == default, f"{table}.{name}"
     assert said["keys"] == {key.id: key.keys for key in keys.KEYS}
-    from rltui.diagnosis.catalogue import rules
+    from rltui.rules.catalogue import rules
 
     assert {i: r.get("params", {}) for i, r in said["rules"].items()} == {
         i: pytest.approx(rule.values()) for i, rule in rules().items()

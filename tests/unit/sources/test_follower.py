@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from rltui.sources import os_errors
+from rltui.agent import os_errors
 from rltui.sources.base import Delta, Follower
 from rltui.sources.local import LocalPlace
 

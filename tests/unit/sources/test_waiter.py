@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from rltui.sources import waiter as waiter_module
+from rltui.agent import waiter as waiter_module
+from rltui.agent.waiter import Waiter
 from rltui.sources.local import LocalPlace
-from rltui.sources.waiter import Waiter
 
 LONG_S = 20.0
 """A wait that times out fails the test; one that is woken returns at once."""

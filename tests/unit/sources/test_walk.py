@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from rltui.agent.tree import is_checkpoint_dir
 from rltui.sources.base import SourceError
-from rltui.sources.local import LocalPlace
-from rltui.sources.walk import is_checkpoint_dir, walk
+from rltui.sources.local import LocalPlace, walk
 
 
 def plant(root: Path, *paths: str) -> None:

@@ -10,7 +10,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from rltui.diagnosis.model import Coverage, Diagnosis, MissingMetric, StageResult, Verdict
+from rltui.evidence.model import Coverage, Diagnosis, MissingMetric, StageResult, Verdict
 from rltui.hardware.base import GpuSample, HardwareSample, HostSample
 from rltui.readers.base import LogLine, Note
 from rltui.report.model import (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from rltui.diagnosis.model import BestCheckpoint, Cause, Episode, Evidence, Finding, Fix, Verdict
+from rltui.evidence.model import BestCheckpoint, Cause, Episode, Evidence, Finding, Fix, Verdict
 from rltui.report.model import MetricSummary
 
 SKIPPED = (

@@ -6,18 +6,16 @@ from collections.abc import Callable
 from threading import Event
 from typing import TYPE_CHECKING, TypeVar, cast
 
-from rltui.diagnosis.constants import Constant
-from rltui.diagnosis.first_moves import FirstMove
-from rltui.diagnosis.insight import Insight
+from rltui.diagnosis.constants import Constant, RewardValues
+from rltui.diagnosis.insight import FirstMove, Insight
 from rltui.diagnosis.invariants import Invariant
 from rltui.diagnosis.kl_reward import Case
-from rltui.diagnosis.model import Forecast
-from rltui.diagnosis.reward_values import RewardValues
-from rltui.diagnosis.step_time import OwnShare, SlowStep, Waits
+from rltui.evidence.model import Forecast
+from rltui.evidence.step_time import OwnShare, SlowStep, Waits
 from rltui.session import Frame
 
 if TYPE_CHECKING:
-    from rltui.session.opened import OpenedRun
+    from rltui.session.run_reader import OpenedRun
 
 T = TypeVar("T")
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from rltui.diagnosis.forecast import foretold
-from rltui.diagnosis.model import MachineView
+from rltui.evidence.forecast import foretold
+from rltui.evidence.model import MachineView
 from rltui.hardware.base import DiskSample, GpuProcess, GpuSample, HardwareSample, HostProcess, HostSample
 from rltui.report.model import Report
 from rltui.run.phase_hardware import GENERATION, PhaseHardware

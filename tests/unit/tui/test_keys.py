@@ -14,13 +14,13 @@ from rltui.tui.screens.config import ConfigScreen
 from rltui.tui.screens.decision import DecisionScreen
 from rltui.tui.screens.digest import DigestScreen
 from rltui.tui.screens.finding import FindingScreen
+from rltui.tui.screens.first_movers import MovesScreen
 from rltui.tui.screens.gpu import GpuScreen
 from rltui.tui.screens.help import HelpScreen
 from rltui.tui.screens.knowledge import KnowledgeScreen
 from rltui.tui.screens.log import LogScreen
 from rltui.tui.screens.main import MainScreen
 from rltui.tui.screens.metric import MetricScreen
-from rltui.tui.screens.moves import MovesScreen
 from rltui.tui.screens.phases import PhasesScreen
 from rltui.tui.screens.picker import PickerScreen
 from rltui.tui.screens.rollouts import RolloutsScreen

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rltui.cli.arguments import locate_runs
 from rltui.report.build import build
-from rltui.session.opened import OpenedRun
+from rltui.session.run_reader import OpenedRun
 from rltui.tui.app import RltuiApp
 from tests.conftest import REPO
 from tests.unit.tui.conftest import SampleOpener, is_read, screen_text, wait_for

@@ -8,8 +8,8 @@ from threading import Event, Thread
 
 import pytest
 
-from rltui import turns
-from rltui.tui import loop
+from rltui import cooperate
+from rltui.tui.start import run_loop
 
 
 class Told(Event):
@@ -28,24 +28,24 @@ class Told(Event):
 def free(monkeypatch: pytest.MonkeyPatch) -> Told:
     told = Told()
     told.set()
-    monkeypatch.setattr(turns, "_free", told)
+    monkeypatch.setattr(cooperate, "_free", told)
     return told
 
 
 def test_work_waits_for_the_screen(free: Told, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(turns, "PATIENCE_S", 600.0)
+    monkeypatch.setattr(cooperate, "PATIENCE_S", 600.0)
     order: list[str] = []
-    turns.take()
+    cooperate.take()
 
     def at_work() -> None:
-        turns.give_way()
+        cooperate.give_way()
         order.append("work")
 
     work = Thread(target=at_work)
     work.start()
     assert free.waited_for.wait(60)
     order.append("screen")
-    turns.leave()
+    cooperate.leave()
     work.join(60)
     assert order == ["screen", "work"]
 
@@ -53,22 +53,22 @@ def test_work_waits_for_the_screen(free: Told, monkeypatch: pytest.MonkeyPatch) 
 def test_the_screen_does_not_wait_for_itself_nor_anybody_for_no_screen(
     free: Told, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(turns, "PATIENCE_S", 600.0)
-    turns.give_way()
-    turns.take()
-    turns.give_way()
+    monkeypatch.setattr(cooperate, "PATIENCE_S", 600.0)
+    cooperate.give_way()
+    cooperate.take()
+    cooperate.give_way()
     assert not free.waited_for.is_set()
 
 
 def test_a_screen_that_is_held_up_is_waited_for_once(free: Told, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(turns, "PATIENCE_S", 0.001)
-    turns.take()
-    work = Thread(target=turns.give_way)
+    monkeypatch.setattr(cooperate, "PATIENCE_S", 0.001)
+    cooperate.take()
+    work = Thread(target=cooperate.give_way)
     work.start()
     work.join(60)
     assert free.waited_for.is_set()
     assert free.is_set()
-    turns.take()
+    cooperate.take()
     assert not free.is_set()
 
 
@@ -85,6 +85,6 @@ async def works_and_waits(free: Event) -> list[bool]:
 
 def test_the_loop_takes_the_turn_while_it_works(free: Told) -> None:
     usual = sys.getswitchinterval()
-    assert loop.run(works_and_waits(free)) == [False, True, False]
+    assert run_loop(works_and_waits(free)) == [False, True, False]
     assert free.is_set()
     assert sys.getswitchinterval() == usual

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from rltui.cli import main
-from rltui.diagnosis.knowledge import pages
+from rltui.rules.knowledge import pages
 from rltui.verify.adapters import BadAdapters, example, from_names, load
 from rltui.verify.check import Check
 from rltui.verify.probes import verify

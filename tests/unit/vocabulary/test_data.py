@@ -6,16 +6,8 @@ import re
 
 import pytest
 
-from rltui.vocabulary.load import (
-    algorithms,
-    config_meanings,
-    dialect,
-    dialect_names,
-    metrics,
-    phases,
-    prefix_groups,
-)
-from rltui.vocabulary.resolve import keys_for, resolve
+from rltui.frameworks.load import algorithms, config_meanings, dialect, dialect_names, metrics, phases, prefix_groups
+from rltui.frameworks.resolve import keys_for, resolve
 
 GROUPS = {
     *("reward", "validation", "drift", "policy", "length", "speed", "memory", "mismatch", "critic", "tools"),

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rltui.vocabulary.load import dialect_names
-from rltui.vocabulary.resolve import bare_key, detect_dialect, detect_framework, keys_for, resolve
+from rltui.frameworks.load import dialect_names
+from rltui.frameworks.resolve import bare_key, detect_dialect, detect_framework, keys_for, resolve
 
 
 @pytest.mark.parametrize(

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from rltui.vocabulary.load import dialect, dialect_names, metrics
-from rltui.vocabulary.resolve import own_trap, trap
-from rltui.vocabulary.versions import may_be_in, version_number
+from rltui.frameworks.load import dialect, dialect_names, metrics
+from rltui.frameworks.resolve import may_be_in, own_trap, trap, version_number
 
 
 def test_only_the_own_framework_is_told() -> None:

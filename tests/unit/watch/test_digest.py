@@ -18,7 +18,7 @@ from rltui.hardware.base import GpuSample, HardwareSample, HostSample
 from rltui.run.stall import StallCard
 from rltui.session import Frame
 from rltui.session.locate import locate
-from rltui.session.opened import OpenedRun
+from rltui.session.run_reader import OpenedRun
 from tests.unit.watch.test_replay import rising
 
 EVENING = 1_790_000_000.0

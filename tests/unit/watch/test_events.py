@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from rltui.diagnosis.model import Diagnosis, Episode, Finding, Severity
 from rltui.events.changes import Changes
+from rltui.evidence.model import Diagnosis, Episode, Finding, Severity
 from rltui.run.stall import StallCard, Word
 from rltui.session import Frame
 from rltui.session.locate import locate
-from rltui.session.opened import OpenedRun
+from rltui.session.run_reader import OpenedRun
 from tests.conftest import REPO
 
 

@@ -16,7 +16,7 @@ from typing import Any
 from rltui.events.changes import Changes, Seen
 from rltui.events.store import folder, forget_old, identity
 from rltui.session.locate import locate
-from rltui.session.opened import OpenedRun
+from rltui.session.run_reader import OpenedRun
 from rltui.settings import state_dir
 from rltui.watch.loop import Options, Watch
 from tests.conftest import REPO

@@ -1,0 +1,16 @@
+"""What is sent to a far machine and runs there: Python 3.6, standard library only. This machine uses the same modules
+for its own files."""
+
+SHIPPED = (
+    "rltui/agent/os_errors.py",
+    "rltui/agent/position.py",
+    "rltui/agent/tree.py",
+    "rltui/agent/inotify.py",
+    "rltui/agent/waiter.py",
+    "rltui/agent/cgroup.py",
+    "rltui/agent/gpus.py",
+    "rltui/agent/processes.py",
+    "rltui/agent/hardware.py",
+    "rltui/agent/main.py",
+)
+"""What the agent is made of, each after what it imports."""

@@ -1,0 +1,183 @@
+"""How far a growing file has been read, and what tells whether it is still the same file.
+
+A rewrite is recognised by a size below the read position (truncated) or different bytes where we have read before. A
+fingerprint of the first and the last bytes read is compared whenever the times changed. All that was read is compared
+by its checksum where the file has another identity (replaced) or was absent for a while: rsync and a remounted disk
+bring the same bytes back, which is no new attempt of the run. So is a small file of the same size with a newer time (a
+JSON document saved anew with one digit changed).
+
+Also sent to remote machines: Python 3.6 and the standard library only.
+"""
+
+import os
+import time
+import zlib
+from typing import Any
+
+from rltui.agent import os_errors
+
+FINGERPRINT_BYTES = 64
+WHOLE_CHECK_BYTES = 4 << 20
+PIECE_BYTES = 1 << 20
+CLOCK_GRAIN_S = 2.0
+"""A file changed this recently may change again within the same time stamp: it is checked once more when older."""
+
+
+class Piece:
+    """New bytes from `offset`; `more` says that another read returns at once. size, mtime, identity of the file."""
+
+    def __init__(
+        self, data: bytes, offset: int, reset: bool, more: bool, size: int, mtime: float, identity: str
+    ) -> None:
+        self.data = data
+        self.offset = offset
+        self.reset = reset
+        self.more = more
+        self.size = size
+        self.mtime = mtime
+        self.identity = identity
+
+
+class Position:
+    """What has been read of a file. It can be written down and taken up again by another process."""
+
+    def __init__(self) -> None:
+        self.offset = 0
+        self.head = b""  # first bytes read
+        self.tail = b""  # last bytes read
+        self.checksum = 0  # CRC-32 of all bytes read
+        self.identity = ""  # "device:inode"
+        self.seen_size = 0  # of the file, at the last read
+        self.was_absent = False
+
+    def take(self, data: bytes) -> None:
+        if len(self.head) < FINGERPRINT_BYTES:
+            self.head = (self.head + data)[:FINGERPRINT_BYTES]
+        self.tail = (self.tail + data[-FINGERPRINT_BYTES:])[-FINGERPRINT_BYTES:]
+        self.offset += len(data)
+        self.checksum = zlib.crc32(data, self.checksum)
+
+    def forget(self) -> None:
+        self.offset = self.checksum = 0
+        self.head = self.tail = b""
+
+    def follow(self, piece: Piece) -> None:
+        """Moves on as the process that read `piece` did."""
+        if piece.reset:
+            self.forget()
+        self.take(piece.data)
+        self.was_absent = False
+        self.identity = piece.identity
+        self.seen_size = piece.size
+
+    def lost(self, kind: str) -> None:
+        """A read failed. After an absence the next read compares all that was read with what came back."""
+        self.was_absent = self.was_absent or kind in ("missing", "not-a-file")
+
+    def write_down(self) -> "list[Any]":
+        return [
+            *(self.offset, self.head.hex(), self.tail.hex(), self.checksum),
+            *(self.identity, self.seen_size, self.was_absent),
+        ]
+
+    @classmethod
+    def taken_up(cls, written: "list[Any]") -> "Position":
+        at = cls()
+        at.offset, head, tail, at.checksum, at.identity, at.seen_size, at.was_absent = written
+        at.head, at.tail = bytes.fromhex(head), bytes.fromhex(tail)
+        return at
+
+
+class ForwardReader:
+    """One file of this machine, read forwards, whatever its writer does to it.
+
+    No descriptor is held between reads: each read opens the path anew, so a file replaced by rename is seen at once, a
+    deleted one does not keep its disk space, and a network file system hands out fresh data. When nothing moved, a
+    read is one `stat`.
+    """
+
+    def __init__(self, path: str, position: "Position | None" = None) -> None:
+        self.path = path
+        self.position = position or Position()
+        self._seen = None  # type: tuple[int, ...] | None  # signature at the last read; None after an error
+        self._settled = False  # that read was more than the clock's grain after the last change
+
+    def read(self, max_bytes: int) -> Piece:
+        """The next bytes; OSError or ValueError where the path cannot be read, which loses nothing."""
+        try:
+            found = os.stat(self.path)
+            unchanged = self._seen == _signature(found) and self.position.offset >= found.st_size
+            if unchanged and (self._settled or not _is_settled(found)):
+                return Piece(b"", self.position.offset, False, False, found.st_size, found.st_mtime, _identity(found))
+            descriptor, found = os_errors.open_regular(self.path)
+            try:
+                return self._read_open(descriptor, found, max_bytes)
+            finally:
+                os.close(descriptor)
+        except (OSError, ValueError) as error:
+            self.position.lost(os_errors.kind_of(error))
+            self._seen = None
+            raise
+
+    def _read_open(self, descriptor: int, found: os.stat_result, max_bytes: int) -> Piece:
+        at = self.position
+        reset = at.offset > 0 and self._is_another(descriptor, found)
+        start = 0 if reset else at.offset
+        data = os.pread(descriptor, max_bytes, start)
+        end = start + len(data)
+        piece = Piece(
+            *(data, start, reset, bool(data) and end < found.st_size),
+            *(max(found.st_size, end), found.st_mtime, _identity(found)),
+        )
+        at.follow(piece)
+        self._seen = _signature(found)
+        self._settled = _is_settled(found)
+        return piece
+
+    def _is_another(self, descriptor: int, found: os.stat_result) -> bool:
+        """Whether what we have read is no longer the beginning of this file."""
+        at = self.position
+        if found.st_size < at.offset:
+            return True
+        if os.pread(descriptor, len(at.head), 0) != at.head:
+            return True
+        if os.pread(descriptor, len(at.tail), at.offset - len(at.tail)) != at.tail:
+            return True
+        came_back = at.was_absent or at.identity != _identity(found)
+        if came_back or found.st_size == at.seen_size == at.offset <= WHOLE_CHECK_BYTES:
+            return _checksum(descriptor, at.offset) != at.checksum
+        return False
+
+
+def _checksum(descriptor: int, size: int) -> int:
+    """CRC-32 of the first bytes of a file."""
+    checksum = at = 0
+    while at < size:
+        data = os.pread(descriptor, min(PIECE_BYTES, size - at), at)
+        if not data:
+            break
+        checksum = zlib.crc32(data, checksum)
+        at += len(data)
+    return checksum
+
+
+def read_tail(path: str, max_bytes: int) -> "tuple[bytes, int, os.stat_result]":
+    """The last bytes of a file, where they begin, and its status. OSError or ValueError where it cannot be read."""
+    descriptor, found = os_errors.open_regular(path)
+    start = max(0, found.st_size - max_bytes)
+    try:
+        return os.pread(descriptor, max_bytes, start), start, found
+    finally:
+        os.close(descriptor)
+
+
+def _signature(found: os.stat_result) -> "tuple[int, ...]":
+    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
+
+
+def _identity(found: os.stat_result) -> str:
+    return f"{found.st_dev}:{found.st_ino}"
+
+
+def _is_settled(found: os.stat_result) -> bool:
+    return abs(time.time() - found.st_mtime) > CLOCK_GRAIN_S

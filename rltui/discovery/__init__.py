@@ -1,0 +1,1 @@
+"""Which files below a directory make one run."""

@@ -1,0 +1,124 @@
+"""What a file is to a run, judged by its path alone: a metric file to be sniffed, a config, a rollout dump, or nothing.
+
+Also what the name of a file or folder says about the run: a label (`exp3` of `exp3_train.log`), a launch (a time stamp
+or a job number), or only a role (`console.log`, `train_metrics.jsonl`).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from functools import cache
+from pathlib import Path
+from typing import Literal
+
+from rltui.frameworks.load import dialect, dialect_names
+from rltui.lazy_regex import lazy
+
+Role = Literal["metrics", "config", "rollouts", "other"]
+
+SAMPLE_DIR = lazy(
+    r"(?:.*[-_])?(?:rollouts?|generations?|completions?|samples?|trajector(?:y|ies))(?:[-_](?:data|dump|dir))?", re.I
+)
+_SAMPLE_FILE = lazy(
+    r"(?:\d+\.jsonl|.*\.parquet|.*(?:rollout|completion|generation|sample|trajector).*\.(?:jsonl|json))", re.I
+)
+_CONFIG_FILE = lazy(
+    r"(?:args|training_args|params|hparams|hyperparameters|meta|metadata|wandb-metadata|run_config|.*config.*)\.(?:json|ya?ml|toml)",
+    re.I,
+)
+_CHECKPOINT_CONFIGS = ("args.json", "config.yaml")  # of ms-swift, of NeMo-RL
+MLFLOW_RUN = "meta.yaml"
+"""Stands for a run of an MLflow file store: the folder it lies in."""
+_METRIC_JSON = lazy(r"(?:.*trainer_state|.*log_history|.*metrics.*|.*history.*)\.json", re.I)
+_METRIC_FILE = lazy(
+    r".*\.(?:log|out|err|txt|jsonl|ndjson|csv|tsv|wandb|swanlab|db|sqlite3?)(?:\.\d{1,4})?(?:\.(?:gz|xz|zst))?"
+    r"|.*tfevents.*|.*\.[oe]\d+|[^.]+",
+    re.I,
+)
+_WANDB_RUN_DIR = lazy(r"(?:offline-)?run-(?P<time>\d{8}_\d{6})-(?P<id>[\w-]+)")
+
+_WORDS = {
+    kind: frozenset(words)
+    for kind, words in json.loads(Path(__file__).with_name("file_words.json").read_bytes()).items()
+}
+_STRUCTURE = _WORDS["structure_folders"]
+_ATTEMPT = lazy(r"attempt[-_]?\d{1,6}", re.I)
+
+TENSORBOARD_DIR = lazy(r"(?:runs|tensorboard.*|tb|tb[-_]?logs?|tfevents|events|lightning_logs|logs?)", re.I)
+_TIME_WORD = lazy(r"\d+|(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)\d{2}", re.I)
+_HF_LAUNCH_DIR = lazy(r"[A-Z][a-z]{2}\d{2}_\d{2}-\d{2}-\d{2}_.*")  # what HF and PyTorch call a TensorBoard folder
+
+
+def role(relative: str, in_checkpoint: bool) -> Role:
+    """The role of a file by its path below the listed root."""
+    folders, name = relative.split(os.sep)[:-1], os.path.basename(relative)
+    if in_checkpoint:
+        return "metrics" if name == "trainer_state.json" else "config" if name in _CHECKPOINT_CONFIGS else "other"
+    if ".hydra" in folders:
+        return "config" if name in ("config.yaml", "overrides.yaml") else "other"
+    if wandb_run(relative) is not None:
+        return _wandb_role(folders, name)
+    if "wandb" in folders:
+        return "other"
+    is_dump = name.endswith((".jsonl", ".json", ".parquet"))
+    if _SAMPLE_FILE.fullmatch(name) or (is_dump and any(SAMPLE_DIR.fullmatch(folder) for folder in folders)):
+        return "rollouts"
+    if is_dump and any(pattern.search(relative.replace(os.sep, "/")) for pattern in _dumps()):
+        return "rollouts"
+    if _METRIC_JSON.fullmatch(name) or name == MLFLOW_RUN:
+        return "metrics"
+    if _CONFIG_FILE.fullmatch(name) or (folders[-1:] == ["configs"] and name.endswith((".toml", ".yaml", ".yml"))):
+        return "config"
+    return "metrics" if _METRIC_FILE.fullmatch(name) else "other"
+
+
+@cache
+def _dumps() -> tuple[re.Pattern[str], ...]:
+    """Where the frameworks put prompts and completions."""
+    return tuple({p.pattern: p for name in dialect_names() for p in dialect(name).samples}.values())
+
+
+def wandb_run(relative: str) -> tuple[str, str, str] | None:
+    """(the run's W&B directory, its start "YYYYMMDD_HHMMSS", its id) of a file below one."""
+    parts = relative.split(os.sep)
+    for depth, part in enumerate(parts[:-1]):
+        if match := _WANDB_RUN_DIR.fullmatch(part):
+            return os.sep.join(parts[: depth + 1]), match["time"], match["id"]
+    return None
+
+
+def only_sorts(folder: str) -> bool:
+    """Whether a folder of this name only sorts the files of one run: its parent is where the run lives. prime-rl has
+    one for each attempt."""
+    return folder.lower() in _STRUCTURE or _ATTEMPT.fullmatch(folder) is not None
+
+
+def label(name: str) -> str:
+    """What a name says beyond its role: "" for `console.log` and for a bare time stamp or job number."""
+    words = _words(name)
+    return (
+        "" if all(_TIME_WORD.fullmatch(word) for word in words) or _HF_LAUNCH_DIR.fullmatch(name) else "-".join(words)
+    )
+
+
+def launch(name: str) -> str:
+    """The time stamp or job number that is all a name says beyond its role, as text that sorts by time; else ""."""
+    if _HF_LAUNCH_DIR.fullmatch(name):
+        return name
+    words = _words(name)
+    return "-".join(words) if words and all(_TIME_WORD.fullmatch(word) for word in words) else ""
+
+
+def _words(name: str) -> list[str]:
+    stem = re.sub(r"(?:\.(?:log|out|err|txt|jsonl|ndjson|json|csv|tsv|gz|xz|zst|\d{1,4}))+$", "", name)
+    return [word for word in re.split(r"[^A-Za-z0-9]+", stem) if word and word.lower() not in _WORDS["role_words"]]
+
+
+def _wandb_role(folders: list[str], name: str) -> Role:
+    if name.endswith(".wandb") or (name == "output.log" and folders[-1] == "files"):
+        return "metrics"
+    if name in ("config.yaml", "wandb-metadata.json") and folders[-1] == "files":
+        return "config"
+    return "rollouts" if name.endswith(".table.json") else "other"

@@ -1,0 +1,189 @@
+"""The files below a directory in units that certainly belong together, each with the folder that it lives in."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter, defaultdict
+from dataclasses import dataclass, replace
+
+from rltui.agent.tree import is_checkpoint_dir
+from rltui.discovery import file_roles
+from rltui.discovery.file_roles import MLFLOW_RUN
+from rltui.readers.base import ContainedRun
+
+FORMATS = ("sqlite", "mlflow-files")
+"""What `sniff` says of the files that such runs are in."""
+
+RUN_MARK = "#"
+"""Between a database and the name of one of its runs, in what the user types and sees."""
+
+
+@dataclass(frozen=True, slots=True)
+class TrackedRun:
+    """A run in a database or store. `folder` is where the database, or the folder with the store, lies."""
+
+    folder: str
+    path: str
+    format: str
+    key: str
+    label: str
+
+
+def no_runs(path: str, format: str) -> list[ContainedRun]:
+    """For callers that look into no database."""
+    return []
+
+
+def tracked(root: str, found: list[tuple[str, list[ContainedRun]]]) -> list[TrackedRun]:
+    """The runs in files below `root`, labelled by their names. The only run of a database needs no label: whatever else
+    lies there is that run's."""
+    names = Counter(run.name for _, runs in found for run in runs)
+    out = []
+    for path, runs in found:
+        for run in runs:
+            is_store = run.format == "mlflow-files"
+            label = run.name if names[run.name] == 1 else f"{run.name}-{run.key[:8]}"
+            folder = _above_store(path, root) if is_store else os.path.dirname(path)
+            out.append(TrackedRun(folder, path, run.format, run.key, label if is_store or len(runs) > 1 else ""))
+    return out
+
+
+def argument(path: str, name: str) -> str:
+    """What the user types for one of several runs: `DATABASE#NAME`, or the run's folder in a file store."""
+    return os.path.dirname(path) if os.path.basename(path) == MLFLOW_RUN else f"{path}{RUN_MARK}{name}"
+
+
+def _above_store(meta: str, root: str) -> str:
+    """Where the store of a run lies, at most the root: `mlruns/<experiment>/<run>/meta.yaml`."""
+    folder = os.path.dirname(meta)
+    for _ in range(3):
+        if folder == root:
+            break
+        folder = os.path.dirname(folder)
+    return folder
+
+
+_KEPT_TRAINER_STATES = 2  # each holds the whole history so far; the one before the last in case the last is broken
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """Files that certainly belong together: one log, one event folder, one W&B directory, the states of one trainer."""
+
+    home: str
+    kind: str  # "text" | "table" | "trainer-state" | the name of a container's format
+    files: tuple[tuple[str, str], ...]
+    label: str = ""
+    launch: str = ""
+    is_known: bool = True  # of a known trainer or a metric container, not just some text
+    inside: tuple[tuple[str, str], ...] = ()
+
+
+def units_of(root: str, formats: dict[str, str], checkpoints: set[str]) -> list[Unit]:
+    """The units of metric files: `formats` of each path, `checkpoints` the folders of weights."""
+    units: list[Unit] = []
+    wandb: dict[str, list[tuple[str, str]]] = defaultdict(list)
+    states: dict[str, list[tuple[str, str]]] = defaultdict(list)
+    events: dict[str, list[tuple[str, str]]] = defaultdict(list)
+    for path, found in formats.items():
+        folder = os.path.dirname(path)
+        inside = file_roles.wandb_run(os.path.relpath(path, root))
+        if inside is not None:
+            wandb[os.path.join(root, inside[0])].append((path, found))
+        elif found == "tensorboard":
+            events[folder].append((path, found))
+        elif found == "trainer-state":
+            states[os.path.dirname(folder) if folder in checkpoints else folder].append((path, found))
+        else:
+            name = os.path.basename(path)
+            kind = "table" if found in ("jsonl", "csv") else "text" if found.endswith("console") else found
+            label, launch = file_roles.label(name), file_roles.launch(name)
+            units.append(Unit(climb(folder, root), kind, ((path, found),), label, launch, found != "console"))
+    for folder, files in wandb.items():
+        _, start, run_id = file_roles.wandb_run(os.path.relpath(files[0][0], root)) or ("", "", "")
+        parent = os.path.dirname(folder)
+        home = os.path.dirname(parent) if os.path.basename(parent) == "wandb" and parent != root else parent
+        units.append(Unit(climb(home, root), "wandb", tuple(files), launch=f"{start}-{run_id}"))
+    for folder, files in states.items():
+        units.append(Unit(climb(folder, root), "trainer-state", _newest_states(files)))
+    units = _one_unit_for_each_wandb_id(units)
+    return units + _event_units(root, events, {unit.home for unit in units})
+
+
+def tracked_units(root: str, found: list[tuple[str, list[ContainedRun]]]) -> list[Unit]:
+    """A unit for each run that the databases and stores of a tracker hold."""
+    return [
+        Unit(
+            *(climb(run.folder, root), run.format, ((run.path, run.format),), run.label),
+            inside=((run.path, run.key),),
+        )
+        for run in tracked(root, found)
+    ]
+
+
+def climb(folder: str, root: str) -> str:
+    """The nearest folder, up to the root, that does more than sort files."""
+    while folder != root and file_roles.only_sorts(os.path.basename(folder)):
+        folder = os.path.dirname(folder)
+    return folder
+
+
+def _newest_states(files: list[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
+    def step(item: tuple[str, str]) -> int:
+        digits = "".join(filter(str.isdigit, os.path.basename(os.path.dirname(item[0])).rsplit("-", 1)[-1]))
+        return int(digits) if digits and is_checkpoint_dir(os.path.dirname(item[0])) else -1
+
+    ordered = sorted(files, key=step)
+    at_top = [item for item in ordered if step(item) < 0]
+    return tuple(at_top + [item for item in ordered if step(item) >= 0][-_KEPT_TRAINER_STATES:])
+
+
+def _one_unit_for_each_wandb_id(units: list[Unit]) -> list[Unit]:
+    """A resumed W&B run has a folder for each launch and one id: one unit, at the time of its newest launch."""
+    kept: dict[tuple[str, str, str], Unit] = {}
+    for number, unit in enumerate(sorted(units, key=lambda unit: unit.launch)):
+        is_wandb = unit.kind == "wandb" and "-" in unit.launch  # a copied file has no folder of its own
+        key = (unit.home, unit.kind, unit.launch.split("-", 1)[1] if is_wandb else str(number))
+        kept[key] = replace(unit, files=kept[key].files + unit.files) if key in kept else unit
+    return list(kept.values())
+
+
+def _event_units(root: str, events: dict[str, list[tuple[str, str]]], homes: set[str]) -> list[Unit]:
+    """TensorBoard folders. One below another (hparams, train/eval splits) belongs to it. The home is the nearest folder
+    that is some other file's home, else the parent of the `runs/` or `tensorboard_log/` that collects them."""
+    units: dict[str, Unit] = {}
+    for folder in sorted(events):
+        above = next((known for known in units if folder.startswith(known + os.sep)), None)
+        if above is not None:
+            units[above] = replace(units[above], files=units[above].files + tuple(events[folder]))
+            continue
+        home, name = _event_home(root, folder, homes)
+        started = os.path.basename(events[folder][0][0]).partition("tfevents.")[2].split(".")[0]
+        launch = started if file_roles.launch(name) else ""
+        units[folder] = Unit(home, "tensorboard", tuple(events[folder]), file_roles.label(name), launch)
+    return list(units.values())
+
+
+def _event_home(root: str, folder: str, homes: set[str]) -> tuple[str, str]:
+    """(home, the part of the name that tells it from its siblings) of a folder of event files."""
+    current = folder
+    while current != root:
+        name = os.path.basename(folder) if current != folder else ""
+        if current in homes:
+            return current, name
+        parent, part = os.path.split(current)
+        if file_roles.TENSORBOARD_DIR.fullmatch(part):
+            return climb(parent, root), name
+        current = parent
+    return climb(folder, root), ""
+
+
+def beside_their_events(units: list[Unit]) -> list[Unit]:
+    """verl writes `<project>/<experiment>.jsonl` beside `tensorboard_log/<project>/<experiment>/`: one home."""
+    events = {(unit.home, unit.label) for unit in units if unit.kind == "tensorboard" and unit.label}
+
+    def home(unit: Unit) -> str:
+        parent = os.path.dirname(unit.home)
+        return parent if unit.kind == "table" and (parent, unit.label) in events else unit.home
+
+    return [replace(unit, home=home(unit)) for unit in units]

@@ -1,0 +1,260 @@
+"""What comes if it goes on as over the last rows: end of the run, entropy at its floor, responses at their limit.
+
+A forecast is no finding: it continues a course, it does not say that the course will hold. It speaks only where the
+trend test of the rules sees a course, and its error bars are those of the fitted slope.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import cache
+from importlib.resources import files
+from math import floor, sqrt
+from typing import Concatenate, ParamSpec
+
+import numpy as np
+
+from rltui.evidence.look import Look
+from rltui.evidence.measured import Measured, name
+from rltui.evidence.model import Forecast
+from rltui.evidence.signal import num
+from rltui.evidence.trends import WINDOW, standard_error, theil_sen, trend
+from rltui.hardware.base import Gpu
+from rltui.run.checkpoints import Checkpoint
+from rltui.run.sums import median
+from rltui.run.table import Series
+
+BLOCKS = 12  # means that are fitted: neighbouring rows are alike, blocks are nearly independent
+MIDDLE_90 = 1.645  # sd of a normal distribution
+SPANS = 3.0  # a course is continued over at most so many times the rows that show it
+PACE_ROWS = 50  # newest steps that tell the pace
+LEAST_PACE = 5
+
+
+@cache
+def _known() -> dict[str, dict[str, str]]:
+    data: dict[str, dict[str, str]] = json.loads(
+        files("rltui.evidence").joinpath("data/forecasts.json").read_text(encoding="utf-8")
+    )
+    return data
+
+
+def foretold(
+    what: str, metric: str, at: float, low: float, high: float | None, rows: int, text: str, subject: str | None = None
+) -> Forecast:
+    """A forecast with what is known of its kind."""
+    return Forecast(what, metric, at, low, high, rows, text, **_known()[what], subject=subject)
+
+
+def forecasts(look: Look, floor: float) -> tuple[Forecast, ...]:
+    """Everything that can be foretold from these rows. `floor`: the entropy below which nothing is explored. Reads no
+    clock."""
+    found = [end_of_run(look), entropy_floor(look, floor), length_limit(look)]
+    return tuple(f for f in found if f is not None)
+
+
+def end_of_run(look: Look) -> Forecast | None:
+    """Seconds to the planned end at the recent pace; None without a plan, a step time or steps left."""
+    seconds = look.series("time_per_step_s")
+    planned = look.settings.planned_steps
+    left = 0 if planned is None else planned - look.step
+    if seconds is None or left <= 0 or len(seconds) < LEAST_PACE:
+        return None
+    recent = seconds.values[-PACE_ROWS:]
+    pace = float(recent.mean())  # not the median: checkpoints and validations come again
+    error = MIDDLE_90 * sqrt(standard_error(recent) ** 2 + float(recent.var()) / left) * left
+    at, low, high = left * pace, max(0.0, left * pace - error), left * pace + error
+    text = f"{left} step{'s' if left > 1 else ''} left, {_time(at)} (±{_time(error)}) "
+    text += f"at the pace of the last {len(recent)} steps"
+    return foretold("end", "time_per_step_s", at, low, high, len(recent), text)
+
+
+def entropy_floor(look: Look, floor: float) -> Forecast | None:
+    """Step at which entropy reaches `floor` nats; it decays, so its logarithm is continued."""
+    series = look.series("entropy")
+    if series is None or not (series.values > 0).all():
+        return None
+    logs = Series(series.key, series.steps, np.log(series.values), series.rows, series.times)
+    found = crossing(logs, float(np.log(floor)), look.settings.planned_steps)
+    if found is None:
+        return None
+    at, low, high, rows = found
+    text = f"entropy {num(median(series.values[-10:]))} → {num(floor)} nats {around(at, low, high, rows)}"
+    return foretold("entropy", "entropy", at, low, high, rows, text)
+
+
+def length_limit(look: Look) -> Forecast | None:
+    """Step at which the mean response is as long as the limit allows; most answers are cut well before."""
+    series, limit = look.series("response_length_mean"), look.settings.length_cap
+    if series is None or limit is None:
+        return None
+    found = crossing(series, limit, look.settings.planned_steps)
+    if found is None:
+        return None
+    at, low, high, rows = found
+    now = num(median(series.values[-10:]))
+    text = f"mean response {now} → {num(limit)} tokens, the limit, {around(at, low, high, rows)}"
+    return foretold("length", "response_length_mean", at, low, high, rows, text)
+
+
+def crossing(series: Series, level: float, planned: int | None) -> tuple[float, float, float | None, int] | None:
+    """Step (estimate, earliest, latest, rows it rests on) at which the fitted line meets the level; None where there
+    is no trend towards it, or where it lies beyond the plan or three times the rows that show the trend."""
+    x, t = series.values[-WINDOW:], series.steps[-WINDOW:].astype(np.float64)
+    seen = trend(x)
+    if seen.direction == 0:
+        return None
+    middle, now = float(t.mean()), float(t[-1])
+    ahead = level - float(x.mean())
+    if seen.direction * ahead <= 0:
+        return None
+    slope, slow, fast = theil_sen(t, x, BLOCKS)
+    if slope * seen.direction <= 0:
+        return None
+    if seen.direction < 0:
+        slow, fast = fast, slow
+    at, low = middle + ahead / slope, middle + ahead / fast
+    high = middle + ahead / slow if slow * seen.direction > 0 else None
+    horizon = now + SPANS * (now - float(t[0]))
+    if at <= now or at > (horizon if planned is None else min(horizon, planned)):
+        return None
+    return at, max(now, low), high, len(x)
+
+
+def around(at: float, low: float, high: float | None, rows: int) -> str:
+    until = f"{low:.0f} to {high:.0f}" if high is not None else f"{low:.0f} or much later"
+    return f"at about step {at:.0f} ({until}), if it goes on as over the last {rows} rows"
+
+
+def _time(seconds: float) -> str:
+    minutes = round(seconds / 60)
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    if minutes < 90:
+        return f"{minutes} min"
+    return f"{minutes // 60} h {minutes % 60:02d} min" if minutes < 48 * 60 else f"{minutes / 1440:.1f} days"
+
+
+P = ParamSpec("P")
+
+
+def hardware_forecasts(seen: Measured, kill: float) -> tuple[Forecast, ...]:
+    """Everything of the machine that can be foretold. `kill`: the share of the host's memory at which processes are
+    killed. Reads no clock."""
+    if not len(seen.seen):
+        return ()
+    found = [host_memory(seen, kill), disk_full(seen), *(gpu_memory(seen, gpu) for gpu in seen.gpus)]
+    return tuple(f for f in found if f is not None)
+
+
+def soonest(found: Sequence[Forecast]) -> tuple[Forecast, ...]:
+    """Of each kind the one that comes first, with how many more there are."""
+    out = []
+    for what in dict.fromkeys(f.what for f in found):
+        same = sorted((f for f in found if f.what == what), key=lambda f: f.at)
+        more = f"; {len(same) - 1} more later" if len(same) > 1 else ""
+        out.append(replace(same[0], text=same[0].text + more))
+    return tuple(out)
+
+
+def _once(
+    ask: Callable[Concatenate[Measured, P], Forecast | None],
+) -> Callable[Concatenate[Measured, P], Forecast | None]:
+    """Asked by rules and for the screen alike, worked out once a look."""
+
+    def answer(seen: Measured, /, *of: P.args, **named: P.kwargs) -> Forecast | None:
+        key = (ask.__name__, *of)
+        if key not in seen.foretold:
+            seen.foretold[key] = ask(seen, *of, **named)
+        return seen.foretold[key]
+
+    return answer
+
+
+@_once
+def host_memory(seen: Measured, share: float) -> Forecast | None:
+    """Step at which the host's memory reaches `share` of its limit, where Ray begins to kill."""
+    series, total = seen.ram, seen.host.ram_total_gb if seen.host is not None else None
+    if series is None or total is None:
+        return None
+    return _reaches("host memory", series, share * total, seen, "host memory", f"{num(share * 100)} % of the limit")
+
+
+@_once
+def gpu_memory(seen: Measured, gpu: Gpu) -> Forecast | None:
+    """Step at which the peak of a GPU's memory reaches what it has."""
+    series, total = seen.gpu_memory(gpu), capacity(seen, gpu)
+    if total is None:
+        return None
+    return _reaches("GPU memory", series, total, seen, f"memory of {name(gpu)}", "all it has", name(gpu))
+
+
+@_once
+def disk_full(seen: Measured) -> Forecast | None:
+    """Step at which the disk of the checkpoints is full: as its free space falls, else by checkpoints of the usual
+    size at the usual distance. None where old ones are cleared away or where it lasts to the end of the plan."""
+    if len(seen.free):
+        falling = _reaches("disk", seen.free, 0.0, seen, "free disk", "nothing")
+        if falling is not None:
+            return falling
+    sizes, every, now = saves(seen)
+    left = free_now(seen)
+    if not left or not sizes or every is None or now is None:
+        return None
+    middle = float(np.median(sizes))
+    at, low, high = (float(now + every * floor(left / size + 1)) for size in (middle, max(sizes), min(sizes)))
+    if seen.planned is None or at > seen.planned:
+        return None
+    text = f"{num(left)} GB free hold {floor(left / middle)} checkpoints of {num(middle)} GB"
+    text += f": full at step {at:.0f} ({low:.0f} to {high:.0f})"
+    return foretold("disk", "free disk", at, low, high, len(sizes), text)
+
+
+def saves(seen: Measured) -> tuple[list[float], float | None, int | None]:
+    """Sizes (GB) of whole checkpoints, the steps between two, the newest one's step. No distance where some were
+    cleared away: then they take no more room than now."""
+    whole: list[Checkpoint] = [c for c in seen.checkpoints if c.size_gb and c.complete is not False]
+    steps = [c.step for c in whole]
+    gaps = np.diff(steps)
+    if not len(gaps) or steps[0] >= 2 * float(np.median(gaps)):  # the first ones are gone
+        return [c.size_gb for c in whole if c.size_gb], None, steps[-1] if steps else None
+    return [c.size_gb for c in whole if c.size_gb], float(np.median(gaps)), steps[-1]
+
+
+def capacity(seen: Measured, gpu: Gpu) -> float | None:
+    return next((g.memory_total_gb for g in reversed(seen.of_gpu(gpu)) if g.memory_total_gb), None)
+
+
+def free_now(seen: Measured) -> float | None:
+    """GB free by the newest sample that tells."""
+    told = seen.recent.host["free_gb"]
+    told = told[np.isfinite(told)]
+    return float(told[-1]) if len(told) else None
+
+
+def drift(series: Series) -> float:
+    """How much higher the newer half of the newest points lies than the older one: half of what a straight line
+    climbs over all of them."""
+    x = series.values[-WINDOW:]
+    half = len(x) // 2
+    return float(x[half:].mean() - x[:half].mean()) if half else 0.0
+
+
+def _moves(series: Series, level: float) -> bool:
+    """Whether the level may come in sight at all, told at little cost: within three times the points that show it, a
+    line must have climbed a third of the way by now. Half of that leaves room for noise."""
+    return len(series) > 0 and drift(series) / (level - float(series.values[-1]) or 1.0) > 1 / (4 * SPANS)
+
+
+def _reaches(
+    what: str, series: Series, level: float, seen: Measured, named: str, end: str, subject: str | None = None
+) -> Forecast | None:
+    found = crossing(series, level, seen.planned) if _moves(series, level) else None
+    if found is None:
+        return None
+    at, low, high, rows = found
+    now = num(float(np.median(series.values[-10:])))
+    text = f"{named} {now} → {num(level)} GB, {end}, {around(at, low, high, rows)}"
+    return foretold(what, series.key, at, low, high, rows, text, subject)

@@ -1,0 +1,207 @@
+"""What a rule may see: the rows known at one look, and nothing after them."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+from rltui.evidence.blocks import BlockCache, Blocks
+from rltui.evidence.profile import Profile, Settings
+from rltui.evidence.trends import NO_TREND, Trend, change, trend
+from rltui.run.run import Run
+from rltui.run.table import Floats, Series
+
+NOTHING: Floats = np.zeros(0)
+
+STUBS = frozenset(
+    {"entropy", "kl_ref", "ppo_kl", "clip_frac", "rollout_train_kl", "rollout_train_logprob_diff", "kl_ref_max"}
+)
+"""Metrics that some trainers write as a constant 0.0 when they are not measured."""
+STUB_ROWS = 10
+
+FAMILIES = frozenset({"reward_component_mean"})
+"""Metrics of which only the members are logged."""
+
+
+def look_rows(start: int = 0) -> Iterator[int]:
+    """Row counts at which the run is looked at: every row at first, every 1 % later. A function of nothing else."""
+    at = bisect_right(_LOOKS, start)
+    while True:
+        if at == len(_LOOKS):
+            n = _LOOKS[at - 1]
+            _LOOKS[at : at + 1] = [n + max(1, n // 100)]  # the same where another thread is first
+        yield _LOOKS[at]
+        at += 1
+
+
+_LOOKS = [1]
+"""The first row counts, as far as they were asked for."""
+
+
+@dataclass(slots=True)
+class _Known:
+    """What looks at the first `n` rows worked out: the rules and the report after them ask for the same."""
+
+    n: int
+    series: dict[str, Series | None] = field(default_factory=dict)
+    trends: dict[tuple[str, int], Trend] = field(default_factory=dict)
+    blocks: dict[str, Blocks | None] = field(default_factory=dict)
+    changes: dict[tuple[str, int], float] = field(default_factory=dict)
+    profile: Profile | None = None
+
+
+class Feed:
+    """The run's series as they stand now, fetched once; looks cut them."""
+
+    def __init__(self, run: Run, blocks: BlockCache, settings: Settings) -> None:
+        self.run = run
+        self.blocks = blocks
+        self.settings = settings
+        self._logged: dict[str, Series | None] = {}
+        self._finite: dict[str, Series | None] = {}
+        self._family: dict[str, dict[str, Series]] = {}
+        self._known = _Known(0)
+
+    def known(self, n: int) -> _Known:
+        """What was worked out of the first `n` rows by the looks before."""
+        if self._known.n != n:
+            self._known = _Known(n)
+        return self._known
+
+    def logged(self, name: str) -> Series | None:
+        if name not in self._logged:
+            self._logged[name] = self.run.series(name)
+        return self._logged[name]
+
+    def finite(self, name: str) -> Series | None:
+        if name not in self._finite:
+            series = self.logged(name)
+            self._finite[name] = None if series is None else series.finite()
+        return self._finite[name]
+
+    def holds(self, name: str) -> bool:
+        """The metric, or a member of it, is logged somewhere in the run."""
+        return self.logged(name) is not None or (name in FAMILIES and bool(self.family(name)))
+
+    def family(self, name: str) -> dict[str, Series]:
+        if name not in self._family:
+            self._family[name] = {member: s.finite() for member, s in self.run.family(name).items()}
+        return self._family[name]
+
+    def keys(self) -> dict[str, str]:
+        """Raw key behind each name asked for so far (another key behind a name makes earlier looks void)."""
+        return {name: s.key for name, s in self._logged.items() if s is not None}
+
+
+class Look:
+    """The first `n` rows of a run. `open` holds the levels of the findings open at the look before."""
+
+    def __init__(self, feed: Feed, n: int, open_levels: Mapping[str, int]) -> None:
+        self._feed = feed
+        self.n = n
+        self.open = open_levels
+        table = feed.run.history.table
+        self.steps = table.steps[:n]
+        self.step = int(table.steps[n - 1]) if n else 0
+        self.framework = feed.run.framework
+        self.settings = feed.settings
+        self._known = known = feed.known(n)
+        self._series, self._trends, self._blocks, self._changes = (
+            known.series,
+            known.trends,
+            known.blocks,
+            known.changes,
+        )
+
+    def until(self, n: int) -> Look:
+        """An earlier look, at the first `n` rows."""
+        return Look(self._feed, n, self.open)
+
+    def logged(self, name: str) -> Series | None:
+        """Points of a metric as logged, non-finite ones (NaN) included; None where there is none yet."""
+        series = self._feed.logged(name)
+        if series is None:
+            return None
+        series = series.until_row(self.n)
+        return series if len(series) else None
+
+    def series(self, name: str) -> Series | None:
+        """Finite points of a metric, None where there is none yet or where a constant 0 stands for "not measured"."""
+        if name not in self._series:
+            series = self._feed.finite(name)
+            if series is not None:
+                series = series.until_row(self.n)
+                if not len(series) or (name in STUBS and len(series) >= STUB_ROWS and self.is_zero(name)):
+                    series = None
+            self._series[name] = series
+        return self._series[name]
+
+    def is_zero(self, name: str) -> bool:
+        """Every finite point so far is exactly 0."""
+        series = self._feed.finite(name)
+        if series is None:
+            return False
+        values = series.until_row(self.n).values
+        if not len(values) or values[-1] != 0.0:
+            return False
+        blocks = self._feed.blocks.get(name, values)
+        return bool(blocks.highs.max() == 0.0 and blocks.lows.min() == 0.0)
+
+    def values(self, name: str) -> Floats:
+        """Finite values of a metric in row order; empty where there is none."""
+        series = self.series(name)
+        return NOTHING if series is None else series.values
+
+    def family(self, name: str) -> dict[str, Series]:
+        """Members of a metric (reward parts, validation sets) that hold points by now."""
+        cut = {member: s.until_row(self.n) for member, s in self._feed.family(name).items()}
+        return {member: s for member, s in cut.items() if len(s)}
+
+    def forced(self, name: str) -> bool:
+        """The user said which key this metric is."""
+        return name in self._feed.run.key_map
+
+    def blocks(self, name: str) -> Blocks | None:
+        """Medians, lows and highs of the whole series in at most a few hundred blocks."""
+        if name not in self._blocks:
+            series = self.series(name)
+            self._blocks[name] = None if series is None else self._feed.blocks.get(name, series.values)
+        return self._blocks[name]
+
+    def trend(self, name: str, window: int = 200) -> Trend:
+        """Trend of a metric over its last `window` points."""
+        key = (name, window)
+        if key not in self._trends:
+            values = self.values(name)
+            self._trends[key] = trend(values, window) if len(values) else NO_TREND
+        return self._trends[key]
+
+    def change(self, name: str, rows: int = 0) -> float:
+        """Last window against the first one in standard errors of the difference (see `trends.change`)."""
+        key = (name, rows)
+        if key not in self._changes:
+            self._changes[key] = change(self.values(name), rows)
+        return self._changes[key]
+
+    @property
+    def profile(self) -> Profile:
+        """What kind of run this is, as far as these rows tell."""
+        if self._known.profile is None:
+            self._known.profile = Profile.of(self)
+        return self._known.profile
+
+    @cached_property
+    def reward(self) -> str:
+        """Canonical name of the raw task reward: score_mean, else reward_mean."""
+        return "score_mean" if self.series("score_mean") is not None else "reward_mean"
+
+    def restarts(self, rows: int) -> list[int]:
+        """Steps at which the run was resumed, within the last `rows` rows."""
+        if not self.n:
+            return []
+        first = int(self.steps[max(0, self.n - rows)])
+        return [step for step in self._feed.run.history.table.restarts if first <= step <= self.step]

@@ -1,0 +1,194 @@
+"""What was measured of the machines, as far as it may be looked at: nothing after the time of the look."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+from rltui.evidence.look import Look
+from rltui.evidence.model import Forecast
+from rltui.evidence.trends import WINDOW
+from rltui.hardware.base import Gpu, GpuSample, HardwareSample, HostSample
+from rltui.run.checkpoints import Checkpoint
+from rltui.run.hardware_columns import SampleColumns, columns
+from rltui.run.phase_hardware import PhaseHardware, by_phase, per_step, place, row_time, step_ends, step_timings
+from rltui.run.run import Run
+from rltui.run.sums import column_medians, median
+from rltui.run.table import Floats, Ints, Series
+
+GIB = 1.073741824  # GB; trainers log memory in GiB
+LAST_S = 300.0
+"""What holds now is told from the samples of the last five minutes."""
+
+
+@dataclass(frozen=True, eq=False)
+class Measured:
+    """Samples of a look, oldest first, and what is known beside them. `until`: the newest time at which a row is known
+    to have been written, -inf where none is."""
+
+    look: Look
+    run: Run
+    seen: SampleColumns
+    until: float
+    checkpoints: tuple[Checkpoint, ...]
+    foretold: dict[tuple[object, ...], Forecast | None] = field(default_factory=dict)
+
+    @staticmethod
+    def of(run: Run, look: Look, now: bool, seen: SampleColumns | None = None) -> Measured:
+        """`now`: the run as it stands, with every sample there is; else nothing after the look's last row. Samples of
+        this machine count only while the run is heard: what is copied here may run elsewhere. `seen`: the columns of
+        the run's samples, where they are known already."""
+        seen = columns(run.hardware) if seen is None else seen
+        until = row_time(run, look.n - 1) if look.n else np.nan
+        if not np.isfinite(until):
+            ends = step_ends(run, look.n)
+            known = ends[np.isfinite(ends)]
+            until = float(known[-1]) if len(known) else -np.inf
+        if seen.samples and seen.samples[-1].source == "live" and not run.pulse.heard:
+            seen = seen.until(-np.inf)
+        elif not now:
+            seen = seen.until(until)
+        return Measured(look, run, seen, until, tuple(c for c in run.checkpoints if c.step <= look.step))
+
+    @cached_property
+    def ends(self) -> Floats:
+        """When each row was written, NaN where nobody knows; a copy of a long run's times, made where it is needed."""
+        return step_ends(self.run, self.look.n)
+
+    @property
+    def samples(self) -> tuple[HardwareSample, ...]:
+        return self.seen.samples
+
+    @cached_property
+    def recent(self) -> SampleColumns:
+        """The samples of the last minutes."""
+        return self.seen.since(float(self.seen.times[-1]) - LAST_S) if len(self.seen) else self.seen
+
+    @property
+    def newest(self) -> tuple[HardwareSample, ...]:
+        return self.recent.samples
+
+    @cached_property
+    def host(self) -> HostSample | None:
+        """The newest host sample."""
+        return next((s.host for s in reversed(self.newest) if s.host is not None), None)
+
+    @cached_property
+    def elsewhere(self) -> tuple[tuple[str, HostSample], ...]:
+        """The newest host samples of the further nodes, by name."""
+        return self.newest[-1].others if self.newest else ()
+
+    @cached_property
+    def phases(self) -> tuple[PhaseHardware, ...]:
+        steps = step_timings(self.run, self.look.n)
+        seen = self.seen.since(steps[0].end - steps[0].seconds) if steps else self.seen.until(-np.inf)
+        return by_phase(place(steps, seen.times), seen)
+
+    @cached_property
+    def power_use(self) -> dict[Gpu, float]:
+        """Median utilisation by power of each GPU in the last minutes; those without power are left out."""
+        middle = column_medians(self.recent.power_use(self.seen.idle_w()))
+        return {g: float(v) for g, v in zip(self.seen.gpus, middle, strict=True) if np.isfinite(v)}
+
+    @cached_property
+    def _newest_by_gpu(self) -> dict[Gpu, list[GpuSample]]:
+        found: dict[Gpu, list[GpuSample]] = {}
+        for sample in self.newest:
+            for gpu in sample.gpus:
+                found.setdefault((gpu.node, gpu.index), []).append(gpu)
+        return found
+
+    def of_gpu(self, gpu: Gpu) -> list[GpuSample]:
+        """The newest samples of one GPU, oldest first."""
+        return self._newest_by_gpu.get(gpu, [])
+
+    @property
+    def gpus(self) -> tuple[Gpu, ...]:
+        return tuple(self._newest_by_gpu)
+
+    def by_step(self, values: Floats, key: str, least: bool = False) -> Series:
+        """The most (`least`: the least) of a column of the samples within each step."""
+        if not len(self.seen):
+            return Series(key, self.look.steps[:0], values, self.look.steps[:0], values, True)
+        rows, best = per_step(self.ends, self.seen.times, values, least)
+        return self._series(rows, best, key)
+
+    def _series(self, rows: Ints, values: Floats, key: str) -> Series:
+        known = np.isfinite(values)
+        rows, values = rows[known], values[known]
+        return Series(key, self.look.steps[rows], values, rows, self.ends[rows], True)
+
+    @cached_property
+    def _memory(self) -> dict[bool, tuple[Ints, Floats]]:
+        used = self.seen.gpu["memory_used_gb"]
+        return {least: per_step(self.ends, self.seen.times, used, least) for least in (False, True)}
+
+    def gpu_memory(self, gpu: Gpu, least: bool = False) -> Series:
+        """GB of a GPU's memory by step: the most, or (`least`) what stays when the phases have given back theirs."""
+        rows, values = self._memory[least]
+        return self._series(rows, values[:, self.seen.gpus.index(gpu)], f"memory of GPU {gpu[1]}")
+
+    @cached_property
+    def free(self) -> Series:
+        """GB free on the disk of the checkpoints, by step."""
+        return self.by_step(self.seen.host["free_gb"], "free disk")
+
+    @cached_property
+    def ram_sampled(self) -> Series:
+        return self.by_step(self.seen.host["ram_used_gb"], "host memory")
+
+    @cached_property
+    def ram(self) -> Series | None:
+        """GB of host memory used, by step: as sampled, else as the trainer logs it."""
+        sampled, logged = self.ram_sampled, self.look.series("cpu_mem_used")
+        if logged is not None and len(logged) > len(sampled):
+            return Series(logged.key, logged.steps, logged.values * GIB, logged.rows, logged.times, True)
+        return sampled if len(sampled) else None
+
+    @cached_property
+    def saves(self) -> list[tuple[int, float, float]]:
+        """(row, seconds, GB) of the checkpoints whose saving was timed: by its phase, else by how much longer the step
+        took from end to end than steps usually do."""
+        sized = [c for c in self.checkpoints if c.size_gb and c.complete is not False]
+        if not sized:
+            return []
+        timer = self.look.series("phase:save_checkpoint")
+        gaps = np.diff(self.ends)
+        usual = median(gaps[np.isfinite(gaps)][-WINDOW:])
+        found = []
+        for c in sized:
+            row = int(self.look.steps.searchsorted(c.step))
+            if row == self.look.n or self.look.steps[row] != c.step:
+                continue
+            if timer is not None:
+                at = int(timer.rows.searchsorted(row))
+                seconds = float(timer.values[at]) if at < len(timer) and timer.rows[at] == row else 0.0
+            else:
+                seconds = float(gaps[row - 1]) - usual if row else 0.0
+            if c.size_gb and seconds > 0:
+                found.append((row, seconds, c.size_gb))
+        return found
+
+    @cached_property
+    def logged_peak(self) -> Series | None:
+        """GiB of GPU memory at its peak as the trainer logs it: what it reserved, else what it allocated."""
+        names = ("gpu_mem_reserved_peak", "gpu_mem_allocated_peak")
+        return next((s for name in names if (s := self.look.series(name)) is not None), None)
+
+    @cached_property
+    def capacity_gb(self) -> float | None:
+        """Memory of a GPU as the run's own records name its kind ("NVIDIA H100 80GB HBM3"), GB."""
+        found = re.search(r"(\d{2,3})\s?GB", self.run.info.get("gpu", ""))
+        return float(found[1]) * GIB if found else None
+
+    @cached_property
+    def planned(self) -> int | None:
+        return self.look.settings.planned_steps
+
+
+def name(gpu: Gpu) -> str:
+    """A GPU for people."""
+    return f"{gpu[0]} GPU {gpu[1]}".strip()

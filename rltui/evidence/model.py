@@ -1,0 +1,208 @@
+"""What a diagnosis consists of. Field names are those of the report's JSON (contract in the schema)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from rltui.run.phase_hardware import PhaseHardware
+
+Severity = Literal["info", "warning", "critical"]
+Status = Literal["active", "resolved"]
+Basis = Literal["hypothesis", "config", "samples", "log"]
+Level = Literal["pass", "warn", "fail", "unknown"]
+Decision = Literal["continue", "continue-watch", "stop-use-best", "pause-and-fix", "abort-now", "not-enough-evidence"]
+Kind = Literal["healthy", "unstable", "not-learning", "reward-hacking", "misconfigured", "degraded", "stopped"]
+
+SEVERITY_RANK: dict[str, int] = {"info": 0, "warning": 1, "critical": 2}
+
+
+@dataclass(frozen=True, slots=True)
+class Episode:
+    """One opening of a finding. `end_step` is None while it is open; `severity` is the highest it reached."""
+
+    onset_step: int | None
+    end_step: int | None
+    severity: Severity
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """Numbers that a finding stands on. first/mid/last are window means in the metric's own unit; None = no data."""
+
+    metric: str  # canonical name or raw key
+    key: str  # the raw key it came from
+    first: float | None
+    mid: float | None
+    last: float | None
+    slope_per_100_steps: float | None
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """A likely cause; `config_key` in this framework's spelling and its value here, None where not tied to config."""
+
+    text: str
+    config_key: str | None = None
+    value: str | float | int | bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Fix:
+    text: str
+    config_key: str | None
+    impact: str  # "high" | "medium" | "low"
+    risk: str  # "none" | "low" | "medium" | "high"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One fired rule on one subject. `severity` is the present one; of a resolved finding it is info."""
+
+    id: str
+    subject: str | None
+    title: str
+    severity: Severity
+    peak_severity: Severity
+    status: Status
+    episodes: tuple[Episode, ...]
+    stage: str | None  # "reward" | "advantages" | "log-probs" | "loss" | "generation"
+    onset_step: int | None
+    last_step: int | None
+    confidence: float  # 0..1
+    basis: Basis
+    root: str | None  # id of the finding whose symptom this is
+    evidence: tuple[Evidence, ...]
+    causes: tuple[Cause, ...]
+    fixes: tuple[Fix, ...]
+    refute: tuple[str, ...]
+    life: str = "open"  # "open" | "worse" | "better" | "steady" | "resolved"
+    summary: str = ""  # one sentence: what is wrong, in this run's numbers
+    where: tuple[str, ...] = ()  # files of this framework's code to open, to confirm or refute it
+
+
+@dataclass(frozen=True, slots=True)
+class BestCheckpoint:
+    """`value` is the smoothed metric at the step, `se` its standard error, `on_disk` None where nobody can tell.
+
+    `basis` says in words by what it is best: which validation sets, or train reward for want of one.
+    """
+
+    step: int
+    path: str | None
+    on_disk: bool | None
+    metric: str
+    value: float
+    se: float | None
+    basis: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    decision: Decision
+    kinds: tuple[Kind, ...]
+    confidence: float
+    because: tuple[str, ...]
+    text: str
+    would_change: str
+    best_checkpoint: BestCheckpoint | None
+
+
+@dataclass(frozen=True, slots=True)
+class StageResult:
+    """One of the five pipeline stages, in order: reward, advantages, log-probs, loss, generation."""
+
+    stage: str
+    status: Level
+    because: str
+
+
+@dataclass(frozen=True, slots=True)
+class MissingMetric:
+    """An expected metric that is not logged, the rules that it blocks, and how to log it in this framework."""
+
+    metric: str
+    blocks: tuple[str, ...]
+    enable: str
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    expected: int
+    present: int
+    missing: tuple[MissingMetric, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class NotEvaluable:
+    """A rule that could not run, and why (in the user's words: what it needs)."""
+
+    id: str
+    title: str
+    needs: str
+    enable: str
+    applies: bool = True  # false: this kind of run has no use for the rule, `needs` says why
+
+
+@dataclass(frozen=True, slots=True)
+class Forecast:
+    """`at`, `low`, `high`: middle estimate and middle 90 %, in `unit` ("s" from now, or "step"). `high` None: the
+    course may as well be too slow to get there. `rows`: what it rests on. `subject`: which GPU or disk, where there are
+    several. `would_change`: what would make it come otherwise."""
+
+    what: str  # a key of data/forecasts.json
+    metric: str
+    at: float
+    low: float
+    high: float | None
+    rows: int
+    text: str
+    unit: str
+    would_change: str
+    subject: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class MachineView:
+    """The machine beside the findings: what each phase draws and holds, GPUs' utilisation by power (node, index ->
+    median of the last minutes, 0..1), and what runs out."""
+
+    phases: tuple[PhaseHardware, ...]
+    power_use: Mapping[tuple[str, int], float]
+    forecasts: tuple[Forecast, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnosis:
+    """The whole result at one step (None before the first row); findings worst first, symptoms after roots."""
+
+    at_step: int | None
+    verdict: Verdict
+    findings: tuple[Finding, ...]
+    pipeline: tuple[StageResult, ...]
+    coverage: Coverage
+    not_evaluable: tuple[NotEvaluable, ...]
+    checks: int  # rules that ran
+    unknowns: tuple[str, ...]
+    not_applicable: tuple[NotEvaluable, ...] = ()  # rules that this kind of run has no use for
+    machine: MachineView | None = None  # None where nothing was measured
+
+
+STAGES: dict[str, tuple[str, ...]] = {
+    "reward": ("score_mean", "reward_mean"),
+    "advantages": ("frac_reward_zero_std", "advantage_mean", "frac_groups_mixed", "grad_norm"),
+    "log-probs": ("rollout_train_logprob_diff", "rollout_train_kl", "ppo_kl", "kl_ref"),
+    "loss": ("grad_norm", "pg_loss", "total_loss"),
+    "generation": ("response_length_mean", "response_clip_ratio", "entropy"),
+}
+"""Stage -> metrics of which at least one must be logged before anything can be said about it."""
+
+
+def unread() -> Diagnosis:
+    """The diagnosis while the run is still being read: nothing is claimed."""
+    verdict = Verdict("not-enough-evidence", (), 0.0, (), "Reading the run.", "The rest of the files.", None)
+    waiting = tuple(StageResult(stage, "unknown", "still reading") for stage in STAGES)
+    return Diagnosis(None, verdict, (), waiting, Coverage(0, 0, ()), (), 0, ())

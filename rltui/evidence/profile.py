@@ -1,0 +1,244 @@
+"""What kind of run this is: algorithm, KL, group, reward scale, stage. Rules adapt to it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal, Protocol
+
+import numpy as np
+
+from rltui.evidence.blocks import Blocks
+from rltui.run.run import ConfigValue, Run
+from rltui.run.table import Floats, Series
+
+Stage = Literal["before", "warm-up", "early", "mid", "late"]
+
+GROUP_ESTIMATORS = ("grpo", "rloo", "dapo", "gspo", "gdpo", "drgrpo", "dr_grpo", "bnpo", "reinforce_plus_plus_baseline")
+WARM_UP_ROWS = 10
+EARLY_STEPS = 100  # of a run of unknown length
+FINAL_SHARE = 0.7
+FAR = 20.0  # times the middle nine tenths: a success is worth ten or twenty times the format, not more
+STRAYS = 50  # at most one value in so many is a stray: what comes more often belongs to the scale
+TOUCHES = 3  # a batch mean repeats its exact extreme only where that is a bound of the reward
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """The part of the profile that config and framework state. None = not known."""
+
+    framework: str | None
+    algorithm: str | None
+    planned_steps: int | None
+    group_relative: bool | None
+    critic: bool
+    preference: bool
+    group_size: float | None
+    lr: float | None
+    kl_coef: float | None  # of the active path; 0 where KL is off
+    kl_where: Literal["loss", "reward"] | None
+    updates_per_rollout: float | None
+    dynamic_sampling: bool
+    length_cap: float | None
+    one_update: bool | None  # one update per rollout: ratio is 1 and clip fraction 0 by construction
+    config: Mapping[str, ConfigValue] = field(default_factory=dict)
+
+    def number(self, key: str) -> float | None:
+        """A config value that acts, as a number; None where it is absent, no number or on the path not taken."""
+        entry = self.config.get(key)
+        return number(self.config, key) if entry is not None and entry.active else None
+
+    def word(self, key: str) -> str:
+        """A config value that acts, in lower case; empty where there is none."""
+        entry = self.config.get(key)
+        return str(entry.value).lower() if entry is not None and entry.active and entry.value is not None else ""
+
+    @staticmethod
+    def of(run: Run) -> Settings:
+        """From the resolved config; what it does not say stays None."""
+        config = run.config
+        estimator = str(_plain(config, "adv_estimator") or "").lower()
+        algorithm = (run.algorithm or "").lower()
+        names = f"{estimator} {algorithm}"
+        group: bool | None = None
+        if any(e in names for e in GROUP_ESTIMATORS):
+            group = True
+        elif "ppo" in names or "gae" in names or "reinforce" in names or "dpo" in names or "kto" in names:
+            group = False
+        coef, where = _kl(config)
+        epochs, mini, batch = (number(config, k) for k in ("ppo_epochs", "mini_batch", "train_batch_prompts"))
+        updates = None if epochs is None else epochs * (batch / mini if batch and mini else 1.0)
+        return Settings(
+            framework=run.framework,
+            algorithm=run.algorithm,
+            planned_steps=run.planned_steps,
+            group_relative=group,
+            critic="gae" in names or "ppo" in algorithm,
+            preference=algorithm in ("dpo", "kto"),
+            group_size=number(config, "group_size"),
+            lr=number(config, "lr"),
+            kl_coef=coef,
+            kl_where=where,
+            updates_per_rollout=updates,
+            dynamic_sampling=_truth(_plain(config, "dynamic_sampling")) is True,
+            length_cap=number(config, "max_response_length"),
+            one_update=None if updates is None else updates <= 1,
+            config=config,
+        )
+
+
+class Rows(Protocol):
+    """The first rows of a run (`Look`), as far as a profile needs them."""
+
+    n: int
+    step: int
+    settings: Settings
+
+    @property
+    def reward(self) -> str: ...
+
+    def logged(self, name: str) -> Series | None: ...
+
+    def series(self, name: str) -> Series | None: ...
+
+    def is_zero(self, name: str) -> bool: ...
+
+    def values(self, name: str) -> Floats: ...
+
+    def blocks(self, name: str) -> Blocks | None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """What the rows so far tell beyond the config. `floor` and `ceiling` bound the task reward, None = not known."""
+
+    floor: float | None
+    ceiling: float | None
+    spread: float  # range of the reward: ceiling - floor where both are known, else what was seen
+    stage: Stage
+    kl_per_token: bool
+    on_policy: bool | None
+
+    @staticmethod
+    def of(look: Rows) -> Profile:
+        floor, ceiling, spread = _reward_scale(look)
+        return Profile(floor, ceiling, spread, _stage(look), _per_token(look), _on_policy(look))
+
+
+def number(config: Mapping[str, ConfigValue], key: str) -> float | None:
+    """A config value as a number, None where it is absent or none."""
+    value = _plain(config, key)
+    if isinstance(value, bool) or value is None:
+        return None
+    try:
+        out = float(str(value))
+    except ValueError:
+        return None
+    return out if np.isfinite(out) else None
+
+
+def _plain(config: Mapping[str, ConfigValue], key: str) -> object:
+    entry = config.get(key)
+    return entry.value if entry is not None else None
+
+
+def _truth(value: object) -> bool | None:
+    if isinstance(value, bool):
+        return value
+    text = str(value).lower()
+    return {"true": True, "1": True, "false": False, "0": False}.get(text)
+
+
+def _kl(config: Mapping[str, ConfigValue]) -> tuple[float | None, Literal["loss", "reward"] | None]:
+    """Coefficient and place of the KL term that acts; (0, None) where KL is known to be off."""
+    in_loss = config.get("kl_coef_loss")
+    use = _truth(_plain(config, "use_kl_loss"))
+    in_reward = config.get("kl_in_reward")
+    if in_reward is not None and in_reward.active:
+        switched = _truth(in_reward.value)
+        value = number(config, "kl_in_reward")
+        if switched is True or (switched is None and value):
+            return (number(config, "kl_coef_reward") or value), "reward"
+    if in_loss is None:
+        return (0.0, None) if use is False else (None, None)
+    value = number(config, "kl_coef_loss")
+    if use is False or not in_loss.active or value == 0:
+        return 0.0, None
+    return value, "loss"
+
+
+def _reward_scale(look: Rows) -> tuple[float | None, float | None, float]:
+    """Floor, ceiling and range of the task reward.
+
+    From the batch minimum and maximum where logged; else an extreme of the batch mean that it reached exactly,
+    several times; else 0 and 1 for a mean that stays within them. Strays do not count.
+    """
+    name = look.reward
+    blocks = look.blocks(name)
+    if blocks is None:
+        return None, None, 0.0
+    low, high = -_highest(-blocks.lows), _highest(blocks.highs)
+    least = look.blocks("score_min" if name == "score_mean" else "reward_min")
+    most = look.blocks("score_max" if name == "score_mean" else "reward_max")
+    floor = -_highest(-least.lows) if least is not None else None
+    ceiling = _highest(most.highs) if most is not None else None
+    if floor is not None and ceiling is not None and ceiling > floor:
+        return floor, ceiling, ceiling - floor
+    recent = look.values(name)[-200:]
+    if floor is None:
+        if low >= 0.0 and high <= 1.0:
+            floor = 0.0
+        elif low <= 0.0 and int((recent == low).sum()) >= TOUCHES:
+            floor = low
+        elif low > 0.0 and high > low:
+            floor = 0.0
+    if ceiling is None:
+        if high > max(0.0, low) and int((recent >= high - 1e-9).sum()) >= TOUCHES:
+            ceiling = high
+        elif low >= 0.0 and 0.0 < high <= 1.0:
+            ceiling = 1.0
+    if floor is not None and ceiling is not None and ceiling > floor:
+        return floor, ceiling, ceiling - floor
+    return floor, ceiling, high - (floor if floor is not None else low)
+
+
+def _highest(x: Floats) -> float:
+    """Largest value but for strays: a few points so far above the rest that they are of another scale. One such reward
+    would else put all others at the floor. Where most values are alike, all count: rare successes look so."""
+    n = len(x)
+    ordered = np.sort(x)
+    low, high, top = float(ordered[n // 20]), float(ordered[n - 1 - n // 20]), float(ordered[-1])
+    limit = high + FAR * (high - low)
+    if n < STRAYS or high == low or top <= limit:
+        return top
+    kept = int(ordered.searchsorted(limit, side="right"))
+    return float(ordered[kept - 1]) if n - kept <= n // STRAYS else top
+
+
+def _stage(look: Rows) -> Stage:
+    if not look.n:
+        return "before"
+    if look.n <= WARM_UP_ROWS:
+        return "warm-up"
+    planned = look.settings.planned_steps
+    if not planned:
+        return "early" if look.step <= EARLY_STEPS else "mid"
+    if look.step <= max(30, 0.1 * planned):
+        return "early"
+    return "late" if look.step > FINAL_SHARE * planned else "mid"
+
+
+def _per_token(look: Rows) -> bool:
+    """TRL's PPO logs the KL summed over the sequence; everyone else per token."""
+    series = look.series("kl_ref")
+    return series is None or not series.key.endswith("objective/kl")
+
+
+def _on_policy(look: Rows) -> bool | None:
+    if look.settings.one_update is not None:
+        return look.settings.one_update
+    for name in ("ppo_kl", "clip_frac"):
+        logged = look.logged(name)
+        if logged is not None and len(logged) > 5:
+            return look.is_zero(name)
+    return None

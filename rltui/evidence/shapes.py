@@ -1,0 +1,233 @@
+"""A series in a few numbers and words: first, mid and last window, slope, correlation with step, course."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from rltui.evidence.trends import TREND_EFFECT, TREND_P, mann_kendall_p, sd_d, theil_sen
+from rltui.run.sums import BlockSums
+from rltui.run.table import Floats, Ints, Series
+
+MOST = 144
+"""Points that are looked at; a longer series becomes means of so many equal blocks."""
+
+FEW = 10
+"""Below this a trend test says nothing: first, mid and last are all there is."""
+
+CLEAR_NOISE = 3.0
+"""A move between two blocks is clear where it is at least so many sd of the noise..."""
+
+CLEAR_SHARE = 0.35
+"""...and this share of the range of the middle 90 % of the points: less is wander."""
+
+SWINGS = 4
+"""So many clear moves up and down by turns are an oscillation; fewer are wander."""
+
+SWING_NOISE, SWING_SHARE = 4.0, 0.6
+"""A swing is clear where it is so many sd of the noise and so large a share of the range of the middle 90 %."""
+
+DIVERGING = 0.6
+"""Share of the whole move that the last two of twelve blocks make, where it has no end in sight."""
+
+BEND_SHARE, BEND_SE = 0.25, 4.0
+"""A move has bent where its halves differ by this share of it, and by so many standard errors of thirds."""
+
+
+def course(steps: Ints, values: Floats) -> str:
+    """`constant`, `rises`, `rises, accelerating`, `falls, decelerating`, `diverges upwards`, `rises early, then level`,
+    `level, then falls`, `rises to about step N, then falls`, `oscillates`...
+
+    `values` are finite and in step order. `no trend` where neither the trend test of the rules nor a clear move
+    between the ends says otherwise.
+    """
+    n = len(values)
+    if n == 0:
+        return "nothing finite"
+    if n > 1 and bool((values == values[0]).all()):
+        return "constant"
+    if n < FEW:
+        return "too few points"
+    if n > MOST:
+        edges = np.arange(MOST) * n // MOST
+        counts = np.diff(np.append(edges, n))
+        values = np.add.reduceat(values, edges) / counts
+        steps = steps[edges + counts // 2]
+    blocks = _block_medians(values, min(12, len(values) // 3))
+    ordered = np.sort(values)
+    spread = float(ordered[len(values) * 19 // 20] - ordered[len(values) // 20])
+    noise = sd_d(values)
+    clear = max(CLEAR_NOISE * noise, CLEAR_SHARE * spread)
+    if _legs(blocks, max(SWING_NOISE * noise, SWING_SHARE * spread)) >= SWINGS:
+        return "oscillates"
+    turn = _turn(blocks, clear)
+    if turn is not None:
+        at, before, after = turn
+        middle = (2 * at + 1) * len(steps) // (2 * len(blocks))
+        return f"{before} to about step {int(steps[middle])}, then {after}"
+    moved = float(blocks[-1] - blocks[0])
+    p, sign = mann_kendall_p(blocks)
+    trending = p < TREND_P and moved * sign >= TREND_EFFECT * noise
+    if moved == 0 or not (trending or abs(moved) >= clear):
+        return "no trend"
+    way = (blocks - blocks[0]) / moved
+    if _diverges(way):
+        return f"diverges {'up' if moved > 0 else 'down'}wards"
+    word = _when("rises" if moved > 0 else "falls", way)
+    return word + _pace(values, moved, noise) if "level" not in word else word
+
+
+def _block_medians(values: Floats, blocks: int) -> Floats:
+    """Medians of equal blocks in one sort: this runs for every metric on every new row. Where the points do not
+    divide evenly, some count twice."""
+    each = -(-len(values) // blocks)
+    spread = values[np.arange(blocks * each) * len(values) // (blocks * each)].reshape(blocks, each)
+    return np.asarray(np.sort(spread, axis=1)[:, each // 2])
+
+
+def _turn(blocks: Floats, clear: float) -> tuple[int, str, str] | None:
+    """(block of the turn, word before, word after) where the course goes clearly there and clearly back."""
+    for sign, before, after in ((1.0, "rises", "falls"), (-1.0, "falls", "rises")):
+        course = sign * blocks
+        at = int(course.argmax())
+        there, back = float(course[at] - course[0]), float(course[at] - course[-1])
+        if 0 < at < len(course) - 1 and clear > 0 and min(there, back) >= max(clear, CLEAR_SHARE * max(there, back)):
+            return at, before, after
+    return None
+
+
+def _legs(blocks: Floats, clear: float) -> int:
+    """Clear moves up and down by turns."""
+    legs, way, low, high = 0, 0, float(blocks[0]), float(blocks[0])
+    for x in blocks.tolist():
+        low, high = min(low, x), max(high, x)
+        if way <= 0 and x - low >= clear > 0:
+            legs, way, high = legs + 1, 1, x
+        elif way >= 0 and high - x >= clear > 0:
+            legs, way, low = legs + 1, -1, x
+        elif way > 0:
+            low = x if x == high else low
+        elif way < 0:
+            high = x if x == low else high
+    return legs
+
+
+def _diverges(way: Floats) -> bool:
+    """Each of the last steps between blocks is greater than the one before, and two of them make most of the move."""
+    last = np.diff(way)[-4:]
+    return bool(len(last) == 4 and last[0] > 0 and (np.diff(last) > 0).all() and way[-1] - way[-3] >= DIVERGING)
+
+
+def _pace(values: Floats, moved: float, noise: float) -> str:
+    """Whether the second half of the move is greater than the first, by thirds, beyond their errors."""
+    third = len(values) // 3
+    first, mid, last = (float(part.mean()) for part in (values[:third], values[third:-third], values[-third:]))
+    bend = ((last - mid) - (mid - first)) * (1.0 if moved > 0 else -1.0)
+    if abs(bend) < max(BEND_SHARE * abs(last - first), BEND_SE * noise * (6.0 / third) ** 0.5):
+        return ""
+    return ", accelerating" if bend > 0 else ", decelerating"
+
+
+def _when(word: str, way: Floats) -> str:
+    """`way`: share of the whole move that each block has made."""
+    n = len(way)
+    if int((way >= 0.9).argmax()) <= n // 3:
+        return f"{word} early, then level"
+    if int((way > 0.1).argmax()) >= n // 2:
+        return f"level, then {word}"
+    return word
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """Windows are means in the metric's unit; slopes are per 100 steps with the middle 90 % interval. None = undefined.
+
+    `word` is the course in words, see `course`.
+    """
+
+    first: float | None
+    mid: float | None
+    last: float | None
+    slope: float | None
+    slope_low: float | None
+    slope_high: float | None
+    corr_step: float | None
+    word: str
+
+
+EMPTY = Shape(None, None, None, None, None, None, None, "nothing finite")
+
+
+def window_rows(n: int, window: int | None = None) -> int:
+    """Rows of the first, mid and last window: `window`, else max(5, 10 %); never more than there are."""
+    return min(n, window if window else max(5, n // 10))
+
+
+def settled(n: int) -> int:
+    """So many of `n` points do slope, correlation and course look at: all of them below 200, then those up to the last
+    full per cent. A function of `n` alone, so that rows read one by one and all at once are described alike."""
+    return n - n % max(1, n // 100)
+
+
+@dataclass(frozen=True, slots=True)
+class _Trend:
+    """What is said of the settled points of a column. `array` and `first_row` tell whether it is still the same;
+    `sums` are those of all its points."""
+
+    array: Floats
+    first_row: int
+    points: int
+    slopes: tuple[float, float, float] | None
+    corr_step: float | None
+    word: str
+    sums: BlockSums
+
+    def holds(self, array: Floats, series: Series) -> bool:
+        return self.array is array and self.first_row == int(series.rows[0])
+
+
+Trends = dict[str, _Trend]
+"""By raw key: what `describe` keeps from one row to the next. A column that is revised moves to another array."""
+
+
+def describe(series: Series | None, window: int | None = None, known: Trends | None = None) -> Shape:
+    """Shape of the finite points of a series: the windows of all of them, the rest of the `settled` ones. With `known`,
+    the rest is not worked out again until more points have settled."""
+    if series is None:
+        return EMPTY
+    series = series.finite()
+    n = len(series)
+    if not n:
+        return EMPTY
+    x = series.values
+    array, points = x if x.base is None else x.base, settled(n)
+    trend = known.get(series.key) if known is not None else None
+    if trend is not None and not trend.holds(array, series):
+        trend = None
+    if trend is None or trend.points != points:
+        trend = _trend(array, series, points, BlockSums() if trend is None else trend.sums)
+        if known is not None:
+            known[series.key] = trend
+    w = window_rows(n, window)
+    start = (n - w) // 2
+    first, mid, last = (trend.sums.sum(x, a, a + w) / w for a in (0, start, n - w))
+    slope, low, high = (None, None, None) if trend.slopes is None else trend.slopes
+    return Shape(first, mid, last, slope, low, high, trend.corr_step, trend.word)
+
+
+def _trend(array: Floats, series: Series, points: int, sums: BlockSums) -> _Trend:
+    steps, x = series.steps[:points], series.values[:points]
+    slopes = corr = None
+    if points > 2:
+        t = steps.astype(np.float64)
+        slope, low, high = theil_sen(t, x)
+        slopes, corr = (100 * slope, 100 * low, 100 * high), _correlation(t, x)
+    return _Trend(array, int(series.rows[0]), points, slopes, corr, course(steps, x), sums)
+
+
+def _correlation(t: Floats, x: Floats) -> float | None:
+    dt, dx = t - np.add.reduce(t) / len(t), x - np.add.reduce(x) / len(x)
+    # sums, not dot products: BLAS starts threads on long columns, which costs more than it saves here
+    scale = float(np.sqrt((dt * dt).sum() * (dx * dx).sum()))
+    return float((dt * dx).sum()) / scale if scale > 0 else None

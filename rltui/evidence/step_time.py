@@ -1,0 +1,201 @@
+"""Why a step was slow, who waits for whom, and which phases take another share than they used to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib.resources import files
+from math import log
+
+import numpy as np
+import orjson
+
+from rltui.evidence.look import Look
+from rltui.evidence.signal import num, percent
+from rltui.frameworks.load import phases
+from rltui.run.sums import median
+from rltui.run.table import Floats
+
+BEFORE = 50  # rows before a step that tell what is usual
+LEAST = 10
+SLOW = 1.3  # times the usual: below it is the spread of ordinary steps
+MOSTLY = 0.7  # of a slowdown, on a log scale: explained by one of the two
+NOW = 20  # newest rows that tell how it stands
+MARGIN = 0.05  # of the step, beyond what was ever usual: less is not worth a word
+WAITS = 0.1  # of the step: waiting that is worth a word
+
+
+@dataclass(frozen=True, slots=True)
+class SlowStep:
+    """Why the step took `ratio` times the usual seconds: `tokens` and `rate` are tokens and tokens/s against the usual
+    ones (None: length is not logged); `phase` took `phase_share` of the extra seconds (None: phases are not logged)."""
+
+    step: int
+    seconds: float
+    usual: float
+    ratio: float
+    tokens: float | None
+    rate: float | None
+    phase: str | None
+    phase_share: float | None
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Waits:
+    """Shares of the step that trainer and sampler wait for each other; None: not logged."""
+
+    trainer: float | None
+    sampler: float | None
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class OwnShare:
+    """Share of the step that a phase takes now against the middle 80 % of this run's earlier steps."""
+
+    phase: str
+    share: float
+    low: float
+    high: float
+    status: str  # "usual" | "high" | "low"
+
+
+def slow_step(look: Look, step: int) -> SlowStep | None:
+    """Longer responses or fewer tokens a second, and the phase that grew; None for a step of usual time, or where too
+    little is known before it."""
+    seconds = look.series("time_per_step_s")
+    if seconds is None:
+        return None
+    at = int(np.searchsorted(seconds.steps, step))
+    if at >= len(seconds) or int(seconds.steps[at]) != step or at < LEAST:
+        return None
+    row, now = int(seconds.rows[at]), float(seconds.values[at])
+    usual = median(seconds.values[max(0, at - BEFORE) : at])
+    if usual <= 0 or now < SLOW * usual:
+        return None
+    ratio = now / usual
+    name = "total_tokens_step" if look.series("total_tokens_step") is not None else "response_length_mean"
+    tokens = _against(look, name, row)
+    rate = None if tokens is None else tokens / ratio
+    phase, share = _grew(look, row, now - usual)
+    why = _why(tokens, rate, ratio)
+    text = f"{num(now)} s, {num(ratio)} times the usual {num(usual)} s: {why}"
+    if phase is not None and share is not None:
+        text += f"; {percent(share)} of the extra time in {phases()[phase].label}"
+    return SlowStep(step, now, usual, ratio, tokens, rate, phase, share, text)
+
+
+def _why(tokens: float | None, rate: float | None, ratio: float) -> str:
+    if tokens is None or rate is None or tokens <= 0:
+        return "nobody can tell longer responses from fewer tokens/s, as no length is logged"
+    longer, slower = f"{num(tokens)} times the tokens", f"{num(rate)} times the tokens/s"
+    explained = log(tokens) / log(ratio)
+    if explained >= MOSTLY:
+        return f"longer responses ({longer})"
+    return f"fewer tokens/s ({slower})" if explained <= 1 - MOSTLY else f"longer responses ({longer}) at {slower}"
+
+
+def _against(look: Look, name: str, row: int) -> float | None:
+    """Value at a row against the median of the rows before it."""
+    series = look.series(name)
+    if series is None:
+        return None
+    at = int(np.searchsorted(series.rows, row))
+    if at >= len(series) or int(series.rows[at]) != row or at < LEAST:
+        return None
+    usual = median(series.values[max(0, at - BEFORE) : at])
+    return float(series.values[at]) / usual if usual > 0 else None
+
+
+def _grew(look: Look, row: int, extra: float) -> tuple[str | None, float | None]:
+    """The phase that took most of the extra seconds, and its share of them."""
+    grown: dict[str, float] = {}
+    for name in phases():
+        series = look.series(f"phase:{name}") if name not in ("step", "other") else None
+        if series is None:
+            continue
+        at = int(np.searchsorted(series.rows, row))
+        if at < len(series) and int(series.rows[at]) == row:
+            past = series.rows[max(0, at - BEFORE) : at]
+            often = len(past) >= LEAST and row - int(past[0]) < 2 * len(past)
+            usual = median(series.values[max(0, at - BEFORE) : at]) if often else 0.0  # one that most steps do not run
+            grown[name] = float(series.values[at]) - usual
+    worst = max(grown, key=lambda n: grown[n], default=None)
+    if worst is None or grown[worst] <= 0.3 * extra:
+        return None, None
+    return worst, min(1.0, grown[worst] / extra)
+
+
+@lru_cache(maxsize=1)
+def _wait_keys() -> dict[str, list[str]]:
+    """Raw keys of timers by which trainer or sampler tell that they wait."""
+    data: dict[str, list[str]] = orjson.loads((files("rltui.evidence") / "data" / "waits.json").read_bytes())
+    return data
+
+
+def waits(look: Look) -> Waits | None:
+    """Who waits for whom, over the last rows; None for a run that logs no waiting (a synchronous one has none)."""
+    idle = look.values("trainer_idle_ratio")
+    trainer = median(idle[-NOW:]) if len(idle) else _waited(look, "trainer")
+    sampler = _waited(look, "sampler")
+    if trainer is None and sampler is None:
+        return None
+    parts = []
+    if trainer is not None:
+        parts.append(f"the trainer waits {percent(trainer)} of the step for rollouts")
+    if sampler is not None:
+        parts.append(f"rollouts wait {percent(sampler)} of it for weights")
+    text = ", ".join(parts)
+    most = max(trainer or 0.0, sampler or 0.0)
+    if most < WAITS:
+        text += ": neither holds the other up"
+    else:
+        text += f": {'generation' if (trainer or 0.0) >= (sampler or 0.0) else 'training'} is the bottleneck"
+    return Waits(trainer, sampler, text)
+
+
+def _waited(look: Look, who: str) -> float | None:
+    seconds = look.values("time_per_step_s")[-NOW:]
+    for key in _wait_keys()[who]:
+        waited = look.values(key)[-NOW:]
+        if len(waited) and len(seconds) and median(seconds) > 0:
+            return min(1.0, median(waited) / median(seconds))
+    return None
+
+
+def own_shares(look: Look) -> tuple[OwnShare, ...]:
+    """Every timed phase against its own earlier share; empty without enough steps or a timer of the step."""
+    timed = (own_share(name, phase_share(look, name)) for name in phases() if name not in ("step", "other"))
+    return tuple(share for share in timed if share is not None)
+
+
+def own_share(phase: str, share: Floats) -> OwnShare | None:
+    """The newest steps of a share by row against those before; None where there are too few."""
+    if len(share) < 2 * NOW + LEAST:
+        return None
+    past = np.sort(share[LEAST:-NOW])
+    low, high = float(past[len(past) // 10]), float(past[-1 - len(past) // 10])
+    now = median(share[-NOW:])
+    status = "high" if now > high + MARGIN else "low" if now < low - MARGIN else "usual"
+    return OwnShare(phase, now, low, high, status)
+
+
+def grown(share: Floats, now: float, by: float) -> bool:
+    """Whether `own_share` may find `now` so far above its band: told by counting, which costs less than sorting."""
+    past = share[LEAST:-NOW]
+    return 10 * int(np.count_nonzero(past < now - 0.999 * by)) >= 9 * len(past)
+
+
+def phase_share(look: Look, name: str) -> Floats:
+    """Share of the step by row, of the newest rows (at most 500) that time both."""
+    phase, step = look.series(f"phase:{name}"), look.series("time_per_step_s")
+    if phase is None or step is None:
+        return np.zeros(0)
+    part, whole = phase.values[-500:], step.values[-500:]
+    if len(phase) != len(step) or phase.rows[0] != step.rows[0] or phase.rows[-1] != step.rows[-1]:
+        both = np.intersect1d(phase.rows[-500:], step.rows[-500:], assume_unique=True, return_indices=True)
+        part, whole = part[both[1]], whole[both[2]]
+    timed = whole > 0
+    share: Floats = part[timed] / whole[timed]
+    return share

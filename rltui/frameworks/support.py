@@ -1,0 +1,40 @@
+"""What is read of each framework's runs, as a table: generated from the frameworks' own data files."""
+
+from __future__ import annotations
+
+from rltui.frameworks.load import Support, dialect, dialect_names
+
+PARTS = ("console", "files", "phases", "config", "samples", "checkpoints")
+SHOWN = {
+    "real": "on a real log",
+    "writer": "on output of the framework's own writer",
+    "built": "on lines built to its format",
+}
+_MARKS = {"real": "R", "writer": "W", "built": "B"}
+
+
+def markdown_table() -> str:
+    """Framework x part: yes, partly or no, with R, W or B for how it was shown; notes below the table."""
+    lines = ["| framework | " + " | ".join(PARTS) + " |", "|---|" + "---|" * len(PARTS)]
+    notes: list[str] = []
+    for name in sorted(dialect_names(), key=_order):
+        own = dialect(name)
+        cells = [_cell(own.support[part], notes) for part in PARTS]
+        lines.append(f"| {own.label} | " + " | ".join(cells) + " |")
+    legend = ", ".join(f"{mark} {SHOWN[kind]}" for kind, mark in _MARKS.items())
+    said = "; ".join(f"{i} {note}" for i, note in enumerate(notes, 1))
+    return "\n".join([*lines, "", f"Shown: {legend}. Notes: {said}."])
+
+
+def _order(name: str) -> tuple[bool, str]:
+    """By name, the home-made loop last."""
+    return name == "generic", dialect(name).label.lower()
+
+
+def _cell(support: Support, notes: list[str]) -> str:
+    text = " ".join(filter(None, (support.state, _MARKS.get(support.shown, ""))))
+    if not support.note:
+        return text
+    if support.note not in notes:
+        notes.append(support.note)
+    return f"{text} [{notes.index(support.note) + 1}]"

@@ -1,0 +1,1 @@
+"""Console logs: the lines of trainers, and what they print between them."""

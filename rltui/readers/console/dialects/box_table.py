@@ -1,0 +1,91 @@
+"""Tables in boxes: AReaL's `Train step 3/500 done.` with four pairs a row, tinker's `Step 3` with one."""
+
+from __future__ import annotations
+
+import re
+
+from rltui.readers.console.dialects.base import MAX_CELLS, MAX_LINES, Step
+from rltui.readers.console.prefix import bare
+from rltui.readers.rows import number
+
+_AREAL = re.compile(r"\bTrain step (\d{1,15})/(\d{1,15}) done\.")
+_STATS = re.compile(r"\bStats \((\d{1,6})/\d{1,6}\):")
+_TITLE = re.compile(r"^Step (\d{1,15})$")
+_FRAME = frozenset("─━═│┃┏┓┗┛┡┩┌┐└┘├┤╒╕╞╡╘╛╤╧╪┬┴┼┳┻╇╈ ")
+_ENDS = ("╘", "└", "┗")
+_GAP = 12
+"""Other lines between a title and the end of its table: other processes write into the log too."""
+
+
+class BoxTable:
+    """The steps of a table: its title's, and for each further table of one AReaL commit the next one."""
+
+    marks = ("Train step ", "Stats (", "Step ")
+
+    def __init__(self) -> None:
+        self._step: int | None = None
+        self._first = 0
+        self._total: int | None = None
+        self._cells: dict[str, object] = {}
+        self._prefix = ""
+        self._lines = 0
+        self._others = 0
+
+    @property
+    def is_open(self) -> bool:
+        return self._step is not None
+
+    def line(self, prefix: str, message: str) -> list[Step] | None:
+        if self._step is not None and prefix == self._prefix and self._row(message.strip()):
+            return self.close() if message.strip().startswith(_ENDS) else []
+        return self._title(prefix, message)
+
+    def _title(self, prefix: str, message: str) -> list[Step] | None:
+        text = bare(message)
+        areal = _AREAL.search(text)
+        title = _TITLE.match(text)
+        stats = _STATS.search(text)
+        if areal is not None:
+            done = self.close()
+            self._first = int(areal[1]) - 1  # counted from one on the screen, from zero everywhere else
+            self._total = int(areal[2])
+            self._begin(prefix, self._first)
+            return done
+        if stats is not None and self._total is not None:
+            done = self.close()
+            self._begin(prefix, self._first + int(stats[1]) - 1)
+            return done
+        if title is not None:
+            done = self.close()
+            self._total = None
+            self._begin(prefix, int(title[1]))
+            return done
+        if self._step is not None and prefix == self._prefix and text:
+            self._others += 1
+            if self._others > _GAP:
+                return self.close() or None
+        return None
+
+    def _begin(self, prefix: str, step: int) -> None:
+        self._step, self._prefix = step, prefix
+        self._lines = self._others = 0
+
+    def _row(self, text: str) -> bool:
+        """Takes a line of the table; false for any other line."""
+        if not text or text[0] not in _FRAME:
+            return False
+        self._lines += 1
+        if set(text) <= _FRAME or text[0] == "┃" or self._lines > MAX_LINES:
+            return True
+        if text[0] != "│":
+            return False
+        cells = [cell.strip() for cell in text.strip("│").split("│")]
+        for key, value in zip(cells[::2], cells[1::2], strict=False):
+            whole = key and not key.endswith("…")  # tinker cuts names off that are longer than its column
+            if whole and number(value) is not None and len(self._cells) < MAX_CELLS:
+                self._cells[key] = value
+        return True
+
+    def close(self) -> list[Step]:
+        step, cells, self._step, self._cells = self._step, self._cells, None, {}
+        return [Step(step, cells, self._total)] if step is not None and cells else []

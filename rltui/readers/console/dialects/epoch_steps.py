@@ -1,0 +1,54 @@
+"""DeepSpeed-Chat: `epoch: 1|step: 3|ppo_ep: 1|act_loss: 0.2|...`, with the reward and the times in lines of their own.
+
+Its steps count anew in each epoch; here they count on, by the number of batches that it states as an epoch begins.
+"""
+
+from __future__ import annotations
+
+import re
+
+from rltui.readers.console.dialects.base import Step
+from rltui.readers.console.generic import attributes, step_line
+
+_EPOCH = re.compile(r"Beginning of Epoch (\d{1,9})/(\d{1,9}), Total Generation Batches (\d{1,12})")
+_STEP = re.compile(r"epoch: (\d{1,9})\|step: (\d{1,12})\|ppo_ep: ")
+
+
+class EpochSteps:
+    """One training; the lines below a step belong to it."""
+
+    marks = ("|ppo_ep: ", "Total Generation Batches", "average reward score: ", "|E2E latency=")
+    is_open = False
+
+    def __init__(self) -> None:
+        self._batches = 0
+        self._total: int | None = None
+        self._step: int | None = None
+        self._cells: dict[str, float] = {}  # of the step so far
+
+    def line(self, prefix: str, message: str) -> list[Step] | None:
+        begun = _EPOCH.search(message)
+        if begun is not None:
+            self._batches = int(begun[3])
+            self._total = int(begun[2]) * self._batches or None
+            return []
+        found = _STEP.search(message)
+        if found is None:
+            cells = attributes(message)
+            if self._step is None or not cells:
+                return None
+            self._cells.update(cells)
+            return []
+        block = step_line(message)
+        if block is None:
+            return None
+        done = self.close()
+        self._step = int(found[1]) * self._batches + int(found[2])
+        self._cells = block.cells
+        return done
+
+    def close(self) -> list[Step]:
+        if self._step is None or not self._cells:
+            return []
+        cells, self._cells = self._cells, {}
+        return [Step(self._step, cells, self._total)]

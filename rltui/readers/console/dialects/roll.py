@@ -1,0 +1,65 @@
+"""ROLL: `metrics_tag: {"step": 3, "metrics": {...}}`, or the bare JSON that its driver prints within
+`pipeline step 3 start...` where no tracker writes to the console."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import orjson
+
+from rltui.readers.console.dialects.base import Step
+from rltui.readers.rows import number
+
+_TAG = "metrics_tag: {"
+_START = re.compile(r"\bpipeline step (\d{1,15}) start")
+_REDUCED = re.compile(r"@(?:sum|mean|max|min)$")  # how a value is reduced; trackers do not get to see it
+_MARK = '{"'
+
+
+class RollJson:
+    """Once a tracker's line was seen the driver's own is passed over: it holds the same."""
+
+    marks = ("metrics_tag: ", "pipeline step ")
+
+    def __init__(self) -> None:
+        self._step: int | None = None
+        self._tagged = False
+
+    @property
+    def is_open(self) -> bool:
+        return self._step is not None
+
+    def line(self, prefix: str, message: str) -> list[Step] | None:
+        if _TAG in message:
+            row = _parsed(message[message.index(_TAG) + len(_TAG) - 1 :])
+            metrics, step = row.get("metrics"), number(row.get("step"))
+            if not isinstance(metrics, dict) or step is None or not 0 <= step < 1e15:
+                return None
+            self._tagged, self._step = True, None
+            return [Step(int(step), metrics)]
+        started = _START.search(message)
+        if started is not None:
+            self._step = None if self._tagged else int(started[1])
+            return []
+        if self._step is not None and _MARK in message and message.rstrip().endswith("}"):
+            metrics = _parsed(message[message.index(_MARK) :])
+            cells = {_REDUCED.sub("", key): value for key, value in metrics.items() if number(value) is not None}
+            if 2 * len(cells) > len(metrics):
+                step, self._step = self._step, None
+                return [Step(step, cells)]
+        return None
+
+    def close(self) -> list[Step]:
+        return []
+
+
+def _parsed(text: str) -> dict[str, object]:
+    try:
+        row = orjson.loads(text)
+    except orjson.JSONDecodeError:
+        try:
+            row = json.loads(text)  # NaN and Infinity
+        except (ValueError, RecursionError):
+            return {}
+    return row if isinstance(row, dict) else {}

@@ -1,0 +1,70 @@
+"""slime: several dicts for one rollout, each with a number of its own: `rollout 12: {...}`, `perf 12: {...}` twice,
+`eval 12: {...}`, and `step 24: {...}` for each optimizer step on it. They are one row, the rollout's.
+
+Where a rollout is trained on in several optimizer steps, the row holds the mean of theirs.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from rltui.readers.console.dialects.base import Step
+from rltui.readers.json_number import dict_cells
+
+_LINE = re.compile(r"(?:^|\s)(rollout|perf|passrate|multi_turn|eval|step|critic-step) (\d{1,15}): (\{['\"].*\})\s*$")
+
+
+@dataclass(slots=True)
+class _Trained:
+    """The optimizer steps on one rollout so far."""
+
+    rollout: int
+    sums: dict[str, tuple[float, int]] = field(default_factory=dict)
+
+    def add(self, cells: Mapping[str, float]) -> None:
+        for key, value in cells.items():
+            total, count = self.sums.get(key, (0.0, 0))
+            self.sums[key] = (total + value, count + 1)
+
+    def step(self) -> Step:
+        return Step(self.rollout, {key: total / count for key, (total, count) in self.sums.items()})
+
+
+class RolloutDicts:
+    """The trainer names the rollout before its optimizer steps; another process may print of the next one meanwhile."""
+
+    marks = ("rollout ", "perf ", "passrate ", "multi_turn ", "eval ", "step ")
+    is_open = False
+
+    def __init__(self) -> None:
+        self._trained: dict[str, _Trained] = {}  # by Ray's prefix
+
+    def line(self, prefix: str, message: str) -> list[Step] | None:
+        found = _LINE.search(message)
+        if found is None:
+            return None
+        cells = dict_cells(found[3])
+        if not cells:
+            return None
+        word, number = found[1], int(found[2])
+        held = self._trained.get(prefix)
+        if word in ("step", "critic-step"):
+            if held is None:
+                return [Step(number, cells)]  # an optimizer step of whatever rollout
+            held.add(cells)
+            return []
+        done = []
+        if held is not None and held.sums and (word == "rollout" or number >= held.rollout):
+            done = [held.step()]
+            self._trained[prefix] = _Trained(held.rollout)
+        if word == "rollout" and len(self._trained) < 64:
+            self._trained[prefix] = _Trained(number)
+        return [*done, Step(number, cells)]
+
+    def close(self) -> list[Step]:
+        done = [held.step() for held in self._trained.values() if held.sums]
+        for held in self._trained.values():
+            held.sums = {}
+        return done

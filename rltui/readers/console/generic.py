@@ -1,0 +1,154 @@
+"""Console lines of trainers without a dialect of their own.
+
+`Step 3 | Loss 0.1 | LR 1e-6`, `epoch: 0|step: 3|act_loss: 0.2`, `step=3 loss=0.1 lr=1e-6`, `[Step 3] loss: 0.1, lr 1`,
+`step 12: {'loss': 0.1}`, `{'step': 12, 'loss': 0.1}`, and blocks: a heading `==== Step 3/100 ====` with `  • Loss: 0.1`
+lines below it. Numbers below a step belong to it until the next step.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+from rltui.lazy_regex import lazy
+from rltui.readers.console.prefix import bare
+from rltui.readers.json_number import dict_cells
+
+MAX_BLOCK = 400
+"""Lines after a step line that can still belong to it, and cells of one step."""
+
+_NUMBER = r"[-+]?(?:\d[\d,]*\.?\d*(?:[eE][-+]?\d+)?|\.\d+|nan|inf)"
+_UNIT = (
+    r"(?:\s?(?:%|m?s|sec|seconds|steps|[KMGT]i?B|tokens?|(?:tokens?|tok|toks|it|samples)/s(?:ec)?))?(?:\s*\([\d.]+%\))?"
+)
+_NAME = r"[A-Za-z][\w/.@\-]*(?: [\w/.@()\-]+){0,4}?"
+_STEP = lazy(
+    r"^(?:global[_ ]?step|train(?:ing)?[_ ]?step|step|iter(?:ation)?)\s*[:=]?\s*(\d{1,15})(?:\s?/\s?(\d{1,15}))?$",
+    re.IGNORECASE,
+)
+_HEADING = lazy(r"^[=\-*#\s]{3,}Step\s+(\d{1,15})(?:\s?/\s?(\d{1,15}))?[=\-*#\s]{3,}$")
+_BEGIN = lazy(
+    r"^\[?(?:global[_ ]?step|train(?:ing)?[_ ]?step|step|iter(?:ation)?)\s*[:=#]?\s*(\d{1,15})(?:\s?/\s?(\d{1,15}))?\]?"
+    r"(?:\s*[:,;|>\-]+\s+|\s+)(?=[A-Za-z])",
+    re.IGNORECASE,
+)
+_WORD_PAIR = lazy(rf"^([A-Za-z][\w/.@\-]*) ({_NUMBER}){_UNIT}$")
+_WORD = lazy(rf"([A-Za-z][\w/.@\-]*)\s*[:=]\s*({_NUMBER})%?(?=[\s,;|]|$)")
+_PAIR = lazy(rf"^({_NAME})(?:\s*[:=]\s*|\s+)({_NUMBER}){_UNIT}$")
+_STRICT_PAIR = lazy(rf"^({_NAME})\s*[:=]\s*({_NUMBER}){_UNIT}$")
+_WORDS = lazy(rf"([\w/.@\-]+)[:=]({_NUMBER})(?=\s|$)")
+_TOOK = lazy(
+    r"^(?:(Time|Step Time)\s*[:=]?\s*)?(?:(\d{1,9})d ?)?(?:(\d{1,9})h ?)?(?:(\d{1,9})m ?)?"
+    r"(?:(\d{1,9}(?:\.\d*)?)s)?(?:(\d{1,9})ms)?$"
+)
+_SECONDS = (86400.0, 3600.0, 60.0, 1.0, 0.001)
+_TIME = "Time"
+"""Name of a duration that stands in a step line without one (prime-rl)."""
+_SPLIT = lazy(r"\s*[|,;]\s+|\s*\|\s*|\s{2,}|\t")
+_DICT = lazy(
+    r"\b(?:global[_ ]?step|step|iteration|pipeline step|eval)"
+    r"\W{1,3}(\d{1,15})"
+    r"[^{\n]{0,80}(\{['\"].*\})"
+)
+
+
+@dataclass(slots=True)
+class StepBlock:
+    """The step that lines belong to now."""
+
+    step: int
+    total: int | None = None
+    cells: dict[str, float] = field(default_factory=dict)
+    lines: int = 0
+
+    def take(self, cells: dict[str, float]) -> None:
+        """Numbers of a further line; the first one of a name counts."""
+        for key, value in cells.items():
+            if len(self.cells) < MAX_BLOCK:
+                self.cells.setdefault(key, value)
+
+
+_STEP_CELLS = ("step", "global_step", "iteration", "iter")
+
+
+def dict_line(message: str) -> tuple[int, dict[str, float]] | None:
+    """A logged dict behind the step that it names, or that holds its step."""
+    found = _DICT.search(message)
+    if found is not None:
+        cells = dict_cells(found[2])
+        return (int(found[1]), cells) if len(cells) > 1 else None
+    text = bare(message)
+    if not (text.startswith(("{'", '{"')) and text.rstrip().endswith("}")):
+        return None
+    cells = dict_cells(text)
+    step = next((cells.pop(name) for name in _STEP_CELLS if name in cells), None)
+    if step is None or len(cells) < 2 or not 0 <= step < 1e15 or not step.is_integer():
+        return None
+    return int(step), cells
+
+
+def step_line(message: str) -> StepBlock | None:
+    """A line or heading that begins a step."""
+    heading = _HEADING.match(message)
+    if heading is not None:
+        return StepBlock(int(heading[1]), int(heading[2]) if heading[2] else None)
+    parts = _parts(message)
+    steps = [found for part in parts if (found := _STEP.match(part))]
+    if len(steps) != 1 or len(parts) < 2:
+        return _begun(message)
+    cells, understood = _pairs([part for part in parts if not _STEP.match(part)], _PAIR)
+    if len(cells) < 2 or 2 * understood < len(parts) - 1:
+        return None
+    total = steps[0][2]
+    return StepBlock(int(steps[0][1]), int(total) if total else None, cells)
+
+
+def _begun(message: str) -> StepBlock | None:
+    """A line that begins with its step and holds nothing but numbers by name behind it."""
+    text = bare(message)
+    begin = _BEGIN.match(text)
+    if begin is None:
+        return None
+    cells: dict[str, float] = {}
+    for part in _SPLIT.split(text[begin.end() :]):
+        pair = _STRICT_PAIR.match(part) or _WORD_PAIR.match(part)
+        if pair is not None:
+            cells[pair[1]] = _value(pair[2])
+        elif _WORD.sub("", part).strip(" ,;|"):
+            return None
+        else:
+            cells.update((name, _value(number)) for name, number in _WORD.findall(part)[:MAX_BLOCK])
+    total = begin[2]
+    return StepBlock(int(begin[1]), int(total) if total else None, cells) if len(cells) > 1 else None
+
+
+def attributes(message: str) -> dict[str, float]:
+    """Numbers of a line below a step line; empty where the line holds anything else."""
+    parts = _parts(message.lstrip("•*- \t"))
+    cells, understood = _pairs(parts, _STRICT_PAIR)
+    return cells if cells and understood == len(parts) else {}
+
+
+def _parts(message: str) -> list[str]:
+    return [part for part in _SPLIT.split(bare(message)) if part]
+
+
+def _pairs(parts: list[str], pair: re.Pattern[str]) -> tuple[dict[str, float], int]:
+    cells: dict[str, float] = {}
+    understood = 0
+    for part in parts[:MAX_BLOCK]:
+        found = pair.match(part)
+        if (took := _TOOK.match(part)) is not None and any(took.groups()[1:]):
+            cells[took[1] or _TIME] = sum(float(n) * s for n, s in zip(took.groups()[1:], _SECONDS, strict=True) if n)
+            understood += 1
+        elif found is not None:
+            cells[found[1]] = _value(found[2])
+            understood += 1
+        elif " " in part and len(words := _WORDS.findall(part)) > 1:
+            cells.update((key, _value(text)) for key, text in words)
+            understood += 1
+    return cells, understood
+
+
+def _value(text: str) -> float:
+    return float(text.replace(",", ""))

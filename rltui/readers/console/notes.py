@@ -1,0 +1,169 @@
+"""Notes out of log text: which lines matter is data (`data/notes.toml`), tracebacks are followed to their last line."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from rltui.readers.base import Note, NoteKind
+from rltui.text import clean
+
+WARNINGS = 100
+"""Warnings given out of one file, counting those that differ in more than numbers. Other notes are all given out: any
+error may be the one that ends the run."""
+MAX_TRACEBACK = 1000
+"""Lines followed of one traceback; a longer one is a log that is no traceback."""
+TRACEBACK = "Traceback (most recent call last)"
+
+_PREFIX = re.compile(r"^(?:\x1b\[[0-9;]*m)*\((?:[^()]*?\s?pid=\d+(?:, ip=[0-9.]+)?)\)(?:\x1b\[[0-9;]*m)*[ ]?")
+_TIME = re.compile(r"[\[(]?(\d{4}-\d\d-\d\d)[ T_](\d\d:\d\d:\d\d)(?:[.,](\d{1,6}))?(Z|[+-]\d\d:?\d\d)?")
+_INSIDE = (" ", "\t", "│", "╭", "╰", "❱", "|")
+_CHAINED = (
+    "The above exception was",
+    "During handling of the above",
+    "ray.exceptions.RayTaskError",
+    "ray::",
+    "\x1b[36mray::",
+)
+_DIGITS = re.compile(r"[\d.]+")
+
+
+def split_prefix(text: str) -> tuple[str, str]:
+    """Ray's prefix of a forwarded line (empty where there is none) and the message behind it."""
+    found = _PREFIX.match(text)
+    return (text[: found.end()], text[found.end() :]) if found else ("", text)
+
+
+def time_of(message: str) -> float | None:
+    """Seconds since the epoch that a message starts with; without a zone it is this machine's time."""
+    found = _TIME.match(message) or _TIME.match(message[message.find(" ") + 1 :] if message[:1].isupper() else "")
+    if found is None:
+        return None
+    fraction = f".{found[3]:0<6}" if found[3] else ""
+    zone = (found[4] or "").replace("Z", "+00:00")
+    try:
+        return datetime.fromisoformat(f"{found[1]}T{found[2]}{fraction}{zone}").timestamp()
+    except (ValueError, OverflowError, OSError):
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class _Rule:
+    kind: NoteKind
+    any: tuple[str, ...]
+    pattern: re.Pattern[str] | None
+    unless: re.Pattern[str] | None
+
+
+@cache
+def _rules() -> tuple[_Rule, ...]:
+    data: dict[str, Any] = tomllib.loads(Path(__file__).with_name("notes.toml").read_text("utf-8"))
+    return tuple(
+        _Rule(
+            rule["kind"],
+            tuple(rule["any"]),
+            re.compile(rule["pattern"]) if "pattern" in rule else None,
+            re.compile(rule["unless"]) if "unless" in rule else None,
+        )
+        for rule in data["rule"]
+    )
+
+
+@cache
+def triggers() -> tuple[str, ...]:
+    """What a line has to hold to be worth a look."""
+    return (TRACEBACK, *(text for rule in _rules() for text in rule.any))
+
+
+@dataclass(slots=True)
+class _Traceback:
+    lines: int = 0
+    last: str = ""
+
+
+class NoteFinder:
+    """Finds notes line by line. Lines without a trigger may be left out while no traceback is open."""
+
+    def __init__(self) -> None:
+        self._open: dict[str, _Traceback] = {}
+        self._warned: set[str] = set()
+
+    @property
+    def in_traceback(self) -> bool:
+        return bool(self._open)
+
+    def line(self, text: str, line: int, step: int | None) -> list[Note]:
+        """Notes of one line; `step` is the newest training step before it."""
+        prefix, message = split_prefix(text)
+        time = time_of(message)
+        out: list[Note] = []
+        if self._open and prefix in self._open:
+            ended = self._follow(prefix, message)
+            if ended is not None:
+                out.append(Note("traceback", clean(ended, 500), line, step, None, time))
+        if TRACEBACK in message:
+            if len(self._open) < 64:
+                self._open[prefix] = _Traceback()
+            return out
+        seen: set[str] = set()
+        for rule in _rules():
+            if rule.kind in seen:
+                continue
+            for trigger in rule.any:  # not any(): most lines hold none, and there are many lines
+                if trigger in message:
+                    break
+            else:
+                continue
+            if rule.unless is not None and rule.unless.search(message):
+                continue
+            found = rule.pattern.search(message) if rule.pattern is not None else None
+            if rule.pattern is not None and found is None:
+                continue
+            if rule.kind == "warning" and (seen or not self._new(message)):
+                continue
+            seen.add(rule.kind)
+            stated = found.groupdict() if found is not None else {}
+            at = _whole(stated.get("step"))
+            if at is None and rule.kind != "progress":
+                at = step
+            out.append(Note(rule.kind, clean(message, 500), line, at, _whole(stated.get("total")), time))
+        return out
+
+    def finish(self, line: int, step: int | None) -> list[Note]:
+        """The file ends within a traceback for now: what it showed last. Its own last line may still come."""
+        out: list[Note] = []
+        for traceback in self._open.values():
+            if traceback.last:
+                out.append(Note("traceback", clean(traceback.last, 500), line, step))
+                traceback.last = ""
+        return out
+
+    def _follow(self, prefix: str, message: str) -> str | None:
+        traceback = self._open[prefix]
+        traceback.lines += 1
+        if traceback.lines > MAX_TRACEBACK:
+            del self._open[prefix]
+            return None
+        if not message.strip() or message.startswith(_INSIDE):
+            return None
+        if message.startswith(_CHAINED) and traceback.lines > 1:
+            traceback.last = message
+            return None
+        del self._open[prefix]
+        return message
+
+    def _new(self, message: str) -> bool:
+        shape = _DIGITS.sub("0", message)[:120]
+        if shape in self._warned or len(self._warned) >= WARNINGS:
+            return False
+        self._warned.add(shape)
+        return True
+
+
+def _whole(text: str | None) -> int | None:
+    return int(text) if text and len(text) < 16 else None

@@ -1,0 +1,181 @@
+"""TFRecord framing: uint64 length, masked crc32c of the length, data, masked crc32c of the data.
+
+Both checksums are checked: that of the length with each distinct length once (a log has few), that of the data up to
+`CHECKED` bytes. Longer data are images, histograms and texts, never numbers.
+"""
+
+from __future__ import annotations
+
+import re
+import struct
+from collections import Counter
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rltui.readers.tensorboard.crc32c import masked_crc32c, masked_crc32cs
+
+Ints = NDArray[np.int64]
+
+HEAD = 12
+TAIL = 4
+CHECKED = 4096
+_SHORTEST = 8
+_FEW = 8
+"""Fewer records than this are checked one by one."""
+_header = struct.Struct("<QI").unpack_from
+_LARGEST = 1 << 30
+_BEGINNING = re.compile(rb"(?s)(?=(....\0\0\0\0....\x09))")
+"""Where a record may begin: a length below 4 GiB, and an event, which begins with its wall time (field 1, double)."""
+_WINDOW = 1024  # lengths remembered
+_REPEATS = 256  # so many lengths have to agree before a cycle is taken for one
+
+
+class RecordLog:
+    """Bytes in pieces of any size; where the whole records lie out.
+
+    A header whose checksum is wrong is counted in `skipped`; reading goes on at the next place that has a right one.
+    Data whose checksum is wrong are counted and left out.
+    A run writes the same tags again and again, so the lengths repeat in cycles: once a cycle is known, its further
+    headers are checked many at a time.
+    """
+
+    def __init__(self) -> None:
+        self.skipped: Counter[str] = Counter()
+        self.skipped_at: dict[str, str] = {}
+        self._pieces: list[bytes] = []
+        self._waiting = 0
+        self._need = HEAD
+        self._at = 0  # offset in the file of the first waiting byte
+        self._lost = False  # looking for the next good header
+        self._crcs: dict[int, int] = {}
+        self._recent: list[int] = []  # the last lengths
+        self._period = 0  # records in a cycle, 0 when none is known
+
+    def feed(self, data: bytes) -> tuple[bytes, Ints, Ints]:
+        """A buffer, and start and length in it of the data of each record that is now whole."""
+        self._pieces.append(data)
+        self._waiting += len(data)
+        none: Ints = np.zeros(0, dtype=np.int64)
+        if self._waiting < self._need:
+            return b"", none, none
+        buffer = b"".join(self._pieces) if len(self._pieces) > 1 else data
+        starts: list[Ints] = []
+        lengths: list[Ints] = []
+        used = self._cut(buffer, starts, lengths)
+        sound = self._sound(buffer, np.concatenate(starts), np.concatenate(lengths)) if starts else (none, none)
+        self._at += used
+        self._pieces = [buffer[used:]]
+        self._waiting = len(buffer) - used
+        return buffer, *sound
+
+    def _sound(self, buffer: bytes, starts: Ints, lengths: Ints) -> tuple[Ints, Ints]:
+        """The records whose data are what was written."""
+        raw = np.frombuffer(buffer, dtype=np.uint8)
+        stated = np.ndarray((len(raw) - 3,), dtype="<u4", buffer=raw, strides=(1,))[starts + lengths]
+        right = np.ones(len(starts), dtype=np.bool_)
+        many = (lengths >= _SHORTEST) & (lengths <= CHECKED) & (len(starts) >= _FEW)
+        if many.any():
+            right[many] = masked_crc32cs(raw, starts[many], lengths[many]) == stated[many]
+        for i in np.flatnonzero(~many & (lengths <= CHECKED)).tolist():
+            start = int(starts[i])
+            right[i] = masked_crc32c(buffer[start : start + int(lengths[i])]) == stated[i]
+        if right.all():
+            return starts, lengths
+        wrong = starts[~right]
+        self.skipped["damaged record"] += len(wrong)
+        self.skipped_at.setdefault("damaged record", f"byte {self._at + int(wrong[0]) - HEAD}")
+        return starts[right], lengths[right]
+
+    def _cut(self, buffer: bytes, starts: list[Ints], lengths: list[Ints]) -> int:
+        pos = 0
+        while True:
+            if self._lost:
+                pos = self._search(buffer, pos)
+                if self._lost:
+                    self._need = HEAD + 1
+                    return pos
+            if self._period:
+                pos = self._repeat(buffer, pos, starts, lengths)
+            found, pos = self._one_by_one(buffer, pos)
+            if found:
+                sizes: Ints = np.array(found, dtype=np.int64)
+                ends = pos - np.cumsum((sizes + HEAD + TAIL)[::-1])[::-1]
+                starts.append(ends + HEAD)
+                lengths.append(sizes)
+                self._recent = (self._recent + found)[-_WINDOW:]
+            if self._lost:
+                pos += 1
+            elif len(found) == _REPEATS:  # there may be more
+                self._period = self._period or _find_period(self._recent)
+            else:
+                return pos
+
+    def _one_by_one(self, buffer: bytes, pos: int) -> tuple[list[int], int]:
+        """At most _REPEATS records from `pos` on: their lengths, and where the next one begins."""
+        found: list[int] = []
+        end = len(buffer)
+        crcs = self._crcs
+        self._need = HEAD
+        while len(found) < _REPEATS and end - pos >= HEAD:
+            length, crc = _header(buffer, pos)
+            if crcs.get(length) != crc:
+                if length > _LARGEST or masked_crc32c(buffer[pos : pos + 8]) != crc:
+                    self.skipped["damaged record"] += 1
+                    self.skipped_at.setdefault("damaged record", f"byte {self._at + pos}")
+                    self._lost = True
+                    return found, pos
+                if len(crcs) < 1 << 16:
+                    crcs[length] = crc
+            if end - pos < HEAD + length + TAIL:
+                self._need = HEAD + length + TAIL
+                break
+            found.append(length)
+            pos += HEAD + length + TAIL
+        return found, pos
+
+    def _search(self, buffer: bytes, pos: int) -> int:
+        """The next place from `pos` on whose header is right; else the first that is not ruled out yet."""
+        for match in _BEGINNING.finditer(buffer, pos):
+            at = match.start()
+            length, crc = _header(buffer, at)
+            if length <= _LARGEST and masked_crc32c(buffer[at : at + 8]) == crc:
+                self._lost = False
+                return at
+        return max(pos, len(buffer) - HEAD)
+
+    def _repeat(self, buffer: bytes, pos: int, starts: list[Ints], lengths: list[Ints]) -> int:
+        """As many whole cycles as follow; forgets the period where not even one does."""
+        cycle: Ints = np.array(self._recent[-self._period :], dtype=np.int64)
+        steps = cycle + (HEAD + TAIL)
+        size = int(steps.sum())
+        count = (len(buffer) - pos) // size
+        if not count:
+            return pos
+        heads: Ints = (pos + np.arange(count, dtype=np.int64)[:, None] * size + (np.cumsum(steps) - steps)).ravel()
+        raw = np.frombuffer(buffer, dtype=np.uint8)
+        long = np.ndarray((len(raw) - 7,), dtype="<u8", buffer=raw, strides=(1,))
+        short = np.ndarray((len(raw) - 3,), dtype="<u4", buffer=raw, strides=(1,))
+        crcs = np.array([self._crcs.get(n, -1) for n in cycle.tolist()], dtype=np.int64)
+        right = (long[heads].reshape(count, -1) == cycle.astype(np.uint64)) & (
+            short[heads + 8].reshape(count, -1) == crcs
+        )
+        good = right.all(axis=1)
+        whole = count if good.all() else int(np.argmin(good))
+        if not whole:
+            self._period = 0
+            return pos
+        starts.append(heads[: whole * len(cycle)] + HEAD)
+        lengths.append(np.tile(cycle, whole))
+        return pos + whole * size
+
+
+def _find_period(lengths: list[int]) -> int:
+    """The shortest cycle in which the last lengths repeat; 0 where there is none."""
+    newest = lengths[-1]
+    for period in range(1, len(lengths) // 2 + 1):
+        if lengths[-1 - period] == newest:
+            span = max(2 * period, min(len(lengths), _REPEATS))
+            if lengths[-span + period :] == lengths[-span:-period]:
+                return period
+    return 0

@@ -1,0 +1,220 @@
+"""W&B's transaction log (`run-ID.wandb`): protobuf records in LevelDB blocks."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator
+from functools import lru_cache
+from math import isfinite
+
+from rltui.readers.base import ConfigRecord, Exit, HardwareRow, Record, RunInfo
+from rltui.readers.config_file import flatten
+from rltui.readers.json_number import number
+from rltui.readers.protobuf import WireError, fields, last, messages, signed, text, timestamp, varint
+from rltui.readers.wandb.blocks import BlockLog
+from rltui.readers.wandb.console import CapturedConsole
+from rltui.readers.wandb.rows import HistoryRows
+from rltui.text import clean
+
+HEADER = b":W&B\xe1\xbe\x00"
+_HISTORY, _SUMMARY, _CONFIG, _STATS, _METRIC, _OUTPUT_RAW = 2, 3, 5, 7, 12, 13
+_RUN, _EXIT, _ENVIRONMENT = 17, 18, 26
+_ENVIRONMENT_FIELDS = {2: "python", 12: "host", 18: "gpu", 19: "gpu_count"}
+_SLICE = 1 << 20
+"""Bytes that are decoded at once: bounds the memory, whatever the size of the pieces fed."""
+
+
+def _is_summary(buffer: bytes, pos: int) -> bool:
+    """The record repeats the latest values (half of a file's bytes): `08 NUM 1a`."""
+    try:
+        if buffer[pos] != 8:
+            return False
+        pos += 1
+        while buffer[pos] > 127:
+            pos += 1
+        return buffer[pos + 1] == _SUMMARY << 3 | 2
+    except IndexError:
+        return False
+
+
+def _only_history(record: bytes) -> bytes | None:
+    """The history message of a record of the usual shape `08 NUM 12 LEN history`, without a walk through its fields."""
+    if record[:1] != b"\x08":
+        return None
+    _, pos = varint(record, 1)
+    if record[pos : pos + 1] != b"\x12":
+        return None
+    length, pos = varint(record, pos + 1)
+    return record[pos:] if length == len(record) - pos else None
+
+
+class WandbReader:
+    """History, config, identity, captured console, recorded hardware and exit of one W&B run.
+
+    A record that is cut off at the end of the file waits for its rest. Damage (a wrong checksum) costs the rest of
+    its block of 32 KiB and is counted.
+    """
+
+    format = "wandb"
+    whole = False
+
+    def __init__(self) -> None:
+        self._blocks = BlockLog(HEADER, _is_summary)
+        self.skipped: Counter[str] = self._blocks.skipped
+        self.skipped_at: dict[str, str] = self._blocks.skipped_at
+        self._rows = HistoryRows()
+        self._console = CapturedConsole()
+        self._history: list[bytes] = []  # waiting to be decoded together
+        self._records = 0
+        self._start: float | None = None
+        self._step_key: str | None = None
+
+    def feed(self, data: bytes) -> list[Record]:
+        out: list[Record] = []
+        for begin in range(0, len(data), _SLICE):
+            piece = data if len(data) <= _SLICE else data[begin : begin + _SLICE]
+            others: list[Record] = []
+            rows: list[Record] = []
+            for record in self._blocks.feed(piece):
+                self._records += 1
+                try:
+                    self._take(record, others, rows)
+                except WireError:
+                    self._skip("undecodable record", f"record {self._records}")
+            self._decode(rows)
+            others += self._console.flush()
+            out += [r for r in others if not isinstance(r, Exit)]
+            out += rows
+            out += [r for r in others if isinstance(r, Exit)]
+        return out
+
+    def finish(self) -> list[Record]:
+        return self._console.finish()
+
+    def _skip(self, reason: str, where: str) -> None:
+        self.skipped[reason] += 1
+        self.skipped_at.setdefault(reason, where)
+
+    def _take(self, record: bytes, others: list[Record], rows: list[Record]) -> None:
+        """One record of the log. Of its fields only the payload counts (control, uuid and number stand beside it)."""
+        history = _only_history(record)
+        if history is not None:
+            self._console.history_seen()
+            self._history.append(history)
+            return
+        for kind, _, value in fields(record):
+            if not isinstance(value, bytes):
+                continue
+            if kind == _HISTORY:
+                self._console.history_seen()
+                self._history.append(value)
+            elif kind == _OUTPUT_RAW:
+                others += self._output(value)
+            elif kind == _STATS:
+                others += _stats(value)
+            elif kind == _CONFIG:
+                others += _config(value, "wandb config")
+            elif kind == _RUN:
+                others += self._run(value)
+            elif kind == _METRIC:
+                if text(last(value, 2)) == "*" and last(value, 4):
+                    self._decode(rows)
+                    self._rows.step_key = clean(text(last(value, 4)))
+                    others += self._announce_step_key()
+            elif kind == _EXIT:
+                others.append(self._exit(value))
+            elif kind == _ENVIRONMENT:
+                others += _environment(value)
+
+    def _decode(self, rows: list[Record]) -> None:
+        """The rows of the history records that wait."""
+        if not self._history:
+            return
+        before = self._rows.undecodable
+        rows += self._rows.rows(self._history)
+        self._history = []
+        for _ in range(self._rows.undecodable - before):
+            self._skip("undecodable record", f"record {self._records}")
+        rows += self._announce_step_key()
+
+    def _announce_step_key(self) -> list[Record]:
+        if self._rows.step_key == self._step_key or self._rows.step_key is None:
+            return []
+        self._step_key = self._rows.step_key
+        return [RunInfo({"step_key": self._step_key})]
+
+    def _output(self, value: bytes) -> list[Record]:
+        line = last(value, 3)
+        return self._console.feed(line, timestamp(last(value, 2))) if isinstance(line, bytes) else []
+
+    def _run(self, value: bytes) -> list[Record]:
+        info = {
+            name: clean(text(last(value, number_)))
+            for name, number_ in (("run_id", 1), ("name", 8), ("project", 3), ("host", 13))
+        }
+        start = timestamp(last(value, 17))
+        if start is not None:
+            self._start = start
+            info["start_time"] = repr(start)
+        config = [r for c in messages(value, 4) for r in _config(c, "wandb config")]
+        return [RunInfo({k: v for k, v in info.items() if v}), *config]
+
+    def _exit(self, value: bytes) -> Exit:
+        code, runtime = last(value, 1), last(value, 2)
+        end = self._start + runtime if self._start is not None and isinstance(runtime, int) else None
+        return Exit(signed(code) if isinstance(code, int) else 0, end)
+
+
+def _items(value: bytes, number_: int) -> Iterator[tuple[list[str], bytes]]:
+    """Path and JSON text of `{key=1, nested_key=2, value_json=16}` items."""
+    for item in messages(value, number_):
+        path: list[str] = []
+        json_text = b""
+        for field, _, inner in fields(item):
+            if isinstance(inner, bytes) and inner:
+                if field in (1, 2):
+                    path.append(text(inner))
+                elif field == 16:
+                    json_text = inner
+        if path:
+            yield path, json_text
+
+
+def _config(value: bytes, origin: str) -> list[Record]:
+    tree: dict[object, object] = {}
+    for path, json_text in _items(value, 1):
+        if path[0] != "_wandb":
+            try:
+                tree[".".join(path)] = json.loads(json_text)
+            except (ValueError, RecursionError):
+                continue
+    try:
+        return [ConfigRecord(flatten(tree), origin)] if tree else []
+    except RecursionError:  # thousands of brackets
+        return []
+
+
+def _stats(value: bytes) -> list[Record]:
+    time = timestamp(last(value, 2))
+    if time is None:
+        return []
+    values: dict[str, float] = {}
+    for path, json_text in _items(value, 3):
+        sample = number(json_text)
+        if sample is not None and isfinite(sample):
+            values[_sample_name(".".join(path))] = sample
+    return [HardwareRow(time, values)] if values else []
+
+
+@lru_cache(4096)
+def _sample_name(name: str) -> str:
+    return clean(name)
+
+
+def _environment(value: bytes) -> list[Record]:
+    found: dict[str, str] = {}
+    for field, _, inner in fields(value):
+        if field in _ENVIRONMENT_FIELDS and (isinstance(inner, int) or inner):
+            found[_ENVIRONMENT_FIELDS[field]] = str(inner) if isinstance(inner, int) else clean(text(inner))
+    return [RunInfo(found)] if found else []

@@ -1,0 +1,188 @@
+"""Cells of W&B history to rows on the training step.
+
+The step of a row is, in this order:
+1. the key that the run declared as step of everything (`define_metric("*", step_metric=...)`, as transformers does);
+2. the first of STEP_KEYS that a row holds: the trainers that call `wandb.log` without `step=`. From that row on, a row
+   without the key belongs to the last step seen, as W&B's own step sync has it;
+3. the step of the record (`wandb.log(..., step=N)`, else a counter of calls).
+
+TRL logs its phase timers (`profiling/Time taken: ...`) at once, a record for each call, before the step that they
+belong to is logged and with no step or the last one. They are gathered, summed by key, and put on the next row that
+brings a new step; where a trainer logs every n steps, the sum is divided by n, so that they stay seconds a step like
+`step_time`. What is timed between a row and another of the same step belongs to an evaluation and is left out.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rltui.readers.base import NO_STEP, Rows
+from rltui.readers.grid import MAX_CELLS, Grid
+from rltui.readers.json_number import NONFINITE
+from rltui.readers.wandb.history import Cells, decode
+
+STEP_KEYS = ("train/global_step", "trainer/global_step", "rollout/step", "training_step", "step")
+TIMER = "profiling/Time taken: "
+_MAX_STEP = 2.0**53
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+
+class HistoryRows:
+    """Turns batches of history records into Rows; remembers the step and the timers between batches."""
+
+    def __init__(self) -> None:
+        self.step_key: str | None = None
+        self.undecodable = 0
+        self._grid = Grid()
+        self._last_step: int | None = None  # newest value of the step key
+        self._timers: dict[int, float] = {}  # column -> seconds since the last row of a new step
+        self._closed: int | None = None  # the last step that took timers
+        self._interval: int | None = None  # steps between the last two of them
+        self._first_timers: tuple[int, dict[int, float]] | None = None  # of the first step, until an interval is known
+
+    def declare_step_key(self, key: str) -> None:
+        self.step_key = key
+
+    def rows(self, records: list[bytes]) -> list[Rows]:
+        """The rows of HistoryRecord messages, in order."""
+        cells = decode(records, self._grid.table)
+        if cells.count > 1 and cells.count * len(self._grid.table.keys) > MAX_CELLS:
+            half = cells.count // 2
+            return self.rows(records[:half]) + self.rows(records[half:])
+        return self.rows_of(cells)
+
+    def key_number(self, key: str) -> int:
+        """The number by which `Cells` name a key."""
+        return self._grid.table.number(key.encode("utf-8", "replace"))
+
+    def rows_of(self, cells: Cells) -> list[Rows]:
+        """The rows of cells that another container holds in records like W&B's. Keys times rows: at most MAX_CELLS."""
+        columns = self._grid.columns(cells.keys)
+        self.undecodable += len(cells.undecodable)
+        grid: Floats = np.full((len(self._grid.names), cells.count), np.nan)
+        grid[columns, cells.rows] = cells.values
+        steps = self._steps(cells, grid)
+        times = self._take("_timestamp", grid)
+        times[~np.isfinite(times)] = np.nan
+        for name in [n for n in self._grid.names if n.startswith("_")] + ([self.step_key] if self.step_key else []):
+            self._take(name, grid)
+        order = np.arange(cells.count)
+        if any(n.startswith(TIMER) for n in self._grid.names):
+            grid, steps, times, order = self._with_timers(grid, steps, times)
+        kept = order[_any(grid[:, order])]
+        if not len(kept):
+            return []
+        return [self._grid.rows(grid[:, kept], steps[kept], times[kept])]
+
+    def _take(self, name: str, grid: Floats) -> Floats:
+        """The column of a key that is no metric; it is blank afterwards."""
+        column = self._grid.by_name.get(name)
+        if column is None:
+            return np.full(grid.shape[1], np.nan)
+        values: Floats = grid[column].copy()
+        grid[column] = np.nan
+        return values
+
+    def _steps(self, cells: Cells, grid: Floats) -> Ints:
+        steps = cells.steps.copy()
+        unstated = steps == NO_STEP
+        if unstated.any() and "_step" in self._grid.by_name:
+            logged = grid[self._grid.by_name["_step"]]
+            usable = unstated & (np.abs(logged) < _MAX_STEP)
+            steps[usable] = logged[usable].astype(np.int64)
+        for key in STEP_KEYS:
+            if (column := self._grid.by_name.get(key)) is not None:
+                grid[column, np.isinf(grid[column])] = np.nan  # a step that is no number is none
+        begin = 0
+        if self.step_key is None:
+            begin = self._find_step_key(grid)
+        if self.step_key is None:
+            return steps
+        column = self._grid.by_name.get(self.step_key)
+        keyed = grid[column] if column is not None else np.full(cells.count, np.nan)
+        usable = np.abs(keyed) < _MAX_STEP
+        newest = np.maximum.accumulate(np.where(usable, np.arange(cells.count), -1))
+        before = 0 if self._last_step is None else self._last_step
+        by_key = np.where(newest >= 0, np.where(usable, keyed, 0.0)[newest], before).astype(np.int64)
+        steps[begin:] = by_key[begin:]
+        if newest[-1] >= 0:
+            self._last_step = int(by_key[-1])
+        return steps
+
+    def _find_step_key(self, grid: Floats) -> int:
+        """The first row that holds one of STEP_KEYS; sets that key."""
+        begin = int(grid.shape[1])
+        for key in STEP_KEYS:
+            column = self._grid.by_name.get(key)
+            if column is not None:
+                there = np.flatnonzero(np.isfinite(grid[column]))
+                if len(there) and there[0] < begin:
+                    begin = int(there[0])
+                    self.step_key = key
+        return begin
+
+    def _with_timers(self, grid: Floats, steps: Ints, times: Floats) -> tuple[Floats, Ints, Floats, Ints]:
+        """Moves timers to the rows of the steps that they belong to. Returns also the rows in order: the timers of
+        the first step are known late and get a row of their own."""
+        timers = np.array([c for c, n in enumerate(self._grid.names) if n.startswith(TIMER)], dtype=np.int64)
+        others = np.delete(np.arange(len(self._grid.names)), timers)
+        timed = _any(grid[timers])
+        closing = _any(grid[others])
+        order: list[int] = []
+        late: list[tuple[int, dict[int, float]]] = []
+        for row in np.flatnonzero(timed | closing).tolist():
+            if timed[row]:
+                for column in timers[~np.isnan(grid[timers, row])].tolist():
+                    seconds = float(grid[column, row])
+                    if seconds != NONFINITE:
+                        self._timers[column] = self._timers.get(column, 0.0) + seconds
+                grid[timers, row] = np.nan
+            if closing[row]:
+                mine, early = self._close(int(steps[row]))
+                if early is not None:
+                    order.append(len(steps) + len(late))
+                    late.append(early)
+                for column, seconds in mine.items():
+                    grid[column, row] = seconds
+                order.append(row)
+        if late:
+            extra: Floats = np.full((len(self._grid.names), len(late)), np.nan)
+            for i, (_, sums) in enumerate(late):
+                extra[list(sums), i] = list(sums.values())
+            grid = np.concatenate([grid, extra], axis=1)
+            steps = np.concatenate([steps, np.array([step for step, _ in late], dtype=np.int64)])
+            times = np.concatenate([times, np.full(len(late), np.nan)])
+        return grid, steps, times, np.array(order, dtype=np.int64)
+
+    def _close(self, step: int) -> tuple[dict[int, float], tuple[int, dict[int, float]] | None]:
+        """The timers for the row of this step, and those of the first step once they can be told."""
+        sums, self._timers = self._timers, {}
+        if self._closed is not None and step == self._closed:
+            return {}, None
+        before, self._closed = self._closed, step
+        if before is None:
+            self._first_timers = (step, sums)
+            return {}, None
+        if step > before:
+            self._interval = step - before
+        interval = self._interval or 1
+        early = None
+        if self._first_timers is not None:
+            first, first_sums = self._first_timers
+            self._first_timers = None
+            if first_sums:
+                early = (first, _shared(first_sums, max(1, min(first, interval))))
+        return _shared(sums, interval), early
+
+
+def _shared(sums: dict[int, float], steps: int) -> dict[int, float]:
+    return {column: seconds / steps for column, seconds in sums.items()}
+
+
+def _any(grid: Floats) -> NDArray[np.bool_]:
+    """Which rows hold a cell."""
+    filled: NDArray[np.bool_] = np.logical_or.reduce(~np.isnan(grid), axis=0)
+    return filled

@@ -1,0 +1,1 @@
+"""Samples: their formats, their index, a step's groups, and the numbers of them."""

@@ -1,0 +1,180 @@
+"""The fields of one sample, by the names that trainers give them (data: `fields.json`)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from functools import cache, lru_cache
+from importlib.resources import files
+from math import isfinite
+from typing import Any, NamedTuple
+
+from rltui.rollouts.formats.base import EXTRA_LIMIT, FIELD_LIMIT, Raw
+
+
+class Names(NamedTuple):
+    """Which key of a record holds what; None where none does."""
+
+    step: str | None
+    prompt: str | None
+    completion: str | None
+    seen_by_reward: str | None
+    reward: str | None
+    advantage: str | None
+    length: str | None
+    total_length: str | None
+    prompt_length: str | None
+    truncated: str | None
+    stop: str | None
+    group: str | None
+    others: tuple[str, ...]
+
+
+@cache
+def table() -> dict[str, list[str]]:
+    """The field names of all dumps."""
+    found: dict[str, list[str]] = json.loads((files("rltui.rollouts.formats") / "fields.json").read_bytes())
+    return found
+
+
+@cache
+def _not_components() -> frozenset[str]:
+    return frozenset(table()["not_components"])
+
+
+@lru_cache(maxsize=256)
+def names_of(keys: tuple[str, ...]) -> Names:
+    """The roles of these keys."""
+    known = table()
+
+    def first(role: str) -> str | None:
+        return next((name for name in known[role] if name in keys), None)
+
+    roles = {role: first(role) for role in Names._fields[:-1]}
+    used = {*roles.values(), *known["heavy"]}
+    return Names(**roles, others=tuple(key for key in keys if key not in used)[:EXTRA_LIMIT])
+
+
+def raw(record: Mapping[str, Any], names: Names | None = None) -> Raw | None:
+    """The sample of a flat record; None where it holds neither a text nor a reward. `names`: of its keys, if known."""
+    if names is None:
+        names = names_of(tuple(record))
+    reward = record[names.reward] if names.reward is not None else None
+    if reward.__class__ is not float or not isfinite(reward):
+        reward = total(reward)
+    completion = record[names.completion] if names.completion is not None else None
+    if completion.__class__ is not str:
+        completion = as_text(completion)
+    if completion is None and reward is None:
+        return None
+    prompt = record[names.prompt] if names.prompt is not None else None
+    if prompt.__class__ is not str:
+        prompt = as_text(prompt)
+    not_components = _not_components()
+    components: dict[str, float] = {}
+    extra: dict[str, Any] = {}
+    for key in names.others:
+        value = record[key]
+        if value.__class__ is str:
+            if value:
+                extra[key] = value
+        elif isinstance(value, (int, float)) and key not in not_components:
+            if isfinite(value):
+                components[key] = float(value)
+        elif value is not None:
+            extra[key] = value
+    stop = record[names.stop] if names.stop is not None else None
+    if isinstance(stop, str):
+        extra[names.stop or "stop"] = stop
+    return Raw(
+        whole(record[names.step]) if names.step is not None else None,
+        prompt,
+        completion,
+        reward,
+        components,
+        total(record[names.advantage], mean=True) if names.advantage is not None else None,
+        _length(record, names) if names.length is not None or names.total_length is not None else None,
+        None
+        if stop is None and names.truncated is None
+        else _truncated(record[names.truncated] if names.truncated is not None else None, stop),
+        _name(record[names.group]) if names.group is not None else None,
+        as_text(record[names.seen_by_reward]) if names.seen_by_reward is not None else None,
+        extra,
+    )
+
+
+def as_text(value: Any) -> str | None:
+    """A text, a list of texts or of chat messages (`role`, `content`, tool calls) as one text; None for nothing."""
+    if value is None or isinstance(value, str):
+        return value
+    if isinstance(value, Mapping):
+        return message_text(value)
+    if isinstance(value, Sequence):
+        messages = [item for item in value if isinstance(item, Mapping)]
+        if len(messages) == 1 and len(value) == 1:
+            return message_text(messages[0])
+        parts = [
+            f"{item.get('role', 'text')}: {message_text(item)}" if isinstance(item, Mapping) else str(item)
+            for item in value
+        ]
+        return "\n".join(parts)
+    return str(value)
+
+
+def message_text(message: Mapping[str, Any]) -> str:
+    """What a chat message says: reasoning, content and tool calls."""
+    content = message.get("content")
+    if isinstance(content, Sequence) and not isinstance(content, str):
+        content = "".join(str(part.get("text") or "") if isinstance(part, Mapping) else str(part) for part in content)
+    parts = [f"<think>{message['reasoning_content']}</think>"] if message.get("reasoning_content") else []
+    parts += [str(content)] if content else []
+    parts += [short_json(call) for call in message.get("tool_calls") or []]
+    return "\n".join(parts)
+
+
+def total(value: Any, *, mean: bool = False) -> float | None:
+    """A finite number; of a list (rewards or advantages of tokens) its sum, or its mean. None for anything else."""
+    if isinstance(value, (float, int)):
+        return float(value) if isfinite(value) else None
+    if isinstance(value, list) and value:
+        numbers = [total(item, mean=mean) for item in value]
+        known = [number for number in numbers if number is not None]
+        if len(known) == len(numbers):
+            return sum(known) / (len(known) if mean else 1)
+    return None
+
+
+def whole(value: Any) -> int | None:
+    """An integer, also one written as text or as a float without fraction."""
+    if value.__class__ is int:
+        return int(value) if -(1 << 53) < value < 1 << 53 else None
+    if isinstance(value, str):
+        return int(value) if value.isdecimal() and len(value) < 16 else None
+    if isinstance(value, bool) or not isinstance(value, int | float) or not isfinite(value):
+        return None
+    return int(value) if value == int(value) and abs(value) < 1 << 53 else None
+
+
+def short_json(value: Any) -> str:
+    """A value as short JSON text."""
+    return json.dumps(value, ensure_ascii=False, default=str)[:FIELD_LIMIT]
+
+
+def _length(record: Mapping[str, Any], names: Names) -> int | None:
+    if names.length:
+        return whole(record[names.length])
+    whole_length = whole(record[names.total_length]) if names.total_length else None
+    prompt_length = whole(record[names.prompt_length]) if names.prompt_length else None
+    return None if whole_length is None or prompt_length is None else whole_length - prompt_length
+
+
+def _truncated(value: Any, stop: Any) -> bool | None:
+    if isinstance(value, bool | int | float):
+        return bool(value)
+    return stop.lower() in table()["stopped_by_limit"] if isinstance(stop, str) else None
+
+
+def _name(value: Any) -> str | None:
+    if isinstance(value, Mapping):
+        value = value.get("id")
+    return None if value is None else str(value)

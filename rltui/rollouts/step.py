@@ -1,0 +1,349 @@
+"""The rollouts of one step: their numbers as columns, groups by prompt, order and filters, texts on demand.
+
+Reward is the dump's total, else the sum of its reward functions, weighted where the config weighs them. A sample is
+truncated where the dump says so, where its tokens reach the response limit, or where nothing in the step is longer than
+the limit in characters and it has exactly that many (a tokenizer of single characters).
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import cached_property
+from itertools import pairwise
+from statistics import fmean, median
+from typing import Literal, TypeVar
+
+from rltui.rollouts import statistics
+from rltui.rollouts.formats.base import Block, Raw, Rollout, Split
+from rltui.rollouts.numbers import Group, Numbering, Numbers
+from rltui.rollouts.statistics import SampleStats, TextMarks
+
+__all__ = ["Group", "Order", "Rollout", "StepRollouts", "Wanted"]
+
+Order = Literal["file", "reward", "length", "advantage"]
+T = TypeVar("T")
+Wanted = Literal["truncated", "empty", "repeated", "invalid", "zero-variance"]
+
+
+class StepRollouts:
+    """All rollouts of one step and split. Built once, then read only."""
+
+    def __init__(
+        self,
+        step: int | None,
+        split: Split,
+        blocks: Sequence[Block],
+        *,
+        cap: int | None = None,
+        weights: Sequence[float] = (),
+        notes: Sequence[str] = (),
+    ) -> None:
+        self.step = step
+        self.split = split
+        self.cap = cap
+        self.notes = tuple(dict.fromkeys([*notes, *(block.note for block in blocks if block.note)]))
+        numbering = Numbering(weights)
+        self._all: list[Numbers] = []
+        for block in blocks:
+            for at, raw in enumerate(block.raws()):
+                if (step is None or raw.step is None or raw.step == step) and raw.split in (None, split):
+                    self._all.append(numbering.of(block, at, raw))
+        self.skipped = sum(block.skipped for block in blocks)
+        self._cut_at = self._character_cap()
+        self._marks: dict[int, TextMarks] = {}
+        self._stats: dict[int | None, SampleStats] = {}
+
+    def __len__(self) -> int:
+        return len(self._all)
+
+    # -- one sample ------------------------------------------------------------------------------------------------
+
+    def rollout(self, place: int) -> Rollout:
+        """One rollout with its cleaned texts."""
+        one = self._all[place]
+        found = one.block.rollout(one.at)
+        return replace(
+            found,
+            step=self.step if found.step is None else found.step,
+            reward=one.reward,
+            truncated=self.truncated(place),
+            group=one.group if found.group is None and found.prompt is None else found.group,
+        )
+
+    def beginning(self, place: int, characters: int) -> Rollout:
+        """One rollout of which the completion is cut short, for lists: its prompt and what is beside are left out."""
+        raw = self.raw(place)
+        text = None if raw.completion is None else raw.completion[:characters]
+        return raw._replace(prompt=None, completion=text, seen_by_reward=None, extra={}).cleaned()
+
+    def raw(self, place: int) -> Raw:
+        """One sample as the dump holds it, never to be shown."""
+        one = self._all[place]
+        return one.block.raw(one.at)
+
+    def texts(self, place: int) -> tuple[str | None, str | None]:
+        """Prompt and completion as the dump holds them, to be searched; never to be shown."""
+        raw = self.raw(place)
+        return raw.prompt, raw.completion
+
+    def page(self, places: Sequence[int]) -> list[Rollout]:
+        """The rollouts at these places."""
+        return [self.rollout(place) for place in places]
+
+    def rewards_of(self, places: Sequence[int]) -> tuple[float, ...]:
+        """The rewards of those places that have one."""
+        every = self._all
+        return tuple([reward for place in places if (reward := every[place].reward) is not None])
+
+    def reward(self, place: int) -> float | None:
+        return self._all[place].reward
+
+    def advantage(self, place: int) -> float | None:
+        return self._all[place].advantage
+
+    def length(self, place: int) -> int | None:
+        """Tokens of the completion, None where the dump does not say."""
+        return self._all[place].length
+
+    def truncated(self, place: int) -> bool | None:
+        """Whether the completion was cut at the limit; None where nothing tells."""
+        one = self._all[place]
+        if one.truncated is not None:
+            return one.truncated
+        if self.cap is None:
+            return None
+        if one.length is not None:
+            return one.length >= self.cap
+        return None if one.chars is None or self._cut_at is None else one.chars >= self._cut_at
+
+    def marks(self, place: int) -> TextMarks | None:
+        """What the text shows; None where the dump holds none."""
+        if place not in self._marks:
+            one = self._all[place]
+            if one.chars is None:
+                return None
+            raw = self.raw(place)
+            self._marks[place] = statistics.marks(raw.completion or "", raw.prompt)
+        return self._marks[place]
+
+    def is_invalid(self, place: int) -> bool | None:
+        """Invalid format: the reward's own component says so, or a tag is malformed. None where nothing tells."""
+        failed = self._all[place].format_failed
+        if failed is not None:
+            return failed
+        found = self.marks(place)
+        return None if found is None else found.malformed is not None
+
+    def is_wanted(self, place: int, wanted: Wanted) -> bool:
+        """Whether a sample passes a filter. What nothing tells does not pass."""
+        if wanted == "truncated":
+            return self.truncated(place) is True
+        if wanted == "empty":
+            return self._all[place].chars is not None and self._all[place].empty
+        if wanted == "invalid":
+            return self.is_invalid(place) is True
+        if wanted == "repeated":
+            found = self.marks(place)
+            return found is not None and found.repeated
+        return self._all[place].group in self._without_variance
+
+    # -- all of them -----------------------------------------------------------------------------------------------
+
+    @cached_property
+    def rewards(self) -> list[float]:
+        return [one.reward for one in self._all if one.reward is not None]
+
+    @cached_property
+    def lengths(self) -> list[float]:
+        """Tokens of those that say them."""
+        return [float(one.length) for one in self._all if one.length is not None]
+
+    @cached_property
+    def groups(self) -> tuple[Group, ...]:
+        """Groups by prompt, in file order; empty where the dump tells neither prompt nor group."""
+        members: dict[str, list[int]] = defaultdict(list)
+        for place, one in enumerate(self._all):
+            if one.group is not None:
+                members[one.group].append(place)
+        return tuple(Group(self, key, tuple(places)) for key, places in members.items())
+
+    def group_of(self, place: int) -> Group | None:
+        """The group of a sample, None where the dump tells neither its prompt nor its group."""
+        return self._by_key.get(self._all[place].group or "")
+
+    @cached_property
+    def _by_key(self) -> dict[str, Group]:
+        return {group.key: group for group in self.groups}
+
+    def best(self) -> int | None:
+        """The place of the highest reward; of equals the shortest."""
+        return self.extreme(range(len(self._all)), highest=True, default=None)
+
+    def worst(self) -> int | None:
+        """The place of the lowest reward; of equals the longest."""
+        return self.extreme(range(len(self._all)), highest=False, default=None)
+
+    def extreme(self, places: Sequence[int], *, highest: bool, default: T) -> int | T:
+        """Of these places that of the highest or lowest reward; `default` where none has any."""
+        rewards = [one.reward for place in places if (one := self._all[place]).reward is not None]
+        if not rewards:
+            return default
+        wanted = max(rewards) if highest else min(rewards)
+        equal = [place for place in places if self._all[place].reward == wanted]
+        sign = 1 if highest else -1
+        return min(equal, key=lambda place: sign * (self.size(place) or 0.0))
+
+    def select(
+        self, *, wanted: Wanted | None = None, text: str = "", order: Order = "file", reverse: bool = False
+    ) -> list[int]:
+        """Places that are wanted and whose prompt or completion holds `text` (any case), in order. Samples without the
+        number to sort by come last."""
+        places = range(len(self._all))
+        chosen = [place for place in places if self.is_wanted(place, wanted)] if wanted else list(places)
+        if text:
+            chosen = [place for place in chosen if self._holds(place, text.casefold())]
+        if order == "file":
+            return chosen[::-1] if reverse else chosen
+        value: dict[str, Callable[[int], float | None]] = {
+            "reward": self.reward,
+            "length": self.size,
+            "advantage": lambda place: self._all[place].advantage,
+        }
+        number = value[order]
+        known = [place for place in chosen if number(place) is not None]
+        known.sort(key=lambda place: number(place) or 0.0, reverse=reverse)
+        return known + [place for place in chosen if number(place) is None]
+
+    def of_prompt(self, key: str) -> list[int]:
+        """The places of a prompt, by its `prompt_key`."""
+        return [place for place, one in enumerate(self._all) if one.prompt == key]
+
+    def prompt_of(self, place: int) -> str | None:
+        """The prompt as the dump holds it, to look for it elsewhere; never to be shown."""
+        return self.raw(place).prompt
+
+    def examined(self, limit: int | None = None) -> list[int]:
+        """The places whose texts the statistics read: all, or an even spread of at most `limit` (512)."""
+        limit = limit or statistics.limits()["examined"]
+        count = len(self._all)
+        return list(range(count)) if count <= limit else [i * count // limit for i in range(limit)]
+
+    def stats(self, limit: int | None = None) -> SampleStats:
+        """The step in numbers, for rules and tables. `limit`: texts that are read, 512 where it is not given."""
+        if limit not in self._stats:
+            self._stats[limit] = self._counted(limit)
+        return self._stats[limit]
+
+    def _counted(self, limit: int | None) -> SampleStats:
+        places = self.examined(limit)
+        marks = [found for place in places if (found := self.marks(place)) is not None]
+        texts = [one.block.raw(one.at).completion or "" for one in map(self._all.__getitem__, places) if one.chars]
+        distinct_1, distinct_2 = statistics.distinct(texts, (1, 2))
+        mode = statistics.mode_share(self.rewards)
+        ratios = [mark.compression for mark in marks if mark.compression is not None]
+        repeats = [mark.repeat for mark in marks if mark.repeat is not None]
+        non_ascii = [mark.non_ascii for mark in marks if mark.non_ascii is not None]
+        invalid = [bad for place in places if (bad := self.is_invalid(place)) is not None]
+        cut = [is_cut for is_cut in self._cuts if is_cut is not None]
+        same = [group.zero_variance for group in self.groups if group.zero_variance is not None]
+        whole = [bad for at in places if not self.truncated(at) and (bad := self.is_invalid(at)) is not None]
+        calls = sum(mark.tool_calls for mark in marks)
+        return SampleStats(
+            step=self.step,
+            split=self.split,
+            samples=len(self._all),
+            examined=len(marks),
+            empty=statistics.share(one.empty for one in self._all if one.chars is not None),
+            repeated=statistics.share(mark.repeated for mark in marks),
+            identical=self._identical(),
+            truncated=statistics.share(cut),
+            invalid_format=statistics.share(invalid),
+            past_end=statistics.share(mark.past_end is not None for mark in marks),
+            artefacts=statistics.share(mark.artefact is not None for mark in marks),
+            token_zero=statistics.share(mark.token_zero for mark in marks),
+            non_ascii=fmean(non_ascii) if non_ascii else None,
+            mixed_scripts=statistics.share(mark.mixed_scripts for mark in marks),
+            distinct_1=distinct_1,
+            distinct_2=distinct_2,
+            compression=median(ratios) if ratios else None,
+            repeat=fmean(repeats) if repeats else None,
+            reward_mean=fmean(self.rewards) if self.rewards else None,
+            mode_value=mode[0] if mode else None,
+            mode_share=mode[1] if mode else None,
+            zero_variance=statistics.share(same),
+            length_mean=fmean(self.lengths) if self.lengths else None,
+            length_max=max(self.lengths, default=None),
+            groups=len(same),
+            reward_min=min(self.rewards, default=None),
+            reward_max=max(self.rewards, default=None),
+            invalid_whole=statistics.share(whole),
+            tool_calls=calls / len(marks) if marks else None,
+            tool_invalid=sum(mark.tool_calls_invalid for mark in marks) / calls if calls else None,
+        )
+
+    @cached_property
+    def _without_variance(self) -> frozenset[str]:
+        return frozenset(group.key for group in self.groups if group.zero_variance)
+
+    def reward_course(self, parts: int = 10) -> tuple[float | None, ...]:
+        """Mean reward of each tenth of the samples in file order: how rewards went where no sample names a step."""
+        count = len(self._all)
+        edges = [count * part // parts for part in range(parts + 1)]
+        means = []
+        for low, high in pairwise(edges):
+            known = [one.reward for one in self._all[low:high] if one.reward is not None]
+            means.append(fmean(known) if known else None)
+        return tuple(means)
+
+    def reward_histogram(self) -> tuple[statistics.Bar, ...]:
+        cuts = [cut for one, cut in zip(self._all, self._cuts, strict=True) if one.reward is not None]
+        return statistics.histogram(self.rewards, cuts)
+
+    @cached_property
+    def _cuts(self) -> list[bool | None]:
+        """`truncated` of every place."""
+        return [self.truncated(place) for place in range(len(self._all))]
+
+    @property
+    def length_unit(self) -> str:
+        """What `length_histogram` counts: tokens where the dump says them, else characters."""
+        return "tokens" if self.lengths else "characters"
+
+    @property
+    def length_limit(self) -> int | None:
+        """The limit in that unit, None where it is not known."""
+        return self.cap if self.lengths else self._cut_at
+
+    def length_histogram(self) -> tuple[statistics.Bar, ...]:
+        """How long the completions are, in `length_unit`."""
+        sizes = [one.length for one in self._all] if self.lengths else [one.chars for one in self._all]
+        known = [(float(size), cut) for size, cut in zip(sizes, self._cuts, strict=True) if size is not None]
+        return statistics.histogram([size for size, _ in known], [cut for _, cut in known])
+
+    # -- within ----------------------------------------------------------------------------------------------------
+
+    def _character_cap(self) -> int | None:
+        """The cap as a number of characters, where single characters are the tokens: see the module."""
+        longest = max((one.chars for one in self._all if one.chars is not None), default=0)
+        return self.cap if self.cap is not None and longest <= self.cap else None
+
+    def size(self, place: int) -> float | None:
+        """Tokens of the completion, else its characters."""
+        one = self._all[place]
+        return float(one.length) if one.length is not None else None if one.chars is None else float(one.chars)
+
+    def _identical(self) -> float | None:
+        """Samples whose completion another one of the same group has, of all in groups of two or more."""
+        alike = total = 0
+        for group in self.groups:
+            texts = [self._all[place].text_hash for place in group.members if self._all[place].chars is not None]
+            if len(texts) > 1:
+                total += len(texts)
+                if len(set(texts)) < len(texts):
+                    alike += sum(count for count in Counter(texts).values() if count > 1)
+        return alike / total if total else None
+
+    def _holds(self, place: int, text: str) -> bool:
+        return any(text in (part or "").casefold() for part in self.texts(place))

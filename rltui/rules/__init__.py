@@ -1,0 +1,1 @@
+"""The rules: their pages, their detectors and what each needs."""

@@ -1,0 +1,160 @@
+"""Group, baseline and the penalty inside the reward."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rltui.evidence.look import Look
+from rltui.evidence.signal import CRITICAL, EASED, NOTICE, WARNING, Signal, num, percent
+from rltui.evidence.trends import trend
+from rltui.rules.base import Memory, Params, compared, gaining, head, held, losing, tail
+from rltui.rules.gradient import recent_spikes
+
+
+def critic_uninformative(look: Look, p: Params, memory: Memory) -> list[Signal]:
+    """Explained variance near or below 0 after the critic's warm-up."""
+    explained = look.values("vf_explained_var")
+    if len(explained) < p["warmup"]:
+        return []
+    now = tail(explained, 20)
+    eased = now >= p["notice"]
+    if eased and not held(look, "critic-uninformative"):
+        return []
+    level = EASED if eased else NOTICE
+    if now <= p["warn"] and not gaining(look):
+        level = CRITICAL if now < p["crit"] and losing(look) else WARNING
+    text = f"The critic explains {num(now)} of the variance of the returns: its baseline helps little or harms."
+    return [Signal(level, text, (("vf_explained_var", "median of 20 rows"),), moved="vf_explained_var")]
+
+
+def value_loss_explosion(look: Look, p: Params, memory: Memory) -> list[Signal]:
+    """Spikes of the value loss; loud where they repeat and the reward falls."""
+    spikes = recent_spikes(look, "vf_loss", memory, p["z"], p["factor"])
+    if not spikes:
+        return []
+    level = NOTICE
+    if losing(look) and len(spikes) >= p["count"]:
+        level = CRITICAL if look.open.get("reward-collapse", 0) >= 2 else WARNING
+    text = f"The value loss jumped {len(spikes)} time{'s' if len(spikes) > 1 else ''} in the last 50 rows."
+    return [Signal(level, text, (("vf_loss", ""),), onset_step=min(spikes))]
+
+
+def cfg_group_size_degenerate(look: Look, p: Params, memory: Memory) -> list[Signal]:
+    """A group baseline over one or very few samples; with one, the advantages equal the scores, which proves it."""
+    equal = _advantages_are_scores(look, p)
+    size = look.settings.group_size
+    if look.settings.group_relative is False or (look.settings.group_relative is None and equal is None):
+        return []
+    onset = int(look.steps[0]) if look.n else None
+    if equal is not None:
+        text = (
+            f"Advantages equal the scores in {percent(equal)} of the rows: there is no baseline, as with a group of 1."
+        )
+        proofs = (("advantage_max", "equals score_max"), ("advantage_min", "equals score_min"))
+        return [Signal(CRITICAL, text, proofs, onset_step=onset)]
+    if size is None or size >= p["notice"] or look.n < 1:
+        return []
+    others = size - 1
+    if _leaves_one_out(look) and others >= p["others"]:
+        mean = "the reward of one other sample" if others == 1 else f"the mean of {num(others)} other samples"
+        text = f"Groups of {num(size)}: RLOO's baseline is {mean}, which is unbiased; advantages are noisy."
+        return [Signal(NOTICE, text, ((look.reward, ""),), onset_step=onset)]
+    level = WARNING if size < p["warn"] else NOTICE
+    if size < 2:
+        text = (
+            "Groups of 1: a sample is compared with itself. Its advantage is 0 or its raw reward: there is no baseline."
+        )
+        return [Signal(level, text, ((look.reward, ""),), onset_step=onset)]
+    text = f"Groups of {num(size)}: the baseline is the mean of {num(size)} samples, so advantages are mostly noise."
+    return [Signal(level, text, ((look.reward, ""),), onset_step=onset)]
+
+
+def _leaves_one_out(look: Look) -> bool:
+    """RLOO: the baseline of a sample is the mean of the others, nothing is divided by their spread."""
+    return "rloo" in f"{look.settings.word('adv_estimator')} {look.settings.algorithm}".lower()
+
+
+def _advantages_are_scores(look: Look, p: Params) -> float | None:
+    """Share of the last rows in which both extremes agree, None where that is not most of them."""
+    names = ("advantage_min", "score_min", "advantage_max", "score_max")
+    columns = [look.values(n)[-50:] for n in names]
+    rows = min(len(c) for c in columns)
+    if rows < p["proof_rows"]:
+        return None
+    low_a, low_s, high_a, high_s = (c[-rows:] for c in columns)
+    varied = high_s > low_s
+    same = (np.abs(low_a - low_s) < 1e-4) & (np.abs(high_a - high_s) < 1e-4)
+    if varied.sum() < p["proof_rows"]:
+        return None
+    share = float(same[varied].mean())
+    return share if share > p["proof_share"] else None
+
+
+def kl_penalty_gaming(look: Look, p: Params, memory: Memory) -> list[Signal]:
+    """The shaped reward rises by shortening while the raw score does not."""
+    shaped, raw, length = (look.values(n) for n in ("reward_mean", "score_mean", "response_length_mean"))
+    if min(len(shaped), len(raw), len(length)) < p["rows"]:
+        return []
+    first, last = head(length, 10), tail(length, 10)
+    ratio = last / first if first > 0 else 1.0
+    opened = look.open.get("kl-penalty-gaming", 0)
+    rises = trend(shaped).direction > 0 or look.change("reward_mean") >= p["gain_se"]
+    pays = trend(raw).direction > 0 or look.change("score_mean") >= p["gain_se"]
+    if pays or not rises or not (ratio < p["length"] or opened):
+        return []
+    level = CRITICAL if ratio < p["critical"] else WARNING
+    text = f"Reward after penalties rose while the raw score went {num(head(raw, 10))} → {num(tail(raw, 10))} "
+    text += f"and responses shrank from {num(first)} to {num(last)} tokens "
+    text += f"({compared(look, 'response_length_mean', 10)}): short answers pay less penalty."
+    proofs = (
+        ("reward_mean", "rises"),
+        ("score_mean", "does not"),
+        ("response_length_mean", ""),
+    )
+    return [Signal(level, text, proofs, moved="response_length_mean")]
+
+
+def policy_step_too_large(look: Look, p: Params, memory: Memory) -> list[Signal]:
+    """Too many tokens clipped, or too large a KL within one update."""
+    if look.profile.on_policy is True:
+        return []
+    clipped, moved = look.values("clip_frac"), look.values("ppo_kl")
+    if max(len(clipped), len(moved)) < p["warmup"]:
+        return []
+    c = tail(clipped, 10) if len(clipped) >= p["warmup"] else 0.0
+    q = tail(np.abs(moved[-10:]), 10) if len(moved) >= p["warmup"] else 0.0
+    eased = c <= p["clip_notice"] and q <= p["kl_warn"]
+    if eased and not held(look, "policy-step-too-large"):
+        return []
+    level = EASED if eased else NOTICE
+    if c > p["clip_critical"] or q > p["kl_critical"]:
+        level = CRITICAL
+    elif c > p["clip_warn"] or q > p["kl_warn"]:
+        level = WARNING
+    parts = [f"{percent(c)} of the tokens are clipped"] if c > p["clip_notice"] or (eased and len(clipped)) else []
+    parts += [f"each update moves the policy by {num(q)} nats"] if q > p["kl_warn"] or (eased and len(moved)) else []
+    text = " and ".join(parts)
+    proofs = tuple(
+        (n, f"median of 10 rows {num(v)}") for n, v in (("clip_frac", c), ("ppo_kl", q)) if look.series(n) is not None
+    )
+    return [
+        Signal(
+            level, text[:1].upper() + text[1:] + ".", proofs, moved="clip_frac" if c > p["clip_notice"] else "ppo_kl"
+        )
+    ]
+
+
+def reference_mismatch_at_start(look: Look, p: Params, memory: Memory) -> list[Signal]:
+    """KL large in the very first rows and not rising: the reference is not the model that training began with."""
+    kl = look.values("kl_ref")
+    rows = int(p["rows"])
+    if len(kl) < rows or look.n < rows or not look.profile.kl_per_token or int(look.steps[0]) > p["first_step"]:
+        return []
+    start, after = tail(kl[:3], 3), tail(kl[3:rows], rows - 3)
+    if start <= p["notice"] or after >= 2.0 * start:
+        return []
+    late = len(look.values(look.reward)) >= p["gain_rows"] and look.change(look.reward) < 2.0
+    level = WARNING if start > p["warn"] and late and look.settings.kl_coef != 0 else NOTICE
+    text = f"KL to the reference is {num(start)} in the first rows, where 0 is due: "
+    text += "the reference seems to be another model."
+    return [Signal(level, text, (("kl_ref", f"first rows {num(start)}"),), onset_step=int(look.steps[0]))]

@@ -1,0 +1,210 @@
+"""Configuration that is unusual or does not fit together: advice, a warning only where the rows prove the damage."""
+
+from __future__ import annotations
+
+import re
+from math import log
+
+from rltui.evidence.look import Look
+from rltui.evidence.signal import CRITICAL, NOTICE, WARNING, Signal, num
+from rltui.evidence.trends import flat, sd_d
+from rltui.rules.base import Memory, Params, losing, tail
+from rltui.rules.catalogue import family
+
+SMALL_MODEL = 0.3  # billions of parameters: below it the usual bands of the learning rate do not hold
+SMOKE_TEST = 50  # planned steps up to which a run without checkpoints is a test
+NEVER = ("no", "none", "never", "false")
+
+
+def _advice(look: Look, texts: list[str]) -> list[Signal]:
+    start = int(look.steps[0]) if look.n else None
+    return [Signal(NOTICE, " ".join(texts), onset_step=start)] if texts else []
+
+
+def cfg_no_checkpoint_or_eval(look: Look, p: Params, memory: Memory) -> list[Signal]:
+    """Saving or validation switched off, or so rare that the best state will not be found again."""
+    settings, planned = look.settings, look.settings.planned_steps
+    if planned is not None and planned <= SMOKE_TEST:
+        return []
+    texts = []
+    for what, freq, strategy, least in (
+        ("Checkpoints", "save_freq", "save_strategy", p["min_ckpts"]),
+        ("Validation", "test_freq", "eval_strategy", p["min_points_eval"]),
+    ):
+        every = settings.number(freq)
+        if what == "Validation" and look.series("val_score") is not None:
+            continue
+        if settings.word(strategy) in NEVER or (every is not None and every <= 0):
+            texts.append(f"{what} are switched off." if what == "Checkpoints" else f"{what} is switched off.")
+        elif every and planned and settings.word(strategy) != "epoch" and planned / every < least:
+            count = int(planned / every)
+            how_many = f"only {count}" if count else "none"
+            texts.append(f"{what}: {how_many} planned in {planned} steps (every {num(every)}).")
+    return _advice(look, texts)
+
+
+def _lora(look: Look) -> bool:
+    return "lora" in look.settings.word("train_type") or (look.settings.number("lora_rank") or 0.0) > 0
+
+
+def _model_size(look: Look) -> float | None:
+    """Billions of parameters as the model's name tells."""
+    found = re.search(r"(?<![\w.])(\d+(?:[.p]\d+)?)([bm])(?![a-z])", look.settings.word("model"))
+    if found is None:
+        return None
+    size = float(found[1].replace("p", "."))
+    return size if found[2] == "b" else size / 1000
+
+
+def cfg_lr_too_high(look: Look, p: Params, memory: Memory) -> list[Signal]:
+    """Learning rate above the usual band; loud only where in the first tenth KL rose and the reward fell."""
+    logged = look.blocks("lr")
+    rate = float(logged.highs.max()) if logged is not None else look.settings.lr
+    size = _model_size(look)
+    if rate is None or look.settings.critic or (size is not None and size < SMALL_MODEL):
+        return []
+    notice, warn = (p["lora_notice"], p["lora_warn"]) if _lora(look) else (p["full_notice"], p["full_warn"])
+    if rate <= notice:
+        return []
+    early = look.n <= max(60.0, 0.1 * (look.settings.planned_steps or 0))
+    swings = _loss_swings(look, p)
+    if swings or (early and look.trend("kl_ref").direction > 0 and look.trend(look.reward).direction < 0):
+        memory["proof"] = 1.0
+    level = NOTICE
+    if "proof" in memory:
+        level = CRITICAL if rate > max(warn, p["full_crit"]) else WARNING
+    kind = "LoRA" if _lora(look) else "full training (no LoRA in sight)"
+    text = f"Learning rate {num(rate)} for {kind}, where up to {num(notice)} is usual from 0.3 B parameters on"
+    text += f"; {swings}." if swings else "; KL rose and the reward fell in the first rows." if memory else "."
+    return [Signal(level, text, (("lr", ""), ("kl_ref", "")), onset_step=int(look.steps[0]) if look.n else None)]
+
+
+def _loss_swings(look: Look, p: Params) -> str:
+    """What shows of a preference run that its steps are too large: the loss jumps and is no lower than at the start,
+    where it is ln 2 by construction. Empty where nothing does."""
+    loss = look.values("total_loss") if look.series("total_loss") is not None else look.values("pg_loss")
+    rows = int(p["dpo_rows"])
+    if not look.settings.preference or len(loss) < rows:
+        return ""
+    level, jumps = float(loss[-rows:].mean()), sd_d(loss[-rows:])
+    if jumps < p["dpo_jumps"] or level + 2.0 * jumps / rows**0.5 < log(2.0):
+        return ""
+    return f"the loss jumps by {num(jumps)} and stands at {num(level)}, no lower than where it began"
+
+
+def cfg_lr_too_low(look: Look, p: Params, memory: Memory) -> list[Signal]:
+    """Reward flat and the policy where it was while the gradient lives: the update is too timid. Groups without
+    variance look alike and come first."""
+    gradient, x, dead = (look.values(n) for n in ("grad_norm", look.reward, "frac_reward_zero_std"))
+    rows = int(max(p["rows"], p["share"] * len(x)))
+    still = _stands_still(look, p, rows)
+    if not still or len(x) < rows or not len(gradient) or tail(gradient, 20) <= 0 or not flat(look.trend(look.reward)):
+        return []
+    if len(dead) and tail(dead, 20) >= p["dead"]:
+        return []
+    planned = look.settings.planned_steps
+    half = planned is not None and look.n >= p["warn_share"] * planned and len(dead) > 0
+    text = f"Reward is flat and {still} after {look.n} rows: the update is timid"
+    text += f" (learning rate {num(look.settings.lr)})." if look.settings.lr is not None else "."
+    proofs = tuple((n, "") for n in ("kl_ref", "ppo_kl", "clip_frac", "grad_norm") if look.series(n) is not None)
+    return [Signal(WARNING if half else NOTICE, text, (*proofs, (look.reward, "flat")), onset_step=int(look.steps[0]))]
+
+
+def _stands_still(look: Look, p: Params, rows: int) -> str:
+    """What says that the policy hardly moves; empty where it does, or where nobody can tell."""
+    kl, step, clipped = (look.values(n) for n in ("kl_ref", "ppo_kl", "clip_frac"))
+    if len(kl) >= rows:
+        now = tail(kl, 20)
+        return f"the KL to the reference only {num(now)}" if 0 <= now < p["still_kl"] else ""
+    if look.settings.one_update is not False or min(len(step), len(clipped)) < rows:
+        return ""  # used once, a batch has no update KL by construction
+    quiet = abs(tail(step, 20)) < p["still_step"] and tail(clipped, 20) < p["still_clip"]
+    return f"the update KL only {num(tail(step, 20))}, with nothing clipped," if quiet else ""
+
+
+def cfg_batch_arithmetic(look: Look, p: Params, memory: Memory) -> list[Signal]:
+    """Batch sizes that do not divide, leave no accumulation step, or make many updates of one rollout."""
+    get = look.settings.number
+    prompts, mini, micro, epochs = (get(k) for k in ("train_batch_prompts", "mini_batch", "micro_batch", "ppo_epochs"))
+    gpus, size = (get("n_gpus_per_node") or 0) * (get("nnodes") or 1), look.settings.group_size
+    texts = []
+    broken = False
+    if prompts and mini and family(look.framework) == "verl":
+        if mini <= prompts and prompts % mini:
+            texts.append(f"{num(prompts)} prompts do not divide into mini-batches of {num(mini)}.")
+        updates = max(1.0, prompts / mini) * (epochs or 1)
+        if updates > p["M_warn"]:
+            much = "very " if updates > p["M_crit"] else ""
+            texts.append(f"{num(updates)} updates of each rollout: the later ones are {much}far off the policy.")
+        if gpus and micro and size and look.settings.word("dynamic_batch") != "true":
+            steps = mini * size / (gpus * micro)
+            broken = steps < 1
+            if broken or steps != int(steps):
+                texts.append(
+                    f"Mini-batch {num(mini)} × {num(size)} over {num(gpus)} GPUs × {num(micro)} is {num(steps)}."
+                )
+    if prompts and prompts < p["prompts_notice"]:
+        texts.append(
+            f"Only {num(prompts)} prompt{'s' if prompts > 1 else ''} in an iteration: its mean reward is noisy."
+        )
+    found = _advice(look, texts)
+    gradient = look.logged("grad_norm")
+    if found and broken and gradient is not None and not gradient.values[0] > 0:
+        proof = (("grad_norm", "NaN or 0 at the first step"),)
+        return [
+            Signal(
+                CRITICAL, found[0].summary + " The first gradient is NaN or 0.", proof, onset_step=int(look.steps[0])
+            )
+        ]
+    return found
+
+
+def cfg_kl_inert_or_double(look: Look, p: Params, memory: Memory) -> list[Signal]:
+    """A coefficient too small to act, or the penalty taken twice."""
+    in_loss = look.settings.number("kl_coef_loss")
+    if look.settings.word("use_kl_loss") == "false":
+        in_loss = None
+    in_reward = look.settings.word("kl_in_reward") == "true" and (look.settings.number("kl_coef_reward") or 0.0) > 0
+    if in_reward and in_loss:
+        return _advice(look, ["The KL penalty stands in the reward and in the loss: it acts twice."])
+    if in_loss and 0 < in_loss < p["inert"]:
+        return _advice(look, [f"A KL coefficient of {num(in_loss)} does nothing: KL is only watched."])
+    return []
+
+
+def cfg_sampling_mismatch(look: Look, p: Params, memory: Memory) -> list[Signal]:
+    """Sampling that cuts the distribution; loud where the importance weights show it."""
+    top_p, heat = look.settings.number("top_p"), look.settings.number("temperature")
+    cut = top_p is not None and 0 < top_p < 1
+    texts = [f"Rollouts sample with top-p {num(top_p)}: the trainer assumes the whole distribution."] if cut else []
+    if heat is not None and not p["temp_low"] <= heat <= p["temp_high"]:
+        texts.append(f"Rollout temperature {num(heat)}.")
+    found = _advice(look, texts)
+    ratio = look.values("is_ratio_mean")
+    if not found or not cut or len(ratio) < 10 or abs(tail(ratio, 10) - 1.0) <= p["ratio_off"]:
+        return found
+    level = CRITICAL if losing(look) else WARNING
+    text = f"{found[0].summary} Their importance weights average {num(tail(ratio, 10))}."
+    return [Signal(level, text, (("is_ratio_mean", ""),), onset_step=int(look.steps[0]))]
+
+
+def cfg_clip_range_wrong_scale(look: Look, p: Params, memory: Memory) -> list[Signal]:
+    """A clip range meant for tokens used on sequences, or the other way round."""
+    low, high = look.settings.number("clip_low"), look.settings.number("clip_high")
+    high = low if high is None else high
+    if low is None or high is None:
+        return []
+    whole = look.settings.word("importance_sampling_level") == "sequence" or "gspo" in look.settings.word(
+        "policy_loss_mode"
+    )
+    texts = []
+    if whole and high > p["gspo_eps_max"]:
+        texts.append(f"A clip range of {num(high)} on whole sequences hardly ever clips (3e-4 to 1e-2 is usual).")
+    elif not whole and high < p["token_eps_min"]:
+        texts.append(f"A clip range of {num(high)} on tokens clips nearly all (0.1 to 0.3 is usual).")
+    if high < low:
+        texts.append(f"The upper clip {num(high)} lies below the lower one {num(low)}.")
+    found, clipped = _advice(look, texts), look.values("clip_frac")
+    if found and len(clipped) >= 10 and float(clipped[-10:].min()) > p["all_clipped"]:
+        return [Signal(CRITICAL, f"{texts[0]} Everything is clipped.", (("clip_frac", ""),), moved="clip_frac")]
+    return found

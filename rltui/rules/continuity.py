@@ -1,0 +1,58 @@
+"""Restarts, and rewards that were not computed."""
+
+from __future__ import annotations
+
+from math import sqrt
+
+import numpy as np
+
+from rltui.evidence.look import Look
+from rltui.evidence.signal import NOTICE, WARNING, Signal, num, percent
+from rltui.evidence.trends import sd_d
+from rltui.rules.base import Memory, Params
+
+
+def resume_discontinuity(look: Look, p: Params, memory: Memory) -> list[Signal]:
+    """A restart within the window; a warning where reward, KL or gradient jump there."""
+    rows = int(p["rows"])
+    recent = look.restarts(rows)
+    if not recent:
+        return []
+    step = recent[-1]
+    jumps = []
+    for name in (look.reward, "kl_ref", "grad_norm"):
+        series = look.series(name)
+        if series is None:
+            continue
+        at = int(np.searchsorted(series.steps, step))
+        before, after = series.values[max(0, at - 5) : at], series.values[at : at + 5]
+        noise = sd_d(series.values[max(0, at - 50) : at])
+        if len(before) == 5 and len(after) == 5 and noise > 0:
+            z = float(after.mean() - before.mean()) / (noise * sqrt(0.4))
+            if abs(z) > p["z"]:
+                jumps.append((name, f"jumps from {num(float(before.mean()))} to {num(float(after.mean()))}"))
+    text = f"The run was resumed at step {step}; steps logged twice count once, the later value."
+    if jumps:
+        text = f"The run was resumed at step {step}, and {jumps[0][0]} {jumps[0][1]} there."
+    loop = len(recent) >= p["loop"]
+    if loop:
+        span = f"within {min(rows, look.n)} rows, last" if look.n > 1 else "and left one row, last"
+        text = f"The run was restarted {len(recent)} times {span} at step {step}."
+    level = WARNING if jumps or loop else NOTICE
+    return [Signal(level, text, tuple(jumps) or ((look.reward, "continues"),), onset_step=step)]
+
+
+def reward_function_fault(look: Look, p: Params, memory: Memory) -> list[Signal]:
+    """Rewards logged as NaN: the reward function returned nothing for whole batches."""
+    logged = look.logged(look.reward) or look.logged("reward_mean")
+    window = int(p["window"])
+    if logged is None or len(logged) < p["warmup"]:
+        return []
+    bad = np.isnan(logged.values[-window:])
+    share = float(bad.mean())
+    if share <= p["share"]:
+        return []
+    step = int(logged.steps[len(logged) - len(bad) + int(bad.argmax())])
+    level = WARNING if bad.sum() >= p["warn_rows"] else NOTICE
+    text = f"The reward is NaN in {percent(share)} of the last {len(bad)} rows: the reward function gave no number."
+    return [Signal(level, text, ((look.reward, f"{int(bad.sum())} rows without a number"),), onset_step=step)]

@@ -1,0 +1,164 @@
+"""Which metrics this kind of run should log, which it does, and what their absence leaves unseen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib.resources import files
+
+import orjson
+
+from rltui.evidence.look import FAMILIES, Look
+from rltui.evidence.model import Coverage, MissingMetric, NotEvaluable
+from rltui.evidence.profile import Settings
+from rltui.rollouts.samples import Samples
+from rltui.rules.catalogue import Rule, enable
+from rltui.rules.samples import DETECTORS as FROM_SAMPLES
+
+NONFINITE = ("nonfinite-values",)
+"""Rules that look for points that are not finite: these are enough for them."""
+
+
+@lru_cache(maxsize=1)
+def _expected() -> list[dict[str, object]]:
+    data: dict[str, list[dict[str, object]]] = orjson.loads(
+        (files("rltui.rules") / "data" / "expected.json").read_bytes()
+    )
+    return data["metrics"]
+
+
+def _applies(when: object, settings: Settings) -> bool:
+    return {
+        "always": True,
+        "kl": settings.kl_where is not None or settings.kl_coef is None,
+        "group": settings.group_relative is True,
+        "critic": settings.critic,
+        "off-policy": settings.one_update is not True,
+        "rollouts": not settings.preference,
+    }[str(when)]
+
+
+def coverage(look: Look, catalogue: Mapping[str, Rule], running: Iterable[str]) -> Coverage:
+    """Expected metrics, those present, and for each missing one the rules (of those that could run) that it blocks."""
+    ids = sorted(running)
+    expected = [e for e in _expected() if _applies(e["when"], look.settings)]
+    missing = []
+    for entry in expected:
+        names = [str(n) for n in _list(entry["any"])]
+        if any(look.series(n) is not None for n in names):
+            continue
+        metric = str(entry["metric"])
+        blocks = tuple(i for i in ids if any(set(group) <= set(names) for group in catalogue[i].needs))
+        missing.append(MissingMetric(metric, blocks, enable(metric, look.framework)))
+    return Coverage(len(expected), len(expected) - len(missing), tuple(missing))
+
+
+class Evaluable:
+    """What the metrics of a run let its rules see. It changes when one appears, hardly ever from row to row, so the
+    newest answer is kept. For one run under one config only: make another for another."""
+
+    def __init__(self, catalogue: Mapping[str, Rule], running: Iterable[str]) -> None:
+        self._catalogue = catalogue
+        self._ids = list(running)
+        expected = {str(name) for entry in _expected() for name in _list(entry["any"])}
+        needed = {name for i in self._ids for group in catalogue[i].needs for name in group}
+        signs = {name for names in _kinds().signs.values() for name in names}
+        self._names = tuple(expected | needed | signs | {"score_mean", "reward_mean"})
+        self._loose = tuple({n for i in self._ids if i in NONFINITE for group in catalogue[i].needs for n in group})
+        self._known: tuple[object, Coverage, tuple[NotEvaluable, ...]] | None = None
+
+    def of(self, look: Look) -> tuple[Coverage, tuple[NotEvaluable, ...]]:
+        """The coverage, and the rules that cannot run on these rows."""
+        there = (
+            [name for name in self._names if look.series(name) is not None],
+            [name for name in FAMILIES if look.family(name)],
+            [name for name in self._loose if look.logged(name) is not None],
+        )
+        if self._known is None or self._known[0] != there:
+            seen = coverage(look, self._catalogue, [i for i in self._ids if self._catalogue[i].enabled])
+            unable = [b for i in self._ids if (b := blocked(self._catalogue[i], look)) is not None]
+            self._known = there, seen, tuple(unable)
+        return self._known[1], self._known[2]
+
+
+@lru_cache(maxsize=1)
+def _inputs() -> dict[str, list[str]]:
+    """Rule -> what it needs beside metrics and config, and how to have it."""
+    data: dict[str, list[str]] = orjson.loads((files("rltui.rules") / "data" / "inputs.json").read_bytes())
+    return data
+
+
+def without_input(catalogue: Mapping[str, Rule], running: Iterable[str], samples: Samples) -> list[NotEvaluable]:
+    """Rules that look at what no log or config holds: GPU, host, samples."""
+    known = set(running)
+    out = [
+        NotEvaluable(i, catalogue[i].title, wants, enable) for i, (wants, enable) in _inputs().items() if i not in known
+    ]
+    needs = "samples of rollouts, which are still looked for" if samples.pending else "samples of rollouts by then"
+    if samples.missing:
+        needs = f"samples of rollouts: none found ({samples.missing})"
+    enable = samples.enable or "have the trainer write its rollouts"
+    return out + [NotEvaluable(i, catalogue[i].title, needs, enable) for i in FROM_SAMPLES if i not in known]
+
+
+def blocked(rule: Rule, look: Look) -> NotEvaluable | None:
+    """Why a rule cannot run on these rows, None where it can."""
+    if not rule.enabled:
+        return NotEvaluable(rule.id, rule.title, "switched off in your settings", f"rules.{rule.id}.enabled = true")
+    for group in rule.needs:
+        if not any(_there(rule, look, name) for name in group):
+            reason = _nothing_to_judge(rule.id, look)
+            if reason is not None:
+                return NotEvaluable(rule.id, rule.title, reason, "", applies=False)
+            return NotEvaluable(rule.id, rule.title, " or ".join(group), enable(group[0], look.framework))
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class _Kinds:
+    """`rules`: rule -> the kind of run that it is for; `signs`: kind -> metrics that only such runs log; `reasons`:
+    kind -> why another kind has no use for the rule."""
+
+    rules: dict[str, str]
+    signs: dict[str, list[str]]
+    reasons: dict[str, str]
+
+
+@lru_cache(maxsize=1)
+def _kinds() -> _Kinds:
+    return _Kinds(**orjson.loads((files("rltui.rules") / "data" / "applies.json").read_bytes()))
+
+
+def _nothing_to_judge(rule_id: str, look: Look) -> str | None:
+    """Why this kind of run has no use for a rule; None where it has, or where nobody can tell."""
+    kind = _kinds().rules.get(rule_id)
+    if kind is None or _may_be(kind, look) or any(look.series(name) is not None for name in _kinds().signs[kind]):
+        return None
+    return _kinds().reasons[kind]
+
+
+def _may_be(kind: str, look: Look) -> bool:
+    """By config and algorithm, as far as they are known."""
+    settings = look.settings
+    return {
+        "critic": settings.critic or settings.algorithm is None,
+        "preference": settings.preference or (settings.algorithm is None and look.series(look.reward) is None),
+        "rollouts": not settings.preference,
+        "group": settings.group_relative is not False,
+        "kl": settings.kl_coef != 0,
+        "updates": settings.one_update is not True,
+        "tools": (settings.number("max_turns") or 0) > 1,
+        "async": (settings.number("max_staleness") or 0) > 0,
+    }[kind]
+
+
+def _there(rule: Rule, look: Look, name: str) -> bool:
+    if name in FAMILIES:
+        return bool(look.family(name))
+    return look.series(name) is not None or (rule.id in NONFINITE and look.logged(name) is not None)
+
+
+def _list(value: object) -> list[object]:
+    assert isinstance(value, list)
+    return value

@@ -1,0 +1,89 @@
+"""Entropy of the policy, judged by the damage beside it."""
+
+from __future__ import annotations
+
+from rltui.evidence.look import Look
+from rltui.evidence.signal import CRITICAL, EASED, NOTICE, WARNING, Signal, num, percent
+from rltui.evidence.trends import flat
+from rltui.rules.base import Memory, Params, compared, gaining, head, held, losing, solved, tail, validation
+
+ROWS = 10
+SKIP = 2
+"""Rows of the start and of the present, and rows before the start: the first ones are of a cold optimizer."""
+
+
+def _reference(look: Look) -> float | None:
+    """Own start: median of rows 3 to 12."""
+    entropy = look.values("entropy")
+    return head(entropy[SKIP:], ROWS) if len(entropy) >= SKIP + ROWS else None
+
+
+def entropy_collapse(look: Look, p: Params, memory: Memory) -> list[Signal]:
+    """Entropy a fraction of its start, and reward no longer pays for it."""
+    entropy = look.values("entropy")
+    start = _reference(look)
+    if start is None or start <= 0 or len(entropy) < p["warmup"]:
+        return []
+    now = tail(entropy, ROWS)
+    ratio = now / start
+    eased = ratio >= p["notice"]
+    if eased and not held(look, "entropy-collapse"):
+        return []
+    falling = look.trend("entropy", int(p["window"])).direction < 0
+    dead = look.values("frac_reward_zero_std")
+    dead_now = tail(dead, 20) if len(dead) else 0.0
+    held_out = validation(look)
+    val_flat = held_out is not None and held_out < 1.0
+    val_falls = held_out is not None and held_out <= -2.0
+    reward = look.trend(look.reward)
+    stuck = (
+        losing(look) or (flat(reward) and not gaining(look, 200)) or look.trend("frac_reward_zero_std").direction > 0
+    )
+    harmed = (stuck or val_flat or dead_now >= p["dead_groups"]) and not solved(look)
+    bottom = ratio < p["critical"] or now < p["critical_floor"]
+    damage = val_falls or losing(look) or dead_now >= p["dead_groups"]
+    low = now < p["floor"]
+    going = falling or low or look.open.get("entropy-collapse", 0) >= 2
+    level = NOTICE
+    if harmed and bottom and damage:
+        level = CRITICAL
+    elif harmed and ((ratio < p["warn"] and going) or (low and reward.direction <= 0)):
+        level = WARNING
+    text = f"Entropy fell from {num(start)} to {num(now)} nats, {percent(ratio)} of its start"
+    text += f" ({compared(look, 'entropy', ROWS, SKIP)})"
+    text += (
+        "; reward no longer gains."
+        if harmed
+        else "; reward still pays for it."
+        if not solved(look)
+        else "; the task is solved."
+    )
+    proofs = [("entropy", ""), (look.reward, "no gain" if harmed else "gains")]
+    if len(dead):
+        proofs.append(("frac_reward_zero_std", f"{percent(dead_now)} of the groups without variance"))
+    return [Signal(EASED if eased else level, text, tuple(proofs), moved="entropy", hurt=look.reward)]
+
+
+def entropy_explosion(look: Look, p: Params, memory: Memory) -> list[Signal]:
+    """Entropy far above its start and rising."""
+    entropy = look.values("entropy")
+    start = _reference(look)
+    if start is None or len(entropy) < p["warmup"]:
+        return []
+    now = tail(entropy, ROWS)
+    rising = look.trend("entropy", 50).direction > 0 or look.trend("entropy").direction > 0
+    rising = rising or look.change("entropy", int(p["jump_rows"])) >= p["jump"]  # at once: no trend shows it
+    far = now > max(p["times"] * start, start + p["plus"])
+    opened = look.open.get("entropy-explosion", 0)
+    if not (rising and (far or now > max(p["notice"], start))) and not (opened and far):
+        return []
+    level = NOTICE
+    if far:
+        worse = losing(look) or look.open.get("reward-floor", 0) >= 2
+        level = CRITICAL if worse or (now > p["extreme"] and not gaining(look)) else WARNING
+    summary = f"Entropy rose from {num(start)} to {num(now)} nats ({compared(look, 'entropy', ROWS, SKIP)})"
+    summary += " while the reward fell." if losing(look) else "."
+    proofs = [("entropy", "")]
+    if look.series(look.reward) is not None:
+        proofs.append((look.reward, "falls" if losing(look) else ""))
+    return [Signal(level, summary, tuple(proofs), moved="entropy", hurt=look.reward)]

@@ -1,0 +1,78 @@
+"""Tools and environments: calls that fail, that stop, and errors that the reward sees."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rltui.evidence.look import Look
+from rltui.evidence.signal import CRITICAL, EASED, NOTICE, WARNING, Signal, num, percent
+from rltui.rules.base import Memory, Params, compared, gaining, head, held, tail, validation
+from rltui.rules.catalogue import family
+
+
+def tool_call_invalid(look: Look, p: Params, memory: Memory) -> list[Signal]:
+    """Share of calls that fail, once the format should have been learnt."""
+    name = "tool_failure_rate" if look.series("tool_failure_rate") is not None else "valid_action_ratio"
+    x = look.values(name)
+    if name == "valid_action_ratio":
+        x = 1.0 - x
+    if len(x) < 10:
+        return []
+    now = tail(x, 10)
+    eased = now <= p["notice"]
+    if eased and not held(look, "tool-call-invalid"):
+        return []
+    level = EASED if eased else NOTICE
+    if len(x) > p["warmup"] and now > p["warn"] and not gaining(look):
+        level = CRITICAL if now > p["crit"] else WARNING
+    proofs = ((name, "median of the last 10 rows"),)
+    return [Signal(level, f"{percent(now)} of the tool calls are invalid.", proofs, moved=name)]
+
+
+def tool_use_collapse(look: Look, p: Params, memory: Memory) -> list[Signal]:
+    """Calls fall to a fraction of their start and nothing is gained by it."""
+    name = "tool_calls_mean" if look.series("tool_calls_mean") is not None else "num_turns_mean"
+    x = look.values(name)
+    if name == "num_turns_mean":  # verl counts the prompt and the answer as turns, others the answer only
+        x = np.maximum(0.0, x - (2.0 if family(look.framework) == "verl" else 1.0))
+    if len(x) < p["rows"] or head(x, 10) < p["useful"]:
+        return []
+    first, now = head(x, 10), tail(x, 10)
+    ratio = now / first
+    eased = ratio >= p["notice"]
+    if eased and not held(look, "tool-use-collapse"):
+        return []
+    held_out = validation(look)
+    level = EASED if eased else WARNING if ratio < p["gone"] else NOTICE
+    if ratio < p["ratio"] and not gaining(look):
+        level = CRITICAL if held_out is not None and held_out <= -2.0 else WARNING
+    what = "turns beside question and answer, " if name == "num_turns_mean" else ""
+    text = f"Tool use fell from {num(first)} to {num(now)} calls a sample, {percent(ratio)} of its start"
+    text += f" ({what}{compared(look, name, 10)})."
+    return [Signal(level, text, ((name, ""), (look.reward, "")), moved=name)]
+
+
+def env_errors_contaminate(look: Look, p: Params, memory: Memory) -> list[Signal]:
+    """Errors of the environment, and a reward that falls where they rise."""
+    name = "error_rate" if look.series("error_rate") is not None else "aborted_ratio"
+    errors, reward = look.series(name), look.series(look.reward)
+    if errors is None or len(errors) < 10:
+        return []
+    now = tail(errors.values, 10)
+    eased = now <= p["e"]
+    if eased and not held(look, "env-errors-contaminate"):
+        return []
+    against = 0.0
+    if reward is not None and len(reward) == len(errors) and len(errors) >= 30:
+        a, b = errors.values[-30:], reward.values[-30:]
+        against = float(np.corrcoef(a, b)[0, 1]) if np.ptp(a) > 0 and np.ptp(b) > 0 else 0.0
+    level = EASED if eased else NOTICE
+    if now > p["crit"]:
+        level = CRITICAL if name == "error_rate" else WARNING
+    elif now > p["warn"] and (against < p["against"] or not gaining(look)):
+        level = WARNING
+    how = "end in an error" if name == "error_rate" else "are aborted: cut short, timed out, or too long a prompt"
+    text = f"{percent(now)} of the rollouts {how}"
+    text += "; the reward falls where they rise." if against < p["against"] else "."
+    proofs = ((name, "median of the last 10 rows"), (look.reward, ""))
+    return [Signal(level, text, proofs, moved=name)]

@@ -1,0 +1,131 @@
+"""Length of the responses and answers that are cut."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rltui.evidence.look import Look
+from rltui.evidence.signal import CRITICAL, EASED, NOTICE, WARNING, Signal, num, percent
+from rltui.evidence.trends import trend
+from rltui.rules.base import Memory, Params, compared, gaining, head, held, losing, solved, tail, validation
+from rltui.rules.catalogue import family
+
+
+def truncation_high(look: Look, p: Params, memory: Memory) -> list[Signal]:
+    """Share of responses cut at the length limit."""
+    cut = look.values("response_clip_ratio")
+    if len(cut) <= p["warmup"]:
+        return []
+    share = tail(cut, p["window"])
+    eased = share <= p["notice"]
+    if eased and not held(look, "truncation-high"):
+        return []
+    way = look.trend("response_clip_ratio").direction
+    better = way < 0 or (gaining(look) and not losing(look))
+    doubled = way > 0 and share > p["growth"] * head(cut, p["window"])
+    level = EASED if eased else NOTICE
+    if share > p["critical"]:
+        level = WARNING if better and way < 0 else CRITICAL
+    elif share > p["harm"] and losing(look):
+        level = CRITICAL
+    elif (doubled and share > p["harm"]) or ((doubled or share > p["warn"]) and not better):
+        level = WARNING
+    cap = look.settings.length_cap
+    limit = f" of {num(cap)} tokens" if cap else ""
+    summary = f"{percent(share)} of the responses are cut at the length limit{limit}: their reward judges the limit."
+    if (mean := _ended_unseen(look, share, p)) is not None:
+        level = min(level, WARNING)  # not the answers are at fault but what is counted
+        summary = (
+            f"{percent(share)} of the responses count as cut at the length limit{limit}, yet they average {num(mean)}"
+        )
+        summary += ": most end before it, by a token other than tokenizer.eos_token_id, the only one that TRL counts."
+    proofs = [("response_clip_ratio", _moves(way, f"median of the last {int(p['window'])} rows {percent(share)}"))]
+    for name in ("response_length_mean", look.reward):
+        if look.series(name) is not None:
+            proofs.append((name, ""))
+    return [Signal(level, summary, tuple(proofs), moved="response_clip_ratio", hurt=look.reward)]
+
+
+def _ended_unseen(look: Look, share: float, p: Params) -> float | None:
+    """Mean length of responses too short to be cut so often: what is cut is as long as the limit. None where they are
+    long enough, and outside TRL, which calls cut what holds no end token; others compare the length."""
+    cap, length = look.settings.length_cap, look.values("response_length_mean")
+    if family(look.framework) != "trl" or not cap or not len(length):
+        return None
+    mean = tail(length, p["window"])
+    return mean if mean < p["short"] * share * cap else None
+
+
+def _moves(way: int, text: str) -> str:
+    return text + {1: ", rising", -1: ", falling", 0: ""}[way]
+
+
+def length_collapse(look: Look, p: Params, memory: Memory) -> list[Signal]:
+    """Responses shrink to a fraction of their start; harmless where reward pays for it."""
+    length = look.values("response_length_mean")
+    if len(length) < p["min_rows"]:
+        return []
+    first, last = head(length, p["rows"]), tail(length, p["rows"])
+    if first <= 0:
+        return []
+    ratio = last / first
+    aborted = look.values("aborted_ratio")
+    empty = tail(aborted, p["rows"]) if len(aborted) else 0.0
+    eased = ratio >= p["notice"] and empty <= p["empty"]
+    if eased and not held(look, "length-collapse"):
+        return []
+    held_out = validation(look)
+    gain = gaining(look, errors=p["gain_se"]) or (held_out is not None and held_out >= p["gain_se"])
+    worse = losing(look) or (held_out is not None and held_out <= -p["gain_se"]) or _task_falls(look)
+    level = EASED if eased else NOTICE
+    if empty > p["empty_critical"] or (ratio < p["critical"] and worse and not solved(look)):
+        level = CRITICAL
+    elif (ratio < p["warn"] or empty > p["empty"]) and (worse or not gain) and not solved(look):
+        level = WARNING
+    if empty <= p["empty"] or ratio < p["notice"]:
+        text = f"Responses shrank from {num(first)} to {num(last)} tokens, {percent(ratio)} of their start"
+        text += f" ({compared(look, 'response_length_mean', p['rows'])}),"
+    else:
+        text = f"{percent(empty)} of the responses are empty or aborted,"
+    text += (
+        " while the reward fell." if worse else (" while the reward rose." if gain else " without any gain in reward.")
+    )
+    proofs = (("response_length_mean", ""), (look.reward, "rose" if gain else "no gain"))
+    return [Signal(level, text, proofs, moved="response_length_mean", hurt=look.reward)]
+
+
+def _task_falls(look: Look) -> bool:
+    """Raw score falls while the shaped reward hides it."""
+    return look.reward == "score_mean" and look.change("score_mean") <= -3.0
+
+
+def length_explosion(look: Look, p: Params, memory: Memory) -> list[Signal]:
+    """Responses grow for a long time and reward does not follow."""
+    length, blocks = look.values("response_length_mean"), look.blocks("response_length_mean")
+    if len(length) < p["min_rows"] or blocks is None or blocks.lows.min() <= 0:
+        return []
+    first, last = head(length, p["rows"]), tail(length, p["rows"])
+    ratio = last / first
+    eased = ratio < p["notice"]
+    opened = held(look, "length-explosion")
+    if eased and not opened:
+        return []
+    window = int(p["window"])
+    growing = trend(np.log(length[-window:])).direction > 0
+    if not growing and not opened:
+        return []
+    rows = min(window, len(length))
+    held_out = validation(look)
+    gain = gaining(look, rows, p["gain_se"]) or (held_out is not None and held_out >= p["gain_se"])
+    cut = look.values("response_clip_ratio")
+    cut_now = tail(cut, p["rows"]) if len(cut) else 0.0
+    level = EASED if eased else NOTICE
+    if ratio >= p["ratio"] and not gain:
+        level = CRITICAL if cut_now > p["truncation"] else WARNING
+    text = f"Responses grew {num(ratio)}-fold, from {num(first)} to {num(last)} tokens"
+    text += f" ({compared(look, 'response_length_mean', p['rows'])})"
+    text += ", and reward grew with them." if gain else ", without a gain in reward."
+    if cut_now > 0.01:
+        text = text[:-1] + f"; {percent(cut_now)} are cut at the limit."
+    proofs = (("response_length_mean", ""), (look.reward, "rose" if gain else "no gain"))
+    return [Signal(level, text, proofs, moved="response_length_mean")]

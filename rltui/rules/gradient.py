@@ -1,0 +1,143 @@
+"""Gradient norm."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rltui.evidence.look import Look
+from rltui.evidence.signal import CRITICAL, EASED, NOTICE, WARNING, Signal, num
+from rltui.evidence.trends import block_medians, log_spikes, sd_d, turn
+from rltui.rules.base import Memory, Params, compared, gaining, head, held, losing, solved, tail
+from rltui.run.sums import median
+
+WINDOW = 50  # rows: the past that a spike stands out of, and how long it counts
+KEPT = 3
+
+
+def recent_spikes(look: Look, name: str, memory: Memory, z: float, factor: float) -> list[int]:
+    """Steps of the newest spikes (at most `KEPT`) of the last rows. `memory` keeps them and the rows seen."""
+    series = look.series(name)
+    if series is None or len(series) < WINDOW:
+        return []
+    done = int(memory.get("done", 0))
+    start = max(0, min(done, len(series)) - WINDOW)
+    recent = series.values[start:]
+    live = recent > 0
+    at = live.nonzero()[0]
+    fresh = int((at < done - start).sum())
+    found = [start + int(at[i]) for i in log_spikes(recent[live], fresh, z, factor, 0.1)]
+    kept = [int(memory[f"at {k}"]) for k in range(KEPT) if f"at {k}" in memory]
+    for k, row in enumerate((kept + found)[-KEPT:]):
+        memory[f"at {k}"] = float(row)
+    memory["done"] = float(len(series))
+    return [int(series.steps[row]) for row in (kept + found)[-KEPT:] if row >= len(series) - WINDOW]
+
+
+def grad_norm_explosion(look: Look, p: Params, memory: Memory) -> list[Signal]:
+    """Spikes of the live gradient on a log scale; alone they are harmless, repeated or with damage they are not.
+
+    `memory` holds the newest spikes by number (`at 0` the newest), the row up to which rows were examined and the
+    highest ratio to the median.
+    """
+    series = look.series("grad_norm")
+    if series is None or len(series) < p["window"]:
+        return []
+    window = int(p["window"])
+    done = int(memory.get("done", 0))
+    start = max(0, min(done, len(series)) - 200)
+    recent = series.values[start:]
+    blocks = look.blocks("grad_norm")
+    positive = blocks.medians[blocks.medians > 0] if blocks is not None else recent[recent > 0]
+    if len(positive):
+        live = recent > p["live"] * median(positive)
+        at = live.nonzero()[0]
+        fresh = int((at < done - start).sum())
+        for i in log_spikes(recent[live], fresh, p["z"], p["factor"], p["floor"]):
+            row = start + int(at[i])
+            before = median(recent[live][max(0, i - 50) : i])
+            for k in range(int(p["critical_count"]) - 1, 0, -1):
+                if f"at {k - 1}" in memory:
+                    memory[f"at {k}"] = memory[f"at {k - 1}"]
+            memory["at 0"] = float(row)
+            memory["ratio"] = float(series.values[row]) / before
+            memory["value"] = float(series.values[row])
+    memory["done"] = float(len(series))
+    spikes = [int(memory[f"at {k}"]) for k in range(int(p["critical_count"])) if f"at {k}" in memory]
+    close = [row for row in spikes if row >= len(series) - window]
+    if not close:
+        return []
+    level = NOTICE
+    if len(close) >= p["warn_count"] or memory["ratio"] >= p["huge"]:
+        level = WARNING
+    bounded = bool(look.settings.number("max_grad_norm"))
+    diverged = memory["ratio"] >= p["diverged"] and len(close) >= p["warn_count"] and not bounded
+    if level == WARNING and (losing(look) or look.open.get("nonfinite-values", 0) >= 2 or diverged):
+        level = CRITICAL
+    at_steps = [int(series.steps[row]) for row in sorted(close)]
+    summary = f"Gradient norm jumped to {num(memory['value'])}, {num(memory['ratio'])} times its median, "
+    summary += f"at step {at_steps[-1]}"
+    if len(at_steps) > 1:
+        summary += f", after jumps at {' and '.join(str(step) for step in at_steps[:-1])}"
+    summary += "."
+    proof = ("grad_norm", f"{len(close)} spike{'s' if len(close) > 1 else ''} in the last {window} rows")
+    return [Signal(level, summary, (proof,), onset_step=int(series.steps[min(close)]))]
+
+
+def grad_norm_ramp(look: Look, p: Params, memory: Memory) -> list[Signal]:
+    """The gradient grows without end; harmless where the reward pays for it."""
+    x = look.values("grad_norm")
+    if len(x) < p["rows"]:
+        return []
+    first, now = head(x[int(p["warmup"]) :], 20), tail(x, 20)
+    eased = look.trend("grad_norm").direction <= 0 or now < p["notice"] * first
+    if first <= 0 or (eased and not held(look, "grad-norm-ramp")):
+        return []
+    level = EASED if eased else NOTICE
+    paid = gaining(look, len(x) // 2)
+    if not eased and now >= p["factor"] * first and not paid and not solved(look):
+        apart = look.values("rollout_train_logprob_diff")
+        level = CRITICAL if losing(look) and len(apart) and tail(apart, 20) > p["apart"] else WARNING
+    text = f"The gradient norm grew from {num(first)} to {num(now)}, {num(now / first)} times its start"
+    text += f" ({compared(look, 'grad_norm', 20, p['warmup'])})" + ("; the reward pays for it." if paid else ".")
+    return [Signal(level, text, (("grad_norm", ""),), moved="grad_norm")]
+
+
+def grad_always_clipped(look: Look, p: Params, memory: Memory) -> list[Signal]:
+    """Nearly every gradient is far above the clipping norm: the step size is the clip's, not the optimizer's."""
+    limit, x = look.settings.number("max_grad_norm"), look.values("grad_norm")[-50:]
+    if not limit or len(x) < 50:
+        return []
+    share = float((x > limit).mean())
+    if share <= p["share"] or median(x) <= p["times"] * limit:
+        return []
+    text = f"The gradient norm is {num(median(x))} against a clip of {num(limit)}: nearly every step is clipped."
+    return [Signal(NOTICE, text, (("grad_norm", ""),), onset_step=int(look.steps[0]))]
+
+
+def pg_loss_shape(look: Look, p: Params, memory: Memory) -> list[Signal]:
+    """The policy loss turned its sign or changed its level for good, or swings about zero while nothing is gained.
+    Nothing by itself, a hint beside other findings."""
+    series = look.series("pg_loss")
+    if series is None or len(series) < p["rows"]:
+        return []
+    x, noise = series.values[-200:], sd_d(series.values[-200:])
+    blocks = block_medians(x, len(x) // int(p["side"]))
+    broken = float(np.ptp(blocks)) >= 0.8 * p["noise"] * noise  # worth the search for the break
+    at, apart = turn(x, int(p["side"])) if broken else (0, 0.0)
+    first, last = (median(x[:at]), median(x[at:])) if broken else (0.0, 0.0)
+    small, large = sorted((abs(first), abs(last)))
+    if apart >= p["apart"] and abs(last - first) >= p["noise"] * noise:
+        step = int(series.steps[len(series) - len(x) + at])
+        error = 1.25 * noise / float(min(at, len(x) - at)) ** 0.5  # of a median
+        how = "turned its sign" if first * last < 0 and small >= 2.0 * error else "changed its level"
+        if how == "turned its sign" or large >= p["factor"] * small:
+            text = f"The policy loss {how} at step {step}: {num(first)} → {num(last)}."
+            return [Signal(NOTICE, text, (("pg_loss", ""), ("grad_norm", "")), onset_step=step)]
+    level_reward = look.open.get("reward-plateau") or look.open.get("reward-flat-from-start")
+    if not level_reward or look.profile.on_policy is True or abs(float(x.mean())) > 2.0 * noise / len(x) ** 0.5:
+        return []
+    signs = np.sign(x)
+    if float((signs[1:] != signs[:-1]).mean()) < p["swings"]:
+        return []
+    text = f"The policy loss swings about zero (mean {num(float(x.mean()))}, noise {num(noise)}); reward is level."
+    return [Signal(NOTICE, text, (("pg_loss", ""), (look.reward, "level")), moved=look.reward)]

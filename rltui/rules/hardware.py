@@ -1,0 +1,236 @@
+"""GPUs: memory that runs out, faults, heat, one that falls behind, all of them idle while the log says training."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+
+from rltui.evidence.forecast import capacity, drift, gpu_memory
+from rltui.evidence.measured import GIB, Measured, name
+from rltui.evidence.signal import CRITICAL, NOTICE, WARNING, Signal, num, percent
+from rltui.evidence.trends import WINDOW, onset, theil_sen, trend
+from rltui.frameworks.load import phases
+from rltui.hardware.base import Gpu, GpuSample
+from rltui.hardware.roles import role_of
+from rltui.rules.base import Params
+from rltui.run.sums import median
+from rltui.run.table import Series
+
+MeasuredDetector = Callable[[Measured, Params], list[Signal]]
+
+FATAL_XIDS = {
+    48: "double-bit memory error",
+    63: "memory page retired",
+    64: "memory page could not be retired",
+    79: "fell off the bus",
+    94: "contained memory error",
+    95: "uncontained memory error",
+}
+"""Critical errors after which a GPU is not to be trusted (docs.nvidia.com/deploy/xid-errors)."""
+SLOWING = ("thermal", "thermal (hardware)", "hardware slowdown", "power brake")
+
+
+MANY = 3
+"""GPUs that are told of one by one; more that say the same are one finding."""
+
+
+def gpu_memory_pressure(seen: Measured, p: Params) -> list[Signal]:
+    """The peak near what the GPU has, or a floor that rises from step to step: what phases do not give back."""
+    out = []
+    for gpu in seen.gpus:
+        total = capacity(seen, gpu)
+        used = [g.memory_used_gb for g in seen.of_gpu(gpu) if g.memory_used_gb is not None]
+        if total is None or not used:
+            continue
+        share, level, said = max(used) / total, 0, []
+        if share > p["notice"]:
+            level = WARNING if share > p["warn"] else NOTICE
+            said.append(f"{num(max(used))} of {num(total)} GB ({percent(share)}) at its peak")
+        per_50, began = _creep(seen.gpu_memory(gpu, least=True), p["creep_rows"], p["creep_gb"])
+        if per_50 > p["creep_gb"]:
+            level = WARNING
+            said.append(f"what stays between the phases grows by {num(per_50)} GB in {num(p['creep_rows'])} steps")
+        ahead = gpu_memory(seen, gpu)
+        if ahead is not None and ahead.at - seen.look.step <= p["horizon"]:
+            level = WARNING
+            said.append(ahead.text)
+        if level:
+            out.append(Signal(level, f"{name(gpu)}: {'; '.join(said)}.", _PROOFS, subject=name(gpu), onset_step=began))
+    return [*_together(out, seen), *_logged_peak(seen, p)]
+
+
+def _together(found: list[Signal], seen: Measured) -> list[Signal]:
+    """One finding a GPU; where more than `MANY` say so, one for all of them, told by the worst."""
+    if len(found) <= MANY:
+        return found
+    worst = max(found, key=lambda s: s.level)
+    began = min((s.onset_step for s in found if s.onset_step is not None), default=None)
+    text = f"{len(found)} of {len(seen.gpus)} GPUs, of them {worst.summary}"
+    return [replace(worst, summary=text, subject=None, onset_step=began)]
+
+
+def _logged_peak(seen: Measured, p: Params) -> list[Signal]:
+    """The peak that the trainer logs, where no sample tells of the GPUs: torch's counters, without the inference
+    engine. It never falls, so it says something only near the limit or where it goes on rising."""
+    peak = seen.logged_peak
+    if peak is None or seen.gpus or not len(peak):
+        return []
+    now, total, level, said = float(peak.values[-1]) * GIB, seen.capacity_gb, 0, []
+    if total is not None and now / total > p["notice"]:
+        level = WARNING if now / total > p["warn"] else NOTICE
+        said.append(f"is {num(now)} of {num(total)} GB ({percent(now / total)})")
+    rise, began = _creep(peak, p["creep_rows"], p["creep_gb"])
+    per_50 = rise * GIB
+    late = peak.values[len(peak) // 2 :]
+    if per_50 > p["creep_gb"] and late[-1] > late[0]:
+        level = max(level, NOTICE)
+        said.append(f"still grows, by {num(per_50)} GB in {num(p['creep_rows'])} steps, to {num(now)} GB")
+    proofs = ((peak.key, ""), *_PROOFS)
+    text = f"The peak of GPU memory that the trainer logs {' and '.join(said)}."
+    return [Signal(level, text, proofs, subject="logged peak", onset_step=began)] if level else []
+
+
+_PROOFS = (("time_per_step_s", ""), ("response_length_mean", "longer responses raise the peak"))
+
+
+def _creep(floor: Series, rows: float, least: float) -> tuple[float, int | None]:
+    """How much the floor grows in so many steps, 0 without a trend or where it cannot be `least`, which costs little to
+    tell; and the step at which it began."""
+    steps = float(floor.steps[-1] - floor.steps[-WINDOW:][0]) if len(floor) else 0.0
+    if drift(floor) < 0.25 * least * steps / rows or trend(floor.values).direction <= 0:
+        return 0.0, None
+    x, t = floor.values[-WINDOW:], floor.steps[-WINDOW:].astype(np.float64)
+    return theil_sen(t, x)[0] * rows, int(floor.steps[-WINDOW:][onset(x)])
+
+
+def gpu_fault_or_throttle(seen: Measured, p: Params) -> list[Signal]:
+    """Errors, heat, and a GPU that does less than its peers in the same work."""
+    faulty: list[Signal] = []
+    slowed: list[Signal] = []
+    for gpu in seen.gpus:
+        samples = seen.of_gpu(gpu)
+        fault = _fault(gpu, samples, seen)
+        found = fault or _throttled(samples[-int(p["samples"]) :], p)
+        if found is not None:
+            signal = Signal(found[0], f"{name(gpu)}: {found[1]}.", (("time_per_step_s", ""),), subject=name(gpu))
+            (faulty if fault else slowed).append(signal)
+    told = {s.subject for s in (*faulty, *slowed)}
+    behind = [s for s in _outlier(seen, p) if s.subject not in told]
+    return [*faulty, *_together(slowed, seen), *behind, *_disagreement(seen, p)]
+
+
+def _fault(gpu: Gpu, samples: list[GpuSample], seen: Measured) -> tuple[int, str] | None:
+    """An error of a GPU; a warning only where the run does not use it, or where it is older than the first sample: the
+    count stays until the driver is loaded anew."""
+    newest, found, level = samples[-1], None, CRITICAL
+    fatal = [x for x in newest.xids or () if x in FATAL_XIDS]
+    if newest.lost:
+        found = "does not answer any more: it fell off the bus or waits for a reset"
+    elif fatal:
+        found = "; ".join(f"critical error XID {x}, {FATAL_XIDS[x]}" for x in dict.fromkeys(fatal))
+    elif newest.ecc_uncorrected:
+        found = f"{newest.ecc_uncorrected} uncorrected memory errors since the driver was loaded"
+        if newest.ecc_uncorrected <= _first_errors(gpu, seen):
+            found, level = f"{found}, none of them while this run was watched", WARNING
+    if found is None:
+        return None
+    return (level, found) if _used(gpu, seen) else (WARNING, f"{found}; no process of this run was seen on it")
+
+
+def _first_errors(gpu: Gpu, seen: Measured) -> int:
+    """Uncorrected memory errors of a GPU in the first sample that holds it."""
+    first = next(g for sample in seen.samples for g in sample.gpus if (g.node, g.index) == gpu)
+    return first.ecc_uncorrected or 0
+
+
+def _used(gpu: Gpu, seen: Measured) -> bool:
+    """Whether the run uses a GPU: its processes were seen there, or on no GPU of that node, where nobody can tell."""
+    on_node = [g for sample in seen.samples for g in sample.gpus if g.node == gpu[0]]
+    own = {g.index for g in on_node if any(process.ours for process in g.processes)}
+    return not own or gpu[1] in own
+
+
+def _throttled(samples: list[GpuSample], p: Params) -> tuple[int, str] | None:
+    slow = [g for g in samples if _clock(g) is not None and (_clock(g) or 1.0) < p["clock"] and g.throttle]
+    if len(samples) < p["samples"] or 2 * len(slow) < len(samples):
+        return None
+    reasons = dict.fromkeys(r for g in slow for r in g.throttle or ())
+    clock = median(np.array([_clock(g) for g in slow]))
+    hot = [r for r in reasons if r in SLOWING]
+    text = f"clock at {percent(clock)} of its maximum: {', '.join(hot or reasons)}"
+    return (WARNING if hot else NOTICE), text + (f" at {num(slow[-1].temp_c)} °C" if slow[-1].temp_c else "")
+
+
+def _clock(gpu: GpuSample) -> float | None:
+    if gpu.sm_clock_mhz is None or not gpu.sm_clock_max_mhz:
+        return None
+    return gpu.sm_clock_mhz / gpu.sm_clock_max_mhz
+
+
+def _outlier(seen: Measured, p: Params) -> list[Signal]:
+    """One GPU that draws far less than its peers in every phase, and does the same kind of work by its processes."""
+    if len(seen.gpus) < p["least"]:
+        return []
+    timed = [phase for phase in seen.phases if phase.samples >= p["samples"] and (phase.power or 0.0) > 0]
+    busy = [phase for phase in timed if phase.idle]
+    behind = set(busy[0].idle).intersection(*(phase.idle for phase in busy)) if busy else set()
+    if len(behind) != 1 or len(busy) * 2 < len(timed):
+        return []
+    (gpu,) = behind
+    if _work(seen, gpu) != _work(seen, next(g for g in seen.gpus if g != gpu)):
+        return []
+    text = f"{name(gpu)} draws less than {percent(p['peer'])} of its peers' power above idle in {busy[0].phase}."
+    return [Signal(WARNING, text, (("time_per_step_s", ""),), subject=name(gpu))]
+
+
+def _work(seen: Measured, gpu: Gpu) -> frozenset[str]:
+    """The roles of its processes: in a disaggregated run rollout GPUs and trainers do not compare."""
+    samples = seen.of_gpu(gpu)
+    commands = [p.command for p in samples[-1].processes if p.command] if samples else []
+    return frozenset(found[0] for command in commands if (found := role_of(command)) is not None)
+
+
+def _disagreement(seen: Measured, p: Params) -> list[Signal]:
+    """The log tells of steps, and yet no GPU did anything for long: one of the two tells of something else. GPUs are
+    trusted more than the log, above all where processes of this run hold them."""
+    if not seen.samples or not seen.gpus:
+        return []
+    end = float(seen.seen.times[-1])
+    window = seen.seen.since(end - p["idle_s"])
+    rows = int(((seen.ends >= end - p["idle_s"]) & (seen.ends <= end)).sum())
+    if end - window.times[0] < 0.9 * p["idle_s"] or rows < 2:
+        return []
+    use = np.fmax(window.gpu["util"], window.power_use(seen.seen.idle_w()))
+    known = use[np.isfinite(use)]
+    if not len(known) or known.max() >= p["idle"]:
+        return []
+    own = any(process.ours for gpu in seen.gpus for process in seen.of_gpu(gpu)[-1].processes)
+    text = f"The log tells of {rows} steps in the last {num(p['idle_s'] / 60)} minutes, in which no GPU "
+    text += "did anything, though processes of this run hold them" if own else "seen here did anything"
+    text += (
+        ": steps without work (empty batches, a dead engine)."
+        if own
+        else ": the run may use others, or another machine."
+    )
+    proofs = (("time_per_step_s", ""),)
+    return [Signal(WARNING if own else NOTICE, text, proofs, subject="log against GPUs")]
+
+
+def rollout_straggler(seen: Measured, p: Params) -> list[Signal]:
+    """A GPU that still generates while the others wait for it."""
+    out = []
+    for phase in seen.phases:
+        if phase.phase != phases()["rollout"].label:
+            continue
+        out += [
+            Signal(
+                NOTICE,
+                f"{name(gpu)} still works in {phase.phase} while the other GPUs wait, in {phase.samples} samples.",
+                (("phase:rollout", ""),),
+                subject=name(gpu),
+            )
+            for gpu in phase.ahead
+        ]
+    return out

@@ -1,0 +1,181 @@
+"""Validation against its own peak and against the train reward."""
+
+from __future__ import annotations
+
+from math import log, sqrt
+
+import numpy as np
+
+from rltui.evidence.look import Look
+from rltui.evidence.signal import CRITICAL, NOTICE, WARNING, Signal, num
+from rltui.evidence.trends import change, mann_kendall_p, sd_d
+from rltui.rules.base import Memory, Params, tail
+from rltui.run.table import Floats, Series
+
+
+def _fallen(x: Floats, p: Params) -> tuple[int, float, float, float] | None:
+    """Index and height of the smoothed peak, level now, and the fall in standard errors; None where none counts.
+
+    The peak is the best of many noisy means: the limit grows with their number as the expected maximum does.
+    """
+    if len(x) < p["evals"]:
+        return None
+    smooth = (x[:-2] + x[1:-1] + x[2:]) / 3.0
+    error = _noise(x[-200:], p) / sqrt(3.0)
+    j = int(smooth.argmax())
+    fall = float(smooth[j] - smooth[-1])
+    limit = p["se"] + sqrt(2.0 * log(max(2.0, len(x) / 3.0)))
+    if error <= 0 or fall <= limit * error or j >= len(smooth) - 2:
+        return None
+    return j + 1, float(smooth[j]), float(smooth[-1]), fall / error
+
+
+def _noise(x: Floats, p: Params) -> float:
+    """Sd of one evaluation, from differences of neighbours. The greatest difference is left out: it may be the fall.
+
+    Half of the plain sd guards against a lucky small median of few differences.
+    """
+    d = np.sort(np.abs(np.diff(x)))[:-1]
+    robust = 1.4826 * float(d[len(d) // 2]) / sqrt(2.0)
+    plain = sqrt(float((d * d).mean()) / 2.0)
+    return max(robust, 0.5 * plain, p["least"] * float(np.abs(x).max()))
+
+
+def _regressed(look: Look, p: Params) -> tuple[Series, int, float, float, float] | None:
+    """As `_fallen`, where the evaluation before says so too; or a drift down confirmed three times in a row."""
+    series = look.series("val_score")
+    if series is None:
+        return None
+    x = series.values[-int(p["drift_most"]) :]
+    first = len(series) - len(x)
+    found = _fallen(x, p)
+    if found is None or _fallen(x[:-1], p) is None:
+        found = _drifted(x, p)
+    return None if found is None else (series, first + found[0], *found[1:])
+
+
+def _falls(x: Floats, p: Params) -> bool:
+    chance, sign = mann_kendall_p(x)
+    return sign < 0 and chance < p["drift_p"]
+
+
+def _drifted(x: Floats, p: Params) -> tuple[int, float, float, float] | None:
+    """A slow fall that no single evaluation shows, seen three times in a row.
+
+    Evaluations draw their noise anew each time, so the plain Mann-Kendall test holds, without blocks.
+    """
+    if len(x) < p["drift_evals"] or not all(_falls(x[:end], p) for end in (len(x), -1, -2)):
+        return None
+    smooth = (x[:-2] + x[1:-1] + x[2:]) / 3.0
+    j = int(smooth.argmax())
+    fall = float(smooth[j] - smooth[-1])
+    return j + 1, float(smooth[j]), float(smooth[-1]), fall / max(sd_d(x) / sqrt(3.0), 1e-12)
+
+
+def val_regression(look: Look, p: Params, memory: Memory) -> list[Signal]:
+    """Validation below its peak, twice in a row."""
+    found = _regressed(look, p)
+    if found is None:
+        return []
+    series, j, peak, now, z = found
+    step = int(series.steps[j])
+    baseline = float(series.values[0])
+    error = sd_d(series.values[-200:])
+    level = CRITICAL if now < baseline - p["below_start"] * error else WARNING
+    summary = (
+        f"Validation peaked at {num(peak)} at step {step} and stands at {num(now)} (means of 3 evaluations), "
+        f"{num(z)} standard errors lower"
+    )
+    summary += f" and below its start of {num(baseline)}." if level == CRITICAL else "."
+    return [Signal(level, summary, (("val_score", ""), (look.reward, "")), onset_step=step)]
+
+
+def train_val_divergence(look: Look, p: Params, memory: Memory) -> list[Signal]:
+    """Validation falls from its peak while the train reward goes on rising."""
+    found = _regressed(look, p)
+    reward = look.series(look.reward)
+    if found is None or reward is None:
+        return _apart(look, p)
+    series, j, peak, now, z = found
+    step = int(series.steps[j])
+    since = reward.values[int(np.searchsorted(reward.steps, step)) :]
+    if change(since) < p["gain_se"]:
+        return []
+    level = CRITICAL if now < float(series.values[0]) or z > p["critical_se"] else WARNING
+    k = min(50, max(10, len(since) // 10))
+    a, b = float(since[:k].mean()), float(since[-k:].mean())
+    summary = f"Train reward rose {num(a)} → {num(b)} since step {step} (means of {k} rows), "
+    summary += f"validation fell {num(peak)} → {num(now)} (means of 3 evaluations)."
+    return [
+        Signal(
+            level,
+            summary,
+            (("val_score", f"{num(z)} standard errors below its peak"), (look.reward, "rises")),
+            onset_step=step,
+        )
+    ]
+
+
+def _apart(look: Look, p: Params) -> list[Signal]:
+    """Train reward near its top and validation near the bottom of the same scale: another task or a reward that is not
+    the task; a warning where the rise in reward has moved validation not at all."""
+    reward, held_out, profile = look.values(look.reward), look.values("val_score"), look.profile
+    if len(held_out) < 4 or len(reward) < 20 or profile.floor != 0.0 or profile.ceiling != 1.0:
+        return []
+    now, seen = tail(reward, 20), tail(held_out, 3)
+    if now <= p["high"] or not 0.0 <= seen < p["low"]:
+        return []
+    start, end = _ends(held_out)
+    error = sd_d(held_out) * sqrt(2.0 / max(2, len(held_out) // 3))
+    useless = look.change(look.reward) >= 2.0 and end - start <= 2.0 * error
+    text = f"Train reward stands at {num(now)}, validation at {num(seen)}"
+    text += ": nothing of what was gained shows there." if useless else ": a harder task, or a reward that is not it."
+    proofs = (("val_score", ""), (look.reward, ""))
+    return [Signal(WARNING if useless else NOTICE, text, proofs, onset_step=int(look.steps[0]))]
+
+
+def _ends(x: Floats) -> tuple[float, float]:
+    """Means of the first and of the last third."""
+    third = max(2, len(x) // 3)
+    return float(x[:third].mean()), float(x[-third:].mean())
+
+
+def passk_shrink(look: Look, p: Params, memory: Memory) -> list[Signal]:
+    """pass@k falls below its start while pass@1 rises: answers that were found once are no longer."""
+    one, many = look.values("val_score"), look.values("val_pass_at_k")
+    if len(many) < p["evals"] or len(one) < p["evals"]:
+        return []
+    (start, now), (first, last) = _ends(many), _ends(one)
+    risen, gap, before = last > first, now - last, start - first
+    error = sd_d(many) * sqrt(2.0 / max(2, len(many) // 3))
+    if not risen or before <= 0 or gap > 0.5 * before:
+        return []
+    level = WARNING if error > 0 and now < start - p["se"] * max(error, p["least"]) else NOTICE
+    text = f"pass@k went {num(start)} → {num(now)} while pass@1 rose: the gain is sharper, not wider."
+    return [Signal(level, text, (("val_pass_at_k", ""), ("val_score", "")), moved="val_pass_at_k")]
+
+
+def validation_underpowered(look: Look, p: Params, memory: Memory) -> list[Signal]:
+    """Validation jumps by more than a third of what was gained: it cannot tell checkpoints apart."""
+    x = look.values("val_score")
+    if len(x) < p["evals"]:
+        return []
+    noise, gain = sd_d(x[-200:]), abs(float(x[-3:].mean() - x[:3].mean()))
+    if noise <= max(p["se"], gain / 3.0) or noise > float(np.abs(x).max()):
+        return []
+    text = f"Validation jumps by {num(noise)} from one evaluation to the next; gained were {num(gain)}."
+    return [Signal(NOTICE, text, (("val_score", f"noise {num(noise)}"),), onset_step=int(look.steps[0]))]
+
+
+def data_exhausted(look: Look, p: Params, memory: Memory) -> list[Signal]:
+    """The same prompts over and over; loud only where validation turned meanwhile. `memory` keeps since when."""
+    epoch = look.series("epoch")
+    if epoch is None or float(epoch.values[-1]) <= p["notice"]:
+        return []
+    now = float(epoch.values[-1])
+    many = now > p["warn"] and look.open.get("train-val-divergence", 0) >= 2
+    if "start" not in memory:
+        memory["start"] = float(epoch.steps[int((epoch.values > p["notice"]).argmax())])
+    text = f"The data are in epoch {num(now)}: every prompt was seen before"
+    text += ", and validation fell meanwhile." if many else "."
+    return [Signal(NOTICE, text, (), onset_step=int(memory["start"]))]

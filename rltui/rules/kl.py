@@ -1,0 +1,137 @@
+"""Distance from the reference, judged by what it bought."""
+
+from __future__ import annotations
+
+from math import log
+
+import numpy as np
+
+from rltui.evidence.look import Look
+from rltui.evidence.signal import CRITICAL, EASED, NOTICE, WARNING, Signal, num
+from rltui.evidence.trends import flat, theil_sen, trend
+from rltui.rules.base import Memory, Params, gaining, held, losing, tail, validation, validation_over
+from rltui.rules.gradient import recent_spikes
+from rltui.run.table import Floats
+
+
+def kl_spike_transient(look: Look, p: Params, memory: Memory) -> list[Signal]:
+    """Spikes of the KL; alone they are harmless, repeated and with damage beside them they are not."""
+    spikes = recent_spikes(look, "kl_ref", memory, p["k1"], p["factor"])
+    if not spikes:
+        return []
+    harm = losing(look) or look.open.get("grad-norm-explosion", 0) >= 2 or look.open.get("mismatch-high", 0) >= 2
+    level = NOTICE
+    if harm and len(spikes) >= p["count"]:
+        level = CRITICAL if look.open.get("reward-collapse", 0) >= 2 else WARNING
+    steps = ", ".join(str(step) for step in spikes)
+    return [Signal(level, f"KL to the reference jumped at step {steps}.", (("kl_ref", ""),), onset_step=min(spikes))]
+
+
+def kl_zero_unexpected(look: Look, p: Params, memory: Memory) -> list[Signal]:
+    """KL exactly 0 in a run whose KL term acts and whose weights move."""
+    logged = look.logged("kl_ref")
+    rows = int(p["n"])
+    if logged is None or not look.settings.kl_coef or len(logged) < rows + p["warmup"]:
+        return []
+    gradient, rate = look.values("grad_norm"), look.values("lr")
+    if not len(gradient) or tail(gradient, rows) <= 0 or (len(rate) and not (rate[-rows:] > 0).all()):
+        return []
+    if np.abs(logged.values[-rows:]).max() > p["zero"]:
+        return []
+    text = f"KL has been exactly 0 for {rows} rows although its coefficient is {num(look.settings.kl_coef)}."
+    onset = int(logged.steps[len(logged) - rows])
+    return [Signal(WARNING, text, (("kl_ref", "0"), ("grad_norm", "above 0")), onset_step=onset)]
+
+
+def _per_token(look: Look) -> Floats:
+    """KL in nats per token; a sum over the sequence is divided by the mean length."""
+    kl = look.values("kl_ref")
+    if not look.profile.kl_per_token:
+        length = look.values("response_length_mean")
+        if len(length) != len(kl) or not len(kl):
+            return kl[:0]
+        return kl / np.maximum(length, 1.0)
+    return kl
+
+
+def kl_up_reward_flat(look: Look, p: Params, memory: Memory) -> list[Signal]:
+    """KL rises over a window in which neither reward nor validation gains."""
+    kl = _per_token(look)
+    reward = look.values(look.reward)
+    rows = int(max(p["window_rows"], p["window_share"] * len(kl)))
+    if len(kl) < rows + p["warmup"] or len(reward) < rows:
+        return []
+    window = min(rows, 200)
+    level = tail(kl, 10)
+    rising = trend(kl, window).direction > 0 and level >= p["min_kl"]
+    if not rising and not look.open.get("kl-up-reward-flat"):
+        return []
+    if level < p["min_kl"]:
+        return []
+    way = look.trend(look.reward, window)
+    held_out = validation_over(look, rows)
+    gain = way.direction > 0 or gaining(look, rows, p["reward_se"]) or (held_out is not None and held_out >= 1.0)
+    still = flat(way, p["flat"]) or (way.direction <= 0 and look.change(look.reward, rows) < 1.0)
+    if gain or not still:
+        return []
+    worse = held_out is not None and held_out <= -2.0
+    falls = look.change(look.reward, rows) <= -2.0
+    first = tail(kl[: len(kl) - rows + 10], 10)
+    course = f"rose from {num(first)} to {num(level)}" if level > first else f"stands at {num(level)}"
+    summary = f"KL to the reference {course} over the last {rows} rows (medians of 10 at both ends), "
+    summary += "in which the reward fell." if falls else "in which the reward did not gain."
+    proofs = [("kl_ref", "")]
+    proofs.append((look.reward, f"fitted change {num(way.total)} against a noise of {num(way.noise)}"))
+    if look.series("val_score") is not None:
+        proofs.append(("val_score", "falls" if worse else "no gain"))
+    return [Signal(CRITICAL if worse else WARNING, summary, tuple(proofs), moved="kl_ref")]
+
+
+def kl_runaway(look: Look, p: Params, memory: Memory) -> list[Signal]:
+    """KL is high, and what it bought does not pay for it, or it doubles too fast."""
+    kl = _per_token(look)
+    if len(kl) < p["warmup"]:
+        return []
+    level = tail(kl, 10)
+    eased = level <= p["notice"]
+    if eased and not held(look, "kl-runaway"):
+        return []
+    window = int(p["window"])
+    held_out = validation(look)
+    verified = held_out is not None and held_out >= p["gain_se"]
+    ever = gaining(look, 0, p["gain_se"]) and look.open.get("reward-collapse", 0) < 2
+    lately = gaining(look, window, p["gain_se"]) and ever
+    rising = trend(kl, 200).direction > 0
+    fast = _doubling(kl[-window:], int(p["doubling_rows"]))
+    unpaid = not ever and not verified
+    collapsed = look.open.get("reward-collapse", 0) >= 2 and level > p["warn"]
+    out = NOTICE
+    if level > p["extreme"] or (unpaid and (level > p["high"] or fast is not None)) or collapsed:
+        out = CRITICAL
+    elif not verified and rising and not lately and (level > p["high"] or (level > p["warn"] and not ever)):
+        out = WARNING
+    summary = f"KL to the reference stands at {num(level)} nats per token"
+    if fast is not None:
+        summary += f", doubling every {num(fast)} rows"
+    summary += {
+        True: "; validation gained with it.",
+        False: f"; train reward {'hardly ' if held(look, 'reward-flat-from-start') else ''}gained with it."
+        if ever
+        else "; reward gained nothing.",
+    }[verified]
+    proofs = [("kl_ref", f"median of the last 10 rows {num(level)}")]
+    if look.series(look.reward) is not None:
+        proofs.append((look.reward, f"{num(look.change(look.reward))} standard errors from its start"))
+    return [Signal(EASED if eased else out, summary, tuple(proofs), moved="kl_ref", hurt=look.reward)]
+
+
+def _doubling(kl: Floats, limit: int) -> float | None:
+    """Rows in which KL doubles, None where slower than `limit` or where there is no trend."""
+    kl = kl[kl > 1e-3]
+    if len(kl) < limit:
+        return None
+    logs = np.log(kl)
+    if trend(logs).direction <= 0:
+        return None
+    slope, _, _ = theil_sen(np.arange(len(logs), dtype=np.float64), logs)
+    return log(2.0) / slope if slope > log(2.0) / limit else None

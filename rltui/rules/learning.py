@@ -1,0 +1,90 @@
+"""Whether the batch teaches anything: dead groups and dead gradients."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rltui.evidence.look import Look
+from rltui.evidence.signal import CRITICAL, EASED, NOTICE, WARNING, Signal, percent
+from rltui.rules.base import Memory, Params, held, solved, tail
+from rltui.run.sums import median
+
+
+def no_learning_signal(look: Look, p: Params, memory: Memory) -> list[Signal]:
+    """Gradient exactly or nearly 0 on most of the last rows. A loss of 0 alone is normal."""
+    gradient = look.values("grad_norm")
+    window = int(p["window"])
+    if len(gradient) < window + p["warmup"]:
+        return []
+    if look.is_zero("lr"):
+        return []  # before the first update of a warm-up
+    recent = gradient[-window:]
+    blocks = look.blocks("grad_norm")
+    live = blocks.medians[blocks.medians > 0] if blocks is not None else recent[recent > 0]
+    limit = max(p["tiny"], p["relative"] * median(live)) if len(live) else p["tiny"]
+    if len(live) and median(live) < 10 * p["tiny"]:
+        limit = p["relative"] * median(live)  # a model whose gradients are tiny by scale
+    share = float((recent < limit).mean()) if limit else float((recent == 0.0).mean())
+    eased = share < p["notice"]
+    if eased and not held(look, "no-learning-signal"):
+        return []
+    level = CRITICAL if share >= p["critical"] else WARNING if share >= p["warn"] else EASED if eased else NOTICE
+    dead = look.values("frac_reward_zero_std")
+    beside = f"; {percent(tail(dead, window))} of the groups have no reward variance" if len(dead) else ""
+    summary = (
+        f"The gradient is zero on {percent(share)} of the last {window} rows{beside}: these updates teach nothing."
+    )
+    proofs = [("grad_norm", f"zero on {percent(share)} of the last {window} rows")]
+    proofs += [(name, "") for name in ("frac_reward_zero_std", "pg_loss") if look.series(name) is not None]
+    return [Signal(level, summary, tuple(proofs), onset_step=_start(look, "grad_norm", gradient < max(limit, 1e-300)))]
+
+
+def zero_variance_groups(look: Look, p: Params, memory: Memory) -> list[Signal]:
+    """Share of groups whose samples all got the same reward."""
+    if look.settings.group_relative is False:
+        return []
+    dead = look.values("frac_reward_zero_std")
+    window = int(p["window"])
+    if len(dead) < window // 2 + p["warmup"]:
+        return []
+    share = float(dead[-window:].mean())  # of a batch of one or two groups the median is 0 or 1
+    eased = share < p["notice"]
+    if eased and not held(look, "zero-variance-groups"):
+        return []
+    all_dead = share >= p["all"]  # no group is left that could teach: whatever the reward does is not learning
+    learns = look.trend(look.reward).direction > 0 and not all_dead
+    short = look.profile.ceiling is not None and not solved(look, p["half"])  # without a ceiling nobody can tell
+    idle = share >= p["idle"] and look.open.get("reward-plateau", 0) > 0 and short
+    lasting = len(dead) >= window and bool((dead[-int(p["critical_rows"]) :] >= p["critical"]).mean() >= 0.5)
+    level = EASED if eased else NOTICE
+    if share >= p["critical"] and lasting and not learns:
+        level = CRITICAL
+    elif (share >= p["warn"] and not learns) or idle:
+        level = WARNING
+    rest = f"only {percent(1 - share)} of the batch teaches" if share < 1 else "nothing in the batch teaches"
+    summary = f"{percent(share)} of the groups have no reward variance: {rest}."
+    proofs = [("frac_reward_zero_std", f"mean of the last {window} rows {percent(share)}")]
+    if look.series(look.reward) is not None:
+        proofs.append((look.reward, ""))
+    return [
+        Signal(
+            level,
+            summary,
+            tuple(proofs),
+            onset_step=_start(look, "frac_reward_zero_std", dead >= p["notice" if level <= NOTICE else "warn"]),
+        )
+    ]
+
+
+def _start(look: Look, name: str, holds: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> int | None:
+    """First step of the newest stretch in which the condition holds on most rows (windows of 10)."""
+    series = look.series(name)
+    if series is None:
+        return None
+    recent = holds[-2000:]
+    if len(recent) < 10:
+        return int(series.steps[0])
+    share = np.convolve(recent, np.full(10, 0.1), mode="valid")
+    off = np.flatnonzero(share < 0.5)
+    begin = int(off[-1]) + 5 if len(off) else 0
+    return int(series.steps[len(holds) - len(recent) + min(begin, len(recent) - 1)])

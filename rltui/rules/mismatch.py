@@ -1,0 +1,119 @@
+"""Trainer and sampler: how far their log-probs differ, how stale the rollouts are, what the weights make of it."""
+
+from __future__ import annotations
+
+from rltui.evidence.look import Look
+from rltui.evidence.signal import CRITICAL, EASED, NOTICE, WARNING, Signal, num, percent
+from rltui.rules.base import Memory, Params, compared, gaining, head, held, losing, tail
+from rltui.rules.catalogue import family
+
+LEAST = 10  # rows
+
+
+def _levels(look: Look, p: Params) -> list[tuple[str, float, float, float]]:
+    """Metric, value now, and where it is notable and bad, in the unit of its own key."""
+    out = []
+    difference = look.series("rollout_train_logprob_diff")
+    if difference is not None and len(difference) >= LEAST:
+        probability = (
+            "probs_diff" in difference.key or family(look.framework) == "verl"
+        )  # verl compares probabilities, others their logarithms
+        notable, bad = (p["pd_ok"], p["pd_bad"]) if probability else (p["log_ok"], p["slime_abs"])
+        out.append((difference.key, tail(difference.values, 10), notable, bad))
+    for name, notable, bad in (
+        ("rollout_train_kl", p["kl_dense"], p["kl_crit"]),
+        ("token_mult_prob_error", p["mult_ok"], p["mult"]),
+    ):
+        series = look.series(name)
+        if series is not None and len(series) >= LEAST:
+            out.append((series.key, tail(series.values, 10), notable, bad))
+    return out
+
+
+def mismatch_high(look: Look, p: Params, memory: Memory) -> list[Signal]:
+    """The level in its own unit; a warning where it is bad and the run does not learn all the same."""
+    seen = [(key, now, bad) for key, now, notable, bad in _levels(look, p) if now > notable]
+    alike = look.values("rollout_train_corr")
+    if len(alike) >= LEAST and tail(alike, 10) < p["corr_bad"]:
+        seen.append(("correlation", tail(alike, 10), p["corr_bad"]))
+    if not seen:
+        return []
+    bad = any(now > limit or key == "correlation" for key, now, limit in seen)
+    masked = look.values("is_clip_frac")
+    harm = (
+        losing(look) or (len(masked) > 0 and tail(masked, 10) > p["masked"]) or look.open.get("grad-norm-ramp", 0) >= 2
+    )
+    paid = gaining(look, look.n // 2)
+    level = NOTICE if not bad or paid else CRITICAL if harm else WARNING
+    words = " and ".join(f"{key} {num(now)} (limit {num(limit)})" for key, now, limit in seen)
+    moved = next((n for n in ("rollout_train_logprob_diff", "rollout_train_kl") if look.series(n) is not None), None)
+    proofs = ((moved, "median of 10 rows"),) if moved else ()
+    return [Signal(level, f"Trainer and sampler disagree: {words}.", proofs, moved=moved, hurt=look.reward)]
+
+
+def mismatch_growing(look: Look, p: Params, memory: Memory) -> list[Signal]:
+    """The difference grows; a warning where the reward suffers."""
+    for name in ("rollout_train_logprob_diff", "rollout_train_kl"):
+        x = look.values(name)
+        if len(x) < p["rows"] or head(x, 20) <= 0:
+            continue
+        ratio = tail(x, 20) / head(x, 20)
+        eased = ratio < p["notice"] or look.trend(name).direction <= 0
+        if eased and not held(look, "mismatch-growing"):
+            continue
+        level = EASED if eased else WARNING if ratio >= p["factor"] and losing(look) else NOTICE
+        text = f"The difference between trainer and sampler grew {num(ratio)}-fold, to {num(tail(x, 20))}"
+        text += f" ({compared(look, name, 20)})."
+        return [Signal(level, text, ((name, ""),), moved=name, hurt=look.reward)]
+    return []
+
+
+def is_weight_degenerate(look: Look, p: Params, memory: Memory) -> list[Signal]:
+    """Importance weights that average far from 1, rest on few samples, or are mostly cut."""
+    mean, cut, effective = (look.values(n) for n in ("is_ratio_mean", "is_clip_frac", "is_eff_sample_size"))
+    parts, bad, dead = [], False, False
+    if len(mean) >= LEAST and abs(tail(mean, 10) - 1.0) > p["off"]:
+        now = tail(mean, 10)
+        parts.append(f"they average {num(now)}")
+        bad, dead = not 0.5 <= now <= 2.0, now < p["off"]
+    if len(effective) >= LEAST and tail(effective, 10) < p["ess"]:
+        parts.append(f"{percent(tail(effective, 10))} of the sample counts")
+        bad = True
+    if len(cut) >= LEAST and tail(cut, 10) > p["masked"]:
+        parts.append(f"{percent(tail(cut, 10))} are cut")
+        bad = True
+    if not parts:
+        return []
+    level = NOTICE if not bad or gaining(look) else CRITICAL if dead or losing(look) else WARNING
+    if len(mean) >= LEAST and _contradicts(look, tail(mean, 10), p):
+        parts.append("while trainer and sampler hardly differ, token by token: the weights are computed wrongly")
+        level = max(level, WARNING)
+    names = [n for n in ("is_ratio_mean", "is_clip_frac", "is_eff_sample_size") if look.series(n) is not None]
+    text = f"Importance weights: {', '.join(parts)}."
+    return [Signal(level, text, tuple((n, "") for n in names), moved=names[0], hurt=look.reward)]
+
+
+def _contradicts(look: Look, weight: float, p: Params) -> bool:
+    """Weights of tokens cannot average far from 1 where the log-probs of the tokens agree."""
+    difference = look.series("rollout_train_logprob_diff")
+    words = " ".join(look.settings.word(k) for k in ("importance_sampling_level", "is_correction"))
+    if difference is None or len(difference) < LEAST or "sequence" in words:
+        return False
+    return abs(weight - 1.0) > p["odd"] and tail(difference.values, 10) < p["agree"]
+
+
+def staleness_high(look: Look, p: Params, memory: Memory) -> list[Signal]:
+    """Rollouts older than the run allows, or than trainers are known to bear."""
+    lag = look.values("staleness_mean")
+    if len(lag) < LEAST:
+        return []
+    now, bound = tail(lag, 10), look.settings.number("max_staleness")
+    eased = now <= p["notice"]
+    if eased and not held(look, "staleness-high"):
+        return []
+    limit = max(p["warn"], bound or 0.0)
+    level = EASED if eased else NOTICE
+    if now > limit and not gaining(look):
+        level = CRITICAL if now > max(p["crit"], limit) and losing(look) else WARNING
+    text = f"Rollouts are {num(now)} versions old" + (f" (bound {num(bound)})." if bound else ".")
+    return [Signal(level, text, (("staleness_mean", ""),), moved="staleness_mean", hurt=look.reward)]

@@ -1,0 +1,50 @@
+"""Preference training (DPO)."""
+
+from __future__ import annotations
+
+from rltui.evidence.look import Look
+from rltui.evidence.signal import CRITICAL, NOTICE, WARNING, Signal, num, percent
+from rltui.rules.base import Memory, Params, tail, validation
+
+
+def dpo_likelihood_displacement(look: Look, p: Params, memory: Memory) -> list[Signal]:
+    """Chosen answers become less likely while the margin rises."""
+    chosen, rejected = look.values("dpo_logps_chosen"), look.values("dpo_logps_rejected")
+    if len(chosen) < p["rows"] or look.trend("dpo_logps_chosen").direction >= 0:
+        return []
+    if look.trend("dpo_reward_margin").direction <= 0:
+        return []
+    fall = float(chosen[:10].mean() - chosen[-10:].mean())
+    other = float(rejected[:10].mean() - rejected[-10:].mean()) if len(rejected) >= 20 else 0.0
+    if fall < p["nat"]:
+        return []
+    much = fall > p["share"] * abs(float(chosen[:10].mean())) or (other > 0 and fall > p["of_rejected"] * other)
+    held_out = validation(look)
+    level = NOTICE
+    if much:
+        level = CRITICAL if held_out is not None and held_out <= -2.0 else WARNING
+    text = f"Chosen answers lost {num(fall)} nats of log-probability while the margin rose."
+    return [Signal(level, text, (("dpo_logps_chosen", ""), ("dpo_reward_margin", "")), moved="dpo_logps_chosen")]
+
+
+def dpo_no_signal_or_saturated(look: Look, p: Params, memory: Memory) -> list[Signal]:
+    """The loss where it starts by construction (ln 2), or pairs all told apart."""
+    loss = look.values("pg_loss") if look.series("pg_loss") is not None else look.values("total_loss")
+    right = look.values("dpo_accuracy")
+    rows = int(p["rows"])
+    if not look.settings.preference or len(right) < rows:
+        return []
+    now = tail(right, 20)
+    if len(loss) >= rows and abs(float(loss[-rows:].mean()) - p["ln2"]) < 0.013 and 0.45 <= now <= 0.55:
+        level = WARNING if len(loss) >= 2 * rows and abs(float(loss[-2 * rows :].mean()) - p["ln2"]) < 0.013 else NOTICE
+        text = f"The loss stands at {num(tail(loss, 20))}, where it begins, and {percent(now)} of the pairs are right."
+        return [Signal(level, text, (("dpo_accuracy", ""),), onset_step=int(look.steps[0]))]
+    margin = look.values("dpo_reward_margin")
+    if now > p["saturated"] and len(margin) and tail(margin, 20) > p["margin"]:
+        text = (
+            f"{percent(now)} of the pairs are right by a margin of {num(tail(margin, 20))}: nothing is left to learn."
+        )
+        held_out = validation(look)
+        level = WARNING if held_out is not None and held_out < 1.0 else NOTICE
+        return [Signal(level, text, (("dpo_accuracy", ""), ("dpo_reward_margin", "")), moved="dpo_reward_margin")]
+    return []

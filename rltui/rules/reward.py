@@ -1,0 +1,256 @@
+"""Reward that falls."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from importlib.resources import files
+from math import sqrt
+
+import numpy as np
+import orjson
+
+from rltui.evidence.look import Look
+from rltui.evidence.signal import CRITICAL, NOTICE, WARNING, Signal, num, percent
+from rltui.evidence.trends import MAD_TO_SD, block_medians, change, onset, sd_d, sd_m, windows
+from rltui.rules.base import Memory, Params, tail, validation
+from rltui.run.sums import median
+from rltui.run.table import Floats, Series
+
+FAMILY = "reward_component_mean"
+
+
+@lru_cache(maxsize=1)
+def _true_names() -> re.Pattern[str]:
+    words = orjson.loads((files("rltui.rules") / "data" / "true_components.json").read_bytes())["words"]
+    return re.compile("|".join(re.escape(w) for w in words))
+
+
+def is_task(member: str) -> bool:
+    """Whether a reward part is named as the task itself (accuracy, correctness), not as format or shaping."""
+    return _true_names().search(member.lower()) is not None
+
+
+def reward_component_decoupling(look: Look, p: Params, memory: Memory) -> list[Signal]:
+    """The part that is the task falls below its start while the total reward rises."""
+    total = look.values(look.reward)
+    if len(total) < p["min_rows"] or look.change(look.reward) < p["gain_se"]:
+        return []
+    out = []
+    for member, series in look.family(FAMILY).items():
+        x = series.values
+        if not is_task(member) or len(x) < p["min_rows"]:
+            continue
+        z = change(x)
+        if z > -p["loss_se"]:
+            continue
+        k = min(50, max(10, len(x) // 10))
+        first, last = float(x[:k].mean()), float(x[-k:].mean())
+        lost = (first - last) / abs(first) if first else 1.0
+        rise = float(total[-k:].mean() - total[:k].mean())
+        summary = (
+            f"{member} fell from {num(first)} to {num(last)}, {percent(lost)} lost, while the total reward rose by "
+        )
+        summary += f"{num(rise)} (means of {k} rows at both ends)."
+        proofs = ((series.key, ""), (look.reward, ""))
+        level = CRITICAL if lost > p["critical_share"] else WARNING
+        out.append(Signal(level, summary, proofs, subject=member, onset_step=_onset(series)))
+    return out
+
+
+def _onset(series: Series) -> int:
+    values = series.values[-200:]
+    return int(series.steps[len(series) - len(values) + onset(values)])
+
+
+def reward_component_dead(look: Look, p: Params, memory: Memory) -> list[Signal]:
+    """A part that has been constant from the start while others vary."""
+    members = look.family(FAMILY)
+    rows = int(p["rows"])
+    if len(members) < 2:
+        return []
+    constant = {m: s for m, s in members.items() if len(s) >= rows and np.ptp(s.values[-2000:]) == 0.0}
+    if len(constant) == len(members):
+        return []
+    out = []
+    for member, series in constant.items():
+        value = float(series.values[-1])
+        learnt = value > 0.0
+        summary = f"Reward part {member} has stood at {num(value)} for all {len(series)} rows."
+        level = NOTICE if learnt or not _varies(members, member) else WARNING
+        out.append(
+            Signal(
+                level,
+                summary,
+                ((series.key, f"constant {num(value)}"),),
+                subject=member,
+                onset_step=int(series.steps[0]),
+            )
+        )
+    return out
+
+
+def _varies(members: dict[str, Series], but: str) -> bool:
+    return any(m != but and np.ptp(s.values[-200:]) > 0.0 for m, s in members.items())
+
+
+LEADS = ("nonfinite-values", "grad-norm-explosion", "entropy-explosion", "kl-runaway", "truncation-high")
+"""Rules whose opening before a fall says that the fall is no dip."""
+
+
+TO_ITS_FLOOR = "down to its floor"
+"""In the summary of a collapse that left nothing."""
+
+
+def reward_collapse(look: Look, p: Params, memory: Memory) -> list[Signal]:
+    """Reward far below a peak that is frozen once found, so that a slow fall cannot move its own reference."""
+    series = look.series(look.reward)
+    if series is None or len(series) < p["warmup"]:
+        return []
+    x = series.values
+    n, block = len(x), int(p["block"])
+    if "peak" in memory:
+        peak, noise, wander, rise = (memory[k] for k in ("peak", "noise", "wander", "rise"))
+        if median(x[-10:]) > peak - 2.0 * max(wander, noise):
+            memory.clear()
+            return []
+        start = int(memory["start"])
+    else:
+        found = _peak(x, n, block, p)
+        if found is None:
+            return []
+        peak, noise, wander, rise, start = found
+    depth = max(p["sd_noise"] * noise, p["sd_level"] * wander, p["rise"] * rise)
+    fallen = median(x[-5:])
+    if depth <= 0 or fallen >= peak - depth:
+        return []
+    below = _since(x, start, peak - depth)
+    if n - below < max(5, p["hold_share"] * n):
+        return []
+    if "peak" not in memory:
+        memory.update(peak=peak, noise=noise, wander=wander, rise=rise, start=float(start))
+    profile = look.profile
+    floor = profile.floor if profile.floor is not None else float(x.min())
+    at_floor = tail(x, 5) <= floor + p["near_floor"] * max(profile.spread, peak - floor)
+    held_out = validation(look)
+    leads = [i for i in LEADS if look.open.get(i, 0) >= 2]
+    level = CRITICAL if at_floor or leads or (held_out is not None and held_out < -3.0) else WARNING
+    onset = _fall(x, start, below)
+    share = (peak - fallen) / abs(peak) if peak else 1.0
+    summary = f"Reward fell from a peak of {num(peak)} (median of {block} rows) to {num(fallen)} (of the last 5), "
+    summary += f"{percent(share)} lost"
+    summary += f", {TO_ITS_FLOOR}." if at_floor else "."
+    return [
+        Signal(
+            level,
+            summary,
+            (
+                (
+                    look.reward,
+                    f"{num((peak - fallen) / max(noise, 1e-12))} sd of its noise below the peak of {num(peak)}",
+                ),
+            ),
+            onset_step=int(series.steps[onset]),
+        )
+    ]
+
+
+def _peak(x: Floats, n: int, block: int, p: Params) -> tuple[float, float, float, float, int] | None:
+    """Highest median of `block` rows in the last `look` rows but the newest; noise there, rise up to it, its row."""
+    first = max(0, n - int(p["look"]) - block + 1)
+    window = x[first : n - int(p["quiet"])]
+    if len(window) < block:
+        return None
+    medians = np.sort(windows(window, block), axis=1)[:, block // 2]
+    j = int(medians.argmax())
+    end = first + j + block
+    before = x[max(0, end - 3 * block) : end]
+    d = np.diff(before)
+    noise = MAD_TO_SD * median(np.abs(d - median(d))) / sqrt(2.0)
+    peak = float(medians[j])
+    return peak, noise, sd_m(before), max(0.0, peak - median(x[:5])), end
+
+
+def _since(x: Floats, start: int, level: float) -> int:
+    """Index from which the median of 5 stays below the level, not before `start`."""
+    part = x[max(start, len(x) - 2000) :]
+    if len(part) < 5:
+        return len(x)
+    smooth = np.sort(windows(part, 5), axis=1)[:, 2]
+    above = np.flatnonzero(smooth >= level)
+    return len(x) - len(part) + (int(above[-1]) + 3 if len(above) else 0)
+
+
+def _fall(x: Floats, start: int, below: int) -> int:
+    """Where the fall began: the last row before it that stood at the level of the peak's block."""
+    level = median(x[max(0, start - 25) : start])
+    low = median(x[below : below + 5]) if below < len(x) else float(x[-1])
+    if below - start < 0:
+        return below
+    return _turn(x[:below], max(0, start - 5), level, low)
+
+
+def reward_peak_decline(look: Look, p: Params, memory: Memory) -> list[Signal]:
+    """Blocks of the run rise to a peak and then fall, by more than their noise and by a tenth."""
+    blocks = look.blocks(look.reward)
+    series = look.series(look.reward)
+    if blocks is None or series is None or len(series) < p["rows_short"]:
+        return []
+    n = len(series)
+    whole = _decline(blocks.medians, n >= p["rows"], p)
+    views = [(whole, blocks.size)]
+    if n > p["recent"]:
+        views.append((_decline(series.values[-int(p["recent"]) :], True, p), 1))
+    for view, size in views:
+        if view is None:
+            continue
+        drop, z, peak, low, peak_at = view
+        if size == 1 and n > p["recent"]:
+            peak_at += n - int(p["recent"])
+        step = int(
+            series.steps[min(n - 1, _turn(blocks.medians if size > 1 else series.values, peak_at, peak, low) * size)]
+        )
+        held_out = validation(look)
+        level = (
+            CRITICAL
+            if held_out is not None and held_out < -2.0 and look.open.get("val-regression", 0) >= 2
+            else WARNING
+        )
+        share = drop / abs(peak)
+        rows = (n if size > 1 or n <= p["recent"] else int(p["recent"])) // int(p["blocks"])
+        summary = f"Reward peaked near step {step} at {num(peak)} (median of {rows} rows) and stands at {num(low)} "
+        summary += f"(of the last {2 * rows}), {percent(share)} lower."
+        return [
+            Signal(
+                level,
+                summary,
+                ((look.reward, f"{num(z)} sd of the noise of such medians below its peak"),),
+                onset_step=step,
+            )
+        ]
+    return []
+
+
+def _turn(x: Floats, start: int, peak: float, low: float) -> int:
+    """Last index from `start` on at which the median of 5 stood within a quarter of the fall from the peak."""
+    part = x[start:]
+    if len(part) < 5:
+        return start
+    smooth = np.sort(windows(part, 5), axis=1)[:, 2]
+    near = np.flatnonzero(smooth >= peak - 0.25 * (peak - low))
+    return start + (int(near[-1]) + 2 if len(near) else 0)
+
+
+def _decline(x: Floats, long: bool, p: Params) -> tuple[float, float, float, float, int] | None:
+    """Drop, its z, peak, level now and index of the end of the peak's block; None where there is no decline."""
+    count = int(p["blocks"])
+    b = block_medians(x, count)
+    j = int(b[:-1].argmax())
+    low = float(b[-2:].mean())
+    drop = float(b[j]) - low
+    s = max(sd_d(b), 1e-9)
+    z = drop / (s * sqrt(1.5))
+    need, share = (p["z"], p["share"]) if long else (p["z_short"], p["share_short"])
+    if z <= need or drop <= share * abs(b[j]) or b[-1] >= b[j] - 2 * s or j >= count - 2:
+        return None
+    return drop, z, float(b[j]), low, min(len(x) - 1, int((j + 1) * len(x) / count))

@@ -1,0 +1,221 @@
+"""What the generated text itself shows. Each rule judges the newest dumps, beside the first one, and keeps no notes.
+
+A share among few samples is taken at the end of its interval that speaks against an alarm, and a level counts once it
+has held for two dumps (three for a warning about rewards).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from rltui.evidence.sampled import PREFIX, Sampled, high, low, settled
+from rltui.evidence.signal import CRITICAL, NOTICE, WARNING, Signal, num, percent
+from rltui.rollouts.statistics import SampleStats
+from rltui.rules.base import Params, gaining, head, tail
+from rltui.rules.catalogue import Rule
+
+SampleDetector = Callable[[Sampled, Params], list[Signal]]
+
+
+def degenerate_samples(seen: Sampled, p: Params) -> list[Signal]:
+    """Loops, one punctuation mark over and over, scripts mixed up."""
+    first, last = seen.dumps[0], seen.dumps[-1]
+    improves = len(seen.dumps) > 1 and _bad(last) <= _bad(first)
+
+    def level(d: SampleStats) -> int:
+        sure = low(_bad(d), d.examined)
+        if low(d.token_zero, d.examined) > p["share"] or sure > p["critical"]:
+            return CRITICAL
+        grown = d is not first and sure > p["growth"] * high(_bad(first), first.examined)
+        if (sure > p["warn"] or grown) and not improves and (grown or not gaining(seen.look)):
+            return WARNING
+        return NOTICE if sure > p["share"] else 0
+
+    found = settled(seen, level, int(p["dumps"]))
+    if not found and len(seen.dumps) == 1:
+        found = level(last) if low(last.token_zero, last.examined) > p["critical"] else min(NOTICE, level(last))
+    if found == CRITICAL and improves and not (last.token_zero or 0.0) > p["share"]:
+        found = WARNING
+    if not found:
+        return []
+    text = f"{percent(_bad(last))} of the samples are degenerate"
+    if (last.token_zero or 0.0) > p["share"]:
+        text = f"{percent(last.token_zero or 0.0)} of the samples are one mark over and over (token 0)"
+    proofs = [("repeated", f"{percent(last.repeated or 0.0)} repeat themselves")]
+    if (last.mixed_scripts or 0.0) > (first.mixed_scripts or 0.0):
+        proofs.append(("mixed_scripts", f"{percent(last.mixed_scripts or 0.0)} mix scripts"))
+    return [_signal(seen, found, f"{text}{_since(first, last, _bad)}.", proofs, level)]
+
+
+def _bad(d: SampleStats) -> float:
+    return max(d.repeated or 0.0, d.token_zero or 0.0, d.mixed_scripts or 0.0)
+
+
+def eos_mismatch(seen: Sampled, p: Params) -> list[Signal]:
+    """The text goes on behind an end marker, or speaks the user's part: nothing stopped it."""
+    turns = seen.look.values("num_turns_mean")
+    if len(turns) and tail(turns, 10) > p["turns"]:  # a conversation holds such marks by design
+        return []
+
+    def level(d: SampleStats) -> int:
+        return WARNING if low(d.past_end, d.examined) > p["share"] else 0
+
+    found = settled(seen, level, min(2, len(seen.dumps)))
+    if not found:
+        return []
+    last = seen.dumps[-1]
+    cut = seen.look.values("response_clip_ratio")
+    truncated = head(cut, 3) if len(cut) else seen.dumps[0].truncated
+    text = f"{percent(last.past_end or 0.0)} of the samples go on behind an end marker or speak the user's part"
+    if truncated is not None and truncated >= p["t"]:
+        found = CRITICAL
+        text += f", and {percent(truncated)} were cut at the limit from the start"
+    return [_signal(seen, found, f"{text}.", [("past_end", "text behind the end")], level)]
+
+
+def reward_mode_share(seen: Sampled, p: Params) -> list[Signal]:
+    """One reward value, neither the worst nor the best, in most samples."""
+    floor, ceiling = seen.floor, seen.ceiling
+    if floor is None or ceiling is None:
+        return []
+    ends = {0.0, 1.0} | ({round(floor, 6), round(ceiling, 6)} if floor < ceiling else set())
+
+    def level(d: SampleStats) -> int:
+        if d.mode_share is None or d.mode_value is None or d.mode_value in ends:
+            return 0
+        share = low(d.mode_share, d.samples)
+        below = d.reward_mean is None or d.reward_mean < floor + p["solved"] * (ceiling - floor) or floor == ceiling
+        if share > p["warn"] and below and not gaining(seen.look):
+            return WARNING
+        return NOTICE if share > p["notice"] else 0
+
+    found = settled(seen, level, int(p["dumps"])) or min(NOTICE, settled(seen, level, 2))
+    if not found:
+        return []
+    last = seen.dumps[-1]
+    text = f"{percent(last.mode_share or 0.0)} of the samples have the reward {num(last.mode_value)}"
+    return [_signal(seen, found, f"{text}, neither the lowest nor the highest.", [("mode_share", "")], level)]
+
+
+def format_invalid(seen: Sampled, p: Params) -> list[Signal]:
+    """Answers in a format that the reward cannot read; what is cut at the limit is not counted."""
+    first, last = seen.dumps[0], seen.dumps[-1]
+    if seen.look.n and seen.look.n <= p["warmup"]:
+        return []
+    learns = len(seen.dumps) > 1 and (last.invalid_whole or 0.0) < (first.invalid_whole or 0.0)
+
+    def level(d: SampleStats) -> int:
+        share = low(d.invalid_whole, d.examined)
+        if share > p["warn"] and not learns and not gaining(seen.look):
+            return WARNING
+        return NOTICE if share > p["notice"] else 0
+
+    found = settled(seen, level, min(2, len(seen.dumps)))
+    if not found:
+        return []
+    text = f"{percent(last.invalid_whole or 0.0)} of the complete samples have an invalid format"
+    text += _since(first, last, lambda d: d.invalid_whole or 0.0)
+    return [_signal(seen, found, f"{text}.", [("invalid_whole", "")], level)]
+
+
+def tool_call_invalid(seen: Sampled, p: Params) -> list[Signal]:
+    """Calls that nobody can run, as they stand in the text."""
+    if seen.look.n and seen.look.n <= p["warmup"]:
+        return []
+
+    def level(d: SampleStats) -> int:
+        calls = round((d.tool_calls or 0.0) * d.examined)
+        share = low(d.tool_invalid, calls)
+        if share > p["warn"] and not gaining(seen.look):
+            return CRITICAL if share > p["crit"] else WARNING
+        return NOTICE if share > p["notice"] else 0
+
+    found = settled(seen, level, min(2, len(seen.dumps)))
+    if not found:
+        return []
+    text = f"{percent(seen.dumps[-1].tool_invalid or 0.0)} of the tool calls in the samples cannot be parsed."
+    return [_signal(seen, found, text, [("tool_invalid", "")], level)]
+
+
+def tool_use_collapse(seen: Sampled, p: Params) -> list[Signal]:
+    """Calls a sample fall to a fraction of the first dump's, and nothing is gained by it."""
+    first = seen.dumps[0].tool_calls or 0.0
+    if len(seen.dumps) < 3 or first < p["useful"]:
+        return []
+
+    def level(d: SampleStats) -> int:
+        ratio = (d.tool_calls or 0.0) / first
+        if ratio < p["ratio"] and not gaining(seen.look):
+            return WARNING
+        return NOTICE if ratio < p["notice"] else 0
+
+    found = settled(seen, level, 2)
+    if not found:
+        return []
+    text = f"Tool calls fell from {num(first)} to {num(seen.dumps[-1].tool_calls)} a sample."
+    return [_signal(seen, found, text, [("tool_calls", "")], level)]
+
+
+def zero_variance_groups(seen: Sampled, p: Params) -> list[Signal]:
+    """Groups whose samples all got the same reward, counted in the dumps."""
+    if seen.look.settings.group_relative is False:
+        return []
+    learns = seen.look.trend(seen.look.reward).direction > 0 or gaining(seen.look)
+
+    def level(d: SampleStats) -> int:
+        share = low(d.zero_variance, d.groups)
+        if share > p["warn"] and not learns:
+            return CRITICAL if share > p["critical"] else WARNING
+        return NOTICE if share > p["notice"] else 0
+
+    found = settled(seen, level, 3)
+    if not found:
+        return []
+    share = seen.dumps[-1].zero_variance or 0.0
+    text = f"{percent(share)} of the groups in the newest dump have no reward variance."
+    return [_signal(seen, found, text, [("zero_variance", "")], level)]
+
+
+DETECTORS: Mapping[str, SampleDetector] = {
+    "degenerate-samples": degenerate_samples,
+    "eos-mismatch": eos_mismatch,
+    "reward-mode-share": reward_mode_share,
+    "format-invalid": format_invalid,
+}
+"""Rules that need samples."""
+
+IN_PLACE: Mapping[str, tuple[str, SampleDetector]] = {
+    "tool-call-invalid": ("tool_invalid", tool_call_invalid),
+    "tool-use-collapse": ("tool_invalid", tool_use_collapse),
+    "zero-variance-groups": ("zero_variance", zero_variance_groups),
+}
+"""Rules whose metric can be counted in the samples where it is not logged, with the number that they need."""
+
+
+def sample_signals(
+    seen: Sampled, catalogue: Mapping[str, Rule], blocked: Sequence[str]
+) -> tuple[list[str], list[tuple[str, Signal]]]:
+    """Ids of the rules that ran, and what they say. `blocked`: rules whose metric is not logged."""
+    if not seen.dumps:
+        return [], []
+    able = dict(DETECTORS)
+    for rule_id, (number, detect) in IN_PLACE.items():
+        if rule_id in blocked and any(getattr(d, number) is not None for d in seen.dumps):
+            able[rule_id] = detect
+    ran = {i: detect for i, detect in able.items() if catalogue[i].enabled}
+    return list(ran), [(i, signal) for i, detect in ran.items() for signal in detect(seen, catalogue[i].values())]
+
+
+def _signal(
+    seen: Sampled, found: int, text: str, proofs: Sequence[tuple[str, str]], level: Callable[[SampleStats], int]
+) -> Signal:
+    named = tuple((PREFIX + name, words) for name, words in proofs)
+    since = seen.holding(min(found, level(seen.dumps[-1])), level)
+    before = seen.unread_before(since)
+    gap = "" if before is None else f" It began between steps {before} and {since}: no dump in between was read."
+    return Signal(found, text + gap, named, onset_step=since if since is not None else seen.dumps[0].step)
+
+
+def _since(first: SampleStats, last: SampleStats, share: Callable[[SampleStats], float]) -> str:
+    """Where the share stood at the first dump."""
+    return "" if first is last or first.step is None else f", {percent(share(first))} at step {first.step}"

@@ -1,0 +1,151 @@
+"""Reward that does not move: from the start, after a rise, within its noise, or under its penalty."""
+
+from __future__ import annotations
+
+from math import sqrt
+
+from rltui.evidence.look import Look
+from rltui.evidence.signal import NOTICE, WARNING, Signal, num, percent
+from rltui.evidence.trends import flat, sd_d, trend
+from rltui.rules.base import Memory, Params, compared, head, solved, tail
+
+
+def _detectable(noise: float, rows: int) -> float:
+    """Smallest difference of two windows that would have been seen: 2.8 standard errors."""
+    return 2.8 * noise * sqrt(2.0 / rows)
+
+
+def _flat_from_start(look: Look, p: Params) -> tuple[float, float, float] | None:
+    """First and last median and noise of a reward that never moved, None where it did."""
+    blocks = look.blocks(look.reward)
+    x = look.values(look.reward)
+    if blocks is None or len(x) < p["rows"]:
+        return None
+    noise = sd_d(x[-500:])
+    first, last = head(x, p["window"]), tail(x, p["window"])
+    whole = trend(blocks.medians, len(blocks.medians))
+    if abs(last - first) >= p["effect"] * noise or whole.direction != 0:
+        return None
+    return first, last, noise
+
+
+def reward_flat_from_start(look: Look, p: Params, memory: Memory) -> list[Signal]:
+    """Reward where it began; a warning only where nothing else shows that the policy moves."""
+    found = _flat_from_start(look, p)
+    if found is None or look.open.get("reward-floor") or solved(look):
+        return []
+    first, last, noise = found
+    rows = len(look.values(look.reward))
+    why = _no_movement(look, p)
+    summary = f"Reward has not moved beyond its noise in {rows} rows: {num(first)} → {num(last)}"
+    summary += f" ({compared(look, look.reward, p['window'])})"
+    summary += (
+        f"; {why}." if why else f"; a change below {num(_detectable(noise, int(p['window'])))} could not be seen."
+    )
+    series = look.series(look.reward)
+    proofs = [(look.reward, f"noise {num(noise)} a row")]
+    proofs += [(n, "") for n in ("kl_ref", "lr", "grad_norm") if why and look.logged(n) is not None]
+    level = WARNING if why and rows >= p["warn_rows"] else NOTICE
+    onset = int(series.steps[0]) if series is not None else None
+    return [Signal(level, summary, tuple(proofs), onset_step=onset)]
+
+
+def _no_movement(look: Look, p: Params) -> str:
+    """What says that the policy does not move at all; empty where it may."""
+    kl = look.logged("kl_ref")
+    window = int(p["window"])
+    if kl is not None and len(kl) >= window and look.settings.kl_coef != 0:
+        now = tail(kl.finite().values, window)
+        if now < p["still_kl"]:
+            return f"the KL to the reference is {num(now)}: the policy does not move"
+    rate = look.blocks("lr")
+    if rate is not None and len(look.values("lr")) >= window and rate.highs.max() < p["still_lr"]:
+        return f"the learning rate is at most {num(float(rate.highs.max()))}"
+    return ""
+
+
+def _coefficient(look: Look, p: Params) -> float | None:
+    """Weight of the KL term in the loss: as configured, else as the weighted KL beside the plain one shows."""
+    if look.settings.kl_where == "loss":
+        return look.settings.kl_coef
+    weighted, kl = look.values("kl_ref_weighted"), look.values("kl_ref")
+    if look.settings.kl_where is not None or len(weighted) != len(kl) or tail(kl, p["window"]) <= 0:
+        return None
+    return tail(weighted, p["window"]) / tail(kl, p["window"])
+
+
+def kl_dominates(look: Look, p: Params, memory: Memory) -> list[Signal]:
+    """The penalty at the distance that learning needs outweighs what the advantages pay for it."""
+    kl = look.values("kl_ref")
+    x = look.values(look.reward)
+    if len(kl) < p["rows"] or len(x) < p["rows"]:
+        return []
+    coef = _coefficient(look, p)
+    if not coef:
+        return []
+    distance = max(tail(kl, p["window"]), p["learning_kl"])
+    share = coef * distance / p["signal"]
+    if share < p["notice"]:
+        return []
+    stuck = trend(x).direction <= 0 and look.change(look.reward) < 2.0 and not solved(look)
+    level = WARNING if share >= p["warn"] and stuck else NOTICE
+    summary = (
+        f"With a KL coefficient of {num(coef)} the penalty at {num(distance)} nats weighs "
+        f"{percent(share)} of the policy gradient"
+    )
+    summary += "; reward does not move." if stuck else "."
+    return [
+        Signal(
+            level, summary, (("kl_ref", ""), (look.reward, "no gain" if stuck else "")), onset_step=int(look.steps[0])
+        )
+    ]
+
+
+def reward_plateau(look: Look, p: Params, memory: Memory) -> list[Signal]:
+    """Reward rose and has stopped rising."""
+    x = look.values(look.reward)
+    rows = int(max(p["window_rows"], p["window_share"] * len(x)))
+    if len(x) < 2 * rows or look.change(look.reward) < p["gain_se"]:
+        return []
+    recent = trend(x[-rows:], rows) if rows <= 200 else look.trend(look.reward)
+    if not flat(recent):
+        return []
+    held_out = look.values("val_score")
+    level = NOTICE
+    evals = int(p["evals"])
+    if len(held_out) >= 2 * evals and look.open.get("reward-plateau") and rows >= p["warn_share"] * len(x):
+        later = held_out[-evals:]
+        if abs(float(later[-2:].mean() - later[:2].mean())) < sd_d(held_out[-200:]):
+            level = WARNING
+    summary = (
+        f"Reward has been flat at {num(tail(x, 20))} for the last {rows} rows "
+        f"(a gain below {num(_detectable(recent.noise, rows // 2))} could not be seen)."
+    )
+    proofs = ((look.reward, f"flat over {rows} rows, median of the last 20 {num(tail(x, 20))}"),)
+    series = look.series(look.reward)
+    onset = int(series.steps[-rows]) if series is not None else None  # not the turn: that is where it rose
+    return [Signal(level, summary, proofs, onset_step=onset)]
+
+
+def reward_noise_dominates(look: Look, p: Params, memory: Memory) -> list[Signal]:
+    """The batch mean jumps so much from row to row that no plausible trend would show."""
+    x = look.values(look.reward)
+    window = int(p["window"])
+    if len(x) < max(p["rows"], window) or look.profile.spread <= 0:
+        return []
+    way = look.trend(look.reward, window)
+    share = way.noise / look.profile.spread
+    if share < p["noise"] or abs(way.total) >= way.noise:
+        return []
+    summary = (
+        f"Reward jumps by {num(way.noise)} from row to row, {percent(share)} of its range: "
+        "a trend below that does not show."
+    )
+    return [
+        Signal(
+            NOTICE,
+            summary,
+            ((look.reward, f"noise {num(way.noise)}, fitted change {num(way.total)}"),),
+            onset_step=int(look.steps[0]),
+        )
+    ]

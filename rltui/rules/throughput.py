@@ -1,0 +1,127 @@
+"""Step time."""
+
+from __future__ import annotations
+
+from rltui.evidence.look import Look
+from rltui.evidence.signal import CRITICAL, EASED, NOTICE, WARNING, Signal, num, percent
+from rltui.evidence.step_time import grown, own_share, phase_share, waits
+from rltui.frameworks.load import phases
+from rltui.rules.base import Memory, Params, held, tail
+
+
+def step_time_regression(look: Look, p: Params, memory: Memory) -> list[Signal]:
+    """Steps slower than this run's best, and not because responses are longer.
+
+    `memory` keeps the best median of step time and of step time per token of response.
+    """
+    seconds = look.values("time_per_step_s")
+    window = int(p["window"])
+    if len(seconds) < p["warmup"] + window:
+        return []
+    now = tail(seconds, window)
+    best = memory["best"] = min(memory.get("best", now), now)
+    length = look.values("response_length_mean")
+    per_token = None
+    if len(length) == len(seconds) and length[-window:].min() > 0:
+        rate = tail(seconds[-window:] / length[-window:], window)
+        memory["rate"] = min(memory.get("rate", rate), rate)
+        per_token = rate / memory["rate"] if memory["rate"] > 0 else None
+    if best <= 0:
+        return []
+    ratio = now / best
+    unexplained = ratio if per_token is None else min(ratio, per_token)
+    eased = ratio < p["notice"]
+    if eased and not held(look, "step-time-regression"):
+        return []
+    level = EASED if eased else NOTICE
+    if unexplained >= p["critical"]:
+        level = CRITICAL
+    elif unexplained >= p["warn"]:
+        level = WARNING
+    summary = f"A step takes {num(now)} s, {num(ratio)} times its best of {num(best)} s"
+    summary += (
+        "; longer responses explain it."
+        if level == NOTICE and per_token is not None and per_token < p["notice"]
+        else "."
+    )
+    proofs = [("time_per_step_s", f"{num(ratio)} times its best 20 rows")]
+    if per_token is not None:
+        proofs.append(("response_length_mean", f"time per token {num(per_token)} times its best"))
+    return [Signal(level, summary, tuple(proofs), moved="time_per_step_s")]
+
+
+LOG_PROBS = ("old_log_prob", "ref_log_prob")
+"""The policy's and the reference's, which count together."""
+
+
+def phase_bottleneck(look: Look, p: Params, memory: Memory) -> list[Signal]:
+    """A phase that takes much more of the step than it used to, or, where it always did, more than is usual.
+
+    The usual shares are those of synchronous training: where trainer and sampler work beside each other they say
+    nothing, and shares that sum to more than the step are not judged.
+    """
+    seconds = look.values("time_per_step_s")
+    if len(seconds) < p["rows"]:
+        return []
+    limits = {"rollout": p["gen"], "update_actor": p["update"], "reward": p["reward"], "weight_sync": p["sync"]}
+    every = {n: x for n in (*limits, *LOG_PROBS) if len(x := phase_share(look, n)) >= p["rows"]}
+    now = {name: tail(x, 20) for name, x in every.items()}
+    if not now or sum(now.values()) > 1.0 + p["gap"]:
+        return []
+    beside = waits(look)
+    out = []
+    for share in (own_share(name, x) for name, x in every.items() if grown(x, now[name], p["grown"])):
+        if share is not None and share.share - share.high > p["grown"]:
+            text = f"{phases()[share.phase].label} takes {percent(share.share)} of the step"
+            text += f"; earlier steps took {percent(share.low)} to {percent(share.high)}."
+            out.append((share.share - share.high, share.phase, text))
+    merged = {n: s for n, s in now.items() if n in limits}
+    if any(n in now for n in LOG_PROBS):
+        merged["old_log_prob"], limits["old_log_prob"] = sum(now.get(n, 0.0) for n in LOG_PROBS), p["logp"]
+    if beside is None and not out:
+        for name, share_now in merged.items():
+            if share_now > limits[name]:
+                both = name == "old_log_prob" and all(n in now for n in LOG_PROBS)
+                label = "log-probs and reference take" if both else f"{phases()[name].label} takes"
+                text = f"{label} {percent(share_now)} of the step, as from the start"
+                text += f" (usual in synchronous training: up to {percent(limits[name])})."
+                out.append((share_now - limits[name], name, text))
+    if beside is not None and max(beside.trainer or 0.0, beside.sampler or 0.0) > p["wait"]:
+        text = beside.text[:1].upper() + beside.text[1:] + "."
+        return [Signal(NOTICE, text, (("time_per_step_s", ""),), onset_step=int(look.steps[0]))]
+    if not out:
+        return []
+    _, name, text = max(out)
+    return [Signal(NOTICE, text, ((f"phase:{name}", ""), ("time_per_step_s", "")), moved=f"phase:{name}")]
+
+
+def checkpoint_slow(look: Look, p: Params, memory: Memory) -> list[Signal]:
+    """Time spent on saving, of all time between the saves."""
+    saves, seconds = look.series("phase:save_checkpoint"), look.values("time_per_step_s")
+    if saves is None or len(seconds) < 20:
+        return []
+    at = saves.values[-1000:] > 0
+    rows = saves.rows[-1000:][at]
+    if len(rows) < p["saves"]:
+        return []
+    every = float(rows[-1] - rows[0]) / (len(rows) - 1)
+    took = tail(saves.values[-1000:][at], 5)
+    share = took / max(1e-9, every * tail(seconds, 20))
+    if share <= p["notice"]:
+        return []
+    text = f"A checkpoint takes {num(took)} s every {every:.0f} steps: {percent(share)} of the time"
+    text += "; half as often would do." if share > p["warn"] else "."
+    return [Signal(NOTICE, text, (("phase:save_checkpoint", ""),), onset_step=int(saves.steps[-1000:][at][0]))]
+
+
+def rollout_straggler(look: Look, p: Params, memory: Memory) -> list[Signal]:
+    """The longest response is far longer than the mean one, and generation is most of the step."""
+    longest, mean = look.values("response_length_max"), look.values("response_length_mean")
+    seconds, rollout = look.values("time_per_step_s"), look.values("phase:rollout")
+    if min(len(longest), len(mean), len(seconds), len(rollout)) < 20:
+        return []
+    ratio, share = tail(longest, 20) / max(1.0, tail(mean, 20)), tail(rollout, 20) / max(1e-9, tail(seconds, 20))
+    if ratio <= p["lenratio"] or not p["share"] < share <= 1.0:
+        return []
+    text = f"The longest response is {num(ratio)} times the mean one and generation is {percent(share)} of the step."
+    return [Signal(NOTICE, text, (("response_length_max", ""), ("phase:rollout", "")), onset_step=int(look.steps[0]))]

@@ -1,0 +1,377 @@
+"""One run, opened: its files read and followed, its history, config, notes and diagnosis kept up to date."""
+
+from __future__ import annotations
+
+import os
+import time as clock
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from rltui import cooperate
+from rltui.discovery.found import Found
+from rltui.evidence.model import Diagnosis, unread
+from rltui.hardware.base import HardwareSample
+from rltui.hardware.recorded import Recorded
+from rltui.readers.config_file import MAX_BYTES, read_config
+from rltui.run import checkpoints
+from rltui.run.run import Run, RunState
+from rltui.session.choice import choose, told
+from rltui.session.feed import Feed, TailFeed
+from rltui.session.frame import Frame, Loading, log_until
+from rltui.session.intake import Intake
+from rltui.session.samples import NamedDumps
+from rltui.session.tail import QUIET_S
+from rltui.sources import memory
+from rltui.sources.base import FileStat
+
+if TYPE_CHECKING:
+    from rltui.diagnosis.engine import Engine
+    from rltui.diagnosis.insight import Insight
+    from rltui.run.table import Series
+    from rltui.session.container_feeds import AnyFeed
+    from rltui.session.samples import Asked, RunSamples
+
+MAX_CONFIGS = 20  # config files of one run
+LONG = 4 << 20
+"""Bytes of history from which on its end is read first: less is read before anyone notices."""
+MACHINE_EVERY_S = 30.0
+"""How its machine stands is judged this often while no row comes."""
+
+
+class OpenedRun:
+    """Reads all files of one run, then follows them. One thread owns it; frames may go to others.
+
+    With `glance`, only the end of each file is read and nothing is diagnosed.
+    """
+
+    def __init__(
+        self,
+        found: Found,
+        *,
+        follow: bool = False,
+        key_map: dict[str, str] | None = None,
+        until_step: int | None = None,
+        samples: Callable[[], tuple[HardwareSample, ...]] = tuple,
+        glance: bool = False,
+    ) -> None:
+        candidate = found.candidate
+        self.place = found.place
+        self.follow = follow
+        self.run = Run(candidate.id, candidate.root)
+        self.run.followed = follow
+        self.run.key_map = dict(key_map or {})
+        self._listing = found.listing
+        self._candidate = candidate
+        self._samples = samples
+        self._diagnosis: Diagnosis | None = None
+        self._revision = 0
+        self._series: tuple[int, Mapping[str, Series]] | None = None  # the columns as of a revision
+        self._stands: object = None
+        self._done = False
+        self._until_step = until_step
+        self._read_bytes = 0
+        self.cancelled = False  # set by another thread: reading ends at the next block
+        self._glance = glance
+        self._recorded = Recorded()
+        self._judged_at = 0.0
+        chosen, self._ignored = choose(found)
+        tails = [TailFeed(feed) for feed in chosen if isinstance(feed, Feed)]
+        self.feeds: list[AnyFeed | TailFeed] = [*tails] if glance else [*chosen]
+        for feed in self.feeds:
+            self.run.history.add_part(feed.part)
+        self._unread = list(self.feeds)
+        self._intake = Intake(self.run, self.feeds)
+        self._configs_read: set[str] = set()
+        self._named_dumps = NamedDumps(self.place, self.run, candidate.root)
+        self._find_checkpoints()
+        self._read_configs()
+
+    @property
+    def long(self) -> bool:
+        """Reading the history takes long enough to be noticed."""
+        return sum(feed.size for feed in self.feeds) >= LONG
+
+    def admit(self, found: Found) -> bool:
+        """Takes up files and checkpoints that appeared in the run's directory; true when there are any."""
+        known = {feed.path for feed in self.feeds}
+        chosen, self._ignored = choose(found)
+        new = [feed for feed in chosen if feed.path not in known]
+        left_out = {source.path for source in self._ignored}
+        self._listing, self._candidate = found.listing, found.candidate
+        before = self.run.checkpoints
+        self._find_checkpoints()
+        self._read_configs()
+        for feed in new:
+            self.run.history.add_part(feed.part)
+        self.feeds += new
+        for old in [feed for feed in self.feeds if feed.path in left_out]:  # an older copy of what appeared
+            old.close()
+            self.feeds.remove(old)
+            self.run.history.remove_part(old.part)
+        self._intake.feeds_changed()
+        self._named_dumps.look(True)
+        if new or self.run.checkpoints != before:
+            self._identify()
+            return True
+        self._want_samples()
+        return False
+
+    # -- reading -------------------------------------------------------------------------------------------------
+
+    def load(self) -> None:
+        """Reads every file to its end."""
+        while not self.cancelled and not self.read_block().done:
+            pass
+
+    def read_block(self) -> Loading:
+        """Reads the next block of the history; `done` once every file was read to its end."""
+        if not self._read_bytes and self.long:
+            memory.keep()
+        cooperate.give_way()
+        while self._unread:
+            feed = self._unread[0]
+            batch = feed.read()
+            self._intake.take(feed, batch)
+            self._read_bytes += batch.bytes_read
+            if not batch.more:
+                if not self.follow or clock.time() - feed.mtime > QUIET_S:
+                    self._intake.records(feed, feed.finish())
+                self._unread.pop(0)
+            if batch.bytes_read or batch.more:
+                break
+        if not self._unread and not self._done:
+            self._done = self._intake.is_news = True
+            if self.long:
+                memory.give_back()
+            self._cut_to_step()
+            self._identify()
+            if self.follow:
+                self.run.listen()
+        return self.loading()
+
+    def loading(self) -> Loading:
+        what = os.path.basename(self._unread[0].path) if self._unread else ""
+        return Loading(self._read_bytes, max(self._read_bytes, sum(f.size for f in self.feeds)), what, self._done)
+
+    def _cut_to_step(self) -> None:
+        """Forgets what came after `until_step`, as if the run had been looked at then."""
+        if self._until_step is None:
+            return
+        for feed in self.feeds:
+            table = feed.part.table
+            table.keep(sum(1 for s in table.steps.tolist() if s <= self._until_step))
+        self.run.history.rebuild()
+        self.run.forget_after(self._until_step)
+
+    def poll(self) -> bool:
+        """Reads what is new; true when anything changed."""
+        changed = False
+        for feed in self.feeds:
+            more = True
+            while more and not self.cancelled:
+                batch = feed.read()
+                changed |= self._intake.take(feed, batch)
+                more = batch.more and batch.bytes_read > 0  # over a slow or cut link the rest comes with a later poll
+        if changed:
+            self._identify()
+            self.run.heard(clock.time())
+        return changed
+
+    def aged(self, now: float) -> bool:
+        """Time passes while nothing is read: true when the run stands otherwise than when it was last diagnosed, or
+        the machine was measured for a while since."""
+        if not self._done or not self.follow:
+            return False
+        stands = _standing(self.run.state(now))
+        measured = now - self._judged_at >= MACHINE_EVERY_S and bool(self._samples())
+        if stands == self._stands and not measured:
+            return False
+        self._stands, self._diagnosis = stands, None
+        self._revision += 1
+        return True
+
+    def sampled(self) -> bool:
+        """Takes up the samples that were read beside the run; true where they are others than before."""
+        latest = self._sampled.latest if "_sampled" in self.__dict__ else None
+        if latest is None or latest is self.run.samples:
+            return False
+        self.run.samples, self._diagnosis = latest, None
+        self._revision += 1
+        return True
+
+    def wait(self, timeout_s: float) -> bool:
+        """Blocks until a file of the run may have changed, at most `timeout_s`."""
+        files = [path for f in self.feeds for path in f.watched]
+        return self.place.wait([*files, *self._candidate.dirs], timeout_s)
+
+    def close(self) -> None:
+        for feed in self.feeds:
+            feed.close()
+        if "_sampled" in self.__dict__:
+            self._sampled.close()
+
+    # -- what was read -------------------------------------------------------------------------------------------
+
+    def _identify(self) -> None:
+        """Framework, names and source notes after new records."""
+        self._intake.identify()
+        counting_first = sorted(self.feeds, key=lambda f: f.part.rank, reverse=True)
+        self.run.sources = [told(f) for f in counting_first] + self._ignored
+        self._revision += 1
+        self._diagnosis = None
+        if self._done and not self._glance:
+            self._named_dumps.look(False)
+        self._want_samples()
+
+    def _want_samples(self) -> None:
+        """Has the samples of a followed run read by a thread of its own."""
+        if self.follow and self._done and not self._glance:
+            self._sampled.want(self._asked(self.run.history.table.head_step))
+
+    @cached_property
+    def _sampled(self) -> RunSamples:
+        from rltui.session.samples import RunSamples  # after the first values are on the screen
+
+        return RunSamples(self.place, self.run)
+
+    def _asked(self, step: int | None) -> Asked:
+        return self._sampled.asked(self.dumps(), self.feeds, step)
+
+    def dumps(self) -> list[FileStat]:
+        """The files that hold rollouts, as they were when the run's directory was last looked through, and where its
+        config says that they are."""
+        known = {file.path: file for file in self._listing.files}
+        own = [known[path] for path in self._candidate.rollouts if path in known]
+        return [*own, *self._named_dumps.files]
+
+    def _read_samples(self, step: int | None) -> None:
+        """The samples by which a run that is not followed is judged at a step."""
+        if self.follow or self._glance:
+            return
+        samples = self._sampled.read(self._asked(step))
+        self.run.samples = samples if self._until_step is None else replace(samples, nameless=None)
+
+    def _find_checkpoints(self) -> None:
+        files = [(f.path, f.size) for f in self._listing.files]
+        self.run.set_checkpoints(checkpoints.find(self._listing.dirs, files))
+
+    def _read_configs(self) -> None:
+        """The config files beside the run, of several with one name the newest. What its log says later wins."""
+        times = {f.path: f.mtime for f in self._listing.files}
+        by_time = sorted(self._candidate.configs, key=lambda path: times.get(path, 0.0))
+        newest = {os.path.basename(path): path for path in by_time}
+        for path in list(newest.values())[-MAX_CONFIGS:]:
+            if path not in self._configs_read:
+                self._configs_read.add(path)
+                data = self.place.read(path, MAX_BYTES)
+                config = read_config(data, path) if isinstance(data, bytes) else None
+                if config is not None:
+                    self.run.add_config(config.values, os.path.relpath(path, self._listing.root))
+
+    @cached_property
+    def _engine(self) -> Engine:
+        from rltui import settings  # after the first values are on the screen
+        from rltui.diagnosis.engine import Engine
+        from rltui.rules.catalogue import adjusted
+
+        return Engine(catalogue=adjusted(settings.load()))
+
+    # -- what others see -----------------------------------------------------------------------------------------
+
+    def diagnosis(self, state: RunState | None = None) -> Diagnosis:
+        """The diagnosis of all rows read so far; while the first read goes on, one that says so. `state`: that of the
+        run now, where it is known."""
+        if not self._done or self._glance:
+            return unread()
+        if self._diagnosis is None:
+            state = state or self.run.state(clock.time() if self.follow else None)
+            self._stands = _standing(state)
+            self.run.hardware = self._hardware()
+            self._judged_at = clock.time()
+            self._read_samples(self.run.history.table.head_step)
+            self._diagnosis = self._engine.advance(self.run, state=state)
+        return self._diagnosis
+
+    def _hardware(self) -> tuple[HardwareSample, ...]:
+        """What is sampled now, while the run is heard; of one that is not, what was recorded with it: it may have run
+        elsewhere."""
+        recorded = self._recorded.of(self.run.recorded_hardware)
+        return recorded if recorded and not self.run.pulse.heard else self._samples() or recorded
+
+    def past_frame(self, step: int) -> Frame:
+        """The run as it stood at a step: no row, note or sample after it is part of it."""
+        table = self.run.history.table
+        rows = self._rows_until(step)
+        whole = self.frame()
+        times = table.times[:rows]
+        known = times[times == times]
+        until = float(known[-1]) if len(known) else None
+        self._read_samples(step)
+        return replace(
+            whole,
+            diagnosis=self._engine.at(self.run, rows),
+            series={key: part for key, s in whole.series.items() if len(part := s.until_row(rows))},
+            notes=tuple(n for n in whole.notes if n.step is None or n.step <= step),
+            log=log_until(whole.log, whole.notes, step, rows / table.n if table.n else 1.0, until),
+            hardware=whole.hardware if until is None else tuple(s for s in whole.hardware if s.time <= until),
+            live=False,
+            stall=None,
+            state=None,
+        )
+
+    def insight(self, around: int, at: int | None = None) -> Insight:
+        """Answers about step `around` from the rows up to step `at` (None: all), which cost too much for every row."""
+        rows = self._rows_until(at)
+        return self._insight(around, rows, self.diagnosis() if at is None else self._engine.at(self.run, rows))
+
+    def _rows_until(self, at: int | None) -> int:
+        """How many rows there are up to step `at` (None: all)."""
+        table = self.run.history.table
+        return table.n if at is None else int(table.steps.searchsorted(at, "right"))
+
+    def _insight(self, around: int, rows: int, seen: Diagnosis) -> Insight:
+        return self._engine.insight(self.run, rows, around, [f for f in seen.findings if f.status == "active"])
+
+    def with_insight(self, frame: Frame) -> Frame:
+        """The frame with what a whole report tells beyond the diagnosis, about the onset of its worst finding."""
+        from rltui.diagnosis.insight import worst
+
+        asked, at = worst(frame.diagnosis.findings), frame.diagnosis.at_step
+        around = asked.onset_step if asked is not None and asked.onset_step is not None else at
+        if around is None:
+            return frame
+        return replace(frame, insight=self._insight(around, self._rows_until(at), frame.diagnosis))
+
+    def _columns(self) -> Mapping[str, Series]:
+        """The run's columns, the same object until something is read: what was drawn of it stands."""
+        if not self._done or self._series is None or self._series[0] != self._revision:
+            self._series = self._revision, self.run.columns()
+        return self._series[1]
+
+    def frame(self, now: float | None = None) -> Frame:
+        """The present state as one immutable message. `now` (default: the clock) ages a followed run."""
+        now = clock.time() if now is None else now
+        state = self.run.state(now) if self.follow and self._done else None
+        return Frame(
+            run=self.run,
+            diagnosis=self.diagnosis(state),
+            series=self._columns(),
+            log=tuple(self._intake.log),
+            notes=tuple(note for note in dict.fromkeys(self.run.notes) if note not in self._intake.repeated),
+            hardware=self._hardware(),
+            loading=self.loading(),
+            now=now,
+            live=self.follow,
+            revision=self._revision,
+            rollout_files=(*self._candidate.rollouts, *(file.path for file in self._named_dumps.files)),
+            stall=state.card if state is not None else None,
+            state=state,
+            place=self.place.name,
+            link=self.place.link(),
+        )
+
+
+def _standing(state: RunState) -> tuple[object, ...]:
+    return state.state, state.card.verdict if state.card is not None else None, state.sure

@@ -1,0 +1,1 @@
+"""Files of a far machine, over the user's own ssh."""

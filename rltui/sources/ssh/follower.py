@@ -1,0 +1,167 @@
+"""One remote file: what the far side has sent of it and nobody has read yet, and where to go on after a cut."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections import deque
+from dataclasses import dataclass
+from threading import Condition
+from typing import Any, Protocol
+
+from rltui.agent.position import Piece, Position
+from rltui.sources import errors
+from rltui.sources.base import Delta, FileStat, Link, SourceError
+
+WINDOW = 4 << 20
+"""Bytes of a file that the far side may have sent ahead: the same as the agent's."""
+_READ_WAIT_S = 1.0
+_PATIENCE_S = 60.0
+"""Without any progress for so long, a first read is given up; what arrives later comes with later reads."""
+
+
+class NotTheProtocol(ValueError):  # noqa: N818
+    """What arrived cannot follow what was received before."""
+
+
+class Owner(Protocol):
+    """The place that a follower belongs to."""
+
+    def link(self) -> Link: ...
+
+    def begin(self, follower: RemoteFollower) -> None:
+        """The far side is to send the file from now on."""
+
+    def used(self, follower: RemoteFollower, count: int) -> None:
+        """`count` more bytes were read by whoever reads; the far side may send as many."""
+
+    def tail(self, path: str, max_bytes: int) -> Delta: ...
+
+    def forget(self, follower: RemoteFollower) -> None: ...
+
+
+@dataclass(slots=True)
+class _Waiting:
+    data: bytes
+    reset: bool
+    stat: FileStat
+
+
+class RemoteFollower:
+    """`Follower` of a file over there. One thread reads; the connection's thread calls `arrived` and `failed`."""
+
+    def __init__(self, owner: Owner, path: str, number: int, news: Condition) -> None:
+        self.path = path
+        self.number = number
+        self.position = Position()  # of what has arrived, read or not
+        self._owner = owner
+        self._news = news  # of the whole place; guards everything below
+        self._waiting: deque[_Waiting] = deque()
+        self._waiting_bytes = 0
+        self._error: SourceError | None = None
+        self._error_told = True
+        self._expecting = True  # the far side has more to send at once
+        self._progress = time.monotonic()
+        self._read_to = 0  # offset
+        self._stat: FileStat | None = None
+        self._begun = self._closed = False
+
+    # -- the connection's side -------------------------------------------------------------------------------------
+
+    def arrived(self, values: Any, data: bytes) -> None:
+        """New bytes. `NotTheProtocol` where they do not continue what is here, or are more than was allowed."""
+        piece = checked(values, data)
+        with self._news:
+            if piece.offset != (0 if piece.reset else self.position.offset):
+                raise NotTheProtocol("bytes from another place in the file")
+            if self._waiting_bytes + len(data) > 3 * WINDOW:  # what waited before a cut, and a window since
+                raise NotTheProtocol("more bytes than asked for")
+            self.position.follow(piece)
+            stat = FileStat(self.path, piece.size, piece.mtime, piece.identity)
+            self._waiting.append(_Waiting(data, piece.reset, stat))
+            self._waiting_bytes += len(data)
+            self._error, self._error_told = None, True
+            self._expecting = piece.more
+            self._progress = time.monotonic()
+            self._news.notify_all()
+
+    def failed(self, number: int) -> None:
+        """The far side cannot read the file: its errno."""
+        with self._news:
+            self._error = errors.from_number(self.path, number)
+            self._error_told = False
+            self.position.lost(self._error.kind)
+            self._expecting = False
+            self._news.notify_all()
+
+    def has_news(self) -> bool:
+        """Whether a read would bring something. Called with the condition held."""
+        return bool(self._waiting) or not self._error_told
+
+    # -- the reader's side -----------------------------------------------------------------------------------------
+
+    def read(self, max_bytes: int = 1 << 20) -> Delta:
+        """See `Follower.read`. Waits up to a second for what the far side still has to send at once, the first bytes
+        above all. While the connection is down `error` says why, and `more` that the end was not reached yet."""
+        if not self._begun:
+            self._begun = True
+            self._owner.begin(self)
+        with self._news:
+            self._news.wait_for(lambda: self._waiting or not self._expecting or self._closed, _READ_WAIT_S)
+            delta = self._take(max_bytes) if self._waiting else self._nothing()
+        if delta.data:
+            self._owner.used(self, len(delta.data))
+        return delta
+
+    def tail(self, max_bytes: int = 1 << 16) -> Delta:
+        """See `Follower.tail`."""
+        return self._owner.tail(self.path, max_bytes)
+
+    def close(self) -> None:
+        with self._news:
+            self._closed = True
+            self._news.notify_all()
+        self._owner.forget(self)
+
+    def _take(self, max_bytes: int) -> Delta:
+        first = self._waiting[0]
+        reset = first.reset
+        if reset:
+            first.reset = False
+            self._read_to = 0
+        parts: list[bytes] = []
+        room = max_bytes
+        while self._waiting and not self._waiting[0].reset:
+            next_one = self._waiting[0]
+            parts.append(next_one.data[:room])
+            self._stat = next_one.stat
+            if len(next_one.data) > room:
+                next_one.data = next_one.data[room:]
+                break
+            room -= len(next_one.data)
+            self._waiting.popleft()
+        data = b"".join(parts)
+        start, self._read_to = self._read_to, self._read_to + len(data)
+        self._waiting_bytes -= len(data)
+        more = bool(self._waiting) or self._still_expecting()
+        return Delta(data, start, reset=reset, more=more, stat=self._stat)
+
+    def _nothing(self) -> Delta:
+        self._error_told = True
+        error, link = self._error, self._owner.link()
+        if error is None and link.state != "connected":
+            error = SourceError(self.path, "io", f"{link.state}: {link.text}")
+        return Delta(b"", self._read_to, more=self._still_expecting(), stat=self._stat, error=error)
+
+    def _still_expecting(self) -> bool:
+        return self._expecting and not self._closed and time.monotonic() - self._progress < _PATIENCE_S
+
+
+def checked(values: Any, data: bytes) -> Piece:
+    """A piece of a file as the far side describes it; `NotTheProtocol` where that cannot be."""
+    match values:
+        case [int(offset), bool(reset), bool(more), int(size), int() | float() as mtime, str(identity)] if (
+            offset >= 0 and offset + len(data) <= size and math.isfinite(mtime) and len(identity) < 100
+        ):
+            return Piece(data, offset, reset, more, size, float(mtime), identity)
+    raise NotTheProtocol("a piece of a file that cannot be")

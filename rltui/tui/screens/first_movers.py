@@ -1,0 +1,72 @@
+"""What moved first around a step: the one of the step cursor, else the onset of the worst finding."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rltui.tui.panes import first_movers
+from rltui.tui.rows import wrap
+from rltui.tui.screens.text import Block, TextScreen
+
+if TYPE_CHECKING:
+    from rltui.diagnosis.insight import FirstMove
+
+
+class MovesScreen(TextScreen):
+    """`j k` select a metric, Enter opens it; the step cursor asks about another step."""
+
+    NAME = "moves"
+    HEAD = "What moved first"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.row = 0
+
+    @property
+    def around(self) -> int:
+        worst = self.view.worst
+        onset = worst.onset_step if worst is not None else None
+        return self.view.at if self.view.cursor is not None or onset is None else onset
+
+    @property
+    def found(self) -> tuple[FirstMove, ...] | None:
+        insight = self.view.insights.get((self.around, self.view.cursor))
+        return None if insight is None else insight.moves
+
+    def redraw(self) -> None:
+        if self.view.report is not None:
+            self.rltui.ask_insight(self.around)
+        super().redraw()
+
+    def crumbs(self) -> tuple[str, ...]:
+        return (self.HEAD, f"around step {self.around}")
+
+    def content(self, width: int) -> list[Block]:
+        found = self.found
+        if found is None:
+            return [("", [[(" working it out …", "dim")]])]
+        if not found:
+            return [("", [[(f" no metric left its usual range before step {self.around}", "dim")]])]
+        self.row = min(self.row, len(found) - 1)
+        names = frozenset(self.view.flagged)
+        rows = first_movers.draw(self.view, found, width - 1, names, self.row)
+        blocks: list[Block] = [(self.view.label(move.metric), [row]) for move, row in zip(found, rows, strict=True)]
+        told = "In the order in which they left their usual range. What came first may be the cause, or its first sign."
+        return [*blocks, ("", [[], *[[(" ", "fg"), (line, "dim")] for line in wrap(told, width - 2)]])]
+
+    def action_move(self, by: int) -> None:
+        self.row = max(0, min(self.row + by, len(self.found or ()) - 1))
+        self.top = max(0, self.row - max(1, self.size.height - 8))
+        self.redraw()
+
+    def action_open(self) -> None:
+        if (name := self._selected()) is not None:
+            self.rltui.open_metric(name)
+
+    def action_knowledge(self) -> None:
+        if (name := self._selected()) is not None:
+            self.rltui.open_meaning(name)
+
+    def _selected(self) -> str | None:
+        found = self.found or ()
+        return self.view.name_of(found[self.row].metric) if self.row < len(found) else None
