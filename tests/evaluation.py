@@ -23,7 +23,7 @@ from tests.conftest import labelled_runs
 from tests.labels import confusion, judged, promises_missed, shares
 from tests.unit.diagnosis.fake_run import FakeRun
 from tests.unit.diagnosis.series import learning_run, noise, still_run
-from tests.unit.diagnosis.test_cases import CASES, judge
+from tests.unit.rules.test_cases import CASES, judge
 
 FAULT = 300
 ROWS = 500

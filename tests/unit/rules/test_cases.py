@@ -1,6 +1,6 @@
 """Cases of public threads and papers, as series built from the numbers that they give.
 
-    python -m tests.unit.diagnosis.test_cases      hit rates, and every miss
+    python -m tests.unit.rules.test_cases      hit rates, and every miss
 
 Rules that have no detector yet do not count. A built series keeps the levels, the courses and the row count of its
 source, not its noise; so the rates say whether the thresholds fit what people met, not how fast a fault is found.
