@@ -1,0 +1,148 @@
+"""The program's own data files: JSON, read against a type. What does not fit it is an error with file and line.
+
+A data file's type is a `Record`. Beyond types, a record may check its values in `__post_init__` by raising ValueError.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from json import JSONDecoder
+from json.decoder import WHITESPACE, scanstring  # type: ignore[attr-defined]
+from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
+
+T = TypeVar("T")
+Key = str | int
+
+_ANY = "[...]"
+_STEP = re.compile(r"\.([^.\[`]+)|\[(\d+)\]|(\[\.\.\.\])")
+_PLACE = re.compile(r" - at (`key` in )?`\$(.*?)`$", re.S)
+_UNKNOWN = re.compile(r"unknown field `(.*?)`")
+_BYTE = re.compile(r" \(byte (\d+)\)$")
+
+
+class DataError(ValueError):
+    """A data file does not hold what it should. `line` counts from 1."""
+
+    def __init__(self, file: str, line: int, problem: str) -> None:
+        super().__init__(f"{file}:{line}: {problem}")
+        self.file, self.line, self.problem = file, line, problem
+
+
+class Record(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """An object of a data file: its fields, their types, and no others."""
+
+
+def read(file: Path, kind: type[T]) -> T:
+    """The whole of a file, as `kind`. Raises DataError."""
+    return decode(file.read_bytes(), kind, str(file))
+
+
+def decode(text: bytes, kind: type[T], file: str) -> T:
+    """The same for a file's content; `file` is its name in errors."""
+    try:
+        return msgspec.json.decode(text, type=kind)
+    except msgspec.ValidationError as error:
+        keys, problem = _place(text, kind, str(error))
+        raise wrong(text, file, keys, problem) from None
+    except msgspec.DecodeError as error:
+        byte = _BYTE.search(str(error))
+        before = text[: int(byte[1])] if byte else text.rstrip()
+        raise DataError(file, before.count(b"\n") + 1, _BYTE.sub("", str(error))) from None
+    except UnicodeDecodeError as error:
+        raise DataError(file, _line_of_byte(text), f"not UTF-8: {error.reason}") from None
+
+
+def wrong(text: bytes, file: str, keys: Sequence[Key], problem: str) -> DataError:
+    """The error that says `problem` of the value below `keys`, for what a type cannot say (a name that another file
+    must hold)."""
+    place = ".".join(str(key) for key in keys)
+    return DataError(file, line_of(text, keys), f"{place}: {problem}" if place else problem)
+
+
+def line_of(text: bytes, keys: Sequence[Key]) -> int:
+    """The line of the value below `keys` (names and indices from the top); of the last one that is there."""
+    source = text.decode()
+    at = place = _blank(source, 0)
+    for key in keys:
+        found = _child(source, at, key)
+        if found is None:
+            break
+        place, at = found
+    return source.count("\n", 0, place) + 1
+
+
+def _child(source: str, at: int, wanted: Key) -> tuple[int, int] | None:
+    """Where a member of the object or list at `at` stands (its key, or itself in a list), and where its value does."""
+    is_object = source[at] == "{"
+    if not is_object and source[at] != "[":
+        return None
+    at = _blank(source, at + 1)
+    index = 0
+    while source[at] not in "]}":
+        place: int = at
+        name: Key = index
+        if is_object:
+            name, at = scanstring(source, at + 1)
+            at = _blank(source, _blank(source, at) + 1)
+        if name == wanted:
+            return place, at
+        at = _blank(source, JSONDecoder().raw_decode(source, at)[1])
+        if source[at] == ",":
+            at = _blank(source, at + 1)
+        index += 1
+    return None
+
+
+def _blank(source: str, at: int) -> int:
+    return int(WHITESPACE.match(source, at).end())
+
+
+def _place(text: bytes, kind: Any, message: str) -> tuple[list[Key], str]:
+    """Keys of the value that an error speaks of, and the error without its place.
+
+    The library writes `[...]` for the values of a table: of all, it is the one that brings the same error alone.
+    """
+    match = _PLACE.search(message)
+    problem = message[: match.start()] if match else message
+    tree = node = msgspec.json.decode(text)
+    keys: list[Key] = []
+    steps = _STEP.findall(match[2] if match else "")
+    if match and match[1]:
+        steps.append(("", "", _ANY))
+    for name, index, many in steps:
+        key = _culprit(tree, node, kind, message) if many else int(index) if index else name
+        if key is None:
+            break
+        keys.append(key)
+        node = node[key]
+    unknown = _UNKNOWN.search(problem)
+    return ([*keys, unknown[1]] if unknown else keys), problem
+
+
+def _culprit(tree: Any, node: Any, kind: Any, message: str) -> Key | None:
+    """The entry of the table `node` that is wrong; the others are taken out of it."""
+    if not isinstance(node, dict):
+        return None
+    entries = dict(node)
+    for key, value in entries.items():
+        node.clear()
+        node[key] = value
+        try:
+            msgspec.convert(tree, kind)
+        except msgspec.ValidationError as error:
+            if str(error) == message:
+                return str(key)
+    return None
+
+
+def _line_of_byte(text: bytes) -> int:
+    """The line of the first byte that is no UTF-8."""
+    try:
+        text.decode()
+    except UnicodeDecodeError as error:
+        return text.count(b"\n", 0, error.start) + 1
+    return 1
