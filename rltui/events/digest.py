@@ -173,9 +173,9 @@ def _stalls(frame: Frame, events: Sequence[Mapping[str, Any]], step: object) -> 
     for begin, end in spans:
         yield Item("stall", "warning", f"stalled at {_clock(begin, frame.now)}, for {duration(end - begin)} and more")
     if begun is not None:
-        yield Item(
-            "stall", "critical", f"hangs since {_clock(_time(begun), frame.now)}: {clean(str(begun['text']), 200)}"
-        )
+        words = clean(str(begun.get("text") or ""), 200)  # a record that was cut off may lack any part
+        hangs = f"hangs since {_clock(_time(begun), frame.now)}"
+        yield Item("stall", "critical", f"{hangs}: {words}" if words else hangs)
     table = frame.run.history.table
     times, steps = table.times, table.steps
     gaps = times[1:] - times[:-1]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from queue import SimpleQueue
 from threading import Condition, Event, Thread
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
@@ -38,6 +39,8 @@ POLL_S = 1.0
 """How long a source may sleep before it looks whether the screen was closed."""
 FIRST_DRAWN_S = 0.5
 """So long at most the reading waits until its first values are on the screen."""
+LAST_WRITE_S = 1.0
+"""So long at most quitting waits for a file that the user asked for just before."""
 
 
 T = TypeVar("T")
@@ -89,6 +92,8 @@ class Worker:
         self._asked = Condition()
         self._questions: dict[str, Callable[[FrameSource], Message | None]] = {}
         self._answering = False
+        self._writes: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
+        self._writer: Thread | None = None
         self._rollouts: tuple[tuple[tuple[str, ...], int], RolloutBrowser] | None = None  # of these files, as they were
 
     def find(self) -> None:
@@ -127,7 +132,8 @@ class Worker:
         self._ask("insight", lambda source: InsightArrived(around, at, source.ask(lambda o: o.insight(around, until))))
 
     def write(self, what: str, write: Callable[[], str]) -> None:
-        """Calls `write`, which gives the path that it wrote, and tells the app."""
+        """Calls `write`, which gives the path that it wrote, and tells the app. One thread writes, in the order of the
+        requests: of two that go to one file the newer one counts."""
 
         def work() -> None:
             try:
@@ -135,7 +141,9 @@ class Worker:
             except (OSError, ValueError) as error:
                 self._post(Written(what, "", f"{what} not written: {error}"))
 
-        self._thread(work)
+        self._writes.put(work)
+        if self._writer is None:
+            self._writer = self._thread(self._write_in_order)
 
     def page(self, word: str, read: Callable[[str], str]) -> None:
         """Reads a page of text."""
@@ -200,7 +208,7 @@ class Worker:
             self._thread(lambda: self._post(DigestMade(chronicle.digest())))
 
     def stop(self) -> None:
-        """Asks the threads to end; does not wait for them, so that quitting is never slow."""
+        """Asks the threads to end; waits for none but the writer, and for that one briefly: quitting is never slow."""
         self._stop.set()
         if self._chronicle is not None:
             self._chronicle.close()
@@ -208,9 +216,18 @@ class Worker:
             self._source.close()
         with self._asked:
             self._asked.notify_all()
+        if self._writer is not None:
+            self._writes.put(None)
+            self._writer.join(LAST_WRITE_S)
 
-    def _thread(self, work: Callable[[], None]) -> None:
-        Thread(target=work, name="rltui-session", daemon=True).start()
+    def _thread(self, work: Callable[[], None]) -> Thread:
+        thread = Thread(target=work, name="rltui-session", daemon=True)
+        thread.start()
+        return thread
+
+    def _write_in_order(self) -> None:
+        while (work := self._writes.get()) is not None:
+            work()
 
     def _post(self, message: Message) -> None:
         if not self._stop.is_set():

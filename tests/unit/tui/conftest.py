@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import os
+import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
+from textual.app import App
 from textual.pilot import Pilot
 
 from rltui.report.first_values import FirstValues, first_values
@@ -23,6 +26,8 @@ from rltui.tui.messages import Choice
 from rltui.tui.worker import FrameSource
 from tests.unit.tui import canned, canned_source
 
+PATIENCE_S = 60.0
+"""No condition is given up before: a test that passes never waits so long."""
 WIDE, NARROW = (160, 45), (80, 24)
 Open = Callable[..., AbstractAsyncContextManager[tuple[RltuiApp, Pilot[None]]]]
 
@@ -72,15 +77,14 @@ def quick_keys(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 async def wait_for(pilot: Pilot[None], condition: Callable[[], bool], what: str = "") -> None:
-    """Lets the app work until the condition holds."""
-    for _ in range(400):
-        if condition():
-            return
+    """Lets the app work until the condition holds, however busy the machine is."""
+    end = time.monotonic() + PATIENCE_S
+    while not condition():
+        assert time.monotonic() < end, f"never came true: {what}\n{screen_text(pilot.app)}"
         await pilot.pause(0.01)
-    raise AssertionError(f"never came true: {what}")
 
 
-def screen_text(app: RltuiApp) -> str:
+def screen_text(app: App[Any]) -> str:
     """What the terminal shows, as text."""
     return "\n".join(strip.text for strip in app.screen._compositor.render_strips())
 

@@ -60,8 +60,12 @@ async def test_the_step_goes_from_dump_to_dump_and_takes_the_cursor_along(tmp_pa
         assert app.view.cursor == 4
         await pilot.press("f")
         await wait_for(pilot, lambda: "at step 6" in screen_text(app), "the newest")
-        assert screen.page is not None
-        assert screen.page.place == 2
+        await wait_for(pilot, lambda: screen.page is not None and screen.page.place == 2, "its page")
+
+
+def means(screen: RolloutsScreen) -> list[float | None]:
+    """Mean reward of each row that is shown."""
+    return [line.mean for line in screen.page.lines] if screen.page is not None else []
 
 
 def chosen(screen: RolloutsScreen) -> str:
@@ -75,8 +79,7 @@ async def test_filter_and_choice_of_a_group(tmp_path: Path) -> None:
         await pilot.press("j")
         assert chosen(screen) == "1+1?"
         await pilot.press("slash", *"2+2", "enter")
-        await wait_for(pilot, lambda: "1 of 2" in screen_text(app), "one group is left")
-        assert chosen(screen) == "2+2?"
+        await wait_for(pilot, lambda: "1 of 2" in screen_text(app) and chosen(screen) == "2+2?", "one group is left")
         await pilot.press("escape")
         await wait_for(pilot, lambda: "1 of 2" not in screen_text(app), "all groups")
         await pilot.press("slash", *"same", "enter")
@@ -89,13 +92,13 @@ async def test_from_a_group_to_its_samples_and_on_across_the_steps(tmp_path: Pat
     async with shown(run(tmp_path), size) as (app, pilot, screen):
         await pilot.press("enter")
         await wait_for(pilot, lambda: "Samples of one prompt" in screen_text(app), "its samples")
-        assert screen.page is not None
-        assert [line.mean for line in screen.page.lines] == [1.0, 0.0], "the best first"
-        assert "Worst of its prompt" in screen_text(app)
+        await wait_for(pilot, lambda: means(screen) == [1.0, 0.0], "the best first")
+        await wait_for(pilot, lambda: "Worst of its prompt" in screen_text(app), "best beside worst")
         await pilot.press("enter")
         await wait_for(pilot, lambda: "The same prompt across steps" in screen_text(app), "the steps")
+        await wait_for(pilot, lambda: "Best at step 2" in screen_text(app), "the best of them")
+        assert screen.page is not None
         assert [line.step for line in screen.page.lines] == [2, 4, 6]
-        assert "Best at step 2" in screen_text(app)
         assert "At step 6" in screen_text(app)
         await pilot.press("enter")
         await wait_for(pilot, lambda: "›  step 2" in screen_text(app), "that step")
@@ -111,18 +114,16 @@ async def test_from_a_group_to_its_samples_and_on_across_the_steps(tmp_path: Pat
 async def test_all_samples_sorted_and_filtered(tmp_path: Path, size: tuple[int, int]) -> None:
     async with shown(run(tmp_path), size) as (app, pilot, screen):
         await pilot.press("tab")
-        await wait_for(pilot, lambda: "5 Samples" in screen_text(app), "all samples")
-        assert screen.page is not None
-        assert [line.mean for line in screen.page.lines] == [1.0, 1.0, 1.0, 0.0]
-        assert "reward ▼" in screen_text(app)
+        await wait_for(pilot, lambda: means(screen) == [1.0, 1.0, 1.0, 0.0], "all samples, the best first")
+        await wait_for(pilot, lambda: "reward ▼" in screen_text(app), "the order")
         await pilot.press("backslash")
-        await wait_for(pilot, lambda: "reward ▲" in screen_text(app), "the lowest first")
-        assert screen.page.lines[0].mean == 0.0
+        await wait_for(pilot, lambda: means(screen)[:1] == [0.0], "the lowest first")
+        await wait_for(pilot, lambda: "reward ▲" in screen_text(app), "the order")
         await pilot.press("greater_than_sign", "greater_than_sign")
         await wait_for(pilot, lambda: "tokens" in screen_text(app).split("Samples")[1][:200], "by length")
         await pilot.press("slash", *"repeated", "enter")
-        await wait_for(pilot, lambda: "1 of 4" in screen_text(app), "the loop")
-        assert chosen(screen).startswith("Wait, let me check again.")
+        await wait_for(pilot, lambda: chosen(screen).startswith("Wait, let me check again."), "the loop")
+        assert "1 of 4" in screen_text(app)
         await pilot.press("escape", "slash", *"two it is", "enter")
         await wait_for(pilot, lambda: "2 of 4" in screen_text(app), "by text")
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from rltui.events.digest import Digest, digest, look_of
@@ -178,6 +178,7 @@ def test_damage_is_taken(run: Path, tmp_path: Path, name: str, damage: bytes) ->
     assert after.record.look() is not None
 
 
+@example({"time": 1.0}, [{"event": "stall", "seq": 0}])
 @given(
     st.dictionaries(
         st.sampled_from(["time", "step", "seq", "decision", "restarts", "best"]),
