@@ -7,12 +7,10 @@ import time
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from rltui.tui import compat
-
 if TYPE_CHECKING:
     from rltui.events.alerts import Gate
     from rltui.events.changes import Event
-    from rltui.tui.app import RltuiApp
+    from rltui.tui.shell import Shell
 
 TOAST_S = 12.0
 
@@ -20,7 +18,7 @@ TOAST_S = 12.0
 class Alerts:
     """Calls the user on the events that his settings let through."""
 
-    def __init__(self, app: RltuiApp) -> None:
+    def __init__(self, app: Shell) -> None:
         self._app = app
         self._gate: Gate | None = None
         self.on = True
@@ -40,9 +38,9 @@ class Alerts:
             if not self.on or not self._gate.lets(event, time.time()):
                 continue
             text = headline(event)
-            compat.send(self._app, notification(text, own.notify, os.environ) + (BELL if own.bell else ""))
+            self._app.send(notification(text, own.notify, os.environ) + (BELL if own.bell else ""))
             if own.toast and self._app.glyphs.name == "ascii":  # the box has a border that ASCII cannot draw
                 self._app.say(self._app.glyphs.translate(text), "warn", seconds=TOAST_S)
             elif own.toast:
                 severity = {"critical": "error", "warning": "warning"}.get(event.severity or "", "information")
-                compat.toast(self._app, text, severity, TOAST_S)
+                self._app.toast(text, severity, TOAST_S)

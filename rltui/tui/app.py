@@ -14,23 +14,30 @@ from rltui import settings
 from rltui.plots.glyphs import BLOCK, GlyphSet
 from rltui.tui import compat
 from rltui.tui.alerts import Alerts
-from rltui.tui.away import Attention, DigestMade, Happened
+from rltui.tui.away import Attention
 from rltui.tui.exports import Exports
 from rltui.tui.keys import shown
-from rltui.tui.many import Compared, CompareProgress, Differs, Many, RowsRead
+from rltui.tui.many import Many
 from rltui.tui.messages import (
+    Compared,
+    CompareProgress,
+    Differs,
+    DigestMade,
     FirstValuesRead,
     FrameArrived,
+    Happened,
     InsightArrived,
     MarksRead,
     PageRead,
     PastArrived,
+    RowsRead,
     RunsFound,
     SourceFailed,
     Written,
 )
 from rltui.tui.pane import Pane
 from rltui.tui.places import Places
+from rltui.tui.screens import load_drill_downs
 from rltui.tui.screens.main import MainScreen
 from rltui.tui.theme import load_theme, textual_theme, theme_names
 from rltui.tui.view import View
@@ -93,6 +100,7 @@ class RltuiApp(Places):
         self.alerts = Alerts(self)
         self.attention = Attention(lambda: settings.load().away.minutes)
         self.worker.there = lambda: self.attention.there
+        self.worker.first_shown = load_drill_downs
         self.digest: Digest | None = None
         self.shown = compat.send_changed_cells_only()
         compat.forget_closed_screens()
@@ -274,6 +282,14 @@ class RltuiApp(Places):
         self.view.message, self.view.message_role = text, role
         self._message_until = time.monotonic() + (1e9 if lasting else seconds)
         self.redraw()
+
+    def send(self, sequence: str) -> None:
+        """A sequence of the terminal's that draws nothing: bell, notification."""
+        compat.send(self, sequence)
+
+    def toast(self, text: str, severity: str, seconds: float) -> None:
+        """A box on the screen for a few seconds."""
+        compat.toast(self, text, severity, seconds)
 
     # -- verbs ---------------------------------------------------------------------------------------------------
 

@@ -9,11 +9,13 @@ from collections.abc import Callable
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
-from textual.message import Message
+from rltui.tui.messages import DigestMade, Happened
 
 if TYPE_CHECKING:
+    from textual.message import Message
+
     from rltui.discovery.found import Found
-    from rltui.events.changes import Changes, Event
+    from rltui.events.changes import Changes
     from rltui.events.digest import Digest
     from rltui.events.record import Recorder
     from rltui.session import Frame
@@ -21,22 +23,6 @@ if TYPE_CHECKING:
 SAVE_LOOK_EVERY_S = 30.0
 GRACE_S = 10.0
 """So long after a return the news of the absence may still be under way, as after a machine slept."""
-
-
-class DigestMade(Message):
-    """What happened since the last look; None where nothing did."""
-
-    def __init__(self, digest: Digest | None) -> None:
-        super().__init__()
-        self.digest = digest
-
-
-class Happened(Message):
-    """Events of the run that is open."""
-
-    def __init__(self, events: list[Event]) -> None:
-        super().__init__()
-        self.events = events
 
 
 class Attention:

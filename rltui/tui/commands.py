@@ -15,7 +15,7 @@ from rltui.tui.screens.base import LAST_ROWS
 from rltui.tui.theme import theme_names
 
 if TYPE_CHECKING:
-    from rltui.tui.app import RltuiApp
+    from rltui.tui.shell import Shell
 
 
 SCREENS = {
@@ -40,7 +40,7 @@ SHELL = {
 """Verbs of the command line that have no place inside a screen."""
 
 
-def verbs(app: RltuiApp) -> Iterable[SystemCommand]:
+def verbs(app: Shell) -> Iterable[SystemCommand]:
     """(name, help, what it does) of every command."""
     for name, what in SCREENS.items():
         yield SystemCommand(name, what, partial(app.open_named, name))
@@ -73,7 +73,7 @@ class GoProvider(Provider):
     `append STATUS.md` writes a check-in entry there."""
 
     async def search(self, query: str) -> Hits:
-        app = cast("RltuiApp", self.app)
+        app = cast("Shell", self.app)
         found = re.fullmatch(r"(?:step|at)?\s*(\d+)", query.strip())
         if found:
             step = int(found.group(1))

@@ -10,13 +10,13 @@ from rltui.tui.view import marked
 
 if TYPE_CHECKING:
     from rltui.evidence.model import Finding
-    from rltui.tui.app import RltuiApp
+    from rltui.tui.shell import Shell
 
 
 class Exports:
     """The verbs of one app that write a file, each with a message that names it."""
 
-    def __init__(self, app: RltuiApp) -> None:
+    def __init__(self, app: Shell) -> None:
         self.app = app
 
     def screen_text(self) -> str:

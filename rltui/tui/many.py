@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterator, Sequence
 from threading import Event, Thread
 from typing import TYPE_CHECKING, Protocol
 
-from textual.message import Message
+from rltui.tui.messages import Compared, CompareProgress, Differs, RowsRead
 
 if TYPE_CHECKING:
     from textual.app import App
 
-    from rltui.compare.model import Comparison, ConfigDiff
+    from rltui.compare.model import Comparison
     from rltui.compare.read import RunFacts
     from rltui.compare.runs import RunRow
 
@@ -29,46 +29,6 @@ class ManyOpener(Protocol):
         self, picked: Sequence[int], own: str, told: Callable[[int, int, str], None], cancelled: Callable[[], bool]
     ) -> list[RunFacts]:
         """What a comparison needs of the picked runs, else of all beside the run at `own`. `told`: done, of, next."""
-
-
-class RowsRead(Message):
-    """How some of the runs found stand, by number; `done` with the last of them."""
-
-    def __init__(self, rows: dict[int, RunRow], done: bool) -> None:
-        super().__init__()
-        self.rows = rows
-        self.done = done
-
-
-class CompareProgress(Message):
-    """So many runs of all are read; `name` is being read."""
-
-    def __init__(self, done: int, total: int, name: str) -> None:
-        super().__init__()
-        self.done = done
-        self.total = total
-        self.name = name
-
-    def can_replace(self, message: Message) -> bool:
-        return isinstance(message, CompareProgress)
-
-
-class Compared(Message):
-    """The comparison, or why there is none."""
-
-    def __init__(self, comparison: Comparison | None, facts: tuple[RunFacts, ...], problem: str = "") -> None:
-        super().__init__()
-        self.comparison = comparison
-        self.facts = facts
-        self.problem = problem
-
-
-class Differs(Message):
-    """The configs of two runs side by side."""
-
-    def __init__(self, diff: ConfigDiff) -> None:
-        super().__init__()
-        self.diff = diff
 
 
 class Many:

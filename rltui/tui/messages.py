@@ -8,7 +8,12 @@ from typing import TYPE_CHECKING
 from textual.message import Message
 
 if TYPE_CHECKING:
+    from rltui.compare.model import Comparison, ConfigDiff
+    from rltui.compare.read import RunFacts
+    from rltui.compare.runs import RunRow
     from rltui.diagnosis.insight import Insight
+    from rltui.events.changes import Event
+    from rltui.events.digest import Digest
     from rltui.report.first_values import FirstValues
     from rltui.report.model import Report
     from rltui.report.rollouts_page import Page
@@ -124,3 +129,59 @@ class Written(Message):
         self.what = what
         self.path = path
         self.error = error
+
+
+class RowsRead(Message):
+    """How some of the runs found stand, by number; `done` with the last of them."""
+
+    def __init__(self, rows: dict[int, RunRow], done: bool) -> None:
+        super().__init__()
+        self.rows = rows
+        self.done = done
+
+
+class CompareProgress(Message):
+    """So many runs of all are read; `name` is being read."""
+
+    def __init__(self, done: int, total: int, name: str) -> None:
+        super().__init__()
+        self.done = done
+        self.total = total
+        self.name = name
+
+    def can_replace(self, message: Message) -> bool:
+        return isinstance(message, CompareProgress)
+
+
+class Compared(Message):
+    """The comparison, or why there is none."""
+
+    def __init__(self, comparison: Comparison | None, facts: tuple[RunFacts, ...], problem: str = "") -> None:
+        super().__init__()
+        self.comparison = comparison
+        self.facts = facts
+        self.problem = problem
+
+
+class Differs(Message):
+    """The configs of two runs side by side."""
+
+    def __init__(self, diff: ConfigDiff) -> None:
+        super().__init__()
+        self.diff = diff
+
+
+class DigestMade(Message):
+    """What happened since the last look; None where nothing did."""
+
+    def __init__(self, digest: Digest | None) -> None:
+        super().__init__()
+        self.digest = digest
+
+
+class Happened(Message):
+    """Events of the run that is open."""
+
+    def __init__(self, events: list[Event]) -> None:
+        super().__init__()
+        self.events = events

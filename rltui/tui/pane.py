@@ -13,7 +13,7 @@ from rltui.tui import compat
 from rltui.tui.rows import SELECTED, Row
 
 if TYPE_CHECKING:
-    from rltui.tui.app import RltuiApp
+    from rltui.tui.shell import Painter
 
 
 class Pane(Widget, can_focus=False):
@@ -42,7 +42,7 @@ class Pane(Widget, can_focus=False):
             self.refresh(*regions)
 
     def render_line(self, y: int) -> Strip:
-        app = cast("RltuiApp", self.app)
+        app = cast("Painter", self.app)
         theme, width = app.palette, self.size.width
         row = self.rows[y] if y < len(self.rows) else []
         selected = bool(row) and row[0][1] == SELECTED

@@ -73,6 +73,12 @@ class Places(App[None]):
 
         self.open_place(lambda: MetricScreen(name))
 
+    def open_values(self, metric: str) -> None:
+        """The values behind a metric's chart."""
+        from rltui.tui.screens.values import ValuesScreen
+
+        self.open_place(lambda: ValuesScreen(metric))
+
     def open_named(self, name: str) -> None:
         """A drill-down of the run by its name; again: back."""
         from rltui.tui.screens import named

@@ -8,9 +8,10 @@ from threading import Condition, Event, Thread
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from rltui.tui import panes
-from rltui.tui.away import Chronicle, DigestMade
+from rltui.tui.away import Chronicle
 from rltui.tui.messages import (
     Choice,
+    DigestMade,
     FirstValuesRead,
     FrameArrived,
     InsightArrived,
@@ -85,6 +86,7 @@ class Worker:
         self.was_read: Callable[[int], None] = lambda opening: (
             None
         )  # told once the run of an opening was read to its end
+        self.first_shown: Callable[[], None] = lambda: None  # called here once the first values are on the screen
         self._chronicle: Chronicle | None = None
         self._newest: Frame | None = None
         self._last_rows: int | None = None  # the numbers are those of so many rows; None: of all
@@ -287,7 +289,7 @@ class Worker:
                         self.app.call_after_refresh(shown.set)
                         shown.wait(FIRST_DRAWN_S)
                         shown.set()
-                        panes.load_drill_downs()
+                        self.first_shown()
                     if frame.loading.done and not told:
                         told = True
                         self.was_read(opening)

@@ -9,8 +9,6 @@ from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING
 
-from rltui import cooperate
-
 if TYPE_CHECKING:
     from rltui.tui.panes import findings as findings
     from rltui.tui.panes import gpu as gpu
@@ -29,20 +27,6 @@ def __getattr__(name: str) -> ModuleType:
     if name in FULL or name == "opening":
         return import_module(f"{__name__}.{name}")
     raise AttributeError(name)
-
-
-DRILL_DOWNS = ("rltui.plots.chart", "plotext", "rltui.tui.screens.finding", "rltui.tui.screens.metric",
-               "rltui.tui.screens.values", "rltui.tui.screens.knowledge", "rltui.tui.screens.help")  # fmt: skip
-
-
-def load_drill_downs() -> None:
-    """Imports what the first key into a drill-down needs; the worker does it once the first values are on screen."""
-    from rltui.tui.screens import named
-
-    for name in DRILL_DOWNS:
-        cooperate.give_way()
-        import_module(name)
-    named("log")
 
 
 def load() -> None:

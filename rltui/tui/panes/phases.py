@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 
 NOTE_WIDTH = 48
+SLOW = 1.5
+"""A step is slow that takes so many times the median one."""
 
 
 def needed(view: View) -> int:
@@ -21,6 +23,16 @@ def needed(view: View) -> int:
     if view.report is None or not view.report.phases.items:
         return 3
     return 1 + len(view.report.phases.items) + min(2, len(wrap(remarks(view), NOTE_WIDTH)))
+
+
+def slow_steps(view: View) -> list[int]:
+    """Steps that took over `SLOW` times the median, in step order."""
+    series = view.series("time_per_step_s")
+    if series is None or not len(series):
+        return []
+    seconds = series.finite()
+    usual = float(sorted(seconds.values.tolist())[len(seconds) // 2]) if len(seconds) else 0.0
+    return [int(step) for step in seconds.steps[seconds.values > SLOW * usual].tolist()]
 
 
 def seconds(view: View, item: PhaseItem) -> float | None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING
+
+from rltui import cooperate
 
 if TYPE_CHECKING:
     from rltui.tui.screens.base import PaneScreen
@@ -33,3 +36,15 @@ def named(name: str) -> type[PaneScreen]:
         CoverageScreen,
     )
     return next(screen for screen in made if name == screen.NAME)
+
+
+DRILL_DOWNS = ("rltui.plots.chart", "plotext", "rltui.tui.screens.finding", "rltui.tui.screens.metric",
+               "rltui.tui.screens.values", "rltui.tui.screens.knowledge", "rltui.tui.screens.help")  # fmt: skip
+
+
+def load_drill_downs() -> None:
+    """Imports what the first key into a drill-down needs; the worker does it once the first values are on screen."""
+    for name in DRILL_DOWNS:
+        cooperate.give_way()
+        import_module(name)
+    named("log")

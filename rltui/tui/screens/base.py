@@ -15,11 +15,12 @@ from textual.widget import Widget
 from rltui.tui import compat, keys
 from rltui.tui.pane import Pane
 from rltui.tui.panes import footer
+from rltui.tui.panes.phases import slow_steps
 from rltui.tui.rows import Row, fitted
 from rltui.tui.view import View
 
 if TYPE_CHECKING:
-    from rltui.tui.app import RltuiApp
+    from rltui.tui.shell import Shell
 
 SMALLEST = Size(60, 20)
 LAST_ROWS = (200, 50)
@@ -82,8 +83,8 @@ class PaneScreen(Screen[None]):
     # -- drawing -------------------------------------------------------------------------------------------------
 
     @property
-    def rltui(self) -> RltuiApp:
-        return cast("RltuiApp", self.app)
+    def rltui(self) -> Shell:
+        return cast("Shell", self.app)
 
     @property
     def view(self) -> View:
@@ -252,8 +253,6 @@ class PaneScreen(Screen[None]):
 
     def action_slow(self, by: int) -> None:
         """The step cursor to the next or previous slow step."""
-        from rltui.tui.screens.phases import slow_steps
-
         found = slow_steps(self.view)
         at = self.view.at
         after = [step for step in found if step > at] if by > 0 else [step for step in found if step < at]

@@ -8,7 +8,7 @@ from textual.geometry import Region, Size
 
 from rltui.plots.numbers import number
 from rltui.plots.spark import sparkline
-from rltui.tui.many import Compared, CompareProgress, Differs
+from rltui.tui.messages import Compared, CompareProgress, Differs
 from rltui.tui.panes import comparison
 from rltui.tui.rows import SELECTED, Row, clip, cut, put, scrolled, spread, title, wrap
 from rltui.tui.screens.base import PaneScreen, Places

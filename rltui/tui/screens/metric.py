@@ -8,7 +8,7 @@ from textual.geometry import Region, Size
 
 from rltui.plots.numbers import change
 from rltui.tui.charts import AXES, Charts, window, x_of
-from rltui.tui.many import Compared, CompareProgress, Differs
+from rltui.tui.messages import Compared, CompareProgress, Differs
 from rltui.tui.panes import header, statistics
 from rltui.tui.rows import Row, clip, title
 from rltui.tui.screens.base import PaneScreen, Places
@@ -260,9 +260,7 @@ class MetricScreen(PaneScreen):
 
     def action_open(self) -> None:
         """The values behind the chart."""
-        from rltui.tui.screens.values import ValuesScreen
-
-        self.rltui.open_place(lambda: ValuesScreen(self.metric))
+        self.rltui.open_values(self.metric)
 
     def action_pin(self) -> None:
         self.rltui.exports.pin(self.metric)

@@ -11,7 +11,6 @@ from rltui.plots.numbers import duration, number
 from rltui.tui.panes import header, phases
 from rltui.tui.rows import SELECTED, Row, clip, put, title, wrap
 from rltui.tui.screens.base import PaneScreen, Places
-from rltui.tui.view import View
 
 if TYPE_CHECKING:
     from rltui.diagnosis.insight import Insight
@@ -26,8 +25,6 @@ MOST_SLOW = 24
 TELLING = 0.005
 """A part of the step that is smaller than this is not told: nobody saves 0.5 % of a step."""
 FINEST = 0.01
-SLOW = 1.5
-"""A step is slow that takes so many times the median one."""
 
 
 def _seconds(by: float, whole: float) -> str:
@@ -41,16 +38,6 @@ def _took(seconds: float | None, whole: float) -> str:
     if seconds and whole >= 1 and abs(seconds) < FINEST:
         return f"<{FINEST}"
     return "0" if seconds == 0 else number(seconds, missing="–")
-
-
-def slow_steps(view: View) -> list[int]:
-    """Steps that took over `SLOW` times the median, in step order."""
-    series = view.series("time_per_step_s")
-    if series is None or not len(series):
-        return []
-    seconds = series.finite()
-    usual = float(sorted(seconds.values.tolist())[len(seconds) // 2]) if len(seconds) else 0.0
-    return [int(step) for step in seconds.steps[seconds.values > SLOW * usual].tolist()]
 
 
 def _in_this_run(share: OwnShare | None) -> str:

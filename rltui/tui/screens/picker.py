@@ -9,8 +9,7 @@ from textual.geometry import Region, Size
 from rltui.plots.numbers import number
 from rltui.plots.numbers import size as size_text
 from rltui.tui.filters import matches
-from rltui.tui.many import RowsRead
-from rltui.tui.messages import Choice
+from rltui.tui.messages import Choice, RowsRead
 from rltui.tui.panes.header import STATES, age_text
 from rltui.tui.rows import SELECTED, Row, Segment, put, scrolled, spread, title, wrap
 from rltui.tui.screens.base import PaneScreen, Places

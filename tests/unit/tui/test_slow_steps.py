@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from rltui.tui.app import RltuiApp
-from rltui.tui.screens.phases import SLOW, slow_steps
+from rltui.tui.panes.phases import SLOW, slow_steps
 from tests.conftest import REPO
 from tests.unit.tui.conftest import NARROW, WIDE, SampleOpener, is_read, screen_text, wait_for
 
