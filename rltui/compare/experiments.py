@@ -14,6 +14,8 @@ from rltui.compare.model import Experiment, Primary, Signal
 from rltui.compare.read import RunFacts
 from rltui.frameworks.load import metrics
 from rltui.plots.numbers import number
+from rltui.rules.catalogue import having
+from rltui.rules.traits import Trait
 
 MOST = 6
 FIXES = 2  # of one finding
@@ -225,7 +227,8 @@ class _Plan:
         active = {f.id for f in self.base.findings if f.status == "active"}
         for factor in BRACKET:
             after = float(f"{float(str(lr)) * factor:.3g}")
-            warned = self.broken or "cfg-lr-too-high" in active if factor > 1 else "cfg-lr-too-low" in active
+            higher = factor > 1
+            warned = (higher and self.broken) or bool(active & having(Trait.RATE_HIGH if higher else Trait.RATE_LOW))
             if warned or self._tried("lr", after):
                 continue
             expected, refuted = f"not {self._better}, if the rate is right", f"{self._better}: the rate was not right"

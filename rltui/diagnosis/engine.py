@@ -28,11 +28,12 @@ from rltui.evidence.profile import Settings
 from rltui.evidence.sampled import Sampled
 from rltui.evidence.signal import CRITICAL
 from rltui.rules.base import Detector
-from rltui.rules.catalogue import Rule, rules
+from rltui.rules.catalogue import Rule, having, rules
 from rltui.rules.coverage import Evaluable, without_input
 from rltui.rules.liveness import coverage_signal, present_signals
 from rltui.rules.registry import DETECTORS
 from rltui.rules.samples import sample_signals
+from rltui.rules.traits import Trait
 from rltui.run.hardware_columns import ColumnCache
 from rltui.run.phase_hardware import row_time
 from rltui.run.run import Run, RunState
@@ -272,20 +273,11 @@ PRESENT = ("logging-coverage-gap", "run-crashed", "run-stalled")
 OVER = ("finished", "crashed")
 """States of a run after which no further checkpoint is to come."""
 
-BREAKS = (
-    "nonfinite-values",
-    "reward-collapse",
-    "kl-penalty-gaming",
-    "entropy-explosion",
-    "reward-component-decoupling",
-    "degenerate-samples",
-)
-"""After the onset of these, when critical, neither the weights nor the reward is trusted."""
-
 
 def breakdown(lives: Mapping[Key, Life]) -> int | None:
-    """Step at which the first of the critical faults began that spoil what comes after; None where there is none."""
-    began = [life.onset_step for (i, _), life in lives.items() if i in BREAKS and life.level >= CRITICAL]
+    """Step at which the first of the critical faults began that spoil what comes after; None if there is none."""
+    breaks = having(Trait.BREAKS_POLICY)
+    began = [life.onset_step for (i, _), life in lives.items() if i in breaks and life.level >= CRITICAL]
     return min((step for step in began if step is not None), default=None)
 
 
@@ -296,7 +288,7 @@ def _unknowns(seen: Coverage, findings: tuple[Finding, ...], look: Look) -> tupl
     if any(m.metric == "val_score" for m in seen.missing):
         out.append("Without validation nobody can tell learning from reward hacking.")
     if any(m.metric == "rollout_train_logprob_diff" for m in seen.missing) and any(
-        f.id == "reward-collapse" for f in findings
+        f.id in having(Trait.COLLAPSE) for f in findings
     ):
         out.append("Sampler mismatch cannot be excluded as a cause: it is not logged.")
     if 0 < look.n < FEW_ROWS:

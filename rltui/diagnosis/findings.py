@@ -152,6 +152,7 @@ def _finding(
         life=life.word if active else "resolved",
         summary=signal.summary + _since_eased(life, look),
         where=advice[2],
+        marks=signal.marks,
     )
 
 

@@ -16,14 +16,14 @@ from rltui.evidence.model import (
     Finding,
     Kind,
     Level,
+    Severity,
     StageResult,
     Verdict,
 )
-from rltui.evidence.signal import num
+from rltui.evidence.signal import Mark, num
 from rltui.rules.base import validation
 from rltui.rules.catalogue import Rule
-from rltui.rules.host import DISK_FULL
-from rltui.rules.reward import TO_ITS_FLOOR
+from rltui.rules.traits import Trait
 from rltui.run.run import RunState
 
 
@@ -64,63 +64,6 @@ def stages(
 
 ENOUGH_ROWS = 10
 
-SECOND_SIGNS = (
-    "entropy-explosion",
-    "entropy-collapse",
-    "kl-runaway",
-    "mismatch-high",
-    "nonfinite-values",
-    "truncation-high",
-    "length-explosion",
-    "degenerate-samples",
-)
-"""What, beside a reward at its floor, says that a collapse is no dip."""
-
-MECHANICAL = (
-    "no-learning-signal",
-    "reward-floor",
-    "cfg-group-size-degenerate",
-    "advantage-degenerate",
-    "invariant-violated",
-    "env-errors-contaminate",
-)
-"""Faults that make every further step worthless until they are fixed, when critical."""
-
-PAST_ITS_BEST = (
-    "val-regression",
-    "train-val-divergence",
-    "reward-collapse",
-    "reward-peak-decline",
-    "reward-component-decoupling",
-    "kl-penalty-gaming",
-)
-"""Already as a warning these say that an earlier checkpoint is better, unless validation still rises."""
-
-HARMFUL = (
-    "kl-runaway",
-    "entropy-collapse",
-    "entropy-explosion",
-    "length-explosion",
-    "length-collapse",
-    "grad-norm-explosion",
-    "zero-variance-groups",
-    "policy-step-too-large",
-    "truncation-high",
-)
-"""When critical, going on costs more than it brings."""
-
-BROKEN_HARDWARE = ("gpu-fault-or-throttle",)
-"""When critical, what a GPU of the run computes is not to be trusted any more, or it computes nothing."""
-
-NO_ROOM = ("disk-space-low",)
-"""When critical, the next checkpoint cannot be written: what is computed until then is lost with the run."""
-
-LEVEL = ("reward-plateau", "reward-flat-from-start")
-"""Notices that call the reward level."""
-
-COST_ONLY = ("throughput", "gpu", "host", "logging", "ckpt", "config", "liveness")
-"""Groups whose warnings say nothing about whether the model learns."""
-
 KINDS: tuple[Kind, ...] = ("unstable", "not-learning", "reward-hacking", "misconfigured", "degraded", "stopped")
 
 
@@ -136,10 +79,14 @@ class Case:
     checks: int
     skipped: int
 
-    def at(self, severity: str, ids: Sequence[str]) -> list[Finding]:
-        """Active findings among the ids at this severity or above."""
-        wanted = ("critical",) if severity == "critical" else ("warning", "critical")
-        return [f for f in self.active if f.id in ids and f.severity in wanted]
+    def at(self, severity: Severity, *traits: Trait) -> list[Finding]:
+        """Active findings at this severity or above that have any of the traits."""
+        least = SEVERITY_RANK[severity]
+        return [f for f in self.active if SEVERITY_RANK[f.severity] >= least and self.has(f, *traits)]
+
+    def has(self, finding: Finding, *traits: Trait) -> bool:
+        """Whether its rule has any of the traits."""
+        return not self.catalogue[finding.id].traits.isdisjoint(traits)
 
     @property
     def over(self) -> bool:
@@ -184,37 +131,37 @@ def _decide(case: Case) -> tuple[Decision, list[Finding]]:
 
 
 def _abort(case: Case) -> list[Finding] | None:
-    nan = case.at("critical", ("nonfinite-values",))
+    nan = case.at("critical", Trait.NONFINITE)
     if nan:
         return nan
-    collapse = [f for f in case.at("critical", ("reward-collapse",)) if TO_ITS_FLOOR in f.summary]
-    second = case.at("warning", SECOND_SIGNS)
+    collapse = [f for f in case.at("critical", Trait.COLLAPSE) if Mark.TO_ITS_FLOOR in f.marks]
+    second = case.at("warning", Trait.SECOND_SIGN)
     if collapse and second:
         return [*collapse, *second]
-    gamed = case.at("critical", ("kl-penalty-gaming",))
+    gamed = case.at("critical", Trait.GAMES_PENALTY)
     if gamed or case.over:
         return gamed or None
-    full = [f for f in case.at("critical", NO_ROOM) if f.summary.startswith(DISK_FULL)]
+    full = [f for f in case.at("critical", Trait.NO_ROOM) if Mark.DISK_FULL in f.marks]
     held_out = validation(case.look)
     falls = held_out is not None and held_out <= -2.0  # and already below where it began
-    gamed = case.at("warning", ("train-val-divergence",))  # the reward is over-optimised: an earlier checkpoint is good
-    below = case.at("critical", ("val-regression",)) if falls and not gamed else []
-    return case.at("critical", BROKEN_HARDWARE) + full + below or None
+    gamed = case.at("warning", Trait.FARMS_REWARD)  # over-optimised: an earlier checkpoint is good
+    below = case.at("critical", Trait.VALIDATION_FALLS) if falls and not gamed else []
+    return case.at("critical", Trait.BROKEN_HARDWARE) + full + below or None
 
 
 def _pause(case: Case) -> list[Finding] | None:
-    solved = case.at("warning", ("reward-saturated",))
-    cut = case.at("critical", ("truncation-high",))
-    fallen = case.at("warning", ("reward-collapse",))
+    solved = case.at("warning", Trait.SOLVED)
+    cut = case.at("critical", Trait.CUT_OFF)
+    fallen = case.at("warning", Trait.COLLAPSE)
     broken = [
         f
-        for f in case.at("critical", MECHANICAL)
-        if not (f.id == "no-learning-signal" and solved and not cut) and not (f.id == "reward-floor" and fallen)
+        for f in case.at("critical", Trait.MECHANICAL)
+        if not (case.has(f, Trait.NO_SIGNAL) and solved and not cut) and not (case.has(f, Trait.AT_FLOOR) and fallen)
     ]
-    stopped = case.at("critical", ("run-crashed", "run-stalled"))
+    stopped = case.at("critical", Trait.CRASH, Trait.STALL)
     crashed = case.state is not None and case.state.state == "crashed"
-    hardware = case.at("critical", BROKEN_HARDWARE) if crashed else []
-    room = [] if case.over else case.at("critical", NO_ROOM)
+    hardware = case.at("critical", Trait.BROKEN_HARDWARE) if crashed else []
+    room = [] if case.over else case.at("critical", Trait.NO_ROOM)
     return (broken + stopped + hardware + room) or None
 
 
@@ -230,15 +177,15 @@ def _not_enough(case: Case) -> list[Finding] | None:
 def _stop(case: Case) -> list[Finding] | None:
     held_out = validation(case.look)
     rising = held_out is not None and held_out >= 2.0
-    past = [] if rising else case.at("warning", PAST_ITS_BEST)
-    solved = [] if held_out is not None and held_out >= 1.0 else case.at("warning", ("reward-saturated",))
-    harm = case.at("critical", HARMFUL)
-    drift = [f for f in case.at("warning", ("kl-up-reward-flat",)) if _long_drift(case, f)]
-    level = [] if rising else case.at("warning", ("reward-plateau",))
+    past = [] if rising else case.at("warning", Trait.PAST_ITS_BEST)
+    solved = [] if held_out is not None and held_out >= 1.0 else case.at("warning", Trait.SOLVED)
+    harm = case.at("critical", Trait.HARMFUL)
+    drift = [f for f in case.at("warning", Trait.DRIFT) if _long_drift(case, f)]
+    level = [] if rising else case.at("warning", Trait.PLATEAU)
     found = past + harm + drift + solved + level
     if found:
         return found
-    independent = [f for f in case.loud if f.root is None and case.catalogue[f.id].group not in COST_ONLY]
+    independent = [f for f in case.loud if f.root is None and not case.has(f, Trait.COST_ONLY)]
     kinds = {f.id for f in independent}  # one rule that speaks of two subjects is one root
     return independent if len(kinds) >= 2 and not rising else None
 
@@ -305,7 +252,7 @@ def _clear(case: Case) -> str:
         return words
     k = max(5, len(reward) // 10)
     words += f" Reward {num(float(reward[:k].mean()))} → {num(float(reward[-k:].mean()))}"
-    level = next((f for f in case.active if f.id in LEVEL), None)
+    level = next((f for f in case.active if case.has(f, Trait.LEVEL)), None)
     return f"{words}." if level is None else f"{words}, level since step {level.onset_step}; {_why_go_on(case)}."
 
 
@@ -348,5 +295,5 @@ def _held_back(case: Case) -> bool:
     held_out = validation(case.look)
     if held_out is None or held_out < 1.0:
         return False
-    ended = (*PAST_ITS_BEST, "reward-plateau") if held_out >= 2.0 else ()
-    return bool(case.at("warning", ("reward-saturated", *ended)))
+    ended = (Trait.PAST_ITS_BEST, Trait.PLATEAU) if held_out >= 2.0 else ()
+    return bool(case.at("warning", Trait.SOLVED, *ended))

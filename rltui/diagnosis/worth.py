@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rltui.diagnosis.verdict import COST_ONLY
 from rltui.evidence.forecast import end_of_run
 from rltui.evidence.look import Look
 from rltui.evidence.model import Finding
 from rltui.evidence.signal import num, percent
 from rltui.evidence.trends import WINDOW, theil_sen
 from rltui.rules.catalogue import Rule
+from rltui.rules.traits import Trait
 
 LEAST = 4  # points that show a slope
 RISK = {"info": 0.05, "warning": 0.3, "critical": 0.8}
@@ -55,7 +55,7 @@ def worth(
     steps = series.steps[-len(recent) :].astype(np.float64)
     slope, slow, fast = theil_sen(steps, recent)
     left = planned - look.step
-    learning = [f.severity for f in active if f.root is None and catalogue[f.id].group not in COST_ONLY]
+    learning = [f.severity for f in active if f.root is None and Trait.COST_ONLY not in catalogue[f.id].traits]
     risk = max((RISK[s] for s in learning), default=RISK["info"])
     ahead = min(left, max(1, int(steps[-1] - steps[0])))
     room = _room(look, name, float(recent.mean()))

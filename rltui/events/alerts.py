@@ -7,6 +7,8 @@ from datetime import datetime
 
 from rltui.events.changes import Event
 from rltui.evidence.model import SEVERITY_RANK
+from rltui.rules.catalogue import having
+from rltui.rules.traits import Trait
 from rltui.settings.model import Alerts
 from rltui.text import clean
 
@@ -41,7 +43,7 @@ class Gate:
         return True
 
     def _matters(self, event: Event) -> bool:
-        if event.finding == "run-stalled" or event.kind in ("stall", "recovery"):
+        if event.finding in having(Trait.STALL) or event.kind in ("stall", "recovery"):
             return self.own.stall
         if event.kind in ("end", "met"):
             return self.own.end

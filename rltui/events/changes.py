@@ -8,6 +8,8 @@ from datetime import UTC, datetime
 from typing import Any, Literal
 
 from rltui.evidence.model import SEVERITY_RANK, Decision, Finding, Severity
+from rltui.rules.catalogue import having
+from rltui.rules.traits import Trait
 from rltui.session import Frame
 
 SCHEMA = "rltui.event/1"
@@ -27,9 +29,6 @@ Kind = Literal[
     "heartbeat",  # the watch is alive
     "done",  # the watch ends
 ]
-
-_ABOUT_STATE = ("run-stalled", "run-crashed")
-"""Findings that the events stall, recovery and end tell of."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,8 +152,9 @@ class Changes:
                 event(frame, "restart", f"goes on from step {at} in a new attempt") for at in restarts[seen.restarts :]
             ]
         seen.restarts = len(restarts)
+        about_state = having(Trait.STALL) | having(Trait.CRASH)  # the events stall, recovery and end tell of them
         for finding in findings:
-            if finding.id not in _ABOUT_STATE:
+            if finding.id not in about_state:
                 events += self._finding(frame, finding)
         events += self._state(frame)
         seen.began, seen.step = True, at
@@ -216,13 +216,17 @@ class Changes:
         hung = card.verdict == "hung"
         severity: Severity = "critical" if card.sure else "warning"
         if hung and not seen.hung:
-            yield event(frame, "stall", because, severity=severity, quote=card.quote, finding_id="run-stalled")
+            yield event(
+                frame, "stall", because, severity=severity, quote=card.quote, finding_id=min(having(Trait.STALL))
+            )
         elif hung and card.sure and not seen.sure:
-            yield event(frame, "worse", because, severity=severity, quote=card.quote, finding_id="run-stalled")
+            yield event(
+                frame, "worse", because, severity=severity, quote=card.quote, finding_id=min(having(Trait.STALL))
+            )
         elif (seen.hung or seen.ended) and card.verdict in ("fine", "slow"):
             yield event(frame, "recovery", because)
         if over and not seen.ended:
-            crash = next((f for f in frame.diagnosis.findings if f.id == "run-crashed"), None)
+            crash = next((f for f in frame.diagnosis.findings if f.id in having(Trait.CRASH)), None)
             yield event(
                 frame,
                 "end",

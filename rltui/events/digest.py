@@ -13,6 +13,8 @@ import numpy as np
 from rltui.evidence.model import SEVERITY_RANK
 from rltui.frameworks.load import metrics
 from rltui.plots.numbers import duration, number
+from rltui.rules.catalogue import having
+from rltui.rules.traits import Trait
 from rltui.session import Frame
 from rltui.text import clean
 
@@ -131,8 +133,9 @@ def _findings(frame: Frame, events: Sequence[Mapping[str, Any]]) -> Iterable[Ite
     """Each finding of the events once: the worst that it became, and whether it is over."""
     now = {(f.id, f.subject): f for f in frame.diagnosis.findings}
     told: dict[tuple[Any, Any], list[Mapping[str, Any]]] = {}
+    stall = having(Trait.STALL)  # the run's state tells of it
     for event in events:
-        if event["event"] in ("opened", "worse", "better", "resolved") and event.get("finding") != "run-stalled":
+        if event["event"] in ("opened", "worse", "better", "resolved") and event.get("finding") not in stall:
             told.setdefault((event.get("finding"), event.get("subject")), []).append(event)
     items = []
     for key, story in told.items():

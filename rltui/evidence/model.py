@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
+    from rltui.evidence.signal import Mark
     from rltui.run.phase_hardware import PhaseHardware
 
 Severity = Literal["info", "warning", "critical"]
@@ -81,6 +82,7 @@ class Finding:
     refute: tuple[str, ...]
     life: str = "open"  # "open" | "worse" | "better" | "steady" | "resolved"
     summary: str = ""  # one sentence: what is wrong, in this run's numbers
+    marks: tuple[Mark, ...] = ()
     where: tuple[str, ...] = ()  # files of this framework's code to open, to confirm or refute it
 
 

@@ -3,9 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import StrEnum
 
 EASED, NOTICE, WARNING, CRITICAL = 0, 1, 2, 3
 """Levels. `EASED` holds no finding open: it brings the numbers of one that is open up to date until it closes."""
+
+
+class Mark(StrEnum):
+    """What a judge asks of one signal beyond its level, so that no sentence has to be read for it."""
+
+    TO_ITS_FLOOR = "to-its-floor"
+    """The fall left nothing of the reward."""
+
+    DISK_FULL = "disk-full"
+    """There is no room left, not only little."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +36,7 @@ class Signal:
     hurt: str | None = None
     onset_step: int | None = None
     confidence: float | None = None
+    marks: tuple[Mark, ...] = ()
 
 
 def num(value: float | None) -> str:

@@ -13,6 +13,7 @@ from rltui import settings
 from rltui.frameworks.load import Metric, Phase, config_meanings, dialect, dialect_names, metrics, phases
 from rltui.rules.catalogue import Rule, adjusted
 from rltui.rules.knowledge import Page, pages, pages_for
+from rltui.rules.traits import Trait
 
 FRAMEWORKS = ("verl", "trl", "openrlhf", "nemo_rl", "prime_rl")
 """Whose keys are printed; every other dialect only where none of these logs the metric."""
@@ -112,7 +113,7 @@ def _phase_sections(known: Phase, rules: list[Rule]) -> tuple[str, dict[str, lis
         "": [f"{name} · in s", f"{known.meaning}."],
         "Usual share": [part for part in (usual, known.why) if part],
         "Keys": [f"{framework}: {keys}" for framework, keys in keys_of(name).items()],
-        "Rules that look at it": _looking([r for r in rules if name in r.metrics or r.id == "phase-bottleneck"]),
+        "Rules that look at it": _looking([r for r in rules if name in r.metrics or Trait.EVERY_PHASE in r.traits]),
     }
 
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from rltui.evidence.look import Look
-from rltui.evidence.signal import Signal
+from rltui.evidence.signal import WARNING, Signal
+from rltui.rules.catalogue import having
+from rltui.rules.traits import Trait
 from rltui.run.sums import median
 from rltui.run.table import Floats
 
@@ -19,6 +21,11 @@ Detector = Callable[[Look, Params, Memory], list[Signal]]
 def held(look: Look, rule: str) -> bool:
     """The finding is open: its numbers are wanted even where its condition no longer holds (`EASED`)."""
     return look.open.get(rule, 0) > 0
+
+
+def loud(look: Look, trait: Trait) -> bool:
+    """A finding with this trait is open as a warning or worse."""
+    return any(look.open.get(rule, 0) >= WARNING for rule in having(trait))
 
 
 def tail(x: Floats, rows: float) -> float:
@@ -47,21 +54,14 @@ def gaining(look: Look, rows: int = 0, errors: float = 2.0) -> bool:
     return look.change(look.reward, rows) >= errors and not farmed(look)
 
 
-FARMED = ("reward-component-decoupling", "kl-penalty-gaming", "train-val-divergence")
-
-
 def farmed(look: Look) -> bool:
     """The total reward no longer stands for the task."""
-    return any(look.open.get(i, 0) >= 2 for i in FARMED)
+    return loud(look, Trait.FARMS_REWARD)
 
 
 def losing(look: Look, rows: int = 200) -> bool:
     """Train reward falls: a collapse or decline is open, or its trend points down."""
-    return (
-        any(look.open.get(i, 0) >= 2 for i in ("reward-collapse", "reward-peak-decline"))
-        or farmed(look)
-        or (look.trend(look.reward, rows).direction < 0)
-    )
+    return loud(look, Trait.REWARD_FALLS) or farmed(look) or (look.trend(look.reward, rows).direction < 0)
 
 
 def solved(look: Look, level: float = 0.9) -> bool:

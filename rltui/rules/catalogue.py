@@ -6,13 +6,14 @@ import operator
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
-from functools import lru_cache
+from functools import cache, lru_cache
 from importlib.resources import files
 from typing import get_args
 
 import orjson
 
 from rltui.evidence.model import Kind
+from rltui.rules.traits import Trait
 from rltui.settings import Settings
 
 NUMBERS: Mapping[str, Callable[[float, float], bool]] = {
@@ -135,6 +136,7 @@ class Rule:
     role: str
     kind: Kind
     basis: str
+    traits: frozenset[Trait]
     metrics: tuple[str, ...]
     needs: tuple[tuple[str, ...], ...]
     hold_looks: int
@@ -176,6 +178,12 @@ def rules() -> dict[str, Rule]:
             rule = _rule(raw, data["group"])
             out[rule.id] = rule
     return out
+
+
+@cache
+def having(trait: Trait) -> frozenset[str]:
+    """Ids of the rules that have the trait."""
+    return frozenset(rule.id for rule in rules().values() if trait in rule.traits)
 
 
 def adjusted(settings: Settings) -> dict[str, Rule]:
@@ -244,6 +252,7 @@ def _rule(raw: dict[str, object], group: str) -> Rule:
         role=str(raw["role"]),
         kind=_kind(raw["kind"]),
         basis=str(raw["basis"]),
+        traits=frozenset(map(Trait, texts("traits"))),
         metrics=texts("metrics"),
         needs=tuple(tuple(str(m) for m in any_of) for any_of in needs),
         hold_looks=int(str(hold["looks"])),

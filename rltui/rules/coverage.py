@@ -15,9 +15,7 @@ from rltui.evidence.profile import Settings
 from rltui.rollouts.samples import Samples
 from rltui.rules.catalogue import Rule, enable
 from rltui.rules.samples import DETECTORS as FROM_SAMPLES
-
-NONFINITE = ("nonfinite-values",)
-"""Rules that look for points that are not finite: these are enough for them."""
+from rltui.rules.traits import Trait
 
 
 @lru_cache(maxsize=1)
@@ -65,7 +63,15 @@ class Evaluable:
         needed = {name for i in self._ids for group in catalogue[i].needs for name in group}
         signs = {name for names in _kinds().signs.values() for name in names}
         self._names = tuple(expected | needed | signs | {"score_mean", "reward_mean"})
-        self._loose = tuple({n for i in self._ids if i in NONFINITE for group in catalogue[i].needs for n in group})
+        self._loose = tuple(
+            {
+                n
+                for i in self._ids
+                if Trait.NONFINITE in catalogue[i].traits
+                for group in catalogue[i].needs
+                for n in group
+            }
+        )
         self._known: tuple[object, Coverage, tuple[NotEvaluable, ...]] | None = None
 
     def of(self, look: Look) -> tuple[Coverage, tuple[NotEvaluable, ...]]:
@@ -156,7 +162,7 @@ def _may_be(kind: str, look: Look) -> bool:
 def _there(rule: Rule, look: Look, name: str) -> bool:
     if name in FAMILIES:
         return bool(look.family(name))
-    return look.series(name) is not None or (rule.id in NONFINITE and look.logged(name) is not None)
+    return look.series(name) is not None or (Trait.NONFINITE in rule.traits and look.logged(name) is not None)
 
 
 def _list(value: object) -> list[object]:

@@ -6,7 +6,7 @@ import numpy as np
 
 from rltui.evidence.forecast import disk_full, free_now, host_memory, saves
 from rltui.evidence.measured import Measured, name
-from rltui.evidence.signal import CRITICAL, NOTICE, WARNING, Signal, num, percent
+from rltui.evidence.signal import CRITICAL, NOTICE, WARNING, Mark, Signal, num, percent
 from rltui.evidence.trends import WINDOW, onset, trend
 from rltui.hardware.base import HardwareSample, HostSample
 from rltui.rules.base import Params
@@ -51,10 +51,6 @@ def _fill(host: HostSample | None, p: Params) -> tuple[int, str]:
     return level, f"{num(used)} of {num(total)} GB used ({percent(used / total)})"
 
 
-DISK_FULL = "The disk is full"
-"""How the summary begins where nothing can be written any more."""
-
-
 def disk_space_low(seen: Measured, p: Params) -> list[Signal]:
     """No room at all, for less than two more checkpoints, or for fewer than the plan still writes."""
     left = free_now(seen)
@@ -62,7 +58,8 @@ def disk_space_low(seen: Measured, p: Params) -> list[Signal]:
         return []
     total = seen.host.disk_total_gb if seen.host is not None else None
     if left < p["full_gb"] and (total is None or left < p["full_share"] * total):
-        return [Signal(CRITICAL, f"{DISK_FULL}: {num(left)} GB free. The next checkpoint, log line or spill fails.")]
+        text = f"The disk is full: {num(left)} GB free. The next checkpoint, log line or spill fails."
+        return [Signal(CRITICAL, text, marks=(Mark.DISK_FULL,))]
     sizes, every, _ = saves(seen)
     if sizes:
         size = median(np.array(sizes))

@@ -11,9 +11,10 @@ import numpy as np
 import orjson
 
 from rltui.evidence.look import Look
-from rltui.evidence.signal import CRITICAL, NOTICE, WARNING, Signal, num, percent
+from rltui.evidence.signal import CRITICAL, NOTICE, WARNING, Mark, Signal, num, percent
 from rltui.evidence.trends import MAD_TO_SD, block_medians, change, onset, sd_d, sd_m, windows
-from rltui.rules.base import Memory, Params, tail, validation
+from rltui.rules.base import Memory, Params, loud, tail, validation
+from rltui.rules.traits import Trait
 from rltui.run.sums import median
 from rltui.run.table import Floats, Series
 
@@ -94,14 +95,6 @@ def _varies(members: dict[str, Series], but: str) -> bool:
     return any(m != but and np.ptp(s.values[-200:]) > 0.0 for m, s in members.items())
 
 
-LEADS = ("nonfinite-values", "grad-norm-explosion", "entropy-explosion", "kl-runaway", "truncation-high")
-"""Rules whose opening before a fall says that the fall is no dip."""
-
-
-TO_ITS_FLOOR = "down to its floor"
-"""In the summary of a collapse that left nothing."""
-
-
 def reward_collapse(look: Look, p: Params, memory: Memory) -> list[Signal]:
     """Reward far below a peak that is frozen once found, so that a slow fall cannot move its own reference."""
     series = look.series(look.reward)
@@ -133,13 +126,13 @@ def reward_collapse(look: Look, p: Params, memory: Memory) -> list[Signal]:
     floor = profile.floor if profile.floor is not None else float(x.min())
     at_floor = tail(x, 5) <= floor + p["near_floor"] * max(profile.spread, peak - floor)
     held_out = validation(look)
-    leads = [i for i in LEADS if look.open.get(i, 0) >= 2]
-    level = CRITICAL if at_floor or leads or (held_out is not None and held_out < -3.0) else WARNING
+    led = loud(look, Trait.LEADS_FALL)
+    level = CRITICAL if at_floor or led or (held_out is not None and held_out < -3.0) else WARNING
     onset = _fall(x, start, below)
     share = (peak - fallen) / abs(peak) if peak else 1.0
     summary = f"Reward fell from a peak of {num(peak)} (median of {block} rows) to {num(fallen)} (of the last 5), "
     summary += f"{percent(share)} lost"
-    summary += f", {TO_ITS_FLOOR}." if at_floor else "."
+    summary += ", down to its floor." if at_floor else "."
     return [
         Signal(
             level,
@@ -151,6 +144,7 @@ def reward_collapse(look: Look, p: Params, memory: Memory) -> list[Signal]:
                 ),
             ),
             onset_step=int(series.steps[onset]),
+            marks=(Mark.TO_ITS_FLOOR,) if at_floor else (),
         )
     ]
 
