@@ -30,7 +30,7 @@ from rltui.evidence.signal import CRITICAL
 from rltui.rules.base import Detector
 from rltui.rules.catalogue import Rule, having, rules
 from rltui.rules.coverage import Evaluable, without_input
-from rltui.rules.liveness import coverage_signal, present_signals
+from rltui.rules.liveness import PRESENT, coverage_signal, present_signals
 from rltui.rules.registry import DETECTORS
 from rltui.rules.samples import sample_signals
 from rltui.rules.traits import Trait
@@ -266,9 +266,6 @@ class Engine:
 
 FEW_ROWS = 100
 """Published run tables call a shorter run undertrained."""
-
-PRESENT = ("logging-coverage-gap", "run-crashed", "run-stalled")
-"""Rules that judge the run as it stands, beside those that follow its rows."""
 
 OVER = ("finished", "crashed")
 """States of a run after which no further checkpoint is to come."""

@@ -11,6 +11,10 @@ LOGGERS = "trainer.logger"
 """In verl, SkyRL and what builds on them the console prints metrics only where it is among these."""
 
 
+PRESENT = ("logging-coverage-gap", "run-crashed", "run-stalled")
+"""Rules that judge the run as it stands, beside those that follow its rows."""
+
+
 def present_signals(state: RunState, look: Look) -> list[tuple[str, Signal]]:
     """Rule id and signal for a run that crashed or stands still."""
     planned = look.settings.planned_steps
