@@ -10,6 +10,7 @@ from functools import cached_property
 import numpy as np
 
 from rltui.evidence.blocks import BlockCache, Blocks
+from rltui.evidence.facts import Facts
 from rltui.evidence.profile import Profile, Settings
 from rltui.evidence.trends import NO_TREND, Trend, change, trend
 from rltui.run.run import Run
@@ -52,6 +53,7 @@ class _Known:
     blocks: dict[str, Blocks | None] = field(default_factory=dict)
     changes: dict[tuple[str, int], float] = field(default_factory=dict)
     profile: Profile | None = None
+    facts: Facts | None = None
 
 
 class Feed:
@@ -105,7 +107,7 @@ class Look:
         self.n = n
         self.open = open_levels
         table = feed.run.history.table
-        self.steps = table.steps[:n]
+        self.steps, self.times = table.steps[:n], table.times[:n]
         self.step = int(table.steps[n - 1]) if n else 0
         self.framework = feed.run.framework
         self.settings = feed.settings
@@ -193,6 +195,13 @@ class Look:
         if self._known.profile is None:
             self._known.profile = Profile.of(self)
         return self._known.profile
+
+    @property
+    def facts(self) -> Facts:
+        """The fact table of these rows."""
+        if self._known.facts is None:
+            self._known.facts = Facts(self)
+        return self._known.facts
 
     @cached_property
     def reward(self) -> str:

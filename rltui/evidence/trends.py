@@ -131,8 +131,8 @@ def theil_sen(t: Floats, x: Floats, most: int = 50) -> tuple[float, float, float
     if not len(slopes):
         return 0.0, 0.0, 0.0
     reach = 1.645 * sqrt(n * (n - 1) * (2 * n + 5) / 18.0)
-    low = max(0, int((len(slopes) - reach) / 2))
     high = min(len(slopes) - 1, int((len(slopes) + reach) / 2) + 1)
+    low = len(slopes) - 1 - high  # as many slopes lie below as above: upside down it is the same interval
     mid = len(slopes) // 2
     slope = slopes[mid] if len(slopes) % 2 else (slopes[mid - 1] + slopes[mid]) / 2.0
     return float(slope), float(slopes[low]), float(slopes[high])

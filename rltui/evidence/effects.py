@@ -1,0 +1,153 @@
+"""Levels and their differences: each with its standard error, and with the smallest difference that would have shown.
+
+Nothing here compares by eye: a difference has a direction only if it stands out of its error, and "no change" always
+comes with what could not have been seen. All functions take finite values in row order.
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from math import hypot, isfinite, log, sqrt
+from typing import Literal
+
+import numpy as np
+
+from rltui.evidence.trends import MAD_TO_SD, standard_error
+from rltui.run.sums import median
+from rltui.run.table import Floats
+
+Direction = Literal[-1, 0, 1]
+
+NOISE_POINTS = 500
+"""Newest points that tell the noise."""
+
+LIMIT, SHORT_LIMIT = 2.0, 3.0
+"""Standard errors beyond which two levels differ; of a series of fewer than `SHORT_POINTS` its error is itself guessed
+from few points."""
+SHORT_POINTS = 30
+POWER = 0.84
+"""Normal quantile of .8: a difference of limit + .84 standard errors is seen in four of five cases."""
+
+MEDIAN_LOSS = 1.2533
+"""Standard error of a median over that of a mean, of normal noise."""
+
+BLOCKS = 64
+"""Means of so many blocks stand for a longer window when its error is worked out."""
+
+ROUNDING = 1e-14
+"""Of the largest value: differences below are those of adding in binary."""
+
+WINSOR = 4.0
+"""Sd at which differences are cut off before they are correlated: one jump would make any series look like a walk."""
+MOST_CARRY = 0.9
+GREATEST = sys.float_info.max
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """Where a metric stood over some points: `value` in its own unit, `se` its standard error, `points` how many it
+    rests on, from `first_step` to `last_step`, both included."""
+
+    value: float
+    se: float
+    points: int
+    first_step: int
+    last_step: int
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """One level minus another, in the metric's unit. `direction` is 0 if the difference does not stand out of its
+    error; then one below `smallest` (seen in four of five cases) may still be there."""
+
+    value: float
+    se: float
+    smallest: float
+    direction: Direction
+
+    @property
+    def errors(self) -> float:
+        """The difference in standard errors, within ±99: of a series without noise any difference is beyond doubt."""
+        if self.se <= 0.0:
+            return 0.0 if self.value == 0.0 else (99.0 if self.value > 0 else -99.0)
+        return max(-99.0, min(99.0, self.value / self.se))
+
+
+def effect(before: float, after: float, se: float, limit: float = LIMIT) -> Effect | None:
+    """A difference judged at `limit` standard errors; None if it overflowed."""
+    value = after - before
+    smallest = (limit + POWER) * se
+    if not (isfinite(value) and isfinite(smallest)):
+        return None
+    clear = abs(value) > ROUNDING * max(abs(before), abs(after)) and abs(value) >= limit * se
+    return Effect(value, se, smallest, (1 if value > 0 else -1) if clear else 0)
+
+
+def between(before: Level, after: Level, limit: float = LIMIT) -> Effect | None:
+    """How far `after` lies above `before`; None if the difference overflows."""
+    return effect(before.value, after.value, hypot(before.se, after.se), limit)
+
+
+def noise(x: Floats) -> float:
+    """Sd of the noise from point to point, of the newest points: a trend or one jump is no part of it.
+
+    Median absolute deviation of the differences over the square root of 2. If most differences are equal (quantised or
+    mostly constant values) their root mean square stands in, without the greatest one: it may be the change itself.
+    """
+    x = x[-NOISE_POINTS:]
+    if len(x) < 3:
+        return 0.0
+    d = x[1:] - x[:-1]
+    d = d - median(d)
+    size = np.abs(d)
+    robust = MAD_TO_SD * median(size)
+    if robust <= ROUNDING * float(np.abs(x).max()):
+        size.sort()
+        rest = size[:-1]
+        robust = sqrt(float((rest * rest).sum()) / len(rest))
+    return robust / sqrt(2.0) if isfinite(robust) else 0.0
+
+
+def carry(x: Floats) -> float:
+    """How much of a point's noise the next one carries on (lag-1 correlation), 0 to .9, of the newest points.
+
+    From the differences, so that neither trend nor level enters: those of white noise correlate at -1/2, those of an
+    autoregressive series at -(1 - rho)/2 (Box, Jenkins 1976, §3.2). Jumps are cut off at 4 sd.
+    """
+    x = x[-NOISE_POINTS:]
+    if len(x) < 8:
+        return 0.0
+    d = x[1:] - x[:-1]
+    d = d - median(d)
+    most = WINSOR * sqrt(2.0) * noise(x)
+    if most <= 0.0 or not isfinite(most):
+        return 0.0
+    d = np.clip(d, -most, most)
+    d -= d.mean()
+    squares = float((d * d).sum())
+    if squares <= 0.0 or not isfinite(squares):
+        return 0.0
+    return min(MOST_CARRY, max(0.0, 1.0 + 2.0 * float((d[1:] * d[:-1]).sum()) / squares))
+
+
+def mean_error(x: Floats, sd: float) -> float:
+    """Standard error of the mean of a window: as its own points tell (autocorrelation taken in), but never less than
+    white noise of `sd` gives; a few equal points do not make a level exact."""
+    n = len(x)
+    if n > 2 * BLOCKS:
+        edges = np.arange(BLOCKS) * n // BLOCKS
+        x = np.add.reduceat(x, edges) / np.diff(np.append(edges, n))
+    own = standard_error(x)
+    return max(own if isfinite(own) else 0.0, sd / sqrt(n)) if n else sd
+
+
+def median_error(n: int, sd: float, carried: float) -> float:
+    """Standard error of the median of `n` neighbouring points with noise `sd` (of differences) that carries on."""
+    return min(GREATEST, MEDIAN_LOSS * sd * sqrt(1.0 + carried) / (1.0 - carried) / sqrt(max(1, n)))
+
+
+def chance(points: int, width: int) -> float:
+    """How far, in standard errors, the best of so many noisy means lies above a usual one (its expected maximum): a
+    fall from a peak has to be greater than that."""
+    return sqrt(2.0 * log(max(2.0, points / max(1, width))))

@@ -1,0 +1,92 @@
+"""Level shifts: steps at which a metric went from one level to another at once. A trend test sees none of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import log, sqrt
+
+import numpy as np
+
+from rltui.evidence.effects import noise
+from rltui.evidence.trends import running_medians
+from rltui.run.sums import median
+from rltui.run.table import Floats, Ints
+
+MARGIN = 5
+"""Points that a level holds at least."""
+NEAR = 10
+"""Points on each side of a cut that have to differ as well: a slope differs between its ends only."""
+MOST_POINTS = 512
+MOST = 8
+AT_ONCE = 0.6
+"""Share of the difference of both levels that the points next to the cut already show."""
+CLEAR = 4.0
+"""Sd of the noise that the jump has to be, at least."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shift:
+    """First step of the new level, and the medians before and after it."""
+
+    step: int
+    before: float
+    after: float
+
+
+def shifts(steps: Ints, values: Floats) -> tuple[Shift, ...]:
+    """Level shifts among the newest 512 points, in step order, at most 8.
+
+    Binary segmentation (Scott, Knott 1974) on running medians of 5: a cut counts if both levels differ by 3 log n in
+    squared errors and 4 sd of the noise, and if most of that lies right at the cut.
+    """
+    x, steps = values[-MOST_POINTS:], steps[-MOST_POINTS:]
+    if len(x) < 2 * MARGIN + 1 or not np.isfinite(x[-1] - x[0]):
+        return ()
+    y = running_medians(x)
+    if not np.isfinite(y.sum()):
+        return ()
+    cuts: list[int] = []
+    parts = [(0, len(y))]
+    while parts and len(cuts) < MOST:
+        begin, end = parts.pop()
+        at = _cut(x[begin:end], y[begin:end])
+        if at is not None:
+            cuts.append(begin + at)
+            parts += [(begin, begin + at), (begin + at, end)]
+    edges = [0, *sorted(cuts), len(x)]
+    return tuple(
+        Shift(int(steps[at]), median(x[low:at]), median(x[at:high]))
+        for low, at, high in zip(edges, edges[1:], edges[2:], strict=False)
+    )
+
+
+def _cut(x: Floats, y: Floats) -> int | None:
+    """Index of the clearest jump, None if there is none."""
+    n = len(y)
+    if n < 2 * MARGIN + 1:
+        return None
+    at = np.arange(MARGIN, n - MARGIN + 1)
+    centred = y - y.mean()
+    head = np.cumsum(centred)[at - 1]
+    gain = head * head * n / (at * (n - at))  # squared error that two levels save over one
+    best = int(at[int(gain.argmax())])
+    apart = median(x[best:]) - median(x[:best])
+    sd = max(noise(x), noise(x[:best]), noise(x[best:]))  # what is longer or larger is noisier too
+    if abs(apart) <= CLEAR * sd or float(gain.max()) <= 3.0 * log(n) * sd * sd:
+        return None
+    best = _place(x, best, (median(x[:best]) + median(x[best:])) / 2.0)
+    jump = median(x[best : best + NEAR]) - median(x[max(0, best - NEAR) : best])
+    if jump * apart <= 0 or abs(jump) < AT_ONCE * abs(apart) or abs(jump) <= CLEAR * sd * sqrt(2.0 / MARGIN):
+        return None
+    return best
+
+
+def _place(x: Floats, best: int, middle: float) -> int:
+    """The cut moved by up to a margin to where most values on its left lie on one side of the middle of both levels
+    and most on its right on the other; running medians blur it by two points."""
+    low, high = max(MARGIN, best - MARGIN), min(len(x) - MARGIN, best + MARGIN)
+    up = bool(median(x[best:]) > middle)
+    after = x[low - MARGIN : high + MARGIN] > middle
+    right = after if up else ~after
+    count = [int((~right[: at - low + MARGIN]).sum() + right[at - low + MARGIN :].sum()) for at in range(low, high + 1)]
+    return low + int(np.argmax(count)) if count else best

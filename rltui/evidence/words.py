@@ -1,0 +1,56 @@
+"""Directions in words, from effects only: nothing that rose can be said to have fallen."""
+
+from __future__ import annotations
+
+from rltui.evidence.effects import Effect
+from rltui.evidence.facts import Course
+from rltui.evidence.signal import num
+
+RISES = {1: "rises", -1: "falls", 0: "is level"}
+ROSE = {1: "rose", -1: "fell", 0: "shows no change"}
+
+
+def way(effect: Effect | None) -> int:
+    """Direction of an effect; 0 too if there are too few points for one."""
+    return 0 if effect is None else effect.direction
+
+
+def rises(effect: Effect | None) -> str:
+    """`rises`, `falls`, `is level`; of too few points `is not known to move`."""
+    return "is not known to move" if effect is None else RISES[effect.direction]
+
+
+def rose(effect: Effect | None) -> str:
+    """`rose`, `fell`, `shows no change`; of too few points `has too few points to say`."""
+    return "has too few points to say" if effect is None else ROSE[effect.direction]
+
+
+def unseen(effect: Effect | None) -> str:
+    """What could not have been seen, of an effect without a direction; else empty."""
+    if effect is None or effect.direction or effect.smallest <= 0.0:
+        return ""
+    return f"a change below {num(effect.smallest)} could not be seen"
+
+
+def from_to(course: Course) -> str:
+    """`0.31 → 0.45`: first and last window, as every table has them."""
+    return f"{num(course.first)} → {num(course.last)}"
+
+
+def since_start(course: Course) -> str:
+    """`rose 0.31 → 0.45`, `fell ..`, `0.31 → 0.33, no change beyond its noise`; of few points the numbers alone."""
+    found = course.since_start
+    if found is None:
+        return from_to(course)
+    if found.direction:
+        return f"{ROSE[found.direction]} {from_to(course)}"
+    return f"{from_to(course)}, no change beyond its noise"
+
+
+def since_peak(course: Course) -> str:
+    """`below its best of 0.61 at step 300`, on the side that is worse; empty if it stands at its best or nobody can
+    tell."""
+    if course.peak is None or not way(course.since_peak):
+        return ""
+    side = "below" if way(course.since_peak) < 0 else "above"
+    return f"now {num(course.now.value)}, {side} its best of {num(course.peak.value)} at step {course.peak.step}"
