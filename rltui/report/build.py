@@ -42,17 +42,16 @@ def build(
 ) -> Report:
     """The report of what a frame holds.
 
-    `window`: rows in the first, mid and last windows (default: max(5, 10 %)). `now`: the time, for the state of a run
-    that is being followed; without it the data's own newest time stamp rules. `cache`: given again on every new
-    row of the same run, what did not change is not computed again. Metrics go under canonical names, see
-    `summaries.report_names`. Never raises for what a run lacks: unknown is None, and said.
+    `window`: rows in the first, mid and last windows (default: max(5, 10 %)). `now`: the time that the age of sources
+    is told by; without it none is told. `cache`: given again on every new row of the same run, what did not change is
+    not computed again. Metrics go under canonical names, see `summaries.report_names`. Never raises for what a run lacks: unknown is None, and said.
     """
     run, diagnosis = frame.run, frame.diagnosis
     span = _span(run, frame.series)
     phases = run.phases(until_row=span.end_row)
     return Report(
         as_of=_iso(_as_of(run, span)),
-        run=_identity(run, span, frame.state if now == frame.now else None, now),
+        run=_identity(run, span, frame, now),
         config={
             name: ConfigEntry(entry.value, entry.key, entry.source, entry.active, entry.note)
             for name, entry in run.config.items()
@@ -152,11 +151,11 @@ def _iso(time: float | None) -> str | None:
         return None  # a time stamp that no calendar holds
 
 
-def _identity(run: Run, span: _Span, known: RunState | None, now: float | None) -> RunIdentity:
+def _identity(run: Run, span: _Span, frame: Frame, now: float | None) -> RunIdentity:
     if span.cut:
         state = RunState("running", f"as it stood at step {span.last_step}")
     else:
-        state = known or run.state(now)
+        state = frame.state or run.state(frame.now)
     at = now if state.state in ("running", "stalled") and not span.cut else None
     return RunIdentity(
         id=run.id,

@@ -1,16 +1,17 @@
-"""Is the run alive? Told from the data's own times and words; silence counts only where someone listens."""
+"""Is the run alive? The one place that decides a run's state, for every command and screen, at a given moment."""
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from rltui.readers.base import Exit, Note
 from rltui.run.notes import Notes, quoted
 from rltui.run.pace import Pace, Pulse, Usual
 from rltui.run.progress import row_gap, steps_short
-from rltui.run.stall import StallCard, Word, error_counts, span, weigh
+from rltui.run.stall import StallCard, Word, alive, error_counts, span, weigh
 from rltui.run.table import Table
 
 State = Literal["running", "stalled", "finished", "crashed", "unknown"]
@@ -28,17 +29,25 @@ _CONSEQUENCE = re.compile(
 )
 """What processes say that lost another one: another line of the same end is the better quote."""
 
+ZONE_S, ZONES = 1800.0, 28
+"""Rows may bear the time of another zone: so many half hours off the last write at most..."""
+WRITTEN_S = 60.0
+"""...and by then written this soon after their time. A clock may be this much ahead of ours, too."""
+
 
 @dataclass(frozen=True, slots=True)
 class RunState:
-    """State by the time rules of the design, with the evidence in words and the quoted line where there is one.
+    """State by the time rules of the design, with the evidence in words and the quoted line if there is one.
 
-    `card` is there where the run is followed. `sure`: a stall beyond doubt; no log that merely ends is one."""
+    `card` is there if the run is followed. `sure`: a stall beyond doubt; no log that merely ends is one. `followed`:
+    its growth is watched. `expected`: a process or the scheduler says that it should be going."""
 
     state: State
     because: str
     quote: str = ""
     card: StallCard | None = None
+    followed: bool = False
+    expected: bool = False
 
     @property
     def sure(self) -> bool:
@@ -47,21 +56,36 @@ class RunState:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What the judgement needs. `now`: None when the run is not followed; only then `pulse` and `pace` count."""
+    """What the judgement needs. Times are seconds since the epoch.
+
+    `now`: the moment, None if the present does not count. `stamped`: the newest time inside the data, `written`: the
+    last write to its files. `scheduled`: the scheduler says that it runs. Only with `followed` does `pulse` count.
+    `pace` and `phase_takes` are asked if nothing else decides.
+    """
 
     table: Table
     planned: int | None
     notes: Notes
     exit: Exit | None
     now: float | None = None
+    stamped: float | None = None
+    written: float | None = None
+    followed: bool = False
+    scheduled: bool = False
     pulse: Pulse = field(default_factory=Pulse)
-    pace: Pace = field(default_factory=Pace)
-    phase_takes: Usual | None = None
+    pace: Callable[[], Pace] = Pace
+    phase_takes: Callable[[], Usual | None] = lambda: None
 
 
 def judge(seen: Evidence) -> RunState:
-    """A plan fulfilled outweighs every word; an error with no training after it outweighs a banner; silence only
-    counts where someone listened."""
+    """A plan fulfilled outweighs every word; an error with no training after it outweighs a banner. Without an end
+    mark a run is running while its newest row is younger than its usual gap allows; if no more than a young file
+    speaks for it, nobody knows; a known plan that was not reached makes it stalled."""
+    state = _judged(seen)
+    return replace(state, followed=seen.followed, expected=_expected(seen))
+
+
+def _judged(seen: Evidence) -> RunState:
     table, planned = seen.table, seen.planned
     last = int(table.steps[-1]) if table.n else None
     stood = "the start" if last is None else f"step {last}"
@@ -73,30 +97,78 @@ def judge(seen: Evidence) -> RunState:
     quote = quoted(deadly[0]) if deadly else ""
     if seen.exit is not None and seen.exit.code != 0:
         return _ended(seen, "crashed", f"the process exited with code {seen.exit.code} at {of}", quote)
-    if deadly and (seen.now is None or error_counts(seen.pulse, seen.pace, seen.now)):
+    pulse, is_seen = _life(seen)
+    if deadly and (seen.now is None or not is_seen or error_counts(pulse, seen.pace(), seen.now)):
         return _ended(seen, "crashed", f"an error ended the log at {of}", quote)
     if deadly and seen.now is not None:
-        ago = span(max(0.0, seen.now - (seen.pulse.output_at or seen.now)))
+        ago = span(max(0.0, seen.now - (pulse.output_at or seen.now)))
         because = f"an error {ago} ago may have ended the run at {of}"
-        return RunState("running", because, quote, StallCard("slow", (because,), quote=quote))
+        card = StallCard("slow", (because,), quote=quote) if seen.followed else None
+        return RunState("running", because, quote, card)
     if short is not None and short < gap:
         return _ended(seen, "finished", f"all planned steps are done: {of}, a row every {gap}")
     if ended is not None and last is not None:
         return _ended(seen, "finished", f"the trainer says that it is done, at {of}", quoted(ended))
     if seen.exit is not None and last is not None:
         return _ended(seen, "finished", f"the process exited with code 0, at {of}")
-    if seen.now is not None and seen.pulse.moved_at is not None:
-        card = weigh(seen.pulse, seen.pace, of, planned is not None, seen.now, seen.phase_takes)
-        return RunState(_STATES[card.verdict], "; ".join(card.because), card.quote, card)
     if last is None:
-        return RunState("unknown", "no training step is logged")
-    if planned is not None:
-        return RunState("stalled", f"the log ends at {of} without an end mark: stopped or cut off")
-    return RunState("unknown", f"the log ends at {of}, the plan is not known and there is no end mark")
+        stopped = "no training step is logged"
+    elif planned is None:
+        stopped = f"the log ends at {of}, the plan is not known and there is no end mark"
+    else:
+        stopped = f"stopped at {last} of {planned}, no end mark"
+    silent: State = "unknown" if last is None or planned is None else "stalled"
+    if seen.now is None or pulse.moved_at is None:
+        return RunState(silent, stopped)
+    card = weigh(pulse, seen.pace(), of, planned is not None, seen.now, seen.phase_takes())
+    state, because = _STATES[card.verdict], "; ".join(card.because)
+    observed = pulse.heard or _expected(seen)
+    if not observed and state == "running" and not is_seen:
+        ago = span(max(0.0, seen.now - pulse.moved_at))
+        words = "" if last is not None else f"{stopped}; "
+        card = replace(card, verdict="unknown", because=(f"{words}may be running: written {ago} ago",))
+        state, because = "unknown", card.because[0]
+    elif not observed and state in ("stalled", "unknown"):
+        card = replace(card, because=(stopped, *card.because))
+        state, because = silent, "; ".join(card.because) if seen.followed else stopped
+    elif not observed:
+        because = f"the newest row is {span(max(0.0, seen.now - pulse.moved_at))} old"
+    return RunState(state, because, card.quote, card if seen.followed else None)
+
+
+def _expected(seen: Evidence) -> bool:
+    return seen.scheduled or (seen.followed and alive(seen.pulse))
+
+
+def _life(seen: Evidence) -> tuple[Pulse, bool]:
+    """The run's signs of life, and whether there is more than the time of a file: rows of now, growth, a process."""
+    if seen.followed and seen.pulse.heard:
+        return seen.pulse, True
+    if seen.now is None:
+        return seen.pulse, False
+    at = _on_our_clock(seen.stamped, seen.written, seen.now)
+    is_seen = at is not None or _expected(seen)
+    newest = [time for time in (at, seen.written if at is None or _expected(seen) else None) if time is not None]
+    pulse = seen.pulse if seen.followed else Pulse()
+    if not newest:
+        return pulse, is_seen
+    return replace(pulse, moved_at=max(newest), output_at=max(newest)), is_seen
+
+
+def _on_our_clock(stamped: float | None, written: float | None, now: float) -> float | None:
+    """The newest time inside the data by the clock of `now`; None if there is none, or none that can be: a row is not
+    of the future, nor younger than its file."""
+    if stamped is None:
+        return None
+    if written is not None:
+        off = round((written - stamped) / ZONE_S)
+        if 0 < abs(off) <= ZONES and abs(written - stamped - off * ZONE_S) <= WRITTEN_S:
+            stamped += off * ZONE_S
+    return stamped if stamped <= min(now, now if written is None else written) + WRITTEN_S else None
 
 
 def _ended(seen: Evidence, word: Literal["finished", "crashed"], because: str, quote: str = "") -> RunState:
-    card = StallCard(word, (because,), quote=quote, sure=True, over=True) if seen.now is not None else None
+    card = StallCard(word, (because,), quote=quote, sure=True, over=True) if seen.followed else None
     return RunState(_STATES[word], because, quote, card)
 
 

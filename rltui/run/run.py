@@ -95,6 +95,7 @@ class Run:
         self.algorithm: str | None = None
         self.planned_steps: int | None = None
         self.followed = False  # a live follow: file times may stand in for missing time stamps
+        self.scheduled = False  # the scheduler says that it runs
         self.as_of: float | None = None  # newest time stamp inside the data, seconds since the epoch
         self.info: dict[str, str] = {}  # what containers state: run_id, name, project, host, ...
         self._config = Config()
@@ -333,19 +334,27 @@ class Run:
         return {round(p if p >= 1 else p * plan) for p in stated if p is not None}
 
     def state(self, now: float | None = None) -> RunState:
-        """`now` only where the run is being followed; without it the data's own newest time stamp rules."""
+        """How the run stands at `now`, seconds since the epoch; without it nothing is said of the present."""
         table = self.history.table
         if self._cut_at is not None:
             return RunState("running", f"as it stood at step {self._cut_at}")
         for part in self.history.parts:
             self._notes.reach(part.name, part.table.head_step)
-        if not self.followed:
-            return judge(Evidence(table, self.planned_steps, self._notes, self.exit))
-        if self.pulse.moved_at is None:
+        if self.followed and self.pulse.moved_at is None:
             self.listen()
-        clock = now if now is not None else self.pulse.output_at
         seen = Evidence(
-            table, self.planned_steps, self._notes, self.exit, clock, self.pulse, self.pace(), self._phase_takes()
+            table,
+            self.planned_steps,
+            self._notes,
+            self.exit,
+            now=self.pulse.output_at if now is None and self.followed else now,
+            stamped=self.as_of,
+            written=max((s.mtime for s in self.sources if s.used and s.mtime is not None), default=None),
+            followed=self.followed,
+            scheduled=self.scheduled,
+            pulse=self.pulse,
+            pace=self.pace,
+            phase_takes=self._phase_takes,
         )
         return judge(seen)
 

@@ -108,6 +108,11 @@ def error_counts(pulse: Pulse, pace: Pace, now: float) -> bool:
     return _age(pulse.output_at, now) > (wait.hung(HUNG_ADD_S) if working else wait.hung(IDLE_ADD_S, least=0.0))
 
 
+def alive(pulse: Pulse) -> bool:
+    """Whether a process of the run is known to be there."""
+    return any(p.how == "log" and p.state not in ("gone", "zombie") for p in pulse.processes)
+
+
 class _Wait:
     """Seconds without movement after which a step counts as slow or hung."""
 

@@ -64,7 +64,7 @@ class Frame:
     now: float
     live: bool  # the run is being followed
     revision: int
-    state: RunState | None = None  # how a followed run stands at `now`
+    state: RunState | None = None  # how the run stands at `now`, once it was read
     stall: StallCard | None = None  # hung, slow or fine, of a run that is being followed
     place: str = ""  # the machine that the run is on, "" for this one
     link: Link | None = None  # the connection to it, None for this machine

@@ -61,6 +61,7 @@ class OpenedRun:
         self.follow = follow
         self.run = Run(candidate.id, candidate.root)
         self.run.followed = follow
+        self.run.scheduled = found.job is not None and found.job.state == "RUNNING"
         self.run.key_map = dict(key_map or {})
         self._listing = found.listing
         self._candidate = candidate
@@ -286,7 +287,7 @@ class OpenedRun:
         if not self._done or self._glance:
             return unread()
         if self._diagnosis is None:
-            state = state or self.run.state(clock.time() if self.follow else None)
+            state = state or self.run.state(clock.time())
             self._stands = _standing(state)
             self.run.hardware = self._hardware()
             self._judged_at = clock.time()
@@ -351,9 +352,9 @@ class OpenedRun:
         return self._series[1]
 
     def frame(self, now: float | None = None) -> Frame:
-        """The present state as one immutable message. `now` (default: the clock) ages a followed run."""
+        """The present state as one immutable message. `now`: the moment that the run is judged at (default: the clock)."""
         now = clock.time() if now is None else now
-        state = self.run.state(now) if self.follow and self._done else None
+        state = self.run.state(now) if self._done else None
         return Frame(
             run=self.run,
             diagnosis=self.diagnosis(state),

@@ -158,9 +158,9 @@ class TestFollowed:
         from rltui.run.run import SourceInfo
 
         a_run = run(60, PLAN)
-        a_run.followed = True
         a_run.sources = [SourceInfo(LOG, "trl-console", mtime=5000.0)]
-        assert a_run.state(5005.0).state == "running"
-        assert a_run.state(9000.0).state == "stalled"
-        a_run.followed = False
-        assert a_run.state(5005.0).state == "stalled"
+        for a_run.followed in (True, False):
+            young, old = a_run.state(5005.0), a_run.state(9000.0)
+            assert (young.state, young.because) == ("unknown", "may be running: written 5 s ago")
+            assert old.state == "stalled"
+            assert old.because.startswith("stopped at 60 of 100, no end mark")
