@@ -44,7 +44,8 @@ def build(
 
     `window`: rows in the first, mid and last windows (default: max(5, 10 %)). `now`: the time that the age of sources
     is told by; without it none is told. `cache`: given again on every new row of the same run, what did not change is
-    not computed again. Metrics go under canonical names, see `summaries.report_names`. Never raises for what a run lacks: unknown is None, and said.
+    not computed again. Metrics go under canonical names, see `summaries.report_names`. Never raises for what a run
+    lacks: unknown is None, and said.
     """
     run, diagnosis = frame.run, frame.diagnosis
     span = _span(run, frame.series)

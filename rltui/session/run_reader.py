@@ -352,7 +352,7 @@ class OpenedRun:
         return self._series[1]
 
     def frame(self, now: float | None = None) -> Frame:
-        """The present state as one immutable message. `now`: the moment that the run is judged at (default: the clock)."""
+        """The present state as one immutable message. `now`: the moment it is judged at (default: the clock's)."""
         now = clock.time() if now is None else now
         state = self.run.state(now) if self._done else None
         return Frame(
