@@ -105,13 +105,14 @@ class Engine:
                 state = self._step(feed, state, n)
             return self._diagnose(feed, state, rows, run, run.state() if rows >= run.history.table.n else None)
 
-    def insight(self, run: Run, rows: int, around: int, active: Sequence[Finding]) -> Insight:
-        """What the first `rows` rows tell about the moves around a step, and about going on."""
+    def insight(self, run: Run, rows: int, around: int, findings: Sequence[Finding]) -> Insight:
+        """What the first `rows` rows tell about the moves around a step, and about going on. `findings`: of them."""
+        active = [f for f in findings if f.status == "active"]
         with np.errstate(all="ignore"):
             look = Look(self._feed(run), rows, {f.id: 1 + SEVERITY_RANK[f.severity] for f in reversed(active)})
             now = run.followed and rows >= run.history.table.n
             measured = Measured.of(run, look, now, self._samples.of(run.hardware))
-            return insight(look, around, active, self.catalogue, run, soonest(forecasts_of(measured)))
+            return insight(look, around, findings, self.catalogue, run, soonest(forecasts_of(measured)))
 
     def rewind(self, row: int) -> None:
         """Row number `row` was revised: what was concluded from it is forgotten."""

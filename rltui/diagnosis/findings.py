@@ -139,7 +139,7 @@ def _finding(
         peak_severity=SEVERITY[life.peak],
         status="active" if active else "resolved",
         episodes=tuple(_episode(o) for o in life.openings),
-        stage=rule.stage,
+        stage=signal.stage or rule.stage,
         onset_step=life.onset_step,
         last_step=life.last_step if active else life.openings[-1].end_step,
         confidence=_confidence(rule, life, look),

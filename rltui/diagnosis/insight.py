@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from rltui.diagnosis.constants import Constant, RewardValues, constants, reward_values
-from rltui.diagnosis.invariants import Invariant, invariants
 from rltui.diagnosis.kl_reward import Case, case
 from rltui.diagnosis.worth import Worth, worth
 from rltui.evidence.forecast import forecasts
@@ -18,6 +17,7 @@ from rltui.evidence.signal import num
 from rltui.evidence.step_time import OwnShare, SlowStep, Waits, own_shares, slow_step, waits
 from rltui.evidence.trends import onset, sd_d, theil_sen
 from rltui.rules.catalogue import Rule
+from rltui.rules.invariants import RULE, Invariant, invariants
 from rltui.run.run import Run
 from rltui.run.sums import median
 from rltui.run.table import Floats
@@ -117,19 +117,20 @@ def worst(findings: Sequence[Finding]) -> Finding | None:
 def insight(
     look: Look,
     around: int,
-    active: Sequence[Finding],
+    findings: Sequence[Finding],
     catalogue: Mapping[str, Rule],
     run: Run,
     machine: Sequence[Forecast] = (),
 ) -> Insight:
     """`look` holds the rows that may be looked at, `around` is the step whose causes are asked for; `machine`: what is
     foretold of the machine."""
+    active = [f for f in findings if f.status == "active"]
     return Insight(
         around,
         first_moves(look, around),
         case(look),
         worth(look, active, catalogue),
-        invariants(look, run.config),
+        invariants(look, catalogue[RULE].values(), findings),
         (*forecasts(look, catalogue["entropy-collapse"].params["floor"].value), *machine),
         slow_step(look, around),
         waits(look),

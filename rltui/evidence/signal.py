@@ -37,6 +37,7 @@ class Signal:
     onset_step: int | None = None
     confidence: float | None = None
     marks: tuple[Mark, ...] = ()
+    stage: str | None = None  # of the pipeline, if it is another one than that of the rule
 
 
 def num(value: float | None) -> str:

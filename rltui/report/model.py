@@ -11,11 +11,11 @@ from rltui.evidence.model import Coverage, Finding, StageResult, Verdict
 if TYPE_CHECKING:
     from rltui.diagnosis.constants import Constant, RewardValues
     from rltui.diagnosis.insight import FirstMove
-    from rltui.diagnosis.invariants import Invariant
     from rltui.diagnosis.kl_reward import Case
     from rltui.diagnosis.worth import Worth
     from rltui.evidence.model import Forecast
     from rltui.evidence.step_time import OwnShare, SlowStep, Waits
+    from rltui.rules.invariants import Invariant
     from rltui.run.attempts import Attempt
 
 SCHEMA = "rltui.report/1"

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+import numpy as np
+
 from rltui.evidence.look import Look
 from rltui.evidence.signal import WARNING, Signal
 from rltui.rules.catalogue import having
@@ -26,6 +28,11 @@ def held(look: Look, rule: str) -> bool:
 def loud(look: Look, trait: Trait) -> bool:
     """A finding with this trait is open as a warning or worse."""
     return any(look.open.get(rule, 0) >= WARNING for rule in having(trait))
+
+
+def lasting(bad: np.ndarray[tuple[int], np.dtype[np.bool_]], p: Params) -> bool:
+    """More than half of the rows, and these are `rows` at least: a single odd row is a fault of one line."""
+    return len(bad) >= p["rows"] and bool(2 * np.count_nonzero(bad) > len(bad))
 
 
 def tail(x: Floats, rows: float) -> float:

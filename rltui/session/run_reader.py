@@ -333,7 +333,7 @@ class OpenedRun:
         return table.n if at is None else int(table.steps.searchsorted(at, "right"))
 
     def _insight(self, around: int, rows: int, seen: Diagnosis) -> Insight:
-        return self._engine.insight(self.run, rows, around, [f for f in seen.findings if f.status == "active"])
+        return self._engine.insight(self.run, rows, around, seen.findings)
 
     def with_insight(self, frame: Frame) -> Frame:
         """The frame with what a whole report tells beyond the diagnosis, about the onset of its worst finding."""

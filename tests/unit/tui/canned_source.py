@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, TypeVar, cast
 
 from rltui.diagnosis.constants import Constant, RewardValues
 from rltui.diagnosis.insight import FirstMove, Insight
-from rltui.diagnosis.invariants import Invariant
 from rltui.diagnosis.kl_reward import Case
 from rltui.evidence.model import Forecast
 from rltui.evidence.step_time import OwnShare, SlowStep, Waits
+from rltui.rules.invariants import Invariant
 from rltui.session import Frame
 
 if TYPE_CHECKING:

@@ -1,0 +1,117 @@
+"""One judge of the pipeline: what is broken is a finding, sets its stage, and `verify --metrics` says the same."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from rltui.cli import main
+from tests.unit.diagnosis.written import finding, learning, report, stage, wave, write
+
+N = 120
+MARK = {"pass": "", "warn": "?", "fail": "!!", "unknown": "skip"}
+SANE = {
+    "score_min": np.zeros(N),
+    "score_max": np.ones(N),
+    "advantage_min": wave(-1.8, 0.05, N, 11),
+    "advantage_max": wave(1.8, 0.05, N, 12),
+    "reward_std": wave(0.3, 0.01, N, 13),
+}
+BROKEN: dict[str, tuple[str, Mapping[str, np.ndarray]]] = {
+    "minimum ≤ mean ≤ maximum of the reward": ("reward", {"score_max": np.full(N, 0.1)}),
+    "advantages differ from 0 where rewards vary": (
+        "advantages",
+        {"advantage_min": wave(-0.02, 0.001, N, 1), "advantage_max": wave(0.02, 0.001, N, 2)},
+    ),
+    "entropy ≥ 0": ("generation", {"entropy": wave(-0.4, 0.01)}),
+    "shares lie in 0 to 1": ("generation", {"cut": wave(1.7, 0.01)}),
+    "loss of a size that teaches": ("loss", {"loss": wave(3e6, 1e3)}),
+    "loss and gradient finite": ("loss", {"grad": np.r_[np.full(60, 0.5), np.full(60, np.nan)]}),
+}
+
+
+def verified(run: Path, capsys: pytest.CaptureFixture[str]) -> tuple[dict[str, dict[str, Any]], int]:
+    """Checks of `verify --metrics` by name, and the exit code."""
+    capsys.readouterr()
+    code = main(["verify", "--metrics", str(run), "--format", "json"])
+    return {c["name"]: c for c in json.loads(capsys.readouterr().out)["checks"]}, code
+
+
+def invariants(of: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    return {i["name"]: i for i in of["outlook"]["invariants"]}
+
+
+def test_a_sane_run_breaks_none(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run = write(tmp_path / "run", learning() | SANE)
+    checks, code = verified(run, capsys)
+    of = report(run, capsys)
+    assert code == 0
+    assert finding(of, "invariant-violated") is None
+    passed = {name for name, one in invariants(of).items() if one["status"] == "pass"}
+    assert passed >= set(BROKEN)
+    assert all(checks[name]["mark"] == "" for name in passed)
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_a_broken_invariant_is_a_finding_fails_its_stage_and_moves_the_verdict(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    place, change = BROKEN[name]
+    run = write(tmp_path / "run", learning() | SANE | dict(change))
+    of = report(run, capsys)
+    broken = {n: i["status"] for n, i in invariants(of).items() if i["status"] in ("warn", "fail")}
+    assert list(broken) == [name]
+    about = [f for f in of["findings"] if f["status"] == "active" and f["severity"] != "info"]
+    assert any(f["subject"] == name or f["id"] == "nonfinite-values" for f in about)
+    assert broken[name] == ("fail" if any(f["severity"] == "critical" for f in about) else "warn")
+    assert stage(of, invariants(of)[name]["stage"]) in ("warn", "fail") or place == "loss"
+    assert of["verdict"]["decision"] != "continue"
+    checks, code = verified(run, capsys)
+    assert checks[name]["mark"] == MARK[broken[name]]
+    assert code == (1 if broken[name] == "fail" else 0)
+
+
+def test_what_was_mended_passes_and_says_until_when_it_was_broken(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cut = np.r_[wave(1.7, 0.01, 60), wave(0.02, 0.001, 140)]
+    run = write(tmp_path / "run", learning(200) | {"cut": cut})
+    one = invariants(report(run, capsys))["shares lie in 0 to 1"]
+    assert one["status"] == "pass"
+    assert "was broken until step" in one["measured"]
+
+
+def test_one_odd_row_breaks_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    cut = wave(0.02, 0.001)
+    cut[-3] = 1.7
+    run = write(tmp_path / "run", learning() | {"cut": cut})
+    assert invariants(report(run, capsys))["shares lie in 0 to 1"]["status"] == "pass"
+    assert verified(run, capsys)[1] == 0
+
+
+def test_what_nothing_shows_is_unknown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run = write(tmp_path / "run", {"score": learning()["score"]})
+    assert {i["status"] for i in invariants(report(run, capsys)).values()} == {"unknown"}
+
+
+def test_too_few_rows_are_not_judged_by_one_and_passed_by_the_other(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = write(tmp_path / "run", learning(8) | {"cut": np.full(8, 1.7)})
+    of = report(run, capsys)
+    assert invariants(of)["shares lie in 0 to 1"]["status"] != "fail"
+    assert verified(run, capsys)[1] == 0
+
+
+def test_a_reward_that_collapsed_fails_the_stage_of_the_reward(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    score = np.r_[np.linspace(0.2, 0.8, 100), np.full(100, 0.02)] + wave(0, 0.01, 200)
+    of = report(write(tmp_path / "run", learning(200) | {"score": score}), capsys)
+    assert finding(of, "reward-collapse") is not None
+    assert stage(of, "reward") == "fail"
