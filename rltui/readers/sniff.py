@@ -13,6 +13,7 @@ from rltui.readers.console import verl as verl_console
 from rltui.readers.console.generic import dict_line, step_line
 from rltui.readers.console.notes import split_prefix
 from rltui.readers.console.prefix import is_wrapped, plain
+from rltui.readers.console.template import TemplateLearner
 from rltui.readers.keys import first_of, names
 from rltui.readers.rows import number
 
@@ -126,7 +127,7 @@ def _json(text: bytes, head_is_all: bool) -> str | None:
         # an indented document: a trainer state whose log begins later, or somebody's config
         if re.search(rb'"(?:best_metric|best_global_step|best_model_checkpoint)"\s*:', text[:2000]):
             return "trainer-state"
-        return None if re.match(rb'[{\[]\s*["{\[\]}\d]', text) else _NOT_JSON
+        return None if re.match(rb'[{\[]\s*["{\[\]}]|\[\s*-?\d[\d.eE+-]*\s*,', text) else _NOT_JSON
     if len(rows) == 1 and len(lines) == 1 and head_is_all and first_of("step", rows[0]) is None:
         return None  # one object without a step: results or config
     return "jsonl" if any(map(_is_metrics, rows)) and not any(map(_is_sample, rows)) else None
@@ -189,7 +190,11 @@ def _console(text: bytes, name: str) -> str | None:
     for _, message in messages:
         if step_line(message) is not None or ("{" in message and dict_line(message) is not None):
             return "console"
-    return "console" if dialects.knows(messages) else None
+    if dialects.knows(messages):
+        return "console"
+    learner = TemplateLearner()
+    learnt = [learner.line(message.strip()) for _, message in messages]
+    return "console" if any(learnt) or learner.settle() else None
 
 
 def _csv(text: bytes) -> str | None:

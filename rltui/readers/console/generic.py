@@ -144,10 +144,15 @@ def _pairs(parts: list[str], pair: re.Pattern[str]) -> tuple[dict[str, float], i
         elif found is not None:
             cells[found[1]] = _value(found[2])
             understood += 1
-        elif " " in part and len(words := _WORDS.findall(part)) > 1:
+        elif " " in part and len(words := _WORDS.findall(part)) > 1 and (pair is _PAIR or not _beside(part)):
             cells.update((key, _value(text)) for key, text in words)
             understood += 1
     return cells, understood
+
+
+def _beside(part: str) -> str:
+    """What stands in a text beside its numbers by name."""
+    return _WORDS.sub("", part).strip()
 
 
 def _value(text: str) -> float:

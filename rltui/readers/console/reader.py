@@ -9,27 +9,27 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from itertools import accumulate
 
-from rltui.readers.base import LogLine, Note, Record
+from rltui.readers.base import Note, Record
 from rltui.readers.console import generic as generic_console
 from rltui.readers.console import trl as trl_console
 from rltui.readers.console import verl as verl_console
 from rltui.readers.console.config import MARKS as CONFIG_MARKS
 from rltui.readers.console.config import YAML_LINES, YAML_MARK, ConfigFinder
 from rltui.readers.console.dialects import DIALECTS
-from rltui.readers.console.notes import NoteFinder, split_prefix, time_of, triggers
+from rltui.readers.console.newest_lines import NewestLines
+from rltui.readers.console.notes import NoteFinder, split_prefix, triggers
 from rltui.readers.console.prefix import TRAINING, Bar, InvalidRounds, bar, is_wrapped, may_be_wrapped, plain, text_of
+from rltui.readers.console.template import TemplateLearner, postfix, trains
 from rltui.readers.lines import TOO_LONG, LineBuffer
 from rltui.readers.rows import RowBuilder
 from rltui.text import clean
 
-MAX_LOG_LINES = 500
-"""Plain lines given out at once, the newest ones: the pane shows no more, and cleaning text costs."""
 FULL_BLOCK = 1_000_000
 """A read of so many bytes is one of many through a long file: its plain lines wait until the last one."""
 
@@ -78,6 +78,9 @@ class ConsoleReader:
         self._generic = format == "console"
         self._dialects = [dialect() for dialect in DIALECTS] if self._generic else []
         self._step_block: generic_console.StepBlock | None = None
+        self._learner = TemplateLearner() if self._generic else None
+        self._never: set[bytes] = set()  # shapes of lines that are no step lines of any wording
+        self._behind_bar: tuple[int, dict[str, float]] | None = None  # numbers painted behind a bar, of its step
         self._config = ConfigFinder()
         self._before_steps = self._generic  # YAML may be printed
         self._line = 1  # number of the line that the next byte belongs to
@@ -87,7 +90,7 @@ class ConsoleReader:
         self._other_bar: Bar | None = None
         self._dull: set[bytes] = set()  # lines without their digits that were of no interest
         self._bars: set[bytes] = set()  # the same of progress bars that say nothing beside
-        self._newest: deque[tuple[int, bytes]] = deque(maxlen=MAX_LOG_LINES)
+        self._newest = NewestLines()
         self._set_looks()
 
     def feed(self, data: bytes) -> list[Record]:
@@ -103,7 +106,7 @@ class ConsoleReader:
             self._skip(TOO_LONG, self._line + before)
         records = self._read(block) if block else []
         if self.gives_lines and len(data) < FULL_BLOCK:
-            records += self._log_lines()
+            records += self._newest.take()
         return records
 
     def finish(self) -> list[Record]:
@@ -121,9 +124,14 @@ class ConsoleReader:
         for dialect in self._dialects:
             for done in dialect.close():
                 self._add(done.step, done.cells)
+        if self._learner is not None:
+            for row in self._learner.settle():
+                self._add(row.step, row.cells)
+        if self._behind_bar is not None:
+            self._add(*self._behind_bar)
         self._close_step_block()
         ends = self._notes.finish(line, self._step)
-        return [*opened, *records, *self._config.finish(), *ends, *self._rows.take(), *self._log_lines()]
+        return [*opened, *records, *self._config.finish(), *ends, *self._rows.take(), *self._newest.take()]
 
     # -- blocks ----------------------------------------------------------------------------------------------------
 
@@ -155,11 +163,14 @@ class ConsoleReader:
                     if not self._segment(segment, shape, text, at, out, newest):
                         self._remember(shape, self._dull)
                     follows = self._follows()
+                elif shape and self._learner is not None:
+                    self._learn(segment, shape, newest)
+                    follows = self._learner is not None and self._learner.is_open
                 at += len(segment) + 1
             self._line += 1
         self._line -= 1
         self._after_blank = self._blank_before(text, len(text))
-        self._keep_lines(text, first_line)
+        self._newest.keep(text, first_line)
         return [*out, *newest.values()]
 
     def _remember(self, shape: bytes, among: set[bytes]) -> None:
@@ -195,6 +206,8 @@ class ConsoleReader:
         """Whether lines matter now that would not matter by themselves."""
         if self._config.is_open or self._step_block or self._notes.in_traceback:
             return True
+        if self._learner is not None and self._learner.is_open:
+            return True
         return bool(self._dialects) and any(dialect.is_open for dialect in self._dialects)
 
     def _segment(
@@ -208,9 +221,11 @@ class ConsoleReader:
         speaks = following or (shape not in self._bars and self._looks.search(segment, 0, _SCAN_LIMIT) is not None)
         barred = b"%|" in segment
         if not speaks and not barred:
-            return False
+            return self._learn(segment, shape, newest)
         segment = segment[:_SCAN_LIMIT]
         painted = bar(segment) if barred else None
+        if painted is not None and self._learner is not None:
+            self._take_postfix(painted, segment)
         if painted is not None:
             self._paint(painted, text, at, newest)
             if not speaks:
@@ -247,8 +262,12 @@ class ConsoleReader:
             return True
         if self._generic and painted is None:
             message = plain(message)
-            found = self._dialect_line(prefix, message, newest) or self._generic_line(prefix, message, newest)
-            matters = found or matters
+            found = self._dialect_line(prefix, message, newest)
+            if not found and self._learner is not None and self._learner.knows_steps:
+                found = self._learn(segment, shape, newest)
+            matters = found or self._generic_line(prefix, message, newest) or matters
+            if not matters:
+                matters = self._learn(segment, shape, newest)
         return bool(painted or notes or matters or following or self._follows())
 
     def _paint(self, painted: Bar, text: bytes, at: int, newest: dict[str, Note]) -> None:
@@ -268,6 +287,7 @@ class ConsoleReader:
         if self._generic:
             self._close_step_block()
             self._generic = self._before_steps = False
+            self._learner = None
             self._dialects = []
             self._set_looks()
 
@@ -312,6 +332,46 @@ class ConsoleReader:
             self._report(newest, begun.step, begun.total)
         return True
 
+    def _learn(self, segment: bytes, shape: bytes, newest: dict[str, Note]) -> bool:
+        """A line that no dialect knows: step lines of any wording are known by how they recur. Returns whether it told
+        of a step."""
+        learner = self._learner
+        if learner is None or len(segment) > _PROSE or (shape in self._never and not learner.is_open):
+            return False
+        if len(shape) == len(segment):
+            learner.close_block()
+            return False
+        if self._step is not None and not learner.knows_steps:
+            self._learner = None  # a dialect tells the steps
+            return False
+        prefix, message = split_prefix(segment.decode("utf-8", "replace"))
+        if "Worker" in prefix:
+            return False  # one of many processes, each with a count of its own
+        rows = learner.line(plain(message).strip())
+        if rows is None:
+            if len(self._never) >= _DULL_SHAPES:
+                self._never.clear()
+            self._never.add(shape)
+            return False
+        for row in rows:
+            self._close_step_block()
+            self._add(row.step, row.cells)
+            if row.total is not None:
+                self._report(newest, row.step, row.total)
+        return bool(rows)
+
+    def _take_postfix(self, painted: Bar, segment: bytes) -> None:
+        """Numbers behind a bar of training belong to the step that it shows; the last ones painted there count."""
+        known = not painted.name or painted.name in TRAINING or trains(painted.name)
+        if painted.nested or not known or (self._step is not None and self._behind_bar is None):
+            return  # another work's bar, or one within steps that are stated otherwise
+        cells = postfix(segment.decode("utf-8", "replace"))
+        if not cells:
+            return
+        if self._behind_bar is not None and self._behind_bar[0] != painted.done:
+            self._add(*self._behind_bar)
+        self._behind_bar = painted.done, cells
+
     def _close_step_block(self) -> None:
         block, self._step_block = self._step_block, None
         if block is not None and block.cells:
@@ -352,27 +412,6 @@ class ConsoleReader:
             return False
         begin = max(text.rfind(b"\n", 0, start), text.rfind(b"\r", 0, start)) + 1
         return _BLANK.fullmatch(text, begin, start) is not None
-
-    def _keep_lines(self, text: bytes, first_line: int) -> None:
-        lines = text.rsplit(b"\n", MAX_LOG_LINES + 1)
-        number = first_line + text.count(b"\n") - len(lines) + 1
-        if len(lines) > MAX_LOG_LINES + 1:
-            lines[0] = b""
-        self._newest.extend((number + i, line) for i, line in enumerate(lines) if line)
-
-    def _log_lines(self) -> list[Record]:
-        """The newest plain lines, cleaned; each once."""
-        out: list[Record] = []
-        for number, line in self._newest:
-            segments = [s for s in line[-_SCAN_LIMIT:].split(b"\r") if s.strip()]
-            if not segments or (b"%|" in segments[-1] and bar(segments[-1]) is not None):
-                continue
-            decoded = segments[-1][:4000].decode("utf-8", "replace")
-            message = split_prefix(decoded)[1]
-            if message.strip():
-                out.append(LogLine(clean(decoded, 1000), number, time_of(message)))
-        self._newest.clear()
-        return out
 
     def _skip(self, reason: str, line: int) -> None:
         self.skipped[reason] += 1

@@ -1,0 +1,109 @@
+"""Step lines in words of anyone's choosing, read through the command line; and lines with numbers that are none."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rltui.cli import main
+
+STEPS = range(1, 31)
+
+
+def reported(tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str) -> dict[str, Any]:
+    log = tmp_path / "train.log"
+    log.write_text(text)
+    code = main(["report", str(log), "--format", "json"])
+    out = capsys.readouterr()
+    assert code == 0, out.err
+    found: dict[str, Any] = json.loads(out.out)
+    return found
+
+
+def values(report: dict[str, Any]) -> dict[str, tuple[int, float]]:
+    return {m["key"]: (m["count"], m["last_value"]) for m in report["metrics"].values()}
+
+
+STYLES = {
+    "sentence": ("my-grpo @ step {i} of 900: reward 0.{i:02} and loss 1.{i:02}", {"reward": 0.30}),
+    "epochs in brackets": (
+        "Epoch:[1/1]({i}/900), Reward: -2.{i:02}, KL_ref: 0.003",
+        {"Reward": -2.30, "KL_ref": 0.003},
+    ),
+    "bracket": ("[{i}/900] loss=0.{i:02} reward=-0.{i:02}", {"loss": 0.30, "reward": -0.30}),
+    "assignments": ("Epoch 1/1, Step {i}/900: loss = 0.{i:02}, grad norm = 1.5", {"loss": 0.30, "grad norm": 1.5}),
+    "tag": ("[RLOO] Step {i}/900 - loss: 0.{i:02} - kl: 1e-3", {"loss": 0.30, "kl": 1e-3}),
+    "spread in brackets": ("Iteration {i}: avg_reward=0.{i:02} (std 0.1)", {"avg_reward": 0.30, "avg_reward std": 0.1}),
+    "plus minus": ("update {i} | reward 0.{i:02} ± 0.1 | kl 0.02", {"reward": 0.30, "reward std": 0.1, "kl": 0.02}),
+    "statistics": ("iter {i}: reward mean=0.{i:02} max=2.0, len mean=120.5", {"reward mean": 0.30, "len mean": 120.5}),
+    "batch": ("Batch {i}/900 | Reward 0.{i:02} | Loss -1.2e-3", {"Reward": 0.30, "Loss": -1.2e-3}),
+    "episode": ("Episode {i}: reward=0.{i:02}", {"reward": 0.30}),
+    "padded": ("it {i:5d}   loss  0.{i:02}   tok/s 1.5k   time 00:12:31", {"loss": 0.30, "tok/s": 1500.0}),
+    "arrow": ("Train Step: {i} => Loss: 0.{i:02}; Grad Norm: 1.5", {"Loss": 0.30, "Grad Norm": 1.5}),
+    "glyph": ("🚀 update={i} pg_loss=0.{i:02}", {"pg_loss": 0.30}),
+    "logging": ("2026-03-01 10:00:01,5 | my.trainer | INFO | Step {i} done, score=0.{i:02}", {"score": 0.30}),
+}
+
+
+@pytest.mark.parametrize("style", STYLES)
+def test_any_wording(style: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    line, wanted = STYLES[style]
+    noise = "Sample: 6*7 = 42, so the answer is {i}\n"
+    report = reported(tmp_path, capsys, "".join(f"{line}\n{noise}".format(i=i) for i in STEPS))
+    assert (report["run"]["steps"]["first"], report["run"]["steps"]["last"]) == (1, 30)
+    assert report["run"]["steps"]["rows"] == 30
+    found = values(report)
+    for name, value in wanted.items():
+        assert found[name] == (30, pytest.approx(value)), name
+    if "900" in line:
+        assert report["run"]["steps"]["total"] == 900
+
+
+def test_numbers_below_a_step_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = "".join(
+        f">> Step {i} | Time: 17.5s\n  Policy Loss: -0.{i:02}\n  KL Divergence: 0.5\n\nfoo: bar\n  x: {i}\n"
+        for i in STEPS
+    )
+    found = values(reported(tmp_path, capsys, text))
+    assert found["Policy Loss"] == (30, pytest.approx(-0.30))
+    assert found["KL Divergence"] == (30, 0.5)
+    assert "x" not in found, "a line of words ends what belongs to a step"
+
+
+def test_batches_counted_anew_in_each_epoch(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    lines = [f"Epoch {e}/3 Batch {b}/10: loss=0.5 reward=0.{e}{b % 10}" for e in (1, 2, 3) for b in range(1, 11)]
+    report = reported(tmp_path, capsys, "\n".join(lines) + "\n")
+    assert report["run"]["steps"] == {"first": 1, "last": 30, "total": 30, "rows": 30}
+    assert report["run"]["restarts"] == []
+
+
+def test_numbers_behind_a_bar(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = "".join(f"\rTraining:  5%|#   | {i}/900 [00:10<01:30,  1.0it/s, loss=0.{i:02}, reward=0.5]" for i in STEPS)
+    report = reported(tmp_path, capsys, text)
+    assert report["run"]["steps"]["last"] == 30
+    assert values(report)["loss"][1] == pytest.approx(0.30)
+
+
+NO_STEPS = {
+    "problems": "Problem {i}/30: total = {i}, loss of generality 0.5",
+    "shards": "Loading checkpoint shards {i}/30 speed=3.2MB/s",
+    "examples": "Processed {i}000/30000 examples, 12.3 ex/s",
+    "evaluation batches": "Eval batch {i}/30: accuracy=0.5 loss=0.2",
+    "steps of a proof": "Step {i}: we find x = {i} and y = 3",
+    "agents of one of many workers": "(AgentWorker pid={i}) Step {i} - env response: reward=0, done=0",
+}
+
+
+@pytest.mark.parametrize("kind", NO_STEPS)
+def test_numbers_that_are_no_steps(kind: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """They stand in a log of training whose steps are stated otherwise: none of them becomes a metric."""
+    text = "".join(
+        f"{NO_STEPS[kind].format(i=i)}\n" + (f"[train] iteration={i} | reward=0.5 | loss=0.1\n" if i % 3 == 0 else "")
+        for i in range(1, 61)
+    )
+    report = reported(tmp_path, capsys, text)
+    assert report["run"]["steps"]["rows"] == 20
+    assert set(values(report)) == {"reward", "loss"}
