@@ -1,0 +1,55 @@
+"""What the screens say of one run."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from pathlib import Path
+
+from rltui.tui.app import RltuiApp
+from rltui.tui.screens.picker import PickerScreen
+from tests.contradictions.surfaces import Said
+from tests.unit.tui.conftest import SampleOpener, is_read, screen_text, wait_for
+
+SIZE = (160, 50)
+
+
+async def look(said: Said, path: Path) -> None:
+    """Adds the main, decision and finding screens, and the main screen at the earlier steps that were reported."""
+    app = RltuiApp(SampleOpener(path), target="here", clock=time.time)
+    async with app.run_test(size=SIZE) as pilot:
+        await wait_for(pilot, lambda: is_read(app), "the run is read")
+        await pilot.pause()
+        said.screens["main"] = screen_text(app)
+        await pilot.press("D")
+        await wait_for(pilot, lambda: "WHAT MUST HOLD" in screen_text(app) or app.view.report is None, "the decision")
+        said.screens["decision"] = screen_text(app)
+        await pilot.press("escape")
+        if said.loud:
+            await pilot.press("enter")
+            await wait_for(pilot, lambda: app.screen.name == "finding", "the finding")
+            said.screens["finding"] = screen_text(app)
+            await pilot.press("escape")
+        last = said.report["run"]["steps"]["last"]
+        for step in (step for step in said.earlier if step < last):  # at the last step it follows
+            app.set_cursor(step)
+            await wait_for(pilot, lambda step=step: app.view.past is not None and app.view.past[0] == step, "the past")
+            await pilot.pause()
+            said.travelled[step] = screen_text(app)
+
+
+async def look_picker(paths: list[Path]) -> dict[Path, str]:
+    """Run -> its line in the list of runs, once every one has been looked at."""
+    from rltui.tui.start import SessionOpener
+
+    app = RltuiApp(SessionOpener([str(path) for path in paths], {}, None), target="here", clock=time.time)
+    async with app.run_test(size=(200, len(paths) + 12)) as pilot:
+        await wait_for(pilot, lambda: isinstance(app.screen, PickerScreen), "the list")
+        await wait_for(pilot, lambda: "attention first" in screen_text(app), "every run is looked at")
+        lines = screen_text(app).splitlines()
+    return {path: line for path in paths for line in lines if line[1:].strip().lstrip("▌ ").startswith(path.name + " ")}
+
+
+def look_now(said: Said, path: Path) -> None:
+    """`look`, outside a test: keys and pauses wait as Textual has them."""
+    asyncio.run(look(said, path))

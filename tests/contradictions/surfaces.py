@@ -1,0 +1,147 @@
+"""What is said of one run: by each command, run in this process with its output kept, and by the screen."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tests.contradictions.page import Page, read_page
+
+Json = dict[str, Any]
+
+
+@dataclass
+class Said:
+    """What is said of one run. A surface that was not asked is None, and rules about it are silent.
+
+    `report`: `report --format json`; `page`: `report`; `ends` and `whole`: its row of `runs` and `runs --full`;
+    `compared`: its row of `compare`; `watched`: the events of `watch` at its first look; `held`: `verify --metrics`;
+    `earlier`: step -> `report --at STEP`; `screens`: name -> text of the screen; `travelled`: step -> text of the main
+    screen as it was at that step; `picked`: its line of the picker.
+    """
+
+    name: str
+    report: Json
+    page: Page | None = None
+    ends: Json | None = None
+    whole: Json | None = None
+    compared: Json | None = None
+    watched: list[Json] | None = None
+    held: list[Json] | None = None
+    earlier: dict[int, Json] = field(default_factory=dict)
+    screens: dict[str, str] = field(default_factory=dict)
+    travelled: dict[int, str] = field(default_factory=dict)
+    picked: str | None = None
+
+    @property
+    def active(self) -> list[Json]:
+        return [f for f in self.report["findings"] if f["status"] == "active"]
+
+    @property
+    def loud(self) -> list[Json]:
+        return [f for f in self.active if f["severity"] != "info"]
+
+    @property
+    def state(self) -> str:
+        return str(self.report["run"]["state"])
+
+    @property
+    def decision(self) -> str:
+        return str(self.report["verdict"]["decision"])
+
+    @property
+    def badge(self) -> str | None:
+        """The badge's words, without a glyph; None if neither JSON nor page was asked or has one."""
+        badge = self.report["verdict"].get("badge")
+        return bare(badge) if badge else self.page.badge if self.page is not None else None
+
+    def metric(self, name: str) -> Json | None:
+        """Numbers of a canonical metric as the table has them."""
+        metrics: dict[str, Json] = self.report["metrics"]
+        found = metrics.get(name)
+        return found or next((m for m in metrics.values() if m["key"] == name), None)
+
+    def sentences(self) -> list[tuple[str, str]]:
+        """(where, text) of every sentence of the report that speaks of the present."""
+        verdict = self.report["verdict"]
+        out = [("verdict", verdict["text"]), ("would change", verdict["would_change"])]
+        out += [(f["id"], f.get("summary") or "") for f in self.active]
+        return [(where, text) for where, text in out if text]
+
+
+def bare(badge: str) -> str:
+    """A badge's words without its glyph."""
+    return re.sub(r"^[^\w]+", "", badge).strip()
+
+
+def command(*words: str) -> tuple[int, str, str]:
+    """Exit code, standard output and standard error of a command, run in this process."""
+    from rltui.cli import main
+
+    out, error = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(error):
+        try:
+            code = main(list(words))
+        except SystemExit as ended:
+            code = ended.code if isinstance(ended.code, int) else 2
+    return code, out.getvalue(), error.getvalue()
+
+
+def report(path: Path, *options: str) -> Json | None:
+    """The JSON report, None if the run is refused (several runs, nothing recognisable)."""
+    code, text, error = command("report", str(path), "--format", "json", *options)
+    assert code in (0, 2), f"{path}: exit {code}: {error}"
+    return json.loads(text) if code == 0 else None
+
+
+def runs(folder: Path, *options: str) -> dict[str, Json]:
+    """Path -> row of `runs`."""
+    code, text, error = command("runs", str(folder), "--format", "json", *options)
+    assert code == 0, error
+    return {row["path"].rstrip("/"): row for row in json.loads(text)["runs"]}
+
+
+def watch(path: Path) -> list[Json]:
+    """The events of a first look; the time is longer the longer that takes."""
+    for seconds in ("0.5", "4", "30"):
+        code, text, error = command(
+            "watch", str(path), "--format", "json", "--fresh", "--fail-on", "never", "--timeout", seconds
+        )
+        assert code == 0, error
+        events = [json.loads(line) for line in text.splitlines() if line.startswith("{")]
+        if any(event["event"] == "summary" for event in events):
+            return events
+    return []
+
+
+def said(path: Path, rows: dict[str, Json] | None = None, *, deep: bool = True) -> Said | None:
+    """What the commands say of a run, None if `report` refuses it. `rows`: of `runs`, which looks at a whole folder.
+    `deep`: also the page, `compare`, `watch`, `verify` and two earlier steps; these read the run again each time."""
+    whole = report(path)
+    if whole is None:
+        return None
+    found = Said(path.name, whole)
+    if rows is not None:
+        found.ends = rows.get(str(path).rstrip("/"))
+    if not deep:
+        return found
+    found.page = read_page(command("report", str(path))[1])
+    code, text, _ = command("compare", str(path), "--format", "json")
+    if code == 0:
+        found.compared = next(iter(json.loads(text)["runs"]), None)
+    found.watched = watch(path)
+    code, text, _ = command("verify", "--metrics", str(path), "--format", "json")
+    if code in (0, 1):
+        told = json.loads(text)
+        found.held = told if isinstance(told, list) else told["checks"]
+    first, last = whole["run"]["steps"]["first"], whole["run"]["steps"]["last"]
+    if first is not None and last - first >= 40:
+        for step in {first + (last - first) // 2, last}:
+            if (then := report(path, "--at", str(step))) is not None:
+                found.earlier[step] = then
+    return found

@@ -1,0 +1,168 @@
+"""Rules: sentences say what the numbers beside them say."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from tests.contradictions.engine import rule
+from tests.contradictions.readers import close
+from tests.contradictions.surfaces import Json, Said
+
+NUMBER = r"([-−+]?\d(?:[\d.,]*\d)?(?:e[-−+]?\d+)?)"
+FROM_TO = re.compile(
+    r"\b(?P<word>fell|falls|dropped|shrank|rose|rises|grew|gained)\b"
+    rf"[^.;]{{0,24}}?(?:from )?{NUMBER}(?: \w+)? (?:to|→) {NUMBER}"
+)
+DOWN = ("fell", "falls", "dropped", "shrank")
+REWARDS = ("reward_mean", "score_mean", "val_score")
+
+
+def number(text: str) -> float:
+    return float(text.replace("−", "-").replace(",", ""))
+
+
+@rule
+def fell_and_rose(said: Said) -> Iterator[str]:
+    """ "Fell from A to B" has B below A, "rose" above it."""
+    for where, text in said.sentences():
+        for found in FROM_TO.finditer(text):
+            a, b = number(found[2]), number(found[3])
+            if (b > a) if found["word"] in DOWN else (b < a):
+                yield f"{where}: {found[0]!r}"
+
+
+@rule
+def reward_and_its_numbers(said: Said) -> Iterator[str]:
+    """A sentence that the reward "fell" or "rose" without numbers, and without since when, speaks of the whole run:
+    first and last of the metrics table move so, too. A sentence that names a peak, a start or rows may say something
+    else: it speaks of that span."""
+    rewards = [m for name in ("reward_mean", "score_mean") if (m := said.metric(name)) is not None]
+    if not rewards:
+        return
+    for where, text in said.sentences():
+        for found in re.finditer(
+            r"\b(?:the )?(?:train )?(?:reward|score) (fell|rose|gained nothing)\b(?P<more>[^.;]*)", text, re.I
+        ):
+            span = re.search(r"\d", found["more"]) or re.search(
+                r"rows|since|peak|from its|lately|in which", text[: found.end()]
+            )
+            if span:
+                continue
+            moves = [(m["first"], m["last"], _noise(m)) for m in rewards if m["first"] is not None]
+            up = [b - a > noise for a, b, noise in moves]
+            down = [a - b > noise for a, b, noise in moves]
+            if found[1].lower() == "fell" and up and all(up):
+                yield f"{where}: {found[0].strip()!r}; first → last {moves[0][0]:.4g} → {moves[0][1]:.4g}"
+            if found[1].lower() == "rose" and down and all(down):
+                yield f"{where}: {found[0].strip()!r}; first → last {moves[0][0]:.4g} → {moves[0][1]:.4g}"
+            if found[1].lower() == "gained nothing" and up and all(up):
+                yield f"{where}: {found[0].strip()!r}; first → last {moves[0][0]:.4g} → {moves[0][1]:.4g}"
+
+
+def _noise(metric: Json) -> float:
+    """A tenth of the metric's range: less is no movement that a sentence need speak of."""
+    return float(0.1 * (metric["max"] - metric["min"]))
+
+
+@rule
+def shape_and_numbers(said: Said) -> Iterator[str]:
+    """A shape that only rises or only falls has first and last in that order; "constant" has no range. A shape of two
+    parts ("level, then falls") may end anywhere."""
+    for name, m in said.report["metrics"].items():
+        if m["first"] is None or m["last"] is None or not m["shape"]:
+            continue
+        word = m["shape"].split(",")[0].strip()
+        two = "then" in m["shape"]
+        if word == "rises" and not two and m["last"] < m["first"]:
+            yield f"{name} {m['shape']!r}: {m['first']:.4g} → {m['last']:.4g}"
+        if word == "falls" and not two and m["last"] > m["first"]:
+            yield f"{name} {m['shape']!r}: {m['first']:.4g} → {m['last']:.4g}"
+        if word == "constant" and m["max"] != m["min"]:
+            yield f"{name} constant: {m['min']:.4g} to {m['max']:.4g}"
+
+
+@rule
+def evidence_and_table(said: Said) -> Iterator[str]:
+    """First, mid and last of a finding's evidence are those of the metrics table: one window, one number. Evidence of
+    what is no row of the table (samples, machines, a part of a phase) stands for itself. A finding that is over keeps
+    the numbers of its time."""
+    for finding in said.active:
+        for evidence in finding["evidence"]:
+            found = said.metric(evidence["metric"])
+            if found is None or evidence["key"] not in (None, found["key"]):
+                continue
+            for part in ("first", "mid", "last"):
+                if not close(evidence[part], found[part]):
+                    yield f"{finding['id']}: {evidence['metric']} {part} {evidence[part]}, table: {found[part]}"
+
+
+SHARES = (
+    (re.compile(r"(\d+) % of the groups (?:have no reward variance|agree)"), "frac_reward_zero_std", ("last",)),
+    (re.compile(r"(\d+) % of the responses are cut"), "response_clip_ratio", ("last",)),
+)
+SLACK = 5.0
+"""Points. Sentences round to whole per cent, and speak of the newest rows, which are not those of the last window."""
+
+
+@rule
+def shares_in_sentences(said: Said) -> Iterator[str]:
+    """A share is one number: sentences agree with each other, and to five points with the table's last window."""
+    for pattern, metric, parts in SHARES:
+        told = [(where, float(found[1])) for where, text in said.sentences() for found in pattern.finditer(text)]
+        table = said.metric(metric)
+        if len({value for _, value in told}) > 1:
+            yield f"{metric}: " + ", ".join(f"{where} {value:.0f} %" for where, value in told)
+        for where, value in told:
+            theirs = [100 * table[part] for part in parts if table and table[part] is not None]
+            if theirs and min(abs(value - other) for other in theirs) > SLACK:
+                yield f"{where}: {value:.0f} %, table: {theirs[0]:.0f} % ({metric})"
+
+
+@rule
+def reward_in_the_verdict(said: Said) -> Iterator[str]:
+    """ "Reward A → B" in the verdict are first and last of the metric that the table calls the reward. If score and
+    reward are both logged and move apart, a number of the score is not called reward."""
+    for where, text in said.sentences()[:2]:
+        found = re.search(rf"\bReward {NUMBER} → {NUMBER}", text)
+        rewards = [m for name in ("reward_mean", "score_mean") if (m := said.metric(name)) is not None]
+        if found is None or not rewards:
+            continue
+        a, b = number(found[1]), number(found[2])
+        own = rewards[0]  # the reward, if it is logged
+        if not (close(a, own["first"], 0.02) and close(b, own["last"], 0.02)):
+            yield f"{where}: {found[0]!r}, table: {own['label']} {own['first']:.4g} → {own['last']:.4g}"
+
+
+@rule
+def moved_and_table(said: Said) -> Iterator[str]:
+    """What moved, moved from first to last of the table."""
+    for one in said.report.get("moved") or ():
+        found = said.metric(one["metric"])
+        if found is not None and not (close(one["first"], found["first"]) and close(one["last"], found["last"])):
+            yield f"{one['metric']} {one['first']} → {one['last']}, table: {found['first']} → {found['last']}"
+
+
+@rule
+def validation_in_sentences(said: Said) -> Iterator[str]:
+    """Validation that "still rises" stands no lower than its best by more than a tenth of its range, and does not stand
+    beside a finding that it fell."""
+    table = said.metric("val_score")
+    fell = [f["id"] for f in said.loud if f["id"] in ("val-regression", "train-val-divergence")]
+    for where, text in said.sentences():
+        if "validation still rises" not in text and "only rising validation" not in text:
+            continue
+        if fell:
+            yield f"{where}: validation still rises, beside {fell[0]}"
+        if table and table["count"] > 4 and table["max"] - table["last"] > 0.34 * (table["max"] - table["min"]):
+            yield f"{where}: validation still rises, last {table['last']:.4g}, best {table['max']:.4g}"
+
+
+@rule
+def epochs_of_one_metric(said: Said) -> Iterator[str]:
+    """A metric is not both constant or absent and the evidence of a movement: evidence of a loud finding has points."""
+    for finding in said.loud:
+        for evidence in finding["evidence"]:
+            found = said.metric(evidence["metric"])
+            if found is not None and found["count"] == 0 and evidence["last"] is not None:
+                yield f"{finding['id']}: {evidence['metric']} last {evidence['last']}, the table has no point of it"
