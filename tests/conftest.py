@@ -26,7 +26,7 @@ def labelled_runs() -> Path | None:
 
 @pytest.fixture(autouse=True)
 def own_settings(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
-    """No test sees the settings or the terminal of whoever runs it, or writes to what rltui keeps for him. (Readline puts
+    """No test sees the settings or the terminal of its user, or writes to what rltui keeps for him. (Readline puts
     the size of the terminal into the environment of test workers, and programs believe it more than their own.)"""
     for name in ("COLUMNS", "LINES"):
         monkeypatch.delenv(name, raising=False)
