@@ -15,6 +15,7 @@ from typing import Any
 
 import orjson
 
+from rltui.discovery.found import NotARun
 from rltui.evidence.model import Decision, Diagnosis, Finding
 from rltui.session.locate import locate
 from rltui.session.run_reader import OpenedRun
@@ -42,7 +43,11 @@ def judged(root: Path, every: int = 1) -> Iterator[Judged]:
         label = orjson.loads(line)
         path = root / label["path"]
         if path.exists():
-            opened = OpenedRun(locate([str(path)])[0])
+            try:
+                opened = OpenedRun(locate([str(path)])[0])
+            except NotARun:
+                yield unread(label)
+                continue
             try:
                 opened.load()
                 d = opened.diagnosis()
@@ -59,6 +64,13 @@ def judged(root: Path, every: int = 1) -> Iterator[Judged]:
                 len(open_loud),
                 bool(label.get("healthy")),
             )
+
+
+def unread(label: dict[str, Any]) -> Judged:
+    """A run of which nothing is recognised: whatever its label asks is missed."""
+    parts = {part: False for part in LEAST if label.get(part)}
+    accepted = tuple(label.get("decision", ()))
+    return Judged(label["id"], parts, "not-enough-evidence", accepted, 0, 0, bool(label.get("healthy")))
 
 
 def check(label: dict[str, Any], d: Diagnosis) -> dict[str, bool]:

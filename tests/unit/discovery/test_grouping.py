@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from rltui.discovery.grouping import RunCandidate, group
 from rltui.sources.base import FileStat, Listing
 from rltui.sources.local import LocalPlace
+from tests.known_gaps import cases
 
 ROOT = "/runs/x"
 
@@ -245,17 +246,17 @@ def crude_sniff(path: str) -> str | None:
     if name == "meta.yaml" or name.endswith(".db"):
         return None  # trackers' own runs: tests/unit/session/test_container_feeds.py
     if name.endswith(".json"):
-        return "trainer-state" if b'"log_history"' in data else None
+        table = data.lstrip().startswith(b"[") and b'"step"' in data
+        return "trainer-state" if b'"log_history"' in data else "json-list" if table else None
     for mark, found in ((rb"step:\d+ - ", "verl-console"), (rb"\{'(?:loss|reward)'", "trl-console")):
         if re.search(mark, data):
             return found
     return sniff(path) if name.endswith((".jsonl", ".csv")) or "tfevents" in name else "console"
 
 
-def test_every_labelled_directory_is_one_run(runs_dir: Path) -> None:
-    labels = [json.loads(line) for line in (runs_dir / "LABELS.jsonl").read_text().splitlines() if line.strip()]
-    found = {label["path"]: group(LocalPlace().walk(str(runs_dir / label["path"])), crude_sniff) for label in labels}
-    assert {path: [c.id for c in candidates] for path, candidates in found.items() if len(candidates) != 1} == {}
+@pytest.mark.parametrize("label", cases("grouped"))
+def test_a_labelled_directory_is_one_run(label: dict[str, Any], runs_dir: Path) -> None:
+    assert len(group(LocalPlace().walk(str(runs_dir / label["path"])), crude_sniff)) == 1
 
 
 def test_a_folder_of_labelled_runs_is_as_many_runs(runs_dir: Path) -> None:
