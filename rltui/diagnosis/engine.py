@@ -262,6 +262,7 @@ class Engine:
             unknowns=_unknowns(seen, findings, look),
             not_applicable=tuple(b for b in out_of_place if not b.applies),
             machine=view_of(measured),
+            facts=look.facts.told if rows else None,
         )
 
 

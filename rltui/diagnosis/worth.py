@@ -44,8 +44,8 @@ def worth(
     look: Look, active: Sequence[Finding], catalogue: Mapping[str, Rule], gpus: int | None = None
 ) -> Worth | None:
     """None without a plan or with too few points. `gpus`: how many the run uses, None unknown."""
-    planned = look.settings.planned_steps
-    if planned is None or planned <= look.step:
+    left = look.facts.clock.steps_left
+    if not left:
         return None
     name = "val_score" if len(look.values("val_score")) >= LEAST else look.reward
     series = look.series(name)
@@ -54,7 +54,6 @@ def worth(
     recent = series.values[-max(LEAST, min(WINDOW, len(series) // 3)) :]
     steps = series.steps[-len(recent) :].astype(np.float64)
     slope, slow, fast = theil_sen(steps, recent)
-    left = planned - look.step
     learning = [f.severity for f in active if f.root is None and Trait.COST_ONLY not in catalogue[f.id].traits]
     risk = max((RISK[s] for s in learning), default=RISK["info"])
     ahead = min(left, max(1, int(steps[-1] - steps[0])))

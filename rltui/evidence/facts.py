@@ -86,6 +86,13 @@ class Clock:
     def samples(self) -> float | None:
         return None if self.samples_per_step is None else self.samples_per_step * self.step
 
+    @property
+    def steps_left(self) -> int | None:
+        """Steps to the planned end; None without a plan or rows. Who counts from 0 ends one short of the plan."""
+        if self.planned_steps is None or not self.rows:
+            return None
+        return max(0, self.planned_steps - (1 if self.first_step == 0 else 0) - self.step)
+
     def start(self, window: Window) -> int:
         """Step after which the window begins; of unknown samples a step counts as one."""
         if window.unit == "rows":
@@ -365,7 +372,7 @@ class Facts:
         """Seconds a step and time left; None while no step was timed."""
         timer = self._seen.series("time_per_step_s")
         restarts = self._seen.restarts(self._seen.n)
-        return pace(self._seen.steps, self._seen.times, restarts, timer, self._seen.settings.planned_steps)
+        return pace(self._seen.steps, self._seen.times, restarts, timer, self.clock.steps_left)
 
     @cached_property
     def score(self) -> str | None:

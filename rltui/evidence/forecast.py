@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cache
 from importlib.resources import files
-from math import floor, sqrt
+from math import floor
 from typing import Concatenate, ParamSpec
 
 import numpy as np
@@ -20,17 +20,15 @@ from rltui.evidence.look import Look
 from rltui.evidence.measured import Measured, name
 from rltui.evidence.model import Forecast
 from rltui.evidence.signal import num
-from rltui.evidence.trends import WINDOW, standard_error, theil_sen, trend
+from rltui.evidence.trends import WINDOW, theil_sen, trend
 from rltui.hardware.base import Gpu
+from rltui.plots.numbers import duration
 from rltui.run.checkpoints import Checkpoint
 from rltui.run.sums import median
 from rltui.run.table import Series
 
 BLOCKS = 12  # means that are fitted: neighbouring rows are alike, blocks are nearly independent
-MIDDLE_90 = 1.645  # sd of a normal distribution
 SPANS = 3.0  # a course is continued over at most so many times the rows that show it
-PACE_ROWS = 50  # newest steps that tell the pace
-LEAST_PACE = 5
 
 
 @cache
@@ -56,19 +54,16 @@ def forecasts(look: Look, floor: float) -> tuple[Forecast, ...]:
 
 
 def end_of_run(look: Look) -> Forecast | None:
-    """Seconds to the planned end at the recent pace; None without a plan, a step time or steps left."""
-    seconds = look.series("time_per_step_s")
-    planned = look.settings.planned_steps
-    left = 0 if planned is None else planned - look.step
-    if seconds is None or left <= 0 or len(seconds) < LEAST_PACE:
+    """Time to the planned end (`facts.pace`); None without a plan, steps left, or enough rows to tell its error."""
+    pace = look.facts.pace
+    if pace is None or pace.left_s is None or pace.low_s is None or pace.high_s is None:
         return None
-    recent = seconds.values[-PACE_ROWS:]
-    pace = float(recent.mean())  # not the median: checkpoints and validations come again
-    error = MIDDLE_90 * sqrt(standard_error(recent) ** 2 + float(recent.var()) / left) * left
-    at, low, high = left * pace, max(0.0, left * pace - error), left * pace + error
-    text = f"{left} step{'s' if left > 1 else ''} left, {_time(at)} (±{_time(error)}) "
-    text += f"at the pace of the last {len(recent)} steps"
-    return foretold("end", "time_per_step_s", at, low, high, len(recent), text)
+    left = pace.steps_left or 0
+    text = (
+        f"{left} step{'s' if left > 1 else ''} left, {duration(pace.left_s)} (±{duration(pace.high_s - pace.left_s)}) "
+    )
+    text += f"at the pace of the last {pace.rows} rows"
+    return foretold("end", "time_per_step_s", pace.left_s, pace.low_s, pace.high_s, pace.rows, text)
 
 
 def entropy_floor(look: Look, floor: float) -> Forecast | None:
@@ -126,15 +121,6 @@ def crossing(series: Series, level: float, planned: int | None) -> tuple[float, 
 def around(at: float, low: float, high: float | None, rows: int) -> str:
     until = f"{low:.0f} to {high:.0f}" if high is not None else f"{low:.0f} or much later"
     return f"at about step {at:.0f} ({until}), if it goes on as over the last {rows} rows"
-
-
-def _time(seconds: float) -> str:
-    minutes = round(seconds / 60)
-    if seconds < 90:
-        return f"{seconds:.0f} s"
-    if minutes < 90:
-        return f"{minutes} min"
-    return f"{minutes // 60} h {minutes % 60:02d} min" if minutes < 48 * 60 else f"{minutes / 1440:.1f} days"
 
 
 P = ParamSpec("P")

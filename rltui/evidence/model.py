@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
+    from rltui.evidence.facts import RunFacts
     from rltui.evidence.signal import Mark
     from rltui.run.phase_hardware import PhaseHardware
 
@@ -191,6 +192,7 @@ class Diagnosis:
     unknowns: tuple[str, ...]
     not_applicable: tuple[NotEvaluable, ...] = ()  # rules that this kind of run has no use for
     machine: MachineView | None = None  # None where nothing was measured
+    facts: RunFacts | None = None  # None before the first row
 
 
 STAGES: dict[str, tuple[str, ...]] = {

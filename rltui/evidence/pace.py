@@ -38,9 +38,10 @@ class Pace:
     high_s: float | None
 
 
-def pace(steps: Ints, times: Floats, restarts: Sequence[int], timer: Series | None, planned: int | None) -> Pace | None:
-    """From the times of the rows if they have any (they see all that takes time), else from the logged step time.
-    None if neither is known. The mean, not the median: checkpoints and validations come again."""
+def pace(steps: Ints, times: Floats, restarts: Sequence[int], timer: Series | None, left: int | None) -> Pace | None:
+    """From the times of the rows if they have any (they see all that takes time), else from the logged step time. None
+    if neither is known. The mean, not the median: checkpoints and validations come again. `left`: steps to the end.
+    """
     seconds, by = _by_times(steps, times, restarts), "times"
     if len(seconds) < LEAST and timer is not None:
         seconds, by = timer.values[-ROWS:], "timer"
@@ -52,7 +53,6 @@ def pace(steps: Ints, times: Floats, restarts: Sequence[int], timer: Series | No
         if order[-1] > PAUSE * order[-2]:
             seconds = seconds[seconds < order[-1]]
     mean = float(seconds.mean())
-    left = steps_left(steps, planned)
     if not isfinite((left or 1) * mean):
         return None
     if not left:
@@ -72,10 +72,3 @@ def _by_times(steps: Ints, times: Floats, restarts: Sequence[int]) -> Floats:
     good = (seconds >= 0) & (gaps > 0) & ~np.isin(steps[known][1:], restarts)
     found: Floats = seconds[good] / gaps[good]
     return found if found.any() else np.zeros(0)
-
-
-def steps_left(steps: Ints, planned: int | None) -> int | None:
-    """Steps to the planned end; None without a plan or rows. Who counts from 0 ends one short of the plan."""
-    if planned is None or not len(steps):
-        return None
-    return max(0, planned - (1 if steps[0] == 0 else 0) - int(steps[-1]))

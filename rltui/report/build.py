@@ -70,6 +70,7 @@ def build(
         not_evaluable=tuple((check.title, check.needs, check.enable) for check in diagnosis.not_evaluable),
         not_applicable=tuple((check.title, check.needs) for check in diagnosis.not_applicable),
         notes=_notes(frame),
+        facts=diagnosis.facts,
         outlook=_outlook(frame),
     )
 
@@ -157,6 +158,8 @@ def _identity(run: Run, span: _Span, frame: Frame, now: float | None) -> RunIden
         state = RunState("running", f"as it stood at step {span.last_step}")
     else:
         state = frame.state or run.state(frame.now)
+    facts = frame.diagnosis.facts
+    pace = facts.pace if facts is not None and state.state == "running" and not span.cut else None
     at = now if state.state in ("running", "stalled") and not span.cut else None
     return RunIdentity(
         id=run.id,
@@ -169,7 +172,7 @@ def _identity(run: Run, span: _Span, frame: Frame, now: float | None) -> RunIden
         sources=tuple(_source(source, at) for source in run.sources),
         framework_version=run.framework_version,
         state_because=state.because,
-        eta_s=None if span.cut else run.eta_s() if state.state == "running" and not span.cut else None,
+        eta_s=pace.left_s if pace is not None else None,
         last_row_time=span.last_time,
         attempts=attempts(run.history, run.notes) if not span.cut else (),
     )

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from rltui.diagnosis.insight import FirstMove
     from rltui.diagnosis.kl_reward import Case
     from rltui.diagnosis.worth import Worth
+    from rltui.evidence.facts import RunFacts
     from rltui.evidence.model import Forecast
     from rltui.evidence.step_time import OwnShare, SlowStep, Waits
     from rltui.rules.invariants import Invariant
@@ -246,4 +247,5 @@ class Report:
     not_applicable: tuple[tuple[str, str], ...] = ()  # (title, why this kind of run has no use for the check)
     schema: str = SCHEMA
     notes: tuple[str, ...] = field(default=())
+    facts: RunFacts | None = None  # None before the first row
     outlook: Outlook | None = None  # worked out for whole reports only

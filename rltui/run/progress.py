@@ -1,9 +1,8 @@
-"""How far a run is: planned steps, usual time of a step, time left."""
+"""How far a run is: planned steps, and how many it is short of."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import isfinite
 
 import numpy as np
 
@@ -59,26 +58,3 @@ def row_gap(table: Table) -> int:
         return 1
     steps = table.steps[-_RECENT:]
     return int(median((steps[1:] - steps[:-1]).astype(np.float64)))
-
-
-def step_intervals(table: Table, timer: Series | None) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-    """Seconds a step of the recent steps: by the times of the rows, else by the logged step time. May be empty."""
-    times, steps = table.times, table.steps
-    known = table.timed(_RECENT + 1)
-    if len(known) > 2:
-        seconds, count = np.diff(times[known]), np.diff(steps[known])
-        good = (seconds > 0) & (count > 0)
-        if good.any():
-            return np.asarray(seconds[good] / count[good], dtype=np.float64)
-    if timer is not None and len(timer):
-        values = timer.finite().values[-_RECENT:]
-        return np.asarray(values[values > 0], dtype=np.float64)
-    return np.zeros(0)
-
-
-def eta_seconds(table: Table, timer: Series | None, planned: int | None) -> float | None:
-    """Seconds left at the median pace of the recent steps, None where plan or pace is unknown."""
-    if planned is None or not table.n:
-        return None
-    pace = median(step_intervals(table, timer))
-    return pace * max(0, planned - int(table.steps[-1])) if isfinite(pace) else None

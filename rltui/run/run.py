@@ -29,7 +29,7 @@ from rltui.run.names import MetricName, Names, canonical_series, converted, is_c
 from rltui.run.notes import Notes
 from rltui.run.pace import RECENT, Pace, Pulse, Usual, learn, phase_key, usual
 from rltui.run.phases import PhaseShare, PhaseTable, phase_table
-from rltui.run.progress import eta_seconds, planned_steps, row_gap
+from rltui.run.progress import planned_steps, row_gap
 from rltui.run.stall import StallCard
 from rltui.run.table import Series
 
@@ -361,7 +361,3 @@ class Run:
     def phases(self, until_row: int | None = None, window: int = 20) -> PhaseTable:
         self.refresh_names()
         return phase_table(self.history.table, self._names, self.framework_version, until_row, window)
-
-    def eta_s(self) -> float | None:
-        """Seconds to the planned end at the recent pace, None where plan or pace is unknown."""
-        return eta_seconds(self.history.table, self.series("time_per_step_s"), self.planned_steps)

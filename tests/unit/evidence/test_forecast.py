@@ -75,7 +75,7 @@ def test_end_of_run_counts_slow_steps_too() -> None:
     assert one is not None
     assert one.at == pytest.approx(100 * 19.0)
     assert one.low < one.at < (one.high or 0)
-    assert one.text.startswith("100 steps left, 32 min")
+    assert one.text.startswith("100 steps left, 32 m ")
     assert end_of_run(look({"time_per_step_s": seconds})) is None
     assert end_of_run(look({"time_per_step_s": seconds}, planned=ROWS)) is None
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from rltui.evidence.facts import Clock, RunFacts
 from rltui.evidence.model import (
     BestCheckpoint,
     Cause,
@@ -22,6 +23,7 @@ from rltui.evidence.model import (
     StageResult,
     Verdict,
 )
+from rltui.evidence.pace import Pace
 from rltui.hardware.base import HardwareSample
 from rltui.readers.base import Note
 from rltui.run.run import ConfigValue, MetricName, PhaseShare, PhaseTable, Run, RunState
@@ -55,9 +57,6 @@ class FakeRun(Run):
 
     def state(self, now: float | None = None) -> RunState:
         return self.fake_state
-
-    def eta_s(self) -> float | None:
-        return 1400.0
 
     def phases(self, until_row: int | None = None, window: int = 20) -> PhaseTable:
         return self.fake_phases
@@ -107,6 +106,13 @@ def best(**changes: Any) -> BestCheckpoint:
     return replace(BestCheckpoint(30, "checkpoint-30", True, "val_score", 0.61, 0.02), **changes)
 
 
+def facts() -> RunFacts:
+    """60 of 200 steps done, 10 s each."""
+    clock = Clock(60, 1, 60, 1, 200, None)
+    pace = Pace(10.0, 50, "times", 140, 1400.0, 1300.0, 1500.0)
+    return RunFacts(clock, pace, None, None, None, None, None, None, False)
+
+
 def diagnosis(**changes: Any) -> Diagnosis:
     usual = Diagnosis(
         at_step=60,
@@ -117,6 +123,7 @@ def diagnosis(**changes: Any) -> Diagnosis:
         not_evaluable=(NotEvaluable("entropy-collapse", "Entropy collapse", "entropy", "log_entropy: true"),),
         checks=41,
         unknowns=("validation is not logged",),
+        facts=facts(),
     )
     return replace(usual, **changes)
 

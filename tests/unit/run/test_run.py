@@ -168,14 +168,6 @@ class TestPlan:
         assert run_of(rows(trl(50)), {"max_steps": 20}).planned_steps is None
 
 
-def test_time_left_by_row_times_or_by_the_step_timer() -> None:
-    timed = run_of(rows(trl(20), start=1000.0), {"max_steps": 50})
-    assert timed.eta_s() == pytest.approx(300.0)
-    by_timer = run_of(rows(trl(20, step_time=[7.0] * 20)), {"max_steps": 30})
-    assert by_timer.eta_s() == pytest.approx(70.0)
-    assert run_of(rows(trl(20))).eta_s() is None
-
-
 def test_an_empty_run_answers() -> None:
     run = Run("r", "/runs/r")
     run.identify()
@@ -185,7 +177,7 @@ def test_an_empty_run_answers() -> None:
     assert run.family("val_score") == {}
     assert run.phases().items == ()
     assert run.state().state == "unknown"
-    assert (run.framework, run.algorithm, run.planned_steps, run.eta_s()) == (None, None, None, None)
+    assert (run.framework, run.algorithm, run.planned_steps) == (None, None, None)
 
 
 def test_looking_back_forgets_what_came_later() -> None:
