@@ -75,7 +75,7 @@ def print_reports(found: list[Found], args: argparse.Namespace) -> int:
         frame = opened.with_insight(opened.frame(now)).narrowed(
             getattr(args, "since", None), getattr(args, "last", None)
         )
-        report = build(frame, window=getattr(args, "window", None), now=now)
+        report = build(frame, window=getattr(args, "window", None))
         opened.close()
         worst = max([worst, *map(_rank, report.findings)])
         if fmt == "json":
@@ -85,7 +85,7 @@ def print_reports(found: list[Found], args: argparse.Namespace) -> int:
         else:
             from rltui.report.markdown import render
 
-            texts.append(render(report, frame))
+            texts.append(render(report))
         if getattr(args, "append", None):
             from rltui.report.checkin import append_checkin
 

@@ -16,8 +16,8 @@ from rltui.compare.model import RunHead
 from rltui.discovery.found import Found
 from rltui.evidence.model import Finding
 from rltui.report.build import build
-from rltui.run.run import Run
 from rltui.run.table import Series
+from rltui.session.frame import Recording, RunSnapshot
 from rltui.session.run_reader import OpenedRun
 
 Floats = NDArray[np.float64]
@@ -110,9 +110,9 @@ def facts(
         report = build(opened.frame())
     finally:
         opened.close()
-    run = opened.run
+    read, run = report.recording, report.recording.run
     settings, spelled = _settings(run)
-    tokens, hours = _tokens(run), _hours(run)
+    tokens, hours = _tokens(read), _hours(read)
     return RunFacts(
         id=run.id,
         path=run.path,
@@ -126,7 +126,7 @@ def facts(
         settings=settings,
         spelled=spelled,
         raw_config={key: entry.value for key, entry in run.raw_config.items()},
-        curves=_curves(run, primary),
+        curves=_curves(read, primary),
         last_step=report.run.steps.last,
         tokens=tokens,
         hours=hours,
@@ -138,7 +138,7 @@ def facts(
         traces={
             name: thinned(curve)
             for name, metric in report.metrics.items()
-            if (curve := _curve(run.series(name) or run.series(metric.key))) is not None
+            if (curve := _curve(read.named(name) or read.series.get(metric.key))) is not None
         },
         model=_model(run),
     )
@@ -161,19 +161,19 @@ def _curve(series: Series | None) -> Curve | None:
     return Curve(finite.steps.copy(), finite.values.copy()) if len(finite) else None
 
 
-def _curves(run: Run, primary: str | None) -> dict[str, Curve]:
+def _curves(read: Recording, primary: str | None) -> dict[str, Curve]:
     """Every metric that may become the primary one. Members of a family go as `canonical:member`."""
     named: dict[str, Series | None] = {}
     for canonical in (HELD_OUT, COMPONENT):
-        named |= {f"{canonical}:{member}": series for member, series in run.family(canonical).items()}
+        named |= {f"{canonical}:{member}": series for member, series in read.family(canonical).items()}
     for line in data("primary.json")["order"]:
-        named |= {name: run.series(name) for name in line.get("names", ()) if name != HELD_OUT}
+        named |= {name: read.named(name) for name in line.get("names", ()) if name != HELD_OUT}
     if primary is not None and primary not in named:
-        named[primary] = run.series(primary)
+        named[primary] = read.named(primary)
     return {name: curve for name, series in named.items() if (curve := _curve(series)) is not None}
 
 
-def _settings(run: Run) -> tuple[dict[str, object], dict[str, str]]:
+def _settings(run: RunSnapshot) -> tuple[dict[str, object], dict[str, str]]:
     """Settings that act, canonical names where the vocabulary knows the key; what names a run or a file is none."""
     left_out = data("readings.json")
     values: dict[str, object] = {}
@@ -197,7 +197,7 @@ def _is_plain(value: object) -> bool:
     return isinstance(value, bool | int | float)
 
 
-def _tags(run: Run) -> tuple[str, ...]:
+def _tags(run: RunSnapshot) -> tuple[str, ...]:
     for key in ("tags", "wandb_tags", "trainer.tags"):
         entry = run.raw_config.get(key)
         if entry is not None and entry.value is not None:
@@ -206,13 +206,13 @@ def _tags(run: Run) -> tuple[str, ...]:
     return ()
 
 
-def _model(run: Run) -> str | None:
+def _model(run: RunSnapshot) -> str | None:
     entry = run.config.get("model")
     value = entry.value if entry is not None else None
     return value.rstrip("/").rpartition("/")[2] or None if isinstance(value, str) else None
 
 
-def _gpus(run: Run) -> float | None:
+def _gpus(run: RunSnapshot) -> float | None:
     def known(name: str) -> float | None:
         entry = run.config.get(name)
         value = entry.value if entry is not None else None
@@ -229,21 +229,21 @@ def _summed(curve: Curve, scale: float) -> Curve:
     return Curve(curve.steps, np.cumsum(curve.values * np.maximum(gaps, 1)) * scale)
 
 
-def _tokens(run: Run) -> Curve | None:
-    seen = _curve(run.series("total_tokens_seen"))
+def _tokens(read: Recording) -> Curve | None:
+    seen = _curve(read.named("total_tokens_seen"))
     if seen is not None:
         return Curve(seen.steps, np.maximum.accumulate(seen.values))
-    each = _curve(run.series("total_tokens_step"))
+    each = _curve(read.named("total_tokens_step"))
     return None if each is None else _summed(each, 1.0)
 
 
-def _hours(run: Run) -> Curve | None:
+def _hours(read: Recording) -> Curve | None:
     """By the step timer; without one by time stamps, which count pauses too."""
-    each = _curve(run.series("time_per_step_s"))
+    each = _curve(read.named("time_per_step_s"))
     if each is not None:
         return _summed(each, 1 / 3600)
-    table = run.history.table
-    known = np.flatnonzero(np.isfinite(table.times))
+    times, steps = read.run.times, read.run.steps
+    known = np.flatnonzero(np.isfinite(times))
     if len(known) < 2:
         return None
-    return Curve(table.steps[known].copy(), np.maximum.accumulate(table.times[known] - table.times[known[0]]) / 3600)
+    return Curve(steps[known].copy(), np.maximum.accumulate(times[known] - times[known[0]]) / 3600)

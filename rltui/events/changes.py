@@ -8,9 +8,9 @@ from datetime import UTC, datetime
 from typing import Any, Literal
 
 from rltui.evidence.model import SEVERITY_RANK, Decision, Finding, Severity
+from rltui.report.model import Report
 from rltui.rules.catalogue import having
 from rltui.rules.traits import Trait
-from rltui.session import Frame
 
 SCHEMA = "rltui.event/1"
 
@@ -126,37 +126,38 @@ class Seen:
 
 
 class Changes:
-    """Turns the frames of one run into events."""
+    """Turns the reports of one run into events."""
 
     def __init__(self, seen: Seen | None = None) -> None:
         self.seen = seen or Seen()
 
-    def of(self, frame: Frame) -> list[Event]:
-        """What is new in this frame since the last one given; nothing while the run is still being read."""
-        at = frame.diagnosis.at_step
-        if not frame.loading.done or (self.seen.step is not None and at is None):  # a file that is being rewritten
+    def of(self, report: Report) -> list[Event]:
+        """What is new in this report since the last one given; nothing while the run is still being read."""
+        at = report.at_step
+        rewritten = self.seen.step is not None and at is None  # a file that has no row for a moment
+        if not report.recording.loading.done or rewritten:
             return []
         events: list[Event] = []
-        if _is_another(self.seen, frame):
+        if _is_another(self.seen, report):
             words = f"begins anew in the same place; the run before it had come to step {self.seen.step}"
-            events.append(event(frame, "restart", words))
+            events.append(event(report, "restart", words))
             self.seen = Seen(seq=self.seen.seq)
-        seen, findings = self.seen, frame.diagnosis.findings
+        seen, findings = self.seen, report.findings
         open_now = [SEVERITY_RANK[f.severity] for f in findings if f.status == "active"]
         seen.worst = max([seen.worst, *open_now])
         if not seen.began:
-            events.append(event(frame, "summary", frame.diagnosis.verdict.text))
-        restarts = frame.run.history.table.restarts
+            events.append(event(report, "summary", report.verdict.text))
+        restarts = report.run.restarts
         if seen.began:
             events += [
-                event(frame, "restart", f"goes on from step {at} in a new attempt") for at in restarts[seen.restarts :]
+                event(report, "restart", f"goes on from step {at} in a new attempt") for at in restarts[seen.restarts :]
             ]
         seen.restarts = len(restarts)
         about_state = having(Trait.STALL) | having(Trait.CRASH)  # the events stall, recovery and end tell of them
         for finding in findings:
             if finding.id not in about_state:
-                events += self._finding(frame, finding)
-        events += self._state(frame)
+                events += self._finding(report, finding)
+        events += self._state(report)
         seen.began, seen.step = True, at
         return [self.count(one) for one in events]
 
@@ -165,7 +166,7 @@ class Changes:
         self.seen.seq += 1
         return replace(event, seq=self.seen.seq)
 
-    def _finding(self, frame: Frame, finding: Finding) -> Iterator[Event]:
+    def _finding(self, report: Report, finding: Finding) -> Iterator[Event]:
         """Episode by episode, so that what came and went while nobody looked is told too, with the highest level that
         it reached. A finding that shows between two of the engine's looks may vanish again without being resolved:
         what was told of an episode is not told again."""
@@ -187,28 +188,28 @@ class Changes:
                 if peak == 0:  # notices make no line, and are told once they are more
                     continue
                 told.episodes, told.rank, told.peak, told.open = number, peak, peak, True
-                yield self._told(frame, "opened", finding, peak)
+                yield self._told(report, "opened", finding, peak)
             elif told.open and peak > told.peak:
                 told.rank = told.peak = peak
-                yield self._told(frame, "worse", finding, peak)
+                yield self._told(report, "worse", finding, peak)
             elif told.open and now > told.rank:
                 told.rank = now
-                yield self._told(frame, "worse", finding, now)
+                yield self._told(report, "worse", finding, now)
             if told.open and not is_open:
                 told.open, told.rank = False, 0
-                yield event(frame, "resolved", f"{finding.title}: over", finding)
+                yield event(report, "resolved", f"{finding.title}: over", finding)
             elif told.open and 0 < now < told.rank and finding.life == "better":
                 told.rank = now
-                yield event(frame, "better", finding.summary or finding.title, finding)
+                yield event(report, "better", finding.summary or finding.title, finding)
         if told.episodes:
             self.seen.findings[key] = told
 
-    def _told(self, frame: Frame, kind: Kind, finding: Finding, rank: int) -> Event:
+    def _told(self, report: Report, kind: Kind, finding: Finding, rank: int) -> Event:
         self.seen.worst = max(self.seen.worst, rank)
-        return event(frame, kind, finding.summary or finding.title, finding, SEVERITIES[rank])
+        return event(report, kind, finding.summary or finding.title, finding, SEVERITIES[rank])
 
-    def _state(self, frame: Frame) -> Iterator[Event]:
-        card, seen = frame.stall, self.seen
+    def _state(self, report: Report) -> Iterator[Event]:
+        card, seen = report.recording.stall, self.seen
         if card is None:
             return
         because = "; ".join(card.because)
@@ -217,18 +218,18 @@ class Changes:
         severity: Severity = "critical" if card.sure else "warning"
         if hung and not seen.hung:
             yield event(
-                frame, "stall", because, severity=severity, quote=card.quote, finding_id=min(having(Trait.STALL))
+                report, "stall", because, severity=severity, quote=card.quote, finding_id=min(having(Trait.STALL))
             )
         elif hung and card.sure and not seen.sure:
             yield event(
-                frame, "worse", because, severity=severity, quote=card.quote, finding_id=min(having(Trait.STALL))
+                report, "worse", because, severity=severity, quote=card.quote, finding_id=min(having(Trait.STALL))
             )
         elif (seen.hung or seen.ended) and card.verdict in ("fine", "slow"):
-            yield event(frame, "recovery", because)
+            yield event(report, "recovery", because)
         if over and not seen.ended:
-            crash = next((f for f in frame.diagnosis.findings if f.id in having(Trait.CRASH)), None)
+            crash = next((f for f in report.findings if f.id in having(Trait.CRASH)), None)
             yield event(
-                frame,
+                report,
                 "end",
                 because,
                 severity=crash.severity if crash is not None else None,
@@ -238,33 +239,34 @@ class Changes:
         seen.hung, seen.sure, seen.ended = hung, hung and card.sure, over
 
 
-def _is_another(seen: Seen, frame: Frame) -> bool:
-    """Whether the frame is of another run than the one seen before, in the same place: it is not as far, and no
+def _is_another(seen: Seen, report: Report) -> bool:
+    """Whether the report is of another run than the one seen before, in the same place: it is not as far, and no
     restart says why."""
-    at, table = frame.diagnosis.at_step, frame.run.history.table
-    return seen.began and seen.step is not None and (at or 0) < seen.step and len(table.restarts) <= seen.restarts
+    at, restarts = report.at_step, report.run.restarts
+    return seen.began and seen.step is not None and (at or 0) < seen.step and len(restarts) <= seen.restarts
 
 
 def event(
-    frame: Frame,
+    report: Report,
     kind: Kind,
     text: str,
     finding: Finding | None = None,
     severity: Severity | None = None,
     quote: str = "",
     finding_id: str | None = None,
+    time: float | None = None,
 ) -> Event:
-    """An event of the run as it stands in this frame."""
-    run = frame.run
+    """An event of the run as it stands in this report."""
+    run = report.run
     return Event(
         kind=kind,
-        time=frame.now,
+        time=report.recording.now if time is None else time,
         run=run.id,
         path=run.path,
-        step=frame.diagnosis.at_step,
-        total=run.planned_steps,
-        state=run.state(frame.now).state,
-        decision=frame.diagnosis.verdict.decision,
+        step=report.at_step,
+        total=run.steps.total,
+        state=run.state,
+        decision=report.verdict.decision,
         text=text,
         finding=finding.id if finding is not None else finding_id,
         subject=finding.subject if finding is not None else None,

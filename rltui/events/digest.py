@@ -13,9 +13,9 @@ import numpy as np
 from rltui.evidence.model import SEVERITY_RANK
 from rltui.frameworks.load import metrics
 from rltui.plots.numbers import duration, number
+from rltui.report.model import Report
 from rltui.rules.catalogue import having
 from rltui.rules.traits import Trait
-from rltui.session import Frame
 from rltui.text import clean
 
 Role = Literal["critical", "warning", "info", "resolved"]
@@ -51,42 +51,42 @@ class Digest:
     items: tuple[Item, ...]
 
 
-def look_of(frame: Frame, seq: int) -> dict[str, Any]:
+def look_of(report: Report, seq: int) -> dict[str, Any]:
     """How a run stands, to be kept as the last look. `seq`: number of the newest event of its record."""
-    best = frame.diagnosis.verdict.best_checkpoint
+    best = report.verdict.best_checkpoint
     return {
-        "time": frame.now,
-        "step": frame.diagnosis.at_step,
+        "time": report.recording.now,
+        "step": report.at_step,
         "seq": seq,
-        "decision": frame.diagnosis.verdict.decision,
-        "restarts": len(frame.run.history.table.restarts),
+        "decision": report.verdict.decision,
+        "restarts": len(report.run.restarts),
         "best": None if best is None else {"step": best.step, "metric": best.metric, "value": best.value},
     }
 
 
-def digest(frame: Frame, look: Mapping[str, Any], record: Sequence[Mapping[str, Any]]) -> Digest | None:
+def digest(report: Report, look: Mapping[str, Any], record: Sequence[Mapping[str, Any]]) -> Digest | None:
     """What happened since a look; None where nothing did, or the look is none. `record`: entries of the journal."""
     since, step, seq = look.get("time"), look.get("step"), look.get("seq")
-    if not isinstance(since, int | float) or not 0 <= since <= frame.now:
+    if not isinstance(since, int | float) or not 0 <= since <= report.recording.now:
         return None
     known = {e["seq"]: e for e in record if isinstance(e.get("seq"), int)}
     events = [known[n] for n in sorted(known) if not isinstance(seq, int) or n > seq]
     events = [e for e in events if e.get("event") not in ("summary", None)]
     items = [
-        *_steps(frame, step),
-        *_verdict(frame, look),
-        *_findings(frame, events),
-        *_stalls(frame, events, step),
-        *_attempts(frame, look, events),
-        *_checkpoints(frame, since, step),
-        *_best(frame, look),
+        *_steps(report, step),
+        *_verdict(report, look),
+        *_findings(report, events),
+        *_stalls(report, events, step),
+        *_attempts(report, look, events),
+        *_checkpoints(report, since, step),
+        *_best(report, look),
     ]
     if not items:
         return None
-    items += _hardware(record, since, frame)
+    items += _hardware(record, since, report)
     order = {"verdict": 0, "finding": 1, "stall": 2, "restart": 3, "end": 4, "steps": 5}
     items.sort(key=lambda item: order.get(item.what, 9))
-    return Digest(since, frame.now, _headline(since, frame.now, items), tuple(items))
+    return Digest(since, report.recording.now, _headline(since, report.recording.now, items), tuple(items))
 
 
 def _headline(since: float, now: float, items: Sequence[Item]) -> str:
@@ -112,26 +112,26 @@ def _clock(time: float, now: float) -> str:
     return then.strftime("%H:%M" if then.date() == today.date() else "%b %d %H:%M")
 
 
-def _steps(frame: Frame, step: object) -> Iterable[Item]:
-    table = frame.run.history.table
-    at = frame.diagnosis.at_step
+def _steps(report: Report, step: object) -> Iterable[Item]:
+    steps, at = report.recording.run.steps, report.at_step
     if at is None or at == step:
         return
     before = step if isinstance(step, int) else None
-    new = int(table.n - table.steps.searchsorted(before, "right")) if before is not None and before < at else table.n
+    known = int(steps.searchsorted(before, "right")) if before is not None and before < at else 0
+    new = len(steps) - known
     yield Item("steps", "info", f"{new} step{'' if new == 1 else 's'} to {at}")
 
 
-def _verdict(frame: Frame, look: Mapping[str, Any]) -> Iterable[Item]:
-    now = frame.diagnosis.verdict
+def _verdict(report: Report, look: Mapping[str, Any]) -> Iterable[Item]:
+    now = report.verdict
     if look.get("decision") not in (None, now.decision):
         role: Role = "info" if now.decision in ("continue", "not-enough-evidence") else "warning"
         yield Item("verdict", role, f"{clean(str(look['decision']), 40)} → {now.decision}: {now.text}")
 
 
-def _findings(frame: Frame, events: Sequence[Mapping[str, Any]]) -> Iterable[Item]:
+def _findings(report: Report, events: Sequence[Mapping[str, Any]]) -> Iterable[Item]:
     """Each finding of the events once: the worst that it became, and whether it is over."""
-    now = {(f.id, f.subject): f for f in frame.diagnosis.findings}
+    now = {(f.id, f.subject): f for f in report.findings}
     told: dict[tuple[Any, Any], list[Mapping[str, Any]]] = {}
     stall = having(Trait.STALL)  # the run's state tells of it
     for event in events:
@@ -163,7 +163,7 @@ def _findings(frame: Frame, events: Sequence[Mapping[str, Any]]) -> Iterable[Ite
         yield Item("more", "info", f"{len(items) - MOST} more findings moved")
 
 
-def _stalls(frame: Frame, events: Sequence[Mapping[str, Any]], step: object) -> Iterable[Item]:
+def _stalls(report: Report, events: Sequence[Mapping[str, Any]], step: object) -> Iterable[Item]:
     """Stalls that were recorded, with how long they took; else silences in the time stamps of the rows."""
     begun: Mapping[str, Any] | None = None
     spans: list[tuple[float, float]] = []
@@ -174,13 +174,13 @@ def _stalls(frame: Frame, events: Sequence[Mapping[str, Any]], step: object) -> 
             spans.append((_time(begun), _time(event)))
             begun = None
     for begin, end in spans:
-        yield Item("stall", "warning", f"stalled at {_clock(begin, frame.now)}, for {duration(end - begin)} and more")
+        began = _clock(begin, report.recording.now)
+        yield Item("stall", "warning", f"stalled at {began}, for {duration(end - begin)} and more")
     if begun is not None:
         words = clean(str(begun.get("text") or ""), 200)  # a record that was cut off may lack any part
-        hangs = f"hangs since {_clock(_time(begun), frame.now)}"
+        hangs = f"hangs since {_clock(_time(begun), report.recording.now)}"
         yield Item("stall", "critical", f"{hangs}: {words}" if words else hangs)
-    table = frame.run.history.table
-    times, steps = table.times, table.steps
+    times, steps = report.recording.run.times, report.recording.run.steps
     gaps = times[1:] - times[:-1]
     known = gaps[gaps > 0]
     if len(known) < 5 or not isinstance(step, int):
@@ -192,22 +192,23 @@ def _stalls(frame: Frame, events: Sequence[Mapping[str, Any]], step: object) -> 
             yield Item("stall", "warning", f"no row for {duration(end - begin)} before step {int(steps[row + 1])}")
 
 
-def _attempts(frame: Frame, look: Mapping[str, Any], events: Sequence[Mapping[str, Any]]) -> Iterable[Item]:
-    restarts = frame.run.history.table.restarts
+def _attempts(report: Report, look: Mapping[str, Any], events: Sequence[Mapping[str, Any]]) -> Iterable[Item]:
+    restarts = report.run.restarts
     before = look.get("restarts")
     new = restarts[before:] if isinstance(before, int) else []
     for at in new[:MOST]:
         yield Item("restart", "warning", f"restarted from step {at}")
-    if any(event["event"] == "end" for event in events) and frame.stall is not None and frame.stall.over:
-        because = "; ".join(frame.stall.because)
-        word = frame.stall.verdict
+    card = report.recording.stall
+    if any(event["event"] == "end" for event in events) and card is not None and card.over:
+        because = "; ".join(card.because)
+        word = card.verdict
         yield Item("end", "critical" if word == "crashed" else "info", f"{word}: {because}" if because else word)
 
 
-def _checkpoints(frame: Frame, since: float, step: object) -> Iterable[Item]:
+def _checkpoints(report: Report, since: float, step: object) -> Iterable[Item]:
     new = [
         c
-        for c in frame.run.checkpoints
+        for c in report.recording.run.checkpoints
         if (c.time > since if c.time is not None else isinstance(step, int) and c.step > step)
     ]
     if new:
@@ -219,8 +220,8 @@ def _checkpoints(frame: Frame, since: float, step: object) -> Iterable[Item]:
         )
 
 
-def _best(frame: Frame, look: Mapping[str, Any]) -> Iterable[Item]:
-    now, before = frame.diagnosis.verdict.best_checkpoint, look.get("best")
+def _best(report: Report, look: Mapping[str, Any]) -> Iterable[Item]:
+    now, before = report.verdict.best_checkpoint, look.get("best")
     if now is None or (isinstance(before, dict) and before.get("step") == now.step):
         return
     label = metrics()[now.metric].label if now.metric in metrics() else now.metric
@@ -230,10 +231,10 @@ def _best(frame: Frame, look: Mapping[str, Any]) -> Iterable[Item]:
     yield Item("best", "info", f"best {label} {was}{number(now.value)} at step {now.step}")
 
 
-def _hardware(record: Sequence[Mapping[str, Any]], since: float, frame: Frame) -> Iterable[Item]:
+def _hardware(record: Sequence[Mapping[str, Any]], since: float, report: Report) -> Iterable[Item]:
     kept = [e for e in record if isinstance(e.get("hardware"), int | float) and e["hardware"] > since]
     if not kept:
-        if frame.now - since > RECORDED_S:
+        if report.recording.now - since > RECORDED_S:
             yield Item("hardware", "info", "the machine was not recorded: neither the screen nor `rltui watch` ran")
         return
 

@@ -15,7 +15,7 @@ from typing import Any
 from rltui.events.changes import Changes, Event, Seen
 from rltui.events.store import Journal, Lock, folder, read_json, write_json
 from rltui.hardware.base import HardwareSample
-from rltui.session import Frame
+from rltui.report.model import Report
 
 HARDWARE_EVERY_S = 600.0
 SAVE_EVERY_S = 60.0
@@ -59,14 +59,14 @@ class Recorder:
         self._changes: Changes | None = None
         self._saved = self._hardware_at = self._tried = 0.0
 
-    def take(self, frame: Frame) -> list[Event]:
-        """Adds what is new in this frame; nothing while another writes. Raises OSError where it cannot be kept."""
-        if not frame.loading.done or not self._holds():
+    def take(self, report: Report) -> list[Event]:
+        """Adds what is new in this report; nothing while another writes. Raises OSError where it cannot be kept."""
+        if not report.recording.loading.done or not self._holds():
             return []
         assert self._changes is not None
-        entries = self._changes.of(frame)
+        entries = self._changes.of(report)
         kept = [entry.as_dict() for entry in entries]
-        if (hardware := self._hardware(frame)) is not None:
+        if (hardware := self._hardware(report)) is not None:
             kept.append(hardware)
         self.record.journal.append(kept)
         if kept or clock.monotonic() - self._saved > SAVE_EVERY_S:
@@ -89,16 +89,17 @@ class Recorder:
         self._changes = Changes(_seen(read_json(self.record.path("seen.json")), self.record))
         return True
 
-    def _hardware(self, frame: Frame) -> dict[str, Any] | None:
+    def _hardware(self, report: Report) -> dict[str, Any] | None:
         """The last ten minutes of the machine in a few numbers."""
-        if not frame.live:
+        if not report.recording.live:
             return None
-        self._hardware_at = self._hardware_at or frame.now
-        if frame.now - self._hardware_at < HARDWARE_EVERY_S:
+        now = report.recording.now
+        self._hardware_at = self._hardware_at or now
+        if now - self._hardware_at < HARDWARE_EVERY_S:
             return None
-        new = [sample for sample in frame.hardware if sample.time > self._hardware_at]
-        self._hardware_at = frame.now
-        return {"hardware": frame.now, **summarised(new)} if new else None
+        new = [sample for sample in report.recording.hardware if sample.time > self._hardware_at]
+        self._hardware_at = now
+        return {"hardware": now, **summarised(new)} if new else None
 
 
 def summarised(samples: Sequence[HardwareSample]) -> dict[str, Any]:

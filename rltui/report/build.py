@@ -6,8 +6,9 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -28,31 +29,30 @@ from rltui.report.model import (
 )
 from rltui.report.summaries import SummaryCache
 from rltui.rollouts.samples import Samples
-from rltui.run.attempts import attempts
-from rltui.run.run import PhaseTable, Run, RunState, SourceInfo
+from rltui.run.run import PhaseTable, RunState, SourceInfo
 from rltui.run.table import Series
-from rltui.session import Frame
+from rltui.session.frame import Frame, RunSnapshot
+
+if TYPE_CHECKING:
+    from rltui.diagnosis.insight import Insight
+    from rltui.evidence.model import Finding
 
 NOTED = ("resume", "traceback", "oom", "killed", "fault")
 NOTES_SHOWN = 20
 
 
-def build(
-    frame: Frame, *, window: int | None = None, now: float | None = None, cache: SummaryCache | None = None
-) -> Report:
+def build(frame: Frame, *, window: int | None = None, cache: SummaryCache | None = None) -> Report:
     """The report of what a frame holds.
 
-    `window`: rows in the first, mid and last windows (default: max(5, 10 %)). `now`: the time that the age of sources
-    is told by; without it none is told. `cache`: given again on every new row of the same run, what did not change is
-    not computed again. Metrics go under canonical names, see `summaries.report_names`. Never raises for what a run
-    lacks: unknown is None, and said.
+    `window`: rows in the first, mid and last windows (default: max(5, 10 %)). `cache`: given again on every new row of
+    the same run, what did not change is not computed again. Metrics go under canonical names, see
+    `summaries.report_names`. Never raises for what a run lacks: unknown is None, and said.
     """
     run, diagnosis = frame.run, frame.diagnosis
     span = _span(run, frame.series)
-    phases = run.phases(until_row=span.end_row)
     return Report(
         as_of=_iso(_as_of(run, span)),
-        run=_identity(run, span, frame, now),
+        run=_identity(run, span, frame),
         config={
             name: ConfigEntry(entry.value, entry.key, entry.source, entry.active, entry.note)
             for name, entry in run.config.items()
@@ -60,18 +60,21 @@ def build(
         verdict=diagnosis.verdict,
         findings=diagnosis.findings,
         metrics=_metrics(frame, span, window, cache if cache is not None else SummaryCache()),
-        phases=_phases(phases),
+        phases=_phases(run.phases),
         pipeline=diagnosis.pipeline,
         hardware=hardware(frame),
         rollouts=_rollouts(frame.rollout_files, run.samples),
         coverage=diagnosis.coverage,
-        unknowns=(*(f"--map {text}" for text in run.unlogged()), *diagnosis.unknowns),
+        unknowns=(*(f"--map {text}" for text in run.unlogged), *diagnosis.unknowns),
         checks=diagnosis.checks,
         not_evaluable=tuple((check.title, check.needs, check.enable) for check in diagnosis.not_evaluable),
         not_applicable=tuple((check.title, check.needs) for check in diagnosis.not_applicable),
         notes=_notes(frame),
         facts=diagnosis.facts,
-        outlook=_outlook(frame),
+        outlook=_outlook(frame.insight, diagnosis.findings),
+        recording=frame,
+        machine=diagnosis.machine,
+        at_step=diagnosis.at_step,
     )
 
 
@@ -83,16 +86,15 @@ class _Span:
     last_step: int | None
     rows: int
     all_rows: int
-    end_row: int | None  # one past the last row; None where there is no row
     last_time: float | None
     cut: bool  # the run goes on behind it: the frame is one of the past
 
 
-def _span(run: Run, series: Mapping[str, Series]) -> _Span:
+def _span(run: RunSnapshot, series: Mapping[str, Series]) -> _Span:
     names = run.names
     logged = [s for s in series.values() if len(s)]
     if not logged:
-        return _Span(None, None, 0, 0, None, None, False)
+        return _Span(None, None, 0, 0, None, False)
     filled = _by_rows(logged)
     start = min(int(s.rows[0]) for s in filled)
     end = max(int(s.rows[-1]) for s in filled) + 1
@@ -103,9 +105,8 @@ def _span(run: Run, series: Mapping[str, Series]) -> _Span:
         last_step=max(int(s.steps[-1]) for s in filled),
         rows=_distinct(training or filled, start, end),
         all_rows=end - start,
-        end_row=end,
         last_time=newest[0] if newest else None,
-        cut=end < run.history.table.n,
+        cut=run.cut,
     )
 
 
@@ -135,7 +136,7 @@ def _distinct(series: list[Series], start: int, end: int) -> int:
     return int(seen.sum())
 
 
-def _as_of(run: Run, span: _Span) -> float | None:
+def _as_of(run: RunSnapshot, span: _Span) -> float | None:
     if span.cut and span.last_time is not None:
         return span.last_time
     if run.as_of is not None or not run.followed:
@@ -153,12 +154,12 @@ def _iso(time: float | None) -> str | None:
         return None  # a time stamp that no calendar holds
 
 
-def _identity(run: Run, span: _Span, frame: Frame, now: float | None) -> RunIdentity:
+def _identity(run: RunSnapshot, span: _Span, frame: Frame) -> RunIdentity:
     if span.cut:
         state = RunState("running", f"as it stood at step {span.last_step}")
     else:
-        state = frame.state or run.state(frame.now)
-    facts = frame.diagnosis.facts
+        state = run.state
+    facts, now = frame.diagnosis.facts, frame.aged_at
     pace = facts.pace if facts is not None and state.state == "running" and not span.cut else None
     at = now if state.state in ("running", "stalled") and not span.cut else None
     return RunIdentity(
@@ -168,13 +169,13 @@ def _identity(run: Run, span: _Span, frame: Frame, now: float | None) -> RunIden
         algorithm=run.algorithm,
         state=state.state,
         steps=Steps(span.first_step, span.last_step, run.planned_steps, span.rows),
-        restarts=tuple(s for s in run.history.table.restarts if span.last_step is not None and s <= span.last_step),
+        restarts=tuple(s for s in run.restarts if span.last_step is not None and s <= span.last_step),
         sources=tuple(_source(source, at) for source in run.sources),
         framework_version=run.framework_version,
         state_because=state.because,
         eta_s=pace.left_s if pace is not None else None,
         last_row_time=span.last_time,
-        attempts=attempts(run.history, run.notes) if not span.cut else (),
+        attempts=run.attempts if not span.cut else (),
     )
 
 
@@ -196,7 +197,7 @@ def _source_note(source: SourceInfo, now: float | None) -> str:
 def _metrics(frame: Frame, span: _Span, window: int | None, cache: SummaryCache) -> dict[str, MetricSummary]:
     names = frame.run.names
     series = {key: one for key, one in frame.series.items() if len(one)}
-    called = cache.names(names, series, frame.run.keys_for)
+    called = cache.names(names, series, frame.run.keys)
     return {called[key]: cache.summary(one, span.all_rows, names.get(key), window) for key, one in series.items()}
 
 
@@ -225,13 +226,17 @@ def _rollouts(files: tuple[str, ...], samples: Samples) -> Rollouts:
     return Rollouts(where, tuple(steps), len(files), f"count is of files; {seen} were read for the checks")
 
 
-def _outlook(frame: Frame) -> Outlook | None:
-    told = frame.insight
+def with_outlook(report: Report, insight: Insight | None) -> Report:
+    """The report with what a whole one tells beyond the findings: an insight about the onset of its worst finding."""
+    return replace(report, outlook=_outlook(insight, report.findings))
+
+
+def _outlook(told: Insight | None, findings: tuple[Finding, ...]) -> Outlook | None:
     if told is None:
         return None
     from rltui.diagnosis.insight import worst
 
-    asked = worst(frame.diagnosis.findings)
+    asked = worst(findings)
     moves = FirstMoves(asked.id if asked is not None else None, told.step, told.moves)
     return Outlook(
         kl_reward=told.case,

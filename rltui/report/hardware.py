@@ -9,7 +9,7 @@ from rltui.report.model import DiskNow, GpuNow, Hardware, HostNow, PhaseUse
 
 if TYPE_CHECKING:
     from rltui.evidence.model import MachineView
-    from rltui.session import Frame
+    from rltui.session.frame import Frame
 
 
 def hardware(frame: Frame) -> Hardware:

@@ -6,7 +6,6 @@ from rltui.plots.numbers import number
 from rltui.report import markdown_findings, markdown_metrics, markdown_run
 from rltui.report.escape import code, plain
 from rltui.report.model import Report
-from rltui.session import Frame
 
 BADGES = {
     "continue": "✓ CONTINUE",
@@ -18,15 +17,15 @@ BADGES = {
 }
 
 
-def render(report: Report, frame: Frame | None = None) -> str:
-    """The whole report, ending in a line end. With the frame it was built from it also holds the plots.
+def render(report: Report) -> str:
+    """The whole report with its plots, ending in a line end.
 
     Names and values of the run are escaped: none of them can become markup. Undefined numbers read `n/a`.
     """
     parts = [
         [f"# {plain(report.run.id)}", "", *verdict_line(report)],
         ["## 1. Run and important config", "", *markdown_run.identity(report)],
-        ["## 2. Metric diagnosis", "", *markdown_metrics.section(report, frame)],
+        ["## 2. Metric diagnosis", "", *markdown_metrics.section(report)],
         ["## 3. Behavioural symptoms", "", *markdown_findings.symptoms(report)],
         ["## 4. Likely causes, tied to config", "", *markdown_findings.causes(report)],
         ["## 5. Recommended fixes, by impact and risk", "", *markdown_findings.fixes(report)],

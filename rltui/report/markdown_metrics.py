@@ -7,7 +7,6 @@ from rltui.plots.numbers import NOT_AVAILABLE, change, number
 from rltui.report.escape import code, fenced, plain, table
 from rltui.report.model import MetricSummary, Report
 from rltui.run.table import Series
-from rltui.session import Frame
 
 GROUPS = (
     *("reward", "validation", "drift", "policy", "length", "speed", "memory", "mismatch", "critic", "tools"),
@@ -37,7 +36,7 @@ def metric_label(report: Report, name: str) -> str:
     return plain(_text_label(summary))
 
 
-def section(report: Report, frame: Frame | None) -> list[str]:
+def section(report: Report) -> list[str]:
     if not report.metrics:
         return ["No metric rows yet."]
     ordered = sorted(report.metrics.items(), key=lambda item: _group(item[1]))
@@ -62,16 +61,13 @@ def section(report: Report, frame: Frame | None) -> list[str]:
         lines += ["Keys without a known meaning:", "", *_table(own[:OWN_METRICS]), "", *_constants(own[:OWN_METRICS])]
     if len(own) > OWN_METRICS:
         lines += [f"… and {len(own) - OWN_METRICS} more in the JSON report.", ""]
-    lines += _traps(known, frame)
-    if frame is not None:
-        lines += _plots(report, frame, known)
-    return lines
+    return lines + _traps(report, known) + _plots(report, known)
 
 
-def _traps(metrics: list[tuple[str, MetricSummary]], frame: Frame | None) -> list[str]:
+def _traps(report: Report, metrics: list[tuple[str, MetricSummary]]) -> list[str]:
     """What is easily misread here, once a metric; the step is the axis of them all."""
     told: dict[str, str] = {}
-    step = own_trap("step", frame.run.dialect, frame.run.framework_version) if frame is not None else ""
+    step = own_trap("step", report.recording.run.dialect, report.run.framework_version)
     if step:
         told[step] = f"- step: {step}"
     for name, m in metrics:
@@ -160,12 +156,13 @@ def _group(summary: MetricSummary) -> int:
     return GROUPS.index(summary.group) if summary.group in GROUPS else len(GROUPS)
 
 
-def _plots(report: Report, frame: Frame, known: list[tuple[str, MetricSummary]]) -> list[str]:
+def _plots(report: Report, known: list[tuple[str, MetricSummary]]) -> list[str]:
     first, last = report.run.steps.first, report.run.steps.last
-    drawable = _distinct([(m, frame.series[m.key]) for _, m in known if m.key in frame.series])
+    series = report.recording.series
+    drawable = _distinct([(m, series[m.key]) for _, m in known if m.key in series])
     if first is None or last is None or not drawable:
         return []
-    return [*fenced(_sparklines(report, drawable, first, last)), "", *_charts(report, frame)]
+    return [*fenced(_sparklines(report, drawable, first, last)), "", *_charts(report)]
 
 
 def _distinct(metrics: list[tuple[MetricSummary, Series]]) -> list[tuple[MetricSummary, Series]]:
@@ -217,15 +214,16 @@ def _text_label(summary: MetricSummary) -> str:
     return label if said else f"{label} {summary.member}"
 
 
-def _charts(report: Report, frame: Frame) -> list[str]:
+def _charts(report: Report) -> list[str]:
     """The evidence of the worst finding, then the score: at most two metrics, with onset and best checkpoint."""
     from rltui.plots.chart import Line, Mark, chart
 
+    recorded = report.recording.series
     worst = next((f for f in report.findings if f.status == "active" and f.severity != "info"), None)
     keys = [e.key for e in worst.evidence] if worst is not None else []
     score = report.metrics.get("score_mean") or report.metrics.get("reward_mean")
     keys += [score.key] if score is not None else []
-    shown = list(dict.fromkeys(key for key in keys if key in frame.series and len(frame.series[key]) > 2))[:2]
+    shown = list(dict.fromkeys(key for key in keys if key in recorded and len(recorded[key]) > 2))[:2]
     best = report.verdict.best_checkpoint
     marks = [Mark(best.step, "best")] if best is not None else []
     if worst is not None and worst.onset_step is not None:
@@ -233,7 +231,7 @@ def _charts(report: Report, frame: Frame) -> list[str]:
     called = {m.key: _text_label(m) for m in report.metrics.values()}
     lines: list[str] = []
     for key in shown:
-        series = frame.series[key]
+        series = recorded[key]
         smooth = max(1, len(series) // 50)
         line = Line(series.steps, series.values, smooth=smooth, dots=smooth > 1)
         drawn = chart(line, width=CHART_WIDTH, height=CHART_HEIGHT, marks=marks)

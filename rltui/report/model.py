@@ -14,10 +14,11 @@ if TYPE_CHECKING:
     from rltui.diagnosis.kl_reward import Case
     from rltui.diagnosis.worth import Worth
     from rltui.evidence.facts import RunFacts
-    from rltui.evidence.model import Forecast
+    from rltui.evidence.model import Forecast, MachineView
     from rltui.evidence.step_time import OwnShare, SlowStep, Waits
     from rltui.rules.invariants import Invariant
     from rltui.run.attempts import Attempt
+    from rltui.session.frame import Recording
 
 SCHEMA = "rltui.report/1"
 
@@ -230,6 +231,9 @@ class Outlook:
 
 @dataclass(frozen=True, slots=True)
 class Report:
+    """The only thing that crosses from the data to screens, Markdown, JSON, events and comparisons. It holds no live
+    run: nothing in it changes when the run goes on."""
+
     as_of: str | None  # ISO 8601 with zone
     run: RunIdentity
     config: Mapping[str, ConfigEntry]
@@ -249,3 +253,6 @@ class Report:
     notes: tuple[str, ...] = field(default=())
     facts: RunFacts | None = None  # None before the first row
     outlook: Outlook | None = None  # worked out for whole reports only
+    at_step: int | None = field(kw_only=True)  # the step that the diagnosis is of
+    machine: MachineView | None = field(kw_only=True)  # what it worked out of the hardware samples
+    recording: Recording = field(kw_only=True)  # what the report was built from

@@ -6,7 +6,7 @@ shape those of one at a time.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from rltui.evidence.shapes import describe, window_rows
@@ -152,14 +152,14 @@ class SummaryCache:
     _judged: dict[str, str] = field(default_factory=dict)
 
     def names(
-        self, names: Mapping[str, MetricName], series: Mapping[str, Series], sources: Callable[[str], list[str]]
+        self, names: Mapping[str, MetricName], series: Mapping[str, Series], sources: Mapping[str, Sequence[str]]
     ) -> dict[str, str]:
         """As `report_names`; worked out again where the keys or what is known of them are others than before. `sources`
         gives the keys of a canonical name, the preferred one first."""
         keys = list(series)
         known = self._called is not None and self._called[0] is names and self._called[1] == keys
         if not known:
-            self._sharing = sharing(names, series, sources)
+            self._sharing = sharing(names, series, lambda name: list(sources.get(name, ())))
         judged = {best: _judged(own, names, series) for best, own in self._sharing.items()}
         if self._called is None or not known or judged != self._judged:
             self._judged = judged

@@ -38,6 +38,10 @@ FIRST_KEYS = (
 )
 
 
+NOT_WRITTEN = ("at_step", "machine", "recording")
+"""What the report is built from, and what only screens show."""
+
+
 def to_json(report: Report) -> str:
     """One JSON object and a line end. Numbers that are not finite are null; see `rounded` for the rest."""
     return dumps(to_dict(report))
@@ -50,7 +54,7 @@ def dumps(value: object) -> str:
 
 def to_dict(report: Report) -> dict[str, object]:
     """The report as plain values (dict, list, str, int, float, bool, None)."""
-    plain = {f.name: _plain(getattr(report, f.name)) for f in fields(report)}
+    plain = {f.name: _plain(getattr(report, f.name)) for f in fields(report) if f.name not in NOT_WRITTEN}
     plain["not_evaluable"] = [
         {"title": _text(title), "needs": _text(needs), "enable": _text(enable)}
         for title, needs, enable in report.not_evaluable

@@ -163,10 +163,15 @@ def canonical_series(table: Table, names: Names, canonical: str) -> Series | Non
     sits in the reward). Of several validation sets the one with most points, then with most samples a prompt.
     """
     found = [s for key in names.sources(canonical) if (s := table.series(key)) is not None and len(s)]
+    best = preferred(canonical, found)
+    return None if best is None else converted(best, names.meanings[best.key])
+
+
+def preferred(canonical: str, found: Sequence[Series]) -> Series | None:
+    """Of the series with points that may stand for a canonical metric, the one that does."""
     if not found:
         return None
-    best = max(found, key=_evaluations) if canonical == "val_score" else in_use(found)
-    return converted(best, names.meanings[best.key])
+    return max(found, key=_evaluations) if canonical == "val_score" else in_use(found)
 
 
 def in_use(found: Sequence[Series]) -> Series:

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from rltui.frameworks.load import GENERIC, dialect
+from rltui.frameworks.load import GENERIC, dialect, metrics
 from rltui.frameworks.resolve import PHASE, detect_dialect, keys_for
 from rltui.hardware.base import HardwareSample
 from rltui.readers.base import Exit, HardwareRow, LogLine, Note, RunInfo
@@ -102,6 +102,7 @@ class Run:
         self._resolved: dict[str, ConfigValue] | None = None
         self._names = Names()
         self._metric_names: dict[str, MetricName] = {}
+        self._keys: tuple[object, Mapping[str, tuple[str, ...]]] | None = None  # of the names as they were
         self._named_for: str | None = None  # the version whose traps the names tell
         self._notes = Notes()
         self._hints: list[str] = []
@@ -234,6 +235,15 @@ class Run:
         """The raw keys that may stand for a canonical name, the preferred one first."""
         self.refresh_names()
         return self._names.sources(canonical)
+
+    @property
+    def keys(self) -> Mapping[str, tuple[str, ...]]:
+        """Canonical name -> the raw keys that may stand for it, the preferred one first."""
+        names = self.names
+        if self._keys is None or self._keys[0] is not names:
+            known = {name: tuple(self._names.sources(name)) for name in (*metrics(), *self.key_map)}
+            self._keys = names, {name: keys for name, keys in known.items() if keys}
+        return self._keys[1]
 
     def unlogged(self) -> list[str]:
         """What to say of each entry of `key_map` whose key this run does not log."""

@@ -1,4 +1,4 @@
-"""One run or many, opened and followed: the only place where sources, readers, run, hardware and engine meet."""
+"""What a session gives of a run: a recording that cannot change under its reader, and the diagnosis of it."""
 
 from __future__ import annotations
 
@@ -9,8 +9,11 @@ from typing import TYPE_CHECKING
 from rltui.evidence.model import Diagnosis
 from rltui.hardware.base import HardwareSample
 from rltui.readers.base import LogLine, Note
-from rltui.run.history import Series
-from rltui.run.run import Run, RunState, StallCard
+from rltui.rollouts.samples import Samples
+from rltui.run.attempts import Attempt, attempts
+from rltui.run.names import preferred
+from rltui.run.run import Checkpoint, ConfigValue, MetricName, PhaseTable, Run, RunState, SourceInfo, StallCard
+from rltui.run.table import Floats, Ints, Series
 from rltui.sources.base import Link
 
 if TYPE_CHECKING:
@@ -45,17 +48,99 @@ class Loading:
     done: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Frame:
-    """Everything that crosses from the data to the screen, as one immutable message.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunSnapshot:
+    """A run as it stood when it was looked at. Nothing in it changes when the run goes on: arrays are views that end
+    at the newest row of then, and what is revised later is written to other arrays.
 
-    `series` holds every column of the history by raw key (views, not copies), in canonical units where the vocabulary
-    knows it; `run` is the live object behind it and only to be read for its frozen parts (names, config). The report
-    object is built from a Frame.
+    `steps` and `times` (seconds since the epoch, NaN for none) have one entry a row. `keys`: canonical name -> the raw
+    keys that may stand for it, the preferred one first.
     """
 
-    run: Run
-    diagnosis: Diagnosis
+    id: str
+    path: str
+    framework: str | None
+    framework_version: str | None
+    dialect: str
+    algorithm: str | None
+    planned_steps: int | None
+    followed: bool
+    as_of: float | None
+    state: RunState
+    steps: Ints
+    times: Floats
+    restarts: tuple[int, ...]
+    attempts: tuple[Attempt, ...]
+    phases: PhaseTable
+    checkpoints: tuple[Checkpoint, ...]
+    config: Mapping[str, ConfigValue]
+    raw_config: Mapping[str, ConfigValue]
+    info: Mapping[str, str]
+    names: Mapping[str, MetricName]
+    keys: Mapping[str, tuple[str, ...]]
+    unlogged: tuple[str, ...]
+    sources: tuple[SourceInfo, ...]
+    samples: Samples
+    cut: bool = False  # the run has later rows than this tells
+
+    def until(self, step: int, phases: PhaseTable) -> RunSnapshot:
+        """As it stood at a step, with the phase times of that step."""
+        rows = int(self.steps.searchsorted(step, "right"))
+        return replace(
+            self,
+            steps=self.steps[:rows],
+            times=self.times[:rows],
+            restarts=tuple(one for one in self.restarts if one <= step),
+            checkpoints=tuple(one for one in self.checkpoints if one.step <= step),
+            phases=phases,
+            cut=rows < self.rows,
+        )
+
+    @property
+    def rows(self) -> int:
+        return len(self.steps)
+
+
+def snapshot(run: Run, state: RunState) -> RunSnapshot:
+    """The run as it stands now, in the state that it was judged to be in."""
+    table = run.history.table
+    return RunSnapshot(
+        id=run.id,
+        path=run.path,
+        framework=run.framework,
+        framework_version=run.framework_version,
+        dialect=run.dialect,
+        algorithm=run.algorithm,
+        planned_steps=run.planned_steps,
+        followed=run.followed,
+        as_of=run.as_of,
+        state=state,
+        steps=table.steps,
+        times=table.times,
+        restarts=tuple(table.restarts),
+        attempts=attempts(run.history, run.notes),
+        phases=run.phases(),
+        checkpoints=tuple(run.checkpoints),
+        config=run.config,
+        raw_config=dict(run.raw_config),
+        info=run.info,
+        names=run.names,
+        keys=run.keys,
+        unlogged=tuple(run.unlogged()),
+        sources=tuple(run.sources),
+        samples=run.samples,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recording:
+    """What was read and sampled of a run by a moment, immutable. It crosses to the screen inside the report.
+
+    `series` holds every column by raw key, in canonical units if the vocabulary knows the key. `now`: when it was put
+    together, by which the run's state was judged; `aged_at`: the time by which ages are told, None: none is told.
+    """
+
+    run: RunSnapshot
     series: Mapping[str, Series]
     log: tuple[LogLine, ...]  # the newest lines, oldest first
     notes: tuple[Note, ...]  # notable lines of the whole run, oldest first
@@ -64,18 +149,34 @@ class Frame:
     now: float
     live: bool  # the run is being followed
     revision: int
-    state: RunState | None = None  # how the run stands at `now`, once it was read
+    aged_at: float | None = None
     stall: StallCard | None = None  # hung, slow or fine, of a run that is being followed
     place: str = ""  # the machine that the run is on, "" for this one
     link: Link | None = None  # the connection to it, None for this machine
+    rollout_files: tuple[str, ...] = ()  # dumps that lie with the run, by path; their contents are not part of it
+
+    def named(self, name: str) -> Series | None:
+        """The series of a metric by canonical name, else by raw key; None if nothing of it was logged."""
+        known = [one for key in self.run.keys.get(name, ()) if (one := self.series.get(key)) is not None and len(one)]
+        return preferred(name, known) or self.series.get(name)
+
+    def family(self, canonical: str) -> dict[str, Series]:
+        """All keys of a canonical metric with several members (reward parts, validation sets): member -> series."""
+        found = [(key, self.series.get(key)) for key in self.run.keys.get(canonical, ())]
+        return {self.run.names[key].member or key: one for key, one in found if one is not None and len(one)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Frame(Recording):
+    """A recording and its diagnosis: what a report is built from."""
+
+    diagnosis: Diagnosis
     insight: Insight | None = None  # asked for by reports and drill-downs only
-    rollout_files: tuple[str, ...] = ()  # dumps that lie with the run, by path; their contents are not part of a frame
 
     def narrowed(self, since_step: int | None = None, last_rows: int | None = None) -> Frame:
         """The same run with the numbers of its later rows only: from a step on, or the last so many rows of this frame,
         which may be one of the past."""
-        steps = self.run.history.table.steps
-        row = 0 if since_step is None else int(steps.searchsorted(since_step))
+        row = 0 if since_step is None else int(self.run.steps.searchsorted(since_step))
         if last_rows is not None:
             end = max((int(s.rows[-1]) + 1 for s in self.series.values() if len(s)), default=0)
             row = max(row, end - last_rows)

@@ -160,7 +160,7 @@ class LiveRun:
         return self._progress(self._glanced)
 
     def _progress(self, glanced: Frame) -> Frame:
-        return replace(glanced, loading=self.opened.loading(), diagnosis=unread(), now=clock.time(), state=None)
+        return replace(glanced, loading=self.opened.loading(), diagnosis=unread(), now=clock.time())
 
     def _look_again(self, woken: bool) -> bool:
         """Takes up files that appeared in the run's directory; true when there are any."""

@@ -19,7 +19,7 @@ from rltui.run import checkpoints
 from rltui.run.run import Run, RunState
 from rltui.session.choice import choose, told
 from rltui.session.feed import Feed, TailFeed
-from rltui.session.frame import Frame, Loading, log_until
+from rltui.session.frame import Frame, Loading, log_until, snapshot
 from rltui.session.intake import Intake
 from rltui.session.samples import NamedDumps
 from rltui.session.tail import QUIET_S
@@ -29,6 +29,7 @@ from rltui.sources.base import FileStat
 if TYPE_CHECKING:
     from rltui.diagnosis.engine import Engine
     from rltui.diagnosis.insight import Insight
+    from rltui.evidence.model import Finding
     from rltui.run.table import Series
     from rltui.session.container_feeds import AnyFeed
     from rltui.session.samples import Asked, RunSamples
@@ -313,37 +314,41 @@ class OpenedRun:
         return replace(
             whole,
             diagnosis=self._engine.at(self.run, rows),
+            run=whole.run.until(step, self.run.phases(until_row=rows)),
             series={key: part for key, s in whole.series.items() if len(part := s.until_row(rows))},
             notes=tuple(n for n in whole.notes if n.step is None or n.step <= step),
             log=log_until(whole.log, whole.notes, step, rows / table.n if table.n else 1.0, until),
             hardware=whole.hardware if until is None else tuple(s for s in whole.hardware if s.time <= until),
             live=False,
             stall=None,
-            state=None,
+            aged_at=None,
         )
 
     def insight(self, around: int, at: int | None = None) -> Insight:
         """Answers about step `around` from the rows up to step `at` (None: all), which cost too much for every row."""
         rows = self._rows_until(at)
-        return self._insight(around, rows, self.diagnosis() if at is None else self._engine.at(self.run, rows))
+        seen = self.diagnosis() if at is None else self._engine.at(self.run, rows)
+        return self._insight(around, rows, seen.findings)
 
     def _rows_until(self, at: int | None) -> int:
         """How many rows there are up to step `at` (None: all)."""
         table = self.run.history.table
         return table.n if at is None else int(table.steps.searchsorted(at, "right"))
 
-    def _insight(self, around: int, rows: int, seen: Diagnosis) -> Insight:
-        return self._engine.insight(self.run, rows, around, seen.findings)
+    def _insight(self, around: int, rows: int, findings: tuple[Finding, ...]) -> Insight:
+        return self._engine.insight(self.run, rows, around, findings)
 
     def with_insight(self, frame: Frame) -> Frame:
         """The frame with what a whole report tells beyond the diagnosis, about the onset of its worst finding."""
+        return replace(frame, insight=self.onset_insight(frame.diagnosis.findings, frame.diagnosis.at_step))
+
+    def onset_insight(self, findings: tuple[Finding, ...], at: int | None) -> Insight | None:
+        """About the onset of the worst of these findings, which were made at step `at`; None before the first row."""
         from rltui.diagnosis.insight import worst
 
-        asked, at = worst(frame.diagnosis.findings), frame.diagnosis.at_step
+        asked = worst(findings)
         around = asked.onset_step if asked is not None and asked.onset_step is not None else at
-        if around is None:
-            return frame
-        return replace(frame, insight=self._insight(around, self._rows_until(at), frame.diagnosis))
+        return None if around is None else self._insight(around, self._rows_until(at), findings)
 
     def _columns(self) -> Mapping[str, Series]:
         """The run's columns, the same object until something is read: what was drawn of it stands."""
@@ -353,22 +358,24 @@ class OpenedRun:
 
     def frame(self, now: float | None = None) -> Frame:
         """The present state as one immutable message. `now`: the moment it is judged at (default: the clock's)."""
+        aged_at = clock.time() if now is None and self.follow else now
         now = clock.time() if now is None else now
-        state = self.run.state(now) if self._done else None
+        state = self.run.state(now)
+        diagnosis = self.diagnosis(state)  # reads samples, so it comes first
         return Frame(
-            run=self.run,
-            diagnosis=self.diagnosis(state),
+            run=snapshot(self.run, state),
+            diagnosis=diagnosis,
             series=self._columns(),
             log=tuple(self._intake.log),
             notes=tuple(note for note in dict.fromkeys(self.run.notes) if note not in self._intake.repeated),
             hardware=self._hardware(),
             loading=self.loading(),
             now=now,
+            aged_at=aged_at,
             live=self.follow,
             revision=self._revision,
             rollout_files=(*self._candidate.rollouts, *(file.path for file in self._named_dumps.files)),
-            stall=state.card if state is not None else None,
-            state=state,
+            stall=state.card if self.follow and self._done else None,
             place=self.place.name,
             link=self.place.link(),
         )

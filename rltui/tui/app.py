@@ -24,12 +24,12 @@ from rltui.tui.messages import (
     Differs,
     DigestMade,
     FirstValuesRead,
-    FrameArrived,
     Happened,
     InsightArrived,
     MarksRead,
     PageRead,
     PastArrived,
+    ReportArrived,
     RowsRead,
     RunsFound,
     SourceFailed,
@@ -147,14 +147,15 @@ class RltuiApp(Places):
             self.view.first = message.values
             self.redraw()
 
-    def on_frame_arrived(self, message: FrameArrived) -> None:
-        if self.view.paused and message.frame.loading.done:
+    def on_report_arrived(self, message: ReportArrived) -> None:
+        report, before = message.report, self.view.recording
+        new = report.recording
+        if self.view.paused and new.loading.done:
             return
         self.view.now = self.clock()
-        other = self.view.newest is None or self.view.newest.run.path != message.report.run.path
-        before, frame = self.view.frame, message.frame
-        reads_on = before is not None and frame.series is before.series and not frame.loading.done
-        self.view.take(frame, message.report)
+        other = self.view.newest is None or self.view.newest.run.path != report.run.path
+        reads_on = before is not None and new.series is before.series and not new.loading.done
+        self.view.take(report)
         if other:
             self.digest = None
             self.exports.read_marks()

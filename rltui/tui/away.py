@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from rltui.events.changes import Changes
     from rltui.events.digest import Digest
     from rltui.events.record import Recorder
-    from rltui.session import Frame
+    from rltui.report.model import Report
 
 SAVE_LOOK_EVERY_S = 30.0
 GRACE_S = 10.0
@@ -65,7 +65,7 @@ class Chronicle:
         self._there = there
         self._changes: Changes = Changes()
         self._lock = Lock()
-        self._frame: Frame | None = None
+        self._report: Report | None = None
         self._look: dict[str, Any] | None = None
         self._saved = self._late_until = 0.0
         self._recorder: Recorder | None = None
@@ -73,20 +73,20 @@ class Chronicle:
             forget_old(state_dir, time.time())
             self._recorder = Recorder(Record(state_dir, run))
 
-    def take(self, frame: Frame) -> list[Message]:
-        """What there is to tell about a new frame: with the first one what happened since the last look."""
-        if not frame.loading.done or not frame.live:
+    def take(self, report: Report) -> list[Message]:
+        """What there is to tell about a new report: with the first one what happened since the last look."""
+        if not report.recording.loading.done or not report.recording.live:
             return []
         first = not self._changes.seen.began
-        events = self._changes.of(frame)
+        events = self._changes.of(report)
         messages: list[Message] = []
         if events and not first:
             messages.append(Happened(events))
         if self._recorder is None:
             return messages
         with self._lock, contextlib.suppress(OSError):  # a state directory that cannot be written: no digest
-            self._recorder.take(frame)
-            self._frame = frame
+            self._recorder.take(report)
+            self._report = report
             if first:
                 self._look = self._recorder.record.look()
                 messages.append(DigestMade(self._digest()))
@@ -114,7 +114,7 @@ class Chronicle:
     def close(self) -> None:
         """Keeps the last look. Quick: it may be called on the way out."""
         with self._lock, contextlib.suppress(OSError):
-            if self._recorder is not None and self._look is not None and self._frame is not None:
+            if self._recorder is not None and self._look is not None and self._report is not None:
                 self._recorder.record.save_look(self._look)
             if self._recorder is not None:
                 self._recorder.close()
@@ -123,16 +123,16 @@ class Chronicle:
     def _digest(self) -> Digest | None:
         from rltui.events.digest import digest
 
-        if self._recorder is None or self._frame is None or self._look is None:
+        if self._recorder is None or self._report is None or self._look is None:
             return None
-        return digest(self._frame, self._look, self._recorder.record.journal.read())
+        return digest(self._report, self._look, self._recorder.record.journal.read())
 
     def _looked(self) -> None:
         from rltui.events.digest import look_of
 
-        if self._recorder is None or self._frame is None:
+        if self._recorder is None or self._report is None:
             return
-        self._look = look_of(self._frame, self._recorder.record.last_seq())
+        self._look = look_of(self._report, self._recorder.record.last_seq())
         if time.monotonic() - self._saved > SAVE_LOOK_EVERY_S:
             self._saved = time.monotonic()
             self._recorder.record.save_look(self._look)

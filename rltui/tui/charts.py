@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from rltui.compare.beside import Beside
     from rltui.evidence.model import Finding
     from rltui.plots.chart import Drawing
-    from rltui.run.table import Floats
+    from rltui.report.recording import Floats
 
 SMOOTH_SHARE = 50
 """The smoothing window is this part of the points, at most `SMOOTH_MOST` of them."""
@@ -90,13 +90,13 @@ class Charts:
         times closer, around the step cursor or at the newest steps. `beside`: the same metric of other runs."""
         series = view.series(name)
         at = x_of(view, name, axis)
-        if series is None or at is None or not len(series) or view.frame is None:
+        if series is None or at is None or not len(series) or view.recording is None:
             return None
         onset = finding.onset_step if finding else None
         others = {f.onset_step for f in view.flagged.values() if f.onset_step not in (None, onset)} if labels else set()
         self.others = len(others)
         key = (
-            view.frame.revision,
+            view.recording.revision,
             len(series),
             name,
             width,
@@ -134,7 +134,7 @@ class Charts:
             severity = ROLE[finding.severity] if finding else ""
             marks = [Mark(x(onset), "onset", severity)] if onset is not None else []
             if labels and view.report is not None:
-                marks += [Mark(x(c.step), "checkpoint") for c in view.frame.run.checkpoints if c.step != best]
+                marks += [Mark(x(c.step), "checkpoint") for c in view.recording.run.checkpoints if c.step != best]
                 marks += [Mark(x(step), "other") for step in others if step is not None]
                 marks += [Mark(x(step), "restart") for step in view.report.run.restarts]
             if best is not None:

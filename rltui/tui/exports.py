@@ -27,23 +27,18 @@ class Exports:
     def snapshot(self) -> None:
         """The report as Markdown, of the step that is shown; of a drill-down, the screen as text in front of it."""
         view, worker = self.app.view, self.app.worker
-        if view.frame is None or view.report is None:  # no run is open: the list of runs
+        if view.newest is None or view.report is None:  # no run is open: the list of runs
             text = f"```text\n{self.screen_text()}\n```\n"
             worker.write("snapshot", lambda: _new_file(text, self._run_path(), ".md"))
             return
         step, path = view.cursor, view.report.run.path
         shown = "" if self.app.at_top and step is None else f"```text\n{self.screen_text()}\n```\n\n"
-        frame = view.frame
+        newest = view.newest
 
         def write() -> str:
-            from rltui.report.build import build
             from rltui.report.markdown import render
 
-            if step is None:
-                whole = worker.ask(lambda run: run.with_insight(frame))
-            else:
-                whole = worker.ask(lambda run: run.with_insight(run.past_frame(step)))
-            return _new_file(shown + render(build(whole, now=whole.now if whole.live else None), whole), path, ".md")
+            return _new_file(shown + render(worker.whole(newest, step)), path, ".md")
 
         self.app.say("writing the snapshot …")
         worker.write("snapshot", write)
@@ -133,7 +128,7 @@ class Exports:
             self.app.worker.write("", lambda: save_marks(marks, path, folder, place))
 
     def _place(self) -> str:
-        return self.app.view.frame.place if self.app.view.frame else ""
+        return self.app.view.recording.place if self.app.view.recording else ""
 
     def _run_path(self) -> str:
         return self.app.view.newest.run.path if self.app.view.newest else "rltui"

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from rltui.report.model import Report
     from rltui.report.rollouts_page import Page
     from rltui.report.user_marks import Marks
-    from rltui.session import Frame
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,16 +31,15 @@ class Choice:
     bytes: int
 
 
-class FrameArrived(Message):
+class ReportArrived(Message):
     """The one message from data to screen. A newer one takes the place of one that waits."""
 
-    def __init__(self, frame: Frame, report: Report) -> None:
+    def __init__(self, report: Report) -> None:
         super().__init__()
-        self.frame = frame
         self.report = report
 
     def can_replace(self, message: Message) -> bool:
-        return isinstance(message, FrameArrived)
+        return isinstance(message, ReportArrived)
 
 
 class PastArrived(Message):

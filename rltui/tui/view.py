@@ -1,4 +1,4 @@
-"""What the screen shows now: the newest frame and report, the step cursor, and the look-ups that panes share.
+"""What the screen shows now: the newest report, the step cursor, and the look-ups that panes share.
 
 Nothing is computed here that the report could hold; these are look-ups in it.
 """
@@ -21,9 +21,8 @@ if TYPE_CHECKING:
     from rltui.frameworks.load import Metric
     from rltui.report.first_values import FirstValue, FirstValues
     from rltui.report.model import MetricSummary, Report
+    from rltui.report.recording import Recording, Series
     from rltui.report.user_marks import Marks
-    from rltui.run.history import Series
-    from rltui.session import Frame
 
 ROLE = {"critical": "crit", "warning": "warn", "info": "dim"}
 GLYPH = {"critical": "✗", "warning": "!", "info": "·", "resolved": "✓"}
@@ -57,13 +56,12 @@ def headings() -> tuple[Heading, ...]:
 
 
 class View:
-    """State of the screen. Lives on the UI thread; frames and reports are immutable."""
+    """State of the screen. Lives on the UI thread; reports are immutable."""
 
     def __init__(self, target: str = "", glyphs: GlyphSet = BLOCK) -> None:
         self.target = target
         self.glyphs = glyphs
         self.first: FirstValues | None = None  # until the first report
-        self.frame: Frame | None = None
         self.newest: Report | None = None
         self.past: tuple[int, Report] | None = None  # (step, report as it stood then)
         self.cursor: int | None = None
@@ -71,7 +69,7 @@ class View:
         self.asked: set[tuple[int, int | None]] = set()  # of these, those that are asked of the run as it is now
         self._asked_at = 0.0
         self._has_read = False  # since then
-        self.sparks: dict[tuple[str, int, int, int, str], str] = {}  # of the present frame, as panes drew them
+        self.sparks: dict[tuple[str, int, int, int, str], str] = {}  # of the present report, as panes drew them
         self.pages: dict[str, str] = {}  # id of a rule -> what is known of it
         self.replaying = False
         self.sparing = False  # bandwidth mode
@@ -85,17 +83,23 @@ class View:
         self.message_role = "fg"
         self.flagged: dict[str, Finding] = {}
 
-    def take(self, frame: Frame, report: Report) -> None:
-        """Shows a new frame."""
-        if self.frame is None or frame.series is not self.frame.series:
+    @property
+    def recording(self) -> Recording | None:
+        """What the newest report was built from."""
+        return self.newest.recording if self.newest is not None else None
+
+    def take(self, report: Report) -> None:
+        """Shows a new report."""
+        before, new = self.recording, report.recording
+        if before is None or new.series is not before.series:
             self._has_read = True
             self.sparks.clear()
         if self.newest is not None and self.newest.run.path != report.run.path:
             self.past, self.cursor = None, None
             self.insights.clear()
-        self.first, self.frame, self.newest = None, frame, report
-        moving = frame.live or (self.replaying and report.run.state == "running")
-        again_s = REPLAY_ASK_S if not frame.live else ASK_AGAIN_S if self._has_read else STILL_ASK_S
+        self.first, self.newest = None, report
+        moving = new.live or (self.replaying and report.run.state == "running")
+        again_s = REPLAY_ASK_S if not new.live else ASK_AGAIN_S if self._has_read else STILL_ASK_S
         if not moving or self.now - self._asked_at >= again_s:
             self._asked_at, self._has_read = self.now, False
             self.asked.clear()
@@ -104,7 +108,7 @@ class View:
     def leave(self, target: str) -> None:
         """Forgets the run: another one is being opened."""
         self.first = None
-        self.target, self.frame, self.newest, self.past, self.cursor = target, None, None, None, None
+        self.target, self.newest, self.past, self.cursor = target, None, None, None
         self.marks, self.mark, self.flagged, self.last_rows = None, None, {}, None
         self.insights.clear()
         self.asked.clear()
@@ -147,9 +151,9 @@ class View:
     def ages(self) -> bool:
         """Whether time alone moves what the header says: the age of the last step, or of the last news where the
         machine is out of reach or a file cannot be read."""
-        if self.newest is None or self.frame is None:
+        if self.newest is None:
             return True
-        link, stall = self.frame.link, self.frame.stall
+        link, stall = self.newest.recording.link, self.newest.recording.stall
         stale = (link is not None and link.state != "connected") or (stall is not None and bool(stall.unread))
         return stale or self.newest.run.state in ("running", "stalled")
 
@@ -219,7 +223,7 @@ class View:
 
     def series(self, name: str) -> Series | None:
         metric = self.metric(name)
-        return self.frame.series.get(metric.key) if metric and self.frame else None
+        return self.recording.series.get(metric.key) if metric and self.recording else None
 
     def recent(self, name: str, count: int) -> list[float]:
         """The last so many values of a metric, the newest last."""
@@ -279,7 +283,7 @@ class View:
         """When a step was logged, in seconds since the epoch; None where its rows have no time."""
         times = [
             float(s.times[i])
-            for s in (self.frame.series.values() if self.frame else ())
+            for s in (self.recording.series.values() if self.recording else ())
             if (i := int(s.steps.searchsorted(step))) < len(s) and s.steps[i] == step
         ]
         return max((t for t in times if t == t), default=None)

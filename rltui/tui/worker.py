@@ -13,11 +13,11 @@ from rltui.tui.messages import (
     Choice,
     DigestMade,
     FirstValuesRead,
-    FrameArrived,
     InsightArrived,
     MarksRead,
     PageRead,
     PastArrived,
+    ReportArrived,
     RolloutsRead,
     RunsFound,
     SourceFailed,
@@ -127,7 +127,7 @@ class Worker:
         self._last_rows = last_rows
         frame = self._newest
         if frame is not None:
-            self._ask("narrow", lambda _: self._arrived(frame) if frame is self._newest else None)
+            self._ask("narrow", lambda _: ReportArrived(self._report(frame)) if frame is self._newest else None)
 
     def insight(self, around: int, at: int | None, until: int | None) -> None:
         """Asks what moved first around a step, of the rows up to step `until` (None: all); `at` is the step cursor."""
@@ -190,11 +190,17 @@ class Worker:
 
         self._ask("rollouts", work)
 
-    def ask(self, question: Callable[[OpenedRun], T]) -> T:
-        """Puts a question to the open run, on the caller's thread: not for the UI's. Raises ValueError without one."""
+    def whole(self, report: Report, step: int | None) -> Report:
+        """The report with its outlook, or the one as it stood at a step. Asks the open run on the caller's thread: not
+        for the UI's. Raises ValueError without one."""
+        from rltui.report.build import build, with_outlook
+
         if self._source is None:
             raise ValueError("no run is open")
-        return self._source.ask(question)
+        if step is not None:
+            return build(self._source.ask(lambda run: run.with_insight(run.past_frame(step))))
+        insight = self._source.ask(lambda run: run.onset_insight(report.findings, report.at_step))
+        return with_outlook(report, insight)
 
     def pause(self, on: bool) -> None:
         """A replay stands still while the screen does, and so does the reading of a history."""
@@ -282,8 +288,9 @@ class Worker:
                 frame = source.next_frame(POLL_S)
                 if frame is not None and opening == self._opening:
                     self._newest = frame
-                    self._post(self._arrived(frame, cache))
-                    for message in chronicle.take(frame) if chronicle is not None else ():
+                    report = self._report(frame, cache)
+                    self._post(ReportArrived(report))
+                    for message in chronicle.take(report) if chronicle is not None else ():
                         self._post(message)
                     if not shown.is_set():  # reading on at once would slow the drawing of the first values
                         self.app.call_after_refresh(shown.set)
@@ -301,13 +308,12 @@ class Worker:
                 chronicle.close()
             source.close()
 
-    def _arrived(self, frame: Frame, cache: SummaryCache | None = None) -> FrameArrived:
+    def _report(self, frame: Frame, cache: SummaryCache | None = None) -> Report:
         from rltui.report.build import build
 
-        now = frame.now if frame.live else None
         if self._last_rows is not None:
             frame, cache = frame.narrowed(last_rows=self._last_rows), None
-        return FrameArrived(frame, build(frame, now=now, cache=cache))
+        return build(frame, cache=cache)
 
     def _ask(self, kind: str, question: Callable[[FrameSource], Message | None]) -> None:
         with self._asked:

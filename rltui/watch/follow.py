@@ -1,11 +1,11 @@
-"""One run under watch, read in a thread of its own: its frames become events, check-in entries and the record."""
+"""One run under watch, read in a thread of its own: its reports become events, check-in entries and the record."""
 
 from __future__ import annotations
 
 import socket
 import time as clock
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from threading import Event as Flag
 from typing import Any, Literal
 
@@ -17,7 +17,8 @@ from rltui.hardware.sampler import Sampler
 from rltui.plots.numbers import duration
 from rltui.report.build import build
 from rltui.report.checkin import entry
-from rltui.session import Frame
+from rltui.report.model import Report
+from rltui.report.summaries import SummaryCache
 from rltui.session.live import LiveRun
 
 Until = Literal["continue-watch", "stop", "end"]
@@ -75,6 +76,7 @@ class Following:
 
         recorder = Recorder(self.record) if self.record is not None else None
         resumed, beat, last = changes.seen.began, clock.monotonic(), None
+        cache = SummaryCache()
         began = clock.monotonic()
         try:
             while not self.stop.is_set() and not met:
@@ -83,22 +85,22 @@ class Following:
                 problem = ""
                 waits = frame is not None and frame.run.samples.pending and clock.monotonic() - began < SAMPLES_S
                 if frame is not None and frame.loading.done and not waits:
-                    last = frame
+                    last = report = build(frame, cache=cache)
                     if resumed:
                         resumed = False
                         if changes.seen.step is not None:
                             words = f"the watch goes on; it had told what happened up to step {changes.seen.step}"
-                            events.append(changes.count(event(frame, "resumed", words)))
-                    events += changes.of(frame)
-                    met = frame.diagnosis.verdict.decision in MEETS[self.until]
+                            events.append(changes.count(event(report, "resumed", words)))
+                    events += changes.of(report)
+                    met = report.verdict.decision in MEETS[self.until]
                     if met and not changes.seen.met:
                         changes.seen.met = True
-                        words = f"{frame.diagnosis.verdict.decision} meets --until {self.until}"
-                        events.append(changes.count(event(frame, "met", words)))
-                    problem = _recorded(recorder, frame)
+                        words = f"{report.verdict.decision} meets --until {self.until}"
+                        events.append(changes.count(event(report, "met", words)))
+                    problem = _recorded(recorder, report)
                 if last is not None and self.heartbeat_s is not None and clock.monotonic() - beat >= self.heartbeat_s:
                     beat = clock.monotonic()
-                    events.append(changes.count(event(replace(last, now=clock.time()), "heartbeat", _age(last))))
+                    events.append(changes.count(event(last, "heartbeat", _age(last), time=clock.time())))
                 if frame is not None or events:
                     self.put(self._news(last, changes, events, met, problem))
         except Exception as error:
@@ -108,10 +110,10 @@ class Following:
                 recorder.close()
             live.close()
 
-    def _news(self, frame: Frame | None, changes: Changes, events: list[Event], met: bool, problem: str) -> News:
+    def _news(self, report: Report | None, changes: Changes, events: list[Event], met: bool, problem: str) -> News:
         text = ""
-        if self.entries and frame is not None and any(one.kind != "resumed" for one in events):
-            text = entry(build(frame, now=clock.time()), iso(clock.time()))
+        if self.entries and report is not None and any(one.kind != "resumed" for one in events):
+            text = entry(report, iso(clock.time()))
         seen = changes.seen
         return News(self.index, tuple(events), text, seen.as_dict(), met, seen.ended, seen.worst, problem)
 
@@ -124,18 +126,18 @@ class Following:
         )
 
 
-def _recorded(recorder: Recorder | None, frame: Frame) -> str:
-    """Adds the frame to the record; what went wrong, if anything did."""
+def _recorded(recorder: Recorder | None, report: Report) -> str:
+    """Adds the report to the record; what went wrong, if anything did."""
     if recorder is None:
         return ""
     try:
-        recorder.take(frame)
+        recorder.take(report)
     except OSError as error:
         return f"the record cannot be kept ({error.strerror})"
     return ""
 
 
-def _age(frame: Frame) -> str:
+def _age(report: Report) -> str:
     """`newest row 12 s ago`"""
-    newest = frame.run.as_of
+    newest = report.recording.run.as_of
     return "watching" if newest is None else f"newest row {duration(max(0.0, clock.time() - newest))} ago"

@@ -21,7 +21,7 @@ def load(path: str) -> dict[str, float]:
     run = OpenedRun(locate([path])[0], follow=True)
     run.load()
     read_s = time.process_time()
-    report = build(run.frame(), now=time.time())
+    report = build(run.frame())
     return {"read_s": read_s, "rows": report.run.steps.rows, "metrics": len(report.metrics)}
 
 
@@ -80,7 +80,7 @@ def append(steps: str, sick: bool = False) -> dict[str, float]:
         log.write_bytes(b"".join(lines[: int(steps)]))
         run, cache = OpenedRun(locate([str(log)])[0], follow=True), SummaryCache()
         run.load()
-        build(run.frame(), now=time.time(), cache=cache)
+        build(run.frame(), cache=cache)
         gc.set_threshold(COLLECT_AFTER)  # both as in the program
         gc.freeze()
         spent: list[float] = []
@@ -92,7 +92,7 @@ def append(steps: str, sick: bool = False) -> dict[str, float]:
             run.poll()
             stored = time.thread_time()
             frame = run.frame()
-            report = build(frame, now=frame.now, cache=cache)
+            report = build(frame, cache=cache)
             for shown in list(report.metrics.values())[:12]:  # a screen of metrics
                 assert shown.last is not None
             spent.append(1e3 * (time.thread_time() - start))

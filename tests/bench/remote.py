@@ -106,7 +106,7 @@ def measure(seconds: int, root: Path) -> dict[str, float]:
 
 def take(live: LiveRun, seen: int, written: dict[int, float], delays: list[float]) -> int:
     frame = live.next_frame(1.0)
-    rows = 0 if frame is None else frame.run.history.table.n
+    rows = 0 if frame is None else frame.run.rows
     if rows > seen:
         delays.append(time.monotonic() - written[rows])
         return rows

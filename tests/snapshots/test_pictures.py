@@ -98,8 +98,8 @@ async def arrive(screen: str, keys: tuple[str, ...], app: RltuiApp, pilot: Pilot
     await wait_for(pilot, lambda: is_read(app) and bool(app.view.insights), "the run is read")
     await pilot.press(*keys)
     if screen == "digest":
-        assert app.view.frame is not None
-        app.digest = digest(app.view.frame, {"time": NOW - 9 * 3600, "step": 150, "decision": "continue"}, [])
+        assert app.view.newest is not None
+        app.digest = digest(app.view.newest, {"time": NOW - 9 * 3600, "step": 150, "decision": "continue"}, [])
         app.open_named("digest")
 
 

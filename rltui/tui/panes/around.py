@@ -18,7 +18,7 @@ MARKS = ("step:{} ", "'step': {},", '"step": {},', " {}/", "step {} ", "step={} 
 def line_of(view: View, step: int) -> tuple[int, bool] | None:
     """Index of the first log line of a step, and whether that is known (by its time or by what it says) or only told
     by the order of rows and lines; None without a log."""
-    lines = view.frame.log if view.frame else ()
+    lines = view.recording.log if view.recording else ()
     if not lines:
         return None
     when = view.time_of(step)
@@ -45,19 +45,19 @@ def log_lines(view: View, step: int, most: int) -> list[tuple[str, str]]:
     if near:
         return [(head, text) for _, head, text in sorted(near, key=lambda found: found[0])[:most]]
     found = line_of(view, step)
-    if found is None or not found[1] or view.frame is None:
+    if found is None or not found[1] or view.recording is None:
         return []
     start = max(0, found[0] - most // 2)
     return [
         (clock(line.time) or (f"line {line.line}" if line.line else ""), line.text)
-        for line in view.frame.log[start : start + most]
+        for line in view.recording.log[start : start + most]
     ]
 
 
 def gpus(view: View, step: int) -> list[str]:
     """`GPU 3: 71.2 GB, 312 W, 98 %` of each GPU in the sample nearest to a step, at most a minute away."""
     when = view.time_of(step)
-    samples = view.frame.hardware if view.frame else ()
+    samples = view.recording.hardware if view.recording else ()
     if when is None or not samples:
         return []
     sample = min(samples, key=lambda sample: abs(sample.time - when))

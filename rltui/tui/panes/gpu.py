@@ -13,7 +13,7 @@ from rltui.tui.view import View
 
 if TYPE_CHECKING:
     from rltui.hardware.base import GpuSample
-    from rltui.run.hardware_columns import SampleColumns
+    from rltui.report.recording import SampleColumns
 
 MOST = 16
 """GPUs that the pane asks room for; more of them are in its screen."""
@@ -127,7 +127,7 @@ def _meter(view: View, name: str, used: str, share: float | None, bar_w: int, of
 
 def _ahead(view: View, width: int = 0) -> list[Row]:
     """The first thing that runs out, of what the machine has."""
-    machine = view.frame.diagnosis.machine if view.frame is not None and view.cursor is None else None
+    machine = view.newest.machine if view.newest is not None and view.cursor is None else None
     if machine is None or not machine.forecasts:
         return []
     first = min(machine.forecasts, key=lambda f: f.at)

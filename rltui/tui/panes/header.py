@@ -9,7 +9,7 @@ from rltui.tui.rows import Row, Segment, cut, length, spread
 from rltui.tui.view import View
 
 if TYPE_CHECKING:
-    from rltui.run.run import StallCard
+    from rltui.report.recording import StallCard
 
 STATES = {
     "stalled": ("! ", "stalled", "warn"),
@@ -37,7 +37,7 @@ def age_text(seconds: float) -> str:
 
 def state(view: View, width: int) -> Row:
     """`● live 3 s ago`: state as glyph, word and colour, and how old the last step is."""
-    report, frame = view.newest, view.frame
+    report, frame = view.newest, view.recording
     if report is None or frame is None:
         return []
     if view.replaying and report.run.state == "running":

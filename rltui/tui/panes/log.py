@@ -11,7 +11,7 @@ from rltui.tui.view import View
 
 if TYPE_CHECKING:
     from rltui.evidence.model import Forecast
-    from rltui.readers.base import Note
+    from rltui.report.recording import Note
 
 ROLES = {"traceback": "crit", "oom": "crit", "killed": "crit", "fault": "crit", "warning": "warn"}
 GLYPHS = {"crit": "✗ ", "warn": "! "}
@@ -37,9 +37,9 @@ def clock(time: float | None) -> str:
 
 def events(view: View) -> list[Note]:
     """Notable lines, oldest first; with a step cursor those up to it."""
-    if view.frame is None:
+    if view.recording is None:
         return []
-    notes = [note for note in view.frame.notes if note.kind not in QUIET]
+    notes = [note for note in view.recording.notes if note.kind not in QUIET]
     if view.cursor is not None:
         notes = [note for note in notes if note.step is None or note.step <= view.cursor]
     return notes
@@ -73,10 +73,10 @@ def draw(view: View, width: int, height: int, *, focus: bool, back: int = 0) -> 
     found, ahead = events(view), coming(view)
     right: Row = [(f"{len(found)} event{'s' if len(found) > 1 else ''}", "dim")] if found else []
     rows = [title(width, "6", "Log and events", right or None, focus)]
-    if view.frame is None or height < 2:
+    if view.recording is None or height < 2:
         return rows
     if not found and not ahead:
-        why = "nothing notable in the log" if view.frame.log else "this source has no text log"
+        why = "nothing notable in the log" if view.recording.log else "this source has no text log"
         return [*rows, [(f" {why}", "dim")]]
     told = [_event(note, width) for note in found]
     body = [row for i, row in enumerate(told) if not i or row != told[i - 1]] + [

@@ -3,33 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
 from typing import TYPE_CHECKING
 
 from rltui.hardware.base import newest
+from rltui.report.recording import sample_columns
 from rltui.tui.view import GLYPH, ROLE
 
 if TYPE_CHECKING:
     from rltui.hardware.base import GpuSample, HostSample
-    from rltui.run.hardware_columns import ColumnCache, SampleColumns
-    from rltui.run.table import Floats
+    from rltui.report.recording import Floats, SampleColumns
     from rltui.tui.view import View
 
 STEPS = 3
 """Steps that the power rows span."""
 
 
-@cache
-def _columns() -> ColumnCache:
-    from rltui.run.hardware_columns import ColumnCache  # not at the top: the first paint needs no numpy
-
-    return ColumnCache()
-
-
 def sampled(view: View) -> SampleColumns:
     """Samples up to the step cursor's time; all of them without a cursor or where times are unknown."""
-    seen = _columns().of(view.frame.hardware if view.frame is not None else ())
-    frame = view.frame
+    seen = sample_columns(view.recording)
+    frame = view.recording
     if frame is None or view.cursor is None:
         return seen
     times = [

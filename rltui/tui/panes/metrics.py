@@ -389,6 +389,6 @@ def explained_rows(height: int, focus: bool) -> int:
 
 
 def _empty(view: View) -> str:
-    if view.frame is not None and not view.frame.loading.done:
+    if view.recording is not None and not view.recording.loading.done:
         return "reading; the first step is not in yet"
     return "no metric rows yet: the trainer has not logged a step, or this is not its metric log"

@@ -128,7 +128,7 @@ def _meaning(view: View, name: str, width: int) -> list[Row]:
     known = view.known(name)
     if known is None:
         return [[(" a key of this run; the vocabulary does not know it", "dim")]]
-    metric, frame = view.metric(name), view.frame
+    metric, frame = view.metric(name), view.recording
     named = frame.run.names.get(metric.key) if frame is not None and metric is not None else None
     better = {"up": "higher is better", "down": "lower is better"}.get(known.direction, "")
     told = (

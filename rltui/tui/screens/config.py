@@ -42,7 +42,7 @@ class ConfigScreen(TextScreen):
                 lines = wrap(value, max(20, width - 14)) or [""]
                 first: Row = [put(f" {name}", 12, "dim"), (lines[0], "fg")]
                 blocks.append((f"{name} {value}", [first, *[[(" " * 12, "fg"), (line, "fg")] for line in lines[1:]]]))
-        link = self.view.frame.link if self.view.frame else None
+        link = self.view.recording.link if self.view.recording else None
         if link is not None:
             words = "; ".join(part for part in (link.state, link.text, link.note) if part)
             role = "fg" if link.state == "connected" else "warn"
@@ -103,7 +103,7 @@ class ConfigScreen(TextScreen):
 
     def _age(self, path: str) -> str:
         """How old the newest row of a file is, and how late its writer is known to be; of a run that is followed."""
-        frame = self.view.frame
+        frame = self.view.recording
         source = next((s for s in frame.run.sources if s.path == path), None) if frame and frame.live else None
         if source is None:
             return ""

@@ -94,7 +94,7 @@ class DecisionScreen(TextScreen):
             rows += [[("   ", "fg"), (line, "dim")] for line in wrap(verdict.chosen_by(best), width - 6)]
         worst = view.worst
         last = view.at
-        known = [c for c in (view.frame.run.checkpoints if view.frame else ()) if c.step <= last]
+        known = [c for c in (view.recording.run.checkpoints if view.recording else ()) if c.step <= last]
         for checkpoint in reversed(known):
             if best is not None and checkpoint.step == best.step:
                 continue

@@ -12,8 +12,7 @@ from rltui.tui.screens.text import Block, TextScreen
 
 if TYPE_CHECKING:
     from rltui.hardware.base import GpuSample
-    from rltui.run.hardware_columns import SampleColumns
-    from rltui.run.phase_hardware import PhaseHardware
+    from rltui.report.recording import PhaseHardware, SampleColumns
 
 WIDE, NARROW = 120, 70
 NOTE = "use: power above idle, as a share of what the limit leaves above idle. SM only says that some kernel ran."
@@ -63,12 +62,12 @@ class GpuScreen(TextScreen):
         return [*blocks, ("", [[(f" {line}", "dim")] for line in wrap(NOTE, width - 2)] + [[]])]
 
     def _use(self) -> dict[tuple[str, int], float]:
-        machine = self.view.frame.diagnosis.machine if self.view.frame is not None else None
+        machine = self.view.newest.machine if self.view.newest is not None else None
         return dict(machine.power_use) if machine is not None and self.view.cursor is None else {}
 
     def _phases(self, width: int) -> list[Block]:
         """What the GPUs did in each phase of the newest steps."""
-        machine = self.view.frame.diagnosis.machine if self.view.frame is not None else None
+        machine = self.view.newest.machine if self.view.newest is not None else None
         head: Row = title(width, "3", "By phase of a step", [("medians of all GPUs, the last 50 steps", "dim")])
         if machine is None or not machine.phases:
             why = "no step was sampled yet whose phases are timed and whose end is known"

@@ -11,8 +11,7 @@ from rltui.tui.view import View
 
 if TYPE_CHECKING:
     from rltui.hardware.base import GpuProcess, HostProcess
-    from rltui.run.hardware_columns import SampleColumns
-    from rltui.run.table import Floats
+    from rltui.report.recording import Floats, SampleColumns
     from rltui.tui.screens.text import Block
 
 NAME = 18
@@ -216,7 +215,7 @@ def _is_memory(view: View, name: str) -> bool:
 
 def ahead(view: View, width: int) -> list[Block]:
     """What runs out if it goes on as now, with the error bar and what would change it."""
-    found = view.frame.diagnosis.machine if view.frame is not None else None
+    found = view.newest.machine if view.newest is not None else None
     if found is None or view.cursor is not None:
         return []
     head = title(width, "", "Runs out, if it goes on so", [("middle 90 % in brackets", "dim")])

@@ -11,7 +11,7 @@ from rltui.tui.rows import SELECTED, Row, cut, put, title
 from rltui.tui.screens.base import PaneScreen
 
 if TYPE_CHECKING:
-    from rltui.readers.base import LogLine
+    from rltui.report.recording import LogLine
 
 
 class LogScreen(PaneScreen):
@@ -39,7 +39,7 @@ class LogScreen(PaneScreen):
 
     @property
     def lines(self) -> tuple[LogLine, ...]:
-        return self.view.frame.log if self.view.frame else ()
+        return self.view.recording.log if self.view.recording else ()
 
     def draw(self, pane: str, width: int, height: int) -> list[Row]:
         if pane == "header":
@@ -56,7 +56,9 @@ class LogScreen(PaneScreen):
         at = len(lines) - 1 if self.line is None else min(self.line, len(lines) - 1)
         start = max(0, min(at - room // 2, len(lines) - room)) if self.line is not None else max(0, len(lines) - room)
         number_w = len(str(lines[-1].line)) + 1
-        noted = {note.line: ROLES.get(note.kind, "fg") for note in (self.view.frame.notes if self.view.frame else ())}
+        noted = {
+            note.line: ROLES.get(note.kind, "fg") for note in (self.view.recording.notes if self.view.recording else ())
+        }
         for i, line in enumerate(lines[start : start + room], start):
             hit = bool(pattern) and matches(pattern or "", line.text)
             mark: Row = [("▌", SELECTED)] if self.line is not None and i == at else [("•" if hit else " ", "accent")]

@@ -17,7 +17,7 @@ from rltui.tui.view import ROLE
 if TYPE_CHECKING:
     from rltui.compare.beside import Beside
     from rltui.compare.read import RunFacts
-    from rltui.run.run import Checkpoint
+    from rltui.report.recording import Checkpoint
 
 SCALES = (
     ("lin", True, "robust range 1–99 % · linear"),
@@ -146,7 +146,7 @@ class MetricScreen(PaneScreen):
         return [*rows, *[list(row) for row in drawing.rows], clip(legend, width)]
 
     def _checkpoints(self) -> list[Checkpoint]:
-        return list(self.view.frame.run.checkpoints) if self.view.frame else []
+        return list(self.view.recording.run.checkpoints) if self.view.recording else []
 
     def _readout(self, width: int) -> Row:
         """What the chart cursor stands on, on a fixed row: nothing floats."""
@@ -220,9 +220,9 @@ class MetricScreen(PaneScreen):
         """The same metric of the other runs, worked out anew where the run has new rows."""
         view, series = self.view, self.view.series(self.metric)
         at = x_of(view, self.metric, AXES[self.axis])
-        if self.beside is None or series is None or at is None or view.frame is None:
+        if self.beside is None or series is None or at is None or view.recording is None:
             return None
-        key = (self.beside, self.metric, self.axis, view.frame.revision, id(self.rltui.many.facts))
+        key = (self.beside, self.metric, self.axis, view.recording.revision, id(self.rltui.many.facts))
         if self._beside[0] != key:
             from rltui.compare.beside import band, one
 
@@ -230,7 +230,7 @@ class MetricScreen(PaneScreen):
             if self.beside in runs:
                 self._beside = key, one(runs[self.beside], self.metric, axis)
             else:
-                name = view.frame.run.names.get(series.key)
+                name = view.recording.run.names.get(series.key)
                 way = name.direction if name else "none"
                 self._beside = key, band([*runs.values()], self.metric, axis, at, series.values, way, axis)
         return self._beside[1]

@@ -100,7 +100,7 @@ class PhasesScreen(PaneScreen):
 
     def _top(self, width: int) -> list[Row]:
         view = self.view
-        card = view.frame.stall if view.frame else None
+        card = view.recording.stall if view.recording else None
         if card is not None and card.verdict in ("slow", "hung"):
             role = "crit" if card.verdict == "hung" else "warn"
             head: Row = [(f"{'✗' if role == 'crit' else '!'} {card.verdict}  ", f"{role}.b")]

@@ -58,7 +58,7 @@ class RolloutsScreen(PaneScreen):
 
     def _ask(self) -> None:
         """Asks the worker for the page of what is chosen now."""
-        frame = self.view.frame
+        frame = self.view.recording
         if frame is None or self.query_ is None:
             return
         pattern = self.pattern or ""
@@ -70,7 +70,7 @@ class RolloutsScreen(PaneScreen):
     def redraw(self) -> None:
         """Also asks anew once the run is read (its config says where answers are cut), and where it is followed and
         wrote another dump."""
-        frame, before = self.view.frame, self._asked_of
+        frame, before = self.view.recording, self._asked_of
         now = None if frame is None else (frame.rollout_files, frame.loading.done)
         newest = self.query_ is not None and self.query_.step is None
         if now is not None and now != before and (before is None or before[1] != now[1] or newest):

@@ -59,7 +59,7 @@ def test_no_secret_of_a_config_comes_through(tmp_path: Path) -> None:
     assert SECRET not in shown
     report = build(one.frame())
     assert SECRET not in to_json(report)
-    assert SECRET not in render(report, one.frame())
+    assert SECRET not in render(report)
 
 
 def test_the_config_that_is_asked_for_in_both_spellings() -> None:

@@ -65,7 +65,7 @@ def test_a_remote_run_gives_the_same_report(user_ssh: Server, tmp_path: Path) ->
         (found,) = locate([argument])
         one = OpenedRun(found)
         one.load()
-        reports.append(to_json(build(one.frame(NOW), now=NOW)))
+        reports.append(to_json(build(one.frame(NOW))))
         one.close()
     assert reports[0] == reports[1]
     assert '"rows":199' in reports[0].replace(" ", "")
@@ -102,7 +102,7 @@ def test_a_growing_remote_run_gives_the_same_frames(user_ssh: Server, tmp_path: 
             for live in lives:
                 frame = live.next_frame(0.05)
                 newest[live] = frame or newest.get(live)
-            return {f.run.history.table.n if f and f.loading.done else 0 for f in newest.values()}
+            return {f.run.rows if f and f.loading.done else 0 for f in newest.values()}
 
         until(lambda: steps() == {49}, 20)
         with log.open("a") as file:
@@ -110,7 +110,7 @@ def test_a_growing_remote_run_gives_the_same_frames(user_ssh: Server, tmp_path: 
                 file.write(log_line(step))
                 file.flush()
         until(lambda: steps() == {59}, 20)
-        reports = [json.loads(to_json(build(live.opened.frame(NOW), now=NOW))) for live in lives]
+        reports = [json.loads(to_json(build(live.opened.frame(NOW)))) for live in lives]
         here, there = ({k: report[k] for k in ("run", "config", "metrics", "phases", "findings")} for report in reports)
         assert here == there  # the far side's hardware is sampled: more checks run there
         until(lambda: steps() and all(f is not None and f.link for live, f in newest.items() if live is lives[1]), 5)

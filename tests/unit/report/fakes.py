@@ -28,7 +28,7 @@ from rltui.hardware.base import HardwareSample
 from rltui.readers.base import Note
 from rltui.run.run import ConfigValue, MetricName, PhaseShare, PhaseTable, Run, RunState
 from rltui.run.table import Series
-from rltui.session import Frame, Loading
+from rltui.session.frame import Frame, Loading, snapshot
 
 STAGES = ("reward", "advantages", "log-probs", "loss", "generation")
 
@@ -137,8 +137,9 @@ def frame(
     loading: Loading | None = None,
     live: bool = False,
 ) -> Frame:
+    shown = run or FakeRun()
     return Frame(
-        run=run or FakeRun(),
+        run=snapshot(shown, shown.state()),
         diagnosis=result or diagnosis(),
         series=metrics or {},
         log=(),

@@ -131,7 +131,7 @@ def test_the_key_that_is_judged_stands_under_the_canonical_name() -> None:
     cache = SummaryCache()
     for kl, judged in (([0.0, 0.0], "actor/kl_loss"), ([0.0, 0.1], "critic/kl")):
         series = {"critic/kl": fakes.series("critic/kl", kl), "actor/kl_loss": fakes.series("actor/kl_loss", [0.0] * 2)}
-        called = cache.names(names, series, lambda _: keys)
+        called = cache.names(names, series, {"kl_ref": keys})
         assert called[judged] == "kl_ref"
         assert {name for key, name in called.items() if key != judged} == set(keys) - {judged}
 
@@ -140,7 +140,7 @@ def test_a_set_under_two_keys_is_the_one_with_most_points() -> None:
     """Old verl prints the first validation as `test_score/...` and all others as `val/test_score/...`."""
     names = {key: fakes.name(key, "val_score", "gsm8k") for key in ("test_score/gsm8k", "val/test_score/gsm8k")}
     series = {key: fakes.series(key, [0.5] * points) for key, points in zip(names, (1, 9), strict=True)}
-    called = SummaryCache().names(names, series, lambda _: list(names))
+    called = SummaryCache().names(names, series, {})
     assert called == {"test_score/gsm8k": "test_score/gsm8k", "val/test_score/gsm8k": "val_score:gsm8k"}
 
 
@@ -204,11 +204,13 @@ def test_sources_say_what_was_left_out() -> None:
 def test_a_run_that_goes_on_says_how_old_each_source_is_and_why() -> None:
     run = fakes.FakeRun()
     run.sources = [SourceInfo("a.wandb", "wandb", 10, newest=1000.0, lag="W&B writes every 15 s", used=True)]
-    frame = replace(fakes.frame(run=run), state=RunState("running", "rows come"), now=1012.0)
-    assert build(frame, now=1012.0).run.sources[0].note == "as of 12 s ago: W&B writes every 15 s"
-    over = replace(frame, state=RunState("finished", "all steps are done"))
-    assert build(over, now=1012.0).run.sources[0].note == ""
-    assert build(replace(frame, state=None)).run.sources[0].note == "", "nobody says what time it is"
+    run.fake_state = RunState("running", "rows come")
+    frame = replace(fakes.frame(run=run), aged_at=1012.0)
+    assert build(frame).run.sources[0].note == "as of 12 s ago: W&B writes every 15 s"
+    assert build(replace(frame, aged_at=None)).run.sources[0].note == "", "nobody says what time it is"
+    run.fake_state = RunState("finished", "all steps are done")
+    over = replace(fakes.frame(run=run), aged_at=1012.0)
+    assert build(over).run.sources[0].note == ""
 
 
 def test_notes_tell_crashes_and_unfinished_reading() -> None:

@@ -40,7 +40,7 @@ def section(text: str, number: int) -> str:
 
 def test_sections_come_in_the_agreed_order_after_the_verdict() -> None:
     frame = fakes.sick_frame()
-    text = render(build(frame), frame)
+    text = render(build(frame))
     assert headings(text) == SECTIONS
     assert text.index("**✗ STOP · USE BEST** KL keeps rising") < text.index("## 1.")
     assert text.endswith("\n")
@@ -49,7 +49,7 @@ def test_sections_come_in_the_agreed_order_after_the_verdict() -> None:
 def test_an_empty_run_has_all_sections_and_says_what_is_missing() -> None:
     verdict = fakes.verdict(decision="not-enough-evidence", kinds=(), confidence=0.0, text="No metric rows yet.")
     frame = fakes.frame(result=fakes.diagnosis(at_step=None, verdict=verdict, checks=0))
-    text = render(build(frame), frame)
+    text = render(build(frame))
     assert headings(text) == SECTIONS
     assert "? NOT ENOUGH EVIDENCE" in text
     assert "No metric rows yet." in section(text, 2)
@@ -122,7 +122,7 @@ def test_what_never_moves_takes_no_row_and_equal_metrics_one_sparkline() -> None
         "once": fakes.series("once", [7.0]),
     }
     frame = fakes.frame(metrics, run)
-    text = section(render(build(frame), frame), 2)
+    text = section(render(build(frame)), 2)
     assert "Constant throughout: fixed 0.000." in text
     assert "Logged once: once 7.00." in text
     rows = [line.split(" |")[0] for line in text.splitlines() if line.startswith("| ")]
@@ -164,7 +164,7 @@ def test_checks_that_need_the_same_share_a_row() -> None:
 
 def test_undefined_numbers_read_not_available() -> None:
     frame = fakes.frame({"x": fakes.series("x", [float("nan")] * 3), "y": fakes.series("y", [1.0])})
-    text = section(render(build(frame), frame), 2)
+    text = section(render(build(frame)), 2)
     row = next(line for line in text.splitlines() if line.startswith("| `x`"))
     assert row.count("n/a") == 8
     assert "3 not finite" in row
@@ -216,7 +216,7 @@ def test_hostile_names_never_become_markup() -> None:
     )
     result = fakes.diagnosis(findings=findings, unknowns=(HOSTILE,), verdict=fakes.verdict(text=HOSTILE))
     frame = fakes.frame({HOSTILE: fakes.series(HOSTILE, [float(i) for i in range(20)])}, run, result)
-    text = render(build(frame), frame)
+    text = render(build(frame))
     tokens = list(walk(MarkdownIt("gfm-like", {"linkify": False}).parse(text)))
     kinds = {token.type for token in tokens}
     assert not kinds & {"html_block", "html_inline", "em_open", "link_open", "image", "s_open", "code_block"}

@@ -21,8 +21,8 @@ def _report(name: str, until: int | None = None) -> tuple[dict[str, object], str
     opened.load()
     frame = opened.with_insight(opened.frame(0.0))
     opened.close()
-    report = build(frame, now=0.0)
-    return json.loads(to_json(report)), render(report, frame)
+    report = build(frame)
+    return json.loads(to_json(report)), render(report)
 
 
 def test_the_json_keeps_the_schema_and_says_what_moved_first() -> None:
@@ -49,7 +49,7 @@ def test_a_past_report_knows_nothing_of_what_came_later() -> None:
 def test_a_report_of_the_screen_without_insight_is_a_valid_report() -> None:
     opened = OpenedRun(locate([f"{sample_runs()}/verl-grpo-crash"], None)[0])
     opened.load()
-    report = build(opened.frame(0.0), now=0.0)
+    report = build(opened.frame(0.0))
     opened.close()
     data = json.loads(to_json(report))
     jsonschema.validate(data, load_schema())

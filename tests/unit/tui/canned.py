@@ -27,9 +27,10 @@ from rltui.report.model import (
     SourceUsed,
     Steps,
 )
+from rltui.rollouts.samples import Samples
 from rltui.run.history import Series
-from rltui.run.run import Checkpoint, MetricName, SourceInfo
-from rltui.session import Frame, Loading
+from rltui.run.run import Checkpoint, MetricName, PhaseTable, RunState, SourceInfo
+from rltui.session.frame import Frame, Loading, RunSnapshot
 from tests.unit.tui.canned_findings import SKIPPED, findings_of, verdict_of
 
 START = 1_790_000_000.0
@@ -62,15 +63,32 @@ def _metrics() -> dict[str, tuple[str, str, str, str, Points, Points, float]]:
 METRICS = _metrics()
 
 
-class CannedRun:
-    """The frozen parts of a run that the screen looks at."""
-
-    dialect, framework_version = "verl", "0.7"
-
-    def __init__(self) -> None:
-        self.sources = [SourceInfo("outputs/metrics.jsonl", "jsonl", N, newest=START + N * STEP_S, lag="at once")]
-        self.checkpoints = [Checkpoint(step, f"checkpoints/global_step_{step}", True) for step in range(200, 801, 200)]
-        self.names = {
+def canned_run(n: int, phases: PhaseTable) -> RunSnapshot:
+    """A run of `n` steps as the session would show it."""
+    steps = np.arange(1, n + 1)
+    return RunSnapshot(
+        id="qwen2.5-7b-grpo-math",
+        path="outputs/qwen2.5-7b-grpo-math",
+        framework="verl",
+        framework_version="0.7",
+        dialect="verl",
+        algorithm="GRPO",
+        planned_steps=TOTAL,
+        followed=True,
+        as_of=START + n * STEP_S,
+        state=RunState("running", ""),
+        steps=steps,
+        times=START + STEP_S * steps,
+        restarts=(),
+        attempts=(),
+        phases=phases,
+        checkpoints=tuple(
+            Checkpoint(step, f"checkpoints/global_step_{step}", True) for step in range(200, min(n, 800) + 1, 200)
+        ),
+        config={},
+        raw_config={},
+        info={},
+        names={
             key: MetricName(
                 key,
                 name,
@@ -81,7 +99,12 @@ class CannedRun:
                 trap="per token, not per response" if name == "kl_ref" else "",
             )
             for name, (key, label, unit, group, *_) in METRICS.items()
-        }
+        },
+        keys={name: (key,) for name, (key, *_) in METRICS.items()},
+        unlogged=(),
+        sources=(SourceInfo("outputs/metrics.jsonl", "jsonl", N, newest=START + N * STEP_S, lag="at once"),),
+        samples=Samples(),
+    )
 
 
 def curve(points: Points, noise: float, seed: int, n: int) -> np.ndarray:
@@ -218,6 +241,19 @@ def make(healthy: bool = False, n: int = N, gpus: bool = True) -> tuple[Frame, R
         else ()
     )
     host = HostNow(now.host.ram_used_gb, now.host.ram_total_gb, now.host.disk_free_gb) if now and now.host else None
+    diagnosis = Diagnosis(n, verdict, found, pipeline, coverage, (), 41, ("whether the reward changed at step 640",))
+    frame = Frame(
+        run=canned_run(n, PhaseTable(20, None, ())),
+        diagnosis=diagnosis,
+        series=MappingProxyType(series),
+        log=log[-500:],
+        notes=notes,
+        hardware=samples,
+        loading=Loading(1_000_000, 1_000_000, "", True),
+        now=end + 3,
+        live=True,
+        revision=n,
+    )
     report = Report(
         as_of="2026-09-21T12:00:00+00:00",
         run=RunIdentity(
@@ -256,12 +292,10 @@ def make(healthy: bool = False, n: int = N, gpus: bool = True) -> tuple[Frame, R
         unknowns=("whether the reward function changed at step 640",),
         checks=41,
         not_evaluable=SKIPPED,
+        at_step=n,
+        machine=None,
+        recording=frame,
     )
-    diagnosis = Diagnosis(n, verdict, found, pipeline, coverage, (), 41, report.unknowns)
-    loading = Loading(1_000_000, 1_000_000, "", True)
-    frame = Frame(
-        CannedRun(), diagnosis, MappingProxyType(series), log[-500:], notes, samples, loading, end + 3, True, n
-    )  # type: ignore[arg-type]
     return frame, report
 
 
@@ -284,7 +318,8 @@ def empty() -> tuple[Frame, Report]:
         pipeline=(),
         unknowns=(),
     )
-    return replace(frame, series={}, log=(), notes=(), hardware=()), report
+    frame = replace(frame, series={}, log=(), notes=(), hardware=())
+    return frame, replace(report, recording=frame)
 
 
 def clock() -> float:

@@ -7,6 +7,7 @@ import os
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -119,8 +120,8 @@ class SampleOpener:
 
 def is_read(app: RltuiApp) -> bool:
     """The run is read to its end, and the samples of its rollouts, which are read beside it."""
-    report, frame = app.view.newest, app.view.frame
-    if report is None or frame is None or not frame.loading.done:
+    report = app.view.newest
+    if report is None or not report.recording.loading.done:
         return False
     return all("still looked for" not in needs for _, needs, _ in report.not_evaluable)
 
@@ -133,8 +134,8 @@ def open_app(monkeypatch: pytest.MonkeyPatch) -> Open:
     async def opened(
         made: Sequence[tuple[Frame, Report]], size: tuple[int, int] = WIDE, choices: int = 1, theme: str = "dark"
     ) -> AsyncIterator[tuple[RltuiApp, Pilot[None]]]:
-        reports = {id(frame): report for frame, report in made}
-        monkeypatch.setattr("rltui.report.build.build", lambda frame, **_: reports.get(id(frame), made[-1][1]))
+        reports = {id(frame): replace(report, recording=frame) for frame, report in made}
+        monkeypatch.setattr("rltui.report.build.build", lambda frame, **_: reports[id(frame)])
         source = canned_source.CannedSource([frame for frame, _ in made])
         app = RltuiApp(CannedOpener(source, choices), target="here", theme=theme, clock=canned.clock)
         async with app.run_test(size=size) as pilot:

@@ -14,7 +14,7 @@ from tests.unit.tui.conftest import NARROW, Open, screen_text, wait_for
 def shown(log: tuple[LogLine, ...], notes: tuple[Note, ...] = ()) -> View:
     frame, report = canned.make()
     view = View()
-    view.take(replace(frame, log=log, notes=notes), report)
+    view.take(replace(report, recording=replace(frame, log=log, notes=notes)))
     return view
 
 
@@ -49,7 +49,7 @@ def test_notable_lines_near_a_step_come_before_raw_ones() -> None:
 def test_the_gpus_of_that_moment() -> None:
     frame, report = canned.make()
     view = View()
-    view.take(frame, report)
+    view.take(report)
     told = around.gpus(view, view.span[1])
     assert len(told) == len(frame.hardware[-1].gpus)
     assert all(text.startswith("GPU ") and " GB" in text for text in told)

@@ -83,7 +83,9 @@ async def test_values_come_first_and_stay(log: Path, size: tuple[int, int]) -> N
             await pilot.press("2", "j", "enter", "escape", "slash", "s", "enter", "escape", "z", "escape", "1")
         finally:
             opener.go.set()
-        await wait_for(pilot, lambda: app.view.frame is not None and app.view.frame.loading.done, "the whole run")
+        await wait_for(
+            pilot, lambda: app.view.recording is not None and app.view.recording.loading.done, "the whole run"
+        )
         await wait_for(pilot, lambda: "reading" not in screen_text(app), "the last frame on the screen")
         late = rows_of(screen_text(app))
         assert {label: late.get(label) for label in rows_of(early)} == rows_of(early)

@@ -61,8 +61,7 @@ def machine(nodes: int = 2, note: str = "") -> tuple[Frame, Report]:
         ),
     )
     hardware = replace(report.hardware, gpus=tuple(report.hardware.gpus[0] for _ in places), note=note)
-    diagnosis = replace(frame.diagnosis, machine=view)
-    return replace(frame, hardware=samples, diagnosis=diagnosis), replace(report, hardware=hardware)
+    return replace(frame, hardware=samples), replace(report, hardware=hardware, machine=view)
 
 
 async def test_every_gpu_of_every_node_with_its_trouble_in_words(open_app: Open) -> None:

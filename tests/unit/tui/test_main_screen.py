@@ -8,7 +8,7 @@ import pytest
 
 from rltui.session.frame import Loading
 from rltui.tui.app import RltuiApp
-from rltui.tui.messages import FrameArrived
+from rltui.tui.messages import ReportArrived
 from rltui.tui.rows import Row
 from rltui.tui.screens.main import MainScreen
 from tests.unit.tui import canned, canned_source
@@ -148,12 +148,12 @@ async def test_pause_keeps_what_is_shown(open_app: Open) -> None:
     first, second = canned.make(n=600), canned.make(n=700)
     async with open_app([first]) as (app, pilot):
         await pilot.press("p")
-        app.post_message(FrameArrived(*second))
+        app.post_message(ReportArrived(second[1]))
         await pilot.pause()
-        assert app.view.report is first[1]
+        assert app.view.span[1] == 600
         assert "paused" in screen_text(app)
         await pilot.press("f")
-        app.post_message(FrameArrived(*second))
+        app.post_message(ReportArrived(second[1]))
         await wait_for(pilot, lambda: app.view.report is second[1], "the newer frame")
 
 
@@ -236,8 +236,10 @@ async def test_while_the_history_is_read_only_the_first_line_moves(
             return draw(self, pane, width, height)
 
         monkeypatch.setattr(MainScreen, "draw", told)
-        app.post_message(FrameArrived(replace(frame, loading=Loading(90, 100, "console.log", False)), report))
+        app.post_message(
+            ReportArrived(replace(report, recording=replace(frame, loading=Loading(90, 100, "console.log", False))))
+        )
         await wait_for(pilot, lambda: "90 %" in screen_text(app), "how far the reading is")
         assert set(drawn) == {"header"}
-        app.post_message(FrameArrived(replace(frame, loading=Loading(100, 100, "", True)), report))
+        app.post_message(ReportArrived(replace(report, recording=replace(frame, loading=Loading(100, 100, "", True)))))
         await wait_for(pilot, lambda: {"findings", "metrics", "log"} <= set(drawn), "the whole")

@@ -10,6 +10,7 @@ from rich.color import ColorType
 
 from rltui.plots.glyphs import ASCII
 from rltui.tui.app import RltuiApp
+from rltui.tui.messages import ReportArrived
 from rltui.tui.start import default_theme
 from tests.unit.tui import canned, canned_source
 from tests.unit.tui.conftest import WIDE, CannedOpener, Open, screen_text, wait_for
@@ -20,20 +21,14 @@ async def test_in_bandwidth_mode_a_new_frame_waits(open_app: Open) -> None:
         await pilot.press("B")
         assert "bandwidth mode on" in screen_text(app)
         drawn = app._drawn
-        frame, report = canned.make()
-        app.post_message(_arrived(frame, report))
+        _, report = canned.make()
+        app.post_message(ReportArrived(report))
         await pilot.pause()
         assert app._drawn == drawn
         await pilot.press("B")
-        app.post_message(_arrived(frame, report))
+        app.post_message(ReportArrived(report))
         await pilot.pause()
         assert app._drawn > drawn
-
-
-def _arrived(frame: object, report: object) -> object:
-    from rltui.tui.messages import FrameArrived
-
-    return FrameArrived(frame, report)  # type: ignore[arg-type]
 
 
 async def test_the_rate_on_the_wire_is_told_and_nothing_is_drawn_without_change(open_app: Open) -> None:

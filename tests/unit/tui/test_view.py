@@ -11,9 +11,9 @@ from tests.unit.tui import canned, canned_source
 
 
 def test_symptoms_stand_below_their_root_and_the_reason_of_the_verdict_comes_first() -> None:
-    frame, report = canned.make()
+    _, report = canned.make()
     view = View()
-    view.take(frame, report)
+    view.take(report)
     shown = view.open_findings()
     assert {(f.id, f.subject) for f in shown} == {(f.id, f.subject) for f in report.findings if f.status == "active"}
     ids = [f.id for f in shown]
@@ -21,14 +21,14 @@ def test_symptoms_stand_below_their_root_and_the_reason_of_the_verdict_comes_fir
         if finding.root in ids:
             assert all(f.root == finding.root for f in shown[ids.index(finding.root) + 1 : i])
     roots = [f.id for f in shown if f.root not in ids]
-    view.take(frame, replace(report, verdict=replace(report.verdict, because=(roots[-1],))))
+    view.take(replace(report, verdict=replace(report.verdict, because=(roots[-1],))))
     assert view.open_findings()[0].id == roots[-1]
 
 
 def test_a_metric_is_explained_in_a_line() -> None:
-    frame, report = canned.make()
+    _, report = canned.make()
     view = View()
-    view.take(frame, report)
+    view.take(report)
     assert view.explained("entropy") == (
         "mean policy entropy per response token · in nats · healthy: falls slowly and stays clear of 0"
     )
@@ -38,15 +38,15 @@ def test_a_metric_is_explained_in_a_line() -> None:
 def test_insights_of_an_older_state_are_shown_until_the_new_one_comes() -> None:
     frame, report = canned.make()
     view = View()
-    view.take(frame, report)
+    view.take(report)
     insight = canned_source.CannedSource([frame]).insight(10)
     view.asked.add((10, None))
     view.learn(10, None, insight)
     view.now += 5.0
-    view.take(replace(frame, live=True), report)
+    view.take(replace(report, recording=replace(frame, live=True)))
     assert view.asked, "a live run is not asked at every row"
     view.now += 60.0
-    view.take(replace(frame, live=True), report)
+    view.take(replace(report, recording=replace(frame, live=True)))
     assert view.outlook is insight
     assert not view.asked
     view.leave("another run")
@@ -59,23 +59,23 @@ def test_insights_of_an_older_state_are_shown_until_the_new_one_comes() -> None:
 def test_while_nothing_is_read_insights_stand_longer_and_curves_stay_drawn() -> None:
     frame, report = canned.make()
     view = View()
-    view.take(frame, report)
+    view.take(report)
     view.asked.add((10, None))
     view.sparks["entropy", 10, 1, 2, "block"] = "▁"
     view.now += 2 * ASK_AGAIN_S
-    view.take(replace(frame, live=True), report)
+    view.take(replace(report, recording=replace(frame, live=True)))
     assert view.sparks
     assert not view.asked, "it was asked before these rows"
     view.asked.add((10, None))
     view.now += 2 * ASK_AGAIN_S
-    view.take(replace(frame, live=True), report)
+    view.take(replace(report, recording=replace(frame, live=True)))
     assert view.asked
-    view.take(replace(frame, live=True, series=dict(frame.series)), report)
+    view.take(replace(report, recording=replace(frame, live=True, series=dict(frame.series))))
     assert not view.asked
     assert not view.sparks
     view.asked.add((10, None))
     view.now += STILL_ASK_S
-    view.take(replace(frame, live=True), report)
+    view.take(replace(report, recording=replace(frame, live=True)))
     assert not view.asked
 
 
@@ -84,11 +84,11 @@ def test_what_the_first_line_says_of_a_run_that_is_over_does_not_age() -> None:
     view = View()
     assert view.ages
     for state, ages in (("running", True), ("stalled", True), ("finished", False), ("unknown", False)):
-        view.take(frame, replace(report, run=replace(report.run, state=state)))
+        view.take(replace(report, run=replace(report.run, state=state)))
         assert view.ages is ages
     for lost in (
         replace(frame, link=Link("reconnecting", 1.0)),
         replace(frame, stall=StallCard("unknown", unread="?")),
     ):
-        view.take(lost, replace(report, run=replace(report.run, state="unknown")))
+        view.take(replace(report, run=replace(report.run, state="unknown"), recording=lost))
         assert view.ages

@@ -15,8 +15,9 @@ from rltui.events.digest import Digest, digest, look_of
 from rltui.events.record import Record, Recorder, summarised
 from rltui.events.store import Journal
 from rltui.hardware.base import GpuSample, HardwareSample, HostSample
+from rltui.report.build import build
+from rltui.report.model import Report
 from rltui.run.stall import StallCard
-from rltui.session import Frame
 from rltui.session.locate import locate
 from rltui.session.run_reader import OpenedRun
 from tests.unit.watch.test_replay import rising
@@ -30,13 +31,18 @@ def row(step: int, time: float, **more: float) -> str:
     return json.dumps({"step": step, "timestamp": time, **values, **more}) + "\n"
 
 
-def frame_at(run: Path, now: float, **more: Any) -> Frame:
+def recorded(report: Report, **more: Any) -> Report:
+    """The same with another recording."""
+    return replace(report, recording=replace(report.recording, **more))
+
+
+def report_at(run: Path, now: float, **more: Any) -> Report:
     """The run as somebody who follows it sees it at `now`."""
     opened = OpenedRun(locate([str(run)])[0], follow=True)
     opened.load()
-    found = opened.frame(now)
+    found = build(opened.frame(now))
     opened.close()
-    return replace(found, now=now, **{"stall": None, **more})
+    return recorded(found, now=now, **{"stall": None, **more})
 
 
 def samples(first: float, last: float, power: float) -> tuple[HardwareSample, ...]:
@@ -74,7 +80,7 @@ def told(found: Digest | None, what: str) -> list[str]:
 def test_a_night(run: Path, tmp_path: Path) -> None:
     record = Record(str(tmp_path / "state"), "a run")
     recorder = Recorder(record)
-    evening = frame_at(run, EVENING)
+    evening = report_at(run, EVENING)
     recorder.take(evening)
     record.save_look(look_of(evening, record.last_seq()))
 
@@ -85,15 +91,15 @@ def test_a_night(run: Path, tmp_path: Path) -> None:
     grow(run, [row(s, EVENING + STEP_S * (s - 100), **outage(s)) for s in range(101, 141)])
     checkpoint(run, 130)
     at = EVENING + 41 * STEP_S
-    recorder.take(frame_at(run, at, hardware=samples(EVENING, at, 400.0)))
+    recorder.take(report_at(run, at, hardware=samples(EVENING, at, 400.0)))
     stalled = at + 1200
-    recorder.take(frame_at(run, stalled, stall=StallCard("hung", ("no output for 21 min",), sure=True)))
+    recorder.take(report_at(run, stalled, stall=StallCard("hung", ("no output for 21 min",), sure=True)))
     back = at + 2400
     grow(
         run,
         [row(s, back + STEP_S * (s - 131), loss=0.11, kl=0.021, entropy=0.99, grad_norm=0.51) for s in range(131, 300)],
     )
-    recorder.take(frame_at(run, back + 60, stall=StallCard("fine"), hardware=samples(at, back, 90.0)))
+    recorder.take(report_at(run, back + 60, stall=StallCard("fine"), hardware=samples(at, back, 90.0)))
     # the recorder ends; nobody records while the gradient goes
     recorder.close()
     nan = float("nan")
@@ -102,7 +108,7 @@ def test_a_night(run: Path, tmp_path: Path) -> None:
     morning = back + STEP_S * 200
 
     again = Recorder(record)
-    found = frame_at(run, morning)
+    found = report_at(run, morning)
     again.take(found)
     look = record.look()
     assert look is not None
@@ -127,30 +133,30 @@ def test_a_night(run: Path, tmp_path: Path) -> None:
     for part in ("230 steps to 330", "1 critical", "1 stall", "1 restart", "resolved"):
         assert part in made.headline
     record.save_look(look_of(found, record.last_seq()))
-    assert digest(replace(found, now=morning + 60), record.look() or {}, record.journal.read()) is None, "told once"
+    assert digest(recorded(found, now=morning + 60), record.look() or {}, record.journal.read()) is None, "told once"
 
 
 def test_nobody_recorded_and_the_rows_tell_of_the_silence(run: Path) -> None:
-    evening = frame_at(run, EVENING)
+    evening = report_at(run, EVENING)
     look = look_of(evening, 0)
     late = EVENING + 3600.0
     grow(run, [row(s, EVENING + STEP_S * (s - 100)) for s in range(101, 111)])
     grow(run, [row(s, late + STEP_S * (s - 111)) for s in range(111, 120)])
-    made = digest(frame_at(run, late + 600), look, [])
+    made = digest(report_at(run, late + 600), look, [])
     assert told(made, "stall") == ["no row for 50 m before step 111"]
     assert "not recorded" in told(made, "hardware")[0]
 
 
 def test_a_first_look_and_a_quiet_hour_say_nothing(run: Path, tmp_path: Path) -> None:
-    evening = frame_at(run, EVENING)
+    evening = report_at(run, EVENING)
     assert Record(str(tmp_path / "state"), "never seen").look() is None
-    assert digest(replace(evening, now=EVENING + 3600), look_of(evening, 0), []) is None
+    assert digest(recorded(evening, now=EVENING + 3600), look_of(evening, 0), []) is None
 
 
 def test_one_writes_and_the_other_reads(run: Path, tmp_path: Path) -> None:
     record = Record(str(tmp_path / "state"), "a run")
     first, second = Recorder(record), Recorder(Record(str(tmp_path / "state"), "a run"))
-    evening = frame_at(run, EVENING)
+    evening = report_at(run, EVENING)
     assert [event.kind for event in first.take(evening)] == ["summary"]
     assert second.take(evening) == []
     first.close()
@@ -163,13 +169,13 @@ def test_one_writes_and_the_other_reads(run: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize("damage", [b"", b"{", b'{"time": "x", "seq": [], "findings": 3}\n', b"\xff\0\n" * 9, b"[[[["])
 def test_damage_is_taken(run: Path, tmp_path: Path, name: str, damage: bytes) -> None:
     record = Record(str(tmp_path / "state"), "a run")
-    evening = frame_at(run, EVENING)
+    evening = report_at(run, EVENING)
     writer = Recorder(record)
     writer.take(evening)
     writer.close()
     record.save_look(look_of(evening, record.last_seq()))
     Path(record.path(name)).write_bytes(damage)
-    later = replace(evening, now=EVENING + 7200)
+    later = recorded(evening, now=EVENING + 7200)
     after = Recorder(Record(str(tmp_path / "state"), "a run"))
     after.take(later)
     look = after.record.look()
@@ -198,18 +204,18 @@ def test_damage_is_taken(run: Path, tmp_path: Path, name: str, damage: bytes) ->
     ),
 )
 def test_whatever_was_kept_a_digest_is_made_or_not(look: dict[str, Any], record: list[dict[str, Any]]) -> None:
-    digest(_some_frame(), look, record)
+    digest(_some_report(), look, record)
 
 
-def _some_frame() -> Frame:
+def _some_report() -> Report:
     from tests.conftest import REPO
 
     if not _kept:
-        _kept.append(frame_at(REPO / "sample_runs" / "trl-grpo-healthy", 2e9))
+        _kept.append(report_at(REPO / "sample_runs" / "trl-grpo-healthy", 2e9))
     return _kept[0]
 
 
-_kept: list[Frame] = []
+_kept: list[Report] = []
 
 
 def test_hardware_in_few_numbers_and_what_nobody_told_is_null() -> None:

@@ -8,20 +8,21 @@ from pathlib import Path
 import pytest
 
 from rltui.events.changes import Changes
-from rltui.evidence.model import Diagnosis, Episode, Finding, Severity
+from rltui.evidence.model import Episode, Finding, Severity
+from rltui.report.build import build
+from rltui.report.model import Report
 from rltui.run.stall import StallCard, Word
-from rltui.session import Frame
 from rltui.session.locate import locate
 from rltui.session.run_reader import OpenedRun
 from tests.conftest import REPO
 
 
 @pytest.fixture(scope="module")
-def frame() -> Frame:
-    """A frame of a run without trouble; tests put findings and cards into copies of it."""
+def report() -> Report:
+    """A report of a run without trouble; tests put findings and cards into copies of it."""
     opened = OpenedRun(locate([str(REPO / "sample_runs" / "trl-grpo-healthy")])[0])
     opened.load()
-    return opened.frame(1000.0)
+    return build(opened.frame(1000.0))
 
 
 def finding(
@@ -38,53 +39,53 @@ def finding(
     )  # type: ignore[arg-type]
 
 
-def told(changes: Changes, frame: Frame, *findings: Finding, card: StallCard | None = None) -> list[str]:
-    diagnosis: Diagnosis = replace(frame.diagnosis, findings=findings)
-    return [e.kind for e in changes.of(replace(frame, diagnosis=diagnosis, stall=card))]
+def told(changes: Changes, report: Report, *findings: Finding, card: StallCard | None = None) -> list[str]:
+    recording = replace(report.recording, stall=card)
+    return [e.kind for e in changes.of(replace(report, findings=findings, recording=recording))]
 
 
-def test_the_life_of_a_finding_is_told_step_by_step_and_once(frame: Frame) -> None:
+def test_the_life_of_a_finding_is_told_step_by_step_and_once(report: Report) -> None:
     changes = Changes()
-    assert told(changes, frame) == ["summary"]
+    assert told(changes, report) == ["summary"]
     warning, critical = finding(), finding("critical", life="worse", peak="critical")
-    assert told(changes, frame, warning) == ["opened"]
-    assert told(changes, frame, warning) == []
-    assert told(changes, frame, critical) == ["worse"]
-    assert told(changes, frame, critical) == []
-    assert told(changes, frame, finding("warning", life="better", peak="critical")) == ["better"]
+    assert told(changes, report, warning) == ["opened"]
+    assert told(changes, report, warning) == []
+    assert told(changes, report, critical) == ["worse"]
+    assert told(changes, report, critical) == []
+    assert told(changes, report, finding("warning", life="better", peak="critical")) == ["better"]
     gone = finding("info", status="resolved", life="resolved", peak="critical")
-    assert told(changes, frame, gone) == ["resolved"]
-    assert told(changes, frame, gone) == []
-    assert told(changes, frame, finding("warning", episodes=2)) == ["opened"]
+    assert told(changes, report, gone) == ["resolved"]
+    assert told(changes, report, gone) == []
+    assert told(changes, report, finding("warning", episodes=2)) == ["opened"]
     assert changes.seen.worst == 2
 
 
-def test_a_finding_that_flickers_between_two_looks_of_the_engine_is_told_once(frame: Frame) -> None:
+def test_a_finding_that_flickers_between_two_looks_of_the_engine_is_told_once(report: Report) -> None:
     changes = Changes()
-    told(changes, frame)
-    assert told(changes, frame, finding()) == ["opened"]
-    assert told(changes, frame) == []
-    assert told(changes, frame, finding()) == []
-    assert told(changes, frame, finding("critical")) == ["worse"]
-    assert told(changes, frame, finding()) == []
-    assert told(changes, frame, finding("critical")) == []
+    told(changes, report)
+    assert told(changes, report, finding()) == ["opened"]
+    assert told(changes, report) == []
+    assert told(changes, report, finding()) == []
+    assert told(changes, report, finding("critical")) == ["worse"]
+    assert told(changes, report, finding()) == []
+    assert told(changes, report, finding("critical")) == []
 
 
-def test_what_came_and_went_between_two_frames_is_told(frame: Frame) -> None:
+def test_what_came_and_went_between_two_frames_is_told(report: Report) -> None:
     changes = Changes()
     gone = finding("info", status="resolved", peak="critical")
-    assert told(changes, frame, gone) == ["summary"], "what was over before the watch began is history"
+    assert told(changes, report, gone) == ["summary"], "what was over before the watch began is history"
     again = finding("info", episodes=2, status="resolved", peak="critical")
-    assert told(changes, frame, again) == ["opened", "resolved"]
+    assert told(changes, report, again) == ["opened", "resolved"]
     notice = finding("info", status="resolved", peak="info", id="lr-schedule")
-    assert told(changes, frame, again, notice) == []
+    assert told(changes, report, again, notice) == []
 
 
-def test_notices_make_no_line(frame: Frame) -> None:
+def test_notices_make_no_line(report: Report) -> None:
     changes = Changes()
-    told(changes, frame)
-    assert told(changes, frame, finding("info", peak="info")) == []
-    assert told(changes, frame, finding("warning")) == ["opened"]
+    told(changes, report)
+    assert told(changes, report, finding("info", peak="info")) == []
+    assert told(changes, report, finding("warning")) == ["opened"]
     assert changes.seen.worst == 1
 
 
@@ -92,44 +93,45 @@ def card(word: Word, **more: bool) -> StallCard:
     return StallCard(word, ("no output for 41 min",), **more)  # type: ignore[arg-type]
 
 
-def test_stall_recovery_end_and_a_further_attempt(frame: Frame) -> None:
+def test_stall_recovery_end_and_a_further_attempt(report: Report) -> None:
     changes = Changes()
     stalled = finding("critical", id="run-stalled", peak="critical")
-    assert told(changes, frame, card=card("fine")) == ["summary"]
-    assert told(changes, frame, card=card("slow")) == []
-    assert told(changes, frame, finding(id="run-stalled"), card=card("hung")) == ["stall"]
-    assert told(changes, frame, stalled, card=card("hung", sure=True)) == ["worse"]
-    assert told(changes, frame, stalled, card=card("hung", sure=True)) == []
-    assert told(changes, frame, card=card("fine")) == ["recovery"]
-    assert told(changes, frame, card=card("crashed", over=True)) == ["end"]
-    assert told(changes, frame, card=card("crashed", over=True)) == []
-    assert told(changes, frame, card=card("fine")) == ["recovery"]
+    assert told(changes, report, card=card("fine")) == ["summary"]
+    assert told(changes, report, card=card("slow")) == []
+    assert told(changes, report, finding(id="run-stalled"), card=card("hung")) == ["stall"]
+    assert told(changes, report, stalled, card=card("hung", sure=True)) == ["worse"]
+    assert told(changes, report, stalled, card=card("hung", sure=True)) == []
+    assert told(changes, report, card=card("fine")) == ["recovery"]
+    assert told(changes, report, card=card("crashed", over=True)) == ["end"]
+    assert told(changes, report, card=card("crashed", over=True)) == []
+    assert told(changes, report, card=card("fine")) == ["recovery"]
     assert changes.seen.worst == 2
 
 
-def test_another_run_in_the_same_place_is_told_and_the_count_goes_on(frame: Frame) -> None:
+def test_another_run_in_the_same_place_is_told_and_the_count_goes_on(report: Report) -> None:
     changes = Changes()
     kl = finding()
-    assert told(changes, frame, kl) == ["summary", "opened"]
-    nothing = replace(frame, diagnosis=replace(frame.diagnosis, findings=(), at_step=None))
+    assert told(changes, report, kl) == ["summary", "opened"]
+    nothing = replace(report, findings=(), at_step=None)
     assert changes.of(nothing) == []  # the file was truncated, and may come back as it was
-    assert told(changes, frame, kl) == []
-    first = replace(frame, diagnosis=replace(frame.diagnosis, findings=(kl,), at_step=1))
+    assert told(changes, report, kl) == []
+    first = replace(report, findings=(kl,), at_step=1)
     restart, summary, opened = changes.of(first)
     assert (restart.kind, summary.kind, opened.kind) == ("restart", "summary", "opened")
-    assert f"to step {frame.diagnosis.at_step}" in restart.text
+    assert f"to step {report.at_step}" in restart.text
     assert [event.seq for event in (restart, summary, opened)] == [3, 4, 5]
 
 
-def test_nothing_is_told_of_a_run_still_being_read(frame: Frame) -> None:
-    reading = replace(frame, loading=replace(frame.loading, done=False))
+def test_nothing_is_told_of_a_run_still_being_read(report: Report) -> None:
+    loading = replace(report.recording.loading, done=False)
+    reading = replace(report, recording=replace(report.recording, loading=loading))
     changes = Changes()
     assert changes.of(reading) == []
-    assert told(changes, frame) == ["summary"]
+    assert told(changes, report) == ["summary"]
 
 
-def test_events_are_plain_json(frame: Frame) -> None:
-    (event,) = Changes().of(frame)
+def test_events_are_plain_json(report: Report) -> None:
+    (event,) = Changes().of(report)
     values = event.as_dict()
     assert (values["schema"], values["event"], values["time"]) == (
         "rltui.event/1",
@@ -139,18 +141,18 @@ def test_events_are_plain_json(frame: Frame) -> None:
     assert all(value is None or isinstance(value, str | int) for value in values.values())
 
 
-def test_paths_may_be_anywhere(frame: Frame) -> None:
-    assert Path(Changes().of(frame)[0].path).name == "trl-grpo-healthy"
+def test_paths_may_be_anywhere(report: Report) -> None:
+    assert Path(Changes().of(report)[0].path).name == "trl-grpo-healthy"
 
 
 def test_each_attempt_is_told_also_where_several_came_between_two_looks() -> None:
     opened = OpenedRun(locate([str(REPO / "sample_runs" / "trl-grpo-healthy")])[0])
     opened.load()
-    frame, changes = opened.frame(1000.0), Changes()
-    told(changes, frame)
-    frame.run.history.table.restarts.extend([20, 30])
-    assert [event.text for event in changes.of(frame)] == [
+    report, changes = build(opened.frame(1000.0)), Changes()
+    told(changes, report)
+    report = replace(report, run=replace(report.run, restarts=(20, 30)))
+    assert [event.text for event in changes.of(report)] == [
         "goes on from step 20 in a new attempt",
         "goes on from step 30 in a new attempt",
     ]
-    assert told(changes, frame) == []
+    assert told(changes, report) == []

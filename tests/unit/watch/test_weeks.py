@@ -15,6 +15,7 @@ from typing import Any
 
 from rltui.events.changes import Changes, Seen
 from rltui.events.store import folder, forget_old, identity
+from rltui.report.build import build
 from rltui.session.locate import locate
 from rltui.session.run_reader import OpenedRun
 from rltui.settings import state_dir
@@ -155,25 +156,25 @@ def test_one_setting_and_nothing_is_kept(tmp_path: Path, monkeypatch: Any) -> No
 
 
 def test_what_is_remembered_is_bounded_by_the_rules() -> None:
-    """A thousand frames of a run that flickers: the memory holds one entry a finding."""
+    """A thousand reports of a run that flickers: the memory holds one entry a finding."""
     opened = OpenedRun(locate([str(REPO / "sample_runs" / "trl-reward-flip")])[0])
     opened.load()
-    frame, changes = opened.frame(1000.0), Changes()
-    sick, well = frame, replace(frame, diagnosis=replace(frame.diagnosis, findings=()))
+    report, changes = build(opened.frame(1000.0)), Changes()
+    sick, well = report, replace(report, findings=())
     for _ in range(500):
         changes.of(sick)
         changes.of(well)
-    assert len(changes.seen.findings) <= len(frame.diagnosis.findings)
+    assert len(changes.seen.findings) <= len(report.findings)
     assert len(json.dumps(changes.seen.as_dict())) < 10_000
 
 
 def test_another_run_in_the_same_place_is_told_anew() -> None:
     opened = OpenedRun(locate([str(REPO / "sample_runs" / "trl-grpo-healthy")])[0])
     opened.load()
-    frame = opened.frame(1000.0)
-    step = frame.diagnosis.at_step or 0
-    assert [e.kind for e in Changes(Seen(began=True, step=step + 500)).of(frame)] == ["restart", "summary"]
-    assert Changes(Seen(began=True, step=step)).of(frame) == []
+    report = build(opened.frame(1000.0))
+    step = report.at_step or 0
+    assert [e.kind for e in Changes(Seen(began=True, step=step + 500)).of(report)] == ["restart", "summary"]
+    assert Changes(Seen(began=True, step=step)).of(report) == []
 
 
 def test_what_nobody_looked_at_for_long_is_forgotten(tmp_path: Path) -> None:
