@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from json import JSONDecoder
 from json.decoder import WHITESPACE, scanstring  # type: ignore[attr-defined]
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, dataclass_transform
 
 import msgspec
 
@@ -32,6 +32,7 @@ class DataError(ValueError):
         self.file, self.line, self.problem = file, line, problem
 
 
+@dataclass_transform(frozen_default=True, kw_only_default=False, field_specifiers=(msgspec.field,))
 class Record(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """An object of a data file: its fields, their types, and no others."""
 

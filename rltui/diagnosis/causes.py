@@ -6,12 +6,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from rltui.evidence.model import SEVERITY_RANK, Cause, Fix, Severity
-from rltui.frameworks.load import code_places
-from rltui.rules.catalogue import Rule, family
+from rltui.frameworks.dialect import Dialect
+from rltui.frameworks.schema import Topic
+from rltui.rules.catalogue import Rule
 from rltui.run.run import ConfigValue
 
-BY_GROUP = {"kl": "kl", "reward": "reward", "val": "validation", "gen": "generation", "tool": "generation"}
-BY_STAGE = {
+BY_GROUP: Mapping[str, Topic] = {
+    "kl": "kl",
+    "reward": "reward",
+    "val": "validation",
+    "gen": "generation",
+    "tool": "generation",
+}
+BY_STAGE: Mapping[str, Topic] = {
     "reward": "reward",
     "advantages": "advantages",
     "log-probs": "loss",
@@ -20,15 +27,15 @@ BY_STAGE = {
 }
 
 
-def where(rule: Rule, framework: str | None, algorithm: str | None) -> tuple[str, ...]:
+def where(rule: Rule, names: Dialect, algorithm: str | None) -> tuple[str, ...]:
     """Files and directories to open, the nearest first; empty where the framework's code is not known, or where the
     rule is about machines and logging."""
-    topics = (
+    topics: tuple[Topic | None, ...] = (
         "config" if rule.group == "config" else None,
         BY_GROUP.get(rule.group),
         BY_STAGE.get(rule.stage or ""),
     )
-    found = (path for topic in topics if topic for path in code_places(framework, algorithm, topic))
+    found = (path for topic in topics if topic for path in names.code(topic, algorithm))
     return tuple(dict.fromkeys(found))
 
 
@@ -126,10 +133,10 @@ def causes(rule: Rule, config: Mapping[str, ConfigValue]) -> tuple[Cause, ...]:
     return (*spoken, *open_, *loose)
 
 
-def fixes(rule: Rule, framework: str | None, severity: Severity) -> tuple[Fix, ...]:
+def fixes(rule: Rule, names: Dialect, severity: Severity) -> tuple[Fix, ...]:
     """Remedies for a finding this severe, by impact, then risk, then the catalogue's order; keys in this framework's
     spelling."""
-    name, rank = family(framework), SEVERITY_RANK[severity]
+    rank = SEVERITY_RANK[severity]
     fit = [f for f in rule.fixes if SEVERITY_RANK[f.least] <= rank]
-    found = [Fix(f.text, f.config.get(name), f.impact, f.risk) for f in fit]
+    found = [Fix(f.text, f.config.get(names.family, f.config.get("other")), f.impact, f.risk) for f in fit]
     return tuple(sorted(found, key=lambda f: (IMPACT.get(f.impact, 3), RISK.get(f.risk, 4))))

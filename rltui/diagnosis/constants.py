@@ -13,7 +13,6 @@ import orjson
 from rltui.evidence.look import Look
 from rltui.evidence.model import Level
 from rltui.evidence.signal import num, percent
-from rltui.rules.catalogue import family
 from rltui.run.sums import median
 
 ROWS = 50  # newest rows that are looked at
@@ -112,11 +111,10 @@ def _temperature(look: Look) -> Constant | None:
 
 def _denominator(look: Look) -> Constant | None:
     """Only where advantages are divided by the spread of their group."""
-    known = _data()["denominator"].get(family(look.framework))
+    known = look.dialect.conventions.advantage_epsilon
     off = look.settings.word("norm_adv_by_std") in ("false", "none")
     if known is None or not look.settings.group_relative or off:
         return None
-    value, where = known
     form = str(_data()["format"])
     spread = look.values("reward_std")
     least = float(_data()["formats"][form])
@@ -125,8 +123,9 @@ def _denominator(look: Look) -> Constant | None:
     if len(spread):
         usual = median(spread)
         needs += f", here {num(usual)}"
-        status = "pass" if value <= SMALL * usual or usual == 0 else "warn"
-    return Constant("added to the spread in the advantage's denominator", value, form, where, needs, status)
+        status = "pass" if known.value <= SMALL * usual or usual == 0 else "warn"
+    name = "added to the spread in the advantage's denominator"
+    return Constant(name, known.value, form, known.place, needs, status)
 
 
 def _clips(look: Look) -> list[Constant | None]:

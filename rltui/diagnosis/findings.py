@@ -44,8 +44,8 @@ class Kept:
         """What config, framework and algorithm say about a rule, whatever the rows are."""
         key = rule.id, severity
         if key not in self._advice:
-            files = where(rule, look.framework, look.settings.algorithm)
-            self._advice[key] = causes(rule, config), fixes(rule, look.framework, severity), files
+            files = where(rule, look.dialect, look.settings.algorithm)
+            self._advice[key] = causes(rule, config), fixes(rule, look.dialect, severity), files
         return self._advice[key]
 
     def rewind(self, row: int) -> None:

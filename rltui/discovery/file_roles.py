@@ -28,7 +28,6 @@ _CONFIG_FILE = lazy(
     r"(?:args|training_args|params|hparams|hyperparameters|meta|metadata|wandb-metadata|run_config|.*config.*)\.(?:json|ya?ml|toml)",
     re.I,
 )
-_CHECKPOINT_CONFIGS = ("args.json", "config.yaml")  # of ms-swift, of NeMo-RL
 MLFLOW_RUN = "meta.yaml"
 """Stands for a run of an MLflow file store: the folder it lies in."""
 _METRIC_JSON = lazy(r"(?:.*trainer_state|.*log_history|.*metrics.*|.*history.*)\.json", re.I)
@@ -55,7 +54,9 @@ def role(relative: str, in_checkpoint: bool) -> Role:
     """The role of a file by its path below the listed root."""
     folders, name = relative.split(os.sep)[:-1], os.path.basename(relative)
     if in_checkpoint:
-        return "metrics" if name == "trainer_state.json" else "config" if name in _CHECKPOINT_CONFIGS else "other"
+        return (
+            "metrics" if name == "trainer_state.json" else "config" if name in _settings_of_checkpoints() else "other"
+        )
     if ".hydra" in folders:
         return "config" if name in ("config.yaml", "overrides.yaml") else "other"
     if wandb_run(relative) is not None:
@@ -78,6 +79,12 @@ def role(relative: str, in_checkpoint: bool) -> Role:
 def _dumps() -> tuple[re.Pattern[str], ...]:
     """Where the frameworks put prompts and completions."""
     return tuple({p.pattern: p for name in dialect_names() for p in dialect(name).samples}.values())
+
+
+@cache
+def _settings_of_checkpoints() -> frozenset[str]:
+    """Files in checkpoints by which frameworks keep the run's settings."""
+    return frozenset(file for name in dialect_names() for file in dialect(name).checkpoints.settings)
 
 
 def wandb_run(relative: str) -> tuple[str, str, str] | None:

@@ -13,6 +13,7 @@ from rltui.evidence.blocks import BlockCache, Blocks
 from rltui.evidence.facts import Facts
 from rltui.evidence.profile import Profile, Settings
 from rltui.evidence.trends import NO_TREND, Trend, change, trend
+from rltui.frameworks.load import dialect
 from rltui.run.run import Run
 from rltui.run.table import Floats, Series
 
@@ -109,7 +110,7 @@ class Look:
         table = feed.run.history.table
         self.steps, self.times = table.steps[:n], table.times[:n]
         self.step = int(table.steps[n - 1]) if n else 0
-        self.framework = feed.run.framework
+        self.dialect = dialect(feed.run.dialect)
         self.settings = feed.settings
         self._known = known = feed.known(n)
         self._series, self._trends, self._blocks, self._changes = (

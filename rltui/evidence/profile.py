@@ -9,6 +9,8 @@ from typing import Literal, Protocol
 import numpy as np
 
 from rltui.evidence.blocks import Blocks
+from rltui.frameworks.dialect import Dialect
+from rltui.frameworks.resolve import bare_key
 from rltui.run.run import ConfigValue, Run
 from rltui.run.table import Floats, Series
 
@@ -25,9 +27,8 @@ TOUCHES = 3  # a batch mean repeats its exact extreme only where that is a bound
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """The part of the profile that config and framework state. None = not known."""
+    """The part of the profile that the config states. None = not known."""
 
-    framework: str | None
     algorithm: str | None
     planned_steps: int | None
     group_relative: bool | None
@@ -69,7 +70,6 @@ class Settings:
         epochs, mini, batch = (number(config, k) for k in ("ppo_epochs", "mini_batch", "train_batch_prompts"))
         updates = None if epochs is None else epochs * (batch / mini if batch and mini else 1.0)
         return Settings(
-            framework=run.framework,
             algorithm=run.algorithm,
             planned_steps=run.planned_steps,
             group_relative=group,
@@ -92,6 +92,7 @@ class Rows(Protocol):
 
     n: int
     step: int
+    dialect: Dialect
     settings: Settings
 
     @property
@@ -229,9 +230,9 @@ def _stage(look: Rows) -> Stage:
 
 
 def _per_token(look: Rows) -> bool:
-    """TRL's PPO logs the KL summed over the sequence; everyone else per token."""
-    series = look.series("kl_ref")
-    return series is None or not series.key.endswith("objective/kl")
+    """Whether the KL is a mean over tokens; a few trainers log it summed over the sequence."""
+    series, names = look.series("kl_ref"), look.dialect
+    return series is None or bare_key(series.key, names.name) not in names.aliases.get("kl_ref_sequence", ())
 
 
 def _on_policy(look: Rows) -> bool | None:

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
-from importlib.resources import files
 from math import log
 
 import numpy as np
-import orjson
 
 from rltui.evidence.look import Look
 from rltui.evidence.signal import num, percent
@@ -127,18 +124,11 @@ def _grew(look: Look, row: int, extra: float) -> tuple[str | None, float | None]
     return worst, min(1.0, grown[worst] / extra)
 
 
-@lru_cache(maxsize=1)
-def _wait_keys() -> dict[str, list[str]]:
-    """Raw keys of timers by which trainer or sampler tell that they wait."""
-    data: dict[str, list[str]] = orjson.loads((files("rltui.evidence") / "data" / "waits.json").read_bytes())
-    return data
-
-
 def waits(look: Look) -> Waits | None:
     """Who waits for whom, over the last rows; None for a run that logs no waiting (a synchronous one has none)."""
     idle = look.values("trainer_idle_ratio")
-    trainer = median(idle[-NOW:]) if len(idle) else _waited(look, "trainer")
-    sampler = _waited(look, "sampler")
+    trainer = median(idle[-NOW:]) if len(idle) else _waited(look, look.dialect.waits.trainer)
+    sampler = _waited(look, look.dialect.waits.sampler)
     if trainer is None and sampler is None:
         return None
     parts = []
@@ -155,9 +145,9 @@ def waits(look: Look) -> Waits | None:
     return Waits(trainer, sampler, text)
 
 
-def _waited(look: Look, who: str) -> float | None:
+def _waited(look: Look, keys: tuple[str, ...]) -> float | None:
     seconds = look.values("time_per_step_s")[-NOW:]
-    for key in _wait_keys()[who]:
+    for key in keys:
         waited = look.values(key)[-NOW:]
         if len(waited) and len(seconds) and median(seconds) > 0:
             return min(1.0, median(waited) / median(seconds))

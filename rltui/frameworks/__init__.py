@@ -1,12 +1,16 @@
 """What the numbers are called and mean: canonical names, aliases by framework, phases, config keys. Data, not code.
 
-Data files lie in `rltui/frameworks/data/`; `load.py` compiles them, `resolve.py` answers:
+A framework is one file, `data/frameworks/NAME.json`, that holds all that is known of it: how it is told from others,
+its names for metrics, phases and settings, what its numbers mean, its checkpoints and dumps, how to have what is
+missing logged, where to look in its code. Adding a framework is adding a file. A file may extend another one (a fork,
+an older version, a trainer with names of its own).
 
-    detect_framework(keys, config_keys, text_hints) -> (framework | None, version hint | None)
-    bare_key(raw, framework)                        -> str      container prefixes removed, so that two containers agree
-    resolve(raw, framework)                         -> Meaning  never fails; an unknown key keeps its name
-    keys_for(canonical, framework, keys)            -> the keys that may stand for a canonical name, best first
-
-A framework is one file, `data/frameworks/NAME.json`: adding one is adding a file. A file may extend another one (a
-fork, an older version); `framework` is the name that people know, `family` the one whose config keys apply.
+    schema.py   the types of the files; what does not fit one is an error with file and line
+    load.py     the files, read once each; check.py what types cannot say of them
+    dialect.py  one framework with what it inherits
+    detect.py   which framework wrote a set of keys
+    resolve.py  what a key means, and which keys may stand for a canonical name
+    traps.py    what is easily misread, by version
+    advice.py   how to have metrics and samples written
+    support.py  the README's table of frameworks
 """

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from rltui.frameworks.load import Support, dialect, dialect_names
+from rltui.frameworks.load import GENERIC, dialect, dialect_names
+from rltui.frameworks.schema import Support
 
 PARTS = ("console", "files", "phases", "config", "samples", "checkpoints")
 SHOWN = {
@@ -28,7 +29,7 @@ def markdown_table() -> str:
 
 def _order(name: str) -> tuple[bool, str]:
     """By name, the home-made loop last."""
-    return name == "generic", dialect(name).label.lower()
+    return name == GENERIC, dialect(name).label.lower()
 
 
 def _cell(support: Support, notes: list[str]) -> str:

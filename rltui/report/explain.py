@@ -10,13 +10,11 @@ from functools import lru_cache
 import orjson
 
 from rltui import settings
-from rltui.frameworks.load import Metric, Phase, config_meanings, dialect, dialect_names, metrics, phases
+from rltui.frameworks.load import config_meanings, dialect, dialect_names, metrics, phases
+from rltui.frameworks.schema import Metric, Phase
 from rltui.rules.catalogue import Rule, adjusted
 from rltui.rules.knowledge import Page, pages, pages_for
 from rltui.rules.traits import Trait
-
-FRAMEWORKS = ("verl", "trl", "openrlhf", "nemo_rl", "prime_rl")
-"""Whose keys are printed; every other dialect only where none of these logs the metric."""
 
 INPUTS = {
     "gpu": "GPU samples",
@@ -43,12 +41,11 @@ def label_of(metric: str) -> str:
 
 
 def keys_of(metric: str) -> dict[str, str]:
-    """Framework -> the keys under which it logs the metric, the preferred one first."""
-    found = {name: _keys(metric, name) for name in FRAMEWORKS}
-    found = {name: keys for name, keys in found.items() if keys}
-    if not found:
-        found = {name: keys for name in dialect_names() if (keys := _keys(metric, name))}
-    return {dialect(name).title: keys for name, keys in found.items()}
+    """Framework -> the keys under which it logs the metric, the preferred one first: of the widely used frameworks, of
+    others only if none of them logs it."""
+    found = {name: keys for name in dialect_names() if (keys := _keys(metric, name))}
+    examples = {name: keys for name, keys in found.items() if dialect(name).widely_used} or found
+    return {dialect(name).title: keys for name, keys in examples.items()}
 
 
 def _keys(metric: str, name: str) -> str:

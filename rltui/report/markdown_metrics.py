@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rltui.frameworks.resolve import own_trap
+from rltui.frameworks.traps import own_trap
 from rltui.plots.numbers import NOT_AVAILABLE, change, number
 from rltui.report.escape import code, fenced, plain, table
 from rltui.report.model import MetricSummary, Report

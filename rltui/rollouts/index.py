@@ -7,14 +7,12 @@ read once. All reading is bounded (`Bounds`), and of a file that grows over the 
 
 from __future__ import annotations
 
-import json
 import os
 from collections import Counter, OrderedDict, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
-from importlib.resources import files as package_files
 
+from rltui.frameworks.advice import keep_samples
 from rltui.rollouts.formats import dump, tables
 from rltui.rollouts.formats.base import Block, Split
 from rltui.rollouts.numbers import prompt_key
@@ -214,12 +212,6 @@ def open_index(
     return index
 
 
-def how_to_enable(framework: str | None) -> str:
-    """How this framework is told to keep its rollouts."""
-    known = _enable()
-    return known.get(framework or "", known[""])
-
-
 def nothing_found(index: RolloutIndex, framework: str | None) -> list[str]:
     """What to say of a run without rollouts: a limitation, where they were sought, and what would enable them."""
     return [
@@ -227,14 +219,8 @@ def nothing_found(index: RolloutIndex, framework: str | None) -> list[str]:
         "symptoms cannot be checked against samples.",
         *(f"Looked in {number}. {where}" for number, where in enumerate(filter(None, index.looked_in), 1)),
         *index.problems,
-        f"To keep samples: {how_to_enable(framework)}.",
+        f"To keep samples: {keep_samples(framework)}.",
     ]
-
-
-@cache
-def _enable() -> dict[str, str]:
-    found: dict[str, str] = json.loads((package_files("rltui.rollouts") / "sample_logging.json").read_bytes())
-    return found
 
 
 def _take(

@@ -66,28 +66,6 @@ def _plain(value: object) -> object:
     return str(value).lower() if number is None else number
 
 
-FAMILY = {
-    "verl": "verl",
-    "verl_0_2": "verl",
-    "search_r1": "verl",
-    "trl": "trl",
-    "trl_ppo": "trl",
-    "online_dpo": "trl",
-    "async_grpo": "trl",
-    "ms_swift": "trl",
-    "unsloth": "trl",
-    "llama_factory": "trl",
-    "openrlhf": "openrlhf",
-    "nemo_rl": "nemo_rl",
-}
-"""Framework -> the one whose config spelling it shares."""
-
-
-def family(framework: str | None) -> str:
-    """Framework whose config keys apply; "other" where the catalogue knows none."""
-    return FAMILY.get((framework or "").lower().replace("-", "_"), "other")
-
-
 @dataclass(frozen=True, slots=True)
 class Param:
     """A threshold and why it is what it is."""
@@ -202,19 +180,6 @@ def adjusted(settings: Settings) -> dict[str, Rule]:
             params[name] = Param(value, f"your setting (default {params[name].value:g}: {params[name].why})")
         out[rule_id] = replace(rule, params=params, enabled=own.enabled)
     return out
-
-
-@lru_cache(maxsize=1)
-def switches() -> dict[str, dict[str, str]]:
-    """Metric -> framework family -> how to have it logged."""
-    data: dict[str, dict[str, str]] = orjson.loads((files("rltui.rules") / "data" / "switches.json").read_bytes())
-    return data
-
-
-def enable(metric: str, framework: str | None) -> str:
-    """How to log a metric in this framework, in words or keys."""
-    texts = switches().get(metric, {})
-    return texts.get(family(framework)) or texts.get("any") or f"log {metric} from the training loop"
 
 
 def _rule(raw: dict[str, object], group: str) -> Rule:

@@ -9,7 +9,6 @@ from rltui.evidence.look import Look
 from rltui.evidence.signal import CRITICAL, NOTICE, WARNING, Signal, num
 from rltui.evidence.trends import flat, sd_d
 from rltui.rules.base import Memory, Params, losing, tail
-from rltui.rules.catalogue import family
 
 SMALL_MODEL = 0.3  # billions of parameters: below it the usual bands of the learning rate do not hold
 SMOKE_TEST = 50  # planned steps up to which a run without checkpoints is a test
@@ -129,7 +128,7 @@ def cfg_batch_arithmetic(look: Look, p: Params, memory: Memory) -> list[Signal]:
     gpus, size = (get("n_gpus_per_node") or 0) * (get("nnodes") or 1), look.settings.group_size
     texts = []
     broken = False
-    if prompts and mini and family(look.framework) == "verl":
+    if prompts and mini and look.dialect.conventions.mini_batch == "prompts":
         if mini <= prompts and prompts % mini:
             texts.append(f"{num(prompts)} prompts do not divide into mini-batches of {num(mini)}.")
         updates = max(1.0, prompts / mini) * (epochs or 1)

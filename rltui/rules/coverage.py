@@ -12,8 +12,9 @@ import orjson
 from rltui.evidence.look import FAMILIES, Look
 from rltui.evidence.model import Coverage, MissingMetric, NotEvaluable
 from rltui.evidence.profile import Settings
+from rltui.frameworks.advice import enable
 from rltui.rollouts.samples import Samples
-from rltui.rules.catalogue import Rule, enable
+from rltui.rules.catalogue import Rule
 from rltui.rules.samples import DETECTORS as FROM_SAMPLES
 from rltui.rules.traits import Trait
 
@@ -48,7 +49,7 @@ def coverage(look: Look, catalogue: Mapping[str, Rule], running: Iterable[str]) 
             continue
         metric = str(entry["metric"])
         blocks = tuple(i for i in ids if any(set(group) <= set(names) for group in catalogue[i].needs))
-        missing.append(MissingMetric(metric, blocks, enable(metric, look.framework)))
+        missing.append(MissingMetric(metric, blocks, enable(metric, look.dialect.name)))
     return Coverage(len(expected), len(expected) - len(missing), tuple(missing))
 
 
@@ -117,7 +118,7 @@ def blocked(rule: Rule, look: Look) -> NotEvaluable | None:
             reason = _nothing_to_judge(rule.id, look)
             if reason is not None:
                 return NotEvaluable(rule.id, rule.title, reason, "", applies=False)
-            return NotEvaluable(rule.id, rule.title, " or ".join(group), enable(group[0], look.framework))
+            return NotEvaluable(rule.id, rule.title, " or ".join(group), enable(group[0], look.dialect.name))
     return None
 
 

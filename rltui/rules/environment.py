@@ -7,7 +7,6 @@ import numpy as np
 from rltui.evidence.look import Look
 from rltui.evidence.signal import CRITICAL, EASED, NOTICE, WARNING, Signal, num, percent
 from rltui.rules.base import Memory, Params, compared, gaining, head, held, tail, validation
-from rltui.rules.catalogue import family
 
 
 def tool_call_invalid(look: Look, p: Params, memory: Memory) -> list[Signal]:
@@ -33,8 +32,8 @@ def tool_use_collapse(look: Look, p: Params, memory: Memory) -> list[Signal]:
     """Calls fall to a fraction of their start and nothing is gained by it."""
     name = "tool_calls_mean" if look.series("tool_calls_mean") is not None else "num_turns_mean"
     x = look.values(name)
-    if name == "num_turns_mean":  # verl counts the prompt and the answer as turns, others the answer only
-        x = np.maximum(0.0, x - (2.0 if family(look.framework) == "verl" else 1.0))
+    if name == "num_turns_mean":  # some count the prompt as a turn, all count the answer
+        x = np.maximum(0.0, x - (look.dialect.conventions.turns_beside_tools or 1))
     if len(x) < p["rows"] or head(x, 10) < p["useful"]:
         return []
     first, now = head(x, 10), tail(x, 10)

@@ -8,7 +8,6 @@ from rltui.evidence.look import Look
 from rltui.evidence.signal import CRITICAL, EASED, NOTICE, WARNING, Signal, num, percent
 from rltui.evidence.trends import trend
 from rltui.rules.base import Memory, Params, compared, gaining, head, held, losing, solved, tail, validation
-from rltui.rules.catalogue import family
 
 
 def truncation_high(look: Look, p: Params, memory: Memory) -> list[Signal]:
@@ -38,7 +37,8 @@ def truncation_high(look: Look, p: Params, memory: Memory) -> list[Signal]:
         summary = (
             f"{percent(share)} of the responses count as cut at the length limit{limit}, yet they average {num(mean)}"
         )
-        summary += ": most end before it, by a token other than tokenizer.eos_token_id, the only one that TRL counts."
+        summary += ": most end before it, by a token other than tokenizer.eos_token_id, "
+        summary += f"the only one that {look.dialect.title} counts."
     proofs = [("response_clip_ratio", _moves(way, f"median of the last {int(p['window'])} rows {percent(share)}"))]
     for name in ("response_length_mean", look.reward):
         if look.series(name) is not None:
@@ -48,9 +48,9 @@ def truncation_high(look: Look, p: Params, memory: Memory) -> list[Signal]:
 
 def _ended_unseen(look: Look, share: float, p: Params) -> float | None:
     """Mean length of responses too short to be cut so often: what is cut is as long as the limit. None where they are
-    long enough, and outside TRL, which calls cut what holds no end token; others compare the length."""
+    long enough, and unless the framework calls cut what holds no end token; most compare the length."""
     cap, length = look.settings.length_cap, look.values("response_length_mean")
-    if family(look.framework) != "trl" or not cap or not len(length):
+    if look.dialect.conventions.cut != "no end token" or not cap or not len(length):
         return None
     mean = tail(length, p["window"])
     return mean if mean < p["short"] * share * cap else None

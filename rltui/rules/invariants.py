@@ -170,8 +170,9 @@ def _advantage_bound(look: Look, p: Params) -> Measure | None:
 
 
 def _kl_not_negative(look: Look, p: Params) -> Measure | None:
-    estimator, x = look.settings.word("kl_estimator"), look.values("kl_ref")[-NEWEST:]
-    if not len(x) or (estimator not in K3 and not (estimator == "" and look.framework == "trl")):
+    estimator = look.settings.word("kl_estimator") or look.dialect.conventions.kl_estimator
+    x = look.values("kl_ref")[-NEWEST:]
+    if not len(x) or estimator not in K3:
         return None
     low = float(x.min())
     if not lasting(x < p["kl"], p):

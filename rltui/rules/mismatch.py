@@ -5,7 +5,6 @@ from __future__ import annotations
 from rltui.evidence.look import Look
 from rltui.evidence.signal import CRITICAL, EASED, NOTICE, WARNING, Signal, num, percent
 from rltui.rules.base import Memory, Params, compared, gaining, head, held, losing, tail
-from rltui.rules.catalogue import family
 
 LEAST = 10  # rows
 
@@ -15,9 +14,7 @@ def _levels(look: Look, p: Params) -> list[tuple[str, float, float, float]]:
     out = []
     difference = look.series("rollout_train_logprob_diff")
     if difference is not None and len(difference) >= LEAST:
-        probability = (
-            "probs_diff" in difference.key or family(look.framework) == "verl"
-        )  # verl compares probabilities, others their logarithms
+        probability = look.dialect.conventions.logprob_difference == "probabilities" or "probs_diff" in difference.key
         notable, bad = (p["pd_ok"], p["pd_bad"]) if probability else (p["log_ok"], p["slime_abs"])
         out.append((difference.key, tail(difference.values, 10), notable, bad))
     for name, notable, bad in (

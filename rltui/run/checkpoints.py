@@ -33,9 +33,9 @@ class Checkpoint:
 @cache
 def _layouts() -> tuple[tuple[re.Pattern[str], ...], tuple[re.Pattern[str], ...]]:
     rules = [dialect(name).checkpoints for name in dialect_names()]
-    whole = {pattern.pattern: pattern for rule in rules for pattern in rule.dirs}
-    partial = {pattern.pattern: pattern for rule in rules for pattern in rule.partial}
-    return tuple(whole.values()), tuple(partial.values())
+    whole = dict.fromkeys(pattern for rule in rules for pattern in rule.dirs)
+    partial = dict.fromkeys(pattern for rule in rules for pattern in rule.partial)
+    return tuple(map(re.compile, whole)), tuple(map(re.compile, partial))
 
 
 def step_of(path: str) -> int | None:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from rltui.frameworks.load import Dialect, InactiveRule, dialect
+from rltui.frameworks.dialect import Dialect
+from rltui.frameworks.load import dialect
+from rltui.frameworks.schema import Inactive
 from rltui.text import clean, redact_value
 
 _TEXT_LIMIT = 500
@@ -80,8 +82,9 @@ def _judged(canonical: str, entry: ConfigValue, all_of: Mapping[str, ConfigValue
     return entry
 
 
-def _holds(rule: InactiveRule, config: Mapping[str, ConfigValue]) -> bool:
+def _holds(rule: Inactive, config: Mapping[str, ConfigValue]) -> bool:
     entry = config.get(rule.when)
     value = entry.value if entry else None
-    inside = any(value == wanted and (value is None) == (wanted is None) for wanted in rule.values)
-    return inside != rule.negate
+    among = rule.holds if rule.holds is not None else rule.holds_not or ()
+    inside = any(value == wanted and (value is None) == (wanted is None) for wanted in among)
+    return inside == (rule.holds is not None)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 
+from rltui.frameworks.dialect import Dialect
 from rltui.frameworks.load import algorithms, dialect
 from rltui.run.config import ConfigValue
 from rltui.run.table import Table
@@ -24,12 +25,12 @@ def algorithm(
     """The algorithm by config, else the one of this dialect, else by what the log calls it, else by the metrics
     that are there. None: unknown."""
     known = algorithms()
-    family = dialect(dialect_name).family
-    by_config = _by_config(family, config)
+    names = dialect(dialect_name)
+    by_config = _by_config(names, config)
     if by_config is not None:
         return by_config
-    if dialect(dialect_name).algorithm is not None:
-        return dialect(dialect_name).algorithm
+    if names.algorithm is not None:
+        return names.algorithm
     present = [name for name, keys in known.by_key if canonical.intersection(keys)]
     if "DPO" in present:
         return "DPO"
@@ -42,7 +43,7 @@ def algorithm(
     return "GRPO" if _returns_are_advantages(table) or "reward_component_mean" in canonical else None
 
 
-def _by_config(family: str, config: Mapping[str, ConfigValue]) -> str | None:
+def _by_config(names: Dialect, config: Mapping[str, ConfigValue]) -> str | None:
     known = algorithms()
 
     def text(name: str) -> str:
@@ -51,7 +52,7 @@ def _by_config(family: str, config: Mapping[str, ConfigValue]) -> str | None:
     if text("policy_loss_mode") == "gspo" or text("importance_sampling_level") == "sequence":
         return "GSPO"
     value = text("adv_estimator")
-    if family in known.estimator_is_aggregation or value not in known.by_value:
+    if names.conventions.loss_type_only_averages or value not in known.by_value:
         return None
     found = known.by_value[value]
     return "DAPO" if found == "GRPO" and text("dynamic_sampling") == "true" else found

@@ -9,7 +9,9 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from rltui.frameworks.load import GENERIC, metrics, phases
-from rltui.frameworks.resolve import PHASE, Meaning, bare_key, keys_for, own_trap, resolve, trap
+from rltui.frameworks.resolve import Meaning, bare_key, keys_for, resolve
+from rltui.frameworks.schema import PHASE
+from rltui.frameworks.traps import own_trap, trap
 from rltui.settings import Settings, load, near
 
 if TYPE_CHECKING:

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rltui.frameworks.load import PhaseRules, dialect, phases
-from rltui.frameworks.resolve import PHASE, version_number
+from rltui.frameworks.load import dialect, phases
+from rltui.frameworks.schema import PHASE, Timers
+from rltui.frameworks.traps import version_number
 from rltui.run.names import Names
 from rltui.run.sums import median
 from rltui.run.table import Floats, Ints, Table
@@ -42,13 +43,14 @@ class PhaseTable:
     note: str = ""
 
 
-def outside_step(rules: PhaseRules, version: str | None) -> frozenset[str]:
+def outside_step(rules: Timers, version: str | None) -> frozenset[str]:
     """Phases that this version times beside the step."""
     have = version_number(version)
     out: tuple[str, ...] = ()
-    for start, names in rules.outside:
-        if version_number(start) <= have or not any(version_number(start)):
-            out = names
+    for outside in rules.outside or ():
+        start = version_number(outside.version)
+        if start <= have or not any(start):
+            out = outside.phases
     return frozenset(out)
 
 
@@ -98,12 +100,12 @@ def phase_table(
     )
 
 
-def _children(table: Table, names: Names, version: str | None, rules: PhaseRules) -> dict[str, str]:
+def _children(table: Table, names: Names, version: str | None, rules: Timers) -> dict[str, str]:
     """Direct children of the step -> their key, in the order in which a step runs them."""
     outside = outside_step(rules, version)
     out = {}
     for name in phases():
-        if name == "step" or name in outside or name in rules.nested or name not in rules.keys:
+        if name == "step" or name in outside or name in (rules.nested or ()) or name not in rules.keys:
             continue
         keys = names.sources(PHASE + name)
         if keys:

@@ -15,8 +15,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from rltui.frameworks.detect import detect_dialect
 from rltui.frameworks.load import GENERIC, dialect, metrics
-from rltui.frameworks.resolve import PHASE, detect_dialect, keys_for
+from rltui.frameworks.resolve import keys_for
+from rltui.frameworks.schema import PHASE
 from rltui.hardware.base import HardwareSample
 from rltui.readers.base import Exit, HardwareRow, LogLine, Note, RunInfo
 from rltui.rollouts.samples import Samples
@@ -188,11 +190,6 @@ class Run:
         self.checkpoints = [c for c in self.checkpoints if c.step <= step]
 
     # -- asking --------------------------------------------------------------------------------------------------
-
-    @property
-    def config_family(self) -> str | None:
-        """The framework whose config keys apply: "trl" for Unsloth and ms-swift, "verl" for Search-R1."""
-        return None if self.framework is None else dialect(self.dialect).family
 
     @property
     def notes(self) -> list[Note]:

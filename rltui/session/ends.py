@@ -16,8 +16,9 @@ from math import nan
 import numpy as np
 
 from rltui.discovery.found import Found
+from rltui.frameworks.detect import detect_dialect
 from rltui.frameworks.load import GENERIC, dialect
-from rltui.frameworks.resolve import bare_key, detect_dialect, resolve
+from rltui.frameworks.resolve import bare_key, resolve
 from rltui.readers.base import ConfigRecord, Exit, LogLine, Note, Reader, Record, Rows, RunInfo
 from rltui.readers.compressed import packing
 from rltui.readers.console.reader import ConsoleReader

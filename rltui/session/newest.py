@@ -14,8 +14,9 @@ from dataclasses import dataclass, field
 from math import nan
 
 from rltui.discovery.found import Found
+from rltui.frameworks.detect import detect_dialect
 from rltui.frameworks.load import GENERIC, dialect
-from rltui.frameworks.resolve import bare_key, detect_dialect
+from rltui.frameworks.resolve import bare_key
 from rltui.readers.base import NO_STEP, ConfigRecord, Note, Record, Rows, RunInfo
 from rltui.readers.registry import make
 from rltui.run.names import Names

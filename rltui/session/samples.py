@@ -11,9 +11,10 @@ from threading import Condition, Thread
 from typing import TYPE_CHECKING, NamedTuple
 
 from rltui.discovery import file_roles
+from rltui.frameworks.advice import keep_samples
 from rltui.frameworks.load import dialect
 from rltui.rollouts.formats import dump
-from rltui.rollouts.index import LIGHT, LIGHT_REMOTE, Dump, RolloutIndex, StepEntry, how_to_enable, open_index
+from rltui.rollouts.index import LIGHT, LIGHT_REMOTE, Dump, RolloutIndex, StepEntry, open_index
 from rltui.rollouts.samples import Samples, chosen
 from rltui.rollouts.statistics import SampleStats
 from rltui.run.run import Run
@@ -127,7 +128,7 @@ class SampleReader:
     def read(self, asked: Asked, stop: Callable[[], bool] = lambda: False) -> Samples:
         """The samples of a run as far as it goes; `stop` ends the reading early, with what there is by then."""
         index = self._opened(asked)
-        enable = how_to_enable(asked.framework)
+        enable = keep_samples(asked.framework)
         entries = [one for one in index.entries if one.split == "train"] or list(index.entries)
         if not entries:
             return Samples(pending=False, missing="; ".join(filter(None, index.looked_in)), enable=enable)

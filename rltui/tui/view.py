@@ -18,7 +18,7 @@ from rltui.plots.numbers import number
 if TYPE_CHECKING:
     from rltui.diagnosis.insight import Insight
     from rltui.evidence.model import Finding
-    from rltui.frameworks.load import Metric
+    from rltui.frameworks.schema import Metric
     from rltui.report.first_values import FirstValue, FirstValues
     from rltui.report.model import MetricSummary, Report
     from rltui.report.recording import Recording, Series

@@ -27,6 +27,7 @@ class FakeRun(Run):
     ) -> None:
         super().__init__("fake", "fake")
         self.framework, self.algorithm, self.planned_steps = framework, algorithm, planned
+        self.dialect = framework
         self._values = {k: ConfigValue(v, k, "test") for k, v in (config or {}).items()}
         self._given_state = state or RunState("running", "rows arrive")
         self.part = Part("fake", (0, 0.0))

@@ -17,7 +17,8 @@ def look_at(
     planned: int | None = None,
     config: Mapping[str, object] | None = None,
     open_levels: Mapping[str, int] | None = None,
+    framework: str = "trl",
 ) -> Look:
     """All rows of the columns, one look."""
-    run = FakeRun(columns, planned=planned, config=config).grow()
+    run = FakeRun(columns, planned=planned, config=config, framework=framework).grow()
     return Look(Feed(run, BlockCache(), Settings.of(run)), run.history.table.n, open_levels or {})

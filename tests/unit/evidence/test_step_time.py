@@ -76,7 +76,7 @@ def test_a_phase_that_most_steps_do_not_run() -> None:
     ],
 )
 def test_who_waits_for_whom(columns: dict[str, np.ndarray], bottleneck: str) -> None:
-    found = waits(look_at({**columns, "time_per_step_s": np.full(N, 60.0)}))
+    found = waits(look_at({**columns, "time_per_step_s": np.full(N, 60.0)}, framework="prime_rl"))
     assert found is not None
     assert bottleneck in found.text
     assert waits(look_at(timed(1.0, 1.0))) is None

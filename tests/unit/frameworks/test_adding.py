@@ -19,10 +19,7 @@ from tests.unit.frameworks.cases import Case
 from tests.unit.frameworks.test_cases import written
 
 DATA = {
-    "name": "tidewater",
     "title": "Tidewater",
-    "framework": "tidewater",
-    "family": "tidewater",
     "detect": {"keys": ["^ebb/", "^flow/"], "config": ["^moon\\."], "text": ["tidewater"]},
     "metrics": {"reward_mean": ["flow/prize"], "kl_ref": ["ebb/distance"]},
     "convert": {"ebb/distance": [0.01, 0]},
@@ -68,11 +65,13 @@ class Tides:
 CACHES = (
     load.dialect,
     load.dialect_names,
+    load._framework,
     resolve.bare_key,
     resolve.resolve,
     resolve._everybodys,
     checkpoints._layouts,
     file_roles._dumps,
+    file_roles._settings_of_checkpoints,
 )
 
 

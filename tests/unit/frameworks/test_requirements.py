@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from rltui.frameworks.resolve import detect_dialect, resolve
+from rltui.frameworks.detect import detect_dialect
+from rltui.frameworks.resolve import resolve
 from rltui.report.build import build
 from rltui.report.markdown import render
 from rltui.report.model import Report

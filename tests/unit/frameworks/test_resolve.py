@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rltui.frameworks.load import dialect_names
-from rltui.frameworks.resolve import bare_key, detect_dialect, detect_framework, keys_for, resolve
+from rltui.frameworks.detect import detect_dialect
+from rltui.frameworks.load import dialect, dialect_names
+from rltui.frameworks.resolve import bare_key, keys_for, resolve
 
 
 @pytest.mark.parametrize(
@@ -112,6 +113,13 @@ VERL = ["actor/pg_loss", "critic/score/mean", "response_length/mean", "timing_s/
 TRL = ["loss", "reward", "rewards/f/mean", "completions/mean_length", "frac_reward_zero_std"]
 
 
+def detect_framework(
+    keys: list[str], config: tuple[str, ...] = (), text: tuple[str, ...] = ()
+) -> tuple[str | None, str | None]:
+    found = detect_dialect(keys, config, text)
+    return (dialect(found.dialect).framework, found.version) if found else (None, None)
+
+
 @pytest.mark.parametrize(
     ("keys", "framework", "version"),
     [
@@ -149,10 +157,10 @@ def test_framework_is_told_by_its_keys(keys: list[str], framework: str | None, v
 
 
 def test_framework_is_told_by_config_or_text_before_the_first_row() -> None:
-    assert detect_framework([], ["actor_rollout_ref.actor.kl_loss_coef"]) == ("verl", None)
-    assert detect_framework([], ["actor_rollout_ref.rollout.n_agent"])[0] == "search_r1"
-    assert detect_framework([], [], ["==((====))==  Unsloth 2026.4"])[0] == "unsloth"
-    assert detect_framework(TRL, [], ["🦥 Unsloth"])[0] == "unsloth"
+    assert detect_framework([], ("actor_rollout_ref.actor.kl_loss_coef",)) == ("verl", None)
+    assert detect_framework([], ("actor_rollout_ref.rollout.n_agent",))[0] == "search_r1"
+    assert detect_framework([], (), ("==((====))==  Unsloth 2026.4",))[0] == "unsloth"
+    assert detect_framework(TRL, (), ("🦥 Unsloth",))[0] == "unsloth"
 
 
 def test_bare_keys_give_the_same_framework() -> None:

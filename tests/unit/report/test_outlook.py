@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from typing import get_args
 
 import jsonschema
 import pytest
 
 from rltui.cli.demo import sample_runs
-from rltui.frameworks.load import TOPICS, code_places
+from rltui.frameworks.load import dialect
+from rltui.frameworks.schema import Topic
 from rltui.report.build import build
 from rltui.report.markdown import render
 from rltui.report.to_json import load_schema, to_json
@@ -69,7 +71,7 @@ def test_findings_name_the_code_to_open() -> None:
     ("framework", "algorithm", "topic", "path"),
     [
         ("search_r1", "PPO", "generation", "search_r1/llm_agent/generation.py"),
-        ("search-r1", None, "config", "train_*.sh"),
+        ("search_r1", None, "config", "train_*.sh"),
         ("verl", "GRPO", "kl", "verl/trainer/ppo/ray_trainer.py"),
         ("verl", "GRPO", "advantages", "verl/trainer/ppo/core_algos.py"),
         ("verl", "GRPO", "loss", "verl/workers/actor/dp_actor.py"),
@@ -79,10 +81,10 @@ def test_findings_name_the_code_to_open() -> None:
         ("unsloth", "GRPO", "loss", "trl/trainer/grpo_trainer.py"),
     ],
 )
-def test_code_places_of_the_frameworks(framework: str, algorithm: str | None, topic: str, path: str) -> None:
-    assert path in code_places(framework, algorithm, topic)
+def test_code_places_of_the_frameworks(framework: str, algorithm: str | None, topic: Topic, path: str) -> None:
+    assert path in dialect(framework).code(topic, algorithm)
 
 
 def test_no_place_is_made_up_for_an_unknown_framework() -> None:
-    assert all(code_places("my-own", "GRPO", topic) == () for topic in TOPICS)
-    assert code_places(None, None, "loss") == ()
+    for name in ("my-own", None, "ms_swift"):
+        assert all(dialect(name).code(topic, "GRPO") == () for topic in get_args(Topic))

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from rltui.rollouts.index import how_to_enable, nothing_found
+from rltui.frameworks.advice import keep_samples
+from rltui.rollouts.index import nothing_found
 from rltui.rollouts.step import StepRollouts
 from tests.unit.rollouts.dumps import GOOD, LOOP, index, lines, trl, verl
 
@@ -125,8 +126,8 @@ def test_a_run_without_text_is_a_limitation_with_the_way_to_enable_it(tmp_path: 
     order = [next(i for i, line in enumerate(said) if word in line) for word in ("training log", "W&B", "folders")]
     assert order == sorted(order)
     assert "trainer.rollout_data_dir" in said[-1]
-    assert how_to_enable(None) != how_to_enable("trl")
-    assert "log_completions" in how_to_enable("trl")
+    assert keep_samples(None) != keep_samples("trl")
+    assert "log_completions" in keep_samples("trl")
 
 
 def test_many_steps_open_by_their_names_and_are_read_when_asked(tmp_path: Path) -> None:

@@ -9,9 +9,10 @@ import pytest
 from rltui.diagnosis.causes import IMPACT, RISK, Fired, roots
 from rltui.diagnosis.engine import PRESENT
 from rltui.diagnosis.machine import GPU_RULES, HOST_RULES
+from rltui.frameworks.advice import enable
 from rltui.rules import host as on_machine
 from rltui.rules import registry as detectors
-from rltui.rules.catalogue import enable, family, rules
+from rltui.rules.catalogue import rules
 from rltui.rules.coverage import _expected
 from rltui.rules.registry import DETECTORS
 from rltui.rules.samples import DETECTORS as FROM_SAMPLES
@@ -50,12 +51,6 @@ def test_detectors_belong_to_rules_and_use_their_thresholds() -> None:
 @pytest.mark.parametrize("framework", ["verl", "trl", "openrlhf", "nemo_rl", "slime", None])
 def test_every_expected_metric_can_be_enabled(framework: str | None) -> None:
     assert all(enable(str(e["metric"]), framework) for e in _expected())
-
-
-def test_relatives_share_config_spelling() -> None:
-    assert family("search_r1") == "verl"
-    assert family("ms-swift") == "trl"
-    assert family("unheard of") == "other"
 
 
 def fired(rule_id: str, onset: int, level: int = 2) -> Fired:

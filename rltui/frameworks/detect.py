@@ -1,0 +1,67 @@
+"""Which framework wrote a set of keys, told by the signs in the frameworks' files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from rltui.frameworks.dialect import Dialect, compiled
+from rltui.frameworks.load import dialect, dialect_names
+
+_KEY_WEIGHT, _CONFIG_WEIGHT, _TEXT_WEIGHT = 2, 3, 3
+
+
+@dataclass(frozen=True, slots=True)
+class Detected:
+    """A dialect and the version that its keys hint at (">=0.6"), None where they hint at none."""
+
+    dialect: str
+    version: str | None
+
+
+def detect_dialect(
+    keys: Iterable[str], config_keys: Iterable[str] = (), text_hints: Iterable[str] = ()
+) -> Detected | None:
+    """The dialect whose signs fit best, None where no sign of any framework is there.
+
+    A dialect that extends another one counts the other's signs too, but only when it shows a sign of its own.
+    """
+    text = "\n".join(text_hints)
+    named = frozenset(name for name in dialect_names() if any(sign in text for sign in dialect(name).signs.text))
+    return _detected(tuple(keys), tuple(config_keys), named)
+
+
+@lru_cache(maxsize=64)
+def _detected(keys: tuple[str, ...], config: tuple[str, ...], named: frozenset[str]) -> Detected | None:
+    """`named`: dialects that the text speaks of. Remembered: the runs of a sweep log the same keys."""
+    own = {name: _own_score(dialect(name), keys, config, name in named) for name in dialect_names()}
+    best, best_score = None, 0
+    for name in dialect_names():
+        if own[name] <= 0:
+            continue
+        score = own[name] + sum(max(0, own[base]) for base in dialect(name).bases)
+        if score > best_score:
+            best, best_score = name, score
+    if best is None:
+        return None
+    version = next((v.version for v in dialect(best).versions if _any(v.keys, keys)), None)
+    return Detected(best, version)
+
+
+def _any(patterns: Sequence[str], keys: Sequence[str]) -> bool:
+    return any(compiled(pattern).search(key) for pattern in patterns for key in keys)
+
+
+def _own_score(candidate: Dialect, keys: Sequence[str], config: Sequence[str], is_named: bool) -> int:
+    """Weight of a dialect's own signs; negative where one of them excludes it."""
+    signs = candidate.signs
+    if _any(signs.not_keys, keys) or (signs.need_keys and not _any(signs.need_keys, keys)):
+        return -1
+    score = _KEY_WEIGHT * sum(1 for p in signs.keys if _any((p,), keys))
+    score += _CONFIG_WEIGHT * sum(1 for p in signs.config if _any((p,), config))
+    if signs.all_keys and all(_any((p,), keys) for p in signs.all_keys):
+        score += _KEY_WEIGHT * len(signs.all_keys)
+    if is_named:
+        score += _TEXT_WEIGHT
+    return score

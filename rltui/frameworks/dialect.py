@@ -1,0 +1,204 @@
+"""One framework with all that it inherits from those that it builds on, worked out when it is asked for."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from functools import cache, cached_property
+
+from msgspec import structs
+
+from rltui.frameworks.schema import (
+    REGEX,
+    Checkpoints,
+    Conventions,
+    Framework,
+    Group,
+    Inactive,
+    Names,
+    Signs,
+    Support,
+    Timers,
+    Topic,
+    Trap,
+    Version,
+    Waits,
+)
+
+
+class Dialect:
+    """All names of one framework, those of the dialect that it extends included. See `Framework` for what the fields
+    mean."""
+
+    def __init__(self, name: str, said: Framework, base: Dialect | None, order: Sequence[str]) -> None:
+        """`order`: all metrics, in the order in which a tie between two of them is decided."""
+        self._said = said
+        self._base = base
+        self._order = order
+        self.name = name
+        self.title = said.title
+        self.label = said.label or said.title
+        self.framework = said.framework or name
+        self.family = said.family or self.framework
+        self.bases: tuple[str, ...] = (base.name, *base.bases) if base else ()
+        self.algorithm = said.algorithm
+        self.signs: Signs = said.detect
+        self.widely_used = said.widely_used
+
+    @cached_property
+    def prefixes(self) -> tuple[tuple[str, str], ...]:
+        own = self._said.prefixes
+        return own if own is not None else self._base.prefixes if self._base else ()
+
+    @cached_property
+    def versions(self) -> tuple[Version, ...]:
+        """Of another framework that this one builds on with its name before them."""
+        if self._base is None:
+            return self._said.versions
+        of = "" if self._base.framework == self.framework else f"{self._base.title} "
+        return (*self._said.versions, *(Version(of + v.version, v.keys) for v in self._base.versions))
+
+    @cached_property
+    def aliases(self) -> Names:
+        """Canonical -> keys, the preferred one first."""
+        merged = _merge(self._said.metrics, self._base.aliases if self._base else {})
+        return {metric: merged[metric] for metric in self._order if metric in merged}
+
+    @cached_property
+    def exact(self) -> dict[str, str]:
+        """Key -> canonical."""
+        return _exact(self.aliases)
+
+    @cached_property
+    def patterns(self) -> tuple[tuple[str, re.Pattern[str]], ...]:
+        """(canonical, regex), in order of preference."""
+        return _patterns(self.aliases)
+
+    @cached_property
+    def convert(self) -> dict[str, tuple[float, float]]:
+        return {**(self._base.convert if self._base else {}), **self._said.convert}
+
+    @cached_property
+    def phases(self) -> Timers:
+        own, base = self._said.phases, self._base.phases if self._base else Timers()
+        return Timers(
+            keys=_merge(own.keys, base.keys),
+            outside=base.outside if own.outside is None else own.outside,
+            nested=base.nested if own.nested is None else own.nested,
+            sum=own.sum,
+            note=base.note if own.note is None else own.note,
+        )
+
+    @cached_property
+    def phase_exact(self) -> dict[str, str]:
+        return _exact(self.phases.keys)
+
+    @cached_property
+    def phase_patterns(self) -> tuple[tuple[str, re.Pattern[str]], ...]:
+        return _patterns(self.phases.keys)
+
+    @cached_property
+    def config(self) -> Names:
+        return {**(self._base.config if self._base else {}), **self._said.config}
+
+    @cached_property
+    def inactive(self) -> tuple[Inactive, ...]:
+        own = self._said.inactive
+        return own if own is not None else self._base.inactive if self._base else ()
+
+    @cached_property
+    def conventions(self) -> Conventions:
+        own = {name: value for name, value in structs.asdict(self._said.conventions).items() if value is not None}
+        return structs.replace(self._base.conventions if self._base else Conventions(), **own)
+
+    @cached_property
+    def checkpoints(self) -> Checkpoints:
+        own = self._said.checkpoints
+        return own if own is not None else self._base.checkpoints if self._base else Checkpoints()
+
+    @cached_property
+    def groups(self) -> dict[str, Group]:
+        return {**(self._base.groups if self._base else {}), **self._said.groups}
+
+    @cached_property
+    def traps(self) -> tuple[Trap, ...]:
+        return (*self._said.traps, *(self._base.traps if self._base else ()))
+
+    @cached_property
+    def samples(self) -> tuple[re.Pattern[str], ...]:
+        own = self._said.samples
+        if own is None:
+            return self._base.samples if self._base else ()
+        return tuple(compiled(pattern) for pattern in own)
+
+    @cached_property
+    def keep_samples(self) -> str:
+        """Empty if nobody has said."""
+        own = self._said.keep_samples
+        return own if own is not None else self._base.keep_samples if self._base else ""
+
+    @cached_property
+    def enable(self) -> dict[str, str]:
+        kin = self._base is not None and self._base.family == self.family
+        return {**(self._base.enable if self._base and kin else {}), **self._said.enable}
+
+    @cached_property
+    def waits(self) -> Waits:
+        own, base = self._said.waits, self._base.waits if self._base else Waits()
+        return Waits(own.trainer + base.trainer, own.sampler + base.sampler)
+
+    @cached_property
+    def _code(self) -> Mapping[Topic, tuple[str, ...]]:
+        own = self._said.code
+        return own if own is not None else self._base._code if self._base else {}
+
+    @cached_property
+    def _trainers(self) -> tuple[str, ...]:
+        own = self._said.trainers
+        return own if own is not None else self._base._trainers if self._base else ()
+
+    def code(self, topic: Topic, algorithm: str | None) -> tuple[str, ...]:
+        """Files or folders of a topic; none if they are not known."""
+        asked = (algorithm or "").lower().replace("-", "_").replace(" ", "_")
+        trainer = asked if asked in self._trainers else next(iter(self._trainers), "")
+        return tuple(path.replace("{trainer}", trainer) for path in self._code.get(topic, ()))
+
+    @property
+    def support(self) -> dict[str, Support]:
+        """Part of a run -> how well it is read; of the framework's own file only."""
+        return structs.asdict(self._said.support)
+
+
+@cache
+def compiled(pattern: str) -> re.Pattern[str]:
+    """A regex, once it is needed."""
+    return re.compile(pattern)
+
+
+def _exact(aliases: Names) -> dict[str, str]:
+    """Key -> name. A key that several names list belongs to the one that lists it first of all."""
+    rank: dict[str, int] = {}
+    exact: dict[str, str] = {}
+    for name, keys in aliases.items():
+        for position, key in enumerate(keys):
+            if not key.startswith(REGEX) and (key not in rank or position < rank[key]):
+                rank[key], exact[key] = position, name
+    return exact
+
+
+def _patterns(aliases: Names) -> tuple[tuple[str, re.Pattern[str]], ...]:
+    regexes = ((name, key) for name, keys in aliases.items() for key in keys if key.startswith(REGEX))
+    return tuple((name, compiled(key[len(REGEX) :])) for name, key in regexes)
+
+
+def _merge(own: Names, base: Names) -> Names:
+    """Own aliases before inherited ones. A key that the dialect itself lists means what the dialect says: it is
+    dropped from whatever else the base lists it under."""
+    taken = {key for keys in own.values() for key in keys}
+    out = {}
+    for name in [*own, *(n for n in base if n not in own)]:
+        inherited = (key for key in base.get(name, ()) if key not in taken)
+        keys = tuple(dict.fromkeys([*own.get(name, ()), *inherited]))
+        if keys:
+            out[name] = keys
+    return out
