@@ -53,7 +53,7 @@ class Phase(Record):
 
     label: str
     meaning: str
-    usual: tuple[float, float] | None = None
+    usual: tuple[int | float, int | float] | None = None
     why: str = ""
     name: str = ""  # the key of its entry in the file
 
