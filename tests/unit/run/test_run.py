@@ -131,7 +131,7 @@ def test_version_in_the_runs_own_words_is_better_than_a_hint() -> None:
     assert run.framework_version == ">=0.4"
     run.add_note(note("start", "launching with verl==0.7.0"), LOG)
     run.identify()
-    assert (run.framework, run.framework_version, run.config_family) == ("verl", "0.7.0", "verl")
+    assert (run.framework, run.framework_version, run.dialect) == ("verl", "0.7.0", "verl")
 
 
 class TestPlan:
