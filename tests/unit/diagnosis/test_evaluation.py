@@ -41,9 +41,19 @@ def test_the_best_checkpoint_costs_less_than_the_raw_maximum() -> None:
     assert ours < raw
 
 
-def test_the_labelled_runs_are_judged_as_promised(runs_dir: Path) -> None:
-    """Every fourth of them: `python -m tests.evaluation --full` takes all, and fails where a promise is missed."""
-    runs = list(judged(runs_dir, every=4))
+@pytest.mark.parametrize(
+    "later",
+    [
+        False,
+        pytest.param(
+            True,
+            marks=pytest.mark.xfail(strict=True, reason="runs that nobody had seen: decision right in 64 of 78"),
+        ),
+    ],
+)
+def test_the_labelled_runs_are_judged_as_promised(runs_dir: Path, later: bool) -> None:
+    """Every fourth of them: `python -m tests.evaluation --full` takes all, and fails if a promise is missed."""
+    runs = list(judged(runs_dir, every=4, later=later))
     assert runs
     assert promises_missed(runs) == {}
 
