@@ -12,7 +12,7 @@ from importlib import import_module
 from rltui.cli.arguments import Stop
 from rltui.settings import SettingsError
 
-COMMANDS = ("report", "watch", "compare", "runs", "rollouts", "verify", "explain", "config", "doctor", "demo")
+COMMANDS = ("report", "watch", "compare", "runs", "rollouts", "verify", "explain", "config", "doctor", "demo", "help")
 COLLECT_AFTER = 20_000
 """Objects made, and not yet freed, before the garbage collector looks. Start-up makes thousands that stay (classes,
 compiled patterns): at Python's 700 it would look a hundred times before the first paint and find nothing."""
@@ -23,6 +23,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     gc.set_threshold(COLLECT_AFTER)
     warnings.filterwarnings("ignore", module="<unknown>")  # Python's opinion of literals that a log holds
     words = list(sys.argv[1:] if argv is None else argv)
+    words = ["--version"] if words == ["version"] else words
     name, rest = (words[0], words[1:]) if words and words[0] in COMMANDS else ("screen", words)
     try:
         code: int = import_module(f"rltui.cli.{name}").run(rest)

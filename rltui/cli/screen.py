@@ -6,14 +6,15 @@ import argparse
 import sys
 
 from rltui import __version__
+from rltui.cli import COMMANDS
 from rltui.cli.arguments import Stop, command_parser, locate_runs, named_hosts, parsed_map, reading_options
 
 
 def run(words: list[str]) -> int:
     parser = command_parser(
         "rltui",
-        "Terminal monitor and diagnostician for RL post-training. Commands: report, watch, compare, runs, rollouts, "
-        "verify, explain, config, demo, doctor.",
+        f"Terminal monitor and diagnostician for RL post-training. Commands:\n{', '.join(COMMANDS)}.\n"
+        "`rltui help` lists the pages of the manual.",
     )
     parser.add_argument("run", nargs="*", metavar="RUN", help="default: what is found below the current directory")
     parser.add_argument("--version", action="version", version=f"rltui {__version__}")
