@@ -18,6 +18,13 @@ settings.load_profile("rltui")
 REPO = Path(__file__).resolve().parent.parent
 
 
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """The order of the tests is another each time: how to have this one again."""
+    seed = config.getoption("randomly_seed", None)
+    if isinstance(seed, int):
+        terminalreporter.write_line(f"this order again: pytest --randomly-seed={seed}")
+
+
 def labelled_runs() -> Path | None:
     """Folder of the labelled runs (`real/`, `zoo/`), None where this checkout has none."""
     path = Path(os.environ.get("RLTUI_TEST_RUNS", REPO.parent / "shared" / "runs"))

@@ -121,7 +121,7 @@ def test_one_row_longer_than_the_head_is_known() -> None:
         (b"\0" * 500, "zeros"),
         (bytes(range(256)) * 9, "binary"),
         (b"BZh91AY&SY", "bzip2"),
-        (gzip.compress(b"nothing\n")[:5], "nothing comes out"),
+        (gzip.compress(b"nothing\n", mtime=0)[:5], "nothing comes out"),
         (b'{"a": [1, 2', "text without metrics"),
         (b"hello\n", "text without metrics"),
     ],
