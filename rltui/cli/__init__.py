@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import sys
+import threading
 import warnings
 from collections.abc import Sequence
 from importlib import import_module
@@ -19,12 +20,13 @@ compiled patterns): at Python's 700 it would look a hundred times before the fir
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Runs one command; returns the exit code."""
+    """Runs one command; returns the exit code: 0 done, 1 a finding as bad as asked for, 2 wrong usage, 3 a crash."""
     gc.set_threshold(COLLECT_AFTER)
     warnings.filterwarnings("ignore", module="<unknown>")  # Python's opinion of literals that a log holds
     words = list(sys.argv[1:] if argv is None else argv)
     words = ["--version"] if words == ["version"] else words
     name, rest = (words[0], words[1:]) if words and words[0] in COMMANDS else ("screen", words)
+    threading.excepthook = _died
     try:
         code: int = import_module(f"rltui.cli.{name}").run(rest)
         return code
@@ -38,3 +40,15 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 0
     except KeyboardInterrupt:
         return 130
+    except Exception as error:
+        from rltui.cli import crash
+
+        return crash.tell(error)
+
+
+def _died(args: threading.ExceptHookArgs) -> None:
+    """A thread of ours ended by a fault: told as any other, and the rest goes on."""
+    from rltui.cli import crash
+
+    if args.exc_value is not None:
+        crash.tell(args.exc_value)

@@ -63,7 +63,7 @@ def print_reports(found: list[Found], args: argparse.Namespace) -> int:
 
     fmt = getattr(args, "format", "markdown")
     now = time_of(getattr(args, "now", None))
-    texts, worst = [], 0
+    texts, worst, faults = [], 0, []
     for one in found:
         opened = OpenedRun(one, key_map=parsed_map(args.map), until_step=getattr(args, "at", None))
         opened.load()
@@ -77,6 +77,7 @@ def print_reports(found: list[Found], args: argparse.Namespace) -> int:
         )
         report = build(frame, window=getattr(args, "window", None))
         opened.close()
+        faults += [opened.fault] if opened.fault is not None else []
         worst = max([worst, *map(_rank, report.findings)])
         if fmt == "json":
             from rltui.report.to_json import to_json
@@ -95,6 +96,8 @@ def print_reports(found: list[Found], args: argparse.Namespace) -> int:
     else:
         text = "\n".join(texts)
     write(text, getattr(args, "output", None))
+    if faults:  # a report without its diagnosis: whoever asks for an exit code must not take it for a clean one
+        raise faults[0]
     return 1 if worst >= SEVERITIES[getattr(args, "fail_on", "never")] else 0
 
 

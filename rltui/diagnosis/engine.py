@@ -12,28 +12,29 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from rltui import cooperate
-from rltui.diagnosis.best import best_checkpoint, checkpoint_signal, ranking
+from rltui.diagnosis.best import Ranking, best_checkpoint, checkpoint_signal, ranking
 from rltui.diagnosis.findings import Kept, build
 from rltui.diagnosis.insight import Insight, insight
 from rltui.diagnosis.life import Life, dated, follow
-from rltui.diagnosis.machine import Machine, due, forecasts_of, judge_machine, view_of
+from rltui.diagnosis.machine import Machine, due, judge_machine, view_of
 from rltui.diagnosis.remarks import confirmed
 from rltui.diagnosis.verdict import Case, judge, stages
 from rltui.evidence.blocks import BlockCache
-from rltui.evidence.forecast import soonest
+from rltui.evidence.guard import Guard
 from rltui.evidence.look import Feed, Look, look_rows
 from rltui.evidence.measured import Measured
 from rltui.evidence.model import SEVERITY_RANK, Coverage, Diagnosis, Finding
 from rltui.evidence.profile import Settings
 from rltui.evidence.sampled import Sampled
-from rltui.evidence.signal import CRITICAL
+from rltui.evidence.signal import CRITICAL, Signal
 from rltui.rules.base import Detector
-from rltui.rules.catalogue import Rule, having, rules
+from rltui.rules.catalogue import Rule, having, rules, unread_pages
 from rltui.rules.coverage import Evaluable, without_input
 from rltui.rules.liveness import PRESENT, coverage_signal, present_signals
 from rltui.rules.registry import DETECTORS
 from rltui.rules.samples import sample_signals
 from rltui.rules.traits import Trait
+from rltui.run.checkpoints import Checkpoint
 from rltui.run.hardware_columns import ColumnCache
 from rltui.run.phase_hardware import row_time
 from rltui.run.run import Run, RunState
@@ -53,6 +54,7 @@ class State:
     lives: Mapping[Key, Life] = field(default_factory=dict)
     memory: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     machine: Machine = field(default_factory=Machine)
+    failed: Mapping[str, str] = field(default_factory=dict)  # rules that raised, at this look or before
 
     def open(self) -> dict[str, int]:
         """Highest level of each open finding."""
@@ -69,7 +71,8 @@ class Engine:
     def __init__(self, window: int | None = None, catalogue: Mapping[str, Rule] | None = None) -> None:
         self.catalogue = catalogue if catalogue is not None else rules()
         self.window = window
-        self._params = {i: self.catalogue[i].values() for i in DETECTORS if i in self.catalogue}
+        self._detectors = {i: detect for i, detect in DETECTORS.items() if i in self.catalogue}
+        self._params = {i: self.catalogue[i].values() for i in self._detectors}
         self._blocks = BlockCache()
         self._kept = Kept()
         self._states: list[State] = [State()]
@@ -80,7 +83,7 @@ class Engine:
         self._identity: object = None
         self._keys: dict[str, str] = {}
         self._revised: int | None = None
-        self._evaluable = Evaluable(self.catalogue, DETECTORS)
+        self._evaluable = Evaluable(self.catalogue, self._detectors)
         self._samples = ColumnCache()
         self._machine: Machine | None = None  # of a run that is followed: judged with every sample, row or no row
 
@@ -112,7 +115,7 @@ class Engine:
             look = Look(self._feed(run), rows, {f.id: 1 + SEVERITY_RANK[f.severity] for f in reversed(active)})
             now = run.followed and rows >= run.history.table.n
             measured = Measured.of(run, look, now, self._samples.of(run.hardware))
-            return insight(look, around, findings, self.catalogue, run, soonest(forecasts_of(measured)))
+            return insight(look, around, findings, self.catalogue, run, measured)
 
     def rewind(self, row: int) -> None:
         """Row number `row` was revised: what was concluded from it is forgotten."""
@@ -151,7 +154,7 @@ class Engine:
         self._looks = 0
         self._revised = None
         self._machine = None
-        self._evaluable = Evaluable(self.catalogue, DETECTORS)
+        self._evaluable = Evaluable(self.catalogue, self._detectors)
 
     def _fold(self, feed: Feed, rows: int) -> None:
         for n in look_rows(self._states[-1].n):
@@ -172,10 +175,13 @@ class Engine:
         lived: dict[str, list[str | None]] = {}
         for rule_id, subject in lives:
             lived.setdefault(rule_id, []).append(subject)
+        guard = Guard(state.failed)
         for rule, detect in self._running(feed):
             rule_id = rule.id
             notes = dict(memory.get(rule_id, {}))
-            found = detect(look, self._params[rule_id], notes)
+            found = guard.ask(rule_id, None, detect, look, self._params[rule_id], notes)
+            if found is None:
+                continue
             if notes or rule_id in memory:
                 memory[rule_id] = notes
             if not found and rule_id not in lived:
@@ -187,7 +193,7 @@ class Engine:
                 if after.level > before.level and after.signal is not None:
                     after = dated(after, before, after.signal, look)
                 lives[rule_id, subject] = after
-        return State(n, lives, memory, self._past_machine(feed.run, look, state.machine))
+        return State(n, lives, memory, self._past_machine(feed.run, look, state.machine), guard.failed)
 
     def _past_machine(self, run: Run, look: Look, before: Machine) -> Machine:
         samples = self._samples.of(run.hardware)
@@ -200,7 +206,7 @@ class Engine:
         logged = (tuple(feed.run.history.table.columns), feed.run.dialect)
         if logged != self._logged:
             self._logged = logged
-            on = [(self.catalogue[i], d) for i, d in DETECTORS.items() if i in self.catalogue]
+            on = [(self.catalogue[i], d) for i, d in self._detectors.items()]
             self._can_run = [(r, d) for r, d in on if r.enabled and all(any(map(feed.holds, g)) for g in r.needs)]
         return self._can_run
 
@@ -210,12 +216,13 @@ class Engine:
             state = self._step(feed, state, rows)
         look = Look(feed, rows, state.open())
         lives = dict(state.lives)
+        guard = Guard({**unread_pages(), **state.failed})
         seen, unable = self._evaluable.of(look)
-        gap = coverage_signal(seen, look, self.catalogue["logging-coverage-gap"].params["least"].value)
+        gap = guard.ask("logging-coverage-gap", None, self._gap, seen, look)
         present = [("logging-coverage-gap", gap)] if gap is not None else []
         now = [*PRESENT]
         if run_state is not None:
-            present += present_signals(run_state, look)
+            present += guard.ask(f"run-{run_state.state}", [], present_signals, run_state, look)
         followed = run.followed and run_state is not None
         measured = Measured.of(run, look, followed, self._samples.of(run.hardware))
         before = self._machine if followed and self._machine is not None else state.machine
@@ -225,31 +232,33 @@ class Engine:
         elif before.rows == rows:
             machine = before  # these rows were judged already
         lives |= machine.lives
-        ranked = ranking(look)
+        guard.take(machine.failed)
+        ranked = guard.ask(LOST, None, ranking, look)
         broken_at = breakdown(lives)
         if run.checkpoints:
             over = run_state is not None and run_state.state in OVER
-            params = self.catalogue["best-checkpoint-unavailable"].values()
-            lost = checkpoint_signal(look, ranked, run.checkpoints, broken_at, over, params)
-            present += [("best-checkpoint-unavailable", lost)] if lost is not None else []
-            now.append("best-checkpoint-unavailable")
+            lost = guard.ask(LOST, None, self._lost, look, ranked, run.checkpoints, broken_at, over)
+            present += [(LOST, lost)] if lost is not None else []
+            now.append(LOST)
         sampled = Sampled.of(run, look, now=run_state is not None)
-        read, told = sample_signals(sampled, self.catalogue, [b.id for b in unable])
+        read, told = sample_signals(sampled, self.catalogue, [b.id for b in unable], guard)
         for rule_id, signal in present + told:
-            if not self.catalogue[rule_id].enabled:
+            if rule_id not in self.catalogue or not self.catalogue[rule_id].enabled:
                 continue
             life = follow(Life(), signal, rows, look.step, 1, 1)
             lives[rule_id, signal.subject] = dated(life, Life(), signal, look)
         config = run.config
-        findings = confirmed(build(lives, self.catalogue, look, config, self.window, self._kept, sampled), sampled)
+        built = build(lives, self.catalogue, look, config, self.window, self._kept, guard, sampled)
+        findings = confirmed(built, sampled, guard)
         active = [f for f in findings if f.status == "active"]
         out_of_place = [b for b in unable if b.id not in read]
         skipped = [b for b in out_of_place if b.applies]
-        able = [*DETECTORS, *ran_on_machine, *now, *read]
+        able = [i for i in (*DETECTORS, *ran_on_machine, *now, *read) if i in self.catalogue]
         skipped += without_input(self.catalogue, able, run.samples)
-        out = {b.id for b in [*skipped, *out_of_place]}
+        machine_view = guard.ask("machine", None, view_of, measured, guard)
+        best = guard.ask(LOST, None, best_checkpoint, ranked, run.checkpoints, look.step, broken_at)
+        out = {*(b.id for b in [*skipped, *out_of_place]), *guard.failed}
         ran = [i for i in dict.fromkeys(able) if i not in out] if rows else []
-        best = best_checkpoint(ranked, run.checkpoints, look.step, broken_at)
         case = Case(look, active, self.catalogue, seen, run_state, len(ran), len(skipped))
         return Diagnosis(
             at_step=look.step if rows else None,
@@ -261,10 +270,21 @@ class Engine:
             checks=len(ran),
             unknowns=_unknowns(seen, findings, look),
             not_applicable=tuple(b for b in out_of_place if not b.applies),
-            machine=view_of(measured),
+            machine=machine_view,
             facts=look.facts.told if rows else None,
+            checks_failed=guard.told(),
         )
 
+    def _gap(self, seen: Coverage, look: Look) -> Signal | None:
+        return coverage_signal(seen, look, self.catalogue["logging-coverage-gap"].params["least"].value)
+
+    def _lost(
+        self, look: Look, ranked: Ranking | None, saved: Sequence[Checkpoint], broken_at: int | None, over: bool
+    ) -> Signal | None:
+        return checkpoint_signal(look, ranked, saved, broken_at, over, self.catalogue[LOST].values())
+
+
+LOST = "best-checkpoint-unavailable"
 
 FEW_ROWS = 100
 """Published run tables call a shorter run undertrained."""

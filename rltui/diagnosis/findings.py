@@ -9,6 +9,7 @@ from math import isfinite
 from rltui.diagnosis.causes import Fired, causes, fixes, roots, where
 from rltui.diagnosis.life import Life, Opening
 from rltui.diagnosis.remarks import Remark, remarks
+from rltui.evidence.guard import Guard
 from rltui.evidence.look import Look
 from rltui.evidence.model import SEVERITY_RANK, Basis, Cause, Episode, Evidence, Finding, Fix, Severity
 from rltui.evidence.sampled import PREFIX, Sampled
@@ -30,28 +31,39 @@ class Kept:
     """What is kept from one row to the next of a run under one config."""
 
     trends: Trends = field(default_factory=dict)
-    _beside: tuple[int, tuple[Remark, ...]] = (-1, ())
-    _advice: dict[tuple[str, Severity], Advice] = field(default_factory=dict)
+    _beside: tuple[int, tuple[Remark, ...], dict[str, str]] = (-1, (), {})
+    _advice: dict[tuple[str, Severity], tuple[Advice, dict[str, str]]] = field(default_factory=dict)
 
-    def beside(self, look: Look) -> tuple[Remark, ...]:
+    def beside(self, look: Look, guard: Guard) -> tuple[Remark, ...]:
         """The remarks on the `settled` rows: they look at whole columns."""
         rows = settled(look.n)
         if self._beside[0] != rows:
-            self._beside = rows, remarks(look if rows == look.n else look.until(rows))
+            own = Guard()
+            found = remarks(look if rows == look.n else look.until(rows), own)
+            self._beside = rows, found, own.failed
+        guard.take(self._beside[2])
         return self._beside[1]
 
-    def advice(self, rule: Rule, severity: Severity, look: Look, config: Mapping[str, ConfigValue]) -> Advice:
+    def advice(
+        self, rule: Rule, severity: Severity, look: Look, config: Mapping[str, ConfigValue], guard: Guard
+    ) -> Advice:
         """What config, framework and algorithm say about a rule, whatever the rows are."""
         key = rule.id, severity
         if key not in self._advice:
-            files = where(rule, look.dialect, look.settings.algorithm)
-            self._advice[key] = causes(rule, config), fixes(rule, look.dialect, severity), files
-        return self._advice[key]
+            own = Guard()
+            advice: Advice = (
+                own.ask(rule.id, (), causes, rule, config),
+                own.ask(rule.id, (), fixes, rule, look.dialect, severity),
+                own.ask(rule.id, (), where, rule, look.dialect, look.settings.algorithm),
+            )
+            self._advice[key] = advice, own.failed
+        guard.take(self._advice[key][1])
+        return self._advice[key][0]
 
     def rewind(self, row: int) -> None:
         """Row number `row` was revised."""
         if row < self._beside[0]:
-            self._beside = -1, ()
+            self._beside = -1, (), {}
 
 
 def build(
@@ -61,6 +73,7 @@ def build(
     config: Mapping[str, ConfigValue],
     window: int | None,
     kept: Kept,
+    guard: Guard,
     sampled: Sampled | None = None,
 ) -> tuple[Finding, ...]:
     """Every finding that ever opened; worst first, roots before their symptoms, resolved ones last. `sampled` gives
@@ -74,14 +87,14 @@ def build(
             best[rule_id] = fired
     shapes = _Shapes(look, window, kept.trends)
     root_of = roots(list(best.values()), catalogue, look.step)
-    beside = kept.beside(look) if any(life.level >= WARNING for life in active.values()) else ()
+    beside = kept.beside(look, guard) if any(life.level >= WARNING for life in active.values()) else ()
     findings = [
         _finding(
             catalogue[rule_id],
             subject,
             life,
             look,
-            kept.advice(catalogue[rule_id], SEVERITY[life.level or life.peak], look, config),
+            kept.advice(catalogue[rule_id], SEVERITY[life.level or life.peak], look, config, guard),
             root_of.get(rule_id) if life.level else None,
             shapes,
             sampled,

@@ -8,15 +8,18 @@ from dataclasses import dataclass
 import numpy as np
 
 from rltui.diagnosis.constants import Constant, RewardValues, constants, reward_values
-from rltui.diagnosis.kl_reward import Case, case
+from rltui.diagnosis.kl_reward import UNKNOWN_CASE, Case, case
+from rltui.diagnosis.machine import forecasts_of
 from rltui.diagnosis.worth import Worth, worth
-from rltui.evidence.forecast import forecasts
+from rltui.evidence.forecast import forecasts, soonest
+from rltui.evidence.guard import Guard
 from rltui.evidence.look import Look
-from rltui.evidence.model import Finding, Forecast
+from rltui.evidence.measured import Measured
+from rltui.evidence.model import CheckFailed, Finding, Forecast
 from rltui.evidence.signal import num
 from rltui.evidence.step_time import OwnShare, SlowStep, Waits, own_shares, slow_step, waits
 from rltui.evidence.trends import onset, sd_d, theil_sen
-from rltui.rules.catalogue import Rule
+from rltui.rules.catalogue import Rule, threshold
 from rltui.rules.invariants import RULE, Invariant, invariants
 from rltui.run.run import Run
 from rltui.run.sums import median
@@ -106,6 +109,7 @@ class Insight:
     shares: tuple[OwnShare, ...] = ()  # phases against this run's own earlier steps
     rewards: RewardValues | None = None  # binary or graded, and the share of the better value
     constants: tuple[Constant, ...] = ()  # between reward and loss, with number format and what maths needs
+    failed: tuple[CheckFailed, ...] = ()  # which of these raised
 
 
 def worst(findings: Sequence[Finding]) -> Finding | None:
@@ -120,21 +124,29 @@ def insight(
     findings: Sequence[Finding],
     catalogue: Mapping[str, Rule],
     run: Run,
-    machine: Sequence[Forecast] = (),
+    seen: Measured,
 ) -> Insight:
-    """`look` holds the rows that may be looked at, `around` is the step whose causes are asked for; `machine`: what is
-    foretold of the machine."""
+    """`look` holds the rows that may be looked at, `around` is the step whose causes are asked for; `seen`: what was
+    measured of the machine."""
     active = [f for f in findings if f.status == "active"]
+    guard = Guard()
+    ask = guard.ask
+    floor = threshold(catalogue, "entropy-collapse", "floor")
     return Insight(
         around,
-        first_moves(look, around),
-        case(look),
-        worth(look, active, catalogue),
-        invariants(look, catalogue[RULE].values(), findings),
-        (*forecasts(look, catalogue["entropy-collapse"].params["floor"].value), *machine),
-        slow_step(look, around),
-        waits(look),
-        own_shares(look),
-        reward_values(look),
-        constants(look),
+        ask("first moves", (), first_moves, look, around),
+        ask("KL and reward", UNKNOWN_CASE, case, look),
+        ask("worth of going on", None, worth, look, active, catalogue),
+        ask(RULE, (), _invariants, look, catalogue, findings),
+        (*forecasts(look, floor, guard), *soonest(forecasts_of(seen, guard))),
+        ask("slow step", None, slow_step, look, around),
+        ask("waits", None, waits, look),
+        ask("shares of phases", (), own_shares, look),
+        ask("values of the reward", None, reward_values, look),
+        ask("constants", (), constants, look),
+        guard.told(),
     )
+
+
+def _invariants(look: Look, catalogue: Mapping[str, Rule], findings: Sequence[Finding]) -> tuple[Invariant, ...]:
+    return invariants(look, catalogue[RULE].values(), findings)

@@ -42,6 +42,9 @@ class Case:
         return f"{moves}: {self.reading}" + (f"; {self.advice}" if self.advice else "")
 
 
+UNKNOWN_CASE = Case("none", "none", "none", None, "unknown: the check failed", "")
+
+
 @dataclass(frozen=True, slots=True)
 class Row:
     """One case of the table: the ways that it covers."""

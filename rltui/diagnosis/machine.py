@@ -8,11 +8,12 @@ from dataclasses import dataclass, field
 
 from rltui.diagnosis.life import Life, dated, follow
 from rltui.evidence.forecast import hardware_forecasts
+from rltui.evidence.guard import Guard
 from rltui.evidence.measured import Measured
 from rltui.evidence.model import Forecast, MachineView
 from rltui.evidence.signal import Signal
 from rltui.rules import hardware, host
-from rltui.rules.catalogue import Rule, rules
+from rltui.rules.catalogue import Rule, rules, threshold
 from rltui.rules.hardware import MeasuredDetector
 from rltui.run.hardware_columns import SampleColumns
 
@@ -45,6 +46,7 @@ class Machine:
     lives: Mapping[Key, Life] = field(default_factory=dict)
     time: float = float("-inf")
     rows: int = 0
+    failed: Mapping[str, str] = field(default_factory=dict)  # rules that raised, at this look or before
 
 
 def due(before: Machine, samples: SampleColumns, time: float) -> bool:
@@ -56,7 +58,8 @@ def due(before: Machine, samples: SampleColumns, time: float) -> bool:
 
 def judge_machine(before: Machine, seen: Measured, catalogue: Mapping[str, Rule]) -> tuple[list[str], Machine]:
     """Ids of the rules that ran, and what is remembered after this look."""
-    ran, signals = machine_signals(seen, catalogue)
+    guard = Guard(before.failed)
+    ran, signals = machine_signals(seen, catalogue, guard)
     lives, look = dict(before.lives), seen.look
     for rule_id in ran:
         told = {signal.subject: signal for i, signal in signals if i == rule_id}
@@ -64,7 +67,7 @@ def judge_machine(before: Machine, seen: Measured, catalogue: Mapping[str, Rule]
             old, signal = before.lives.get((rule_id, subject), Life()), told.get(subject)
             new = follow(old, signal, look.n, look.step, LOOKS, ROWS)
             lives[rule_id, subject] = dated(new, old, signal, look) if signal and new.level > old.level else new
-    return ran, Machine(lives, seen.until, look.n)
+    return ran, Machine(lives, seen.until, look.n, guard.failed)
 
 
 def can_run(seen: Measured) -> dict[str, MeasuredDetector]:
@@ -80,18 +83,26 @@ def can_run(seen: Measured) -> dict[str, MeasuredDetector]:
     return out
 
 
-def machine_signals(seen: Measured, catalogue: Mapping[str, Rule]) -> tuple[list[str], list[tuple[str, Signal]]]:
+def machine_signals(
+    seen: Measured, catalogue: Mapping[str, Rule], guard: Guard
+) -> tuple[list[str], list[tuple[str, Signal]]]:
     """Ids of the rules that ran, and what they say."""
-    ran = {i: detect for i, detect in can_run(seen).items() if catalogue[i].enabled}
-    return list(ran), [(i, signal) for i, detect in ran.items() for signal in detect(seen, catalogue[i].values())]
+    ran, told = [], []
+    for rule_id, detect in can_run(seen).items():
+        if rule_id in catalogue and catalogue[rule_id].enabled:
+            found = guard.ask(rule_id, None, detect, seen, catalogue[rule_id].values())
+            if found is not None:
+                ran.append(rule_id)
+                told += [(rule_id, signal) for signal in found]
+    return ran, told
 
 
-def forecasts_of(seen: Measured) -> tuple[Forecast, ...]:
+def forecasts_of(seen: Measured, guard: Guard) -> tuple[Forecast, ...]:
     """What can be foretold of the machine, with the share of memory that the rule names."""
-    return hardware_forecasts(seen, rules()["host-ram-creep"].params["kill"].value)
+    return hardware_forecasts(seen, threshold(rules(), "host-ram-creep", "kill"), guard)
 
 
-def view_of(seen: Measured) -> MachineView | None:
+def view_of(seen: Measured, guard: Guard) -> MachineView | None:
     """What is shown of the machine beside the findings; None where nothing was measured."""
-    forecasts = forecasts_of(seen)
+    forecasts = forecasts_of(seen, guard)
     return MachineView(seen.phases, seen.power_use, forecasts) if seen.samples or forecasts else None

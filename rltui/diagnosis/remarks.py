@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import orjson
 
+from rltui.evidence.guard import Guard
 from rltui.evidence.look import Look
 from rltui.evidence.model import Evidence, Finding
 from rltui.evidence.sampled import Sampled, high, low
@@ -52,10 +53,10 @@ def confirmations() -> tuple[Confirmation, ...]:
     )
 
 
-def confirmed(findings: Iterable[Finding], seen: Sampled) -> tuple[Finding, ...]:
+def confirmed(findings: Iterable[Finding], seen: Sampled, guard: Guard) -> tuple[Finding, ...]:
     """The findings, those that samples bear out with `basis` "samples" and the numbers as evidence. Only samples from
     the finding's onset on speak for it; what the config proves stays proven by the config."""
-    return tuple(_with_samples(finding, seen) for finding in findings)
+    return tuple(guard.ask(finding.id, finding, _with_samples, finding, seen) for finding in findings)
 
 
 def _with_samples(finding: Finding, seen: Sampled) -> Finding:
@@ -145,22 +146,28 @@ def _catalogue() -> tuple[dict[str, Any], ...]:
     return tuple(data["remarks"])
 
 
-def remarks(look: Look) -> tuple[Remark, ...]:
+def remarks(look: Look, guard: Guard) -> tuple[Remark, ...]:
     """Every remark that holds for these rows, in the order of the catalogue."""
     out: dict[str, Remark] = {}
-    for entry in _catalogue():
+    for entry in guard.ask("remarks", (), _catalogue):
         if entry.get("unless") in out:
             continue
-        if entry.get("only_kl_in") not in (None, look.settings.kl_where):
-            continue
-        moves = [moved(look, name, way, share) for name, way, share in entry["moves"]]
-        seen = [m for m in moves if m is not None]
-        if len(seen) < len(moves) or not _still(look, entry.get("without_gain_of")):
-            continue
-        reading = entry.get("kl_in", {}).get(look.settings.kl_where, entry["text"])
-        text = f"{'; '.join(m.text for m in seen)}: {reading}"
-        out[entry["id"]] = Remark(entry["id"], entry["rule"], tuple(m.metric for m in seen), text)
+        found = guard.ask(f"remark {entry['id']}", None, _remark, entry, look)
+        if found is not None:
+            out[found.id] = found
     return tuple(out.values())
+
+
+def _remark(entry: dict[str, Any], look: Look) -> Remark | None:
+    if entry.get("only_kl_in") not in (None, look.settings.kl_where):
+        return None
+    moves = [moved(look, name, way, share) for name, way, share in entry["moves"]]
+    seen = [m for m in moves if m is not None]
+    if len(seen) < len(moves) or not _still(look, entry.get("without_gain_of")):
+        return None
+    reading = entry.get("kl_in", {}).get(look.settings.kl_where, entry["text"])
+    text = f"{'; '.join(m.text for m in seen)}: {reading}"
+    return Remark(entry["id"], entry["rule"], tuple(m.metric for m in seen), text)
 
 
 def moved(look: Look, name: str, way: str, share: float) -> Move | None:

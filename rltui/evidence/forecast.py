@@ -16,6 +16,7 @@ from typing import Concatenate, ParamSpec
 
 import numpy as np
 
+from rltui.evidence.guard import Guard
 from rltui.evidence.look import Look
 from rltui.evidence.measured import Measured, name
 from rltui.evidence.model import Forecast
@@ -46,10 +47,14 @@ def foretold(
     return Forecast(what, metric, at, low, high, rows, text, **_known()[what], subject=subject)
 
 
-def forecasts(look: Look, floor: float) -> tuple[Forecast, ...]:
-    """Everything that can be foretold from these rows. `floor`: the entropy below which nothing is explored. Reads no
-    clock."""
-    found = [end_of_run(look), entropy_floor(look, floor), length_limit(look)]
+def forecasts(look: Look, floor: float | None, guard: Guard) -> tuple[Forecast, ...]:
+    """Everything that can be foretold from these rows. `floor`: the entropy below which nothing is explored, None
+    if nobody can tell. Reads no clock."""
+    found = [
+        guard.ask("forecast of the end", None, end_of_run, look),
+        guard.ask("forecast of entropy", None, entropy_floor, look, floor),
+        guard.ask("forecast of length", None, length_limit, look),
+    ]
     return tuple(f for f in found if f is not None)
 
 
@@ -66,10 +71,10 @@ def end_of_run(look: Look) -> Forecast | None:
     return foretold("end", "time_per_step_s", pace.left_s, pace.low_s, pace.high_s, pace.rows, text)
 
 
-def entropy_floor(look: Look, floor: float) -> Forecast | None:
+def entropy_floor(look: Look, floor: float | None) -> Forecast | None:
     """Step at which entropy reaches `floor` nats; it decays, so its logarithm is continued."""
     series = look.series("entropy")
-    if series is None or not (series.values > 0).all():
+    if floor is None or series is None or not (series.values > 0).all():
         return None
     logs = Series(series.key, series.steps, np.log(series.values), series.rows, series.times)
     found = crossing(logs, float(np.log(floor)), look.settings.planned_steps)
@@ -126,12 +131,16 @@ def around(at: float, low: float, high: float | None, rows: int) -> str:
 P = ParamSpec("P")
 
 
-def hardware_forecasts(seen: Measured, kill: float) -> tuple[Forecast, ...]:
+def hardware_forecasts(seen: Measured, kill: float | None, guard: Guard) -> tuple[Forecast, ...]:
     """Everything of the machine that can be foretold. `kill`: the share of the host's memory at which processes are
     killed. Reads no clock."""
     if not len(seen.seen):
         return ()
-    found = [host_memory(seen, kill), disk_full(seen), *(gpu_memory(seen, gpu) for gpu in seen.gpus)]
+    found = [
+        guard.ask("forecast of host memory", None, host_memory, seen, kill) if kill is not None else None,
+        guard.ask("forecast of disk", None, disk_full, seen),
+        *(guard.ask("forecast of GPU memory", None, gpu_memory, seen, gpu) for gpu in seen.gpus),
+    ]
     return tuple(f for f in found if f is not None)
 
 

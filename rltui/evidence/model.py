@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
@@ -151,6 +151,14 @@ class NotEvaluable:
 
 
 @dataclass(frozen=True, slots=True)
+class CheckFailed:
+    """A check that raised: a fault of rltui, not of the run. `rule`: id of the rule, or what else was asked."""
+
+    rule: str
+    error: str
+
+
+@dataclass(frozen=True, slots=True)
 class Forecast:
     """`at`, `low`, `high`: middle estimate and middle 90 %, in `unit` ("s" from now, or "step"). `high` None: the
     course may as well be too slow to get there. `rows`: what it rests on. `subject`: which GPU or disk, where there are
@@ -193,6 +201,7 @@ class Diagnosis:
     not_applicable: tuple[NotEvaluable, ...] = ()  # rules that this kind of run has no use for
     machine: MachineView | None = None  # None where nothing was measured
     facts: RunFacts | None = None  # None before the first row
+    checks_failed: tuple[CheckFailed, ...] = ()  # by name; none of them is among `checks`
 
 
 STAGES: dict[str, tuple[str, ...]] = {
@@ -207,6 +216,22 @@ STAGES: dict[str, tuple[str, ...]] = {
 
 def unread() -> Diagnosis:
     """The diagnosis while the run is still being read: nothing is claimed."""
-    verdict = Verdict("not-enough-evidence", (), 0.0, (), "Reading the run.", "The rest of the files.", None)
-    waiting = tuple(StageResult(stage, "unknown", "still reading") for stage in STAGES)
-    return Diagnosis(None, verdict, (), waiting, Coverage(0, 0, ()), (), 0, ())
+    return _blank("Reading the run.", "The rest of the files.", "still reading")
+
+
+def stuck(before: Diagnosis | None, error: str) -> Diagnosis:
+    """The diagnosis after it failed as a whole: how it stood `before`, None if it never was made, and why it does not
+    go on."""
+    failed = CheckFailed("diagnosis", error)
+    if before is None or before.at_step is None:
+        text = f"The diagnosis failed, by a fault of rltui: {error}. Nothing was judged."
+        return replace(_blank(text, "A version of rltui without this fault.", "not judged"), checks_failed=(failed,))
+    text = f"The diagnosis stands at step {before.at_step}: it failed there, by a fault of rltui: {error}."
+    verdict = replace(before.verdict, text=f"{text} {before.verdict.text}")
+    return replace(before, verdict=verdict, checks_failed=(*before.checks_failed, failed))
+
+
+def _blank(text: str, would_change: str, because: str) -> Diagnosis:
+    verdict = Verdict("not-enough-evidence", (), 0.0, (), text, would_change, None)
+    stages = tuple(StageResult(stage, "unknown", because) for stage in STAGES)
+    return Diagnosis(None, verdict, (), stages, Coverage(0, 0, ()), (), 0, ())

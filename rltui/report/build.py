@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from rltui.evidence.model import CheckFailed
 from rltui.plots.numbers import duration
 from rltui.report.hardware import hardware
 from rltui.report.model import (
@@ -69,6 +70,7 @@ def build(frame: Frame, *, window: int | None = None, cache: SummaryCache | None
         checks=diagnosis.checks,
         not_evaluable=tuple((check.title, check.needs, check.enable) for check in diagnosis.not_evaluable),
         not_applicable=tuple((check.title, check.needs) for check in diagnosis.not_applicable),
+        checks_failed=_failed(frame),
         notes=_notes(frame),
         facts=diagnosis.facts,
         outlook=_outlook(frame.insight, diagnosis.findings),
@@ -76,6 +78,12 @@ def build(frame: Frame, *, window: int | None = None, cache: SummaryCache | None
         machine=diagnosis.machine,
         at_step=diagnosis.at_step,
     )
+
+
+def _failed(frame: Frame) -> tuple[CheckFailed, ...]:
+    """Checks that raised, of the diagnosis and of what is told beyond it."""
+    beyond = frame.insight.failed if frame.insight is not None else ()
+    return tuple(dict.fromkeys((*frame.diagnosis.checks_failed, *beyond)))
 
 
 @dataclass(frozen=True, slots=True)

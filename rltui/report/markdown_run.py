@@ -298,6 +298,13 @@ def unknowns(report: Report) -> list[str]:
             needing.setdefault((needs, enable), []).append(title)
         rows = [["; ".join(plain(t) for t in titles), plain(n), plain(e)] for (n, e), titles in needing.items()]
         lines += ["", "Checks that could not run:", "", *table(["checks", "need", "to enable"], rows)]
+    if report.checks_failed:
+        lines += [
+            "",
+            "Checks that failed, by a fault of rltui and not of the run:",
+            "",
+        ]
+        lines += [f"- {code(one.rule)}: {plain(one.error)}" for one in report.checks_failed]
     if report.not_applicable:
         why: dict[str, list[str]] = {}
         for title, reason in report.not_applicable:

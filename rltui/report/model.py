@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from rltui.evidence.model import Coverage, Finding, StageResult, Verdict
+from rltui.evidence.model import CheckFailed, Coverage, Finding, StageResult, Verdict
 
 if TYPE_CHECKING:
     from rltui.diagnosis.constants import Constant, RewardValues
@@ -249,6 +249,7 @@ class Report:
     checks: int = 0
     not_evaluable: tuple[tuple[str, str, str], ...] = ()  # (title, needs, enable)
     not_applicable: tuple[tuple[str, str], ...] = ()  # (title, why this kind of run has no use for the check)
+    checks_failed: tuple[CheckFailed, ...] = ()  # checks that raised: a fault of rltui, not of the run
     schema: str = SCHEMA
     notes: tuple[str, ...] = field(default=())
     facts: RunFacts | None = None  # None before the first row

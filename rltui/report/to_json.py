@@ -34,6 +34,7 @@ FIRST_KEYS = (
     "hardware",
     "rollouts",
     "coverage",
+    "checks_failed",
     "unknowns",
 )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import reduce
 
 import numpy as np
 
@@ -33,6 +34,18 @@ def loud(look: Look, trait: Trait) -> bool:
 def lasting(bad: np.ndarray[tuple[int], np.dtype[np.bool_]], p: Params) -> bool:
     """More than half of the rows, and these are `rows` at least: a single odd row is a fault of one line."""
     return len(bad) >= p["rows"] and bool(2 * np.count_nonzero(bad) > len(bad))
+
+
+def side_by_side(look: Look, *names: str) -> tuple[Floats, ...]:
+    """Values of several metrics in the rows that hold all of them: trainers log some of them every so many steps only,
+    and a hole in one is no hole in the others. Empty if one of them is not logged."""
+    logged = [series for name in names if (series := look.series(name)) is not None]
+    if len(logged) < len(names):
+        return tuple(np.empty(0) for _ in names)
+    if all(np.array_equal(series.rows, logged[0].rows) for series in logged[1:]):
+        return tuple(series.values for series in logged)
+    rows = reduce(np.intersect1d, (series.rows for series in logged))
+    return tuple(series.values[np.isin(series.rows, rows)] for series in logged)
 
 
 def tail(x: Floats, rows: float) -> float:

@@ -8,10 +8,12 @@ from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from functools import cache, lru_cache
 from importlib.resources import files
+from importlib.resources.abc import Traversable
 from typing import get_args
 
 import orjson
 
+from rltui.evidence.guard import Guard
 from rltui.evidence.model import Kind
 from rltui.rules.traits import Trait
 from rltui.settings import Settings
@@ -145,17 +147,35 @@ class Rule:
 
 
 @lru_cache(maxsize=1)
+def _read() -> tuple[dict[str, Rule], dict[str, str]]:
+    """The rules by id, and what is wrong with the pages that cannot be read."""
+    out: dict[str, Rule] = {}
+    guard = Guard()
+    for page in sorted((files("rltui.rules") / "pages").iterdir(), key=lambda p: p.name):
+        if page.name.endswith(".json"):
+            out |= {rule.id: rule for rule in guard.ask(f"page {page.name}", (), _page, page)}
+    return out, guard.failed
+
+
+def _page(page: Traversable) -> tuple[Rule, ...]:
+    data = orjson.loads(page.read_bytes())
+    return tuple(_rule(raw, data["group"]) for raw in data["rules"])
+
+
 def rules() -> dict[str, Rule]:
     """Every rule of the catalogue by id, group by group."""
-    out: dict[str, Rule] = {}
-    for page in sorted((files("rltui.rules") / "pages").iterdir(), key=lambda p: p.name):
-        if not page.name.endswith(".json"):
-            continue
-        data = orjson.loads(page.read_bytes())
-        for raw in data["rules"]:
-            rule = _rule(raw, data["group"])
-            out[rule.id] = rule
-    return out
+    return _read()[0]
+
+
+def unread_pages() -> dict[str, str]:
+    """Pages of rules that cannot be read, with the reason: none of their rules runs."""
+    return _read()[1]
+
+
+def threshold(catalogue: Mapping[str, Rule], rule: str, name: str) -> float | None:
+    """A rule's threshold for what is told beside its findings; None if its page cannot be read."""
+    page = catalogue.get(rule)
+    return page.params[name].value if page is not None and name in page.params else None
 
 
 @cache
@@ -169,6 +189,8 @@ def adjusted(settings: Settings) -> dict[str, Rule]:
     out = dict(rules())
     for rule_id, own in settings.rules.items():
         rule = out.get(rule_id)
+        if rule is None and unread_pages():
+            continue  # it may stand on one of them
         if rule is None:
             near = ", ".join(get_close_matches(rule_id, out, 3, 0.5))
             raise settings.wrong(f"rules.{rule_id}", f"no such rule; near: {near}" if near else "no such rule")

@@ -100,13 +100,17 @@ def without_input(catalogue: Mapping[str, Rule], running: Iterable[str], samples
     """Rules that look at what no log or config holds: GPU, host, samples."""
     known = set(running)
     out = [
-        NotEvaluable(i, catalogue[i].title, wants, enable) for i, (wants, enable) in _inputs().items() if i not in known
+        NotEvaluable(i, catalogue[i].title, wants, enable)
+        for i, (wants, enable) in _inputs().items()
+        if i in catalogue and i not in known
     ]
     needs = "samples of rollouts, which are still looked for" if samples.pending else "samples of rollouts by then"
     if samples.missing:
         needs = f"samples of rollouts: none found ({samples.missing})"
     enable = samples.enable or "have the trainer write its rollouts"
-    return out + [NotEvaluable(i, catalogue[i].title, needs, enable) for i in FROM_SAMPLES if i not in known]
+    return out + [
+        NotEvaluable(i, catalogue[i].title, needs, enable) for i in FROM_SAMPLES if i in catalogue and i not in known
+    ]
 
 
 def blocked(rule: Rule, look: Look) -> NotEvaluable | None:

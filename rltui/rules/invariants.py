@@ -17,7 +17,7 @@ from rltui.evidence.look import Look
 from rltui.evidence.model import Finding, Level
 from rltui.evidence.profile import number
 from rltui.evidence.signal import CRITICAL, NOTICE, WARNING, Signal, num
-from rltui.rules.base import Memory, Params, lasting, tail
+from rltui.rules.base import Memory, Params, lasting, side_by_side, tail
 from rltui.run.sums import median
 from rltui.run.table import Floats
 
@@ -252,8 +252,8 @@ def _nothing(look: Look, p: Params) -> Measure | None:
 
 
 def _largest_advantage(look: Look) -> Floats | None:
-    low, high = look.values("advantage_min")[-NEWEST:], look.values("advantage_max")[-NEWEST:]
-    if not len(low) or len(low) != len(high):
+    low, high = (x[-NEWEST:] for x in side_by_side(look, "advantage_min", "advantage_max"))
+    if not len(low):
         return None
     return np.maximum(np.abs(low), np.abs(high))
 

@@ -9,7 +9,7 @@ import numpy as np
 from rltui.evidence.look import Look
 from rltui.evidence.signal import CRITICAL, EASED, NOTICE, WARNING, Signal, num
 from rltui.evidence.trends import flat, theil_sen, trend
-from rltui.rules.base import Memory, Params, gaining, held, losing, tail, validation, validation_over
+from rltui.rules.base import Memory, Params, gaining, held, losing, side_by_side, tail, validation, validation_over
 from rltui.rules.gradient import recent_spikes
 from rltui.run.table import Floats
 
@@ -45,13 +45,10 @@ def kl_zero_unexpected(look: Look, p: Params, memory: Memory) -> list[Signal]:
 
 def _per_token(look: Look) -> Floats:
     """KL in nats per token; a sum over the sequence is divided by the mean length."""
-    kl = look.values("kl_ref")
-    if not look.profile.kl_per_token:
-        length = look.values("response_length_mean")
-        if len(length) != len(kl) or not len(kl):
-            return kl[:0]
-        return kl / np.maximum(length, 1.0)
-    return kl
+    if look.profile.kl_per_token:
+        return look.values("kl_ref")
+    kl, length = side_by_side(look, "kl_ref", "response_length_mean")
+    return kl / np.maximum(length, 1.0)
 
 
 def kl_up_reward_flat(look: Look, p: Params, memory: Memory) -> list[Signal]:

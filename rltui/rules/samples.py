@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
+from rltui.evidence.guard import Guard
 from rltui.evidence.sampled import PREFIX, Sampled, high, low, settled
 from rltui.evidence.signal import CRITICAL, NOTICE, WARNING, Signal, num, percent
 from rltui.rollouts.statistics import SampleStats
@@ -193,7 +194,7 @@ IN_PLACE: Mapping[str, tuple[str, SampleDetector]] = {
 
 
 def sample_signals(
-    seen: Sampled, catalogue: Mapping[str, Rule], blocked: Sequence[str]
+    seen: Sampled, catalogue: Mapping[str, Rule], blocked: Sequence[str], guard: Guard
 ) -> tuple[list[str], list[tuple[str, Signal]]]:
     """Ids of the rules that ran, and what they say. `blocked`: rules whose metric is not logged."""
     if not seen.dumps:
@@ -202,8 +203,14 @@ def sample_signals(
     for rule_id, (number, detect) in IN_PLACE.items():
         if rule_id in blocked and any(getattr(d, number) is not None for d in seen.dumps):
             able[rule_id] = detect
-    ran = {i: detect for i, detect in able.items() if catalogue[i].enabled}
-    return list(ran), [(i, signal) for i, detect in ran.items() for signal in detect(seen, catalogue[i].values())]
+    ran, told = [], []
+    for rule_id, detect in able.items():
+        if rule_id in catalogue and catalogue[rule_id].enabled:
+            found = guard.ask(rule_id, None, detect, seen, catalogue[rule_id].values())
+            if found is not None:
+                ran.append(rule_id)
+                told += [(rule_id, signal) for signal in found]
+    return ran, told
 
 
 def _signal(

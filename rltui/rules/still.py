@@ -7,7 +7,7 @@ from math import sqrt
 from rltui.evidence.look import Look
 from rltui.evidence.signal import NOTICE, WARNING, Signal, num, percent
 from rltui.evidence.trends import flat, sd_d, trend
-from rltui.rules.base import Memory, Params, compared, head, solved, tail
+from rltui.rules.base import Memory, Params, compared, head, side_by_side, solved, tail
 
 
 def _detectable(noise: float, rows: int) -> float:
@@ -68,8 +68,8 @@ def _coefficient(look: Look, p: Params) -> float | None:
     """Weight of the KL term in the loss: as configured, else as the weighted KL beside the plain one shows."""
     if look.settings.kl_where == "loss":
         return look.settings.kl_coef
-    weighted, kl = look.values("kl_ref_weighted"), look.values("kl_ref")
-    if look.settings.kl_where is not None or len(weighted) != len(kl) or tail(kl, p["window"]) <= 0:
+    weighted, kl = side_by_side(look, "kl_ref_weighted", "kl_ref")
+    if look.settings.kl_where is not None or not len(kl) or tail(kl, p["window"]) <= 0:
         return None
     return tail(weighted, p["window"]) / tail(kl, p["window"])
 

@@ -8,19 +8,19 @@ import numpy as np
 
 from rltui.evidence.look import Look
 from rltui.evidence.signal import CRITICAL, NOTICE, WARNING, Signal, num
-from rltui.rules.base import Memory, Params
+from rltui.rules.base import Memory, Params, side_by_side
 from rltui.rules.invariants import BOUND
-from rltui.run.table import Floats
 
 
 def advantage_degenerate(look: Look, p: Params, memory: Memory) -> list[Signal]:
     """Advantages all of one sign while rewards differ, or larger than a group of this size allows."""
-    low, high = look.values("advantage_min"), look.values("advantage_max")
+    low, high = side_by_side(look, "advantage_min", "advantage_max")
     rows = int(p["rows"])
-    if len(low) != len(high) or len(low) < rows or look.open.get("cfg-group-size-degenerate", 0) >= 2:
+    if len(low) < rows or look.open.get("cfg-group-size-degenerate", 0) >= 2:
         return []
     low, high = low[-rows:], high[-rows:]
-    varied = _same_rows(look, "score_max", rows) - _same_rows(look, "score_min", rows)
+    best, worst = side_by_side(look, "score_max", "score_min")
+    varied = best[-rows:] - worst[-rows:]
     proofs = (("advantage_min", ""), ("advantage_max", ""))
     one_sided = bool((low >= 0).all()) or bool((high <= 0).all())
     if look.settings.group_relative and len(varied) == rows and (varied > 0).all() and one_sided and (high > low).all():
@@ -46,7 +46,3 @@ def _by_group(look: Look) -> bool:
         word in f"{settings.word('adv_estimator')} {settings.algorithm}" for word in ("drgrpo", "dr_grpo", "rloo")
     )
     return not plain and settings.word("norm_adv_by_std") in ("", "true", "group") and settings.kl_where != "reward"
-
-
-def _same_rows(look: Look, name: str, rows: int) -> Floats:
-    return look.values(name)[-rows:]

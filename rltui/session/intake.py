@@ -5,14 +5,18 @@ from __future__ import annotations
 import os
 from collections import Counter, deque
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from rltui.evidence.guard import error_text
 from rltui.frameworks.resolve import bare_key
 from rltui.readers.base import NO_STEP, ConfigRecord, Exit, HardwareRow, LogLine, Note, Record, Rows, RunInfo
 from rltui.run.run import Run
+from rltui.session.choice import told
 from rltui.session.feed import Batch
 
 if TYPE_CHECKING:
+    from rltui.run.run import SourceInfo
     from rltui.session.container_feeds import AnyFeed
     from rltui.session.feed import TailFeed
 
@@ -32,12 +36,47 @@ class Intake:
         self._bare: dict[str, str] = {}
         self._told: dict[tuple[str, str], Counter[str]] = {}  # (kind, text) of a note -> how often each source told it
         self._failed: dict[str, str] = {}  # path -> what went wrong with it the last time
+        self._broken: dict[str, str] = {}  # path -> the error that its reader raised
         self._lost: dict[str, str] = {}  # path -> why it cannot be read
         self.feeds_changed()
 
     def feeds_changed(self) -> None:
         """Other feeds may tell the log now."""
         self._has_console = any(f.format.endswith("console") for f in self._feeds)
+
+    def read(self, feed: AnyFeed | TailFeed) -> tuple[Batch, bool]:
+        """Takes what a file brings next; the batch, and whether it changes anything that is shown. A file whose reader
+        raises is read no further, and the others are read on."""
+        if feed.path in self._broken:
+            return Batch([], 0, False), False
+        try:
+            batch = feed.read()
+            return batch, self.take(feed, batch)
+        except Exception as error:
+            self._break(feed, error)
+            return Batch([], 0, False), True
+
+    def finish(self, feed: AnyFeed | TailFeed) -> None:
+        """The file ends here: takes what its reader still held."""
+        if feed.path in self._broken:
+            return
+        try:
+            self.records(feed, feed.finish())
+        except Exception as error:
+            self._break(feed, error)
+
+    def told(self, feed: AnyFeed | TailFeed) -> SourceInfo:
+        """What was read of a file so far, and why no more."""
+        found, why = told(feed), self._broken.get(feed.path)
+        if why is None:
+            return found
+        note = "; ".join(part for part in (f"not read on, its reader failed: {why}", found.note) if part)
+        return replace(found, used=found.used and found.rows > 0, note=note)
+
+    def _break(self, feed: AnyFeed | TailFeed, error: Exception) -> None:
+        self._broken[feed.path] = self._lost[feed.path] = error_text(error)
+        pulse = self._run.pulse
+        pulse.unread, pulse.blind = tuple(self._lost.values()), len(self._lost) == len(self._feeds)
 
     def take(self, feed: AnyFeed | TailFeed, batch: Batch) -> bool:
         """True when the batch changes anything that is shown."""

@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING
 
 from rltui import cooperate
 from rltui.discovery.found import Found
-from rltui.evidence.model import Diagnosis, unread
+from rltui.evidence.guard import error_text
+from rltui.evidence.model import Diagnosis, stuck, unread
 from rltui.hardware.base import HardwareSample
 from rltui.hardware.recorded import Recorded
 from rltui.readers.config_file import MAX_BYTES, read_config
 from rltui.run import checkpoints
 from rltui.run.run import Run, RunState
-from rltui.session.choice import choose, told
+from rltui.session.choice import choose
 from rltui.session.feed import Feed, TailFeed
 from rltui.session.frame import Frame, Loading, log_until, snapshot
 from rltui.session.intake import Intake
@@ -68,6 +69,8 @@ class OpenedRun:
         self._candidate = candidate
         self._samples = samples
         self._diagnosis: Diagnosis | None = None
+        self._judged: Diagnosis | None = None  # the newest that was made whole
+        self.fault: Exception | None = None  # why the diagnosis does not go on
         self._revision = 0
         self._series: tuple[int, Mapping[str, Series]] | None = None  # the columns as of a revision
         self._stands: object = None
@@ -134,12 +137,11 @@ class OpenedRun:
         cooperate.give_way()
         while self._unread:
             feed = self._unread[0]
-            batch = feed.read()
-            self._intake.take(feed, batch)
+            batch, _ = self._intake.read(feed)
             self._read_bytes += batch.bytes_read
             if not batch.more:
                 if not self.follow or clock.time() - feed.mtime > QUIET_S:
-                    self._intake.records(feed, feed.finish())
+                    self._intake.finish(feed)
                 self._unread.pop(0)
             if batch.bytes_read or batch.more:
                 break
@@ -173,8 +175,8 @@ class OpenedRun:
         for feed in self.feeds:
             more = True
             while more and not self.cancelled:
-                batch = feed.read()
-                changed |= self._intake.take(feed, batch)
+                batch, news = self._intake.read(feed)
+                changed |= news
                 more = batch.more and batch.bytes_read > 0  # over a slow or cut link the rest comes with a later poll
         if changed:
             self._identify()
@@ -220,7 +222,7 @@ class OpenedRun:
         """Framework, names and source notes after new records."""
         self._intake.identify()
         counting_first = sorted(self.feeds, key=lambda f: f.part.rank, reverse=True)
-        self.run.sources = [told(f) for f in counting_first] + self._ignored
+        self.run.sources = [self._intake.told(f) for f in counting_first] + self._ignored
         self._revision += 1
         self._diagnosis = None
         if self._done and not self._glance:
@@ -293,7 +295,11 @@ class OpenedRun:
             self.run.hardware = self._hardware()
             self._judged_at = clock.time()
             self._read_samples(self.run.history.table.head_step)
-            self._diagnosis = self._engine.advance(self.run, state=state)
+            try:
+                self._diagnosis = self._judged = self._engine.advance(self.run, state=state)
+                self.fault = None
+            except Exception as error:  # what is read is shown all the same
+                self.fault, self._diagnosis = error, stuck(self._judged, error_text(error))
         return self._diagnosis
 
     def _hardware(self) -> tuple[HardwareSample, ...]:
@@ -348,7 +354,9 @@ class OpenedRun:
 
         asked = worst(findings)
         around = asked.onset_step if asked is not None and asked.onset_step is not None else at
-        return None if around is None else self._insight(around, self._rows_until(at), findings)
+        if around is None or self.fault is not None:
+            return None
+        return self._insight(around, self._rows_until(at), findings)
 
     def _columns(self) -> Mapping[str, Series]:
         """The run's columns, the same object until something is read: what was drawn of it stands."""

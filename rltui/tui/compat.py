@@ -6,9 +6,11 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import signal
-from collections.abc import Mapping, MutableMapping
+import threading
+from collections.abc import Callable, Mapping, MutableMapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -159,6 +161,27 @@ def toast(app: App[None], text: str, severity: str, seconds: float) -> None:
     """A box on the screen for a few seconds, the text as it is."""
     level: Any = severity
     app.notify(text, severity=level, timeout=seconds, markup=False)
+
+
+def end_without_a_word(app: App[None]) -> Callable[[], BaseException | None]:
+    """Has the app end on a fault of ours with its screen restored and nothing printed: Textual would print the values
+    of all local variables, which hold what was read. A thread that dies ends it too. Gives the first fault afterwards.
+    """
+    died: list[BaseException] = []
+
+    def fatal(*_: object) -> None:
+        app._close_messages_no_wait()
+
+    def in_thread(args: threading.ExceptHookArgs) -> None:
+        if args.exc_value is not None:
+            died.append(args.exc_value)
+        with contextlib.suppress(RuntimeError):  # the app has ended
+            app.call_from_thread(app.exit)
+
+    app._fatal_error = fatal  # type: ignore[method-assign]
+    app.panic = fatal  # type: ignore[method-assign]
+    threading.excepthook = in_thread
+    return lambda: app._exception or next(iter(died), None)
 
 
 def page_only_what_is_there() -> None:

@@ -97,7 +97,7 @@ class Following:
                         changes.seen.met = True
                         words = f"{report.verdict.decision} meets --until {self.until}"
                         events.append(changes.count(event(report, "met", words)))
-                    problem = _recorded(recorder, report)
+                    problem = "; ".join(filter(None, (_recorded(recorder, report), _failed(report))))
                 if last is not None and self.heartbeat_s is not None and clock.monotonic() - beat >= self.heartbeat_s:
                     beat = clock.monotonic()
                     events.append(changes.count(event(last, "heartbeat", _age(last), time=clock.time())))
@@ -135,6 +135,12 @@ def _recorded(recorder: Recorder | None, report: Report) -> str:
     except OSError as error:
         return f"the record cannot be kept ({error.strerror})"
     return ""
+
+
+def _failed(report: Report) -> str:
+    """The checks that failed, and the diagnosis itself if it did."""
+    told = ", ".join(f"{one.rule}: {one.error}" for one in report.checks_failed)
+    return f"{report.run.id}: checks failed, by a fault of rltui: {told}" if told else ""
 
 
 def _age(report: Report) -> str:

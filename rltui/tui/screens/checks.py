@@ -136,8 +136,17 @@ class CoverageScreen(TextScreen):
             (f"{len(report.not_evaluable)}", "strong"),
             (" could not", "fg"),
         ]
+        if report.checks_failed:
+            ran += [(", ", "fg"), (f"{len(report.checks_failed)} failed", "crit")]
         none: Row = [(f" {len(report.not_applicable)}", "strong"), (" do not apply to this kind of run", "fg")]
         blocks: list[Block] = [("", [logged, ran, *([none] if report.not_applicable else []), []])]
+        if report.checks_failed:
+            blocks.append(("", [[(" CHECKS THAT FAILED: A FAULT OF RLTUI, NOT OF THE RUN", "dim")]]))
+        for failed in report.checks_failed:
+            said: list[Row] = [[("   ", "fg"), (line, "dim")] for line in wrap(failed.error, width - 4)]
+            blocks.append((f"{failed.rule} {failed.error}", [[(" ✗ ", "crit"), (failed.rule, "fg")], *said]))
+        if report.checks_failed:
+            blocks.append(("", [[]]))
         if report.not_evaluable:
             head: Row = [put(" CHECKS THAT COULD NOT RUN", NAME_W + 3, "dim")]
             if width >= 120:

@@ -7,6 +7,7 @@ import pytest
 
 from rltui.diagnosis.engine import Engine
 from rltui.diagnosis.remarks import _catalogue, remarks
+from rltui.evidence.guard import Guard
 from rltui.rules.catalogue import rules
 from tests.unit.diagnosis.fake_run import FakeRun
 from tests.unit.diagnosis.looks import look_at
@@ -34,7 +35,7 @@ def course(name: str, factor: float, seed: int = 0, relative: float = 0.03) -> n
 
 
 def ids(columns: dict[str, object], **config: object) -> list[str]:
-    return [r.id for r in remarks(look_at(columns, config=config))]  # type: ignore[arg-type]
+    return [r.id for r in remarks(look_at(columns, config=config), Guard())]  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("entry", _catalogue(), ids=lambda e: e["id"])
@@ -47,7 +48,7 @@ def test_each_speaks_on_its_own_move_with_its_numbers(entry: dict[str, object]) 
     if "without_gain_of" in entry:
         columns["score_mean"] = course("score_mean", 1.0, 9)
     config = {"kl_in_reward": True, "kl_coef_reward": 0.05} if "only_kl_in" in entry else {}
-    found = {r.id: r for r in remarks(look_at(columns, config=config))}  # type: ignore[arg-type]
+    found = {r.id: r for r in remarks(look_at(columns, config=config), Guard())}  # type: ignore[arg-type]
     assert entry["id"] in found
     remark = found[str(entry["id"])]
     assert remark.rule in rules()
@@ -87,8 +88,12 @@ def test_the_reading_depends_on_where_kl_goes() -> None:
         "score_mean": course("score_mean", 1.5),
         "reward_mean": course("reward_mean", 0.6),
     }
-    in_loss = {r.id: r.text for r in remarks(look_at(columns, config={"use_kl_loss": True, "kl_coef_loss": 0.001}))}  # type: ignore[arg-type]
-    in_reward = {r.id: r.text for r in remarks(look_at(columns, config={"kl_in_reward": True, "kl_coef_reward": 0.05}))}  # type: ignore[arg-type]
+    in_loss = {
+        r.id: r.text for r in remarks(look_at(columns, config={"use_kl_loss": True, "kl_coef_loss": 0.001}), Guard())
+    }  # type: ignore[arg-type]
+    in_reward = {
+        r.id: r.text for r in remarks(look_at(columns, config={"kl_in_reward": True, "kl_coef_reward": 0.05}), Guard())
+    }  # type: ignore[arg-type]
     assert "coefficient large enough" in in_loss["kl-doubled"]
     assert "coefficient large enough" not in in_reward["kl-doubled"]
     assert "KL penalty in the reward" in in_reward["score-up-reward-down"]

@@ -7,6 +7,7 @@ import pytest
 
 from rltui.diagnosis.engine import Engine
 from rltui.diagnosis.remarks import remarks
+from rltui.evidence.guard import Guard
 from rltui.evidence.model import Diagnosis
 from tests.unit.diagnosis.fake_run import FakeRun
 from tests.unit.diagnosis.looks import look_at
@@ -101,7 +102,7 @@ def test_spikes_with_high_kl_are_two_findings_of_one_story() -> None:
 
 def test_monotone_kl_drift_is_remarked_before_it_is_a_finding() -> None:
     columns = {"kl_ref": 0.01 + 0.02 * T + np.abs(wobble(13, 0.001)), "score_mean": 0.3 + 0.3 * T + wobble(14, 0.02)}
-    assert "kl-doubled" in {r.id for r in remarks(look_at(columns))}  # type: ignore[arg-type]
+    assert "kl-doubled" in {r.id for r in remarks(look_at(columns), Guard())}  # type: ignore[arg-type]
     assert not loud(Engine().advance(FakeRun(columns).grow()))
 
 

@@ -7,6 +7,7 @@ import pytest
 
 from rltui.evidence.blocks import BlockCache
 from rltui.evidence.forecast import crossing, end_of_run, entropy_floor, forecasts, length_limit
+from rltui.evidence.guard import Guard
 from rltui.evidence.look import Feed, Look
 from rltui.evidence.model import Forecast
 from rltui.evidence.profile import Settings
@@ -57,7 +58,7 @@ def test_noise_is_not_continued() -> None:
         still = look(
             {"response_length_mean": 400 + 20 * noise(seed), "entropy": 0.5 + 0.02 * noise(seed + 99)}, cap=450
         )
-        assert forecasts(still, 0.1) == ()
+        assert forecasts(still, 0.1, Guard()) == ()
 
 
 def test_nothing_is_said_beyond_the_plan_or_away_from_the_level() -> None:

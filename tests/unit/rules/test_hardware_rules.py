@@ -12,6 +12,7 @@ from rltui.diagnosis.engine import Engine
 from rltui.diagnosis.machine import GPU_RULES, HOST_RULES, forecasts_of
 from rltui.evidence.blocks import BlockCache
 from rltui.evidence.forecast import disk_full, host_memory
+from rltui.evidence.guard import Guard
 from rltui.evidence.look import Feed, Look
 from rltui.evidence.measured import Measured
 from rltui.evidence.model import Finding
@@ -317,7 +318,7 @@ def test_memory_at_its_limit_and_memory_that_is_not_given_back() -> None:
     leaking = findings(run)["gpu-memory-pressure"]
     assert leaking.severity == "warning"
     assert "what stays between the phases grows by 5" in leaking.summary
-    ahead = [f for f in forecasts_of(measured(run)) if f.what == "GPU memory"]
+    ahead = [f for f in forecasts_of(measured(run), Guard()) if f.what == "GPU memory"]
     assert len(ahead) == 8
     assert ahead[0].at == pytest.approx(450, abs=1), "35 GB at the start, 0.1 GB more a step, of 80"
 

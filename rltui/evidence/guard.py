@@ -1,0 +1,52 @@
+"""The boundary around every check: one that raises is named with its error, and everything else goes on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from traceback import extract_tb
+from typing import ParamSpec, TypeVar
+
+from rltui.evidence.model import CheckFailed
+from rltui.text import clean
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+WORDS = 300  # characters of an error
+
+
+class Guard:
+    """What failed among the checks that were asked through it. `before`: what had failed earlier and is still told."""
+
+    def __init__(self, before: Mapping[str, str] | None = None) -> None:
+        self._failed = dict(before or {})
+
+    def ask(self, check: str, otherwise: T, ask: Callable[P, T], *args: P.args, **named: P.kwargs) -> T:
+        """What the check answers; `otherwise` if it raises, which is then told under its name."""
+        try:
+            return ask(*args, **named)
+        except Exception as error:
+            self._failed[check] = error_text(error)
+            return otherwise
+
+    def take(self, failed: Mapping[str, str]) -> None:
+        """What failed elsewhere, or in an answer that was kept."""
+        self._failed |= failed
+
+    @property
+    def failed(self) -> dict[str, str]:
+        """Check -> the newest error."""
+        return dict(self._failed)
+
+    def told(self) -> tuple[CheckFailed, ...]:
+        """By name, as a report tells it."""
+        return tuple(CheckFailed(check, error) for check, error in sorted(self._failed.items()))
+
+
+def error_text(error: BaseException) -> str:
+    """`ZeroDivisionError: division by zero (reward.py:88)`: one line, without secrets, with the place in our code."""
+    frames = extract_tb(error.__traceback__)
+    place = f" ({Path(frames[-1].filename).name}:{frames[-1].lineno})" if frames else ""
+    said = str(error)
+    return clean(f"{type(error).__name__}{': ' if said else ''}{said}", WORDS) + place

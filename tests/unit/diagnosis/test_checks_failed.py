@@ -1,0 +1,232 @@
+"""A check that raises is named with its error, in every place where reports are read, and nothing else stops."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+from rltui.cli import main
+from rltui.diagnosis import engine, insight, machine, remarks
+from rltui.evidence import forecast
+from rltui.hardware.base import HardwareSample
+from rltui.report.to_json import load_schema
+from rltui.rules import catalogue
+from rltui.rules.registry import DETECTORS
+from rltui.rules.samples import DETECTORS as FROM_SAMPLES
+from tests.unit.diagnosis.machines import HOST, START, gpus
+from tests.unit.rollouts.dumps import verl
+
+ROWS = 60
+ERROR = "a detector's own fault"
+COMPONENT = "rewards/correctness/mean"
+
+
+def boom(*_: object, **__: object) -> Any:
+    raise ZeroDivisionError(ERROR)
+
+
+@pytest.fixture(scope="module")
+def everything(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run that logs every metric that a rule needs, with rollouts and checkpoints beside its log."""
+    root = tmp_path_factory.mktemp("run")
+    names = {name for rule in catalogue.rules().values() for group in rule.needs for name in group}
+    keys = sorted(names - {"reward_component_mean"} | {COMPONENT})
+    with (root / "metrics.jsonl").open("w") as log:
+        for step in range(1, ROWS + 1):
+            row = {key: 0.1 + 0.01 * ((7 * step + i) % 5) for i, key in enumerate(keys)}
+            planned = {"response_length_mean": 500.0 + 8 * step, "entropy": 2.0 * 0.96**step}
+            log.write(json.dumps({"step": step, "_timestamp": START + 60 * step, **row, **planned}) + "\n")
+    for step in range(5, ROWS, 5):
+        verl(root, step, [(f"What is {n}?", f"<answer>{n}</answer>", float(n % 2)) for n in range(16)])
+    for step in (20, 40):
+        saved = root / f"checkpoint-{step}"
+        saved.mkdir()
+        (saved / "model.safetensors").write_bytes(b"0" * 4096)
+    (root / "config.yaml").write_text(
+        "max_steps: 400\nmax_completion_length: 2000\nlearning_rate: 1.0e-6\nbeta: 0.04\n"
+    )
+    return root
+
+
+@pytest.fixture
+def measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Samples of a machine recorded with the run."""
+    samples = tuple(HardwareSample(START + 10.0 * i, gpus(), HOST, source="recorded") for i in range(6 * ROWS))
+    monkeypatch.setattr("rltui.session.run_reader.Recorded.of", lambda self, rows: samples)
+
+
+@pytest.fixture
+def report(everything: Path, measured: None, capsys: pytest.CaptureFixture[str]) -> Callable[..., dict[str, Any]]:
+    def read() -> dict[str, Any]:
+        assert main(["report", str(everything), "--format", "json", "--map", f"reward_component_mean={COMPONENT}"]) == 0
+        data: dict[str, Any] = json.loads(capsys.readouterr().out)
+        jsonschema.validate(data, load_schema())
+        return data
+
+    return read
+
+
+def failed(data: dict[str, Any]) -> dict[str, str]:
+    return {one["rule"]: one["error"] for one in data["checks_failed"]}
+
+
+def break_rule(monkeypatch: pytest.MonkeyPatch, rule: str) -> None:
+    """Makes every detector of a rule raise, whatever it looks at."""
+    for table in (DETECTORS, FROM_SAMPLES, machine.GPU_RULES, machine.HOST_RULES):
+        if rule in table:
+            monkeypatch.setitem(table, rule, boom)  # type: ignore[arg-type]
+    if rule in PRESENT:
+        monkeypatch.setattr(engine, PRESENT[rule], boom)
+
+
+PRESENT = {"logging-coverage-gap": "coverage_signal", "best-checkpoint-unavailable": "checkpoint_signal"}
+RULES = sorted({*DETECTORS, *FROM_SAMPLES, *machine.GPU_RULES, *machine.HOST_RULES, *PRESENT})
+
+
+def test_no_check_fails_by_itself_and_every_rule_is_asked(report: Callable[..., dict[str, Any]]) -> None:
+    data = report()
+    assert failed(data) == {}
+    assert data["not_evaluable"] == []
+    assert data["checks"] == len(catalogue.rules())
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_a_rule_that_raises_is_named_and_the_others_run(
+    rule: str, report: Callable[..., dict[str, Any]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    break_rule(monkeypatch, rule)
+    data = report()
+    assert set(failed(data)) == {rule}
+    assert failed(data)[rule].startswith(f"ZeroDivisionError: {ERROR} (test_checks_failed.py:")
+    assert data["checks"] == len(catalogue.rules()) - 1
+    assert len(data["metrics"]) > 40
+
+
+@pytest.mark.parametrize(
+    "name", ["end_of_run", "entropy_floor", "length_limit", "host_memory", "gpu_memory", "disk_full"]
+)
+def test_a_forecast_that_raises_is_named(
+    name: str, report: Callable[..., dict[str, Any]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    there = {f["what"] for f in report()["outlook"]["forecasts"]}
+    monkeypatch.setattr(forecast, name, boom)
+    data = report()
+    assert len(failed(data)) == 1
+    (named,) = failed(data)
+    assert named.startswith("forecast of ")
+    assert {f["what"] for f in data["outlook"]["forecasts"]} >= there - {named.removeprefix("forecast of ")}
+
+
+@pytest.mark.parametrize("part", ["first_moves", "case", "worth", "invariants", "slow_step", "waits", "own_shares"])
+def test_what_is_told_beyond_the_findings_may_raise(
+    part: str, report: Callable[..., dict[str, Any]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(insight, part, boom)
+    assert len(failed(report())) == 1
+
+
+@pytest.mark.parametrize("table", ["causes", "fixes", "where"])
+def test_causes_and_fixes_that_raise_are_named_by_their_rule(
+    table: str, report: Callable[..., dict[str, Any]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fired = {f["id"] for f in report()["findings"]}
+    monkeypatch.setattr(f"rltui.diagnosis.findings.{table}", boom)
+    data = report()
+    assert set(failed(data)) == {f["id"] for f in data["findings"]} == fired
+
+
+def test_a_remark_that_raises_is_named(report: Callable[..., dict[str, Any]], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(remarks, "moved", boom)
+    names = failed(report())
+    assert names
+    assert all(name.startswith("remark ") for name in names)
+
+
+def test_a_page_that_cannot_be_read_is_named_and_its_rules_do_not_run(
+    report: Callable[..., dict[str, Any]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own = {i for i, rule in catalogue.rules().items() if rule.group == "reward"}
+    whole, read = report(), catalogue._page
+    monkeypatch.setattr(catalogue, "_page", lambda page: boom() if page.name == "reward.json" else read(page))
+    catalogue._read.cache_clear()
+    try:
+        data = report()
+        assert set(failed(data)) == {"page reward.json"}
+        assert data["checks"] < whole["checks"]
+        assert not own & {f["id"] for f in data["findings"]}
+    finally:
+        monkeypatch.undo()
+        catalogue._read.cache_clear()
+
+
+def test_the_report_names_it_under_the_unknowns(
+    everything: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    break_rule(monkeypatch, "reward-collapse")
+    assert main(["report", str(everything)]) == 0
+    unknowns = capsys.readouterr().out.split("## 9. Unknowns", 1)[1]
+    assert f"`reward-collapse`: ZeroDivisionError: {ERROR}" in unknowns
+
+
+def test_a_detector_that_fails_leaves_the_exit_code_to_the_findings(
+    everything: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = main(["report", str(everything), "--fail-on", "critical"])
+    break_rule(monkeypatch, "advantage-degenerate")
+    assert main(["report", str(everything), "--fail-on", "critical"]) == before
+    capsys.readouterr()
+
+
+def test_a_file_whose_reader_raises_is_named_and_the_others_are_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = "".join(json.dumps({"step": n, "reward": 0.1 * n, "loss": 0.5}) + "\n" for n in range(1, 20))
+    (tmp_path / "metrics.jsonl").write_text(rows)
+    (tmp_path / "log.csv").write_text("step,kl\n" + "".join(f"{n},0.01\n" for n in range(1, 20)))
+    monkeypatch.setattr("rltui.readers.csv_file.CsvReader.feed", boom)
+    assert main(["report", str(tmp_path), "--format", "json"]) == 0
+    data = json.loads(capsys.readouterr().out)
+    broken = next(s for s in data["run"]["sources"] if s["format"] == "csv")
+    assert ERROR in broken["note"]
+    assert not broken["used"]
+    assert data["run"]["steps"]["rows"] == 19
+
+
+def test_a_diagnosis_that_fails_as_a_whole_is_no_clean_report(
+    everything: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(engine, "judge", boom)
+    assert main(["report", str(everything), "--format", "json"]) == 3
+    printed = capsys.readouterr()
+    data = json.loads(printed.out)
+    assert data["verdict"]["decision"] == "not-enough-evidence"
+    assert set(failed(data)) == {"diagnosis"}
+    assert len(data["metrics"]) > 20
+    assert len(printed.err.splitlines()) == 1
+    assert "Traceback" not in printed.err
+
+
+@pytest.mark.parametrize("what", ["judge", "rule"])
+def test_a_watch_goes_on(
+    what: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    log = tmp_path / "metrics.jsonl"
+    row = "".join(json.dumps({"step": n, "reward": 0.01 * n, "grad_norm": 0.5}) + "\n" for n in range(1, 30))
+    log.write_text(row)
+    (tmp_path / "exit").write_text("")
+    if what == "judge":
+        monkeypatch.setattr(engine, "judge", boom)
+    else:
+        break_rule(monkeypatch, "grad-norm-explosion")
+    code = main(["watch", str(log), "--timeout", "3", "--format", "json"])
+    told = capsys.readouterr()
+    assert code == 0
+    done = json.loads(told.out.splitlines()[-1])
+    assert done["event"] == "done"
+    assert "the time is over" in done["text"]
+    assert ERROR in told.err
