@@ -20,6 +20,7 @@ from rltui.diagnosis.machine import Machine, due, judge_machine, view_of
 from rltui.diagnosis.remarks import confirmed
 from rltui.diagnosis.verdict import Case, judge, stages
 from rltui.evidence.blocks import BlockCache
+from rltui.evidence.facts import RunFacts
 from rltui.evidence.guard import Guard
 from rltui.evidence.look import Feed, Look, look_rows
 from rltui.evidence.measured import Measured
@@ -271,7 +272,7 @@ class Engine:
             unknowns=_unknowns(seen, findings, look),
             not_applicable=tuple(b for b in out_of_place if not b.applies),
             machine=machine_view,
-            facts=look.facts.told if rows else None,
+            facts=guard.ask("facts", None, _facts, look) if rows else None,
             checks_failed=guard.told(),
         )
 
@@ -313,3 +314,7 @@ def _unknowns(seen: Coverage, findings: tuple[Finding, ...], look: Look) -> tupl
     if 0 < look.n < FEW_ROWS:
         out.append(f"{look.n} metric rows are few: below {FEW_ROWS} the course says little about where the run ends.")
     return tuple(out)
+
+
+def _facts(look: Look) -> RunFacts:
+    return look.facts.told
