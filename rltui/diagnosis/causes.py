@@ -1,9 +1,8 @@
-"""From signals to roots: which finding is the symptom of which, and what in this run's config stands behind it."""
+"""What in this run's config and code stands behind a finding, and what to change."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 
 from rltui.evidence.model import SEVERITY_RANK, Cause, Fix, Severity
 from rltui.frameworks.dialect import Dialect
@@ -41,62 +40,6 @@ def where(rule: Rule, names: Dialect, algorithm: str | None) -> tuple[str, ...]:
 
 IMPACT = {"high": 0, "medium": 1, "low": 2}
 RISK = {"none": 0, "low": 1, "medium": 2, "high": 3}
-
-
-@dataclass(frozen=True, slots=True)
-class Fired:
-    """What grouping needs of an open finding. `onset` in steps; config findings count as 0."""
-
-    id: str
-    level: int
-    onset: int
-    confidence: float
-
-
-def roots(fired: Sequence[Fired], catalogue: Mapping[str, Rule], steps: int) -> dict[str, str]:
-    """Symptom id -> root id, among the findings that fired.
-
-    An edge counts only where the cause began no later than the effect (tolerance max(10 steps, 5 %)); that one rule
-    speaks for another (`suppresses`) holds whichever began first. The graph has
-    feedback loops, so it is never walked as a tree: roots are taken greedily, first the one that explains most
-    symptoms at its own level or above, then the earliest, then the surest.
-    """
-    tolerance = max(10, steps // 20)
-    by_id = {f.id: f for f in fired}
-
-    def effects(cause: Fired) -> set[str]:
-        rule = catalogue[cause.id]
-        told = {i for i in by_id if cause.id in catalogue[i].suppressed_by} | set(rule.suppresses)
-        led = set(rule.leads_to) | {i for i in by_id if cause.id in catalogue[i].caused_by}
-        late = {i for i in led if i in by_id and cause.onset <= by_id[i].onset + tolerance}
-        reached = (told | late) - set(rule.suppressed_by) - {cause.id}
-        return {i for i in reached if i in by_id and cause.level >= min(2, by_id[i].level)}
-
-    reach = {f.id: _reachable(f, by_id, effects) for f in fired}
-    suppressed = {f.id for f in fired if any(s in by_id and f.id in reach[s] for s in catalogue[f.id].suppressed_by)}
-    order = sorted(fired, key=lambda f: (f.id in suppressed, -len(reach[f.id]), f.onset, -f.confidence, f.id))
-    out: dict[str, str] = {}
-    taken: set[str] = set()
-    for f in order:
-        if f.id in out:
-            continue
-        taken.add(f.id)
-        for symptom in reach[f.id]:
-            if symptom not in taken and symptom not in out:
-                out[symptom] = f.id
-    return out
-
-
-def _reachable(start: Fired, by_id: Mapping[str, Fired], effects: object) -> set[str]:
-    assert callable(effects)
-    seen: set[str] = set()
-    edge = [start]
-    while edge:
-        for i in effects(edge.pop()):
-            if i not in seen and i != start.id:
-                seen.add(i)
-                edge.append(by_id[i])
-    return seen
 
 
 OTHER_PATH = {"kl_coef_loss": "kl_coef_reward"}

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import isfinite
 
-from rltui.diagnosis.causes import Fired, causes, fixes, roots, where
+from rltui.diagnosis.causes import causes, fixes, where
 from rltui.diagnosis.life import Life, Opening
 from rltui.diagnosis.remarks import Remark, remarks
+from rltui.diagnosis.roots import Fired, Key, roots, tempered
 from rltui.evidence.guard import Guard
 from rltui.evidence.look import Look
 from rltui.evidence.model import SEVERITY_RANK, Basis, Cause, Episode, Evidence, Finding, Fix, Severity
@@ -79,14 +80,14 @@ def build(
     """Every finding that ever opened; worst first, roots before their symptoms, resolved ones last. `sampled` gives
     the numbers of evidence that lies in the samples."""
     shown = {key: life for key, life in lives.items() if life.openings and life.signal is not None}
+    shown = _tempered(shown, catalogue)
     active = {key: life for key, life in shown.items() if life.level > 0}
-    best: dict[str, Fired] = {}
-    for (rule_id, _), life in active.items():
-        fired = Fired(rule_id, life.level, life.onset_step or 0, _confidence(catalogue[rule_id], life, look))
-        if rule_id not in best or fired.level > best[rule_id].level:
-            best[rule_id] = fired
+    fired = [
+        Fired(i, life.level, life.onset_step or 0, _confidence(catalogue[i], life, look), subject)
+        for (i, subject), life in active.items()
+    ]
     shapes = _Shapes(look, window, kept.trends)
-    root_of = roots(list(best.values()), catalogue, look.step)
+    root_of = roots(fired, catalogue, look.step)
     beside = kept.beside(look, guard) if any(life.level >= WARNING for life in active.values()) else ()
     findings = [
         _finding(
@@ -95,7 +96,7 @@ def build(
             life,
             look,
             kept.advice(catalogue[rule_id], SEVERITY[life.level or life.peak], look, config, guard),
-            root_of.get(rule_id) if life.level else None,
+            root_of.get((rule_id, subject)) if life.level else None,
             shapes,
             sampled,
             [remark for remark in beside if remark.rule == rule_id and life.level >= WARNING],
@@ -120,6 +121,20 @@ def build(
         )
 
     return tuple(sorted(findings, key=order))
+
+
+def _tempered(lives: dict[Key, Life], catalogue: Mapping[str, Rule]) -> dict[Key, Life]:
+    """The lives with the level that each has beside the others."""
+    levels: dict[str, int] = {}
+    for (rule_id, _), life in lives.items():
+        levels[rule_id] = max(levels.get(rule_id, 0), life.level)
+    out = dict(lives)
+    for key, life in lives.items():
+        level = tempered(key[0], life.level, levels, catalogue)
+        if level < life.level:
+            last = replace(life.openings[-1], peak=level)
+            out[key] = replace(life, level=level, openings=(*life.openings[:-1], last))
+    return out
 
 
 def _confidence(rule: Rule, life: Life, look: Look) -> float:

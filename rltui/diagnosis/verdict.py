@@ -150,14 +150,8 @@ def _abort(case: Case) -> list[Finding] | None:
 
 
 def _pause(case: Case) -> list[Finding] | None:
-    solved = case.at("warning", Trait.SOLVED)
-    cut = case.at("critical", Trait.CUT_OFF)
     fallen = case.at("warning", Trait.COLLAPSE)
-    broken = [
-        f
-        for f in case.at("critical", Trait.MECHANICAL)
-        if not (case.has(f, Trait.NO_SIGNAL) and solved and not cut) and not (case.has(f, Trait.AT_FLOOR) and fallen)
-    ]
+    broken = [f for f in case.at("critical", Trait.MECHANICAL) if not (case.has(f, Trait.AT_FLOOR) and fallen)]
     stopped = case.at("critical", Trait.CRASH, Trait.STALL)
     crashed = case.state is not None and case.state.state == "crashed"
     hardware = case.at("critical", Trait.BROKEN_HARDWARE) if crashed else []

@@ -6,9 +6,10 @@ import inspect
 
 import pytest
 
-from rltui.diagnosis.causes import IMPACT, RISK, Fired, roots
+from rltui.diagnosis.causes import IMPACT, RISK
 from rltui.diagnosis.engine import PRESENT
 from rltui.diagnosis.machine import GPU_RULES, HOST_RULES
+from rltui.diagnosis.roots import Fired, Key, roots
 from rltui.frameworks.advice import enable
 from rltui.rules import host as on_machine
 from rltui.rules import registry as detectors
@@ -61,26 +62,32 @@ def test_the_earliest_cause_is_the_root() -> None:
     found = roots(
         [fired("kl-runaway", 100, 3), fired("reward-collapse", 140, 3), fired("entropy-explosion", 120)], rules(), 400
     )
-    assert found == {"reward-collapse": "kl-runaway", "entropy-explosion": "kl-runaway"}
+    assert found == {("reward-collapse", None): "kl-runaway", ("entropy-explosion", None): "kl-runaway"}
 
 
 def test_an_effect_cannot_come_before_its_cause() -> None:
     assert roots([fired("truncation-high", 300), fired("entropy-explosion", 290)], rules(), 400)
     late = roots([fired("grad-norm-explosion", 350), fired("reward-collapse", 100)], rules(), 400)
-    assert late.get("reward-collapse") is None
+    assert not late
 
 
 def test_feedback_loops_end() -> None:
     loop = [fired("truncation-high", 100), fired("entropy-explosion", 101), fired("length-explosion", 102)]
     found = roots(loop, rules(), 400)
     assert len(set(found.values())) == 1
-    assert set(found) | set(found.values()) == {f.id for f in loop}
+    assert {i for i, _ in found} | set(found.values()) == {f.id for f in loop}
 
 
-def test_who_speaks_for_another_is_its_root() -> None:
-    assert roots([fired("kl-up-reward-flat", 50), fired("kl-runaway", 200, 3)], rules(), 400) == {
-        "kl-up-reward-flat": "kl-runaway"
-    }
+def test_who_speaks_for_another_is_its_root_unless_it_began_after_it() -> None:
+    spoken: dict[Key, str] = {("kl-up-reward-flat", None): "kl-runaway"}
+    assert roots([fired("kl-up-reward-flat", 195), fired("kl-runaway", 200, 3)], rules(), 400) == spoken
+    assert not roots([fired("kl-up-reward-flat", 50), fired("kl-runaway", 200, 3)], rules(), 400)
+
+
+def test_a_root_is_loud_and_no_quieter_than_its_symptom() -> None:
+    assert roots([fired("cfg-lr-too-high", 0), fired("kl-runaway", 100)], rules(), 400)
+    assert not roots([fired("cfg-lr-too-high", 0, 1), fired("kl-runaway", 100, 1)], rules(), 400)
+    assert not roots([fired("cfg-lr-too-high", 0, 2), fired("kl-runaway", 100, 3)], rules(), 400)
 
 
 def test_every_rule_is_asked_somewhere() -> None:

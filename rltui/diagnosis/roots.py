@@ -1,0 +1,95 @@
+"""Which open finding is the symptom of which: a root is loud, no quieter than its symptoms, and began before them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from rltui.evidence.signal import CRITICAL, WARNING
+from rltui.rules.catalogue import Rule
+from rltui.rules.traits import Trait
+
+Key = tuple[str, str | None]
+"""Rule id and subject."""
+
+
+def dating_tolerance(step: int) -> int:
+    """By how many steps two onsets may be dated wrongly against each other, at this step of the run. What began within
+    it of something else may have begun before."""
+    return max(10, step // 20)
+
+
+@dataclass(frozen=True, slots=True)
+class Fired:
+    """What grouping needs of an open finding. `onset` in steps; config findings count as 0."""
+
+    id: str
+    level: int
+    onset: int
+    confidence: float
+    subject: str | None = None
+
+    @property
+    def key(self) -> Key:
+        return self.id, self.subject
+
+
+def tempered(rule: str, own: int, others: Mapping[str, int], catalogue: Mapping[str, Rule]) -> int:
+    """The level of an open finding of a rule beside the others (id -> level). Once the task is solved, that nothing
+    more can be learnt is no disaster: a warning at most. Answers that are cut off solve nothing."""
+
+    def is_open(trait: Trait, least: int) -> bool:
+        return any(level >= least and trait in catalogue[i].traits for i, level in others.items())
+
+    if own < CRITICAL or Trait.NO_SIGNAL not in catalogue[rule].traits:
+        return own
+    return WARNING if is_open(Trait.SOLVED, 1) and not is_open(Trait.CUT_OFF, CRITICAL) else own
+
+
+def roots(fired: Sequence[Fired], catalogue: Mapping[str, Rule], step: int) -> dict[Key, str]:
+    """Symptom -> id of its root, among the findings that are open.
+
+    An edge of the catalogue's graph (`leads_to`, `caused_by`; `suppresses`: one rule speaks for another) counts only if
+    the cause is a warning or worse, is no quieter than the effect and began no later (`dating_tolerance`). The graph
+    has feedback loops, so it is never walked as a tree: roots are taken greedily, first the one that explains most
+    symptoms, then the earliest, then the surest.
+    """
+    worst: dict[str, Fired] = {}
+    for f in fired:
+        if f.id not in worst or f.level > worst[f.id].level:
+            worst[f.id] = f
+    late = dating_tolerance(step)
+
+    def explains(cause: Fired, effect: Fired) -> bool:
+        return cause.level >= max(WARNING, effect.level) and cause.onset <= effect.onset + late
+
+    def effects(cause: Fired) -> set[str]:
+        rule = catalogue[cause.id]
+        told = {i for i in worst if cause.id in catalogue[i].suppressed_by} | set(rule.suppresses)
+        led = set(rule.leads_to) | {i for i in worst if cause.id in catalogue[i].caused_by}
+        reached = (told | led) - set(rule.suppressed_by) - {cause.id}
+        return {i for i in reached if i in worst and explains(cause, worst[i])}
+
+    reach = {i: {x for x in _reachable(f, worst, effects) if explains(f, worst[x])} for i, f in worst.items()}
+    suppressed = {i for i in worst if any(s in worst and i in reach[s] for s in catalogue[i].suppressed_by)}
+    order = sorted(worst.values(), key=lambda f: (f.id in suppressed, -len(reach[f.id]), f.onset, -f.confidence, f.id))
+    root_of: dict[str, str] = {}
+    taken: set[str] = set()
+    for f in order:
+        if f.id in root_of:
+            continue
+        taken.add(f.id)
+        for symptom in reach[f.id] - taken:
+            root_of.setdefault(symptom, f.id)
+    return {f.key: root_of[f.id] for f in fired if f.id in root_of and explains(worst[root_of[f.id]], f)}
+
+
+def _reachable(start: Fired, by_id: Mapping[str, Fired], effects: Callable[[Fired], set[str]]) -> set[str]:
+    seen: set[str] = set()
+    edge = [start]
+    while edge:
+        for i in effects(edge.pop()):
+            if i not in seen and i != start.id:
+                seen.add(i)
+                edge.append(by_id[i])
+    return seen

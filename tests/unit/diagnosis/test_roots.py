@@ -1,0 +1,94 @@
+"""Roots: a symptom is never louder than its root and never began before it; what is only a notice is no root."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from rltui.cli import main
+from rltui.diagnosis.roots import dating_tolerance
+from tests.unit.diagnosis.written import finding, learning, report, wave, write
+
+RANK = {"info": 0, "warning": 1, "critical": 2}
+N = 300
+
+
+def wrong_folds(of: Mapping[str, Any]) -> Iterator[str]:
+    """What no report may say of roots and symptoms."""
+    active = [f for f in of["findings"] if f["status"] == "active"]
+    late = dating_tolerance(of["run"]["steps"]["last"] or 0)
+    for f in of["findings"]:
+        if f["root"] is None:
+            continue
+        roots = [r for r in active if r["id"] == f["root"]]
+        said = f"{f['id']} under {f['root']}"
+        if f["status"] != "active" or not roots:
+            yield f"{said}: one of them is over"
+        elif any(r["root"] is not None for r in roots):
+            yield f"{said}, which is itself a symptom"
+        else:
+            root = max(roots, key=lambda r: RANK[r["severity"]])
+            if RANK[root["severity"]] < max(1, RANK[f["severity"]]):
+                yield f"{said}: {f['severity']} under {root['severity']}"
+            if (root["onset_step"] or 0) > (f["onset_step"] or 0) + late:
+                yield f"{said}: {f['onset_step']} before {root['onset_step']}"
+
+
+def ends(rows: int, before: float, after: float, at: int, size: float = 0.0, seed: int = 0) -> np.ndarray:
+    """A level that turns into another one at a row, over 30 rows."""
+    return np.interp(np.arange(rows), [0, at, at + 30, rows], [before, before, after, after]) + wave(
+        0, size, rows, seed
+    )
+
+
+SICK: dict[str, dict[str, np.ndarray]] = {
+    "KL runs away after a rate that is merely high": {
+        "lr": np.full(N, 6e-6),
+        "kl": np.geomspace(0.005, 6.0, N),
+        "score": np.r_[np.linspace(0.2, 0.6, 150), np.linspace(0.6, 0.1, 150)] + wave(0, 0.02, N, 1),
+    },
+    "collapse with entropy, length and truncation": {
+        "entropy": ends(N, 0.8, 4.0, 150, 0.02, 2),
+        "length": ends(N, 300, 1000, 160, 5, 3),
+        "cut": np.clip(ends(N, 0.02, 0.9, 165, 0.01, 4), 0, 1),
+        "score": ends(N, 0.6, 0.02, 170, 0.02, 5),
+        "kl": ends(N, 0.02, 3.0, 155, 0.005, 6),
+    },
+    "solved": {
+        "score": np.minimum(1.0, np.linspace(0.2, 1.6, N)),
+        "score_min": np.zeros(N),
+        "score_max": np.ones(N),
+        "grad": ends(N, 0.5, 0.0, 170),
+        "frac_reward_zero_std": ends(N, 0.2, 1.0, 170),
+    },
+}
+
+
+@pytest.mark.parametrize("name", SICK)
+@pytest.mark.parametrize("at", [None, 190, 220])
+def test_folds_are_sound(name: str, at: int | None, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run = write(tmp_path / "run", learning(N) | SICK[name])
+    assert not list(wrong_folds(report(run, capsys, *(["--at", str(at)] if at else []))))
+
+
+def test_a_learning_rate_that_is_only_noticed_is_the_root_of_nothing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = write(tmp_path / "run", learning(N) | SICK["KL runs away after a rate that is merely high"])
+    of = report(run, capsys)
+    assert finding(of, "kl-runaway") is not None
+    quiet = {f["id"] for f in of["findings"] if f["status"] == "active" and f["severity"] == "info"}
+    assert not {f["root"] for f in of["findings"]} & quiet
+
+
+def test_a_solved_run_is_no_critical_finding(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run = write(tmp_path / "run", learning(N) | SICK["solved"])
+    of = report(run, capsys)
+    assert finding(of, "no-learning-signal") is not None
+    assert {f["severity"] for f in of["findings"]} <= {"info", "warning"}
+    assert main(["report", str(run), "--fail-on", "critical"]) == 0
+    assert main(["report", str(run), "--fail-on", "warning"]) == 1
