@@ -249,7 +249,7 @@ class Engine:
             life = follow(Life(), signal, rows, look.step, 1, 1)
             lives[rule_id, signal.subject] = dated(life, Life(), signal, look)
         config = run.config
-        built = build(lives, self.catalogue, look, config, self.window, self._kept, guard, sampled)
+        built = build(lives, self.catalogue, look, config, self.window, self._kept, guard, sampled, measured)
         findings = confirmed(built, sampled, guard)
         active = [f for f in findings if f.status == "active"]
         out_of_place = [b for b in unable if b.id not in read]

@@ -12,6 +12,7 @@ from rltui.diagnosis.remarks import Remark, remarks
 from rltui.diagnosis.roots import Fired, Key, roots, tempered
 from rltui.evidence.guard import Guard
 from rltui.evidence.look import Look
+from rltui.evidence.measured import MACHINE, Measured
 from rltui.evidence.model import SEVERITY_RANK, Basis, Cause, Episode, Evidence, Finding, Fix, Severity
 from rltui.evidence.sampled import PREFIX, Sampled
 from rltui.evidence.shapes import Shape, Trends, describe, settled
@@ -76,9 +77,10 @@ def build(
     kept: Kept,
     guard: Guard,
     sampled: Sampled | None = None,
+    measured: Measured | None = None,
 ) -> tuple[Finding, ...]:
-    """Every finding that ever opened; worst first, roots before their symptoms, resolved ones last. `sampled` gives
-    the numbers of evidence that lies in the samples."""
+    """Every finding that ever opened; worst first, roots before their symptoms, resolved ones last. `sampled` and
+    `measured` give the numbers of evidence that lies in the samples and in what was measured of the machine."""
     shown = {key: life for key, life in lives.items() if life.openings and life.signal is not None}
     shown = _tempered(shown, catalogue)
     active = {key: life for key, life in shown.items() if life.level > 0}
@@ -99,6 +101,7 @@ def build(
             root_of.get((rule_id, subject)) if life.level else None,
             shapes,
             sampled,
+            measured,
             [remark for remark in beside if remark.rule == rule_id and life.level >= WARNING],
         )
         for (rule_id, subject), life in shown.items()
@@ -153,6 +156,7 @@ def _finding(
     root: str | None,
     shapes: _Shapes,
     sampled: Sampled | None,
+    measured: Measured | None,
     beside: Sequence[Remark],
 ) -> Finding:
     assert life.signal is not None
@@ -173,7 +177,7 @@ def _finding(
         confidence=_confidence(rule, life, look),
         basis=BASES[rule.basis],
         root=root,
-        evidence=tuple(e for proof in proofs if (e := _evidence(*proof, look, shapes, sampled)) is not None),
+        evidence=tuple(e for proof in proofs if (e := _evidence(*proof, look, shapes, sampled, measured)) is not None),
         causes=advice[0],
         fixes=advice[1],
         refute=rule.refute,
@@ -208,8 +212,12 @@ class _Shapes(dict[str, Shape]):
         return shape
 
 
-def _evidence(name: str, text: str, look: Look, shapes: _Shapes, sampled: Sampled | None) -> Evidence | None:
+def _evidence(
+    name: str, text: str, look: Look, shapes: _Shapes, sampled: Sampled | None, measured: Measured | None
+) -> Evidence | None:
     """None for a metric that is not logged."""
+    if name.startswith(MACHINE):
+        return None if measured is None else measured.evidence(name, text)
     if name.startswith(PREFIX):
         return None if sampled is None else sampled.evidence(name.removeprefix(PREFIX), text)
     if look.logged(name) is None:

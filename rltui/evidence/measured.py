@@ -9,7 +9,8 @@ from functools import cached_property
 import numpy as np
 
 from rltui.evidence.look import Look
-from rltui.evidence.model import Forecast
+from rltui.evidence.model import Evidence, Forecast
+from rltui.evidence.shapes import describe
 from rltui.evidence.trends import WINDOW
 from rltui.hardware.base import Gpu, GpuSample, HardwareSample, HostSample
 from rltui.run.checkpoints import Checkpoint
@@ -20,6 +21,9 @@ from rltui.run.sums import column_medians, median
 from rltui.run.table import Floats, Ints, Series
 
 GIB = 1.073741824  # GB; trainers log memory in GiB
+MACHINE = ("gpu.", "host.")
+"""How the names begin of what is measured of the machine: `gpu.memory_used_gb@node1 GPU 3`, `host.ram_used_gb`."""
+LEAST_STEPS = 5
 LAST_S = 300.0
 """What holds now is told from the samples of the last five minutes."""
 
@@ -183,6 +187,26 @@ class Measured:
         """Memory of a GPU as the run's own records name its kind ("NVIDIA H100 80GB HBM3"), GB."""
         found = re.search(r"(\d{2,3})\s?GB", self.run.info.get("gpu", ""))
         return float(found[1]) * GIB if found else None
+
+    def evidence(self, name: str, text: str) -> Evidence | None:
+        """The numbers of a column of the samples (see `MACHINE`) by step; over the samples if they span too few steps.
+        None if the column was not sampled."""
+        metric, _, gpu = name.partition("@")
+        of, _, column = metric.partition(".")
+        if of == "gpu":
+            at = next((i for i, one in enumerate(self.seen.gpus) if f"{one[0]} GPU {one[1]}".strip() == gpu), None)
+            values = None if at is None else self.seen.gpu[column][:, at]
+        else:
+            values = self.seen.host[column]
+        if values is None or not np.isfinite(values).any():
+            return None
+        by_step = self.by_step(values, gpu or of, least=column == "free_gb")
+        if len(by_step) >= LEAST_STEPS:
+            found = describe(by_step)
+            return Evidence(metric, gpu or of, found.first, found.mid, found.last, found.slope, text)
+        known = values[np.isfinite(values)]
+        first, mid, last = (float(known[i]) for i in (0, len(known) // 2, -1))
+        return Evidence(metric, gpu or of, first, mid, last, None, text)
 
     @cached_property
     def planned(self) -> int | None:

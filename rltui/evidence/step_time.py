@@ -45,6 +45,7 @@ class Waits:
     trainer: float | None
     sampler: float | None
     text: str
+    metrics: tuple[str, ...] = ()  # by which they tell it
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,8 +128,10 @@ def _grew(look: Look, row: int, extra: float) -> tuple[str | None, float | None]
 def waits(look: Look) -> Waits | None:
     """Who waits for whom, over the last rows; None for a run that logs no waiting (a synchronous one has none)."""
     idle = look.values("trainer_idle_ratio")
-    trainer = median(idle[-NOW:]) if len(idle) else _waited(look, look.dialect.waits.trainer)
-    sampler = _waited(look, look.dialect.waits.sampler)
+    trainer, by = (
+        (median(idle[-NOW:]), "trainer_idle_ratio") if len(idle) else _waited(look, look.dialect.waits.trainer)
+    )
+    sampler, sampler_by = _waited(look, look.dialect.waits.sampler)
     if trainer is None and sampler is None:
         return None
     parts = []
@@ -142,16 +145,17 @@ def waits(look: Look) -> Waits | None:
         text += ": neither holds the other up"
     else:
         text += f": {'generation' if (trainer or 0.0) >= (sampler or 0.0) else 'training'} is the bottleneck"
-    return Waits(trainer, sampler, text)
+    return Waits(trainer, sampler, text, tuple(one for one in (by, sampler_by) if one))
 
 
-def _waited(look: Look, keys: tuple[str, ...]) -> float | None:
+def _waited(look: Look, keys: tuple[str, ...]) -> tuple[float | None, str]:
+    """The share of the step that one waits, and the timer that tells it."""
     seconds = look.values("time_per_step_s")[-NOW:]
     for key in keys:
         waited = look.values(key)[-NOW:]
         if len(waited) and len(seconds) and median(seconds) > 0:
-            return min(1.0, median(waited) / median(seconds))
-    return None
+            return min(1.0, median(waited) / median(seconds)), key
+    return None, ""
 
 
 def own_shares(look: Look) -> tuple[OwnShare, ...]:

@@ -7,6 +7,7 @@ from rltui.plots.numbers import NOT_AVAILABLE, number
 from rltui.report.escape import code, plain, table
 from rltui.report.markdown_metrics import metric_label
 from rltui.report.model import Report
+from rltui.report.recording import evidence_label
 
 SEVERITY = {"critical": "✗ critical", "warning": "! warning", "info": "· note"}
 BASIS = {
@@ -79,16 +80,18 @@ def _moved_first(report: Report, root: Finding) -> list[str]:
 
 
 def _evidence(report: Report, evidence: Evidence) -> str:
-    label = metric_label(report, evidence.metric)
+    measured = evidence_label(evidence)
+    label = plain(measured[0]) if measured is not None else metric_label(report, evidence.metric)
     windows = (evidence.first, evidence.mid, evidence.last)
     parts = []
     if any(value is not None for value in windows):
-        parts.append(" → ".join(number(value, missing=NOT_AVAILABLE) for value in windows))
+        unit = f" {measured[1]}" if measured is not None else ""
+        parts.append(" → ".join(number(value, missing=NOT_AVAILABLE) for value in windows) + unit)
     if evidence.slope_per_100_steps is not None:
         parts.append(f"slope {number(evidence.slope_per_100_steps, sign=True)} per 100 steps")
     if evidence.text:
         parts.append(plain(evidence.text))
-    key = f" ({code(evidence.key)})" if evidence.key and evidence.key != evidence.metric else ""
+    key = f" ({code(evidence.key)})" if evidence.key not in ("", evidence.metric) and measured is None else ""
     return f"{label}{key} {', '.join(parts)}".rstrip()
 
 

@@ -7,6 +7,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from rltui.evidence.model import Evidence
     from rltui.readers.base import LogLine, Note
     from rltui.run.checkpoints import Checkpoint
     from rltui.run.columns import Floats, Series
@@ -25,8 +26,18 @@ __all__ = [
     "SampleColumns",
     "Series",
     "StallCard",
+    "evidence_label",
+    "evidence_series",
     "sample_columns",
 ]
+
+MACHINE = {
+    "gpu.memory_used_gb": ("memory of", "GB"),
+    "gpu.power_w": ("power of", "W"),
+    "host.ram_used_gb": ("memory of", "GB"),
+    "host.free_gb": ("free disk of", "GB"),
+}
+"""What evidence may be measured on the machine, and how that is called: see `rltui.evidence.measured.Measured`."""
 
 
 @cache
@@ -34,6 +45,35 @@ def _columns() -> ColumnCache:
     from rltui.run.hardware_columns import ColumnCache  # not at the top: the first paint needs no numpy
 
     return ColumnCache()
+
+
+def evidence_label(evidence: Evidence) -> tuple[str, str] | None:
+    """Name and unit of what was measured on the machine; None for a metric of the log."""
+    named = MACHINE.get(evidence.metric)
+    return None if named is None else (f"{named[0]} {evidence.key}", named[1])
+
+
+def evidence_series(recording: Recording, evidence: Evidence) -> Series | None:
+    """What was measured on the machine for a finding, by step: the most within each, of free room the least. None for
+    a metric of the log, and if no row has a time."""
+    if evidence.metric not in MACHINE:
+        return None
+    from rltui.run.columns import Series
+    from rltui.run.phase_hardware import per_step
+
+    seen, run = sample_columns(recording), recording.run
+    of, _, column = evidence.metric.partition(".")
+    if of == "gpu":
+        at = next((i for i, gpu in enumerate(seen.gpus) if f"{gpu[0]} GPU {gpu[1]}".strip() == evidence.key), None)
+        values = None if at is None else seen.gpu[column][:, at]
+    else:
+        values = seen.host[column] if len(seen) else None
+    if values is None or not run.rows:
+        return None
+    rows, best = per_step(run.ends, seen.times, values, least=column == "free_gb")
+    known = best == best
+    rows = rows[known]
+    return Series(evidence.metric, run.steps[rows], best[known], rows, run.ends[rows], True)
 
 
 def sample_columns(recording: Recording | None) -> SampleColumns:

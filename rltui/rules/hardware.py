@@ -57,7 +57,8 @@ def gpu_memory_pressure(seen: Measured, p: Params) -> list[Signal]:
             level = WARNING
             said.append(ahead.text)
         if level:
-            out.append(Signal(level, f"{name(gpu)}: {'; '.join(said)}.", _PROOFS, subject=name(gpu), onset_step=began))
+            text = f"{name(gpu)}: {'; '.join(said)}."
+            out.append(Signal(level, text, _memory(gpu), subject=name(gpu), onset_step=began))
     return [*_together(out, seen), *_logged_peak(seen, p)]
 
 
@@ -87,12 +88,13 @@ def _logged_peak(seen: Measured, p: Params) -> list[Signal]:
     if per_50 > p["creep_gb"] and late[-1] > late[0]:
         level = max(level, NOTICE)
         said.append(f"still grows, by {num(per_50)} GB in {num(p['creep_rows'])} steps, to {num(now)} GB")
-    proofs = ((peak.key, ""), *_PROOFS)
+    proofs = ((peak.key, ""),)
     text = f"The peak of GPU memory that the trainer logs {' and '.join(said)}."
     return [Signal(level, text, proofs, subject="logged peak", onset_step=began)] if level else []
 
 
-_PROOFS = (("time_per_step_s", ""), ("response_length_mean", "longer responses raise the peak"))
+def _memory(gpu: Gpu) -> tuple[tuple[str, str], ...]:
+    return ((f"gpu.memory_used_gb@{name(gpu)}", ""),)
 
 
 def _creep(floor: Series, rows: float, least: float) -> tuple[float, int | None]:
@@ -114,7 +116,7 @@ def gpu_fault_or_throttle(seen: Measured, p: Params) -> list[Signal]:
         fault = _fault(gpu, samples, seen)
         found = fault or _throttled(samples[-int(p["samples"]) :], p)
         if found is not None:
-            signal = Signal(found[0], f"{name(gpu)}: {found[1]}.", (("time_per_step_s", ""),), subject=name(gpu))
+            signal = Signal(found[0], f"{name(gpu)}: {found[1]}.", _power(gpu), subject=name(gpu))
             (faulty if fault else slowed).append(signal)
     told = {s.subject for s in (*faulty, *slowed)}
     behind = [s for s in _outlier(seen, p) if s.subject not in told]
@@ -182,7 +184,7 @@ def _outlier(seen: Measured, p: Params) -> list[Signal]:
     if _work(seen, gpu) != _work(seen, next(g for g in seen.gpus if g != gpu)):
         return []
     text = f"{name(gpu)} draws less than {percent(p['peer'])} of its peers' power above idle in {busy[0].phase}."
-    return [Signal(WARNING, text, (("time_per_step_s", ""),), subject=name(gpu))]
+    return [Signal(WARNING, text, _power(gpu), subject=name(gpu))]
 
 
 def _work(seen: Measured, gpu: Gpu) -> frozenset[str]:
@@ -214,8 +216,12 @@ def _disagreement(seen: Measured, p: Params) -> list[Signal]:
         if own
         else ": the run may use others, or another machine."
     )
-    proofs = (("time_per_step_s", ""),)
+    proofs = tuple(proof for gpu in seen.gpus[:MANY] for proof in _power(gpu))
     return [Signal(WARNING if own else NOTICE, text, proofs, subject="log against GPUs")]
+
+
+def _power(gpu: Gpu) -> tuple[tuple[str, str], ...]:
+    return ((f"gpu.power_w@{name(gpu)}", ""),)
 
 
 def rollout_straggler(seen: Measured, p: Params) -> list[Signal]:

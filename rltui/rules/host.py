@@ -32,7 +32,8 @@ def host_ram_creep(seen: Measured, p: Params) -> list[Signal]:
             said.append(ahead.text)
     if seen.host is not None and level and (largest := next(iter(seen.host.processes), None)) is not None:
         said.append(f"largest known process: {largest.role}, {num(largest.rss_gb)} GB")
-    proofs = (("cpu_mem_used", ""), ("time_per_step_s", ""))
+    logged = series is not None and series is not seen.ram_sampled
+    proofs = (("cpu_mem_used" if logged else "host.ram_used_gb", ""),)
     own = [Signal(level, f"Host memory: {'; '.join(said)}.", proofs, onset_step=began)] if level else []
     return own + [
         Signal(level, f"Host memory of {node}: {text}.", subject=node)
@@ -59,7 +60,7 @@ def disk_space_low(seen: Measured, p: Params) -> list[Signal]:
     total = seen.host.disk_total_gb if seen.host is not None else None
     if left < p["full_gb"] and (total is None or left < p["full_share"] * total):
         text = f"The disk is full: {num(left)} GB free. The next checkpoint, log line or spill fails."
-        return [Signal(CRITICAL, text, marks=(Mark.DISK_FULL,))]
+        return [Signal(CRITICAL, text, _FREE, marks=(Mark.DISK_FULL,))]
     sizes, every, _ = saves(seen)
     if sizes:
         size = median(np.array(sizes))
@@ -67,13 +68,16 @@ def disk_space_low(seen: Measured, p: Params) -> list[Signal]:
         if left < p["mult"] * size:
             text = f"{num(left)} GB free; a checkpoint takes {num(size)} GB"
             text += "; older ones are cleared away." if cleared else ": no room." if left < size else "."
-            return [Signal(CRITICAL if left < size and not cleared else WARNING, text)]
+            return [Signal(CRITICAL if left < size and not cleared else WARNING, text, _FREE)]
     ahead = disk_full(seen)
     if ahead is not None:
-        return [Signal(NOTICE, f"{ahead.text[:1].upper()}{ahead.text[1:]}.")]
+        return [Signal(NOTICE, f"{ahead.text[:1].upper()}{ahead.text[1:]}.", _FREE)]
     if not sizes and total and left < p["share"] * total and left < p["free_gb"]:
-        return [Signal(WARNING, f"{num(left)} GB free of {num(total)} GB on the disk of the run.")]
+        return [Signal(WARNING, f"{num(left)} GB free of {num(total)} GB on the disk of the run.", _FREE)]
     return []
+
+
+_FREE = (("host.free_gb", ""),)
 
 
 def checkpoint_slow(seen: Measured, p: Params) -> list[Signal]:
@@ -93,7 +97,7 @@ def checkpoint_slow(seen: Measured, p: Params) -> list[Signal]:
     if waits:
         text += f"; meanwhile tasks waited for io {percent(median(np.array(waits)))} of the time"
     level = WARNING if took > p["warn_s"] else NOTICE
-    proofs = (("phase:save_checkpoint", ""), ("time_per_step_s", ""))
+    proofs = (("phase:save_checkpoint", ""),)
     return [Signal(level, f"{text}.", proofs, subject="disk", onset_step=int(seen.look.steps[seen.saves[0][0]]))]
 
 
@@ -104,19 +108,20 @@ def background_interference(seen: Measured, p: Params) -> list[Signal]:
     if not found:
         waits = _waiting(seen, p)
         return (
-            [Signal(WARNING, f"{waits}, and {slower}.", _PROOFS, moved="time_per_step_s")] if waits and slower else []
+            [Signal(WARNING, f"{waits}, and {slower}.", _SLOWER, moved="time_per_step_s")] if waits and slower else []
         )
     text = f"{', '.join(found)} beside the training"
     more = _more_memory(seen, p)
     effects = [e for e in (slower, more) if e]
+    proofs = (_SLOWER if slower else ()) + ((("host.ram_used_gb", ""),) if more else ())
     near = host_memory(seen, 1.0) if more else None
     level = CRITICAL if near is not None else WARNING if slower else NOTICE
     if near is not None:
         effects.append(near.text)
-    return [Signal(level, f"{text}{': ' if effects else ''}{'; '.join(effects)}.", _PROOFS, subject=None)]
+    return [Signal(level, f"{text}{': ' if effects else ''}{'; '.join(effects)}.", proofs, subject=None)]
 
 
-_PROOFS = (("time_per_step_s", ""), ("cpu_mem_used", ""))
+_SLOWER = (("time_per_step_s", ""),)
 
 
 def _beside(samples: tuple[HardwareSample, ...], least_gb: float) -> list[str]:

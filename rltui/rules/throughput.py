@@ -69,7 +69,7 @@ def phase_bottleneck(look: Look, p: Params, memory: Memory) -> list[Signal]:
     if not now or sum(now.values()) > 1.0 + p["gap"]:
         return []
     beside = waits(look)
-    out = []
+    out, together = [], set[str]()
     for share in (own_share(name, x) for name, x in every.items() if grown(x, now[name], p["grown"])):
         if share is not None and share.share - share.high > p["grown"]:
             text = f"{phases()[share.phase].label} takes {percent(share.share)} of the step"
@@ -86,13 +86,18 @@ def phase_bottleneck(look: Look, p: Params, memory: Memory) -> list[Signal]:
                 text = f"{label} {percent(share_now)} of the step, as from the start"
                 text += f" (usual in synchronous training: up to {percent(limits[name])})."
                 out.append((share_now - limits[name], name, text))
+                together |= {text} if both else set()
     if beside is not None and max(beside.trainer or 0.0, beside.sampler or 0.0) > p["wait"]:
         text = beside.text[:1].upper() + beside.text[1:] + "."
-        return [Signal(NOTICE, text, (("time_per_step_s", ""),), onset_step=int(look.steps[0]))]
+        proofs = tuple((metric, "") for metric in beside.metrics)
+        return [Signal(NOTICE, text, proofs, onset_step=int(look.steps[0]))]
     if not out:
         return []
     _, name, text = max(out)
-    return [Signal(NOTICE, text, ((f"phase:{name}", ""), ("time_per_step_s", "")), moved=f"phase:{name}")]
+    told = [n for n in LOG_PROBS if n in now] if text in together else [name]
+    told.sort(key=lambda n: -now[n])  # the larger one first
+    proofs = tuple((f"phase:{n}", f"{percent(now[n])} of the step") for n in told)
+    return [Signal(NOTICE, text, proofs, moved=f"phase:{told[0]}")]
 
 
 def checkpoint_slow(look: Look, p: Params, memory: Memory) -> list[Signal]:

@@ -12,6 +12,7 @@ from rltui.readers.base import LogLine, Note
 from rltui.rollouts.samples import Samples
 from rltui.run.attempts import Attempt, attempts
 from rltui.run.names import preferred
+from rltui.run.phase_hardware import step_ends
 from rltui.run.run import Checkpoint, ConfigValue, MetricName, PhaseTable, Run, RunState, SourceInfo, StallCard
 from rltui.run.table import Floats, Ints, Series
 from rltui.sources.base import Link
@@ -53,7 +54,8 @@ class RunSnapshot:
     """A run as it stood when it was looked at. Nothing in it changes when the run goes on: arrays are views that end
     at the newest row of then, and what is revised later is written to other arrays.
 
-    `steps` and `times` (seconds since the epoch, NaN for none) have one entry a row. `keys`: canonical name -> the raw
+    `steps` and `times` (seconds since the epoch, NaN for none) have one entry a row; `ends` are the times, and for rows
+    that state none when they were seen to come. `keys`: canonical name -> the raw
     keys that may stand for it, the preferred one first.
     """
 
@@ -69,6 +71,7 @@ class RunSnapshot:
     state: RunState
     steps: Ints
     times: Floats
+    ends: Floats
     restarts: tuple[int, ...]
     attempts: tuple[Attempt, ...]
     phases: PhaseTable
@@ -90,6 +93,7 @@ class RunSnapshot:
             self,
             steps=self.steps[:rows],
             times=self.times[:rows],
+            ends=self.ends[:rows],
             restarts=tuple(one for one in self.restarts if one <= step),
             checkpoints=tuple(one for one in self.checkpoints if one.step <= step),
             phases=phases,
@@ -117,6 +121,7 @@ def snapshot(run: Run, state: RunState) -> RunSnapshot:
         state=state,
         steps=table.steps,
         times=table.times,
+        ends=step_ends(run, table.n),
         restarts=tuple(table.restarts),
         attempts=attempts(run.history, run.notes),
         phases=run.phases(),

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from rltui.compare.beside import Beside
     from rltui.evidence.model import Finding
     from rltui.plots.chart import Drawing
-    from rltui.report.recording import Floats
+    from rltui.report.recording import Floats, Series
 
 SMOOTH_SHARE = 50
 """The smoothing window is this part of the points, at most `SMOOTH_MOST` of them."""
@@ -83,13 +83,16 @@ class Charts:
         overlay: str | None = None,
         zoom: int = 1,
         beside: Beside | None = None,
+        series: Series | None = None,
     ) -> Drawing | None:
         """Metric `name` over the run's steps; None where nothing is logged. `finding` marks its onset, and from there
         on, if `coloured`, the line has its severity's colour. Event marks of the run with `labels` only. `level`: more
         or less smoothing. `axis`: step, time or tokens. `overlay`: another metric over its own range. `zoom`: so many
-        times closer, around the step cursor or at the newest steps. `beside`: the same metric of other runs."""
-        series = view.series(name)
-        at = x_of(view, name, axis)
+        times closer, around the step cursor or at the newest steps. `beside`: the same metric of other runs. `series`:
+        what is drawn of it over the steps, where that is not all that is logged; nothing after its end is drawn."""
+        cut = series is not None
+        at = x_of(view, name, axis) if series is None else series.steps.astype("float64")
+        series = series if series is not None else view.series(name)
         if series is None or at is None or not len(series) or view.recording is None:
             return None
         onset = finding.onset_step if finding else None
@@ -111,6 +114,7 @@ class Charts:
             axis,
             overlay,
             zoom,
+            cut,
             id(beside) if beside is not None else None,
             view.cursor,
             frozenset(others),

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from rltui.plots.numbers import change, integer, number
+from rltui.report.recording import evidence_label
 from rltui.tui.rows import SELECTED, Row, length, put, scrolled, title
 from rltui.tui.view import GLYPH, ROLE, View
 
@@ -126,13 +127,16 @@ def _numbers(view: View, evidence: Evidence | None, width: int, strong: bool, ro
     if evidence is None:
         return [(" " * (label_w + (3 * NUMBER + 6 if wide else 2 * NUMBER + 3) + 3 + CHANGE), "fg")]
     name = view.name_of(evidence.metric) or evidence.metric
-    row: Row = [put(view.label(name), label_w - 1, "dim"), (" ", "fg")] if wide else []
+    label, unit = evidence_label(evidence) or (view.label(name), view.unit(name))
+    row: Row = [put(label, label_w - 1, "dim"), (" ", "fg")] if wide else []
     first, mid, last = (fitting(view, name, x) for x in (evidence.first, evidence.mid, evidence.last))
     row += [put(first, NUMBER, "fg", ">"), ARROW]
     if wide:
         row += [put(mid, NUMBER, "fg", ">"), ARROW]
-    unit = view.unit(name)
-    row += [put(last, NUMBER, "strong" if strong else "fg", ">"), (f" {unit if unit in ('%', 's') else '':<2}", "dim")]
+    row += [
+        put(last, NUMBER, "strong" if strong else "fg", ">"),
+        (f" {unit if unit in ('%', 's', 'GB', 'W') else '':<2}", "dim"),
+    ]
     return [*row, put(change(evidence.first, evidence.last), CHANGE, role, ">")]
 
 

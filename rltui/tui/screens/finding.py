@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from textual.geometry import Region, Size
 
 from rltui.evidence.model import Evidence, Finding
 from rltui.plots.axis import labels
 from rltui.plots.numbers import change, number
+from rltui.report.recording import evidence_label, evidence_series
 from rltui.tui.charts import Charts
 from rltui.tui.panes import around, first_movers, header
 from rltui.tui.panes.findings import config_value
@@ -16,6 +17,9 @@ from rltui.tui.panes.log import clock
 from rltui.tui.rows import Row, clip, cut, length, put, spread, title, wrap, wrapped
 from rltui.tui.screens.base import PaneScreen, Places
 from rltui.tui.view import GLYPH, ROLE
+
+if TYPE_CHECKING:
+    from rltui.report.recording import Series
 
 CHARTS = 3
 MOVES = 8
@@ -175,23 +179,34 @@ class FindingScreen(PaneScreen):
         """Evidence with a chart: the first of each metric that is logged."""
         found: dict[str, Evidence] = {}
         for evidence in finding.evidence:
-            series = self.view.series(self._metric_of(evidence))
-            if series is not None and len(series):
+            if self._series(evidence) is not None:
                 found.setdefault(self._metric_of(evidence), evidence)
         return list(found.values())
 
+    def _series(self, evidence: Evidence) -> Series | None:
+        """What the evidence is of, by step, as far as it may be seen: up to the step cursor. None if nothing is."""
+        view, read = self.view, self.view.recording
+        series = view.series(self._metric_of(evidence))
+        if series is None and read is not None:
+            series = evidence_series(read, evidence)
+        if series is not None and read is not None and view.cursor is not None:
+            series = series.until_row(int(read.run.steps.searchsorted(view.cursor, "right")))
+        return series if series is not None and len(series) else None
+
     def _metric_of(self, evidence: Evidence) -> str:
-        return self.view.name_of(evidence.metric) or self.view.name_of(evidence.key) or evidence.metric
+        """Its name in the report, else one that no other evidence has."""
+        known = self.view.name_of(evidence.metric) or self.view.name_of(evidence.key)
+        return known or (evidence.metric if evidence_label(evidence) is None else f"{evidence.metric} {evidence.key}")
 
     def _caption(self, evidence: Evidence, width: int, selected: bool, most: int) -> list[Row]:
         """The numbers and what they say; that has a row of its own where it does not fit beside them."""
         view = self.view
         name = self._metric_of(evidence)
         first, mid, last = (view.value(name, x) for x in (evidence.first, evidence.mid, evidence.last))
-        unit = view.unit(name)
+        label, unit = evidence_label(evidence) or (view.label(name), view.unit(name))
         row: Row = [
             ("▌" if selected else " ", "accent"),
-            put(view.label(name), 20, "strong"),
+            put(label, max(20, len(label) + 1) if width >= 80 else 20, "strong"),
             (f"{first} → {mid} → {last}{' ' + unit if unit else ''}", "fg"),
         ]
         moved = change(evidence.first, evidence.last)
@@ -208,7 +223,14 @@ class FindingScreen(PaneScreen):
     def _chart(self, finding: Finding, evidence: Evidence, width: int, height: int) -> list[Row]:
         coloured = evidence is finding.evidence[0] and finding.status == "active"
         drawing = self.charts.draw(
-            self.view, self._metric_of(evidence), width, height, finding=finding, coloured=coloured, labels=False
+            self.view,
+            self._metric_of(evidence),
+            width,
+            height,
+            finding=finding,
+            coloured=coloured,
+            labels=False,
+            series=self._series(evidence),
         )
         return [list(row) for row in drawing.rows] if drawing else []
 
@@ -377,6 +399,10 @@ class FindingScreen(PaneScreen):
         finding = self.found
         drawn = self._drawn(finding) if finding is not None else []
         if drawn:
-            self.rltui.open_metric(self._metric_of(drawn[min(self.row, len(drawn) - 1)]))
+            shown = drawn[min(self.row, len(drawn) - 1)]
+            if evidence_label(shown) is None:
+                self.rltui.open_metric(self._metric_of(shown))
+            else:
+                self.rltui.open_named("gpu")
         else:
             self.rltui.say("it stands on config or log lines: i shows the config, 6 the log")

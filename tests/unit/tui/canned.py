@@ -79,6 +79,7 @@ def canned_run(n: int, phases: PhaseTable) -> RunSnapshot:
         state=RunState("running", ""),
         steps=steps,
         times=START + STEP_S * steps,
+        ends=START + STEP_S * steps,
         restarts=(),
         attempts=(),
         phases=phases,
