@@ -19,7 +19,7 @@ import orjson
 from rltui.discovery.found import NotARun
 from rltui.evidence.model import Decision, Diagnosis, Finding
 from rltui.session.locate import locate
-from rltui.session.run_reader import OpenedRun
+from rltui.session.run_reader import RunReader
 
 LEAST = {"any_of": 0.92, "none_of": 0.95, "healthy": 0.95, "decision": 0.92, "onset": 0.85, "best_step": 0.80}
 """Shares of the labels that the diagnosis promises to meet."""
@@ -48,7 +48,7 @@ def judged(root: Path, every: int = 1, later: bool | None = None) -> Iterator[Ju
         path = root / label["path"]
         if path.exists():
             try:
-                opened = OpenedRun(locate([str(path)])[0])
+                opened = RunReader(locate([str(path)])[0])
             except NotARun:
                 yield unread(label)
                 continue

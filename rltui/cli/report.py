@@ -59,13 +59,13 @@ def run(words: list[str]) -> int:
 def print_reports(found: list[Found], args: argparse.Namespace) -> int:
     """Prints a report of each run found; the exit code is that of --fail-on."""
     from rltui.report.build import build
-    from rltui.session.run_reader import OpenedRun
+    from rltui.session.run_reader import RunReader
 
     fmt = getattr(args, "format", "markdown")
     now = time_of(getattr(args, "now", None))
     texts, worst, faults = [], 0, []
     for one in found:
-        opened = OpenedRun(one, key_map=parsed_map(args.map), until_step=getattr(args, "at", None))
+        opened = RunReader(one, key_map=parsed_map(args.map), until_step=getattr(args, "at", None))
         opened.load()
         if len(found) == 1:
             _check_readable(opened.run)

@@ -43,9 +43,9 @@ def run(words: list[str]) -> int:
         names = "\n".join(f"  {f.candidate.root}" for f in found[:20])
         raise Stop(f"{args.run} holds {len(found)} runs: name one\n{names}")
     from rltui.session.rollouts import open_rollouts
-    from rltui.session.run_reader import OpenedRun
+    from rltui.session.run_reader import RunReader
 
-    opened = OpenedRun(found[0], key_map=parsed_map(args.map))
+    opened = RunReader(found[0], key_map=parsed_map(args.map))
     opened.load()
     run = opened.run
     index = open_rollouts(found[0], run, opened.dumps())

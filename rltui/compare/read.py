@@ -18,7 +18,7 @@ from rltui.evidence.model import Finding
 from rltui.report.build import build
 from rltui.run.table import Series
 from rltui.session.frame import Recording, RunSnapshot
-from rltui.session.run_reader import OpenedRun
+from rltui.session.run_reader import RunReader
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -103,7 +103,7 @@ def facts(
     cancelled: Callable[[], bool] = lambda: False,
 ) -> RunFacts:
     """One run, read to its end; `cancelled` is asked between blocks, and what was read by then is what is told."""
-    opened = OpenedRun(found, key_map=key_map)
+    opened = RunReader(found, key_map=key_map)
     try:
         while not cancelled() and not opened.read_block().done:
             pass

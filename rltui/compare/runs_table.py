@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 
-from rltui.compare.runs import RunRow, primary
+from rltui.compare.runs import NOT_LOOKED, RunRow, primary
 from rltui.plots.numbers import duration, number
-from rltui.session.ends import HEAD, TAIL
+from rltui.session.extent import ENDS
 
 SCHEMA = "rltui.runs/1"
 
@@ -21,16 +21,15 @@ def limits(rows: Sequence[RunRow]) -> str:
     cut = [row for row in rows if not row.whole]
     first, newest = max(row.first_rows for row in rows), max(row.newest_rows for row in rows)
     which = f"the first {first} and last {newest} rows at most" if cut else f"the last {newest} rows at most"
-    size = f" ({HEAD >> 10} + {TAIL >> 10} KiB of a log)" if cut else ""
+    size = f" ({ENDS.head_bytes >> 10} + {ENDS.tail_bytes >> 10} KiB of a log)" if cut else ""
     return f"health from {which}{size}: blind to onset, peak, trend and earlier validation"
 
 
 def verdict(row: RunRow) -> str:
-    """The decision where the whole log was read, else the health of its ends, marked so."""
+    """The decision if the whole log was read, else the trouble that its ends show, marked so; else nobody looked."""
     if row.decision is not None:
         return row.decision
-    stopped = row.state in ("crashed", "stalled") and row.health in ("ok", "unknown")
-    return f"tail: {row.state if stopped else row.health}"
+    return row.health if row.health == NOT_LOOKED else f"tail: {row.health}"
 
 
 def to_json(rows: Sequence[RunRow]) -> str:
@@ -61,7 +60,7 @@ def to_text(rows: Sequence[RunRow], now: float) -> str:
             (
                 f"{row.host or 'here'}:{row.id}" if several else row.id,
                 " ".join(x for x in (row.framework, row.algorithm) if x) or "unknown",
-                row.state,
+                row.state or "?",
                 step(row),
                 age(row, now),
                 number(row.values.get(name), missing="-") if name else "-",

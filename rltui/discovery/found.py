@@ -29,5 +29,5 @@ class Found:
     @property
     def files(self) -> list[FileStat]:
         """The metric files, as they were when found."""
-        paths = {path for path, _ in self.candidate.files}
-        return [f for f in self.listing.files if f.path in paths]
+        known = self.listing.by_path
+        return [known[path] for path, _ in self.candidate.files if path in known]

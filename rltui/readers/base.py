@@ -9,6 +9,8 @@ from __future__ import annotations
 from array import array
 from collections import Counter
 from dataclasses import dataclass, field
+from itertools import repeat
+from math import nan
 from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
 
 if TYPE_CHECKING:
@@ -34,6 +36,20 @@ class Rows:
 
     def __len__(self) -> int:
         return len(self.steps)
+
+    def append(self, later: Rows) -> None:
+        """Takes the rows of another block behind its own."""
+        start = len(self)
+        self.steps += later.steps
+        self.times += later.times
+        for key, column in later.values.items():
+            held = self.values.setdefault(key, array("d"))
+            held.extend(repeat(nan, start - len(held)))
+            held += column
+        for column in self.values.values():
+            column.extend(repeat(nan, len(self) - len(column)))
+        for key, places in later.nonfinite.items():
+            self.nonfinite.setdefault(key, []).extend(start + place for place in places)
 
 
 NoteKind = Literal[

@@ -25,12 +25,9 @@ def algorithm(
     """The algorithm by config, else the one of this dialect, else by what the log calls it, else by the metrics
     that are there. None: unknown."""
     known = algorithms()
-    names = dialect(dialect_name)
-    by_config = _by_config(names, config)
-    if by_config is not None:
-        return by_config
-    if names.algorithm is not None:
-        return names.algorithm
+    stated = stated_algorithm(dialect_name, config)
+    if stated is not None:
+        return stated
     present = [name for name, keys in known.by_key if canonical.intersection(keys)]
     if "DPO" in present:
         return "DPO"
@@ -41,6 +38,12 @@ def algorithm(
     if present:
         return present[0]
     return "GRPO" if _returns_are_advantages(table) or "reward_component_mean" in canonical else None
+
+
+def stated_algorithm(dialect_name: str, config: Mapping[str, ConfigValue]) -> str | None:
+    """The algorithm as far as no row has to be looked at: by config, else the one of this dialect."""
+    names = dialect(dialect_name)
+    return _by_config(names, config) or names.algorithm
 
 
 def _by_config(names: Dialect, config: Mapping[str, ConfigValue]) -> str | None:

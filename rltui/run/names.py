@@ -6,6 +6,7 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from rltui.frameworks.load import GENERIC, metrics, phases
@@ -88,6 +89,7 @@ class Names:
         self.aliases = own_aliases(load())
         self._columns: Collection[str] = ()
         self._count = 0
+        self._keys: tuple[str, ...] = ()
         self._meanings: dict[str, Meaning] = {}
         self._sources: dict[str, list[str]] = {}
         self._unlogged: list[str] | None = None
@@ -105,6 +107,7 @@ class Names:
         by_user = [*self._aliased(columns).items(), *((name, self._column(raw)) for name, raw in self.forced.items())]
         forced = {raw: canonical for canonical, raw in by_user}
         self._meanings = {key: self._meaning(key, forced.get(key)) for key in keys}
+        self._keys = tuple(keys)
         self._sources = {}
         self._unlogged = None
         return True
@@ -153,9 +156,15 @@ class Names:
             elif canonical in (own := self._aliased(self._meanings)):
                 found = [own[canonical]]
             else:
-                found = keys_for(canonical, self.dialect, self._meanings)
+                found = list(_standing_for(canonical, self.dialect, self._keys))
             self._sources[canonical] = found
         return found
+
+
+@lru_cache(maxsize=2048)
+def _standing_for(canonical: str, dialect: str, keys: tuple[str, ...]) -> tuple[str, ...]:
+    """Remembered: the runs of a sweep log the same keys."""
+    return tuple(keys_for(canonical, dialect, keys))
 
 
 def canonical_series(table: Table, names: Names, canonical: str) -> Series | None:

@@ -148,7 +148,7 @@ class Notes:
         elif note.kind == "end" or note.kind in FATAL:
             row = note.step if note.step is not None else head_step
             log.reach(row)
-            log.say(note, row if row is not None else log.bar)
+            log.say(note, log.step if note.step is None else note.step)
 
     def reach(self, source: str, step: int | None) -> None:
         """The newest training step of a log, its rows all read."""

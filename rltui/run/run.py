@@ -103,12 +103,13 @@ class Run:
         self._config = Config()
         self._resolved: dict[str, ConfigValue] | None = None
         self._names = Names()
-        self._metric_names: dict[str, MetricName] = {}
+        self._metric_names: dict[str, MetricName] | None = {}  # None: not made yet
         self._keys: tuple[object, Mapping[str, tuple[str, ...]]] | None = None  # of the names as they were
         self._named_for: str | None = None  # the version whose traps the names tell
         self._notes = Notes()
         self._hints: list[str] = []
         self._seen: tuple[int, int, int, int] | None = None
+        self._unnamed = True  # something was seen that may change names and algorithm
         self._cut_at: int | None = None
         self.pulse = Pulse()
         self._pace: tuple[object, Pace] | None = None
@@ -157,10 +158,20 @@ class Run:
 
     def identify(self) -> None:
         """Framework, version, algorithm and plan from keys, config and text."""
+        self.detect()
+        if self._unnamed:
+            self._unnamed = False
+            self.refresh_names()
+            canonical = {m.canonical for m in self._names.meanings.values() if m.canonical is not None}
+            self.algorithm = algorithm(self.dialect, self.config, canonical, self._hints, self.history.table)
+        self.planned_steps = planned_steps(self._config, self.dialect, self._notes, self.series)
+
+    def detect(self) -> None:
+        """Framework and version alone: its keys may have to be renamed before anything else is told from them."""
         table = self.history.table
         seen = (len(table.columns), len(self._config.raw), len(self._hints), len(self.info))
         if seen != self._seen:
-            self._seen = seen
+            self._seen, self._unnamed = seen, True
             found = detect_dialect(table.columns, self._config.raw, self._hints)
             if found is not None:
                 names = dialect(found.dialect)
@@ -168,18 +179,25 @@ class Run:
                 stated = self.info.get("framework_version") or stated_version(names.framework, self._hints)
                 self.framework_version = stated or found.version
                 self._resolved = None
-            self.refresh_names()
-            canonical = {m.canonical for m in self._names.meanings.values() if m.canonical is not None}
-            self.algorithm = algorithm(self.dialect, self.config, canonical, self._hints, table)
-        self.planned_steps = planned_steps(self._config, self.dialect, self._notes, self.series)
 
     def refresh_names(self) -> None:
         """Takes up columns that are new."""
         version = self.framework_version
         if self._names.refresh(self.history.table.columns, self.dialect) or version != self._named_for:
             self._named_for = version
-            meanings = self._names.meanings.items()
-            self._metric_names = {key: named(meaning, self.dialect, version) for key, meaning in meanings}
+            self._metric_names = None
+
+    @property
+    def stated_plan(self) -> int | None:
+        """The planned steps that the config states, be they passed or not."""
+        stated = self._config.positive(self.dialect, "total_steps")
+        return None if stated is None else int(stated)
+
+    @property
+    def bar_totals(self) -> set[int]:
+        """What progress lines count towards and the run has not passed."""
+        table = self.history.table
+        return {total for total in self._notes.totals if not table.n or total >= table.steps[-1]}
 
     def forget_after(self, step: int) -> None:
         """As if the run had been looked at when it stood at `step`: later notes, checkpoints and its end are gone. The
@@ -215,6 +233,9 @@ class Run:
     def names(self) -> dict[str, MetricName]:
         """Raw key (a column of the history) -> its name."""
         self.refresh_names()
+        if self._metric_names is None:
+            meanings, version = self._names.meanings.items(), self.framework_version
+            self._metric_names = {key: named(meaning, self.dialect, version) for key, meaning in meanings}
         return self._metric_names
 
     def series(self, name: str) -> Series | None:
@@ -325,7 +346,8 @@ class Run:
             n.step for kind in ("checkpoint", "validation") for n in self._notes.of_kind(kind) if n.step is not None
         }
         table = self.history.table
-        rare = [key for key, name in self.names.items() if name.group == "validation"]
+        self.refresh_names()
+        rare = [key for key, meaning in self._names.meanings.items() if meaning.group == "validation"]
         timers = [key for phase in ("validation", "checkpoint") for key in self._names.sources(PHASE + phase)]
         for key in (*rare, *timers):
             series = table.series(key)
@@ -342,15 +364,18 @@ class Run:
 
     def state(self, now: float | None = None) -> RunState:
         """How the run stands at `now`, seconds since the epoch; without it nothing is said of the present."""
-        table = self.history.table
         if self._cut_at is not None:
             return RunState("running", f"as it stood at step {self._cut_at}")
+        return judge(self.evidence(now))
+
+    def evidence(self, now: float | None = None) -> Evidence:
+        """What the state is judged by."""
         for part in self.history.parts:
             self._notes.reach(part.name, part.table.head_step)
         if self.followed and self.pulse.moved_at is None:
             self.listen()
-        seen = Evidence(
-            table,
+        return Evidence(
+            self.history.table,
             self.planned_steps,
             self._notes,
             self.exit,
@@ -363,7 +388,6 @@ class Run:
             pace=self.pace,
             phase_takes=self._phase_takes,
         )
-        return judge(seen)
 
     def phases(self, until_row: int | None = None, window: int = 20) -> PhaseTable:
         self.refresh_names()

@@ -8,11 +8,12 @@ from functools import cache
 from importlib.resources import files as package_files
 from typing import TYPE_CHECKING
 
+from rltui.session.extent import ALL, Extent
+
 if TYPE_CHECKING:
     from rltui.discovery.found import Found
     from rltui.run.run import SourceInfo
     from rltui.session.container_feeds import AnyFeed
-    from rltui.session.feed import TailFeed
 
 
 MANY = 10
@@ -22,7 +23,7 @@ MANY = 10
 def left_out(found: Found) -> dict[str, str]:
     """The files of a run that are not read, and why: a console log that W&B captured while the trainer's own is there,
     and all but the largest trainer_state.json (each holds the whole history up to its checkpoint)."""
-    files = {f.path: f for f in found.listing.files}
+    files = found.listing.by_path
     formats = dict(found.candidate.files)
     consoles = [p for p, f in formats.items() if f.endswith("console")]
     captured = [p for p in consoles if "/wandb/" in p.replace(os.sep, "/") and p.endswith("output.log")]
@@ -36,12 +37,12 @@ def left_out(found: Found) -> dict[str, str]:
     return why
 
 
-def choose(found: Found) -> tuple[list[AnyFeed], list[SourceInfo]]:
-    """The files to read, and those left out or unreadable with the reason."""
+def choose(found: Found, extent: Extent | None = ALL) -> tuple[list[AnyFeed], list[SourceInfo]]:
+    """The files to read, as far as `extent` says, and those left out or unreadable with the reason."""
     from rltui.run.run import SourceInfo  # numpy, which the first values on the screen do without
     from rltui.session.container_feeds import feed_for
 
-    files = {f.path: f for f in found.listing.files}
+    files = found.listing.by_path
     inside = dict(found.candidate.inside)
     why = left_out(found)
     feeds: list[AnyFeed] = []
@@ -51,12 +52,12 @@ def choose(found: Found) -> tuple[list[AnyFeed], list[SourceInfo]]:
         if path in why:
             ignored.append(SourceInfo(path, fmt, note=why[path], used=False, mtime=stat.mtime))
         else:
-            feeds.append(feed_for(path, fmt, found.place, stat, inside.get(path, "")))
+            feeds.append(feed_for(path, fmt, found.place, stat, inside.get(path, ""), extent))
     unreadable = [SourceInfo(path, "unknown", note=why.removeprefix(f"{path} ")) for path, why in found.unreadable]
     return feeds, unreadable + ignored
 
 
-def told(feed: AnyFeed | TailFeed) -> SourceInfo:
+def told(feed: AnyFeed) -> SourceInfo:
     """What was read of a file so far."""
     from rltui.run.run import SourceInfo
 

@@ -11,7 +11,8 @@ from rltui.readers.base import DatabaseReader
 from rltui.readers.registry import DATABASES, make_database
 from rltui.readers.trackers.mlflow_store import METRICS, PARAMS, MlflowStoreReader
 from rltui.readers.trackers.sqlite_bytes import JOURNAL_SUFFIX, MAX_BYTES, WAL_SUFFIX, Damaged, open_bytes
-from rltui.session.feed import Batch, Feed, Source
+from rltui.session.extent import ALL, WHOLE_MOST, Extent
+from rltui.session.feed import Batch, EndsFeed, Feed, Source
 from rltui.sources.base import FileStat, Follower, Place, SourceError
 
 if TYPE_CHECKING:
@@ -186,8 +187,18 @@ if TYPE_CHECKING:
     AnyFeed: TypeAlias = Feed | DatabaseFeed | StoreFeed | OnlineFeed
 
 
-def feed_for(path: str, format: str, place: Place, stat: FileStat, inside: str = "") -> AnyFeed:
-    """The feed of one container. `inside` is the key of the run in a database that may hold several."""
+def feed_for(
+    path: str, format: str, place: Place, stat: FileStat, inside: str = "", extent: Extent | None = ALL
+) -> AnyFeed:
+    """The feed of one container, as far as `extent` says. `inside`: the key of the run in a database that may hold
+    several."""
+    feed = _feed_for(path, format, place, stat, inside, extent)
+    if extent is not ALL and isinstance(feed, DatabaseFeed | StoreFeed) and stat.size > WHOLE_MOST:
+        feed.leave_unread()
+    return feed
+
+
+def _feed_for(path: str, format: str, place: Place, stat: FileStat, inside: str, extent: Extent | None) -> AnyFeed:
     if format in DATABASES:
         return DatabaseFeed(path, format, place, stat.size, stat.mtime, inside)
     if format == "mlflow-files":
@@ -195,5 +206,7 @@ def feed_for(path: str, format: str, place: Place, stat: FileStat, inside: str =
     if format == "wandb-online":
         from rltui.session.online_feed import OnlineFeed
 
-        return OnlineFeed(path, format, place, stat.size, stat.mtime)
+        return OnlineFeed(path, format, place, stat.size, stat.mtime, extent is not ALL)
+    if extent is not ALL and stat.size > extent.whole_bytes:
+        return EndsFeed(path, format, place, stat.size, stat.mtime, extent)
     return Feed(path, format, place, stat.size, stat.mtime)

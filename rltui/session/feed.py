@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
-from rltui.readers.base import Reader, Record
-from rltui.readers.registry import make, make_unpacking
+from rltui.readers.base import NO_STEP, Reader, Record, Rows
+from rltui.readers.registry import make_unpacking
 from rltui.run.history import Part
-from rltui.session.tail import TAIL, read_end
+from rltui.session.ends import read_ends
+from rltui.session.extent import WHOLE_MOST, Extent
 from rltui.sources.base import Follower, Place, SourceError
 
 RANKS = {
@@ -44,7 +47,10 @@ class Batch:
 @dataclass(slots=True)
 class Source:
     """What the feeds of all containers have in common. `part` is its table in the run's history, `note` what to say of
-    it, `restarting`: it was rewritten, its next rows begin a new attempt. `size` in bytes, `mtime` since the epoch."""
+    it, `restarting`: it was rewritten, its next rows begin a new attempt. `size` in bytes, `mtime` since the epoch.
+
+    `gap`: bytes in its middle that were not read, `first_bytes` bytes and `first_rows` rows stand before them;
+    `in_order`: the rows of its ends state steps that rise."""
 
     path: str
     format: str
@@ -54,6 +60,10 @@ class Source:
     part: Part = field(init=False)
     note: str = field(default="", init=False)
     restarting: bool = field(default=False, init=False)
+    gap: int = field(default=0, init=False)
+    first_bytes: int = field(default=0, init=False)
+    first_rows: int = field(default=0, init=False)
+    in_order: bool = field(default=True, init=False)
 
     def __post_init__(self) -> None:
         self.part = Part(self.path, (RANKS.get(self.format, 10), self.mtime))
@@ -61,6 +71,11 @@ class Source:
     def finish(self) -> list[Record]:
         """The file ends here: an unterminated last record that parses counts."""
         return []
+
+    def leave_unread(self) -> None:
+        """Of a file that cannot be read from its end, and is too large to be read for that."""
+        self.gap = self.size
+        self.note = f"{self.format} of {self.size >> 20} MiB cannot be read from its end: not read"
 
 
 @dataclass(slots=True)
@@ -104,51 +119,50 @@ class Feed(Source):
 
 
 @dataclass(slots=True)
-class TailFeed:
-    """A feed of the rows at the end of a file, and of what its beginning says besides rows (config, banners)."""
+class EndsFeed(Feed):
+    """A feed of the ends of a file, in one batch. A file that cannot be read from its end is read whole, if it is not
+    too large."""
 
-    whole: Feed
-    part: Part = field(init=False)
-    reader: Reader = field(init=False)
-    note: str = ""
-    restarting: bool = False
-    _read: bool = field(default=False, init=False)
+    extent: Extent
+    _ends_reader: Reader | None = field(default=None, init=False)
+    _whole: bool = field(default=False, init=False)
 
-    def __post_init__(self) -> None:
-        self.part = Part(self.whole.part.name, self.whole.part.rank)
-        self.reader = make(self.whole.format, os.path.basename(self.whole.path))
-
-    @property
-    def path(self) -> str:
-        return self.whole.path
-
-    @property
-    def format(self) -> str:
-        return self.whole.format
-
-    @property
-    def size(self) -> int:
-        return self.whole.size
-
-    @property
-    def mtime(self) -> float:
-        return self.whole.mtime
-
-    @property
-    def watched(self) -> list[str]:
-        return [self.path]
-
-    def read(self, max_bytes: int = TAIL) -> Batch:
-        """The records at the end of the file, in one batch."""
-        found = read_end(self.whole.place, self.path, self.format, self.reader, max_bytes)
-        if found is None or isinstance(found, SourceError):
+    def read(self, max_bytes: int = 1 << 20) -> Batch:
+        if self._whole:
+            return Feed.read(self, max_bytes)
+        found = read_ends(self.place, self.path, self.format, self.size, self.extent)
+        if found is None and self.size <= WHOLE_MOST:
+            self._whole = True
+            return Feed.read(self, max_bytes)
+        if found is None:
+            self.leave_unread()
+            return Batch([], 0, False)
+        if isinstance(found, SourceError):
+            self.gap = self.size
             return Batch([], 0, False, error=found)
-        self._read = True
-        return Batch(*found, more=False)
+        self.gap, self.first_bytes, self.reader = found.gap, found.first_bytes, found.reader
+        blocks = [[r for r in part if isinstance(r, Rows)] for part in (found.first, found.newest)]
+        self.first_rows = sum(len(block) for block in blocks[0])
+        self.in_order = _goes_on(blocks) and not getattr(found.reader, "guesses_steps", False)
+        return Batch(_joined([*found.first, *found.newest]), found.bytes, False)
 
     def finish(self) -> list[Record]:
-        """The file ends here: an unterminated last record that parses counts, where the end was read."""
-        return self.reader.finish() if self._read else []
+        return self.reader.finish()
 
-    def close(self) -> None:
-        """Nothing is held."""
+
+def _joined(records: Sequence[Record]) -> list[Record]:
+    """The records with rows that follow each other in one block: each costs as much as it has columns."""
+    out: list[Record] = []
+    for record in records:
+        if isinstance(record, Rows) and out and isinstance(before := out[-1], Rows):
+            before.append(record)
+        else:
+            out.append(record)
+    return out
+
+
+def _goes_on(parts: Sequence[Sequence[Rows]]) -> bool:
+    """Whether the rows state rising steps, more than one of them in the last part."""
+    steps = [step for part in parts for block in part for step in block.steps]
+    several = sum(len(block) for block in parts[-1]) > 1
+    return several and NO_STEP not in steps and all(a <= b for a, b in pairwise(steps))

@@ -18,7 +18,6 @@ from rltui.session.feed import Batch
 if TYPE_CHECKING:
     from rltui.run.run import SourceInfo
     from rltui.session.container_feeds import AnyFeed
-    from rltui.session.feed import TailFeed
 
 LOG_LINES = 2000
 
@@ -27,7 +26,7 @@ class Intake:
     """`feeds` is the caller's list, which it may change: `feeds_changed` says so. `log`: the newest lines of the run's
     consoles. `repeated`: notes that another source told before."""
 
-    def __init__(self, run: Run, feeds: list[AnyFeed | TailFeed]) -> None:
+    def __init__(self, run: Run, feeds: list[AnyFeed]) -> None:
         self.log: deque[LogLine] = deque(maxlen=LOG_LINES)
         self.repeated: set[Note] = set()
         self.is_news = False  # what comes now was written just now: the first read is over
@@ -44,7 +43,7 @@ class Intake:
         """Other feeds may tell the log now."""
         self._has_console = any(f.format.endswith("console") for f in self._feeds)
 
-    def read(self, feed: AnyFeed | TailFeed) -> tuple[Batch, bool]:
+    def read(self, feed: AnyFeed) -> tuple[Batch, bool]:
         """Takes what a file brings next; the batch, and whether it changes anything that is shown. A file whose reader
         raises is read no further, and the others are read on."""
         if feed.path in self._broken:
@@ -56,7 +55,7 @@ class Intake:
             self._break(feed, error)
             return Batch([], 0, False), True
 
-    def finish(self, feed: AnyFeed | TailFeed) -> None:
+    def finish(self, feed: AnyFeed) -> None:
         """The file ends here: takes what its reader still held."""
         if feed.path in self._broken:
             return
@@ -65,7 +64,7 @@ class Intake:
         except Exception as error:
             self._break(feed, error)
 
-    def told(self, feed: AnyFeed | TailFeed) -> SourceInfo:
+    def told(self, feed: AnyFeed) -> SourceInfo:
         """What was read of a file so far, and why no more."""
         found, why = told(feed), self._broken.get(feed.path)
         if why is None:
@@ -73,12 +72,12 @@ class Intake:
         note = "; ".join(part for part in (f"not read on, its reader failed: {why}", found.note) if part)
         return replace(found, used=found.used and found.rows > 0, note=note)
 
-    def _break(self, feed: AnyFeed | TailFeed, error: Exception) -> None:
+    def _break(self, feed: AnyFeed, error: Exception) -> None:
         self._broken[feed.path] = self._lost[feed.path] = error_text(error)
         pulse = self._run.pulse
         pulse.unread, pulse.blind = tuple(self._lost.values()), len(self._lost) == len(self._feeds)
 
-    def take(self, feed: AnyFeed | TailFeed, batch: Batch) -> bool:
+    def take(self, feed: AnyFeed, batch: Batch) -> bool:
         """True when the batch changes anything that is shown."""
         failed = batch.error.text if batch.error is not None else ""
         changed = bool(batch.records) or batch.restarted or failed != self._failed.get(feed.path, "")
@@ -97,7 +96,7 @@ class Intake:
         self.records(feed, batch.records)
         return changed
 
-    def records(self, feed: AnyFeed | TailFeed, records: Iterable[Record]) -> None:
+    def records(self, feed: AnyFeed, records: Iterable[Record]) -> None:
         run = self._run
         for record in records:
             if isinstance(record, Rows):
@@ -123,13 +122,13 @@ class Intake:
         """Framework and names after new records. Which file of a run began first is known by its rows."""
         run, feeds = self._run, self._feeds
         before = run.framework
-        run.identify()
+        run.detect()
         if run.framework != before:
             self._bare.clear()
             for feed in feeds:
                 feed.part.table.rename(self._name)
             run.history.rebuild()
-            run.identify()
+        run.identify()
         order = [feed.part.name for feed in sorted(feeds, key=lambda f: f.part.rank)]
         for feed in feeds:
             start = feed.part.table.times[0] if feed.part.table.n else feed.mtime
@@ -146,7 +145,7 @@ class Intake:
         if told[path] <= max((count for other, count in told.items() if other != path), default=0):
             self.repeated.add(note)
 
-    def _rows(self, feed: AnyFeed | TailFeed, rows: Rows) -> None:
+    def _rows(self, feed: AnyFeed, rows: Rows) -> None:
         if not len(rows):
             return
         if self._run.framework is not None:

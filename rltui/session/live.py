@@ -16,9 +16,10 @@ from rltui.hardware.process import ProcessWatch
 from rltui.hardware.roles import Belonging
 from rltui.hardware.sampler import Sampler
 from rltui.run.run import Run
+from rltui.session.extent import NEWEST
 from rltui.session.frame import Frame
 from rltui.session.locate import look_again
-from rltui.session.run_reader import OpenedRun
+from rltui.session.run_reader import RunReader
 
 if TYPE_CHECKING:
     from rltui.session.remote_hardware import RemoteSampler
@@ -74,7 +75,7 @@ class LiveRun:
         self._glanced_at = 0.0
         self._formats: dict[str, str | None] = {}
         self._looked = clock.monotonic()
-        self.opened = OpenedRun(found, follow=True, key_map=key_map, samples=self._samples)
+        self.opened = RunReader(found, follow=True, key_map=key_map, samples=self._samples)
         local = found.place.name == ""
         files = [path for feed in self.opened.feeds for path in feed.watched]
         self._processes = ProcessWatch(files, found.candidate.root) if local else None
@@ -90,7 +91,7 @@ class LiveRun:
         self._reads = Event()  # the history is read on
         self._reads.set()
 
-    def ask(self, question: Callable[[OpenedRun], T]) -> T:
+    def ask(self, question: Callable[[RunReader], T]) -> T:
         """Puts a question to the run from another thread, while `next_frame` does nothing but wait."""
         with self._still:
             return question(self.opened)
@@ -144,7 +145,7 @@ class LiveRun:
     def _loading(self) -> Frame:
         """While the history is read: first what stands at the end of each file, then the progress, then the whole."""
         if self.opened.long and clock.monotonic() - self._glanced_at > GLANCE_EVERY_S:
-            glance = OpenedRun(self._found, follow=True, key_map=self._key_map, samples=self._samples, glance=True)
+            glance = RunReader(self._found, follow=True, key_map=self._key_map, samples=self._samples, extent=NEWEST)
             glance.load()
             first = self._glanced is None
             self._glanced, self._glanced_at = glance.frame(), clock.monotonic()

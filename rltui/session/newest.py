@@ -6,7 +6,6 @@ will show; where the ends alone do not tell them for sure, there are none.
 
 from __future__ import annotations
 
-import os
 import time
 from array import array
 from collections.abc import Iterable, Mapping
@@ -18,10 +17,10 @@ from rltui.frameworks.detect import detect_dialect
 from rltui.frameworks.load import GENERIC, dialect
 from rltui.frameworks.resolve import bare_key
 from rltui.readers.base import NO_STEP, ConfigRecord, Note, Record, Rows, RunInfo
-from rltui.readers.registry import make
 from rltui.run.names import Names
 from rltui.session.choice import left_out
-from rltui.session.tail import QUIET_S, read_end
+from rltui.session.ends import QUIET_S, read_ends
+from rltui.session.extent import NEWEST
 from rltui.sources.base import SourceError
 
 STATING = ("jsonl", "csv", "tensorboard", "swanlab", "wandb", "verl-console", "console")
@@ -84,15 +83,15 @@ def newest(found: Found, key_map: Mapping[str, str]) -> Newest | None:
     ends: dict[str, _End] = {}
     config: set[str] = set()
     hints: list[str] = []
-    written = {file.path: file.mtime for file in found.listing.files}
+    written = found.listing.by_path
     for path, format in files:
         if format in COPYING:
             continue
-        reader = make(format, os.path.basename(path))
-        read = read_end(found.place, path, format, reader)
+        read = read_ends(found.place, path, format, written[path].size, NEWEST)
         if read is None or isinstance(read, SourceError):
             return None
-        records = read[0] + (reader.finish() if time.time() - written[path] > QUIET_S else [])
+        finished = time.time() - written[path].mtime > QUIET_S
+        records = [*read.first, *read.newest, *(read.reader.finish() if finished else [])]
         end = _End()
         if not all(end.add(record) for record in records if isinstance(record, Rows)):
             return None

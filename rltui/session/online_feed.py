@@ -57,22 +57,11 @@ def _service(place: Place) -> WandbPlace:
     return place
 
 
-def read_end(place: Place, path: str) -> tuple[list[Record], str]:
-    """Identity, newest rows and end of a run, and what went wrong ("" for nothing)."""
-    online, reader = _service(place), OnlineReader()
-    try:
-        run = online.run(path.removeprefix(SCHEME))
-        start = max(0, online.last_step(run.path) - END_STEPS)
-        rows = reader.rows(list(online.history(run.path, start)))
-    except OnlineError as problem:
-        return [], str(problem)
-    return [*reader.identity(run), *rows, *reader.end(run, nan)], ""
-
-
 @dataclass(slots=True)
 class OnlineFeed(Source):
-    """One run of the service. `path` is the target that names it."""
+    """One run of the service. `path` is the target that names it. With `ends` its newest rows alone are asked for."""
 
+    ends: bool = False
     reader: OnlineReader = field(default_factory=OnlineReader, init=False)
     _pages: Iterator[Mapping[str, object]] | None = field(default=None, init=False)
     _run: OnlineRun | None = field(default=None, init=False)
@@ -94,6 +83,8 @@ class OnlineFeed(Source):
             if self._pages is None:
                 self._run = online.run(self.path.removeprefix(SCHEME))
                 records += self.reader.identity(self._run)
+                if self.ends and not self._next_step:
+                    self._next_step = self.gap = max(0, online.last_step(self._run.path) - END_STEPS)
                 self._pages = online.history(self._run.path, self._next_step)
             logged = list(islice(self._pages, PAGE))
         except OnlineError as problem:

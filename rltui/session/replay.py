@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from rltui.discovery.found import Found
 from rltui.session.frame import Frame
-from rltui.session.run_reader import OpenedRun
+from rltui.session.run_reader import RunReader
 
 FRAMES_PER_S = 8.0
 """More frames than this a second nobody can follow; a faster replay leaves rows out."""
@@ -21,7 +21,7 @@ class Replay:
     """Plays `speed` rows a second on the caller's thread. Thread-safe are `close`, `pause` and `ask`."""
 
     def __init__(self, found: Found, *, key_map: dict[str, str] | None = None, speed: float) -> None:
-        self.opened = OpenedRun(found, key_map=key_map)
+        self.opened = RunReader(found, key_map=key_map)
         self.speed = speed
         self._row = 0.0
         self._at = 0.0
@@ -30,7 +30,7 @@ class Replay:
         self._closed = Event()
         self._still = Lock()
 
-    def ask(self, question: Callable[[OpenedRun], T]) -> T:
+    def ask(self, question: Callable[[RunReader], T]) -> T:
         """As `LiveRun.ask`."""
         with self._still:
             return question(self.opened)

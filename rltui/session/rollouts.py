@@ -9,7 +9,7 @@ from rltui.discovery import file_roles
 from rltui.discovery.found import Found
 from rltui.rollouts.index import Dump, RolloutIndex, open_index
 from rltui.run.run import Run
-from rltui.session.run_reader import OpenedRun
+from rltui.session.run_reader import RunReader
 from rltui.session.samples import length_cap, reward_weights
 from rltui.sources.base import FileStat, SourceError
 from rltui.sources.local import LocalPlace
@@ -43,7 +43,7 @@ def dumps_alone(path: str) -> RolloutIndex | None:
     return open_index(place, path, [Dump(f.path, f.size, f.mtime) for f in dumps], []) if dumps else None
 
 
-def rollouts_of(opened: OpenedRun, paths: Sequence[str]) -> RolloutIndex:
+def rollouts_of(opened: RunReader, paths: Sequence[str]) -> RolloutIndex:
     """The index of a run that is open. `paths` are its dumps, as its frames name them."""
     place, run = opened.place, opened.run
     stats: list[FileStat | SourceError] = [*opened.dumps()]  # over a network each size anew would wait for the link

@@ -19,11 +19,12 @@ from rltui.readers.config_file import MAX_BYTES, read_config
 from rltui.run import checkpoints
 from rltui.run.run import Run, RunState
 from rltui.session.choice import choose
-from rltui.session.feed import Feed, TailFeed
+from rltui.session.ends import QUIET_S
+from rltui.session.extent import ALL, Extent
 from rltui.session.frame import Frame, Loading, log_until, snapshot
 from rltui.session.intake import Intake
+from rltui.session.known import NOT_KNOWN, Known, known
 from rltui.session.samples import NamedDumps
-from rltui.session.tail import QUIET_S
 from rltui.sources import memory
 from rltui.sources.base import FileStat
 
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
     from rltui.diagnosis.insight import Insight
     from rltui.evidence.model import Finding
     from rltui.run.table import Series
-    from rltui.session.container_feeds import AnyFeed
     from rltui.session.samples import Asked, RunSamples
 
 MAX_CONFIGS = 20  # config files of one run
@@ -42,10 +42,10 @@ MACHINE_EVERY_S = 30.0
 """How its machine stands is judged this often while no row comes."""
 
 
-class OpenedRun:
+class RunReader:
     """Reads all files of one run, then follows them. One thread owns it; frames may go to others.
 
-    With `glance`, only the end of each file is read and nothing is diagnosed.
+    Of an extent that is not all, nothing is diagnosed; `known` tells what is known then.
     """
 
     def __init__(
@@ -56,7 +56,7 @@ class OpenedRun:
         key_map: dict[str, str] | None = None,
         until_step: int | None = None,
         samples: Callable[[], tuple[HardwareSample, ...]] = tuple,
-        glance: bool = False,
+        extent: Extent | None = ALL,
     ) -> None:
         candidate = found.candidate
         self.place = found.place
@@ -78,19 +78,18 @@ class OpenedRun:
         self._until_step = until_step
         self._read_bytes = 0
         self.cancelled = False  # set by another thread: reading ends at the next block
-        self._glance = glance
+        self._extent = extent
         self._recorded = Recorded()
         self._judged_at = 0.0
-        chosen, self._ignored = choose(found)
-        tails = [TailFeed(feed) for feed in chosen if isinstance(feed, Feed)]
-        self.feeds: list[AnyFeed | TailFeed] = [*tails] if glance else [*chosen]
+        self.feeds, self._ignored = choose(found, extent)
         for feed in self.feeds:
             self.run.history.add_part(feed.part)
-        self._unread = list(self.feeds)
+        self._unread = [feed for feed in self.feeds if not feed.gap]
         self._intake = Intake(self.run, self.feeds)
         self._configs_read: set[str] = set()
         self._named_dumps = NamedDumps(self.place, self.run, candidate.root)
-        self._find_checkpoints()
+        if extent is ALL:
+            self._find_checkpoints()
         self._read_configs()
 
     @property
@@ -225,13 +224,13 @@ class OpenedRun:
         self.run.sources = [self._intake.told(f) for f in counting_first] + self._ignored
         self._revision += 1
         self._diagnosis = None
-        if self._done and not self._glance:
+        if self._done and self._extent is ALL:
             self._named_dumps.look(False)
         self._want_samples()
 
     def _want_samples(self) -> None:
         """Has the samples of a followed run read by a thread of its own."""
-        if self.follow and self._done and not self._glance:
+        if self.follow and self._done and self._extent is ALL:
             self._sampled.want(self._asked(self.run.history.table.head_step))
 
     @cached_property
@@ -246,13 +245,13 @@ class OpenedRun:
     def dumps(self) -> list[FileStat]:
         """The files that hold rollouts, as they were when the run's directory was last looked through, and where its
         config says that they are."""
-        known = {file.path: file for file in self._listing.files}
+        known = self._listing.by_path
         own = [known[path] for path in self._candidate.rollouts if path in known]
         return [*own, *self._named_dumps.files]
 
     def _read_samples(self, step: int | None) -> None:
         """The samples by which a run that is not followed is judged at a step."""
-        if self.follow or self._glance:
+        if self.follow or self._extent is not ALL:
             return
         samples = self._sampled.read(self._asked(step))
         self.run.samples = samples if self._until_step is None else replace(samples, nameless=None)
@@ -263,8 +262,8 @@ class OpenedRun:
 
     def _read_configs(self) -> None:
         """The config files beside the run, of several with one name the newest. What its log says later wins."""
-        times = {f.path: f.mtime for f in self._listing.files}
-        by_time = sorted(self._candidate.configs, key=lambda path: times.get(path, 0.0))
+        known = self._listing.by_path
+        by_time = sorted(self._candidate.configs, key=lambda path: known[path].mtime if path in known else 0.0)
         newest = {os.path.basename(path): path for path in by_time}
         for path in list(newest.values())[-MAX_CONFIGS:]:
             if path not in self._configs_read:
@@ -284,10 +283,24 @@ class OpenedRun:
 
     # -- what others see -----------------------------------------------------------------------------------------
 
+    @property
+    def gap_row(self) -> int | None:
+        """Number of the first row behind what was not read of the middle of the best file; None if all was read."""
+        cut = [feed for feed in self.feeds if feed.gap]
+        if not cut:
+            return None
+        best, table = max(cut, key=lambda feed: feed.part.rank), self.run.history.table
+        own = best.part.table
+        return int(table.steps.searchsorted(own.steps[best.first_rows])) if best.first_rows < own.n else table.n
+
+    def known(self, now: float) -> Known:
+        """What is known of the run at `now`, seconds since the epoch."""
+        return known(self.run, self.feeds, now, self._done)
+
     def diagnosis(self, state: RunState | None = None) -> Diagnosis:
         """The diagnosis of all rows read so far; while the first read goes on, one that says so. `state`: that of the
         run now, where it is known."""
-        if not self._done or self._glance:
+        if not self._done or self._extent is not ALL:
             return unread()
         if self._diagnosis is None:
             state = state or self.run.state(clock.time())
@@ -368,10 +381,16 @@ class OpenedRun:
         """The present state as one immutable message. `now`: the moment it is judged at (default: the clock's)."""
         aged_at = clock.time() if now is None and self.follow else now
         now = clock.time() if now is None else now
-        state = self.run.state(now)
+        told = self.known(now)
+        state = told.state or NOT_KNOWN
         diagnosis = self.diagnosis(state)  # reads samples, so it comes first
         return Frame(
-            run=snapshot(self.run, state),
+            run=replace(
+                snapshot(self.run, state),
+                framework=told.framework,
+                algorithm=told.algorithm,
+                planned_steps=told.planned_steps,
+            ),
             diagnosis=diagnosis,
             series=self._columns(),
             log=tuple(self._intake.log),

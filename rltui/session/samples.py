@@ -22,7 +22,6 @@ from rltui.sources.base import FileStat, Place
 
 if TYPE_CHECKING:
     from rltui.session.container_feeds import AnyFeed
-    from rltui.session.feed import TailFeed
 
 MOST_FILES = 20_000
 REST = 20.0
@@ -267,7 +266,7 @@ class RunSamples:
     def read(self, asked: Asked) -> Samples:
         return self._reader.read(asked)
 
-    def asked(self, dumps: Iterable[FileStat], feeds: Iterable[AnyFeed | TailFeed], step: int | None) -> Asked:
+    def asked(self, dumps: Iterable[FileStat], feeds: Iterable[AnyFeed], step: int | None) -> Asked:
         """What the reader has to know when the run stands at `step`. `dumps`: files that hold rollouts."""
         held = tuple(Dump(file.path, file.size, file.mtime) for file in dumps)
         logs = tuple(Dump(f.path, f.size, f.mtime) for f in feeds if f.format.endswith("console"))

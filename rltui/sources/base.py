@@ -6,7 +6,9 @@ disk: an error is a value, because a path that vanishes for a minute is a normal
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Literal, Protocol
 
 ErrorKind = Literal["missing", "permission", "not-a-file", "io", "dropped"]
@@ -32,7 +34,7 @@ class FileStat:
     identity: str  # "device:inode" locally
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Listing:
     """What a bounded walk found. Counts say what the bounds and the errors left out."""
 
@@ -44,6 +46,11 @@ class Listing:
         default_factory=dict
     )  # "permission" | "loop" | "depth" | "entries" | "time" | "cache"
     error: SourceError | None = None
+
+    @cached_property
+    def by_path(self) -> Mapping[str, FileStat]:
+        """The files, made once: a listing may hold thousands of them and of runs."""
+        return {file.path: file for file in self.files}
 
 
 @dataclass(frozen=True, slots=True)

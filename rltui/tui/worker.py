@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from rltui.report.rollouts_page import Query, RolloutBrowser
     from rltui.report.summaries import SummaryCache
     from rltui.session import Frame
-    from rltui.session.run_reader import OpenedRun
+    from rltui.session.run_reader import RunReader
 
 POLL_S = 1.0
 """How long a source may sleep before it looks whether the screen was closed."""
@@ -56,7 +56,7 @@ class FrameSource(Protocol):
     def close(self) -> None:
         """Ends a waiting `next_frame` soon."""
 
-    def ask(self, question: Callable[[OpenedRun], T]) -> T:
+    def ask(self, question: Callable[[RunReader], T]) -> T:
         """Puts a question to the run while it stands still."""
 
 
@@ -340,7 +340,7 @@ class Worker:
                 self._post(answer)
 
 
-def _past_report(opened: OpenedRun, step: int, last_rows: int | None) -> Report:
+def _past_report(opened: RunReader, step: int, last_rows: int | None) -> Report:
     from rltui.report.build import build
 
     frame = opened.past_frame(step)

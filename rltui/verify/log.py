@@ -11,7 +11,7 @@ import numpy as np
 from rltui.discovery.found import Found
 from rltui.run.run import Run
 from rltui.run.table import Floats
-from rltui.session.run_reader import OpenedRun
+from rltui.session.run_reader import RunReader
 from rltui.verify.check import STAGES, Check, Mark
 
 MARKS: dict[str, Mark] = {"pass": "", "warn": "?", "fail": "!!", "unknown": "skip"}
@@ -24,7 +24,7 @@ GAIN, STEPS_FOR_GAIN = 0.05, 6
 def verify_log(found: Found, key_map: dict[str, str] | None = None) -> list[Check]:
     """Checks of a run's log; what is not logged is skipped, never passed. The diagnosis is the judge: a count of odd
     steps is a violation beyond doubt only if a stage of the pipeline failed."""
-    opened = OpenedRun(found, key_map=key_map or {})
+    opened = RunReader(found, key_map=key_map or {})
     try:
         opened.load()
         run = opened.run

@@ -16,9 +16,9 @@ def load(path: str) -> dict[str, float]:
     goes into diagnosis and report."""
     from rltui.report.build import build
     from rltui.session.locate import locate
-    from rltui.session.run_reader import OpenedRun
+    from rltui.session.run_reader import RunReader
 
-    run = OpenedRun(locate([path])[0], follow=True)
+    run = RunReader(locate([path])[0], follow=True)
     run.load()
     read_s = time.process_time()
     report = build(run.frame())
@@ -71,14 +71,14 @@ def append(steps: str, sick: bool = False) -> dict[str, float]:
     from rltui.report.build import build
     from rltui.report.summaries import SummaryCache
     from rltui.session.locate import locate
-    from rltui.session.run_reader import OpenedRun
+    from rltui.session.run_reader import RunReader
     from tests.bench.generate import jsonl
 
     lines = b"".join(jsonl(int(steps) + 60, sick)).splitlines(keepends=True)
     with tempfile.TemporaryDirectory() as folder:
         log = Path(folder) / "metrics.jsonl"
         log.write_bytes(b"".join(lines[: int(steps)]))
-        run, cache = OpenedRun(locate([str(log)])[0], follow=True), SummaryCache()
+        run, cache = RunReader(locate([str(log)])[0], follow=True), SummaryCache()
         run.load()
         build(run.frame(), cache=cache)
         gc.set_threshold(COLLECT_AFTER)  # both as in the program

@@ -61,11 +61,11 @@ def measure(path: str) -> dict[str, float]:
     from rltui.report.rollouts_page import Query, RolloutBrowser
     from rltui.session.locate import locate
     from rltui.session.rollouts import open_rollouts
-    from rltui.session.run_reader import OpenedRun
+    from rltui.session.run_reader import RunReader
     from rltui.tui.filters import matches
 
     found = locate([path])[0]
-    run = OpenedRun(found)
+    run = RunReader(found)
     run.load()
     start = time.process_time()
     browser = RolloutBrowser(open_rollouts(found, run.run), run.run.framework)

@@ -17,7 +17,7 @@ from rltui.report.build import build
 from rltui.report.markdown import render
 from rltui.report.to_json import load_schema, to_json
 from rltui.session.locate import locate
-from rltui.session.run_reader import OpenedRun
+from rltui.session.run_reader import RunReader
 from tests.conftest import REPO
 
 SAMPLES = REPO / "sample_runs"
@@ -76,7 +76,7 @@ TRUTH = {
 def reported(name: str) -> tuple[dict[str, Any], str]:
     """(JSON, Markdown) of a sample run, as `rltui report` makes them."""
     (found,) = locate([str(SAMPLES / name)])
-    opened = OpenedRun(found)
+    opened = RunReader(found)
     opened.load()
     frame = opened.frame()
     opened.close()
@@ -151,7 +151,7 @@ def test_two_reports_of_one_run_are_the_same_to_the_byte() -> None:
     path = Path(SAMPLES / "verl-grpo-crash")
     texts = []
     for _ in range(2):
-        opened = OpenedRun(locate([str(path)])[0])
+        opened = RunReader(locate([str(path)])[0])
         opened.load()
         texts.append(to_json(build(opened.frame())))
         opened.close()

@@ -93,6 +93,11 @@ class ConsoleReader:
         self._newest = NewestLines()
         self._set_looks()
 
+    @property
+    def guesses_steps(self) -> bool:
+        """A line that states no step got one that it may not have."""
+        return self._stepper.guessed
+
     def feed(self, data: bytes) -> list[Record]:
         if self._unwrap is None:
             data = self._head + data

@@ -52,6 +52,8 @@ class Stepper:
 
     total: int = 0
     done: int = 0  # where the training's bar stands
+    guessed: bool = False  # a line got its step by counting, or by the order of bars, not from the bar right behind it
+    _shown: int = -1  # position of the newest bar that stood right behind a line
     _base: int = 0  # where the bar stood when this launch began
     _count: int = 0  # training lines of this launch that have their step
     _last: int = 0  # step of the newest of them
@@ -79,6 +81,7 @@ class Stepper:
             if self._batch == 1:
                 self._marks.clear()  # written at once, so older marks belong to no line
             self._marks.append(bar.done)
+            self._shown = bar.done
         elif self._held and not self._marks:
             if bar.done == bar.total:
                 self._guess()
@@ -140,8 +143,11 @@ class Stepper:
         for line in self._held:
             trains = _trains(line)
             if self._marks:
-                step = self._marks.popleft() + (_AHEAD in line)
+                mark = self._marks.popleft()
+                self.guessed |= mark != self._shown
+                step = mark + (_AHEAD in line)
             elif self._interval and not self._at_blank:
+                self.guessed = True
                 step = self._last + self._interval * trains
             else:
                 break

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from rltui.compare.runs import RunRow
 
 WITH_VALUE = 100  # columns from which the primary metric has room beside health
-HEALTH = {"critical": ("✗ ", "crit"), "warning": ("! ", "warn"), "ok": ("✓ ", "ok"), "unknown": ("? ", "dim")}
+HEALTH = {"critical": ("✗ ", "crit"), "warning": ("! ", "warn"), "ok": ("✓ ", "ok"), "not looked": ("· ", "dim")}
 
 
 class PickerScreen(PaneScreen):
@@ -143,8 +143,9 @@ class PickerScreen(PaneScreen):
 
     @staticmethod
     def _state(read: RunRow) -> list[Segment]:
-        glyph, word, role = STATES.get(read.state, ("● ", "running", "ok"))
-        return [(glyph, role), put("unknown" if read.state == "unknown" else word, 9, "fg" if role == "ok" else role)]
+        state = read.state or "unknown"
+        glyph, word, role = STATES.get(state, ("● ", "running", "ok"))
+        return [(glyph, role), put("unknown" if state == "unknown" else word, 9, "fg" if role == "ok" else role)]
 
     # -- keys ----------------------------------------------------------------------------------------------------
 

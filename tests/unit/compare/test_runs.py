@@ -20,7 +20,7 @@ from rltui.compare.runs_table import to_json, to_text
 from rltui.diagnosis.tail import NEWEST
 from rltui.discovery.found import NotARun
 from rltui.rules.catalogue import rules
-from rltui.session.ends import LAST_TRY, TAIL
+from rltui.session.extent import ENDS
 from rltui.session.locate import discover, locate
 from rltui.sources.local import LocalFollower, LocalPlace
 from tests.bench.generate import WRITERS
@@ -72,7 +72,10 @@ def test_no_more_than_the_ends_is_read(tmp_path: Path, monkeypatch: pytest.Monke
 
 def test_other_output_at_the_end_is_read_past_but_not_without_bound(tmp_path: Path) -> None:
     chatter = "(WorkerDict pid=1) some other output of the step\n"
-    for name, times in (("some", 2 * TAIL // len(chatter)), ("endless", 2 * LAST_TRY // len(chatter))):
+    for name, times in (
+        ("some", 2 * ENDS.tail_bytes // len(chatter)),
+        ("endless", 2 * ENDS.again_bytes // len(chatter)),
+    ):
         (tmp_path / name).mkdir()
         steps = [f"step:{n} - critic/score/mean:0.5 - actor/grad_norm:0.3 - actor/entropy:0.8\n" for n in range(2000)]
         (tmp_path / name / "console.log").write_text("".join(steps) + chatter * times)
@@ -92,7 +95,7 @@ def test_other_output_at_the_end_is_read_past_but_not_without_bound(tmp_path: Pa
         ({"critic__score__mean": 0.1}, "warning", "reward-collapse"),
         ({"actor__pg_clipfrac": 0.6}, "warning", "policy-step-too-large"),
         ({"response_length__clip_ratio": 0.9}, "warning", "truncation-high"),
-        ({}, "ok", None),
+        ({}, "not looked", None),
     ],
 )
 def test_signs(tmp_path: Path, cells: dict[str, float], health: str, rule: str | None) -> None:
@@ -115,14 +118,18 @@ def test_silence_counts_by_the_last_write_and_the_pace(tmp_path: Path) -> None:
     started = tmp_path / "run" / "environment.txt"
     started.write_text("python 3.12\n")
     os.utime(started, (now - 9000, now - 9000))
-    assert state_of(tmp_path / "run", now) == "running"
-    os.utime(path, (now - 7200, now - 7200))
-    assert state_of(tmp_path / "run", now) == "unknown"
+    assert state_of(tmp_path / "run", now) == "unknown", "no row bears a time: its file alone speaks for it"
+    timed = tmp_path / "timed"
+    log(timed, ({**row(n), "timestamp": now - 60 - 20 * (900 - n)} for n in range(1, 901)), mtime=now - 60)
+    assert state_of(timed, now) == "running"
+    assert state_of(timed, now + 7200) != "running"
 
 
-def state_of(path: Path, now: float) -> str:
+def state_of(path: Path, now: float) -> str | None:
     (one,) = from_ends(locate([str(path)]), now)
-    return one.state
+    (whole,) = from_whole(locate([str(path)]), now)
+    assert one.state in (None, whole.state)
+    return whole.state
 
 
 def test_of_a_trainers_states_the_longest_counts_whatever_was_written_last(tmp_path: Path) -> None:
@@ -182,7 +189,7 @@ def test_every_format_is_read_from_its_ends(tmp_path: Path, kind: str) -> None:
     (tmp_path / "run").mkdir()
     (tmp_path / "run" / name).write_bytes(b"".join(writer(300)))
     one = only(tmp_path / "run")
-    assert (one.last_step, one.whole, one.framework, one.health) == (300, False, "verl", "ok")
+    assert (one.last_step, one.whole, one.framework, one.health) == (300, False, "verl", "not looked")
     assert one.first_rows >= 2
     assert one.newest_rows >= 3
 

@@ -9,13 +9,13 @@ import pytest
 
 from rltui.evidence.model import Diagnosis
 from rltui.session.locate import locate
-from rltui.session.run_reader import OpenedRun
+from rltui.session.run_reader import RunReader
 
 LOUD = ("warning", "critical")
 
 
 def diagnose(path: Path) -> Diagnosis:
-    opened = OpenedRun(locate([str(path)])[0])
+    opened = RunReader(locate([str(path)])[0])
     opened.load()
     try:
         return opened.diagnosis()

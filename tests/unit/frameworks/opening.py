@@ -7,13 +7,13 @@ from pathlib import Path
 
 from rltui.run.run import Run
 from rltui.session.locate import locate
-from rltui.session.run_reader import OpenedRun
+from rltui.session.run_reader import RunReader
 
 
-def opened(path: Path) -> OpenedRun:
+def opened(path: Path) -> RunReader:
     """The only run at a path."""
     (found,) = locate([str(path)])
-    one = OpenedRun(found)
+    one = RunReader(found)
     one.load()
     return one
 

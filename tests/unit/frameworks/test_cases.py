@@ -12,7 +12,7 @@ from rltui.report.build import build
 from rltui.report.markdown import render
 from rltui.report.to_json import to_json
 from rltui.run.checkpoints import step_of
-from rltui.session.run_reader import OpenedRun
+from rltui.session.run_reader import RunReader
 from tests.unit.frameworks.cases import CASES, Case
 from tests.unit.frameworks.more_cases import ALL_CASES
 from tests.unit.frameworks.opening import opened
@@ -20,7 +20,7 @@ from tests.unit.frameworks.opening import opened
 IDS = [f"{case.dialect}-{i}" for i, case in enumerate(ALL_CASES)]
 
 
-def written(case: Case, root: Path) -> OpenedRun:
+def written(case: Case, root: Path) -> RunReader:
     for path in case.files:
         file = root / path
         file.parent.mkdir(parents=True, exist_ok=True)

@@ -14,7 +14,7 @@ from rltui.report.build import build
 from rltui.report.markdown import render
 from rltui.report.model import Report
 from rltui.report.to_json import to_json
-from rltui.session.run_reader import OpenedRun
+from rltui.session.run_reader import RunReader
 from tests.unit.frameworks.opening import opened
 from tests.unit.frameworks.test_trackers import wandb
 from tests.unit.readers.reading import read
@@ -176,7 +176,7 @@ def test_every_local_source_gives_the_same_diagnosis(name: str, labelled_run: Ca
     root = labelled_run(name)
     files = [next(root.rglob("*.jsonl")), next(root.rglob("events.out*")), next(root.rglob("*.wandb"))]
 
-    def loud(one: OpenedRun) -> set[tuple[str, str]]:
+    def loud(one: RunReader) -> set[tuple[str, str]]:
         found = (f for f in one.diagnosis().findings if f.severity in ("warning", "critical"))
         return {(f.id, f.severity) for f in found if not f.id.startswith("run-")}
 

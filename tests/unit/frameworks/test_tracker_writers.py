@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from rltui.session.locate import locate
-from rltui.session.run_reader import OpenedRun
+from rltui.session.run_reader import RunReader
 from tests.conftest import REPO
 from tests.fixtures.writers.trackers import PACKAGES, metrics
 from tests.unit.frameworks.cases import WRITERS
@@ -29,7 +29,7 @@ FORMATS = {
 }
 
 
-def opened(written: Path, root: Path) -> OpenedRun:
+def opened(written: Path, root: Path) -> RunReader:
     """A run in whose folder the written file or folder lies."""
     name = written.name.removesuffix(".xz")
     if written.is_dir():
@@ -42,12 +42,12 @@ def opened(written: Path, root: Path) -> OpenedRun:
         )
     found = locate([str(root)])
     assert len(found) == 1
-    one = OpenedRun(found[0])
+    one = RunReader(found[0])
     one.load()
     return one
 
 
-def check_verl(one: OpenedRun, format: str) -> None:
+def check_verl(one: RunReader, format: str) -> None:
     run = one.run
     assert [source.format for source in run.sources] == [format]
     assert not any(source.skipped for source in run.sources)
@@ -78,7 +78,7 @@ def test_what_a_tracker_wrote_is_read(name: str, tmp_path: Path) -> None:
     check_verl(opened(WRITERS / "trackers" / name, tmp_path / "run"), FORMATS[name])
 
 
-def check_transformers(one: OpenedRun) -> None:
+def check_transformers(one: RunReader) -> None:
     run = one.run
     assert (run.framework, run.algorithm) == ("trl", "GRPO")
     assert run.history.table.steps.tolist() == [1, 2, 3]
@@ -100,7 +100,7 @@ def test_what_transformers_wrote_is_read(tmp_path: Path) -> None:
     check_transformers(opened(WRITERS / "trackers" / "transformers-5.23.0", tmp_path / "run"))
 
 
-def check_llama_factory(one: OpenedRun) -> None:
+def check_llama_factory(one: RunReader) -> None:
     run = one.run
     assert run.framework == "llama_factory"
     assert run.history.table.steps.tolist() == [1, 2, 3]

@@ -11,7 +11,7 @@ import pytest
 from rltui.rollouts import index as rollout_index
 from rltui.session.locate import locate
 from rltui.session.rollouts import open_rollouts, rollouts_of
-from rltui.session.run_reader import OpenedRun
+from rltui.session.run_reader import RunReader
 from rltui.sources.ssh.place import SshPlace
 from tests.unit.rollouts.dumps import GOOD, LOOP, VERL_LOG, lines, verl
 
@@ -55,7 +55,7 @@ def test_a_remote_run_has_the_same_rollouts(user_ssh: Server, run: Path, asked: 
     shown = []
     for argument in (str(run), user_ssh.argument(run)):
         (found,) = locate([argument])
-        opened = OpenedRun(found)
+        opened = RunReader(found)
         opened.load()
         asked.clear()
         index = rollouts_of(opened, found.candidate.rollouts)

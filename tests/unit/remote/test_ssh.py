@@ -26,7 +26,7 @@ from rltui.report.to_json import to_json
 from rltui.session import remote
 from rltui.session.live import LiveRun
 from rltui.session.locate import locate
-from rltui.session.run_reader import OpenedRun
+from rltui.session.run_reader import RunReader
 from rltui.sources.local import LocalPlace
 from rltui.sources.ssh.command import agent_command
 from rltui.sources.ssh.place import SshPlace
@@ -63,7 +63,7 @@ def test_a_remote_run_gives_the_same_report(user_ssh: Server, tmp_path: Path) ->
     reports = []
     for argument in (str(run), user_ssh.argument(run)):
         (found,) = locate([argument])
-        one = OpenedRun(found)
+        one = RunReader(found)
         one.load()
         reports.append(to_json(build(one.frame(NOW))))
         one.close()

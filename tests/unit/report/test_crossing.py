@@ -14,9 +14,9 @@ from rltui.run.history import History
 from rltui.run.run import Run
 from rltui.run.table import Table
 from rltui.session.locate import locate
-from rltui.session.run_reader import OpenedRun
+from rltui.session.run_reader import RunReader
 
-ALIVE = (Run, History, Table, OpenedRun)
+ALIVE = (Run, History, Table, RunReader)
 
 
 def row(step: int, reward: float) -> str:
@@ -36,10 +36,10 @@ def held(thing: object) -> list[object]:
     return list(seen.values())
 
 
-def opened(tmp_path: Path) -> tuple[OpenedRun, Path]:
+def opened(tmp_path: Path) -> tuple[RunReader, Path]:
     log = tmp_path / "metrics.jsonl"
     log.write_text("".join(row(step, 0.01 * step) for step in range(1, 41)))
-    run = OpenedRun(locate([str(log)])[0], follow=True)
+    run = RunReader(locate([str(log)])[0], follow=True)
     run.load()
     return run, log
 

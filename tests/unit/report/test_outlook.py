@@ -15,11 +15,11 @@ from rltui.report.build import build
 from rltui.report.markdown import render
 from rltui.report.to_json import load_schema, to_json
 from rltui.session.locate import locate
-from rltui.session.run_reader import OpenedRun
+from rltui.session.run_reader import RunReader
 
 
 def _report(name: str, until: int | None = None) -> tuple[dict[str, object], str]:
-    opened = OpenedRun(locate([f"{sample_runs()}/{name}"], None)[0], until_step=until)
+    opened = RunReader(locate([f"{sample_runs()}/{name}"], None)[0], until_step=until)
     opened.load()
     frame = opened.with_insight(opened.frame(0.0))
     opened.close()
@@ -49,7 +49,7 @@ def test_a_past_report_knows_nothing_of_what_came_later() -> None:
 
 
 def test_a_report_of_the_screen_without_insight_is_a_valid_report() -> None:
-    opened = OpenedRun(locate([f"{sample_runs()}/verl-grpo-crash"], None)[0])
+    opened = RunReader(locate([f"{sample_runs()}/verl-grpo-crash"], None)[0])
     opened.load()
     report = build(opened.frame(0.0))
     opened.close()

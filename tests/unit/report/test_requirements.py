@@ -12,7 +12,7 @@ import pytest
 from rltui.cli import main
 from rltui.rules.knowledge import pages
 from rltui.session.locate import locate
-from rltui.session.run_reader import OpenedRun
+from rltui.session.run_reader import RunReader
 from tests.conftest import REPO
 
 SAMPLES = REPO / "sample_runs"
@@ -70,7 +70,7 @@ def test_one_command_gives_markdown() -> None:
 
 
 def test_the_window_is_that_of_the_user_in_json() -> None:
-    opened = OpenedRun(locate([str(SAMPLES / "trl-reward-flip")])[0])
+    opened = RunReader(locate([str(SAMPLES / "trl-reward-flip")])[0])
     opened.load()
     series = opened.run.series("reward_mean")
     assert series is not None
@@ -124,7 +124,7 @@ def test_what_is_not_logged_is_listed_and_lowers_the_confidence(tmp_path: Path) 
     for number, keys in enumerate((every, every[:1])):
         folder = tmp_path / str(number)
         folder.mkdir()
-        opened = OpenedRun(locate([str(rows(folder, keys))])[0])
+        opened = RunReader(locate([str(rows(folder, keys))])[0])
         opened.load()
         diagnosis = opened.diagnosis()
         confidence.append(diagnosis.verdict.confidence)

@@ -13,12 +13,12 @@ import pytest
 from rltui.rollouts.index import RolloutIndex
 from rltui.session.locate import locate
 from rltui.session.rollouts import open_rollouts
-from rltui.session.run_reader import OpenedRun
+from rltui.session.run_reader import RunReader
 
 
 def opened(path: Path) -> RolloutIndex:
     found = locate([str(path)])[0]
-    run = OpenedRun(found)
+    run = RunReader(found)
     run.load()
     run.close()
     return open_rollouts(found, run.run)

@@ -10,7 +10,7 @@ import pytest
 from rltui.cli import main
 from rltui.session.live import LiveRun
 from rltui.session.locate import locate, look_again
-from rltui.session.run_reader import OpenedRun
+from rltui.session.run_reader import RunReader
 from tests.unit.rollouts.dumps import GOOD, VERL_LOG, verl
 
 
@@ -21,7 +21,7 @@ def run(root: Path, folder: Path) -> Path:
     return root
 
 
-def names(opened: OpenedRun) -> list[str]:
+def names(opened: RunReader) -> list[str]:
     return [Path(file.path).name for file in opened.dumps()]
 
 
@@ -63,7 +63,7 @@ def test_the_runs_own_directory_and_those_around_it_are_not_read_again(tmp_path:
     for name, folder in (("own", tmp_path / "own" / "rollouts"), ("below", tmp_path)):
         path = run(tmp_path / name, folder)
         verl(path, 2, [("2+2?", GOOD, 1.0)])
-        opened = OpenedRun(locate([str(path)])[0])
+        opened = RunReader(locate([str(path)])[0])
         opened.load()
         assert names(opened) == ["2.jsonl"]
         opened.close()
@@ -74,7 +74,7 @@ def test_dumps_of_validation_are_none_of_training(tmp_path: Path, folder: str, r
     path = run(tmp_path / "run", tmp_path / "none")
     (path / "config.json").write_text(json.dumps({"trainer": {"validation_data_dir": str(tmp_path / folder)}}))
     verl(tmp_path, 2, [("2+2?", GOOD, 1.0)], folder)
-    opened = OpenedRun(locate([str(path)])[0])
+    opened = RunReader(locate([str(path)])[0])
     opened.load()
     assert len(opened.dumps()) == read
     opened.close()

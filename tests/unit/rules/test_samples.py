@@ -19,7 +19,7 @@ from rltui.rollouts.samples import Samples, chosen
 from rltui.rollouts.statistics import SampleStats
 from rltui.rules.samples import DETECTORS
 from rltui.session.locate import locate
-from rltui.session.run_reader import OpenedRun
+from rltui.session.run_reader import RunReader
 from tests.unit.diagnosis.fake_run import FakeRun
 from tests.unit.rollouts.dumps import LOOP, verl
 
@@ -72,7 +72,7 @@ def written(root: Path, write: Writer, every: int = 5, samples: int = 32, more: 
 
 
 def diagnosed(root: Path, until: int | None = None) -> Diagnosis:
-    opened = OpenedRun(locate([str(root)])[0], until_step=until)
+    opened = RunReader(locate([str(root)])[0], until_step=until)
     opened.load()
     return opened.diagnosis()
 
@@ -262,7 +262,7 @@ def test_the_diagnosis_of_a_step_is_the_same_before_and_after_the_rest_came(tmp_
         return (LOOP, 0.0) if step >= 20 and n % 3 == 0 else healthy(step, n, rng)
 
     written(tmp_path, write)
-    opened = OpenedRun(locate([str(tmp_path)])[0])
+    opened = RunReader(locate([str(tmp_path)])[0])
     opened.load()
     opened.diagnosis()
     then = opened.past_frame(40).diagnosis
@@ -271,7 +271,7 @@ def test_the_diagnosis_of_a_step_is_the_same_before_and_after_the_rest_came(tmp_
 
 def diagnosed_then(root: Path, step: int) -> Diagnosis:
     """As it stood, asked of a run that was opened for nothing else."""
-    opened = OpenedRun(locate([str(root)])[0])
+    opened = RunReader(locate([str(root)])[0])
     opened.load()
     return opened.past_frame(step).diagnosis
 
@@ -280,7 +280,7 @@ def test_a_followed_run_takes_its_samples_up_when_they_are_read(tmp_path: Path) 
     def write(step: int, n: int, rng: random.Random) -> tuple[str, float]:
         return ("!" * 400, 0.0) if step >= 50 else healthy(step, n, rng)
 
-    opened = OpenedRun(locate([str(written(tmp_path, write))])[0], follow=True)
+    opened = RunReader(locate([str(written(tmp_path, write))])[0], follow=True)
     try:
         opened.load()
         for _ in range(1000):

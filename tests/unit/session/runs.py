@@ -9,7 +9,7 @@ from pathlib import Path
 
 from rltui.session.live import LiveRun
 from rltui.session.locate import locate
-from rltui.session.run_reader import OpenedRun
+from rltui.session.run_reader import RunReader
 
 PATIENCE_S = 20.0
 """Longest wait of a test for what should come at once: a loaded machine is slow, a broken reader never ends."""
@@ -25,21 +25,21 @@ def lines(first: int, last: int) -> str:
     return "".join(line(step) for step in range(first, last + 1))
 
 
-def opened(path: Path, follow: bool = False) -> OpenedRun:
+def opened(path: Path, follow: bool = False) -> RunReader:
     found = locate([str(path)])
     assert len(found) == 1
-    run = OpenedRun(found[0], follow=follow)
+    run = RunReader(found[0], follow=follow)
     run.load()
     return run
 
 
-def content(run: OpenedRun) -> dict[int, dict[str, float]]:
+def content(run: RunReader) -> dict[int, dict[str, float]]:
     """Step -> cells of the merged history."""
     table = run.run.history.table
     return {int(step): table.cells(row) for row, step in enumerate(table.steps)}
 
 
-def wait_for(run: OpenedRun, condition: Callable[[], bool]) -> None:
+def wait_for(run: RunReader, condition: Callable[[], bool]) -> None:
     """Polls as the session does until the condition holds."""
     until = time.monotonic() + PATIENCE_S
     while not condition():

@@ -16,7 +16,7 @@ from rltui.discovery.found import NotARun
 from rltui.readers.base import ConfigRecord, Record
 from rltui.session.container_feeds import DatabaseFeed, feed_for
 from rltui.session.locate import locate
-from rltui.session.run_reader import OpenedRun
+from rltui.session.run_reader import RunReader
 from rltui.sources.base import FileStat
 from rltui.sources.local import LocalPlace
 from tests.unit.readers import tracker_files
@@ -83,7 +83,7 @@ def test_nothing_is_created_or_changed(tmp_path: Path, format: str) -> None:
     make(tmp_path / "p.db", {"a": ROWS})
     before = listing(tmp_path)
     (found,) = locate([str(tmp_path)])
-    opened = OpenedRun(found, follow=True)
+    opened = RunReader(found, follow=True)
     opened.load()
     opened.poll()
     opened.close()
@@ -163,7 +163,7 @@ def test_several_runs_of_a_database_are_several_runs(tmp_path: Path) -> None:
         assert [f.candidate.id for f in found] == ["first", "second"]
         assert [f.candidate.root for f in found] == [f"{path}#first", f"{path}#second"]
     (one,) = locate([f"{path}#second"])
-    opened = OpenedRun(one)
+    opened = RunReader(one)
     opened.load()
     assert opened.run.history.table.n == 5
     with pytest.raises(NotARun, match="no run 'third'; there are first, second"):
@@ -177,7 +177,7 @@ def test_runs_of_a_file_store(tmp_path: Path) -> None:
     assert [f.candidate.id for f in found] == ["a", "b"]
     (named,) = locate([found[1].candidate.root])
     for one in (found[1], named):
-        opened = OpenedRun(one)
+        opened = RunReader(one)
         opened.load()
         assert opened.run.history.table.n == 4
     assert found[1].candidate.root == str(run)
@@ -218,7 +218,7 @@ ROUNDED = {"tensorboard": 2e-7, "trl-console": 6e-4}
 def test_containers_of_one_run_agree_value_by_value(labelled_run: Callable[[str], Path], name: str) -> None:
     formats, rows = ZOO[name]
     (found,) = locate([str(labelled_run(name))])
-    opened = OpenedRun(found)
+    opened = RunReader(found)
     opened.load()
     assert {feed.format for feed in opened.feeds} == formats
     assert max(feed.part.table.n for feed in opened.feeds) == rows

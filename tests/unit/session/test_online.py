@@ -21,7 +21,7 @@ from rltui.readers.wandb.reader import WandbReader
 from rltui.report.build import build
 from rltui.session import online_feed
 from rltui.session.locate import locate
-from rltui.session.run_reader import OpenedRun
+from rltui.session.run_reader import RunReader
 from rltui.sources.base import Link
 from rltui.sources.targets import BadTarget, WandbTarget, parse
 from rltui.sources.wandb_online import KEY, OnlineError, WandbPlace, api_key, completed, service
@@ -113,7 +113,7 @@ def online(monkeypatch: pytest.MonkeyPatch) -> Api:
 def test_the_service_and_the_log_on_disk_give_the_same_diagnosis(online: Api) -> None:
     reports = []
     for target in ("wandb:team/math/abc", str(LOG)):
-        opened = OpenedRun(locate([target])[0])
+        opened = RunReader(locate([target])[0])
         opened.load()
         reports.append(build(opened.frame()))
     there, here = reports
@@ -154,7 +154,7 @@ def test_the_list_asks_for_the_newest_steps_only(online: Api) -> None:
     run = online.held["team/math/abc"]
     assert run.asked == [run.lastHistoryStep - online_feed.END_STEPS]
     assert row.last_step == run.lastHistoryStep
-    assert row.health == "ok"
+    assert row.health == "not looked"
 
 
 def test_a_live_run_is_asked_for_what_is_new_and_not_too_often(online: Api, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -162,7 +162,7 @@ def test_a_live_run_is_asked_for_what_is_new_and_not_too_often(online: Api, monk
     monkeypatch.setattr(online_feed.clock, "monotonic", lambda: now[0])
     run = online.held["team/math/def"]
     whole = online.held["team/math/abc"].rows
-    opened = OpenedRun(locate(["wandb:team/math/def"])[0], follow=True)
+    opened = RunReader(locate(["wandb:team/math/def"])[0], follow=True)
     opened.load()
     first = opened.run.history.table.n
     run.rows = whole[:60]
@@ -190,7 +190,7 @@ def test_an_outage_is_told_and_survived(online: Api, monkeypatch: pytest.MonkeyP
     now = [0.0]
     monkeypatch.setattr(online_feed.clock, "monotonic", lambda: now[0])
     found = locate(["wandb:team/math/def"])[0]
-    opened = OpenedRun(found, follow=True)
+    opened = RunReader(found, follow=True)
     opened.load()
     online.fail = ConnectionError(f"timed out, key {SECRET}")
     now[0] += 100
@@ -211,7 +211,7 @@ def test_an_outage_is_told_and_survived(online: Api, monkeypatch: pytest.MonkeyP
 def test_rows_come_in_pages(monkeypatch: pytest.MonkeyPatch) -> None:
     rows = [{"_step": n, "_timestamp": 1.7e9 + n, "reward": 0.5} for n in range(2500)]
     monkeypatch.setattr(online_feed, "_place", WandbPlace(Api(RunObject("big", rows, {}, "finished"))))
-    opened = OpenedRun(locate(["wandb:team/math/big"])[0])
+    opened = RunReader(locate(["wandb:team/math/big"])[0])
     blocks = 0
     while not opened.read_block().done:
         blocks += 1
@@ -232,7 +232,7 @@ def test_odd_answers_are_no_trouble(monkeypatch: pytest.MonkeyPatch, rows: list[
     run = RunObject("odd", [], {"a": {"b": 1}, "secret": SECRET}, "finished")
     monkeypatch.setattr(run, "scan_history", lambda **_: iter(rows))
     monkeypatch.setattr(online_feed, "_place", WandbPlace(Api(run)))
-    opened = OpenedRun(locate(["wandb:team/math/odd"])[0])
+    opened = RunReader(locate(["wandb:team/math/odd"])[0])
     opened.load()
     assert opened.run.history.table.n == kept
 
@@ -244,7 +244,7 @@ def test_names_that_a_url_would_quote(monkeypatch: pytest.MonkeyPatch) -> None:
     api = Api(run)
     api.held = {"team/math & logic/abc": run}
     monkeypatch.setattr(online_feed, "_place", WandbPlace(api))
-    opened = OpenedRun(locate(["wandb:team/math & logic/abc"])[0])
+    opened = RunReader(locate(["wandb:team/math & logic/abc"])[0])
     opened.load()
     assert opened.run.history.table.n == len(rows)
     assert next(in_order(locate(["wandb:team/math & logic/abc"]))).last_step == 8

@@ -11,14 +11,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rltui.session.run_reader import OpenedRun
+from rltui.session.run_reader import RunReader
 
 from . import runs
 
 SAMPLES = Path(__file__).resolve().parents[3] / "sample_runs"
 
 
-def told(run: OpenedRun) -> tuple[object, ...]:
+def told(run: RunReader) -> tuple[object, ...]:
     frame = run.frame(now=1.8e9)
     notes = [(note.kind, note.text, note.line) for note in frame.notes]
     table = run.run.history.table
@@ -30,7 +30,7 @@ def read_in_pieces(data: bytes, name: str, cuts: list[int]) -> tuple[object, ...
         log = Path(folder) / name
         borders = [0, *sorted(min(cut, len(data)) for cut in cuts), len(data)]
         log.write_bytes(data[: borders[1]])
-        run: OpenedRun | None = None
+        run: RunReader | None = None
         for start, end in pairwise(borders[1:]):
             if run is None and log.stat().st_size > 4096:  # enough to tell the format by
                 run = runs.opened(log)

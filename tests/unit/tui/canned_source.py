@@ -15,7 +15,7 @@ from rltui.rules.invariants import Invariant
 from rltui.session import Frame
 
 if TYPE_CHECKING:
-    from rltui.session.run_reader import OpenedRun
+    from rltui.session.run_reader import RunReader
 
 T = TypeVar("T")
 
@@ -61,8 +61,8 @@ class CannedSource:
         self.closed.wait(timeout_s)
         return None
 
-    def ask(self, question: Callable[[OpenedRun], T]) -> T:
-        return question(cast("OpenedRun", self))
+    def ask(self, question: Callable[[RunReader], T]) -> T:
+        return question(cast("RunReader", self))
 
     def past_frame(self, step: int) -> Frame:
         """The frame as it is: what a report of the past holds is the session's matter."""

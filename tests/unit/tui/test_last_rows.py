@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rltui.cli.arguments import locate_runs
 from rltui.report.build import build
-from rltui.session.run_reader import OpenedRun
+from rltui.session.run_reader import RunReader
 from rltui.tui.app import RltuiApp
 from tests.conftest import REPO
 from tests.unit.tui.conftest import SampleOpener, is_read, screen_text, wait_for
@@ -13,7 +13,7 @@ FLIP = REPO / "sample_runs" / "trl-reward-flip"
 
 
 async def test_the_numbers_are_those_of_report_last_and_the_diagnosis_stays() -> None:
-    opened = OpenedRun(locate_runs([str(FLIP)], None)[0])
+    opened = RunReader(locate_runs([str(FLIP)], None)[0])
     opened.load()
     asked = build(opened.frame(None).narrowed(last_rows=50))
     opened.close()
@@ -62,7 +62,7 @@ async def test_going_back_in_time_keeps_to_the_window() -> None:
 
 def test_a_frame_of_the_past_has_its_own_last_rows() -> None:
     """A replay is made of such frames."""
-    opened = OpenedRun(locate_runs([str(FLIP)], None)[0])
+    opened = RunReader(locate_runs([str(FLIP)], None)[0])
     opened.load()
     then = build(opened.past_frame(100).narrowed(last_rows=10)).run.steps
     opened.close()

@@ -19,7 +19,7 @@ from rltui.report.build import build
 from rltui.report.model import Report
 from rltui.run.stall import StallCard
 from rltui.session.locate import locate
-from rltui.session.run_reader import OpenedRun
+from rltui.session.run_reader import RunReader
 from tests.unit.watch.test_replay import rising
 
 EVENING = 1_790_000_000.0
@@ -38,7 +38,7 @@ def recorded(report: Report, **more: Any) -> Report:
 
 def report_at(run: Path, now: float, **more: Any) -> Report:
     """The run as somebody who follows it sees it at `now`."""
-    opened = OpenedRun(locate([str(run)])[0], follow=True)
+    opened = RunReader(locate([str(run)])[0], follow=True)
     opened.load()
     found = build(opened.frame(now))
     opened.close()

@@ -13,14 +13,14 @@ from rltui.report.build import build
 from rltui.report.model import Report
 from rltui.run.stall import StallCard, Word
 from rltui.session.locate import locate
-from rltui.session.run_reader import OpenedRun
+from rltui.session.run_reader import RunReader
 from tests.conftest import REPO
 
 
 @pytest.fixture(scope="module")
 def report() -> Report:
     """A report of a run without trouble; tests put findings and cards into copies of it."""
-    opened = OpenedRun(locate([str(REPO / "sample_runs" / "trl-grpo-healthy")])[0])
+    opened = RunReader(locate([str(REPO / "sample_runs" / "trl-grpo-healthy")])[0])
     opened.load()
     return build(opened.frame(1000.0))
 
@@ -146,7 +146,7 @@ def test_paths_may_be_anywhere(report: Report) -> None:
 
 
 def test_each_attempt_is_told_also_where_several_came_between_two_looks() -> None:
-    opened = OpenedRun(locate([str(REPO / "sample_runs" / "trl-grpo-healthy")])[0])
+    opened = RunReader(locate([str(REPO / "sample_runs" / "trl-grpo-healthy")])[0])
     opened.load()
     report, changes = build(opened.frame(1000.0)), Changes()
     told(changes, report)

@@ -17,7 +17,7 @@ from rltui.events.changes import Changes, Seen
 from rltui.events.store import folder, forget_old, identity
 from rltui.report.build import build
 from rltui.session.locate import locate
-from rltui.session.run_reader import OpenedRun
+from rltui.session.run_reader import RunReader
 from rltui.settings import state_dir
 from rltui.watch.loop import Options, Watch
 from tests.conftest import REPO
@@ -157,7 +157,7 @@ def test_one_setting_and_nothing_is_kept(tmp_path: Path, monkeypatch: Any) -> No
 
 def test_what_is_remembered_is_bounded_by_the_rules() -> None:
     """A thousand reports of a run that flickers: the memory holds one entry a finding."""
-    opened = OpenedRun(locate([str(REPO / "sample_runs" / "trl-reward-flip")])[0])
+    opened = RunReader(locate([str(REPO / "sample_runs" / "trl-reward-flip")])[0])
     opened.load()
     report, changes = build(opened.frame(1000.0)), Changes()
     sick, well = report, replace(report, findings=())
@@ -169,7 +169,7 @@ def test_what_is_remembered_is_bounded_by_the_rules() -> None:
 
 
 def test_another_run_in_the_same_place_is_told_anew() -> None:
-    opened = OpenedRun(locate([str(REPO / "sample_runs" / "trl-grpo-healthy")])[0])
+    opened = RunReader(locate([str(REPO / "sample_runs" / "trl-grpo-healthy")])[0])
     opened.load()
     report = build(opened.frame(1000.0))
     step = report.at_step or 0

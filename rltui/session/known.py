@@ -1,0 +1,129 @@
+"""What is known of a run for sure, by what was read of it. Of the ends of its files alone some of it is not known; it
+is never something else than the whole run tells.
+
+The same functions decide as for a whole run; here is only told what the bytes between the ends could change.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from rltui.run.identity import stated_algorithm
+from rltui.run.liveness import Evidence, RunState, judge
+from rltui.run.notes import FATAL
+from rltui.run.pace import Pace, Usual
+from rltui.run.stall import FIRST_S
+
+if TYPE_CHECKING:
+    from rltui.run.run import Run
+    from rltui.session.container_feeds import AnyFeed
+
+_PLANLESS = ("csv", "tensorboard")
+"""Containers that hold numbers only, no config that could state a plan."""
+_SLOWER = 10.0
+"""Steps between the ends may have taken so many times as long as those that are known."""
+SEARCHED_MOST = 1 << 24
+"""Bytes of a log that are searched for an error like that at its end."""
+_NUMBERS = re.compile(r"(?:0x[0-9a-f]+|\d+)(?:\.\d+)*")
+_TELLING = 8  # characters of an error's text, numbers apart, by which others like it can be found
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """None: not known, or the run does not tell. `is_planless`: it is known that the run states no plan."""
+
+    framework: str | None
+    algorithm: str | None
+    last_step: int | None
+    planned_steps: int | None
+    state: RunState | None
+
+
+NOT_KNOWN = RunState("unknown", "not all of it is read")
+
+
+def known(run: Run, feeds: Sequence[AnyFeed], now: float, is_read: bool = True) -> Known:
+    """What `run` tells, filled from `feeds`, at `now` (seconds since the epoch). `is_read`: they have no more to
+    give."""
+    table = run.history.table
+    cut = [feed for feed in feeds if feed.gap]
+    last = int(table.steps[-1]) if table.n else None
+    if not cut:
+        return Known(run.framework, run.algorithm, last, run.planned_steps, run.state(now) if is_read else None)
+    if any(not feed.part.table.n and feed.gap >= feed.size for feed in cut):
+        return Known(None, None, None, None, None)  # nothing of a file was read
+    steady = all(feed.in_order for feed in cut) and not run.history.table.restarts and _one_order(feeds)
+    if not steady:
+        last = None
+    by_text = any(feed.format.endswith("console") for feed in cut)
+    planned = run.planned_steps if last is not None and _is_plan(run, by_text) else None
+    no_plan = planned is None and all(feed.format in _PLANLESS for feed in feeds)
+    algorithm = stated_algorithm(run.dialect, run.config) if by_text else run.algorithm
+    if steady and (planned is not None or no_plan):
+        state = _state(run, cut, now)
+    else:
+        state = _ended(run, feeds, now)
+    return Known(run.framework, algorithm, last, planned, state)
+
+
+def _one_order(feeds: Sequence[AnyFeed]) -> bool:
+    """Whether the newest row is the same, be files of one kind attempts, one after the other, or parts of one."""
+    by_class: dict[int, list[AnyFeed]] = {}
+    for feed in feeds:
+        if feed.part.table.n:
+            by_class.setdefault(feed.part.rank[0], []).append(feed)
+    for alike in by_class.values():
+        if len(alike) > 1:
+            ends = [int(f.part.table.steps[-1]) for f in sorted(alike, key=lambda f: f.part.rank)]
+            if ends[-1] != max(ends):
+                return False
+    return True
+
+
+def _is_plan(run: Run, by_text: bool) -> bool:
+    """Whether what lies between could not tell another plan: it is stated by the config, or, of a log, by the only
+    total that its bars count towards."""
+    if run.planned_steps is None or not by_text:
+        return run.planned_steps is not None
+    return run.stated_plan == run.planned_steps or run.bar_totals == {run.planned_steps}
+
+
+def _state(run: Run, cut: Sequence[AnyFeed], now: float) -> RunState | None:
+    """The state, if it is the same at any pace that the unread steps may have had, and no error in between was like
+    the one at the end: one that was survived is no end."""
+    seen = run.evidence(now)
+    state = judge(seen)
+    if state.state == "crashed":
+        by_words = seen.exit is None or not seen.exit.code
+        return None if by_words and any(_may_repeat(feed, state.quote) for feed in cut) else state
+    if state.state == "finished":
+        return state
+    pace = seen.pace()
+    slow_s = max(_SLOWER * pace.plain.high_s * pace.stride if pace.plain is not None else 0.0, FIRST_S)
+    paces = (Pace(plain=Usual(high_s, high_s, 50)) for high_s in (1e-3, slow_s))
+    return state if all(judge(_at_pace(seen, pace)).state == state.state for pace in paces) else None
+
+
+def _at_pace(seen: Evidence, pace: Pace) -> Evidence:
+    return replace(seen, pace=lambda: pace)
+
+
+def _ended(run: Run, feeds: Sequence[AnyFeed], now: float) -> RunState | None:
+    """Of a run of which no more is known, that it is finished: its only file says so at its end, and tells no error."""
+    state = run.state(now)
+    said_so = state.state == "finished" and len(feeds) == 1 and not any(note.kind in FATAL for note in run.notes)
+    return state if said_so and not (run.exit is not None and run.exit.code) else None
+
+
+def _may_repeat(feed: AnyFeed, quote: str) -> bool:
+    """Whether the unread bytes of a log may hold an error like this one."""
+    if not feed.format.endswith("console"):
+        return False
+    words = max(_NUMBERS.split(quote), key=len).strip().encode()
+    if feed.size > SEARCHED_MOST or feed.place.link() is not None or len(words) < _TELLING:
+        return True
+    data = feed.place.read(feed.path, SEARCHED_MOST)
+    return not isinstance(data, bytes) or words not in data or words in data[: feed.first_bytes + feed.gap]
