@@ -114,7 +114,7 @@ def test_a_fall_of_noise_is_no_sign(tmp_path: Path) -> None:
 
 def test_silence_counts_by_the_last_write_and_the_pace(tmp_path: Path) -> None:
     now = time.time()
-    path = log(tmp_path / "run", (row(step) for step in range(1, 900)), mtime=now - 60)
+    log(tmp_path / "run", (row(step) for step in range(1, 900)), mtime=now - 60)
     started = tmp_path / "run" / "environment.txt"
     started.write_text("python 3.12\n")
     os.utime(started, (now - 9000, now - 9000))
