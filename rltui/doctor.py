@@ -44,7 +44,7 @@ def checks(env: Mapping[str, str] | None = None) -> list[Check]:
         packages,
         lambda: terminal(env),
         lambda: [multiplexer(env), notifications(env), ssh_session(env)],
-        lambda: [gpus(), host(), follow()],
+        lambda: [gpus(), host(), follow(), rules()],
         programs,
     ]
     return [check for look in looks for check in look()]
@@ -223,6 +223,16 @@ def follow() -> Check:
         return Check("file changes", DEGRADED, f"no inotify ({reason}): files are looked at four times a second")
     watches = _first_line(Path("/proc/sys/fs/inotify/max_user_watches"))
     return Check("file changes", OK, "inotify" + (f", {watches} watches" if watches else ""))
+
+
+def rules() -> Check:
+    """Whether every page of the rules can be read: none of the rules of one that cannot runs."""
+    from rltui.rules.catalogue import rules as catalogue
+    from rltui.rules.catalogue import unread_pages
+
+    if broken := unread_pages():
+        return Check("rules", DEGRADED, "; ".join(f"{page} cannot be read: {why}" for page, why in broken.items()))
+    return Check("rules", OK, f"{len(catalogue())} read")
 
 
 def programs() -> list[Check]:

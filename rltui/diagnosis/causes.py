@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from rltui.evidence.model import SEVERITY_RANK, Cause, Fix, Severity
 from rltui.frameworks.dialect import Dialect
 from rltui.frameworks.schema import Topic
-from rltui.rules.catalogue import Rule
+from rltui.rules.page import Rule
 from rltui.run.run import ConfigValue
 
 BY_GROUP: Mapping[str, Topic] = {

@@ -29,9 +29,10 @@ from rltui.evidence.profile import Settings
 from rltui.evidence.sampled import Sampled
 from rltui.evidence.signal import CRITICAL, Signal
 from rltui.rules.base import Detector
-from rltui.rules.catalogue import Rule, having, rules, unread_pages
+from rltui.rules.catalogue import having, rules, unread_pages
 from rltui.rules.coverage import Evaluable, without_input
 from rltui.rules.liveness import PRESENT, coverage_signal, present_signals
+from rltui.rules.page import Rule
 from rltui.rules.registry import DETECTORS
 from rltui.rules.samples import sample_signals
 from rltui.rules.traits import Trait
@@ -190,7 +191,7 @@ class Engine:
             signals = {s.subject: s for s in found}
             for subject in {*signals, *lived.get(rule_id, ())}:
                 before = lives.get((rule_id, subject), Life())
-                after = follow(before, signals.get(subject), n, look.step, rule.hold_looks, rule.hold_rows)
+                after = follow(before, signals.get(subject), n, look.step, rule.hold.looks, rule.hold.rows)
                 if after.level > before.level and after.signal is not None:
                     after = dated(after, before, after.signal, look)
                 lives[rule_id, subject] = after

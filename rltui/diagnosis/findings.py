@@ -17,7 +17,7 @@ from rltui.evidence.model import SEVERITY_RANK, Basis, Cause, Episode, Evidence,
 from rltui.evidence.sampled import PREFIX, Sampled
 from rltui.evidence.shapes import Shape, Trends, describe, settled
 from rltui.evidence.signal import WARNING
-from rltui.rules.catalogue import Rule
+from rltui.rules.page import Rule
 from rltui.run.run import ConfigValue
 
 SEVERITY: tuple[Severity, ...] = ("info", "info", "warning", "critical")

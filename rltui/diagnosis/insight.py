@@ -19,8 +19,9 @@ from rltui.evidence.model import CheckFailed, Finding, Forecast
 from rltui.evidence.signal import num
 from rltui.evidence.step_time import OwnShare, SlowStep, Waits, own_shares, slow_step, waits
 from rltui.evidence.trends import onset, sd_d, theil_sen
-from rltui.rules.catalogue import Rule, threshold
+from rltui.rules.catalogue import threshold
 from rltui.rules.invariants import RULE, Invariant, invariants
+from rltui.rules.page import Rule
 from rltui.run.run import Run
 from rltui.run.sums import median
 from rltui.run.table import Floats

@@ -13,8 +13,9 @@ from rltui.evidence.measured import Measured
 from rltui.evidence.model import Forecast, MachineView
 from rltui.evidence.signal import Signal
 from rltui.rules import hardware, host
-from rltui.rules.catalogue import Rule, rules, threshold
+from rltui.rules.catalogue import rules, threshold
 from rltui.rules.hardware import MeasuredDetector
+from rltui.rules.page import Rule
 from rltui.run.hardware_columns import SampleColumns
 
 Key = tuple[str, str | None]

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from rltui.evidence.signal import CRITICAL, WARNING
-from rltui.rules.catalogue import Rule
+from rltui.rules.page import Rule
 from rltui.rules.traits import Trait
 
 Key = tuple[str, str | None]
@@ -65,13 +65,13 @@ def roots(fired: Sequence[Fired], catalogue: Mapping[str, Rule], step: int) -> d
 
     def effects(cause: Fired) -> set[str]:
         rule = catalogue[cause.id]
-        told = {i for i in worst if cause.id in catalogue[i].suppressed_by} | set(rule.suppresses)
-        led = set(rule.leads_to) | {i for i in worst if cause.id in catalogue[i].caused_by}
-        reached = (told | led) - set(rule.suppressed_by) - {cause.id}
+        told = {i for i in worst if cause.id in catalogue[i].relations.suppressed_by} | set(rule.relations.suppresses)
+        led = set(rule.relations.leads_to) | {i for i in worst if cause.id in catalogue[i].relations.caused_by}
+        reached = (told | led) - set(rule.relations.suppressed_by) - {cause.id}
         return {i for i in reached if i in worst and explains(cause, worst[i])}
 
     reach = {i: {x for x in _reachable(f, worst, effects) if explains(f, worst[x])} for i, f in worst.items()}
-    suppressed = {i for i in worst if any(s in worst and i in reach[s] for s in catalogue[i].suppressed_by)}
+    suppressed = {i for i in worst if any(s in worst and i in reach[s] for s in catalogue[i].relations.suppressed_by)}
     order = sorted(worst.values(), key=lambda f: (f.id in suppressed, -len(reach[f.id]), f.onset, -f.confidence, f.id))
     root_of: dict[str, str] = {}
     taken: set[str] = set()

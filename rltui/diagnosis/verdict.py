@@ -22,7 +22,7 @@ from rltui.evidence.model import (
 )
 from rltui.evidence.signal import Mark, num
 from rltui.rules.base import validation
-from rltui.rules.catalogue import Rule
+from rltui.rules.page import Rule
 from rltui.rules.traits import Trait
 from rltui.run.run import RunState
 
@@ -32,7 +32,7 @@ def stages(
 ) -> tuple[StageResult, ...]:
     """One result a stage; a pass downstream of a failure is provisional."""
     failed: list[str] = []
-    checked = Counter(catalogue[i].stage for i in ran)
+    checked: Counter[str | None] = Counter(catalogue[i].stage for i in ran)
     out = []
     for stage, metrics in STAGES.items():
         here = [f for f in findings if f.stage == stage and f.status == "active"]

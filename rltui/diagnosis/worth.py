@@ -12,7 +12,7 @@ from rltui.evidence.look import Look
 from rltui.evidence.model import Finding
 from rltui.evidence.signal import num, percent
 from rltui.evidence.trends import WINDOW, theil_sen
-from rltui.rules.catalogue import Rule
+from rltui.rules.page import Rule
 from rltui.rules.traits import Trait
 
 LEAST = 4  # points that show a slope

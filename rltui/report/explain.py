@@ -12,8 +12,9 @@ import orjson
 from rltui import settings
 from rltui.frameworks.load import config_meanings, dialect, dialect_names, metrics, phases
 from rltui.frameworks.schema import Metric, Phase
-from rltui.rules.catalogue import Rule, adjusted
+from rltui.rules.catalogue import adjusted
 from rltui.rules.knowledge import Page, pages, pages_for
+from rltui.rules.page import Rule
 from rltui.rules.traits import Trait
 
 INPUTS = {
@@ -266,7 +267,7 @@ def _rule_text(rule: Rule) -> str:
     lines += _section("Would refute it", _items(rule.refute))
     lines += _section("Related", _items(_relations(rule)))
     lines += _section("Pages", _items(f"{p.id}: {p.when}" for p in pages_for(rule.id)))
-    lines += _section("Sources", _items(f"{key}: {where}" for key, where in rule.sources))
+    lines += _section("Sources", _items(f"{source.key}: {source.url}" for source in rule.sources))
     return "\n".join(lines) + "\n"
 
 
@@ -297,10 +298,10 @@ def _silence(rule: Rule) -> list[str]:
     """When the rule keeps quiet whatever the numbers say."""
     out = [f"it applies only if: {rule.applies_if}"] if rule.applies_if else []
     out += [f"without {' or '.join(label_of(m) for m in group)}: it is then not evaluable" for group in rule.needs]
-    if rule.hold_looks > 1 or rule.hold_rows > 1:
-        out.append(f"before the condition has held over {rule.hold_looks} looks and {rule.hold_rows} rows")
-    if rule.suppressed_by:
-        out.append(f"as a finding of its own while one of these is open: {', '.join(rule.suppressed_by)}")
+    if rule.hold.looks > 1 or rule.hold.rows > 1:
+        out.append(f"before the condition has held over {rule.hold.looks} looks and {rule.hold.rows} rows")
+    if rule.relations.suppressed_by:
+        out.append(f"as a finding of its own while one of these is open: {', '.join(rule.relations.suppressed_by)}")
     return out
 
 
@@ -314,10 +315,10 @@ def _fix_lines(rule: Rule) -> list[str]:
 
 def _relations(rule: Rule) -> list[str]:
     told = (
-        ("caused by", rule.caused_by),
-        ("leads to", rule.leads_to),
-        ("speaks for", rule.suppresses),
-        ("is told under", rule.suppressed_by),
+        ("caused by", rule.relations.caused_by),
+        ("leads to", rule.relations.leads_to),
+        ("speaks for", rule.relations.suppresses),
+        ("is told under", rule.relations.suppressed_by),
     )
     return [f"{how}: {', '.join(ids)}" for how, ids in told if ids]
 
@@ -360,8 +361,8 @@ def _rule_data(rule: Rule) -> dict[str, object]:
         "fixes": [{"text": f.text, "impact": f.impact, "risk": f.risk, "config": dict(f.config)} for f in rule.fixes],
         "confirm": rule.confirm,
         "refute": rule.refute,
-        "caused_by": rule.caused_by,
-        "leads_to": rule.leads_to,
+        "caused_by": rule.relations.caused_by,
+        "leads_to": rule.relations.leads_to,
         "pages": [p.id for p in pages_for(rule.id)],
-        "sources": [{"key": key, "url": where} for key, where in rule.sources],
+        "sources": [{"key": source.key, "url": source.url} for source in rule.sources],
     }

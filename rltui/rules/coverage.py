@@ -14,7 +14,7 @@ from rltui.evidence.model import Coverage, MissingMetric, NotEvaluable
 from rltui.evidence.profile import Settings
 from rltui.frameworks.advice import enable
 from rltui.rollouts.samples import Samples
-from rltui.rules.catalogue import Rule
+from rltui.rules.page import Rule
 from rltui.rules.samples import DETECTORS as FROM_SAMPLES
 from rltui.rules.traits import Trait
 

@@ -72,7 +72,7 @@ def is_weight_degenerate(look: Look, p: Params, memory: Memory) -> list[Signal]:
     if len(mean) >= LEAST and abs(tail(mean, 10) - 1.0) > p["off"]:
         now = tail(mean, 10)
         parts.append(f"they average {num(now)}")
-        bad, dead = not 0.5 <= now <= 2.0, now < p["off"]
+        bad, dead = not p["low"] <= now <= p["high"], now < p["off"]
     if len(effective) >= LEAST and tail(effective, 10) < p["ess"]:
         parts.append(f"{percent(tail(effective, 10))} of the sample counts")
         bad = True

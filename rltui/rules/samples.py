@@ -13,7 +13,7 @@ from rltui.evidence.sampled import PREFIX, Sampled, high, low, settled
 from rltui.evidence.signal import CRITICAL, NOTICE, WARNING, Signal, num, percent
 from rltui.rollouts.statistics import SampleStats
 from rltui.rules.base import Params, gaining, head, tail
-from rltui.rules.catalogue import Rule
+from rltui.rules.page import Rule
 
 SampleDetector = Callable[[Sampled, Params], list[Signal]]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 
+import msgspec
 import pytest
 
 from rltui.diagnosis.causes import IMPACT, RISK
@@ -30,11 +31,11 @@ def test_every_rule_is_there_once_and_complete() -> None:
         assert rule.causes
         assert rule.refute
         assert 0 < rule.confidence <= 1
-        assert rule.hold_looks >= 1
-        related = {*rule.caused_by, *rule.leads_to, *rule.suppresses, *rule.suppressed_by}
+        assert rule.hold.looks >= 1
+        related = {name for names in msgspec.structs.astuple(rule.relations) for name in names}
         assert related <= set(catalogue), rule.id
         assert all(p.why for p in rule.params.values()), rule.id
-        assert all(url.startswith("http") or "rltui explain" in url for _, url in rule.sources), rule.id
+        assert all(s.url.startswith("http") or "rltui explain" in s.url for s in rule.sources), rule.id
         assert all(f.impact in IMPACT and f.risk in RISK for f in rule.fixes), rule.id
 
 
