@@ -18,10 +18,10 @@ T = TypeVar("T")
 Key = str | int
 
 _ANY = "[...]"
-_STEP = re.compile(r"\.([^.\[`]+)|\[(\d+)\]|(\[\.\.\.\])")
-_PLACE = re.compile(r" - at (`key` in )?`\$(.*?)`$", re.S)
-_UNKNOWN = re.compile(r"unknown field `(.*?)`")
-_BYTE = re.compile(r" \(byte (\d+)\)$")
+_STEP = r"\.([^.\[`]+)|\[(\d+)\]|(\[\.\.\.\])"
+_PLACE = r" - at (`key` in )?`\$([\s\S]*?)`$"
+_UNKNOWN = r"unknown field `(.*?)`"
+_BYTE = r" \(byte (\d+)\)$"
 
 
 class DataError(ValueError):
@@ -50,9 +50,9 @@ def decode(text: bytes, kind: type[T], file: str) -> T:
         keys, problem = _place(text, kind, str(error))
         raise wrong(text, file, keys, problem) from None
     except msgspec.DecodeError as error:
-        byte = _BYTE.search(str(error))
+        byte = re.search(_BYTE, str(error))
         before = text[: int(byte[1])] if byte else text.rstrip()
-        raise DataError(file, before.count(b"\n") + 1, _BYTE.sub("", str(error))) from None
+        raise DataError(file, before.count(b"\n") + 1, re.sub(_BYTE, "", str(error))) from None
     except UnicodeDecodeError as error:
         raise DataError(file, _line_of_byte(text), f"not UTF-8: {error.reason}") from None
 
@@ -105,27 +105,27 @@ def _blank(source: str, at: int) -> int:
 def _place(text: bytes, kind: Any, message: str) -> tuple[list[Key], str]:
     """Keys of the value that an error speaks of, and the error without its place.
 
-    The library writes `[...]` for the values of a table: of all, it is the one that brings the same error alone.
+    The library writes `[...]` for the values of a table: of all, it is the one that alone is wrong at the same place.
     """
-    match = _PLACE.search(message)
+    match = re.search(_PLACE, message)
     problem = message[: match.start()] if match else message
     tree = node = msgspec.json.decode(text)
     keys: list[Key] = []
-    steps = _STEP.findall(match[2] if match else "")
+    steps = re.findall(_STEP, match[2] if match else "")
     if match and match[1]:
         steps.append(("", "", _ANY))
     for name, index, many in steps:
-        key = _culprit(tree, node, kind, message) if many else int(index) if index else name
+        key = _culprit(tree, node, kind, match[0]) if match and many else int(index) if index else name
         if key is None:
             break
         keys.append(key)
         node = node[key]
-    unknown = _UNKNOWN.search(problem)
+    unknown = re.search(_UNKNOWN, problem)
     return ([*keys, unknown[1]] if unknown else keys), problem
 
 
-def _culprit(tree: Any, node: Any, kind: Any, message: str) -> Key | None:
-    """The entry of the table `node` that is wrong; the others are taken out of it."""
+def _culprit(tree: Any, node: Any, kind: Any, place: str) -> Key | None:
+    """The entry of the table `node` that is wrong at `place`; the others are taken out of it."""
     if not isinstance(node, dict):
         return None
     entries = dict(node)
@@ -135,7 +135,7 @@ def _culprit(tree: Any, node: Any, kind: Any, message: str) -> Key | None:
         try:
             msgspec.convert(tree, kind)
         except msgspec.ValidationError as error:
-            if str(error) == message:
+            if str(error).endswith(place):
                 return str(key)
     return None
 

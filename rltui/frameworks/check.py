@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator
-from typing import NamedTuple
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from typing import Literal
 
 from rltui.data_files import Key
 from rltui.frameworks.schema import PHASE, REGEX, Framework
@@ -13,39 +13,40 @@ Wrong = tuple[list[Key], str]
 """Where in the file (names and indices from the top), and what is wrong there."""
 
 
-class Known(NamedTuple):
-    """The names that the other data files hold."""
-
-    metrics: Collection[str]
-    phases: Collection[str]
-    settings: Collection[str]
-    frameworks: Collection[str]
+Kind = Literal["metric", "phase", "setting", "framework"]
 
 
-def misnamed(said: Framework, known: Known) -> Iterator[Wrong]:
-    """Names that no other data file holds."""
+def misnamed(said: Framework, known: Mapping[Kind, Collection[str]]) -> Iterator[Wrong]:
+    """Names that no other data file holds. `known`: those that they do."""
+    for kind, name, place in _names(said):
+        if name not in known[kind]:
+            yield list(place), f"no {kind} is called {name!r}"
+
+
+def _names(said: Framework) -> Iterator[tuple[Kind, str, tuple[Key, ...]]]:
     for field, other in (("extends", said.extends), ("framework", said.framework), ("family", said.family)):
         if other is not None:
-            yield from _not_in(known.frameworks, [([field], other)], "framework")
-    timed = {metric: metric.removeprefix(PHASE) for metric in said.enable if metric.startswith(PHASE)}
-    yield from _not_in(known.metrics, [(["metrics", name], name) for name in said.metrics], "metric")
-    yield from _not_in(known.metrics, [(["traps", i, "metric"], t.metric) for i, t in enumerate(said.traps)], "metric")
-    yield from _not_in(known.metrics, [(["enable", n], n) for n in said.enable if n not in timed], "metric")
-    yield from _not_in(known.phases, [(["enable", name], phase) for name, phase in timed.items()], "phase")
-    yield from _not_in(known.phases, [(["phases", "keys", name], name) for name in said.phases.keys], "phase")
+            yield "framework", other, (field,)
+    for name in said.metrics:
+        yield "metric", name, ("metrics", name)
+    for name in said.config:
+        yield "setting", name, ("config", name)
+    for name in said.phases.keys:
+        yield "phase", name, ("phases", "keys", name)
     for inner, outer in (said.phases.nested or {}).items():
-        yield from _not_in(known.phases, [(["phases", "nested", inner], name) for name in (inner, outer)], "phase")
+        yield "phase", inner, ("phases", "nested", inner)
+        yield "phase", outer, ("phases", "nested", inner)
     for i, outside in enumerate(said.phases.outside or ()):
-        place: list[Key] = ["phases", "outside", i, "phases"]
-        yield from _not_in(known.phases, [([*place, j], name) for j, name in enumerate(outside.phases)], "phase")
-    yield from _not_in(known.settings, [(["config", name], name) for name in said.config], "setting")
+        for j, name in enumerate(outside.phases):
+            yield "phase", name, ("phases", "outside", i, "phases", j)
+    for i, trap in enumerate(said.traps):
+        yield "metric", trap.metric, ("traps", i, "metric")
     for i, rule in enumerate(said.inactive or ()):
-        for field, name in (("config", rule.config), ("when", rule.when)):
-            yield from _not_in(known.settings, [(["inactive", i, field], name)], "setting")
-
-
-def _not_in(known: Collection[str], names: Iterable[tuple[list[Key], str]], what: str) -> Iterator[Wrong]:
-    return ((place, f"no {what} is called {name!r}") for place, name in names if name not in known)
+        yield "setting", rule.config, ("inactive", i, "config")
+        yield "setting", rule.when, ("inactive", i, "when")
+    for name in said.enable:
+        kind: Kind = "phase" if name.startswith(PHASE) else "metric"
+        yield kind, name.removeprefix(PHASE), ("enable", name)
 
 
 def no_regexes(said: Framework) -> Iterator[Wrong]:

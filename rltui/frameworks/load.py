@@ -6,13 +6,14 @@ screen wait for it. So a file is read when it is asked for, and checked as it is
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from functools import cache
 from pathlib import Path
 
 from msgspec.structs import replace
 
 from rltui.data_files import decode, read, wrong
-from rltui.frameworks.check import Known, misnamed, no_regexes
+from rltui.frameworks.check import Kind, misnamed, no_regexes
 from rltui.frameworks.dialect import Dialect
 from rltui.frameworks.schema import Algorithms, Framework, Group, Metric, Phase
 
@@ -96,7 +97,12 @@ def _file(name: str) -> Path:
 def _framework(name: str) -> Framework:
     text = _file(name).read_bytes()
     said = decode(text, Framework, str(_file(name)))
-    known = Known(frozenset(metrics()), frozenset(phases()), frozenset(config_meanings()), frozenset(dialect_names()))
+    known: dict[Kind, Collection[str]] = {
+        "metric": metrics(),
+        "phase": phases(),
+        "setting": config_meanings(),
+        "framework": dialect_names(),
+    }
     for keys, problem in misnamed(said, known):
         raise wrong(text, str(_file(name)), keys, problem)
     return said

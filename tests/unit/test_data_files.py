@@ -25,6 +25,7 @@ class Sheet(Record):
     parts: dict[str, Part] = field(default_factory=dict)
     rows: tuple[Part, ...] = ()
     marks: dict[Literal["good", "bad"], str] = field(default_factory=dict)
+    places: dict[str, tuple[int, int, int]] = field(default_factory=dict)
 
 
 WHOLE = """{
@@ -45,6 +46,9 @@ WHOLE = """{
   "marks": {
     "good": "+",
     "bad": "-"
+  },
+  "places": {
+    "there": [1, 2, 3]
   }
 }"""
 
@@ -61,9 +65,10 @@ WHOLE = """{
         ('"size": 3', '"size": -3', 9, 'parts.th"r: ee}: size is below 0'),
         ('"size": 3', '"sise": 3', 9, "unknown field `sise`"),
         ('"size": 2}', '"size": {}}', 14, "rows.1.size: Expected `int`, got `object`"),
+        ("[1, 2, 3]", "[1, 2]", 21, "places.there: Expected `array` of length 3"),
         ('"bad": "-"', '"worse": "-"', 18, "marks.worse: Invalid enum value 'worse'"),
         ('"good": "+",', '"good": "+"', 18, "JSON is malformed: expected ',' or '}'"),
-        ('"-"\n  }\n}', '"-"\n', 18, "truncated"),
+        ("3]\n  }\n}", "3]\n", 21, "truncated"),
     ],
 )
 def test_what_is_wrong_is_told_with_file_and_line(
