@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rltui.compare.model import Comparison, ConfigDiff, RunLine
-from rltui.compare.plot import COST_WORDS, cost_text, curves, pareto
+from rltui.compare.plot import COST_WORDS, cost_text, curves, overlaid, pareto
 from rltui.plots.numbers import integer, number, percent
 from rltui.report.escape import code, fenced, plain, table
 
@@ -103,8 +103,11 @@ def _good_extras(c: Comparison) -> list[str]:
         others = [f"{COST_WORDS[n]}: {', '.join(map(code, f))}" for n, f in c.fronts.items() if f and n != c.cost]
         out += [f"- by {text}" for text in others]
         out += ["", *fenced(drawn), ""]
-    shown = curves(c, [r for r in c.runs if r.best is not None][:SHOWN])
-    return out + (["### Over the steps", "", *fenced(shown)] if shown else [])
+    best = [r for r in c.runs if r.best is not None][:SHOWN]
+    figures = [part for part in (overlaid(c, best), curves(c, best)) if part]
+    return out + (
+        ["### Over the steps", *(line for part in figures for line in ("", *fenced(part)))] if figures else []
+    )
 
 
 def _ugly(c: Comparison, top: int) -> list[str]:

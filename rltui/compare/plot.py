@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from string import ascii_letters
 
 from rltui.compare.model import Comparison, RunLine
+from rltui.plots.figure import Trace, figure
 from rltui.plots.numbers import duration, integer, number
 from rltui.plots.spark import sparkline
 
-WIDTH, HEIGHT = 56, 12
+WIDTH, HEIGHT = 64, 14
+OVERLAID = 6
 SPARK = 40
 COST_WORDS = {"tokens": "tokens", "gpu_hours": "GPU hours", "hours": "hours", "steps": "steps"}
 
@@ -31,22 +33,53 @@ def pareto(comparison: Comparison, width: int = WIDTH, height: int = HEIGHT) -> 
         return []
     low_x, high_x = min(c for _, c, _ in dots), max(c for _, c, _ in dots)
     low_y, high_y = min(b for *_, b in dots), max(b for *_, b in dots)
-    grid = [[" "] * width for _ in range(height)]
-    legend = []
+    legend, signs, placed_at = [], [], []
     for letter, (run, cost, best) in zip(ascii_letters[:26], dots, strict=False):
-        x = round((cost - low_x) / (high_x - low_x or 1) * (width - 1))
-        y = height - 1 - round((best - low_y) / (high_y - low_y or 1) * (height - 1))
         sign = letter.upper() if run.on_front else letter
-        grid[y][x] = sign if grid[y][x] == " " else "*"
         legend.append(f"{sign} {run.id}")
-    labels = {0: number(high_y), height - 1: number(low_y)}
-    rows = [f"{labels.get(i, ''):>9} |{''.join(row)}" for i, row in enumerate(grid)]
-    left, right = cost_text(axis, low_x), cost_text(axis, high_x)
-    foot = f"{'':>9} +{'-' * width}"
-    scale = f"{COST_WORDS[axis]:>9}  {left}{' ' * max(1, width - len(left) - len(right))}{right}"
+        x, y = (cost - low_x) / (high_x - low_x or 1), (best - low_y) / (high_y - low_y or 1)
+        cell = round(x * (width - 12)), round(y * (height - 3))
+        signs.append("*" if cell in placed_at else sign)
+        placed_at.append(cell)
+    rows = figure(
+        [Trace([c], [b], sign, joined=False) for sign, (_, c, b) in zip(signs, dots, strict=False)],
+        width,
+        height,
+        x_ticks=_ticks(low_x, high_x, lambda cost: cost_text(axis, cost)),
+        y_ticks=_ticks(low_y, high_y, number),
+    )
+    if not rows:
+        return []
     more = [f"({len(dots) - 26} more runs are not drawn)"] if len(dots) > 26 else []
     head = f"{comparison.primary.label} over {COST_WORDS[axis]}; CAPITALS: on the front, *: several runs"
-    return [head, *rows, foot, scale, "", *legend, *more]
+    return [head, *rows, "", *legend, *more]
+
+
+def _ticks(low: float, high: float, write: Callable[[float], str]) -> list[tuple[float, str]]:
+    """The ends and the middle, each said once."""
+    at = [low, (low + high) / 2, high] if high > low else [low]
+    return list({write(one): (one, write(one)) for one in at}.values())
+
+
+def overlaid(comparison: Comparison, shown: Sequence[RunLine]) -> list[str]:
+    """The first few runs over each other, a letter a run, in one frame; empty where fewer than two can be drawn."""
+    drawn = [(run, points) for run in shown if len(points := comparison.curves.get(run.id, ())) > 1][:OVERLAID]
+    if len(drawn) < 2:
+        return []
+    steps = [step for _, points in drawn for step, _ in points]
+    values = [value for _, points in drawn for _, value in points]
+    rows = figure(
+        [
+            Trace([float(step) for step, _ in points], [value for _, value in points], letter)
+            for letter, (_, points) in zip(ascii_letters, drawn, strict=False)
+        ],
+        WIDTH + 12,
+        HEIGHT + 2,
+        x_ticks=_ticks(min(steps), max(steps), lambda step: integer(round(step))),
+        y_ticks=_ticks(min(values), max(values), number),
+    )
+    legend = [f"{letter} {run.id}" for letter, (run, _) in zip(ascii_letters, drawn, strict=False)]
+    return [f"{comparison.primary.label} over the steps", *rows, "", *legend] if rows else []
 
 
 def curves(comparison: Comparison, shown: Sequence[RunLine]) -> list[str]:

@@ -1,26 +1,18 @@
-"""The one place that talks to plotext: points and lines on a grid of dots in, cells of (character, role) out.
+"""Our canvas: points and lines on a grid of dots in, cells of (character, role) out.
 
-Dots are set here, array by array, and plotext gets finished cells: its own lines and braille take three times as long,
-and a chart is drawn between two keys. It keeps one global figure, so a call clears it under a lock. Roles travel
-through it as colour numbers and are read back from the colours it writes.
+Dots are set array by array: a chart is drawn between two keys, in a millisecond or two. A cell belongs to the last
+layer that touches it. plotext draws what is read and not steered, see `figure`.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib import import_module
-from threading import Lock
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 Ints = NDArray[np.int64]
-
-_LOCK = Lock()
-_ESCAPE = re.compile(r"\x1b\[([0-9;]*)m")
 
 _BRAILLE = 0x2800
 _BITS = np.array([[0x40, 0x80], [0x04, 0x20], [0x02, 0x10], [0x01, 0x08]])  # dot of a cell: row from below, column
@@ -50,33 +42,20 @@ def rasterise(layers: Sequence[Layer], width: int, height: int, braille: bool) -
     layers = [layer for layer in layers if len(layer.xs)]
     if not layers or width <= 0 or height <= 0:
         return [[BLANK] * width for _ in range(height)]
-    plt: Any = import_module("plotext")  # late: only a chart needs it; untyped
-    roles = sorted({layer.role for layer in layers})
-    xs, ys, marks, owners = _set(layers, width, height, braille)
-    colours = [1 + roles.index(layers[owner].role) for owner in owners]
-    with _LOCK:
-        try:
-            plt.theme("clear")  # no background: only what is drawn carries a colour
-            plt.limit_size(False, False)
-            plt.plotsize(width, height)
-            plt.frame(False)
-            plt.xticks([])
-            plt.yticks([])
-            # a range of one cell would have no length
-            plt.xlim(0, max(1, width - 1))
-            plt.ylim(0, max(1, height - 1))
-            plt.scatter(xs, ys, marker=marks, color=colours)
-            text = plt.build()
-        finally:
-            plt.clear_figure()
-    rows = [_cells(line, roles, width) for line in text.split("\n")[:height]]
-    return rows + [[BLANK] * width for _ in range(height - len(rows))]
+    dots_in, owner = _set(layers, width, height, braille)
+    rows = []
+    for masks, owners in zip(dots_in[::-1].tolist(), owner[::-1].tolist(), strict=True):
+        cells: list[Cell] = []
+        for mask, k in zip(masks, owners, strict=True):
+            layer = layers[k]
+            cells.append(BLANK if k < 0 else (chr(_BRAILLE + mask) if braille else layer.marker, layer.role))
+        rows.append(cells)
+    return rows
 
 
-def _set(
-    layers: Sequence[Layer], width: int, height: int, braille: bool
-) -> tuple[list[int], list[int], list[str], list[int]]:
-    """Cells that hold something: column, row from below, character, number of the layer whose colour it has."""
+def _set(layers: Sequence[Layer], width: int, height: int, braille: bool) -> tuple[Ints, Ints]:
+    """For each cell, the lowest row first: the dots set in it, and the number of the layer that it belongs to, -1 for
+    none."""
     dots_in = np.zeros((height, width), np.int64)
     owner = np.full((height, width), -1, np.int64)
     for k, layer in enumerate(layers):
@@ -90,10 +69,7 @@ def _set(
         over = hit & (owner >= 0) & np.array([layer.joined and other.joined for other in layers] + [False])[owner]
         dots_in[hit] = own[hit] | np.where(over, dots_in, 0)[hit]  # a line goes on in another colour
         owner[hit] = k
-    rows, columns = np.nonzero(owner >= 0)
-    owners = owner[rows, columns].tolist()
-    marks = [chr(_BRAILLE + mask) for mask in dots_in[rows, columns]] if braille else [layers[k].marker for k in owners]
-    return columns.tolist(), rows.tolist(), marks, owners
+    return dots_in, owner
 
 
 def _joined(xs: Ints, ys: Ints) -> tuple[Ints, Ints]:
@@ -104,20 +80,3 @@ def _joined(xs: Ints, ys: Ints) -> tuple[Ints, Ints]:
     line_x = np.rint(xs[start] + share * np.diff(xs)[start]).astype(np.int64)
     line_y = np.rint(ys[start] + share * np.diff(ys)[start]).astype(np.int64)
     return np.append(line_x, xs[-1:]), np.append(line_y, ys[-1:])
-
-
-def _cells(line: str, roles: Sequence[str], width: int) -> list[Cell]:
-    """One written line back into cells: colour number n is role n - 1, no colour is blank."""
-    cells: list[Cell] = []
-    role = ""
-    pieces = _ESCAPE.split(line)  # text, codes, text, codes, ...
-    for i, piece in enumerate(pieces):
-        if i % 2:
-            codes = piece.split(";")
-            if codes[:2] == ["38", "5"]:
-                role = roles[int(codes[2]) - 1]
-            elif piece in ("", "0"):
-                role = ""
-        else:
-            cells += [(ch, role) if ch != " " else BLANK for ch in piece]
-    return (cells + [BLANK] * width)[:width]

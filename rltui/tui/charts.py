@@ -1,4 +1,5 @@
-"""Charts of one metric for the drill-downs, drawn again only when what they show has changed: a drawing takes 12 ms."""
+"""Charts of one metric for the drill-downs, drawn again only when what they show has changed: that of a long run takes
+a while."""
 
 from __future__ import annotations
 
@@ -121,7 +122,7 @@ class Charts:
         )
         if key not in self._kept:
             self.drawn += 1
-            import numpy as np  # numpy and plotext: not before they are needed
+            import numpy as np  # not before it is needed
 
             from rltui.plots.chart import Line, Mark, draw
 

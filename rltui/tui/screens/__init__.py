@@ -38,7 +38,7 @@ def named(name: str) -> type[PaneScreen]:
     return next(screen for screen in made if name == screen.NAME)
 
 
-DRILL_DOWNS = ("rltui.plots.chart", "plotext", "rltui.tui.screens.finding", "rltui.tui.screens.metric",
+DRILL_DOWNS = ("rltui.plots.chart", "rltui.tui.screens.finding", "rltui.tui.screens.metric",
                "rltui.tui.screens.values", "rltui.tui.screens.knowledge", "rltui.tui.screens.help")  # fmt: skip
 
 

@@ -228,7 +228,7 @@ class CompareScreen(PaneScreen):
         if name is not None:
             on = set(c.fronts[name])
             c = replace(c, cost=name, runs=tuple(replace(run, on_front=run.id in on) for run in c.runs))
-        lines = pareto(c, width - 16, max(5, min(14, height - 8)))
+        lines = pareto(c, width - 4, max(6, min(14, height - 6)))
         about = [("CAPITALS", "accent"), (" on the front, * several runs   ", "dim"), ("x", "key"), (" axis", "dim")]
         rows = [title(width, "", f"{c.primary.label} for {COST_WORDS.get(name or '', 'cost')}", about)]
         if not lines:
@@ -236,8 +236,13 @@ class CompareScreen(PaneScreen):
         plot, legend = lines[1 : lines.index("")], lines[lines.index("") + 1 :]
         own = next((text[0] for text in legend if text[2:] == self._own()), "")
         for line in plot:
-            roles = {own: "warn"} if "|" in line else {}
-            rows.append([(x, roles.get(x) or ("accent.b" if x.isupper() and "|" in line else "fg")) for x in line])
+            start, edge, inside = line.partition("┤") if "┤" in line else line.partition("│")
+            if not inside:
+                rows.append([(line, "dim")])
+                continue
+            roles = {own: "warn", "│": "dim"}
+            points = [(x, roles.get(x) or ("accent.b" if x.isupper() else "fg")) for x in inside]
+            rows.append([(start + edge, "dim"), *points])
         column = max(map(len, legend)) + 3
         each = max(1, width // column)
         for at in range(0, len(legend), each):

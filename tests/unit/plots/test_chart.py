@@ -139,13 +139,6 @@ def test_hundred_thousand_points_cost_a_bounded_picture() -> None:
     assert {"ink", "faint"} <= roles(drawing)
 
 
-def test_the_global_figure_of_plotext_is_left_clean() -> None:
-    layer = Layer(np.array([0, 5]), np.array([0, 5]), "ink", True, "braille")
-    before = rasterise([layer], 10, 5, True)
-    draw([Line(STEPS, RISE)], 60, 10)
-    assert rasterise([layer], 10, 5, True) == before
-
-
 def test_a_line_passes_every_dot_between_its_points_and_covers_what_lies_below() -> None:
     below = Layer(np.array([0, 19]), np.array([0, 0]), "faint", False, "braille")
     line = Layer(np.array([0, 19]), np.array([0, 19]), "ink", True, "braille")
