@@ -58,10 +58,19 @@ def metric(first: float, last: float, **more: Any) -> Json:
 def finding(id: str = "reward-collapse", **more: Any) -> Json:
     evidence = {"metric": "reward_mean", "key": "reward", "first": 0.8, "mid": 0.5, "last": 0.1}
     return {
-        **{"id": id, "subject": None, "title": "Reward collapsed", "severity": "critical", "peak_severity": "critical"},
-        **{"status": "active", "episodes": [{"onset_step": 50, "end_step": None, "severity": "critical"}]},
-        **{"stage": "reward", "onset_step": 50, "last_step": 60, "root": None, "evidence": [evidence]},
-        **{"summary": "Reward fell from 0.8 to 0.1."},
+        "id": id,
+        "subject": None,
+        "title": "Reward collapsed",
+        "severity": "critical",
+        "peak_severity": "critical",
+        "status": "active",
+        "episodes": [{"onset_step": 50, "end_step": None, "severity": "critical"}],
+        "stage": "reward",
+        "onset_step": 50,
+        "last_step": 60,
+        "root": None,
+        "evidence": [evidence],
+        "summary": "Reward fell from 0.8 to 0.1.",
         **more,
     }
 
@@ -70,12 +79,19 @@ def honest() -> Said:
     """A run of which every surface says the same."""
     report: Json = {
         "run": {
-            **{"state": "running", "framework": "verl", "algorithm": "GRPO", "eta_s": 40.0},
+            "state": "running",
+            "framework": "verl",
+            "algorithm": "GRPO",
+            "eta_s": 40.0,
             "steps": {"first": 1, "last": 60, "total": 100, "rows": 60},
         },
         "verdict": {
-            **{"decision": "stop-use-best", "kinds": ["unstable"], "badge": "STOP · KEEP 40", "would_change": ""},
-            **{"because": ["reward-collapse"], "text": "Reward collapsed, since step 50. Reward fell from 0.8 to 0.1."},
+            "decision": "stop-use-best",
+            "kinds": ["unstable"],
+            "badge": "STOP · KEEP 40",
+            "would_change": "",
+            "because": ["reward-collapse"],
+            "text": "Reward collapsed, since step 50. Reward fell from 0.8 to 0.1.",
             "best_checkpoint": {"step": 40, "path": "ckpt/40", "on_disk": True, "metric": "reward_mean"},
         },
         "findings": [finding()],
@@ -85,10 +101,14 @@ def honest() -> Said:
             {"stage": "loss", "status": "pass", "because": ""},
         ],
         "outlook": {
-            **{"invariants": [], "kl_reward": {"advice": "watch"}},
+            "invariants": [],
+            "kl_reward": {"advice": "watch"},
             "forecasts": [{"what": "end", "at": 40.0, "text": "40 steps left"}],
         },
-        **{"checks": 40, "not_evaluable": [{}] * 12, "moved": [], "checks_failed": []},
+        "checks": 40,
+        "not_evaluable": [{}] * 12,
+        "moved": [],
+        "checks_failed": [],
     }
     row: Json = {"state": "running", "last_step": 60, "total_steps": 100, "framework": "verl", "algorithm": "GRPO"}
     row |= {"decision": None, "health": "unknown", "signs": [], "values": {"reward_mean": 0.1}}
@@ -96,8 +116,13 @@ def honest() -> Said:
     said.ends = dict(row)
     said.whole = row | {"decision": "stop-use-best", "critical": 1, "warnings": 0}
     said.compared = {
-        **{"state": "running", "framework": "verl", "algorithm": "GRPO", "decision": "stop-use-best"},
-        **{"flags": [{"word": "collapse", "finding": "reward-collapse"}], "group": "ugly", "best_step": 40},
+        "state": "running",
+        "framework": "verl",
+        "algorithm": "GRPO",
+        "decision": "stop-use-best",
+        "flags": [{"word": "collapse", "finding": "reward-collapse"}],
+        "group": "ugly",
+        "best_step": 40,
     }
     event = {"event": "summary", "state": "running", "step": 60, "total": 100, "finding": None}
     said.watched = [event | {"decision": "stop-use-best", "text": report["verdict"]["text"]}]
