@@ -1,0 +1,12 @@
+"""Mutants of knowledge: does a test fail if a list, a threshold, a trait, a family, an alias or a relation is wrong?
+
+    python -m tests.mutants [--n 60] [--seed N] [--jobs 2] [--only PATH] [--list]
+
+A seeded draw takes mutants of the package's data files (a number times and by ten, an element of a list dropped, two
+values exchanged, a truth turned) and of the constants in the code that judges (the same, and a comparison turned). Each
+is made in a copy of the package, and the tests that the map names for its file are run until one fails. Words that
+people read are no knowledge and are left alone.
+
+The table tells who killed it: tests of behaviour, or the locked facts of `tests/unit/knowledge` (which say that
+somebody changed a fact, not that the fact is right). Exit code 1 if fewer than --least of the mutants are killed.
+"""
