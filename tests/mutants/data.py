@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 from collections.abc import Iterator
@@ -141,7 +142,7 @@ def _neighbours(every: list[Value]) -> Iterator[tuple[Value, Value]]:
         ):
             by_place.setdefault(v.path[:-1], []).append(v)
     for beside in by_place.values():
-        for one, two in zip(beside, beside[1:], strict=False):
+        for one, two in itertools.pairwise(beside):
             if type(one.value) is type(two.value):
                 yield one, two
 

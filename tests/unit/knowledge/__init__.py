@@ -1,6 +1,6 @@
 """What the package knows, held apart from how it is stored.
 
-`names/`: what the report calls each key and each setting of a framework, through the command line. `facts/`: thresholds,
+`names/`: what the report calls each key and setting of a framework, through the command line. `facts/`: thresholds,
 traits, relations, stages and lists, one fact a line: whoever changes one changes it here too, and says why in the
 commit. After a change that is meant:
 
