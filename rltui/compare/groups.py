@@ -15,18 +15,21 @@ GAIN_SHARE = 0.5
 """A good run gains at least half of what the best one gains over its own start: cheap alone is not good."""
 
 SPARED = ("pause-and-fix", "abort-now")
+CONDEMNED = ("stop-use-best", *SPARED)
+"""Verdicts against going on."""
 
 
 def flags(run: RunFacts) -> tuple[Flag, ...]:
     """What makes a run ugly: instability, NaN, collapse, KL blow-up, reward that is not the task, an early end.
 
-    A finding counts while it is open at warning or above, or once it was critical.
+    The verdict decides, as it is now: if it is to go on, nothing is ugly; else each finding that is open at warning or
+    above counts. What was critical once and is over does not.
     """
     words: dict[str, str] = data("readings.json")["ugly"]
     out = [
         Flag(words[f.id], f.id, f.summary or f.title)
         for f in run.findings
-        if f.id in words and ((f.status == "active" and f.severity != "info") or f.peak_severity == "critical")
+        if run.decision in CONDEMNED and f.id in words and f.status == "active" and f.severity != "info"
     ]
     if run.state in ("crashed", "stalled") and all(flag.word != run.state for flag in out):
         out.append(Flag(run.state, None, f"the run has {run.state}"))

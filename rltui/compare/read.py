@@ -45,6 +45,7 @@ class RunFacts(RunHead):
     `tokens` and `hours` are cumulated over the steps, None where the log does not tell; `gpus` None: unknown.
     """
 
+    listed_as: str  # its id among the runs that were listed together
     findings: tuple[Finding, ...]
     updated: str
     words: tuple[str, ...]  # names and tags that a filter may ask for
@@ -87,7 +88,9 @@ def read(found: Iterable[Found], key_map: dict[str, str] | None = None, primary:
 
 
 def told_apart(runs: Sequence[RunFacts]) -> list[RunFacts]:
-    """Runs of one id go by their paths, of one path too by number."""
+    """Runs of one name go by what they are listed as, then by their paths, of one path too by number."""
+    ids = [f.id for f in runs]
+    runs = [f if ids.count(f.id) == 1 else replace(f, id=f.listed_as) for f in runs]
     ids = [f.id for f in runs]
     runs = [f if ids.count(f.id) == 1 else replace(f, id=f.path) for f in runs]
     ids = [f.id for f in runs]
@@ -120,6 +123,7 @@ def facts(
         algorithm=run.algorithm,
         state=report.run.state,
         decision=report.verdict.decision,
+        listed_as=found.candidate.id,
         findings=report.findings,
         updated=report.as_of or "",
         words=tuple(str(v) for k, v in run.info.items() if k in ("run_id", "name", "project", "host")) + _tags(run),

@@ -31,7 +31,7 @@ MANY = 128
 
 @dataclass(frozen=True, slots=True)
 class RunRow:
-    """One run in the list.
+    """One run in the list. `id`: as in its report; `name`: as it is listed, which tells it from the others.
 
     `framework`, `algorithm`, `state`, `last_step`, `total_steps`: None if they are not known; else as the whole run
     tells. `because`: the state in words. `health`: critical, warning, ok, or "not looked" if nobody judged the run and
@@ -42,6 +42,7 @@ class RunRow:
     """
 
     id: str
+    name: str
     host: str
     path: str
     framework: str | None
@@ -72,7 +73,7 @@ class RunRow:
 
 def ranked(rows: Iterable[RunRow]) -> list[RunRow]:
     """Those that need attention first, the newest first among equals."""
-    return sorted(rows, key=lambda r: (-r.attention, -(r.updated or 0.0), r.id))
+    return sorted(rows, key=lambda r: (-r.attention, -(r.updated or 0.0), r.name))
 
 
 @cache
@@ -185,6 +186,7 @@ def _row(found: Found, reader: RunReader, known: Known) -> RunRow:
     written = max((feed.mtime for feed in reader.feeds), default=None)
     return RunRow(
         id=run.id,
+        name=found.candidate.id,
         host=found.place.name,
         path=run.path,
         framework=known.framework,
@@ -247,9 +249,9 @@ def _in_two(found: Sequence[Found], now: float) -> Iterator[RunRow]:
 
 
 def numbered(rows: Sequence[RunRow]) -> list[RunRow]:
-    """Runs of one id are told apart by where they are."""
-    counts = Counter(row.id for row in rows)
+    """Runs that are listed under one name are told apart by where they are."""
+    counts = Counter(row.name for row in rows)
     return [
-        row if counts[row.id] == 1 else replace(row, id=f"{row.host}:{row.path}" if row.host else row.path)
+        row if counts[row.name] == 1 else replace(row, name=f"{row.host}:{row.path}" if row.host else row.path)
         for row in rows
     ]

@@ -58,7 +58,7 @@ def to_text(rows: Sequence[RunRow], now: float) -> str:
     for row in rows:
         cells.append(
             (
-                f"{row.host or 'here'}:{row.id}" if several else row.id,
+                f"{row.host or 'here'}:{row.name}" if several else row.name,
                 " ".join(x for x in (row.framework, row.algorithm) if x) or "unknown",
                 row.state or "?",
                 step(row),

@@ -66,9 +66,11 @@ class RunCandidate:
     dirs: tuple[str, ...] = ()  # where new files of this run may appear
     note: str = ""  # what was left out or taken together
     inside: tuple[tuple[str, str], ...] = ()  # of each file that can hold several runs, the key of this one
+    name: str = ""  # what the run is called wherever it is listed from; of several below one root some may share it
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "id", clean(shown(self.id), MAX_ID))  # a directory may be called anything
+        for field, value in (("id", self.id), ("name", self.name or self.id)):  # a directory may be called anything
+            object.__setattr__(self, field, clean(shown(value), MAX_ID))
 
 
 _Run = list[Unit]
@@ -224,7 +226,10 @@ def _candidate(root: str, home: str, run: _Run, *, is_alone: bool) -> RunCandida
     below = os.path.relpath(home, root)
     place = os.path.basename(os.path.abspath(root)) if below == os.curdir else below
     if is_alone:
-        return RunCandidate(place, home, tuple(files), dirs=_folders(home, files), note=_note(run), inside=inside)
+        own = os.path.basename(os.path.abspath(home))
+        return RunCandidate(
+            place, home, tuple(files), dirs=_folders(home, files), note=_note(run), inside=inside, name=own
+        )
     name = next((part for unit in run for part in (unit.label, unit.launch) if part), os.path.basename(files[0][0]))
     only = files[0][0] if len(files) == 1 else home
     if inside and len(files) == 1:
@@ -236,6 +241,7 @@ def _candidate(root: str, home: str, run: _Run, *, is_alone: bool) -> RunCandida
         dirs=_folders(os.path.dirname(files[0][0]), files),
         note=_note(run),
         inside=inside,
+        name=os.path.splitext(os.path.basename(files[0][0]))[0] if len(files) == 1 and not inside else name,
     )
 
 

@@ -123,7 +123,7 @@ def newest(found: Found, key_map: Mapping[str, str]) -> Newest | None:
     names.forced = dict(key_map)
     names.refresh(cells, spoken.name)
     return Newest(
-        id=found.candidate.id,
+        id=found.candidate.name,
         path=found.candidate.root,
         framework=framework,
         names=names,

@@ -61,7 +61,7 @@ class RunReader:
         candidate = found.candidate
         self.place = found.place
         self.follow = follow
-        self.run = Run(candidate.id, candidate.root)
+        self.run = Run(candidate.name, candidate.root)
         self.run.followed = follow
         self.run.scheduled = found.job is not None and found.job.state == "RUNNING"
         self.run.key_map = dict(key_map or {})

@@ -168,7 +168,26 @@ def test_a_packed_log_is_read_whole_while_it_is_small(tmp_path: Path) -> None:
 
 def test_what_needs_attention_is_first() -> None:
     usual = RunRow(
-        "a", "", "a", None, None, "finished", 1, 1, "ok", (), None, 0, 0, 5.0, False, 0, 1, True, {"score_mean": 1.0}
+        "a",
+        "a",
+        "",
+        "a",
+        None,
+        None,
+        "finished",
+        1,
+        1,
+        "ok",
+        (),
+        None,
+        0,
+        0,
+        5.0,
+        False,
+        0,
+        1,
+        True,
+        {"score_mean": 1.0},
     )
     sick = replace(usual, id="sick", health="critical", state="running")
     past = replace(usual, id="past", health="critical")
@@ -180,7 +199,7 @@ def test_what_needs_attention_is_first() -> None:
     ]  # fmt: skip
     assert primary([usual, replace(usual, values={})]) == "score_mean"
     assert primary([replace(usual, values={})]) is None
-    assert {r.id for r in numbered([usual, replace(usual, path="b", host="u@h")])} == {"a", "u@h:b"}
+    assert {r.name for r in numbered([usual, replace(usual, path="b", host="u@h")])} == {"a", "u@h:b"}
 
 
 @pytest.mark.parametrize("kind", WRITERS)
