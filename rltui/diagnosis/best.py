@@ -8,6 +8,7 @@ from math import hypot, log, sqrt
 
 import numpy as np
 
+from rltui.evidence.facts import smoothed
 from rltui.evidence.look import Look
 from rltui.evidence.model import BestCheckpoint
 from rltui.evidence.signal import CRITICAL, NOTICE, WARNING, Signal, num
@@ -60,20 +61,16 @@ def ranking(look: Look) -> Ranking | None:
 
 
 def _by_reward(look: Look) -> Ranking | None:
-    """Medians of blocks, then of 5 neighbours: a spike of one batch is no best state."""
+    """The smoothed curve whose best point is the peak of the fact table: a spike of one batch is no best state."""
     reward, blocks = look.series(look.reward), look.blocks(look.reward)
-    if reward is None or blocks is None or len(reward) < 5:
+    curve = smoothed(reward, blocks) if reward is not None and blocks is not None else None
+    if reward is None or blocks is None or curve is None:
         return None
-    middles = np.minimum(np.arange(len(blocks.medians)) * blocks.size + blocks.size // 2, len(reward) - 1)
-    width = max(5, min(51, len(middles) // 20 * 2 + 1))
-    calm = running_medians(blocks.medians)
-    value = smooth(calm, width)
-    error = float(sd_d(blocks.medians) / np.sqrt(min(width, len(middles))))
-    if not (np.isfinite(value).all() and np.isfinite(error)):
-        return None
+    start = float(running_medians(blocks.medians)[0])
     basis = "train reward only: low confidence"
-    steps = reward.steps[middles]
-    return Ranking(steps, value, error, width, reward.key, value, error, float(calm[0]), False, basis)
+    return Ranking(
+        curve.steps, curve.values, curve.se, curve.width, reward.key, curve.values, curve.se, start, False, basis
+    )
 
 
 def _validation_sets(look: Look) -> list[Series]:
@@ -105,10 +102,11 @@ def _z(x: Floats) -> Floats:
 
 def _by_sets(sets: list[Series]) -> Ranking | None:
     main = sets[0]
-    width = 5 if len(main) >= 10 else 3
+    curve = smoothed(main, None)
+    if curve is None:
+        return None
+    width, value, value_se = curve.width, curve.values, curve.se
     points = np.sqrt(min(width, len(main)))
-    value = smooth(main.values, width)
-    value_se = float(sd_d(main.values[-NOISE_ROWS:]) / points)
     score, se, basis = value, value_se, f"validation, {main.key}"
     if len(sets) > 1:
         z: Floats = np.mean([_z(s.values) for s in sets], axis=0)

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from rltui.evidence import words as told
 from rltui.evidence.look import Look
 from rltui.evidence.model import (
     SEVERITY_RANK,
@@ -20,7 +21,7 @@ from rltui.evidence.model import (
     StageResult,
     Verdict,
 )
-from rltui.evidence.signal import Mark, num
+from rltui.evidence.signal import Mark
 from rltui.rules.base import validation
 from rltui.rules.page import Rule
 from rltui.rules.traits import Trait
@@ -244,8 +245,8 @@ def _clear(case: Case) -> str:
     reward = look.values(look.reward)
     if len(reward) < ENOUGH_ROWS:
         return words
-    k = max(5, len(reward) // 10)
-    words += f" Reward {num(float(reward[:k].mean()))} → {num(float(reward[-k:].mean()))}"
+    courses = [told.course(look.facts, name) for name in (look.facts.score, look.facts.optimised) if name is not None]
+    words += f" {'; '.join(one[:1].upper() + one[1:] for one in courses)}"
     level = next((f for f in case.active if case.has(f, Trait.LEVEL)), None)
     return f"{words}." if level is None else f"{words}, level since step {level.onset_step}; {_why_go_on(case)}."
 

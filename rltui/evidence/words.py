@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rltui.evidence.effects import Effect
-from rltui.evidence.facts import Course
+from rltui.evidence.facts import Course, Facts
 from rltui.evidence.signal import num
 
 RISES = {1: "rises", -1: "falls", 0: "is level"}
@@ -30,6 +30,31 @@ def unseen(effect: Effect | None) -> str:
     if effect is None or effect.direction or effect.smallest <= 0.0:
         return ""
     return f"a change below {num(effect.smallest)} could not be seen"
+
+
+def called(facts: Facts, metric: str) -> str:
+    """`score` or `reward`: a number of the task score is not called reward if another reward is logged beside it."""
+    return "score" if metric == "score_mean" and facts.optimised is not None else "reward"
+
+
+def course(facts: Facts, metric: str) -> str:
+    """How a metric went from first to last window, and where it stands against its best: `reward rose 0.2 → 0.5, now
+    0.4, below its best of 0.6 at step 300`. Empty if it is not logged."""
+    found = facts.course(metric)
+    if found is None:
+        return ""
+    name = called(facts, metric) if metric in ("score_mean", "reward_mean") else "validation"
+    return ", ".join(part for part in (f"{name} {since_start(found)}", since_peak(found)) if part)
+
+
+def in_short(facts: Facts, metric: str) -> str:
+    """`rose since its start`, `fell since its start`, `no change since its start beyond its noise`; of too few points
+    nothing."""
+    found = facts.metric(metric)
+    if found is None or found.since_start is None:
+        return ""
+    direction = found.since_start.direction
+    return f"{ROSE[direction]} since its start" if direction else "no change since its start beyond its noise"
 
 
 def from_to(course: Course) -> str:

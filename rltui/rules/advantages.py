@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from rltui.evidence import words
+from rltui.evidence.facts import Course
 from rltui.evidence.look import Look
 from rltui.evidence.signal import CRITICAL, EASED, NOTICE, WARNING, Signal, num, percent
 from rltui.evidence.trends import trend
-from rltui.rules.base import Memory, Params, compared, gaining, head, held, losing, tail
+from rltui.rules.base import Memory, Params, compared, gaining, head, held, losing, tail, told
 from rltui.rules.gradient import recent_spikes
 
 
@@ -103,15 +105,19 @@ def kl_penalty_gaming(look: Look, p: Params, memory: Memory) -> list[Signal]:
     if pays or not rises or not (ratio < p["length"] or opened):
         return []
     level = CRITICAL if ratio < p["critical"] else WARNING
-    text = f"Reward after penalties rose while the raw score went {num(head(raw, 10))} → {num(tail(raw, 10))} "
-    text += f"and responses shrank from {num(first)} to {num(last)} tokens "
+    courses = [f"{name} {words.since_start(c)}" for name, c in _both(look) if c is not None]
+    text = f"{'; '.join(courses)}; responses went from {num(first)} to {num(last)} tokens "
     text += f"({compared(look, 'response_length_mean', 10)}): short answers pay less penalty."
     proofs = (
-        ("reward_mean", "rises"),
-        ("score_mean", "does not"),
+        told(look, "reward_mean"),
+        told(look, "score_mean"),
         ("response_length_mean", ""),
     )
     return [Signal(level, text, proofs, moved="response_length_mean")]
+
+
+def _both(look: Look) -> tuple[tuple[str, Course | None], tuple[str, Course | None]]:
+    return ("Reward after penalties", look.facts.course("reward_mean")), ("the score", look.facts.course("score_mean"))
 
 
 def policy_step_too_large(look: Look, p: Params, memory: Memory) -> list[Signal]:

@@ -7,6 +7,9 @@ from functools import reduce
 
 import numpy as np
 
+from rltui.evidence import words
+from rltui.evidence.effects import Effect
+from rltui.evidence.facts import SOLVED
 from rltui.evidence.look import Look
 from rltui.evidence.signal import WARNING, Signal
 from rltui.rules.catalogue import having
@@ -84,37 +87,50 @@ def losing(look: Look, rows: int = 200) -> bool:
     return loud(look, Trait.REWARD_FALLS) or farmed(look) or (look.trend(look.reward, rows).direction < 0)
 
 
-def solved(look: Look, level: float = 0.9) -> bool:
+def solved(look: Look, level: float = SOLVED) -> bool:
     """Reward near its ceiling: what then falls (entropy, length, gradient) has nothing left to buy."""
-    profile = look.profile
-    if farmed(look):
-        return False
-    if profile.ceiling is None or profile.floor is None or profile.ceiling <= profile.floor:
-        return False
-    return tail(look.values(look.reward), 20) >= profile.floor + level * (profile.ceiling - profile.floor)
+    reached = look.facts.reached
+    return reached is not None and reached >= level and not farmed(look)
+
+
+def dead_groups(look: Look) -> float | None:
+    """Share of the groups whose samples all got the same reward, None if it is not logged (`Facts.dead_groups`)."""
+    share = look.facts.dead_groups
+    return None if share is None else share.value
+
+
+def told(look: Look, name: str = "") -> tuple[str, str]:
+    """A metric (default: the train reward) as proof, with its direction since the start in words."""
+    metric = name or look.reward
+    return metric, words.in_short(look.facts, metric)
+
+
+def reward_name(look: Look) -> str:
+    """`Score` or `Reward`, at the head of a sentence (`words.called`)."""
+    return words.called(look.facts, look.reward).capitalize()
+
+
+def reward_course(look: Look) -> str:
+    """How the reward went and where it stands, as the facts have it; empty if none is logged."""
+    return words.course(look.facts, look.reward)
 
 
 def validation_over(look: Look, rows: int) -> float | None:
     """As `validation`, of the evaluations of the last `rows` rows and of as many rows before; of all where those are
     fewer than 4."""
-    series = look.series("val_score")
-    if series is None:
+    found = look.facts.metric("val_score")
+    if found is None:
         return None
-    recent = series.values[int(series.rows.searchsorted(look.n - 2 * rows)) :]
-    return _gain(recent if len(recent) >= 4 else series.values)
+    recent = found.since_row(look.n - 2 * rows)
+    return errors_of((recent if recent is not None and len(recent.values) >= 4 else found).late)
+
+
+def errors_of(effect: Effect | None) -> float | None:
+    """An effect in standard errors."""
+    return None if effect is None else effect.errors
 
 
 def validation(look: Look) -> float | None:
-    """Newest validation against the one before its last third, in standard errors; None below 4 evaluations."""
-    return _gain(look.values("val_score"))
-
-
-def _gain(values: Floats) -> float | None:
-    if len(values) < 4:
-        return None
-    third = max(2, len(values) // 3)
-    before, after = values[:-third], values[-third:]
-    noise = max(1e-9, float(abs(values[1:] - values[:-1]).mean()) / 1.128)
-    return float(
-        (after.mean() - before[-2 * third :].mean()) / (noise * (1 / third + 1 / min(len(before), 2 * third)) ** 0.5)
-    )
+    """Newest third of the evaluations against those before, in standard errors; None below 4 evaluations."""
+    found = look.facts.metric("val_score")
+    return None if found is None else errors_of(found.late)

@@ -8,7 +8,7 @@ from math import log
 from rltui.evidence.look import Look
 from rltui.evidence.signal import CRITICAL, NOTICE, WARNING, Signal, num
 from rltui.evidence.trends import flat, sd_d
-from rltui.rules.base import Memory, Params, losing, tail
+from rltui.rules.base import Memory, Params, dead_groups, losing, tail, told
 
 SMALL_MODEL = 0.3  # billions of parameters: below it the usual bands of the learning rate do not hold
 SMOKE_TEST = 50  # planned steps up to which a run without checkpoints is a test
@@ -94,19 +94,20 @@ def _loss_swings(look: Look, p: Params) -> str:
 def cfg_lr_too_low(look: Look, p: Params, memory: Memory) -> list[Signal]:
     """Reward flat and the policy where it was while the gradient lives: the update is too timid. Groups without
     variance look alike and come first."""
-    gradient, x, dead = (look.values(n) for n in ("grad_norm", look.reward, "frac_reward_zero_std"))
+    gradient, x = look.values("grad_norm"), look.values(look.reward)
+    dead = dead_groups(look)
     rows = int(max(p["rows"], p["share"] * len(x)))
     still = _stands_still(look, p, rows)
     if not still or len(x) < rows or not len(gradient) or tail(gradient, 20) <= 0 or not flat(look.trend(look.reward)):
         return []
-    if len(dead) and tail(dead, 20) >= p["dead"]:
+    if dead is not None and dead >= p["dead"]:
         return []
     planned = look.settings.planned_steps
-    half = planned is not None and look.n >= p["warn_share"] * planned and len(dead) > 0
+    half = planned is not None and look.n >= p["warn_share"] * planned and dead is not None
     text = f"Reward is flat and {still} after {look.n} rows: the update is timid"
     text += f" (learning rate {num(look.settings.lr)})." if look.settings.lr is not None else "."
     proofs = tuple((n, "") for n in ("kl_ref", "ppo_kl", "clip_frac", "grad_norm") if look.series(n) is not None)
-    return [Signal(WARNING if half else NOTICE, text, (*proofs, (look.reward, "flat")), onset_step=int(look.steps[0]))]
+    return [Signal(WARNING if half else NOTICE, text, (*proofs, told(look)), onset_step=int(look.steps[0]))]
 
 
 def _stands_still(look: Look, p: Params, rows: int) -> str:

@@ -5,7 +5,21 @@ from __future__ import annotations
 from rltui.evidence.look import Look
 from rltui.evidence.signal import CRITICAL, EASED, NOTICE, WARNING, Signal, num, percent
 from rltui.evidence.trends import flat
-from rltui.rules.base import Memory, Params, compared, gaining, head, held, losing, solved, tail, validation
+from rltui.rules.base import (
+    Memory,
+    Params,
+    compared,
+    dead_groups,
+    gaining,
+    head,
+    held,
+    losing,
+    reward_course,
+    solved,
+    tail,
+    told,
+    validation,
+)
 
 ROWS = 10
 SKIP = 2
@@ -30,8 +44,8 @@ def entropy_collapse(look: Look, p: Params, memory: Memory) -> list[Signal]:
     if eased and not held(look, "entropy-collapse"):
         return []
     falling = look.trend("entropy", int(p["window"])).direction < 0
-    dead = look.values("frac_reward_zero_std")
-    dead_now = tail(dead, 20) if len(dead) else 0.0
+    dead = dead_groups(look)
+    dead_now = dead or 0.0
     held_out = validation(look)
     val_flat = held_out is not None and held_out < 1.0
     val_falls = held_out is not None and held_out <= -2.0
@@ -51,15 +65,9 @@ def entropy_collapse(look: Look, p: Params, memory: Memory) -> list[Signal]:
         level = WARNING
     text = f"Entropy fell from {num(start)} to {num(now)} nats, {percent(ratio)} of its start"
     text += f" ({compared(look, 'entropy', ROWS, SKIP)})"
-    text += (
-        "; reward no longer gains."
-        if harmed
-        else "; reward still pays for it."
-        if not solved(look)
-        else "; the task is solved."
-    )
-    proofs = [("entropy", ""), (look.reward, "no gain" if harmed else "gains")]
-    if len(dead):
+    text += "; the task is solved." if solved(look) else f"; {reward_course(look)}." if reward_course(look) else "."
+    proofs = [("entropy", ""), told(look)]
+    if dead is not None:
         proofs.append(("frac_reward_zero_std", f"{percent(dead_now)} of the groups without variance"))
     return [Signal(EASED if eased else level, text, tuple(proofs), moved="entropy", hurt=look.reward)]
 
@@ -82,8 +90,8 @@ def entropy_explosion(look: Look, p: Params, memory: Memory) -> list[Signal]:
         worse = losing(look) or look.open.get("reward-floor", 0) >= 2
         level = CRITICAL if worse or (now > p["extreme"] and not gaining(look)) else WARNING
     summary = f"Entropy rose from {num(start)} to {num(now)} nats ({compared(look, 'entropy', ROWS, SKIP)})"
-    summary += " while the reward fell." if losing(look) else "."
+    summary += f"; {reward_course(look)}." if reward_course(look) else "."
     proofs = [("entropy", "")]
     if look.series(look.reward) is not None:
-        proofs.append((look.reward, "falls" if losing(look) else ""))
+        proofs.append(told(look))
     return [Signal(level, summary, tuple(proofs), moved="entropy", hurt=look.reward)]

@@ -7,7 +7,20 @@ import numpy as np
 from rltui.evidence.look import Look
 from rltui.evidence.signal import CRITICAL, EASED, NOTICE, WARNING, Signal, num, percent
 from rltui.evidence.trends import trend
-from rltui.rules.base import Memory, Params, compared, gaining, head, held, losing, solved, tail, validation
+from rltui.rules.base import (
+    Memory,
+    Params,
+    compared,
+    gaining,
+    head,
+    held,
+    losing,
+    reward_course,
+    solved,
+    tail,
+    told,
+    validation,
+)
 
 
 def truncation_high(look: Look, p: Params, memory: Memory) -> list[Signal]:
@@ -84,13 +97,11 @@ def length_collapse(look: Look, p: Params, memory: Memory) -> list[Signal]:
         level = WARNING
     if empty <= p["empty"] or ratio < p["notice"]:
         text = f"Responses shrank from {num(first)} to {num(last)} tokens, {percent(ratio)} of their start"
-        text += f" ({compared(look, 'response_length_mean', p['rows'])}),"
+        text += f" ({compared(look, 'response_length_mean', p['rows'])})"
     else:
-        text = f"{percent(empty)} of the responses are empty or aborted,"
-    text += (
-        " while the reward fell." if worse else (" while the reward rose." if gain else " without any gain in reward.")
-    )
-    proofs = (("response_length_mean", ""), (look.reward, "rose" if gain else "no gain"))
+        text = f"{percent(empty)} of the responses are empty or aborted"
+    text += f"; {reward_course(look)}." if reward_course(look) else "."
+    proofs = (("response_length_mean", ""), told(look))
     return [Signal(level, text, proofs, moved="response_length_mean", hurt=look.reward)]
 
 
@@ -124,8 +135,8 @@ def length_explosion(look: Look, p: Params, memory: Memory) -> list[Signal]:
         level = CRITICAL if cut_now > p["truncation"] else WARNING
     text = f"Responses grew {num(ratio)}-fold, from {num(first)} to {num(last)} tokens"
     text += f" ({compared(look, 'response_length_mean', p['rows'])})"
-    text += ", and reward grew with them." if gain else ", without a gain in reward."
+    text += f"; {reward_course(look)}." if reward_course(look) else "."
     if cut_now > 0.01:
         text = text[:-1] + f"; {percent(cut_now)} are cut at the limit."
-    proofs = (("response_length_mean", ""), (look.reward, "rose" if gain else "no gain"))
+    proofs = (("response_length_mean", ""), told(look))
     return [Signal(level, text, proofs, moved="response_length_mean")]

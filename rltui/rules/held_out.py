@@ -6,6 +6,7 @@ from math import log, sqrt
 
 import numpy as np
 
+from rltui.evidence import words
 from rltui.evidence.look import Look
 from rltui.evidence.signal import CRITICAL, NOTICE, WARNING, Signal, num
 from rltui.evidence.trends import change, mann_kendall_p, sd_d
@@ -72,6 +73,15 @@ def _drifted(x: Floats, p: Params) -> tuple[int, float, float, float] | None:
     return j + 1, float(smooth[j]), float(smooth[-1]), fall / max(sd_d(x) / sqrt(3.0), 1e-12)
 
 
+def _best(look: Look, step: int, peak: float) -> str:
+    """Best sustained validation and its step, as everywhere else; the rule's own if that lies after its turn."""
+    found = look.facts.metric("val_score")
+    best = found.peak if found is not None else None
+    if best is None or best.step > step:
+        return f"{num(peak)} at step {step}"
+    return f"{num(best.value)} at step {best.step}"
+
+
 def val_regression(look: Look, p: Params, memory: Memory) -> list[Signal]:
     """Validation below its peak, twice in a row."""
     found = _regressed(look, p)
@@ -82,8 +92,9 @@ def val_regression(look: Look, p: Params, memory: Memory) -> list[Signal]:
     baseline = float(series.values[0])
     error = sd_d(series.values[-200:])
     level = CRITICAL if now < baseline - p["below_start"] * error else WARNING
+    best = _best(look, step, peak)
     summary = (
-        f"Validation peaked at {num(peak)} at step {step} and stands at {num(now)} (means of 3 evaluations), "
+        f"Validation peaked at {best} and stands at {num(now)} (mean of the last 3 evaluations), "
         f"{num(z)} standard errors lower"
     )
     summary += f" and below its start of {num(baseline)}." if level == CRITICAL else "."
@@ -104,13 +115,16 @@ def train_val_divergence(look: Look, p: Params, memory: Memory) -> list[Signal]:
     level = CRITICAL if now < float(series.values[0]) or z > p["critical_se"] else WARNING
     k = min(50, max(10, len(since) // 10))
     a, b = float(since[:k].mean()), float(since[-k:].mean())
-    summary = f"Train reward rose {num(a)} → {num(b)} since step {step} (means of {k} rows), "
-    summary += f"validation fell {num(peak)} → {num(now)} (means of 3 evaluations)."
+    name = words.called(look.facts, look.reward)
+    summary = (
+        f"Train {name} rose {num(a)} → {num(b)} since step {step} (means of {k} rows), while validation fell from "
+    )
+    summary += f"{_best(look, step, peak)} to {num(now)} (mean of the last 3 evaluations)."
     return [
         Signal(
             level,
             summary,
-            (("val_score", f"{num(z)} standard errors below its peak"), (look.reward, "rises")),
+            (("val_score", f"{num(z)} standard errors below its peak"), (look.reward, f"rose since step {step}")),
             onset_step=step,
         )
     ]

@@ -6,10 +6,23 @@ from math import log
 
 import numpy as np
 
+from rltui.evidence import words
 from rltui.evidence.look import Look
 from rltui.evidence.signal import CRITICAL, EASED, NOTICE, WARNING, Signal, num
 from rltui.evidence.trends import flat, theil_sen, trend
-from rltui.rules.base import Memory, Params, gaining, held, losing, side_by_side, tail, validation, validation_over
+from rltui.rules.base import (
+    Memory,
+    Params,
+    gaining,
+    held,
+    losing,
+    reward_course,
+    side_by_side,
+    tail,
+    told,
+    validation,
+    validation_over,
+)
 from rltui.rules.gradient import recent_spikes
 from rltui.run.table import Floats
 
@@ -110,15 +123,11 @@ def kl_runaway(look: Look, p: Params, memory: Memory) -> list[Signal]:
     summary = f"KL to the reference stands at {num(level)} nats per token"
     if fast is not None:
         summary += f", doubling every {num(fast)} rows"
-    summary += {
-        True: "; validation gained with it.",
-        False: f"; train reward {'hardly ' if held(look, 'reward-flat-from-start') else ''}gained with it."
-        if ever
-        else "; reward gained nothing.",
-    }[verified]
+    course = words.course(look.facts, "val_score") if verified else reward_course(look)
+    summary += f"; {course}." if course else "."
     proofs = [("kl_ref", f"median of the last 10 rows {num(level)}")]
     if look.series(look.reward) is not None:
-        proofs.append((look.reward, f"{num(look.change(look.reward))} standard errors from its start"))
+        proofs.append(told(look))
     return [Signal(EASED if eased else out, summary, tuple(proofs), moved="kl_ref", hurt=look.reward)]
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from rltui.evidence.facts import SHARE_ROWS
 from rltui.evidence.look import Look
 from rltui.evidence.signal import CRITICAL, EASED, NOTICE, WARNING, Signal, percent
-from rltui.rules.base import Memory, Params, held, solved, tail
+from rltui.rules.base import Memory, Params, dead_groups, held, solved
 from rltui.run.sums import median
 
 
@@ -29,8 +30,8 @@ def no_learning_signal(look: Look, p: Params, memory: Memory) -> list[Signal]:
     if eased and not held(look, "no-learning-signal"):
         return []
     level = CRITICAL if share >= p["critical"] else WARNING if share >= p["warn"] else EASED if eased else NOTICE
-    dead = look.values("frac_reward_zero_std")
-    beside = f"; {percent(tail(dead, window))} of the groups have no reward variance" if len(dead) else ""
+    dead = dead_groups(look)
+    beside = f"; {percent(dead)} of the groups have no reward variance" if dead is not None else ""
     summary = (
         f"The gradient is zero on {percent(share)} of the last {window} rows{beside}: these updates teach nothing."
     )
@@ -45,9 +46,9 @@ def zero_variance_groups(look: Look, p: Params, memory: Memory) -> list[Signal]:
         return []
     dead = look.values("frac_reward_zero_std")
     window = int(p["window"])
-    if len(dead) < window // 2 + p["warmup"]:
+    share = dead_groups(look)
+    if share is None or len(dead) < window // 2 + p["warmup"]:
         return []
-    share = float(dead[-window:].mean())  # of a batch of one or two groups the median is 0 or 1
     eased = share < p["notice"]
     if eased and not held(look, "zero-variance-groups"):
         return []
@@ -63,7 +64,7 @@ def zero_variance_groups(look: Look, p: Params, memory: Memory) -> list[Signal]:
         level = WARNING
     rest = f"only {percent(1 - share)} of the batch teaches" if share < 1 else "nothing in the batch teaches"
     summary = f"{percent(share)} of the groups have no reward variance: {rest}."
-    proofs = [("frac_reward_zero_std", f"mean of the last {window} rows {percent(share)}")]
+    proofs = [("frac_reward_zero_std", f"mean of the last {SHARE_ROWS} rows {percent(share)}")]
     if look.series(look.reward) is not None:
         proofs.append((look.reward, ""))
     return [

@@ -13,7 +13,7 @@ import orjson
 from rltui.evidence.look import Look
 from rltui.evidence.signal import CRITICAL, NOTICE, WARNING, Mark, Signal, num, percent
 from rltui.evidence.trends import MAD_TO_SD, block_medians, change, onset, sd_d, sd_m, windows
-from rltui.rules.base import Memory, Params, loud, tail, validation
+from rltui.rules.base import Memory, Params, loud, reward_name, tail, validation
 from rltui.rules.traits import Trait
 from rltui.run.sums import median
 from rltui.run.table import Floats, Series
@@ -129,8 +129,11 @@ def reward_collapse(look: Look, p: Params, memory: Memory) -> list[Signal]:
     led = loud(look, Trait.LEADS_FALL)
     level = CRITICAL if at_floor or led or (held_out is not None and held_out < -3.0) else WARNING
     onset = _fall(x, start, below)
-    share = (peak - fallen) / abs(peak) if peak else 1.0
-    summary = f"Reward fell from a peak of {num(peak)} (median of {block} rows) to {num(fallen)} (of the last 5), "
+    best, at = _best(look, peak, int(series.steps[onset]))
+    share = (best - fallen) / abs(best) if best else 1.0
+    summary = (
+        f"{reward_name(look)} fell from its best of {num(best)}{at} to {num(fallen)} (median of the last 5 rows), "
+    )
     summary += f"{percent(share)} lost"
     summary += ", down to its floor." if at_floor else "."
     return [
@@ -147,6 +150,14 @@ def reward_collapse(look: Look, p: Params, memory: Memory) -> list[Signal]:
             marks=(Mark.TO_ITS_FLOOR,) if at_floor else (),
         )
     ]
+
+
+def _best(look: Look, peak: float, fell_at: int) -> tuple[float, str]:
+    """Best sustained reward and where, as everywhere else; the peak of the rule itself if the best came after the
+    fall."""
+    found = look.facts.metric(look.reward)
+    best = found.peak if found is not None else None
+    return (peak, "") if best is None or best.step > fell_at else (best.value, f" around step {best.step}")
 
 
 def _peak(x: Floats, n: int, block: int, p: Params) -> tuple[float, float, float, float, int] | None:
@@ -198,7 +209,7 @@ def reward_peak_decline(look: Look, p: Params, memory: Memory) -> list[Signal]:
     for view, size in views:
         if view is None:
             continue
-        drop, z, peak, low, peak_at = view
+        _, z, peak, low, peak_at = view
         if size == 1 and n > p["recent"]:
             peak_at += n - int(p["recent"])
         step = int(
@@ -210,10 +221,13 @@ def reward_peak_decline(look: Look, p: Params, memory: Memory) -> list[Signal]:
             if held_out is not None and held_out < -2.0 and look.open.get("val-regression", 0) >= 2
             else WARNING
         )
-        share = drop / abs(peak)
+        best, at = _best(look, peak, step)
+        share = (best - low) / abs(best) if best else 1.0
         rows = (n if size > 1 or n <= p["recent"] else int(p["recent"])) // int(p["blocks"])
-        summary = f"Reward peaked near step {step} at {num(peak)} (median of {rows} rows) and stands at {num(low)} "
-        summary += f"(of the last {2 * rows}), {percent(share)} lower."
+        summary = (
+            f"{reward_name(look)} was at its best{at or f' near step {step}'}, {num(best)}, and stands at {num(low)} "
+        )
+        summary += f"(median of the last {2 * rows} rows), {percent(share)} lower."
         return [
             Signal(
                 level,

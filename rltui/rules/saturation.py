@@ -6,7 +6,7 @@ import numpy as np
 
 from rltui.evidence.look import Look
 from rltui.evidence.signal import CRITICAL, EASED, NOTICE, WARNING, Signal, num, percent
-from rltui.rules.base import Memory, Params, compared, head, held, tail
+from rltui.rules.base import Memory, Params, compared, dead_groups, head, held, reward_name, tail
 
 
 def reward_floor(look: Look, p: Params, memory: Memory) -> list[Signal]:
@@ -27,7 +27,7 @@ def reward_floor(look: Look, p: Params, memory: Memory) -> list[Signal]:
     level = CRITICAL if run >= p["critical_rows"] else WARNING if run >= p["warn_rows"] else NOTICE
     start = int(reward.steps[len(reward) - run])
     ever = run < len(top)
-    summary = f"Reward stands at its floor of {num(profile.floor)} for {run} rows, since step {start}"
+    summary = f"{reward_name(look)} stands at its floor of {num(profile.floor)} for {run} rows, since step {start}"
     summary += "." if ever else ": not one success so far."
     proofs = [(look.reward, f"at the floor of {num(profile.floor)} for {run} rows")]
     cut = look.values("response_clip_ratio")
@@ -55,7 +55,7 @@ def reward_saturated(look: Look, p: Params, memory: Memory) -> list[Signal]:
         return []
     dead, why = _no_signal(look, p, window)
     level = EASED if eased else WARNING if dead and level_now >= p["level"] else NOTICE
-    summary = f"Reward stands at {percent(level_now)} of its range (ceiling {num(profile.ceiling)}){why}."
+    summary = f"{reward_name(look)} stands at {percent(level_now)} of its range (ceiling {num(profile.ceiling)}){why}."
     proofs = [(look.reward, f"median of the last {window} rows {num(tail(reward, window))}")]
     proofs += [(n, "") for n in ("frac_reward_zero_std", "reward_std", "grad_norm") if look.series(n) is not None][:2]
     return [Signal(level, summary, tuple(proofs), onset_step=_reached(look, profile.floor + p["level"] * span))]
@@ -65,7 +65,8 @@ def _no_signal(look: Look, p: Params, window: int) -> tuple[bool, str]:
     for name in ("frac_reward_zero_std", "frac_groups_all_right"):
         share = look.values(name)
         if len(share):
-            now = tail(share, window)
+            dead = dead_groups(look) if name == "frac_reward_zero_std" else None
+            now = tail(share, window) if dead is None else dead
             return now >= p["zero_variance"], f" and {percent(now)} of the groups agree"
     spread = look.values("reward_std")
     if len(spread):

@@ -7,7 +7,18 @@ from math import sqrt
 from rltui.evidence.look import Look
 from rltui.evidence.signal import NOTICE, WARNING, Signal, num, percent
 from rltui.evidence.trends import flat, sd_d, trend
-from rltui.rules.base import Memory, Params, compared, head, side_by_side, solved, tail
+from rltui.rules.base import (
+    Memory,
+    Params,
+    compared,
+    head,
+    reward_course,
+    reward_name,
+    side_by_side,
+    solved,
+    tail,
+    told,
+)
 
 
 def _detectable(noise: float, rows: int) -> float:
@@ -37,7 +48,7 @@ def reward_flat_from_start(look: Look, p: Params, memory: Memory) -> list[Signal
     first, last, noise = found
     rows = len(look.values(look.reward))
     why = _no_movement(look, p)
-    summary = f"Reward has not moved beyond its noise in {rows} rows: {num(first)} → {num(last)}"
+    summary = f"{reward_name(look)} has not moved beyond its noise in {rows} rows: {num(first)} → {num(last)}"
     summary += f" ({compared(look, look.reward, p['window'])})"
     summary += (
         f"; {why}." if why else f"; a change below {num(_detectable(noise, int(p['window'])))} could not be seen."
@@ -93,12 +104,8 @@ def kl_dominates(look: Look, p: Params, memory: Memory) -> list[Signal]:
         f"With a KL coefficient of {num(coef)} the penalty at {num(distance)} nats weighs "
         f"{percent(share)} of the policy gradient"
     )
-    summary += "; reward does not move." if stuck else "."
-    return [
-        Signal(
-            level, summary, (("kl_ref", ""), (look.reward, "no gain" if stuck else "")), onset_step=int(look.steps[0])
-        )
-    ]
+    summary += f"; {reward_course(look)}." if stuck and reward_course(look) else "."
+    return [Signal(level, summary, (("kl_ref", ""), told(look)), onset_step=int(look.steps[0]))]
 
 
 def reward_plateau(look: Look, p: Params, memory: Memory) -> list[Signal]:
@@ -118,7 +125,7 @@ def reward_plateau(look: Look, p: Params, memory: Memory) -> list[Signal]:
         if abs(float(later[-2:].mean() - later[:2].mean())) < sd_d(held_out[-200:]):
             level = WARNING
     summary = (
-        f"Reward has been flat at {num(tail(x, 20))} for the last {rows} rows "
+        f"{reward_name(look)} has been flat at {num(tail(x, 20))} for the last {rows} rows "
         f"(a gain below {num(_detectable(recent.noise, rows // 2))} could not be seen)."
     )
     proofs = ((look.reward, f"flat over {rows} rows, median of the last 20 {num(tail(x, 20))}"),)
@@ -138,7 +145,7 @@ def reward_noise_dominates(look: Look, p: Params, memory: Memory) -> list[Signal
     if share < p["noise"] or abs(way.total) >= way.noise:
         return []
     summary = (
-        f"Reward jumps by {num(way.noise)} from row to row, {percent(share)} of its range: "
+        f"{reward_name(look)} jumps by {num(way.noise)} from row to row, {percent(share)} of its range: "
         "a trend below that does not show."
     )
     return [
