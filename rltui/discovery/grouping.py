@@ -42,15 +42,11 @@ from rltui.discovery.units import (
     units_of,
 )
 from rltui.readers.base import ContainedRun
+from rltui.readers.formats import in_order_of_belief
 from rltui.sources.base import Listing
 from rltui.text import clean, shown
 
 MAX_ID = 300
-_FORMAT_ORDER = (
-    *("jsonl", "json-list", "csv", "trackio", "mlflow", "mlflow-files", "tensorboard", "swanlab", "wandb"),
-    *("verl-console", "trl-console", "console", "trainer-state"),
-)
-"""Which source is believed first where several have a step (a console log is rounded, a state file is late)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,7 +243,8 @@ def _candidate(root: str, home: str, run: _Run, *, is_alone: bool) -> RunCandida
 
 def _belief(item: tuple[str, str]) -> tuple[int, str]:
     path, found = item
-    return (_FORMAT_ORDER.index(found) if found in _FORMAT_ORDER else len(_FORMAT_ORDER), path)
+    order = in_order_of_belief()
+    return (order.index(found) if found in order else len(order), path)
 
 
 def _folders(home: str, files: list[tuple[str, str]]) -> tuple[str, ...]:

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from rltui.readers.base import ContainedRun, DatabaseReader, Reader
+from rltui.readers.formats import formats
 
-FORMATS = (
-    *("verl-console", "trl-console", "console", "jsonl", "json-list", "csv", "trainer-state"),
-    *("tensorboard", "wandb", "swanlab"),
-)
-DATABASES = ("trackio", "mlflow")
+FORMATS = tuple(name for name, known in formats().items() if known.held == "in a file")
+DATABASES = tuple(name for name, known in formats().items() if known.held == "in a database")
 """Formats whose runs lie in a SQLite file, read by a `DatabaseReader`."""
 
 

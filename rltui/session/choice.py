@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import os
-from functools import cache
-from importlib.resources import files as package_files
 from typing import TYPE_CHECKING
 
+from rltui.readers.formats import formats
 from rltui.session.extent import ALL, Extent
 
 if TYPE_CHECKING:
@@ -74,14 +72,6 @@ def told(feed: AnyFeed) -> SourceInfo:
         note="; ".join(notes),
         mtime=feed.mtime,
         newest=feed.part.table.head_time,
-        lag=_lags().get(feed.format, ""),
+        lag=formats()[feed.format].lag,
         skipped_at=dict(feed.reader.skipped_at),
     )
-
-
-@cache
-def _lags() -> dict[str, str]:
-    """Format -> how far its writer is behind, in words."""
-    text = package_files("rltui.session").joinpath("lag.json").read_text(encoding="utf-8")
-    lags: dict[str, str] = json.loads(text)
-    return lags

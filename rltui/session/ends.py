@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from rltui.readers.base import LogLine, Reader, Record, Rows
 from rltui.readers.compressed import packing
+from rltui.readers.formats import formats
 from rltui.readers.registry import make
 from rltui.session.extent import BLOCK, Extent
 from rltui.sources.base import Place, SourceError
@@ -15,11 +16,7 @@ from rltui.sources.base import Place, SourceError
 QUIET_S = 5.0
 """A file that nobody wrote to for so long is at its end: a last line without a newline is complete."""
 
-_BLOCKED = ("wandb", "swanlab")
-"""Formats that are read from a block's border on."""
 _BLOCKED_LEAST = 3 * BLOCK // 4
-_ANYWHERE = ("tensorboard",)
-"""Formats whose reader finds the next record by itself from any byte on."""
 
 
 @dataclass(slots=True)
@@ -41,7 +38,7 @@ def read_ends(place: Place, path: str, format: str, size: int, extent: Extent) -
     reader = make(format, name)
     if reader.whole:
         return None
-    head = place.head(path, BLOCK if format in _BLOCKED else extent.head_bytes)
+    head = place.head(path, BLOCK if formats()[format].begins == "block" else extent.head_bytes)
     if isinstance(head, SourceError):
         return head
     if packing(head) is not None:
@@ -57,7 +54,9 @@ def read_ends(place: Place, path: str, format: str, size: int, extent: Extent) -
                 begin, end = _joint(format, head, delta.data, delta.offset)
             elif delta.offset:  # both ends meet
                 end = head[: delta.offset] + delta.data
-            apart = make(format, name) if format in _ANYWHERE else reader  # a record cut by the gap takes its length
+            apart = (
+                make(format, name) if formats()[format].begins == "anywhere" else reader
+            )  # a record cut by the gap takes its length
             first, newest = _fed(apart, begin.removeprefix(BOM_UTF8), extent), _fed(reader, end, extent)
             wanted *= 4
             if not gap or wanted > extent.again_bytes or any(isinstance(record, Rows) for record in newest):
@@ -73,7 +72,7 @@ def read_ends(place: Place, path: str, format: str, size: int, extent: Extent) -
 def _tail_bytes(format: str, size: int, extent: Extent) -> int:
     """Bytes of the end to ask for. What stands behind the last border of a block is enough for a list, if it is not
     too little."""
-    if format not in _BLOCKED or not extent.first_rows:
+    if formats()[format].begins != "block" or not extent.first_rows:
         return extent.tail_bytes
     last = size % BLOCK
     return last if last >= _BLOCKED_LEAST else last + BLOCK
@@ -82,9 +81,9 @@ def _tail_bytes(format: str, size: int, extent: Extent) -> int:
 def _joint(format: str, head: bytes, tail: bytes, offset: int) -> tuple[bytes, bytes]:
     """What to feed of the beginning of a file and of its end, so that the reader is in step at the first whole record
     of the end."""
-    if format in _ANYWHERE:
+    if formats()[format].begins == "anywhere":
         return head, tail
-    if format in _BLOCKED:
+    if formats()[format].begins == "block":
         return head.ljust(BLOCK, b"\0") + bytes(BLOCK), tail[-offset % BLOCK :]
     return head[: head.rfind(b"\n") + 1], tail[tail.find(b"\n") + 1 :]
 

@@ -8,29 +8,12 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 from rltui.readers.base import NO_STEP, Reader, Record, Rows
+from rltui.readers.formats import formats
 from rltui.readers.registry import make_unpacking
 from rltui.run.history import Part
 from rltui.session.ends import read_ends
 from rltui.session.extent import WHOLE_MOST, Extent
 from rltui.sources.base import Follower, Place, SourceError
-
-RANKS = {
-    "jsonl": 50,
-    "json-list": 47,
-    "csv": 45,
-    "trackio": 43,
-    "mlflow": 42,
-    "mlflow-files": 41,
-    "tensorboard": 40,
-    "swanlab": 35,
-    "wandb": 30,
-    "wandb-online": 30,
-    "verl-console": 20,
-    "trl-console": 20,
-    "console": 20,
-}
-"""Which container wins a cell of the same step and key: files written for machines before printed text, a
-trainer_state.json (a copy inside a checkpoint) last."""
 
 
 @dataclass(slots=True)
@@ -66,7 +49,7 @@ class Source:
     in_order: bool = field(default=True, init=False)
 
     def __post_init__(self) -> None:
-        self.part = Part(self.path, (RANKS.get(self.format, 10), self.mtime))
+        self.part = Part(self.path, (formats()[self.format].rank, self.mtime))
 
     def finish(self) -> list[Record]:
         """The file ends here: an unterminated last record that parses counts."""

@@ -17,17 +17,12 @@ from rltui.frameworks.detect import detect_dialect
 from rltui.frameworks.load import GENERIC, dialect
 from rltui.frameworks.resolve import bare_key
 from rltui.readers.base import NO_STEP, ConfigRecord, Note, Record, Rows, RunInfo
+from rltui.readers.formats import formats
 from rltui.run.names import Names
 from rltui.session.choice import left_out
 from rltui.session.ends import QUIET_S, read_ends
 from rltui.session.extent import NEWEST
 from rltui.sources.base import SourceError
-
-STATING = ("jsonl", "csv", "tensorboard", "swanlab", "wandb", "verl-console", "console")
-"""Formats whose rows state their step."""
-COPYING = ("trl-console", "trainer-state")
-"""What they hold stands in the others too, late (a checkpoint's state) or to be counted from the first row (TRL's
-printed rows); alone they tell nothing from their end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,14 +73,14 @@ def newest(found: Found, key_map: Mapping[str, str]) -> Newest | None:
     steps twice, or begin anew there."""
     away = left_out(found)
     files = [(path, format) for path, format in found.candidate.files if path not in away]
-    if found.place.name or not {format for _, format in files} <= {*STATING, *COPYING}:
+    if found.place.name or not all(formats()[format].states_step or formats()[format].copies for _, format in files):
         return None
     ends: dict[str, _End] = {}
     config: set[str] = set()
     hints: list[str] = []
     written = found.listing.by_path
     for path, format in files:
-        if format in COPYING:
+        if formats()[format].copies:
             continue
         read = read_ends(found.place, path, format, written[path].size, NEWEST)
         if read is None or isinstance(read, SourceError):

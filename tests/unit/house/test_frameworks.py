@@ -12,7 +12,7 @@ from rltui.frameworks.load import GENERIC, dialect, dialect_names, families
 from rltui.rules.catalogue import rules
 from tests.conftest import REPO
 
-SPEAKS_OF_TEXT = ("readers", "rollouts/formats", "discovery/grouping.py", "session/newest.py", "session/feed.py")
+SPEAKS_OF_TEXT = ("readers", "rollouts/formats")
 """Here a framework's name stands for how text looks: formats and printed samples are called by who prints them."""
 
 
