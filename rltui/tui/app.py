@@ -44,6 +44,8 @@ from rltui.tui.view import View
 from rltui.tui.worker import Opener, Worker
 
 if TYPE_CHECKING:
+    from rich.segment import Segment
+
     from rltui.events.digest import Digest
 
 CLOCK_S = 1.0
@@ -283,6 +285,10 @@ class RltuiApp(Places):
         self.view.message, self.view.message_role = text, role
         self._message_until = time.monotonic() + (1e9 if lasting else seconds)
         self.redraw()
+
+    def painted(self) -> list[list[Segment]]:
+        """What the terminal shows, line by line."""
+        return compat.painted(self)
 
     def send(self, sequence: str) -> None:
         """A sequence of the terminal's that draws nothing: bell, notification."""

@@ -10,17 +10,131 @@ import contextlib
 import os
 import signal
 import threading
-from collections.abc import Callable, Mapping, MutableMapping
+from collections.abc import Callable, Iterable, Mapping, MutableMapping
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.segment import Segment
     from textual.app import App
+    from textual.binding import Binding
+    from textual.screen import Screen
     from textual.strip import Strip
     from textual.widget import Widget
 
     from rltui.tui.cells import Shown
+
+
+@dataclass(frozen=True, slots=True)
+class Inner:
+    """A member that Textual keeps to itself and that we use (`patched` false) or put another one in the place of.
+
+    `where` is `module:Class.member`; of one that instances hold, and of what has no source, `seen_in` is the member
+    whose source tells that it is there. `source` begins the SHA-256 of that source as it was when this was written.
+    """
+
+    where: str
+    why: str
+    source: str
+    patched: bool = False
+    seen_in: str = ""
+
+
+TESTED = ("8.2", "8.3")
+"""From this version of Textual on, below that one. The bound in pyproject.toml is this one: within it no source of
+`INNER` has changed, which a test tells again for the version that is installed."""
+
+INNER = (
+    Inner(
+        "textual._compositor:ChopsUpdate.render_segments",
+        "only the cells that changed are sent: `send_changed_cells_only`",
+        "a5f3beeedcc5",
+        patched=True,
+    ),
+    Inner(
+        "textual._compositor:LayoutUpdate.render_segments",
+        "the same when the whole screen is laid out anew",
+        "cfdfd5c929fc",
+        patched=True,
+    ),
+    Inner(
+        "textual._styles_cache:StylesCache.get_inner_outer",
+        "its cache keeps closed screens alive: `forget_closed_screens`",
+        "0474849e92f4",
+        patched=True,
+    ),
+    Inner(
+        "textual.widgets:OptionList._move_page",
+        "paging before the first layout raises KeyError: `page_only_what_is_there`",
+        "375ccc8a950f",
+        patched=True,
+    ),
+    Inner(
+        "textual.drivers.linux_driver:LinuxDriver.write",
+        "bytes on the wire are counted: `WireMeter`",
+        "1918fc8826e0",
+        patched=True,
+    ),
+    Inner("textual.keys:_character_to_key", "names of keys in the table: `key_of`", "81915b8b2ee5"),
+    Inner(
+        "textual.app:App._driver",
+        "the terminal, for the mouse, the bell and the meter",
+        "a490ac42f9b1",
+        seen_in="textual.app:App.copy_to_clipboard",
+    ),
+    Inner("textual.drivers.linux_driver:LinuxDriver._enable_mouse_support", "F2: `set_mouse`", "9c973ee7c634"),
+    Inner("textual.drivers.linux_driver:LinuxDriver._disable_mouse_support", "F2: `set_mouse`", "1b931cd67653"),
+    Inner(
+        "textual.widget:Widget._styles_cache",
+        "what a closing widget drew is freed: `forget_lines`",
+        "cb2967eca45a",
+        seen_in="textual._styles_cache:StylesCache.clear",
+    ),
+    Inner(
+        "textual.app:App._fatal_error",
+        "an error of ours ends in a crash file and not on the screen: `end_without_a_word`",
+        "8361265a0992",
+        patched=True,
+    ),
+    Inner("textual.app:App.panic", "the same", "1ef1cc142359", patched=True),
+    Inner(
+        "textual.app:App._exception",
+        "the error that ended the app: `end_without_a_word`",
+        "4bf03c34c574",
+        seen_in="textual.app:App._handle_exception",
+    ),
+    Inner(
+        "textual.message_pump:MessagePump._close_messages_no_wait", "the app ends: `end_without_a_word`", "ad564b1f2823"
+    ),
+    Inner(
+        "textual.driver:Driver._mouse",
+        "F2: `set_mouse`",
+        "7ca6df7fd31e",
+        patched=True,
+        seen_in="textual.driver:Driver.__init__",
+    ),
+    Inner("textual.widget:Widget._clear_arrangement_cache", "panes are laid out anew: `arrange_again`", "8fd03be8d37a"),
+    Inner(
+        "textual.screen:Screen._compositor",
+        "the screen as text and as a picture: `painted`",
+        "bde195df609e",
+        seen_in="textual._compositor:Compositor.render_strips",
+    ),
+    Inner(
+        "textual.strip:Strip._segments",
+        "the pieces of a line: `painted`",
+        "b8aba4563a2b",
+        seen_in="textual.strip:Strip.__init__",
+    ),
+    Inner(
+        "textual.dom:DOMNode._bindings",
+        "each screen has keys of its own: `bind`",
+        "fda7f5e52ced",
+        seen_in="textual.binding:BindingsMap.__init__",
+    ),
+)
 
 
 def over_ssh(environ: Mapping[str, str] = os.environ) -> bool:
@@ -198,6 +312,18 @@ def page_only_what_is_there() -> None:
 
     guarded.guarded = True  # type: ignore[attr-defined]
     OptionList._move_page = guarded  # type: ignore[method-assign]
+
+
+def bind(screen: Screen[Any], bindings: Iterable[Binding]) -> None:
+    """Gives one screen keys of its own, in the place of those of its class."""
+    from textual.binding import BindingsMap
+
+    screen._bindings = BindingsMap(bindings)
+
+
+def painted(app: App[None]) -> list[list[Segment]]:
+    """What the terminal shows, line by line."""
+    return [list(strip._segments) for strip in app.screen._compositor.render_strips()]
 
 
 def set_mouse(app: App[None], on: bool) -> None:

@@ -21,8 +21,8 @@ class Exports:
 
     def screen_text(self) -> str:
         """The screen as plain text, without the footer."""
-        strips = self.app.screen._compositor.render_strips()
-        return "\n".join(strip.text.rstrip() for strip in strips[:-1]).strip("\n")
+        lines = ["".join(segment.text for segment in line) for line in self.app.painted()]
+        return "\n".join(line.rstrip() for line in lines[:-1]).strip("\n")
 
     def snapshot(self) -> None:
         """The report as Markdown, of the step that is shown; of a drill-down, the screen as text in front of it."""
@@ -61,8 +61,7 @@ class Exports:
         """The screen as an SVG picture."""
         from rltui.tui.picture import svg
 
-        rows = [strip._segments for strip in self.app.screen._compositor.render_strips()]
-        text = svg(rows, self.app.size.width, self.app.palette, f"rltui: {self.app.screen.name}")
+        text = svg(self.app.painted(), self.app.size.width, self.app.palette, f"rltui: {self.app.screen.name}")
         path = self._run_path()
         self.app.worker.write("picture", lambda: _new_file(text, path, ".svg"))
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar, cast
 
 from textual import events
-from textual.binding import BindingsMap
 from textual.geometry import Region, Size
 from textual.layout import ArrangeResult, Layout, WidgetPlacement
 from textual.layouts.vertical import VerticalLayout
@@ -56,7 +55,7 @@ class PaneScreen(Screen[None]):
 
     def __init__(self) -> None:
         super().__init__(name=self.NAME)  # no id: one that is closing may still hold it
-        self._bindings = BindingsMap(keys.bindings(self.NAME))
+        compat.bind(self, keys.bindings(self.NAME))
         self._layout = PaneLayout()
         self._places: Places = {}
         self.pattern: str | None = None
