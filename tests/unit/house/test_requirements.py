@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import tomllib
 from collections.abc import Iterable
 from functools import cache
@@ -50,6 +51,8 @@ def test_every_number_is_shown_or_said_to_be_missing() -> None:
     assert wanted == set(TESTS) | set(MISSING)
     assert not set(TESTS) & set(MISSING)
     assert all(MISSING.values())
+    assert set(TABLE["text"]) == wanted, "a number says nothing to whoever has not its text"
+    assert all(len(text) > 10 for text in TABLE["text"].values())
 
 
 def test_what_is_declared_done_has_a_test() -> None:
@@ -65,3 +68,9 @@ def test_the_table_holds_all_that_the_five_published_practices_ask() -> None:
 
 def test_ranges_are_counted_out() -> None:
     assert numbers(["S0.7-S0.9", "S4.23"]) == ["S0.7", "S0.8", "S0.9", "S4.23"]
+
+
+def test_the_product_gives_reasons_and_no_numbers_of_a_list() -> None:
+    files = [path for path in (REPO / "rltui").rglob("*") if path.suffix in (".py", ".json", ".toml", ".md")]
+    assert len(files) > 100
+    assert [path.name for path in files if re.search(r"\bS[0-4]\.\d+\b", path.read_text(encoding="utf-8"))] == []

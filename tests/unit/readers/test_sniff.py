@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import gzip
 import json
-import os
+import random
 from pathlib import Path
 
 import pytest
@@ -67,8 +67,8 @@ def test_binary_files() -> None:
 
 def test_no_bytes_raise() -> None:
     for seed in range(300):
-        sniff(os.urandom(seed), "x.jsonl")
-        sniff(b"{'[\","[: seed % 5] + os.urandom(seed).replace(b"\0", b"a"), "x.log")
+        sniff(random.Random(seed).randbytes(seed), "x.jsonl")
+        sniff(b"{'[\","[: seed % 5] + random.Random(seed).randbytes(seed).replace(b"\0", b"a"), "x.log")
 
 
 def test_labelled_runs(runs_dir: Path) -> None:

@@ -142,7 +142,7 @@ def test_checkpoints_that_are_cleared_away_fill_no_disk() -> None:
 
 
 def test_a_merger_beside_the_training_is_told_with_what_it_costs() -> None:
-    """S2.15, S4.22: step time and memory rise while the merger runs."""
+    """Step time and memory rise while the merger runs."""
     during = np.arange(60) >= 45
 
     def host(step: float) -> HostSample:
@@ -324,7 +324,7 @@ def test_memory_at_its_limit_and_memory_that_is_not_given_back() -> None:
 
 
 def test_a_log_that_tells_of_training_while_no_gpu_works() -> None:
-    """B2: two sources that disagree."""
+    """Two sources that disagree: the hardware is believed before the log."""
     still = sampled(60, cards=lambda step: gpus(power=lambda i: 80.0, util=0.0))
     finding = findings(still)["gpu-fault-or-throttle"]
     assert finding.severity == "info"

@@ -49,7 +49,7 @@ def test_samples_fall_into_the_phases_of_their_step() -> None:
 
 
 def test_power_and_memory_by_phase() -> None:
-    """S2.27, S4.20, S4.21: generation draws less, which is normal; memory moves between phases."""
+    """Generation draws less, which is normal; memory moves between phases."""
     rollout, update = phased(SAMPLES)
     assert (rollout.phase, update.phase) == (GENERATION, "update")
     assert rollout.of_limit == pytest.approx(0.3)
