@@ -1,4 +1,4 @@
-"""What published practice asks of a summary and a report (tests/requirements.toml, S0.5 to S0.24), on the sample runs."""
+"""What published practice asks of a summary and a report (tests/requirements.toml, S0.5 to S0.24), on samples."""
 
 from __future__ import annotations
 
