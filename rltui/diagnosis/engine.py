@@ -7,7 +7,7 @@ at once give the same findings. Rows after the last look are judged by one more 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -117,7 +117,9 @@ class Engine:
             look = Look(self._feed(run), rows, {f.id: 1 + SEVERITY_RANK[f.severity] for f in reversed(active)})
             now = run.followed and rows >= run.history.table.n
             measured = Measured.of(run, look, now, self._samples.of(run.hardware))
-            return insight(look, around, findings, self.catalogue, run, measured)
+            told = insight(look, around, findings, self.catalogue, run, measured)
+        over = rows >= run.history.table.n and run.state().state in OVER
+        return replace(told, forecasts=()) if over else told  # nothing goes on
 
     def rewind(self, row: int) -> None:
         """Row number `row` was revised: what was concluded from it is forgotten."""
