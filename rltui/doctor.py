@@ -44,7 +44,7 @@ def checks(env: Mapping[str, str] | None = None) -> list[Check]:
         packages,
         lambda: terminal(env),
         lambda: [multiplexer(env), notifications(env), ssh_session(env)],
-        lambda: [gpus(), host(), follow(), rules()],
+        lambda: [gpus(), host(), follow(), rules(), frameworks()],
         programs,
     ]
     return [check for look in looks for check in look()]
@@ -223,6 +223,17 @@ def follow() -> Check:
         return Check("file changes", DEGRADED, f"no inotify ({reason}): files are looked at four times a second")
     watches = _first_line(Path("/proc/sys/fs/inotify/max_user_watches"))
     return Check("file changes", OK, "inotify" + (f", {watches} watches" if watches else ""))
+
+
+def frameworks() -> Check:
+    """Whether the files of metrics and frameworks hold what they should: without them no run can be read."""
+    from rltui.data_files import DataError
+    from rltui.frameworks.load import check
+
+    try:
+        return Check("frameworks", OK, f"{check()} data files read")
+    except DataError as error:
+        return Check("frameworks", OFF, str(error))
 
 
 def rules() -> Check:

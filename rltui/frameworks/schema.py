@@ -149,7 +149,8 @@ class Conventions(Record):
     sample that are no answer of a tool. `cut`: what counts as a cut response: one as long as the limit, or one that
     holds no end token. `logprob_difference`: of what the sampler's difference to the trainer is taken.
     `kl_estimator`: the one in use if the config names none. `loss_type_only_averages`: what stands for the estimator in
-    the config only names how the loss is averaged. `advantage_epsilon`: added to the spread that advantages are divided
+    the config only names how the loss is averaged. `printing_logger`: metrics are printed only if the config names this
+    one among its loggers. `advantage_epsilon`: added to the spread that advantages are divided
     by.
     """
 
@@ -159,6 +160,7 @@ class Conventions(Record):
     logprob_difference: Literal["log-probs", "probabilities"] | None = None
     kl_estimator: str | None = None
     loss_type_only_averages: bool | None = None
+    printing_logger: str | None = None
     advantage_epsilon: Epsilon | None = None
 
 

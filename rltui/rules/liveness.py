@@ -7,10 +7,6 @@ from rltui.evidence.model import Coverage
 from rltui.evidence.signal import CRITICAL, NOTICE, WARNING, Signal
 from rltui.run.run import RunState
 
-LOGGERS = "trainer.logger"
-"""In verl, SkyRL and what builds on them the console prints metrics only where it is among these."""
-
-
 PRESENT = ("logging-coverage-gap", "run-crashed", "run-stalled")
 """Rules that judge the run as it stands, beside those that follow its rows."""
 
@@ -36,12 +32,12 @@ def present_signals(state: RunState, look: Look) -> list[tuple[str, Signal]]:
 
 def _elsewhere(look: Look) -> str:
     """Where the metrics of a run may be of which only text is there."""
-    loggers = look.settings.config.get("loggers")
-    if loggers is not None and loggers.key == LOGGERS:
+    loggers, printing = look.settings.config.get("loggers"), look.dialect.conventions.printing_logger
+    if loggers is not None and printing is not None:
         names = list(map(str, loggers.value if isinstance(loggers.value, list) else [loggers.value]))
-        if "console" not in names:
+        if printing not in names:
             listed = ", ".join(names)
-            return f"{LOGGERS} sends them to {listed} only: name that directory too, or log to the console as well"
+            return f"{loggers.key} sends them to {listed} only: name that directory too, or log to the console as well"
     return "only text, or a logger that writes elsewhere"
 
 

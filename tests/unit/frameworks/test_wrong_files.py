@@ -130,7 +130,7 @@ def test_all_data_files_are_as_they_should_be() -> None:
     assert load.check() == len(list(load._DATA.rglob("*.json")))
 
 
-def test_a_report_with_a_wrong_data_file_names_file_and_line(tmp_path: Path) -> None:
+def test_a_command_with_a_wrong_data_file_names_file_and_line(tmp_path: Path) -> None:
     """Not coerced: a text instead of a list once became a list of letters, and the metric was lost in silence."""
     package = tmp_path / "rltui"
     (package / "frameworks").mkdir(parents=True)
@@ -142,15 +142,19 @@ def test_a_report_with_a_wrong_data_file_names_file_and_line(tmp_path: Path) -> 
     shutil.copytree(REPO / "rltui" / "frameworks" / "data", package / "frameworks" / "data")
     wrong = package / "frameworks" / "data" / VERL
     line = replaced(wrong, '["actor/entropy", "actor/entropy_loss"]', '"actor/entropy"')
+    words = f"data/{VERL}:{line}: metrics.entropy: Expected `array`, got `str`"
     (tmp_path / "train.log").write_text("".join(f"step:{s} - actor/entropy:0.{s}\n" for s in range(1, 9)))
-    done = subprocess.run(
-        [sys.executable, "-m", "rltui", "report", "train.log"],
-        capture_output=True,
-        text=True,
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(tmp_path), "XDG_STATE_HOME": str(tmp_path / "state")},
-        check=False,
-    )
+    state = tmp_path / "state"
+    env = {**os.environ, "PYTHONPATH": str(tmp_path), "XDG_STATE_HOME": str(state), "XDG_CACHE_HOME": str(state)}
+
+    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "rltui", *arguments]
+        return subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=env, check=False)
+
+    done = run("report", "train.log")
     assert done.returncode != 0
-    said = done.stderr + "".join(p.read_text() for p in (tmp_path / "state").rglob("*") if p.is_file())
-    assert f"data/{VERL}:{line}: metrics.entropy: Expected `array`, got `str`" in said
+    assert words in done.stderr + "".join(p.read_text() for p in state.rglob("*") if p.is_file())
+    told = [row for row in run("doctor").stdout.splitlines() if " frameworks " in row]
+    assert len(told) == 1
+    assert words in told[0]
+    assert "off" in told[0]

@@ -1,0 +1,79 @@
+"""A framework has one family, and whoever speaks of its config keys asks for that one."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rltui.cli import main
+
+ROWS = 120
+
+
+def report(tmp_path: Path, capsys: pytest.CaptureFixture[str], rows: list[dict[str, float]]) -> Any:
+    log = tmp_path / "metrics.jsonl"
+    log.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert main(["report", str(log), "--format", "json", "--now", "2026-01-01T00:00:00Z"]) == 0
+    return json.loads(capsys.readouterr().out)
+
+
+def exploding(**signs: str) -> list[dict[str, float]]:
+    """A run whose gradient explodes and whose entropy goes; `signs` are the keys of what else is logged."""
+    rows = []
+    for i in range(ROWS):
+        wave = 0.02 * ((i * 7919) % 13 - 6) / 6
+        grown = 1.08 ** max(0, i - 40)
+        row = {"step": i + 1, signs["grad"]: (0.5 + wave) * min(grown, 4000.0), signs["reward"]: 0.4 + wave}
+        rows.append({**row, **{key: 0.5 + wave for key in signs.get("others", "").split()}})
+    return rows
+
+
+VERL = {"grad": "actor/grad_norm", "reward": "critic/score/mean"}
+HF = {"grad": "grad_norm", "reward": "reward"}
+TRL_KEYS = "rewards/accuracy/mean completions/mean_length"
+
+
+@pytest.mark.parametrize(
+    ("framework", "rows", "key"),
+    [
+        ("verl", exploding(**VERL, others="actor/pg_loss response_length/mean"), "actor_rollout_ref.actor.optim.lr"),
+        ("rllm", exploding(**VERL, others="batch/solve_partial traj/steps"), "actor_rollout_ref.actor.optim.lr"),
+        ("trl", exploding(**HF, others=TRL_KEYS), "learning_rate"),
+        ("llama_factory", exploding(**HF, others="current_steps percentage epoch"), None),
+        ("slime", exploding(grad="train/grad_norm", reward="rollout/raw_reward", others="train/ppo_kl"), None),
+    ],
+)
+def test_fixes_are_spelt_as_the_family_spells_them(
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    framework: str,
+    rows: list[dict[str, float]],
+    key: str | None,
+) -> None:
+    """rLLM is set up by verl's keys, LLaMA-Factory not by TRL's; a framework without keys on the page gets none."""
+    found = report(tmp_path, capsys, rows)
+    assert found["run"]["framework"] == framework
+    finding = next(f for f in found["findings"] if f["id"] == "grad-norm-ramp")
+    assert [fix["config_key"] for fix in finding["fixes"]][-1] == key
+
+
+@pytest.mark.parametrize(
+    ("framework", "others", "wrong"),
+    [
+        ("trl", "rewards/accuracy/mean completions/mean_length", True),
+        ("unsloth", "completion_length completions/mean_length", True),
+        (None, "kl_beta", False),
+    ],
+)
+def test_what_holds_for_a_family_holds_for_its_members(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], framework: str | None, others: str, wrong: bool
+) -> None:
+    """TRL's KL estimate cannot be negative, so neither can that of those who use its trainer."""
+    rows = [{**row, "kl": -0.05, "grad_norm": 0.5} for row in exploding(**HF, others=others)]
+    found = report(tmp_path, capsys, rows)
+    assert found["run"]["framework"] == framework
+    told = {i["name"]: i["status"] for i in found["outlook"]["invariants"]}
+    assert told["KL to the reference ≥ 0 (k3 estimator)"] in (("warn", "fail") if wrong else ("unknown",))
