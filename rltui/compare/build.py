@@ -127,6 +127,7 @@ def _line(
         algorithm=run.algorithm,
         state=run.state,
         decision=run.decision,
+        badge=run.badge,
         group=which,
         because=because,
         best=own.best if own else None,

@@ -57,7 +57,7 @@ def group(
     if not own.learned:
         return "bad", "no gain over its own start beyond two standard errors"
     if run.decision in SPARED:
-        return "bad", f"verdict {run.decision}"
+        return "bad", f"verdict {run.badge}"
     top_gain = max(scores[other].gain for other in healthy)
     if own.gain < GAIN_SHARE * top_gain:
         return "bad", f"gains {100 * own.gain / top_gain:.0f} % of what the best run gains"

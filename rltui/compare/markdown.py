@@ -71,7 +71,7 @@ def _rows(c: Comparison, runs: Sequence[RunLine]) -> list[str]:
             f"{number(r.first, missing=UNKNOWN)} → {number(r.last, missing=UNKNOWN)}",
             cost_text(axis, r.cost[axis]) if axis else UNKNOWN,
             r.state,
-            r.decision,
+            r.badge,
             plain(r.because),
         ]
         for r in runs
@@ -121,7 +121,7 @@ def _ugly(c: Comparison, top: int) -> list[str]:
             number(r.best, missing=UNKNOWN),
             number(r.last, missing=UNKNOWN),
             r.state,
-            r.decision,
+            r.badge,
             "; ".join(f"**{f.word}**: {plain(_short(f.text))}" for f in r.flags),
         ]
         for r in runs[:top]

@@ -54,6 +54,7 @@ class RunHead:
     algorithm: str | None
     state: str
     decision: str
+    badge: str
 
 
 @dataclass(frozen=True, slots=True)

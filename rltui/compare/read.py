@@ -123,6 +123,7 @@ def facts(
         algorithm=run.algorithm,
         state=report.run.state,
         decision=report.verdict.decision,
+        badge=report.verdict.badge,
         listed_as=found.candidate.id,
         findings=report.findings,
         updated=report.as_of or "",

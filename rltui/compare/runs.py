@@ -35,7 +35,7 @@ class RunRow:
 
     `framework`, `algorithm`, `state`, `last_step`, `total_steps`: None if they are not known; else as the whole run
     tells. `because`: the state in words. `health`: critical, warning, ok, or "not looked" if nobody judged the run and
-    its ends show no trouble. `signs`: what it rests on. `decision`: the verdict of the whole log, None if only its ends
+    its ends show no trouble. `signs`: what it rests on. `decision`, `badge`: of the whole log, None if only its ends
     were read. `updated`: seconds since the epoch of the newest row, or of the last write if rows bear no time
     (`is_file_time`). `first_rows` and `newest_rows`: how many were looked at, `whole`: these are all. `values`: newest
     value of each metric that may rank the runs.
@@ -63,6 +63,7 @@ class RunRow:
     values: dict[str, float]
     note: str = ""
     because: str = ""
+    badge: str | None = None
 
     @property
     def attention(self) -> int:
@@ -145,6 +146,7 @@ def of_whole(found: Found, now: float | None = None, cancelled: Callable[[], boo
         health=next((w for w in ("critical", "warning") if counts[w]), "ok" if report.checks else NOT_LOOKED),
         signs=tuple(f.title for f in roots),
         decision=report.verdict.decision,
+        badge=report.verdict.badge,
         critical=counts["critical"],
         warnings=counts["warning"],
         first_rows=0,

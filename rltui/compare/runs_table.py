@@ -26,9 +26,9 @@ def limits(rows: Sequence[RunRow]) -> str:
 
 
 def verdict(row: RunRow) -> str:
-    """The decision if the whole log was read, else the trouble that its ends show, marked so; else nobody looked."""
-    if row.decision is not None:
-        return row.decision
+    """The badge if the whole log was read, else the trouble that its ends show, marked so; else nobody looked."""
+    if row.badge is not None:
+        return row.badge
     return row.health if row.health == NOT_LOOKED else f"tail: {row.health}"
 
 

@@ -160,9 +160,10 @@ def best_checkpoint(
 def _told(r: Ranking, at: int, step: int, path: str | None, on_disk: bool | None) -> BestCheckpoint:
     value, basis = float(r.value[at]), r.basis
     start_se = r.value_se * r.width**0.5  # a single value, where the others are means
-    if abs(value - r.start) < GAIN * hypot(r.value_se, start_se):
-        basis += "; not distinguishable from the start"
-    return BestCheckpoint(step, path, on_disk, r.key, value, r.value_se, basis)
+    beats = value - r.start >= GAIN * hypot(r.value_se, start_se) and value > r.start
+    if not beats:
+        basis += "; not distinguishable from the start" if value >= r.start else "; no better than the start"
+    return BestCheckpoint(step, path, on_disk, r.key, value, r.value_se, basis, beats)
 
 
 def checkpoint_signal(

@@ -24,7 +24,7 @@ from rltui.evidence.facts import RunFacts
 from rltui.evidence.guard import Guard
 from rltui.evidence.look import Feed, Look, look_rows
 from rltui.evidence.measured import Measured
-from rltui.evidence.model import SEVERITY_RANK, Coverage, Diagnosis, Finding
+from rltui.evidence.model import SEVERITY_RANK, Coverage, Decision, Diagnosis, Finding
 from rltui.evidence.profile import Settings
 from rltui.evidence.sampled import Sampled
 from rltui.evidence.signal import CRITICAL, Signal
@@ -110,14 +110,15 @@ class Engine:
                 state = self._step(feed, state, n)
             return self._diagnose(feed, state, rows, run, run.state() if rows >= run.history.table.n else None)
 
-    def insight(self, run: Run, rows: int, around: int, findings: Sequence[Finding]) -> Insight:
-        """What the first `rows` rows tell about the moves around a step, and about going on. `findings`: of them."""
+    def insight(self, run: Run, rows: int, around: int, findings: Sequence[Finding], decision: Decision) -> Insight:
+        """What the first `rows` rows tell about the moves around a step, and about going on. `findings` and
+        `decision`: what was said of them."""
         active = [f for f in findings if f.status == "active"]
         with np.errstate(all="ignore"):
             look = Look(self._feed(run), rows, {f.id: 1 + SEVERITY_RANK[f.severity] for f in reversed(active)})
             now = run.followed and rows >= run.history.table.n
             measured = Measured.of(run, look, now, self._samples.of(run.hardware))
-            told = insight(look, around, findings, self.catalogue, run, measured)
+            told = insight(look, around, findings, decision, self.catalogue, run, measured)
         over = rows >= run.history.table.n and run.state().state in OVER
         return replace(told, forecasts=()) if over else told  # nothing goes on
 

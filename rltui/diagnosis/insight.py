@@ -15,7 +15,7 @@ from rltui.evidence.forecast import forecasts, soonest
 from rltui.evidence.guard import Guard
 from rltui.evidence.look import Look
 from rltui.evidence.measured import Measured
-from rltui.evidence.model import CheckFailed, Finding, Forecast
+from rltui.evidence.model import CheckFailed, Decision, Finding, Forecast
 from rltui.evidence.signal import num
 from rltui.evidence.step_time import OwnShare, SlowStep, Waits, own_shares, slow_step, waits
 from rltui.evidence.trends import onset, sd_d, theil_sen
@@ -123,12 +123,13 @@ def insight(
     look: Look,
     around: int,
     findings: Sequence[Finding],
+    decision: Decision,
     catalogue: Mapping[str, Rule],
     run: Run,
     seen: Measured,
 ) -> Insight:
-    """`look` holds the rows that may be looked at, `around` is the step whose causes are asked for; `seen`: what was
-    measured of the machine."""
+    """`look` holds the rows that may be looked at, `findings` and `decision` are what was said of them; `around` is the
+    step whose causes are asked for; `seen`: what was measured of the machine."""
     active = [f for f in findings if f.status == "active"]
     guard = Guard()
     ask = guard.ask
@@ -136,7 +137,7 @@ def insight(
     return Insight(
         around,
         ask("first moves", (), first_moves, look, around),
-        ask("KL and reward", UNKNOWN_CASE, case, look),
+        ask("KL and reward", UNKNOWN_CASE, case, look, decision),
         ask("worth of going on", None, worth, look, active, catalogue),
         ask(RULE, (), _invariants, look, catalogue, findings),
         (*forecasts(look, floor, guard), *soonest(forecasts_of(seen, guard))),

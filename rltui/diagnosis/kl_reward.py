@@ -10,6 +10,7 @@ from typing import Literal
 import orjson
 
 from rltui.evidence.look import Look
+from rltui.evidence.model import Decision
 from rltui.evidence.trends import change
 from rltui.rules.base import gaining, head, losing, tail, validation
 
@@ -47,7 +48,7 @@ UNKNOWN_CASE = Case("none", "none", "none", None, "unknown: the check failed", "
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One case of the table: the ways that it covers."""
+    """One case of the table: the ways that it covers, and the verdicts beside which its advice makes sense."""
 
     id: str
     kl: tuple[str, ...]
@@ -55,6 +56,7 @@ class Row:
     validation: tuple[str, ...]
     reading: str
     advice: str
+    fits: tuple[Decision, ...]
 
 
 @lru_cache(maxsize=1)
@@ -62,17 +64,27 @@ def table() -> tuple[Row, ...]:
     """Every case, in the order of the table."""
     data = orjson.loads((files("rltui.diagnosis") / "data" / "kl_reward.json").read_bytes())
     return tuple(
-        Row(c["id"], tuple(c["kl"]), tuple(c["reward"]), tuple(c["validation"]), c["reading"], c["advice"])
+        Row(
+            c["id"],
+            tuple(c["kl"]),
+            tuple(c["reward"]),
+            tuple(c["validation"]),
+            c["reading"],
+            c["advice"],
+            tuple(c["fits"]),
+        )
         for c in data["cases"]
     )
 
 
-def case(look: Look) -> Case:
-    """The present case. A course that no row of the table covers is told as it is."""
+def case(look: Look, decision: Decision | None = None) -> Case:
+    """The present case. A course that no row of the table covers is told as it is. Advice that speaks against the
+    verdict is left to the verdict."""
     kl, reward, held_out = _kl(look), _reward(look), _validation(look)
     for row in table():
         if kl in row.kl and reward in row.reward and held_out in row.validation:
-            return Case(kl, reward, held_out, row.id, row.reading, row.advice)
+            advice = row.advice if decision is None or decision in row.fits else ""
+            return Case(kl, reward, held_out, row.id, row.reading, advice)
     if kl == "none":
         reading = "KL to the reference is off or unknown: the table does not apply"
     elif reward == "none":

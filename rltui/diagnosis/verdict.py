@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from rltui.diagnosis.badge import badge
 from rltui.evidence import words as told
 from rltui.evidence.look import Look
 from rltui.evidence.model import (
@@ -91,8 +92,15 @@ class Case:
 
     @property
     def over(self) -> bool:
-        """No further row is to come."""
+        """The run said that it ended."""
         return self.state is not None and self.state.state in ("finished", "crashed")
+
+    @property
+    def ended(self) -> bool:
+        """No further row is to come: the run is over, or its plan is reached and nothing says that it goes on."""
+        planned = self.look.settings.planned_steps
+        silent = self.state is not None and self.state.state in ("stalled", "unknown")
+        return self.over or bool(silent and planned and self.look.step >= planned)
 
     @property
     def loud(self) -> list[Finding]:
@@ -104,6 +112,8 @@ def judge(case: Case, best: BestCheckpoint | None) -> Verdict:
     decision, because = _decide(case)
     because = _roots_first(case, because)
     kinds = _kinds(case, decision)
+    broken = any(f.severity == "critical" for f in because)
+    words, tone = badge(decision, case.ended, broken, best)
     return Verdict(
         decision=decision,
         kinds=kinds,
@@ -112,6 +122,8 @@ def judge(case: Case, best: BestCheckpoint | None) -> Verdict:
         text=_text(case, decision, because),
         would_change=_would_change(case, decision, because),
         best_checkpoint=best,
+        badge=words,
+        tone=tone,
     )
 
 
@@ -171,7 +183,7 @@ def _not_enough(case: Case) -> list[Finding] | None:
 
 def _stop(case: Case) -> list[Finding] | None:
     held_out = validation(case.look)
-    rising = held_out is not None and held_out >= 2.0
+    rising = _validation_rises(case.look)
     past = [] if rising else case.at("warning", Trait.PAST_ITS_BEST)
     solved = [] if held_out is not None and held_out >= 1.0 else case.at("warning", Trait.SOLVED)
     harm = case.at("critical", Trait.HARMFUL)
@@ -239,26 +251,43 @@ def _text(case: Case, decision: Decision, because: Sequence[Finding]) -> str:
 
 
 def _clear(case: Case) -> str:
-    """Why nothing stands against going on. Of a plateau this has to be said: going on without gain needs a reason."""
-    look = case.look
-    words = f"All clear: {case.checks} checks ran" + (f", {case.skipped} could not." if case.skipped else ".")
-    reward = look.values(look.reward)
-    if len(reward) < ENOUGH_ROWS:
+    """Why nothing speaks against going on: what was gained, and how much nobody could see. Without a gain, or with more
+    checks that could not run than did, it is not called clear. Of a plateau it says why to go on without gain."""
+    facts = case.look.facts
+    names = [name for name in (facts.score, facts.optimised, "val_score") if name is not None]
+    seen = [
+        m for name in names if (m := facts.metric(name)) is not None and (m.held_out or len(m.series) >= ENOUGH_ROWS)
+    ]
+    gains = [m for m in seen if m.since_start is not None and m.since_start.direction == m.better]
+    if case.skipped >= case.checks:
+        head = "No fault in the little that is logged"
+    else:
+        head = "All clear" if gains else "No fault found, and no gain shown"
+    words = f"{head}: {case.checks} checks ran" + (f", {case.skipped} could not." if case.skipped else ".")
+    courses = [told.course(facts, m.name) for m in seen if not m.held_out or m in gains]
+    if not courses:
         return words
-    courses = [told.course(look.facts, name) for name in (look.facts.score, look.facts.optimised) if name is not None]
     words += f" {'; '.join(one[:1].upper() + one[1:] for one in courses)}"
     level = next((f for f in case.active if case.has(f, Trait.LEVEL)), None)
     return f"{words}." if level is None else f"{words}, level since step {level.onset_step}; {_why_go_on(case)}."
 
 
+def _validation_rises(look: Look) -> bool:
+    """Validation is better than before by two standard errors, and not back below its best."""
+    held_out, seen = validation(look), look.facts.metric("val_score")
+    if held_out is None or held_out < 2.0 or seen is None:
+        return False
+    below = seen.peak is not None and seen.better * (float(seen.values[-1]) - seen.peak.value) < 0
+    return not (below and seen.since_peak is not None and seen.since_peak.direction == -seen.better)
+
+
 def _why_go_on(case: Case) -> str:
-    look = case.look
-    held_out = validation(look)
-    if held_out is not None and held_out >= 2.0:
-        return "validation still rises"
-    if held_out is not None:
+    look, values = case.look, case.look.values("val_score")
+    if _validation_rises(look):
+        return "validation still rises" if values[-1] >= values.max() else "validation has risen and holds"
+    if validation(look) is not None:
         return "validation holds, and so short a plateau is no end"
-    if look.settings.planned_steps and look.step >= look.settings.planned_steps:
+    if case.ended or (look.settings.planned_steps and look.step >= look.settings.planned_steps):
         return "the planned end is reached"
     return "no validation is logged that would show the end of the gain, and nothing is being lost"
 
@@ -274,12 +303,12 @@ def _would_change(case: Case, decision: Decision, because: Sequence[Finding]) ->
         if look.n < ENOUGH_ROWS:
             return f"It takes {ENOUGH_ROWS} rows with a reward."
         return "It takes a logged reward or validation score."
-    over = case.over
+    over = case.ended
     then = "" if over else f"; judged again at step {look.step + max(20, look.step // 20)}"
     if not because:
         return "Nothing more is to come from this run." if over else f"A warning that lasts would change it{then}."
     if decision == "continue-watch" and _held_back(case):
-        return f"It would become a stop once validation no longer rises{then}."
+        return f"It would become a stop once validation falls or no longer rises{then}."
     refute = [f.refute[0] for f in because if f.refute][:2]
     words = ", or if ".join(in_sentence(r) for r in dict.fromkeys(refute))
     return f"It would change if {words}{then}."
@@ -290,5 +319,5 @@ def _held_back(case: Case) -> bool:
     held_out = validation(case.look)
     if held_out is None or held_out < 1.0:
         return False
-    ended = (Trait.PAST_ITS_BEST, Trait.PLATEAU) if held_out >= 2.0 else ()
+    ended = (Trait.PAST_ITS_BEST, Trait.PLATEAU) if _validation_rises(case.look) else ()
     return bool(case.at("warning", Trait.SOLVED, *ended))

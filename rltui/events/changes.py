@@ -52,13 +52,16 @@ class Event:
     quote: str | None = None
     seq: int = 0
     again: bool = False
+    badge: str = ""  # the verdict in the words of the screen
 
     @staticmethod
     def of_dict(values: dict[str, Any]) -> Event:
         """The event of which `as_dict` was kept. Raises KeyError, TypeError or ValueError for anything else."""
-        own = {f.name: values[f.name] for f in fields(Event) if f.name not in ("kind", "time", "again")}
+        own = {f.name: values[f.name] for f in fields(Event) if f.name not in ("kind", "time", "again", "badge")}
         time = datetime.fromisoformat(values["time"]).timestamp()
-        return Event(kind=values["event"], time=time, again=bool(values.get("again")), **own)
+        return Event(
+            kind=values["event"], time=time, again=bool(values.get("again")), badge=values.get("badge", ""), **own
+        )
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values for JSON, in a fixed order."""
@@ -267,6 +270,7 @@ def event(
         total=run.steps.total,
         state=run.state,
         decision=report.verdict.decision,
+        badge=report.verdict.badge,
         text=text,
         finding=finding.id if finding is not None else finding_id,
         subject=finding.subject if finding is not None else None,

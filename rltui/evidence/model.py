@@ -18,6 +18,8 @@ Level = Literal["pass", "warn", "fail", "unknown"]
 Decision = Literal["continue", "continue-watch", "stop-use-best", "pause-and-fix", "abort-now", "not-enough-evidence"]
 Kind = Literal["healthy", "unstable", "not-learning", "reward-hacking", "misconfigured", "degraded", "stopped"]
 
+Tone = Literal["ok", "warn", "crit", "none"]
+
 SEVERITY_RANK: dict[str, int] = {"info": 0, "warning": 1, "critical": 2}
 
 
@@ -101,6 +103,12 @@ class BestCheckpoint:
     value: float
     se: float | None
     basis: str = ""
+    beats_start: bool = False  # by more than the errors of both
+
+    @property
+    def worth_keeping(self) -> bool:
+        """It was saved, it may still be there, and it is better than what the run began with."""
+        return self.path is not None and self.on_disk is not False and self.beats_start
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +120,8 @@ class Verdict:
     text: str
     would_change: str
     best_checkpoint: BestCheckpoint | None
+    badge: str = "NO EVIDENCE"  # the decision in two or three words that fit the state of the run
+    tone: Tone = "none"
 
 
 @dataclass(frozen=True, slots=True)

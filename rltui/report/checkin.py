@@ -6,7 +6,7 @@ import os
 
 from rltui.plots.numbers import NOT_AVAILABLE, duration, number
 from rltui.report.escape import code, plain
-from rltui.report.markdown import BADGES
+from rltui.report.markdown import badge
 from rltui.report.markdown_metrics import metric_label
 from rltui.report.model import Report
 
@@ -24,7 +24,7 @@ def entry(report: Report, checked: str | None = None) -> str:
     lines = [
         ", ".join(part for part in (f"## {plain(run.id)}: step {at}/{total}", checked, newest) if part),
         "",
-        f"- Health: {_health(report)}, {run.state}. **{BADGES[report.verdict.decision]}** {plain(report.verdict.text)}",
+        f"- Health: {_health(report)}, {run.state}. **{badge(report)}** {plain(report.verdict.text)}",
         f"- Progress: {_numbers(report, PROGRESS)}",
         f"- Stability: {_numbers(report, STABILITY)}",
         f"- Performance: {_performance(report)}",

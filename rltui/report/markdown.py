@@ -7,14 +7,8 @@ from rltui.report import markdown_findings, markdown_metrics, markdown_run
 from rltui.report.escape import code, plain
 from rltui.report.model import Report
 
-BADGES = {
-    "continue": "✓ CONTINUE",
-    "continue-watch": "! CONTINUE · WATCH",
-    "stop-use-best": "✗ STOP · USE BEST",
-    "pause-and-fix": "✗ PAUSE · FIX",
-    "abort-now": "✗ ABORT NOW",
-    "not-enough-evidence": "? NOT ENOUGH EVIDENCE",
-}
+TONES = {"ok": "✓", "warn": "!", "crit": "✗", "none": "?"}
+"""The glyph before the badge: colour is never the only sign."""
 
 
 def render(report: Report) -> str:
@@ -37,9 +31,14 @@ def render(report: Report) -> str:
     return "\n\n".join("\n".join(part).strip() for part in parts) + "\n"
 
 
+def badge(report: Report) -> str:
+    """`✗ STOP · KEEP 300`."""
+    return f"{TONES[report.verdict.tone]} {report.verdict.badge}"
+
+
 def verdict_line(report: Report) -> list[str]:
     verdict = report.verdict
-    return [f"**{BADGES[verdict.decision]}** {plain(verdict.text)}".rstrip(), "", _checks(report)]
+    return [f"**{badge(report)}** {plain(verdict.text)}".rstrip(), "", _checks(report)]
 
 
 def _checks(report: Report) -> str:
@@ -59,7 +58,9 @@ def _checks(report: Report) -> str:
 def _decision(report: Report) -> list[str]:
     verdict, best = report.verdict, report.verdict.best_checkpoint
     titles = {finding.id: finding.title for finding in report.findings}
-    lines = [f"- Decision: **{BADGES[verdict.decision]}**, confidence {number(verdict.confidence, decimals=2)}"]
+    lines = [
+        f"- Decision: **{badge(report)}** ({verdict.decision}), confidence {number(verdict.confidence, decimals=2)}"
+    ]
     if verdict.because:
         because = "; ".join(f"{plain(titles.get(i, i))} ({code(i)})" for i in verdict.because)
         lines.append(f"- Because: {because}")

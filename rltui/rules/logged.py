@@ -12,6 +12,10 @@ POISON = ("pg_loss", "total_loss", "kl_ref", "entropy", "vf_loss")
 """Non-finite here once and the step that was applied has spoilt the weights."""
 
 
+UPDATE = ("pg_loss", "total_loss", "vf_loss", "grad_norm")
+"""Of these it is the loss that broke; of KL and entropy the log-probs."""
+
+
 def nonfinite_values(look: Look, p: Params, memory: Memory) -> list[Signal]:
     """Core metrics logged as NaN or infinite within the window; gradients count apart: such steps may be skipped."""
     first: dict[str, int] = {}
@@ -48,6 +52,7 @@ def nonfinite_values(look: Look, p: Params, memory: Memory) -> list[Signal]:
                 for name, count in counts.items()
             ),
             onset_step=start,
+            stage="loss" if any(name in counts for name in UPDATE) else None,
         )
     ]
 

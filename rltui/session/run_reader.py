@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from rltui import cooperate
 from rltui.discovery.found import Found
 from rltui.evidence.guard import error_text
-from rltui.evidence.model import Diagnosis, stuck, unread
+from rltui.evidence.model import Decision, Diagnosis, stuck, unread
 from rltui.hardware.base import HardwareSample
 from rltui.hardware.recorded import Recorded
 from rltui.readers.config_file import MAX_BYTES, read_config
@@ -347,29 +347,31 @@ class RunReader:
         """Answers about step `around` from the rows up to step `at` (None: all), which cost too much for every row."""
         rows = self._rows_until(at)
         seen = self.diagnosis() if at is None else self._engine.at(self.run, rows)
-        return self._insight(around, rows, seen.findings)
+        return self._insight(around, rows, seen.findings, seen.verdict.decision)
 
     def _rows_until(self, at: int | None) -> int:
         """How many rows there are up to step `at` (None: all)."""
         table = self.run.history.table
         return table.n if at is None else int(table.steps.searchsorted(at, "right"))
 
-    def _insight(self, around: int, rows: int, findings: tuple[Finding, ...]) -> Insight:
-        return self._engine.insight(self.run, rows, around, findings)
+    def _insight(self, around: int, rows: int, findings: tuple[Finding, ...], decision: Decision) -> Insight:
+        return self._engine.insight(self.run, rows, around, findings, decision)
 
     def with_insight(self, frame: Frame) -> Frame:
         """The frame with what a whole report tells beyond the diagnosis, about the onset of its worst finding."""
-        return replace(frame, insight=self.onset_insight(frame.diagnosis.findings, frame.diagnosis.at_step))
+        seen = frame.diagnosis
+        return replace(frame, insight=self.onset_insight(seen.findings, seen.verdict.decision, seen.at_step))
 
-    def onset_insight(self, findings: tuple[Finding, ...], at: int | None) -> Insight | None:
-        """About the onset of the worst of these findings, which were made at step `at`; None before the first row."""
+    def onset_insight(self, findings: tuple[Finding, ...], decision: Decision, at: int | None) -> Insight | None:
+        """About the onset of the worst of these findings, which were made with this decision at step `at`; None before
+        the first row."""
         from rltui.diagnosis.insight import worst
 
         asked = worst(findings)
         around = asked.onset_step if asked is not None and asked.onset_step is not None else at
         if around is None or self.fault is not None:
             return None
-        return self._insight(around, self._rows_until(at), findings)
+        return self._insight(around, self._rows_until(at), findings, decision)
 
     def _columns(self) -> Mapping[str, Series]:
         """The run's columns, the same object until something is read: what was drawn of it stands."""

@@ -199,7 +199,9 @@ class Worker:
             raise ValueError("no run is open")
         if step is not None:
             return build(self._source.ask(lambda run: run.with_insight(run.past_frame(step))))
-        insight = self._source.ask(lambda run: run.onset_insight(report.findings, report.at_step))
+        insight = self._source.ask(
+            lambda run: run.onset_insight(report.findings, report.verdict.decision, report.at_step)
+        )
         return with_outlook(report, insight)
 
     def pause(self, on: bool) -> None:

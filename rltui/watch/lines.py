@@ -16,7 +16,7 @@ def line(event: Event) -> str:
     since = f" since step {event.onset_step}" if event.onset_step is not None else ""
     quote = f' "{event.quote}"' if event.quote else ""
     again = "  (told again: the watch was killed while it told this)" if event.again else ""
-    verdict = f"  ({event.decision}){again}"
+    verdict = f"  ({event.badge or event.decision}){again}"
     return f"{hour(event.time)}  {event.run}  step {at}{of}  {what}  {name}{since}: {event.text}{quote}{verdict}"
 
 

@@ -6,21 +6,19 @@ import re
 from typing import TYPE_CHECKING
 
 from rltui.plots.numbers import number
+from rltui.report.markdown import TONES
 from rltui.tui.rows import Row, cut, length, put, spread, wrap, wrapped
 from rltui.tui.view import View
 
 if TYPE_CHECKING:
-    from rltui.evidence.model import BestCheckpoint
+    from rltui.evidence.model import BestCheckpoint, Verdict
 
-BADGES = {
-    "continue": ("✓ CONTINUE", "badge.ok"),
-    "continue-watch": ("! CONTINUE · WATCH", "badge.warn"),
-    "stop-use-best": ("✗ STOP · USE BEST", "badge.crit"),
-    "pause-and-fix": ("✗ PAUSE · FIX", "badge.crit"),
-    "abort-now": ("✗ ABORT NOW", "badge.crit"),
-    "not-enough-evidence": ("? TOO EARLY TO SAY", "badge.none"),
-}
 STAGES = {"pass": ("✓", "fg"), "warn": ("!", "warn"), "fail": ("✗", "crit"), "unknown": ("?", "dim")}
+
+
+def badge_of(verdict: Verdict) -> tuple[str, str]:
+    """The words with their glyph, and their role."""
+    return f"{TONES[verdict.tone]} {verdict.badge}", f"badge.{verdict.tone}"
 
 
 def checks(view: View) -> str:
@@ -39,7 +37,8 @@ def best(view: View, short: bool) -> Row:
     if report is None or found is None:
         return []
     if found.path:
-        keep = "Keep " if report.verdict.decision in ("stop-use-best", "pause-and-fix", "abort-now") else "Best so far "
+        ended = report.verdict.decision in ("stop-use-best", "pause-and-fix", "abort-now")
+        keep = "Keep " if ended and found.worth_keeping else "Best so far "
         name = found.path.rstrip("/").rsplit("/", 1)[-1]
     else:
         keep, name = "Best at ", f"step {found.step}"
@@ -82,7 +81,7 @@ def draw(view: View, width: int, height: int) -> list[Row]:
     if report is None:
         return []
     verdict = report.verdict
-    word, role = BADGES[verdict.decision]
+    word, role = badge_of(verdict)
     badge: Row = [(" ", "fg"), (f" {word} ", role), ("  ", "fg")]
     indent = len(word) + 5
     if width < 120:

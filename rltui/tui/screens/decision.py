@@ -33,7 +33,7 @@ class DecisionScreen(TextScreen):
         if report is None:
             return []
         found = report.verdict
-        word, role = verdict.BADGES[found.decision]
+        word, role = verdict.badge_of(found)
         room = width - 4
         sure = f"  confidence {number(found.confidence, decimals=2)}"
         rows: list[Row] = [[(" ", "fg"), (f" {word} ", role), (sure, "dim")]]

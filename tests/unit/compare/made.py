@@ -41,6 +41,7 @@ def made(
         algorithm="GRPO",
         state=state,
         decision=decision or ("pause-and-fix" if any(f.severity == "critical" for f in findings) else "continue"),
+        badge="DONE" if decision == "continue" else "FIX · RERUN",
         listed_as=id,
         findings=findings,
         updated=updated,

@@ -76,7 +76,7 @@ def test_an_insight_holds_them() -> None:
     columns: Any = learning_run(0)
     run, engine = FakeRun(columns).grow(), Engine()
     engine.advance(run)
-    seen = engine.insight(run, 400, 400, ())
+    seen = engine.insight(run, 400, 400, (), "continue")
     assert seen.rewards is not None
     assert [c.name for c in seen.constants] == ["added to the spread in the advantage's denominator"]
     assert seen.slow is None

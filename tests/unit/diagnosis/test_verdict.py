@@ -141,7 +141,7 @@ def test_where_only_validation_speaks_for_going_on_its_end_would_stop_the_run() 
         "val_score": [0.2 + 0.4 * i / N if i % 10 == 0 else None for i in range(N)],
     }
     verdict = Engine().advance(FakeRun(columns).grow()).verdict
-    assert verdict.would_change.startswith("It would become a stop once validation no longer rises")
+    assert verdict.would_change.startswith("It would become a stop once validation falls or no longer rises")
 
 
 @pytest.mark.parametrize(("state", "decision"), [("running", "abort-now"), ("finished", "stop-use-best")])

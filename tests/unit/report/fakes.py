@@ -192,6 +192,8 @@ def sick_frame() -> Frame:
             kinds=("unstable",),
             because=("kl-runaway",),
             text="KL keeps rising while the reward is flat.",
+            badge="STOP · KEEP 40",
+            tone="crit",
             best_checkpoint=best(),
         ),
         findings=(

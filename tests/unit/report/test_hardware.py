@@ -47,7 +47,7 @@ def run() -> FakeRun:
 def test_json_and_markdown_tell_gpus_phases_host_and_what_runs_out() -> None:
     seen, engine = run(), Engine()
     result = engine.advance(seen)
-    insight = engine.insight(seen, ROWS, ROWS, [])
+    insight = engine.insight(seen, ROWS, ROWS, [], "continue")
     frame = replace(fakes.frame(result=result, hardware=seen.hardware), insight=insight)
     report = build(frame)
     data = json.loads(to_json(report))
@@ -79,7 +79,7 @@ def test_of_many_gpus_that_fill_up_the_first_is_told_and_the_rest_is_counted() -
     leaking = sampled(ROWS, cards=lambda step: gpus(used=40.0 + 0.1 * step), planned=2000)
     engine = Engine()
     engine.advance(leaking)
-    told = [f for f in engine.insight(leaking, ROWS, ROWS, []).forecasts if f.what == "GPU memory"]
+    told = [f for f in engine.insight(leaking, ROWS, ROWS, [], "continue").forecasts if f.what == "GPU memory"]
     assert [f.text.rpartition("; ")[2] for f in told] == ["7 more later"]
 
 

@@ -42,7 +42,7 @@ def test_sections_come_in_the_agreed_order_after_the_verdict() -> None:
     frame = fakes.sick_frame()
     text = render(build(frame))
     assert headings(text) == SECTIONS
-    assert text.index("**✗ STOP · USE BEST** KL keeps rising") < text.index("## 1.")
+    assert text.index("**✗ STOP · KEEP 40** KL keeps rising") < text.index("## 1.")
     assert text.endswith("\n")
 
 
@@ -51,7 +51,7 @@ def test_an_empty_run_has_all_sections_and_says_what_is_missing() -> None:
     frame = fakes.frame(result=fakes.diagnosis(at_step=None, verdict=verdict, checks=0))
     text = render(build(frame))
     assert headings(text) == SECTIONS
-    assert "? NOT ENOUGH EVIDENCE" in text
+    assert "? NO EVIDENCE" in text
     assert "No metric rows yet." in section(text, 2)
     assert "no time stamps in the data" in text
     assert "None" not in text

@@ -140,7 +140,9 @@ def verdict_of(healthy: bool) -> Verdict:
             (),
             "All clear: 41 checks, 3 could not run.",
             "Reward gains 0.032 per 100 steps; KL stays at 0.034.",
-            BestCheckpoint(800, "checkpoints/global_step_800", True, "val_score", 0.447, 0.011),
+            BestCheckpoint(800, "checkpoints/global_step_800", True, "val_score", 0.447, 0.011, beats_start=True),
+            "CONTINUE",
+            "ok",
         )
     return Verdict(
         "stop-use-best",
@@ -149,5 +151,7 @@ def verdict_of(healthy: bool) -> Verdict:
         ("kl-up-reward-flat",),
         "KL keeps rising while reward is flat, since step 640; validation is past its peak.",
         "Would change if the score gains 0.01 per 100 steps by step 870, or KL falls below 0.1.",
-        BestCheckpoint(600, "checkpoints/global_step_600", True, "val_score", 0.412, 0.011),
+        BestCheckpoint(600, "checkpoints/global_step_600", True, "val_score", 0.412, 0.011, beats_start=True),
+        "STOP · KEEP 600",
+        "crit",
     )

@@ -90,7 +90,7 @@ class CannedSource:
     def with_insight(self, frame: Frame) -> Frame:
         return frame
 
-    def onset_insight(self, findings: object, at: int | None) -> Insight:
+    def onset_insight(self, findings: object, decision: object, at: int | None) -> Insight:
         return self.insight(at or 0)
 
     def close(self) -> None:

@@ -24,7 +24,7 @@ def main(app: RltuiApp) -> MainScreen:
 async def test_the_worst_finding_is_selected_and_shown_with_its_numbers(open_app: Open) -> None:
     async with open_app([canned.make()]) as (app, _):
         text = screen_text(app)
-        assert "✗ STOP · USE BEST" in text
+        assert "✗ STOP · KEEP 600" in text
         assert "Keep global_step_600" in text
         row = next(line for line in text.splitlines() if "▌✗ critical" in line)
         assert "KL rising while reward is flat" in row
@@ -45,7 +45,7 @@ async def test_a_healthy_run_says_what_could_not_be_checked_and_how(open_app: Op
 async def test_verdict_and_worst_finding_never_go(open_app: Open, size: tuple[int, int]) -> None:
     async with open_app([canned.make()], size) as (app, _):
         text = screen_text(app)
-        assert "STOP · USE BEST" in text
+        assert "STOP · KEEP 600" in text
         assert "KL rising while rew" in text
         assert "KL to reference" in text
         assert "? help" in text

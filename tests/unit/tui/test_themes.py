@@ -55,5 +55,5 @@ async def test_a_storm_of_resizes_ends_with_the_screen_of_the_last_size(open_app
             await pilot.resize_terminal(60 + 7 * i, 20 + i)
         await pilot.resize_terminal(40, 10)
         await pilot.resize_terminal(*WIDE)
-        await wait_for(pilot, lambda: "STOP · USE BEST" in screen_text(app), "the screen")
+        await wait_for(pilot, lambda: "STOP · KEEP 600" in screen_text(app), "the screen")
         assert app._exception is None
