@@ -44,6 +44,7 @@ class Dialect:
         self.algorithm = said.algorithm
         self.signs: Signs = said.detect
         self.widely_used = said.widely_used
+        self.processes = said.processes  # its own only
 
     @cached_property
     def prefixes(self) -> tuple[tuple[str, str], ...]:

@@ -199,9 +199,10 @@ class Framework(Record):
     apply; None: its own. `algorithm`: what it trains with, if it knows one algorithm only. `widely_used`: its keys
     are shown as examples. `prefixes`: of keys that a container adds, and what stands for them. `convert`: key ->
     (a, b), the canonical value is a * value + b. `groups`: first part of a key -> group, if it differs from what it is
-    elsewhere. `samples`: paths (regexes) of files with prompts and completions. `keep_samples`: how to have them
-    written. `enable`: metric -> how to have it logged; inherited within a family only. `code`: files and folders of its
-    code; "{trainer}" stands for the one of `trainers` that is the run's algorithm, else the first.
+    elsewhere. `processes`: what the command lines of its trainers hold. `samples`: paths (regexes) of files with
+    prompts and completions. `keep_samples`: how to have them written. `enable`: metric -> how to have it logged;
+    inherited within a family only. `code`: files and folders of its code; "{trainer}" stands for the one of `trainers`
+    that is the run's algorithm, else the first.
     """
 
     title: str
@@ -230,3 +231,4 @@ class Framework(Record):
     code: dict[Topic, tuple[str, ...]] | None = None
     trainers: tuple[str, ...] | None = None
     waits: Waits = Waits()
+    processes: tuple[str, ...] = ()

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable, Iterable
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
 
+from rltui.data_files import Record, read
+from rltui.frameworks.load import dialect, dialect_names
 from rltui.hardware.base import HostProcess
 from rltui.text import clean
 
@@ -17,10 +18,27 @@ _MOST = 64
 _SHELLS = ("bash", "sh", "zsh", "dash", "fish", "tmux", "screen", "vim", "less", "tail", "grep", "ssh", "sudo")
 
 
+class Role(Record):
+    """What a process is to a run. `aside`: it works beside the training. `any`: what its command line holds one of.
+    `of_frameworks`: or what the frameworks say of their trainers."""
+
+    role: str
+    aside: bool
+    any: tuple[str, ...] = ()
+    of_frameworks: bool = False
+
+
+class Roles(Record):
+    """In the order in which a command line is held against them."""
+
+    roles: tuple[Role, ...]
+
+
 @cache
 def _roles() -> tuple[tuple[str, bool, tuple[str, ...]], ...]:
-    data = json.loads(files("rltui.hardware").joinpath("process_roles.json").read_text(encoding="utf-8"))
-    return tuple((r["role"], r["aside"], tuple(r["any"])) for r in data["roles"])
+    known = read(Path(__file__).with_name("process_roles.json"), Roles).roles
+    trainers = tuple(word for name in dialect_names() for word in dialect(name).processes)
+    return tuple((r.role, r.aside, r.any + trainers if r.of_frameworks else r.any) for r in known)
 
 
 def role_words() -> list[str]:

@@ -12,6 +12,8 @@ import pytest
 
 from rltui.discovery import file_roles
 from rltui.frameworks import load, resolve
+from rltui.frameworks.advice import enable, keep_samples
+from rltui.hardware import roles
 from rltui.readers.console import dialects
 from rltui.readers.console.dialects.base import Step
 from rltui.run import checkpoints
@@ -25,7 +27,13 @@ DATA = {
     "convert": {"ebb/distance": [0.01, 0]},
     "phases": {"keys": {"step": ["ebb/seconds"], "rollout": ["flow/seconds"]}},
     "config": {"lr": ["moon.pull"]},
-    "checkpoints": {"dirs": ["(?:^|/)tide-(\\d+)$"]},
+    "checkpoints": {"dirs": ["(?:^|/)tide-(\\d+)$"], "settings": ["moon.toml"]},
+    "conventions": {"kl_estimator": "k3"},
+    "enable": {"entropy": "moon.log_entropy=true"},
+    "keep_samples": "moon.shells=true writes shells/{step}.jsonl",
+    "code": {"loss": ["tidewater/{trainer}.py"]},
+    "trainers": ["ebb", "flow"],
+    "processes": ["tidewater.train"],
     "samples": ["(?:^|/)shells/\\d+\\.jsonl$"],
     "traps": [{"metric": "kl_ref", "text": "logged in hundredths"}],
     "support": {part: ["yes", "built"] for part in ("console", "files", "phases", "config", "samples", "checkpoints")},
@@ -72,6 +80,7 @@ CACHES = (
     checkpoints._layouts,
     file_roles._dumps,
     file_roles._settings_of_checkpoints,
+    roles._roles,
 )
 
 
@@ -104,4 +113,12 @@ def test_an_invented_framework(tmp_path: Path) -> None:
     assert [item.name for item in run.phases().items] == ["generation", "other"]
     assert checkpoints.step_of("out/tide-40") == 40
     assert file_roles.role("shells/7.jsonl", False) == "rollouts"
+    assert file_roles.role("out/tide-40/moon.toml", True) == "config"
+    assert roles.role_of("python -m tidewater.train") == ("trainer", False)
+    names = load.dialect("tidewater")
+    assert (names.family, names.conventions.kl_estimator) == ("tidewater", "k3")
+    assert names.code("loss", "Flow") == ("tidewater/flow.py",)
+    assert enable("entropy", "tidewater") == "moon.log_entropy=true"
+    assert keep_samples("tidewater").startswith("moon.shells")
+    load.check()
     assert "Tidewater: logged in hundredths" in run.names["ebb/distance"].trap
