@@ -34,7 +34,7 @@ _CHECKPOINT_DIR = re.compile(
 
 _INTERESTING = re.compile(
     r""".*\.(?:log|out|err|txt|jsonl|ndjson|json|csv|tsv|yaml|yml|toml|wandb|swanlab|parquet)(?:\.\d{1,4})?(?:\.(?:gz|xz|zst))?
-      | .*\.(?:db|sqlite3?)
+      | .*\.(?:db|sqlite3?|ipynb)
       | .*tfevents.* | .*\.[oe]\d+ | slurm[-_.].* | (?:stdout|stderr|nohup|console|output|log)(?:[-_.].*)?""",
     re.VERBOSE | re.IGNORECASE,
 )

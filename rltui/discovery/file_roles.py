@@ -32,7 +32,7 @@ MLFLOW_RUN = "meta.yaml"
 """Stands for a run of an MLflow file store: the folder it lies in."""
 _METRIC_JSON = lazy(r"(?:.*trainer_state|.*log_history|.*metrics.*|.*history.*)\.json", re.I)
 _METRIC_FILE = lazy(
-    r".*\.(?:log|out|err|txt|jsonl|ndjson|csv|tsv|wandb|swanlab|db|sqlite3?)(?:\.\d{1,4})?(?:\.(?:gz|xz|zst))?"
+    r".*\.(?:log|out|err|txt|jsonl|ndjson|csv|tsv|ipynb|wandb|swanlab|db|sqlite3?)(?:\.\d{1,4})?(?:\.(?:gz|xz|zst))?"
     r"|.*tfevents.*|.*\.[oe]\d+|[^.]+",
     re.I,
 )
@@ -72,6 +72,8 @@ def role(relative: str, in_checkpoint: bool) -> Role:
         return "metrics"
     if _CONFIG_FILE.fullmatch(name) or (folders[-1:] == ["configs"] and name.endswith((".toml", ".yaml", ".yml"))):
         return "config"
+    if name.endswith(".json"):
+        return "metrics"  # its content will tell
     return "metrics" if _METRIC_FILE.fullmatch(name) else "other"
 
 

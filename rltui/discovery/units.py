@@ -63,6 +63,7 @@ def _above_store(meta: str, root: str) -> str:
     return folder
 
 
+NOTEBOOK = "notebook"
 _KEPT_TRAINER_STATES = 2  # each holds the whole history so far; the one before the last in case the last is broken
 
 
@@ -106,6 +107,8 @@ def units_of(root: str, formats: dict[str, str], checkpoints: set[str]) -> list[
         units.append(Unit(climb(home, root), "wandb", tuple(files), launch=f"{start}-{run_id}"))
     for folder, files in states.items():
         units.append(Unit(climb(folder, root), "trainer-state", _newest_states(files)))
+    if any(unit.kind != NOTEBOOK for unit in units) or states or events:
+        units = [unit for unit in units if unit.kind != NOTEBOOK]  # somebody's analysis beside the run
     units = _one_unit_for_each_wandb_id(units)
     return units + _event_units(root, events, {unit.home for unit in units})
 

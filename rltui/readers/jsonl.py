@@ -53,6 +53,8 @@ class JsonlReader:
         self._line = 0
         self._plan: tuple[int, int] | None = None
         self._steps_of = StepColumn(self._skip)
+        self._stated = NO_STEP  # the newest step that a row stated
+        self._surplus = 0  # rows that state their step, less those that do not
 
     def feed(self, data: bytes) -> list[Record]:
         block = self._buffer.feed(data)
@@ -151,7 +153,13 @@ class JsonlReader:
         if layout.config:
             out += [ConfigRecord(flatten(row), f"line {at}") for at, row in enumerate(rows, line)]
             return
-        steps = [NO_STEP] * len(rows) if layout.step is None else self._steps(rows, layout, line)
+        if layout.step is not None:
+            steps = self._steps(rows, layout, line)
+            self._stated = next((step for step in reversed(steps) if step != NO_STEP), self._stated)
+            self._surplus += len(rows)
+        else:  # an event, or an evaluation: of the newest step, in a file whose rows state theirs
+            steps = [self._stated if self._surplus > 0 else NO_STEP] * len(rows)
+            self._surplus -= len(rows)
         times = None if layout.time is None else times_of([row[layout.time] for row in rows])
         if layout.nested:
             for i, cells in enumerate(inner):

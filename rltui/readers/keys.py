@@ -21,7 +21,7 @@ _MILLISECONDS = 1e11
 
 @cache
 def names(kind: str) -> tuple[str, ...]:
-    """Keys of one kind ("step", "total", "time", "config", "text"), the most telling first."""
+    """Keys of one kind ("step", "total", "time", "config", "update", "text"), the most telling first."""
     data: dict[str, list[str]] = json.loads(files("rltui.readers").joinpath("data/keys.json").read_text("utf-8"))
     return tuple(data[kind])
 

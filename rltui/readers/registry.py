@@ -33,6 +33,10 @@ def make(format: str, name: str = "") -> Reader:
         from rltui.readers.json_document import TrainerStateReader
 
         return TrainerStateReader()
+    if format == "notebook":
+        from rltui.readers.notebook import NotebookReader
+
+        return NotebookReader()
     if format == "tensorboard":
         from rltui.readers.tensorboard.events import TfeventsReader
 

@@ -36,7 +36,6 @@ _NOT_LOGS = (
     ".ini",
     ".cfg",
     ".html",
-    ".ipynb",
     ".patch",
     ".diff",
 )
@@ -65,6 +64,12 @@ def sniff(head: bytes, name: str) -> str | None:
         return "swanlab"
     if head.startswith(_SQLITE) or (not head and name.endswith(".db")):
         return "sqlite"
+    if name.endswith(".ipynb"):
+        return (
+            "notebook"
+            if head.lstrip().startswith(b"{") and re.search(rb'"(?:cells|nbformat|metadata)"', head)
+            else None
+        )
     if name == "meta.yaml":
         return "mlflow-files" if _MLFLOW_RUN.search(head) else None
     if _TFRECORD_VERSION in head[:64] or (
@@ -102,7 +107,7 @@ _NOT_JSON = "not JSON"
 def _json(text: bytes, head_is_all: bool) -> str | None:
     from rltui.readers.json_number import lenient  # json: for few files
 
-    if re.search(rb'"log_history"\s*:\s*\[', text):
+    if re.search(rb'"log_history"\s*:\s*\[', text) and not _begins_with_row(text):
         return "trainer-state"
     if re.match(rb"\[\s*\{", text):
         element = _first_element(text)
@@ -130,6 +135,7 @@ def _json(text: bytes, head_is_all: bool) -> str | None:
         return None if re.match(rb'[{\[]\s*["{\[\]}]|\[\s*-?\d[\d.eE+-]*\s*,', text) else _NOT_JSON
     if len(rows) == 1 and len(lines) == 1 and head_is_all and first_of("step", rows[0]) is None:
         return None  # one object without a step: results or config
+    rows = [row for row in rows if "log_history" not in row]
     return "jsonl" if any(map(_is_metrics, rows)) and not any(map(_is_sample, rows)) else None
 
 
@@ -159,6 +165,16 @@ def _begun(text: bytes) -> dict[str, object] | None:
     return None
 
 
+def _begins_with_row(text: bytes) -> bool:
+    """Whether the first line is a row of its own: the trainer's state at the end of a log of rows makes no document."""
+    first, newline, _ = text.partition(b"\n")
+    try:
+        row = orjson.loads(first) if newline else None
+    except orjson.JSONDecodeError:
+        return False
+    return isinstance(row, dict) and "log_history" not in row and _is_metrics(row)
+
+
 def _is_metrics(row: dict[str, object]) -> bool:
     data = row.get("data")
     cells = data if isinstance(data, dict) else row
@@ -172,6 +188,8 @@ def _is_metrics(row: dict[str, object]) -> bool:
 def _is_sample(row: dict[str, object]) -> bool:
     """A rollout, a dataset's example, a result of one item: text is what it is about."""
     texts = names("text")
+    if first_of("step", row) is not None and sum(1 for key in names("update") if number(row.get(key)) is not None) > 1:
+        return False  # an update's numbers, with what it was made of beside them
     for key, value in row.items():
         if isinstance(value, str) and (key in texts or len(value) > _TEXT):
             return True

@@ -39,6 +39,15 @@ def bar(segment: bytes) -> Bar | None:
     return Bar(int(found["done"]), int(found["total"]), name, segment.endswith(b"\x1b[A"))
 
 
+_BAR_END = re.compile(rb"\|[ ]*\d{1,12}/\d{1,12}[ ]\[[^\]\n]{0,2000}\](?:\x1b\[[0-9;]*[A-Za-z]|\s)*")
+
+
+def behind_bar(segment: bytes) -> bytes:
+    """What is glued behind a painted bar, empty if nothing is."""
+    found = _BAR_END.search(segment)
+    return segment[found.end() :] if found else b""
+
+
 _NOTEBOOK = (b'[{"stream_name"', b'{"stream_name"')
 _STAMPED = b'{"timestamp":'
 

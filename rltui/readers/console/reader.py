@@ -24,7 +24,17 @@ from rltui.readers.console.config import YAML_LINES, YAML_MARK, ConfigFinder
 from rltui.readers.console.dialects import DIALECTS
 from rltui.readers.console.newest_lines import NewestLines
 from rltui.readers.console.notes import NoteFinder, split_prefix, triggers
-from rltui.readers.console.prefix import TRAINING, Bar, InvalidRounds, bar, is_wrapped, may_be_wrapped, plain, text_of
+from rltui.readers.console.prefix import (
+    TRAINING,
+    Bar,
+    InvalidRounds,
+    bar,
+    behind_bar,
+    is_wrapped,
+    may_be_wrapped,
+    plain,
+    text_of,
+)
 from rltui.readers.console.template import TemplateLearner, postfix, trains
 from rltui.readers.lines import TOO_LONG, LineBuffer
 from rltui.readers.rows import RowBuilder
@@ -216,23 +226,38 @@ class ConsoleReader:
         return bool(self._dialects) and any(dialect.is_open for dialect in self._dialects)
 
     def _segment(
-        self, segment: bytes, shape: bytes, text: bytes, at: int, out: list[Record], newest: dict[str, Note]
+        self,
+        segment: bytes,
+        shape: bytes,
+        text: bytes,
+        at: int,
+        out: list[Record],
+        newest: dict[str, Note],
+        behind: bool = False,
     ) -> bool:
-        """One line or painted bar, at a place of the text. Returns whether a line of this shape can matter."""
+        """One line or painted bar, at a place of the text, `behind` a bar on its line. Returns whether a line of this
+        shape can matter."""
         if self._before_steps and (self._step is not None or self._line > YAML_LINES):
             self._before_steps = False
             self._set_looks()
         following = self._follows()
         speaks = following or (shape not in self._bars and self._looks.search(segment, 0, _SCAN_LIMIT) is not None)
         barred = b"%|" in segment
-        if not speaks and not barred:
-            return self._learn(segment, shape, newest)
+        if not speaks and not barred and b"'epoch'" not in segment:
+            return not behind and self._learn(segment, shape, newest)
         segment = segment[:_SCAN_LIMIT]
         painted = bar(segment) if barred else None
-        if painted is not None and self._learner is not None:
-            self._take_postfix(painted, segment)
         if painted is not None:
+            if self._learner is not None:
+                self._take_postfix(painted, segment)
             self._paint(painted, text, at, newest)
+            glued = behind_bar(segment)
+            if glued and shape not in self._bars and (speaks or b"'epoch'" in glued):
+                # a buffered output writes its lines right behind the bar
+                at += len(segment) - len(glued)
+                if not self._segment(glued, glued.translate(None, _DIGITS), text, at, out, newest, behind=True):
+                    self._remember(shape, self._bars)
+                return True
             if not speaks:
                 self._remember(shape, self._bars)
                 return True
@@ -268,10 +293,10 @@ class ConsoleReader:
         if self._generic and painted is None:
             message = plain(message)
             found = self._dialect_line(prefix, message, newest)
-            if not found and self._learner is not None and self._learner.knows_steps:
+            if not found and not behind and self._learner is not None and self._learner.knows_steps:
                 found = self._learn(segment, shape, newest)
             matters = found or self._generic_line(prefix, message, newest) or matters
-            if not matters:
+            if not matters and not behind:
                 matters = self._learn(segment, shape, newest)
         return bool(painted or notes or matters or following or self._follows())
 

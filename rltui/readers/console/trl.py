@@ -143,7 +143,7 @@ class Stepper:
         for line in self._held:
             trains = _trains(line)
             if self._marks:
-                mark = self._marks.popleft()
+                mark = self._marked(trains)
                 self.guessed |= mark != self._shown
                 step = mark + (_AHEAD in line)
             elif self._interval and not self._at_blank:
@@ -160,6 +160,14 @@ class Stepper:
         if out:
             del self._held[: len(out)]
         return out
+
+    def _marked(self, trains: bool) -> int:
+        """The position of the blanked bar that belongs to the next line. Lines of training come at even distances; the
+        blanked bar of an evaluation may not be seen."""
+        following = self._last + self._interval
+        if not trains and self._count and self._interval and self._marks[0] >= following:
+            return self._last
+        return self._marks.popleft()
 
 
 def _trains(line: dict[str, str]) -> bool:

@@ -139,7 +139,7 @@ RUNS: tuple[Run, ...] = (
     ),
     Run("real/verl-grpo-mt-console-without-metrics", "verl", "GRPO", None, "unknown", {"adv_estimator": "grpo"}),
     Run("real/vlmr1-rollout-debug-log", "generic", None, None, "unknown", {}),
-    Run("real/trl-grpo-verilog-supervisor-oom-log", "trl", None, (2, 2), "stalled", {}),
+    Run("real/trl-grpo-verilog-supervisor-oom-log", "trl", None, (2, 4), "stalled", {}),
     Run(
         "real/verl-grpo-n1-qwen7b-econ-v5",
         "verl",

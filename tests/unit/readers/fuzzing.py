@@ -158,6 +158,19 @@ def write_ahead_log() -> tuple[bytes, bytes]:
         return found
 
 
+def _notebook() -> bytes:
+    names = list(ROWS[0][1])
+    head = "".join(f"<th>{name}</th>" for name in names)
+    body = "".join(f"<tr><td>{s}</td>" + "".join(f"<td>{v}</td>" for v in c.values()) + "</tr>" for s, c in ROWS)
+    table = f"<progress value='3' max='9'></progress><table><tr><th>Step</th>{head}</tr>{body}</table>"
+    outputs = [
+        {"output_type": "stream", "name": "stdout", "text": ["[1/9] loss=0.5 kl=0.1\n", "[2/9] loss=0.4 kl=0.1\n"]},
+        {"output_type": "display_data", "data": {"text/html": [table]}},
+        {"output_type": "error", "traceback": ["Traceback (most recent call last):", "ValueError: no"]},
+    ]
+    return json.dumps({"cells": [{"cell_type": "code", "outputs": outputs}], "nbformat": 4}).encode()
+
+
 @cache
 def seeds() -> dict[str, list[bytes]]:
     """Files by format; those of `compressed` hold JSON lines."""
@@ -171,6 +184,7 @@ def seeds() -> dict[str, list[bytes]]:
         "console": [_console(), _verl() + _trl(), *_dialects()],
         "jsonl": [jsonl],
         "json-list": [json.dumps([{"step": s, **cells} for s, cells in ROWS]).encode()],
+        "notebook": [_notebook()],
         "csv": [
             *(_csv(), b"Wall time,Step,Value\n1.7e9,1,0.5\n1.7e9,2,0.25\n"),
             b"Step;kl;n\n1;12,345;7\n2;0,5;1.234\n3;1,5E-3;1.234.567,5\n",

@@ -96,6 +96,8 @@ def test_labelled_runs(runs_dir: Path) -> None:
             expected = {"json-list"}
         elif ".tfevents." in name:
             expected = {"tensorboard"}
+        elif path.suffix == ".ipynb":
+            expected = {"notebook"}
         elif path.suffix == ".db":
             expected = {"sqlite"}
         elif path.suffix == ".wandb":

@@ -1,0 +1,94 @@
+"""Trainings in notebooks and in JSON files of any name, through the command line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rltui.cli import main
+
+
+def reported(path: Path, capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
+    code = main(["report", str(path), "--format", "json"])
+    out = capsys.readouterr()
+    assert code == 0, out.err
+    found: dict[str, Any] = json.loads(out.out)
+    return found
+
+
+def stream(text: str) -> dict[str, Any]:
+    return {"output_type": "stream", "name": "stdout", "text": text.splitlines(keepends=True)}
+
+
+def table(names: list[str], rows: list[list[object]], total: int) -> dict[str, Any]:
+    head = "".join(f"<th>{name}</th>" for name in names)
+    body = "".join("<tr>" + "".join(f"<td>{cell}</td>" for cell in row) + "</tr>" for row in rows)
+    html = f"<div><progress value='{rows[-1][0]}' max='{total}'></progress></div><table><tr>{head}</tr>{body}</table>"
+    return {"output_type": "display_data", "data": {"text/html": [html], "text/plain": ["<IPython.core.HTML>"]}}
+
+
+def notebook(path: Path, *cells: list[dict[str, Any]]) -> Path:
+    made = [{"cell_type": "code", "source": [], "outputs": outputs} for outputs in cells]
+    path.write_text(json.dumps({"cells": made, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}, indent=1))
+    return path
+
+
+def rewards(first: int, last: int, loss: float = 0.1) -> list[list[object]]:
+    return [[i, loss, 0.01 * i, "No log" if i == first else 120.0] for i in range(first, last + 1)]
+
+
+COLUMNS = ["Step", "Training Loss", "reward", "completion_length"]
+
+
+def test_html_table_behind_a_warm_start(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The table counts, the answers printed beside it do not; the warm start's rows are counted, not mixed in."""
+    warm = table(["Step", "Training Loss"], [[i, 0.5] for i in range(1, 21)], 20)
+    prints = stream("Step 1/15: health 55.30%\nThe answer: 42 = 6 * 7, step 3: loss = 9\n")
+    path = notebook(tmp_path / "grpo.ipynb", [], [warm], [prints, table(COLUMNS, rewards(1, 40), 50)])
+    report = reported(path, capsys)
+    assert report["run"]["steps"] == {"first": 1, "last": 40, "total": 50, "rows": 40}
+    by_key = {m["key"]: m for m in report["metrics"].values()}
+    assert by_key["reward"]["last_value"] == pytest.approx(0.4)
+    assert by_key["loss"]["last_value"] == 0.1
+    assert by_key["completion_length"]["count"] == 39
+    assert report["run"]["sources"][0]["skipped"] == 20
+
+
+def test_training_that_goes_on_in_a_later_cell(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = notebook(tmp_path / "a.ipynb", [table(COLUMNS, rewards(1, 20), 40)], [table(COLUMNS, rewards(21, 40), 40)])
+    assert reported(path, capsys)["run"]["steps"]["rows"] == 40
+
+
+def test_lines_in_the_output_of_a_cell(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = "".join(f"iteration {i}/60: mean_reward=0.{i:02} kl=0.01\n" for i in range(1, 31))
+    report = reported(notebook(tmp_path / "b.ipynb", [stream(text)]), capsys)
+    assert (report["run"]["steps"]["last"], report["run"]["steps"]["total"]) == (30, 60)
+
+
+def test_a_notebook_beside_a_log_is_no_run_of_its_own(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "metrics.jsonl").write_text("".join(f'{{"step": {i}, "reward": 0.5, "kl": 0.1}}\n' for i in range(20)))
+    notebook(tmp_path / "look.ipynb", [stream("just a plot\n")])
+    assert reported(tmp_path, capsys)["run"]["steps"]["rows"] == 20
+
+
+def test_a_list_of_rows_under_any_name(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = [{"step": i, "reward_mean": 0.01 * i, "kl": 0.1} for i in range(1, 31)]
+    (tmp_path / "step_numbers.json").write_text(json.dumps(rows, indent=1))
+    assert reported(tmp_path, capsys)["run"]["steps"]["rows"] == 30
+
+
+def test_rows_with_answers_beside_their_numbers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    row = '{{"step": {i}, "mean_reward": 0.5, "lr": 1e-6, "loss": 0.1, "answers": ["a", "b"], "ground_truth": "{i}"}}\n'
+    (tmp_path / "log.jsonl").write_text("".join(row.format(i=i) for i in range(1, 31)))
+    assert reported(tmp_path, capsys)["run"]["steps"]["rows"] == 30
+
+
+def test_rows_that_end_with_the_state_of_the_trainer(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = [{"loss": 0.5, "reward": 0.1, "global_step/max_steps": f"{i}/30"} for i in range(1, 31)]
+    state = {"best_metric": 0.5, "log_history": [{"loss": 0.5, "step": 1}], "memory": 16.5}
+    (tmp_path / "logging.jsonl").write_text("\n".join(map(json.dumps, [*rows, state])) + "\n")
+    report = reported(tmp_path, capsys)
+    assert report["run"]["steps"] == {"first": 1, "last": 30, "total": 30, "rows": 30}
