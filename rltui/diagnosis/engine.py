@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from rltui import cooperate
-from rltui.diagnosis.best import Ranking, best_checkpoint, checkpoint_signal, ranking
+from rltui.diagnosis.best import best_checkpoint
 from rltui.diagnosis.findings import Kept, build
 from rltui.diagnosis.insight import Insight, insight
 from rltui.diagnosis.life import Life, dated, follow
@@ -26,17 +26,16 @@ from rltui.evidence.look import Feed, Look, look_rows
 from rltui.evidence.measured import Measured
 from rltui.evidence.model import SEVERITY_RANK, Coverage, Decision, Diagnosis, Finding
 from rltui.evidence.profile import Settings
+from rltui.evidence.ranking import ranking
 from rltui.evidence.sampled import Sampled
-from rltui.evidence.signal import CRITICAL, Signal
-from rltui.rules.base import Detector
+from rltui.evidence.signal import CRITICAL
+from rltui.evidence.standing import OVER, Standing
+from rltui.rules.base import Detect
 from rltui.rules.catalogue import having, rules, unread_pages
 from rltui.rules.coverage import Evaluable, without_input
-from rltui.rules.liveness import PRESENT, coverage_signal, present_signals
 from rltui.rules.page import Rule
-from rltui.rules.registry import DETECTORS
-from rltui.rules.samples import sample_signals
+from rltui.rules.registry import ask, detectors, ids
 from rltui.rules.traits import Trait
-from rltui.run.checkpoints import Checkpoint
 from rltui.run.hardware_columns import ColumnCache
 from rltui.run.phase_hardware import row_time
 from rltui.run.run import Run, RunState
@@ -73,19 +72,20 @@ class Engine:
     def __init__(self, window: int | None = None, catalogue: Mapping[str, Rule] | None = None) -> None:
         self.catalogue = catalogue if catalogue is not None else rules()
         self.window = window
-        self._detectors = {i: detect for i, detect in DETECTORS.items() if i in self.catalogue}
-        self._params = {i: self.catalogue[i].values() for i in self._detectors}
+        self._detectors = [one for one in detectors(Look) if one.rule in self.catalogue]
+        self._row_rules = [one.rule for one in self._detectors]
+        self._params = {i: self.catalogue[i].values() for i in self._row_rules}
         self._blocks = BlockCache()
         self._kept = Kept()
         self._states: list[State] = [State()]
         self._looks = 0
         self._logged: object = None  # by what can run was told last
-        self._can_run: list[tuple[Rule, Detector]] = []
+        self._can_run: list[tuple[Rule, Detect[Look]]] = []
         self._table: Table | None = None
         self._identity: object = None
         self._keys: dict[str, str] = {}
         self._revised: int | None = None
-        self._evaluable = Evaluable(self.catalogue, self._detectors)
+        self._evaluable = Evaluable(self.catalogue, self._row_rules)
         self._samples = ColumnCache()
         self._machine: Machine | None = None  # of a run that is followed: judged with every sample, row or no row
 
@@ -159,7 +159,7 @@ class Engine:
         self._looks = 0
         self._revised = None
         self._machine = None
-        self._evaluable = Evaluable(self.catalogue, self._detectors)
+        self._evaluable = Evaluable(self.catalogue, self._row_rules)
 
     def _fold(self, feed: Feed, rows: int) -> None:
         for n in look_rows(self._states[-1].n):
@@ -206,12 +206,12 @@ class Engine:
             return before
         return judge_machine(before, Measured.of(run, look, False, samples), self.catalogue)[1]
 
-    def _running(self, feed: Feed) -> list[tuple[Rule, Detector]]:
+    def _running(self, feed: Feed) -> list[tuple[Rule, Detect[Look]]]:
         """Detectors that are switched on and have what they need somewhere in the run; the others would say nothing."""
         logged = (tuple(feed.run.history.table.columns), feed.run.dialect)
         if logged != self._logged:
             self._logged = logged
-            on = [(self.catalogue[i], d) for i, d in self._detectors.items()]
+            on = [(self.catalogue[one.rule], one.detect) for one in self._detectors]
             self._can_run = [(r, d) for r, d in on if r.enabled and all(any(map(feed.holds, g)) for g in r.needs)]
         return self._can_run
 
@@ -223,11 +223,6 @@ class Engine:
         lives = dict(state.lives)
         guard = Guard({**unread_pages(), **state.failed})
         seen, unable = self._evaluable.of(look)
-        gap = guard.ask("logging-coverage-gap", None, self._gap, seen, look)
-        present = [("logging-coverage-gap", gap)] if gap is not None else []
-        now = [*PRESENT]
-        if run_state is not None:
-            present += guard.ask(f"run-{run_state.state}", [], present_signals, run_state, look)
         followed = run.followed and run_state is not None
         measured = Measured.of(run, look, followed, self._samples.of(run.hardware))
         before = self._machine if followed and self._machine is not None else state.machine
@@ -238,30 +233,28 @@ class Engine:
             machine = before  # these rows were judged already
         lives |= machine.lives
         guard.take(machine.failed)
-        ranked = guard.ask(LOST, None, ranking, look)
+        ranked = guard.ask("ranking of steps", None, ranking, look)
         broken_at = breakdown(lives)
-        if run.checkpoints:
-            over = run_state is not None and run_state.state in OVER
-            lost = guard.ask(LOST, None, self._lost, look, ranked, run.checkpoints, broken_at, over)
-            present += [(LOST, lost)] if lost is not None else []
-            now.append(LOST)
+        standing = Standing(look, run_state, seen, ranked, run.checkpoints, broken_at)
         sampled = Sampled.of(run, look, now=run_state is not None)
-        read, told = sample_signals(sampled, self.catalogue, [b.id for b in unable], guard)
-        for rule_id, signal in present + told:
-            if rule_id not in self.catalogue or not self.catalogue[rule_id].enabled:
-                continue
-            life = follow(Life(), signal, rows, look.step, 1, 1)
-            lives[rule_id, signal.subject] = dated(life, Life(), signal, look)
+        logged = set(self._row_rules) - {b.id for b in unable}  # what rows show is not counted again in samples
+        of_samples = dict(ask(Sampled, sampled, self.catalogue, guard, without=logged)) if sampled.dumps else {}
+        told = dict(ask(Standing, standing, self.catalogue, guard)) | of_samples
+        for rule_id, found in told.items():
+            for signal in found:
+                life = follow(Life(), signal, rows, look.step, 1, 1)
+                lives[rule_id, signal.subject] = dated(life, Life(), signal, look)
         config = run.config
         built = build(lives, self.catalogue, look, config, self.window, self._kept, guard, sampled, measured)
         findings = confirmed(built, sampled, guard)
         active = [f for f in findings if f.status == "active"]
-        out_of_place = [b for b in unable if b.id not in read]
+        out_of_place = [b for b in unable if b.id not in of_samples]
         skipped = [b for b in out_of_place if b.applies]
-        able = [i for i in (*DETECTORS, *ran_on_machine, *now, *read) if i in self.catalogue]
-        skipped += without_input(self.catalogue, able, run.samples)
+        able = [*self._row_rules, *ran_on_machine, *told]
+        only_samples = [i for i in ids(Sampled) if i not in self._row_rules]
+        skipped += without_input(self.catalogue, able, only_samples, run.samples)
         machine_view = guard.ask("machine", None, view_of, measured, guard)
-        best = guard.ask(LOST, None, best_checkpoint, ranked, run.checkpoints, look.step, broken_at)
+        best = guard.ask("best checkpoint", None, best_checkpoint, ranked, run.checkpoints, look.step, broken_at)
         out = {*(b.id for b in [*skipped, *out_of_place]), *guard.failed}
         ran = [i for i in dict.fromkeys(able) if i not in out] if rows else []
         case = Case(look, active, self.catalogue, seen, run_state, len(ran), len(skipped))
@@ -280,22 +273,9 @@ class Engine:
             checks_failed=guard.told(),
         )
 
-    def _gap(self, seen: Coverage, look: Look) -> Signal | None:
-        return coverage_signal(seen, look, self.catalogue["logging-coverage-gap"].params["least"].value)
-
-    def _lost(
-        self, look: Look, ranked: Ranking | None, saved: Sequence[Checkpoint], broken_at: int | None, over: bool
-    ) -> Signal | None:
-        return checkpoint_signal(look, ranked, saved, broken_at, over, self.catalogue[LOST].values())
-
-
-LOST = "best-checkpoint-unavailable"
 
 FEW_ROWS = 100
 """Published run tables call a shorter run undertrained."""
-
-OVER = ("finished", "crashed")
-"""States of a run after which no further checkpoint is to come."""
 
 
 def breakdown(lives: Mapping[Key, Life]) -> int | None:

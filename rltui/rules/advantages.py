@@ -9,10 +9,22 @@ from rltui.evidence.facts import Course
 from rltui.evidence.look import Look
 from rltui.evidence.signal import CRITICAL, EASED, NOTICE, WARNING, Signal, num, percent
 from rltui.evidence.trends import trend
-from rltui.rules.base import Memory, Params, compared, gaining, head, held, losing, tail, told
+from rltui.rules.base import (
+    Memory,
+    Params,
+    compared,
+    gaining,
+    head,
+    held,
+    losing,
+    rule,
+    tail,
+    told,
+)
 from rltui.rules.gradient import recent_spikes
 
 
+@rule("critic-uninformative", Look)
 def critic_uninformative(look: Look, p: Params, memory: Memory) -> list[Signal]:
     """Explained variance near or below 0 after the critic's warm-up."""
     explained = look.values("vf_explained_var")
@@ -29,6 +41,7 @@ def critic_uninformative(look: Look, p: Params, memory: Memory) -> list[Signal]:
     return [Signal(level, text, (("vf_explained_var", "median of 20 rows"),), moved="vf_explained_var")]
 
 
+@rule("value-loss-explosion", Look)
 def value_loss_explosion(look: Look, p: Params, memory: Memory) -> list[Signal]:
     """Spikes of the value loss; loud where they repeat and the reward falls."""
     spikes = recent_spikes(look, "vf_loss", memory, p["z"], p["factor"])
@@ -41,6 +54,7 @@ def value_loss_explosion(look: Look, p: Params, memory: Memory) -> list[Signal]:
     return [Signal(level, text, (("vf_loss", ""),), onset_step=min(spikes))]
 
 
+@rule("cfg-group-size-degenerate", Look)
 def cfg_group_size_degenerate(look: Look, p: Params, memory: Memory) -> list[Signal]:
     """A group baseline over one or very few samples; with one, the advantages equal the scores, which proves it."""
     equal = _advantages_are_scores(look, p)
@@ -92,6 +106,7 @@ def _advantages_are_scores(look: Look, p: Params) -> float | None:
     return share if share > p["proof_share"] else None
 
 
+@rule("kl-penalty-gaming", Look)
 def kl_penalty_gaming(look: Look, p: Params, memory: Memory) -> list[Signal]:
     """The shaped reward rises by shortening while the raw score does not."""
     shaped, raw, length = (look.values(n) for n in ("reward_mean", "score_mean", "response_length_mean"))
@@ -120,6 +135,7 @@ def _both(look: Look) -> tuple[tuple[str, Course | None], tuple[str, Course | No
     return ("Reward after penalties", look.facts.course("reward_mean")), ("the score", look.facts.course("score_mean"))
 
 
+@rule("policy-step-too-large", Look)
 def policy_step_too_large(look: Look, p: Params, memory: Memory) -> list[Signal]:
     """Too many tokens clipped, or too large a KL within one update."""
     if look.profile.on_policy is True:
@@ -150,6 +166,7 @@ def policy_step_too_large(look: Look, p: Params, memory: Memory) -> list[Signal]
     ]
 
 
+@rule("reference-mismatch-at-start", Look)
 def reference_mismatch_at_start(look: Look, p: Params, memory: Memory) -> list[Signal]:
     """KL large in the very first rows and not rising: the reference is not the model that training began with."""
     kl = look.values("kl_ref")

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import reduce
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
@@ -21,7 +23,33 @@ Params = Mapping[str, float]
 Memory = dict[str, float]
 """A detector's own notes from look to look; plain numbers, so that a snapshot is a copy."""
 
-Detector = Callable[[Look, Params, Memory], list[Signal]]
+S = TypeVar("S")
+Detect = Callable[[S, Params, Memory], list[Signal]]
+
+
+@dataclass(frozen=True, slots=True)
+class Detector(Generic[S]):
+    """What speaks for a rule. `sees` is what it looks at: rows (`Look`), samples (`Sampled`), the machine (`Measured`),
+    or the run as it stands, with its state, files and coverage (`Standing`). `able`: whether what it needs is there;
+    which metrics a detector of rows needs its page says."""
+
+    rule: str
+    sees: type[S]
+    detect: Detect[S]
+    able: Callable[[S], bool]
+
+
+REGISTERED: list[Detector[Any]] = []
+
+
+def rule(id: str, sees: type[S], able: Callable[[S], bool] = lambda _: True) -> Callable[[Detect[S]], Detect[S]]:
+    """Makes a function the detector of a rule. A rule may have one for each thing that it can be seen by."""
+
+    def register(detect: Detect[S]) -> Detect[S]:
+        REGISTERED.append(Detector(id, sees, detect, able))
+        return detect
+
+    return register
 
 
 def held(look: Look, rule: str) -> bool:

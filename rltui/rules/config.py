@@ -8,7 +8,15 @@ from math import log
 from rltui.evidence.look import Look
 from rltui.evidence.signal import CRITICAL, NOTICE, WARNING, Signal, num
 from rltui.evidence.trends import flat, sd_d
-from rltui.rules.base import Memory, Params, dead_groups, losing, tail, told
+from rltui.rules.base import (
+    Memory,
+    Params,
+    dead_groups,
+    losing,
+    rule,
+    tail,
+    told,
+)
 
 SMALL_MODEL = 0.3  # billions of parameters: below it the usual bands of the learning rate do not hold
 SMOKE_TEST = 50  # planned steps up to which a run without checkpoints is a test
@@ -20,6 +28,7 @@ def _advice(look: Look, texts: list[str]) -> list[Signal]:
     return [Signal(NOTICE, " ".join(texts), onset_step=start)] if texts else []
 
 
+@rule("cfg-no-checkpoint-or-eval", Look)
 def cfg_no_checkpoint_or_eval(look: Look, p: Params, memory: Memory) -> list[Signal]:
     """Saving or validation switched off, or so rare that the best state will not be found again."""
     settings, planned = look.settings, look.settings.planned_steps
@@ -55,6 +64,7 @@ def _model_size(look: Look) -> float | None:
     return size if found[2] == "b" else size / 1000
 
 
+@rule("cfg-lr-too-high", Look)
 def cfg_lr_too_high(look: Look, p: Params, memory: Memory) -> list[Signal]:
     """Learning rate above the usual band; loud only where in the first tenth KL rose and the reward fell."""
     logged = look.blocks("lr")
@@ -91,6 +101,7 @@ def _loss_swings(look: Look, p: Params) -> str:
     return f"the loss jumps by {num(jumps)} and stands at {num(level)}, no lower than where it began"
 
 
+@rule("cfg-lr-too-low", Look)
 def cfg_lr_too_low(look: Look, p: Params, memory: Memory) -> list[Signal]:
     """Reward flat and the policy where it was while the gradient lives: the update is too timid. Groups without
     variance look alike and come first."""
@@ -122,6 +133,7 @@ def _stands_still(look: Look, p: Params, rows: int) -> str:
     return f"the update KL only {num(tail(step, 20))}, with nothing clipped," if quiet else ""
 
 
+@rule("cfg-batch-arithmetic", Look)
 def cfg_batch_arithmetic(look: Look, p: Params, memory: Memory) -> list[Signal]:
     """Batch sizes that do not divide, leave no accumulation step, or make many updates of one rollout."""
     get = look.settings.number
@@ -159,6 +171,7 @@ def cfg_batch_arithmetic(look: Look, p: Params, memory: Memory) -> list[Signal]:
     return found
 
 
+@rule("cfg-kl-inert-or-double", Look)
 def cfg_kl_inert_or_double(look: Look, p: Params, memory: Memory) -> list[Signal]:
     """A coefficient too small to act, or the penalty taken twice."""
     in_loss = look.settings.number("kl_coef_loss")
@@ -172,6 +185,7 @@ def cfg_kl_inert_or_double(look: Look, p: Params, memory: Memory) -> list[Signal
     return []
 
 
+@rule("cfg-sampling-mismatch", Look)
 def cfg_sampling_mismatch(look: Look, p: Params, memory: Memory) -> list[Signal]:
     """Sampling that cuts the distribution; loud where the importance weights show it."""
     top_p, heat = look.settings.number("top_p"), look.settings.number("temperature")
@@ -188,6 +202,7 @@ def cfg_sampling_mismatch(look: Look, p: Params, memory: Memory) -> list[Signal]
     return [Signal(level, text, (("is_ratio_mean", ""),), onset_step=int(look.steps[0]))]
 
 
+@rule("cfg-clip-range-wrong-scale", Look)
 def cfg_clip_range_wrong_scale(look: Look, p: Params, memory: Memory) -> list[Signal]:
     """A clip range meant for tokens used on sequences, or the other way round."""
     low, high = look.settings.number("clip_low"), look.settings.number("clip_high")

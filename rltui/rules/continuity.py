@@ -9,9 +9,10 @@ import numpy as np
 from rltui.evidence.look import Look
 from rltui.evidence.signal import NOTICE, WARNING, Signal, num, percent
 from rltui.evidence.trends import sd_d
-from rltui.rules.base import Memory, Params
+from rltui.rules.base import Memory, Params, rule
 
 
+@rule("resume-discontinuity", Look)
 def resume_discontinuity(look: Look, p: Params, memory: Memory) -> list[Signal]:
     """A restart within the window; a warning where reward, KL or gradient jump there."""
     rows = int(p["rows"])
@@ -42,6 +43,7 @@ def resume_discontinuity(look: Look, p: Params, memory: Memory) -> list[Signal]:
     return [Signal(level, text, tuple(jumps) or ((look.reward, "continues"),), onset_step=step)]
 
 
+@rule("reward-function-fault", Look)
 def reward_function_fault(look: Look, p: Params, memory: Memory) -> list[Signal]:
     """Rewards logged as NaN: the reward function returned nothing for whole batches."""
     logged = look.logged(look.reward) or look.logged("reward_mean")

@@ -15,7 +15,6 @@ from rltui.evidence.profile import Settings
 from rltui.frameworks.advice import enable
 from rltui.rollouts.samples import Samples
 from rltui.rules.page import Rule
-from rltui.rules.samples import DETECTORS as FROM_SAMPLES
 from rltui.rules.traits import Trait
 
 
@@ -96,8 +95,10 @@ def _inputs() -> dict[str, list[str]]:
     return data
 
 
-def without_input(catalogue: Mapping[str, Rule], running: Iterable[str], samples: Samples) -> list[NotEvaluable]:
-    """Rules that look at what no log or config holds: GPU, host, samples."""
+def without_input(
+    catalogue: Mapping[str, Rule], running: Iterable[str], only_samples: Iterable[str], samples: Samples
+) -> list[NotEvaluable]:
+    """Rules that look at what no log or config holds: GPU, host, samples (`only_samples` need these)."""
     known = set(running)
     out = [
         NotEvaluable(i, catalogue[i].title, wants, enable)
@@ -109,7 +110,7 @@ def without_input(catalogue: Mapping[str, Rule], running: Iterable[str], samples
         needs = f"samples of rollouts: none found ({samples.missing})"
     enable = samples.enable or "have the trainer write its rollouts"
     return out + [
-        NotEvaluable(i, catalogue[i].title, needs, enable) for i in FROM_SAMPLES if i in catalogue and i not in known
+        NotEvaluable(i, catalogue[i].title, needs, enable) for i in only_samples if i in catalogue and i not in known
     ]
 
 

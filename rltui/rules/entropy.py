@@ -15,6 +15,7 @@ from rltui.rules.base import (
     held,
     losing,
     reward_course,
+    rule,
     solved,
     tail,
     told,
@@ -32,6 +33,7 @@ def _reference(look: Look) -> float | None:
     return head(entropy[SKIP:], ROWS) if len(entropy) >= SKIP + ROWS else None
 
 
+@rule("entropy-collapse", Look)
 def entropy_collapse(look: Look, p: Params, memory: Memory) -> list[Signal]:
     """Entropy a fraction of its start, and reward no longer pays for it."""
     entropy = look.values("entropy")
@@ -72,6 +74,7 @@ def entropy_collapse(look: Look, p: Params, memory: Memory) -> list[Signal]:
     return [Signal(EASED if eased else level, text, tuple(proofs), moved="entropy", hurt=look.reward)]
 
 
+@rule("entropy-explosion", Look)
 def entropy_explosion(look: Look, p: Params, memory: Memory) -> list[Signal]:
     """Entropy far above its start and rising."""
     entropy = look.values("entropy")

@@ -6,9 +6,10 @@ import numpy as np
 
 from rltui.evidence.look import Look
 from rltui.evidence.signal import CRITICAL, EASED, NOTICE, WARNING, Signal, num, percent
-from rltui.rules.base import Memory, Params, compared, gaining, head, held, tail, validation
+from rltui.rules.base import Memory, Params, compared, gaining, head, held, rule, tail, validation
 
 
+@rule("tool-call-invalid", Look)
 def tool_call_invalid(look: Look, p: Params, memory: Memory) -> list[Signal]:
     """Share of calls that fail, once the format should have been learnt."""
     name = "tool_failure_rate" if look.series("tool_failure_rate") is not None else "valid_action_ratio"
@@ -28,6 +29,7 @@ def tool_call_invalid(look: Look, p: Params, memory: Memory) -> list[Signal]:
     return [Signal(level, f"{percent(now)} of the tool calls are invalid.", proofs, moved=name)]
 
 
+@rule("tool-use-collapse", Look)
 def tool_use_collapse(look: Look, p: Params, memory: Memory) -> list[Signal]:
     """Calls fall to a fraction of their start and nothing is gained by it."""
     name = "tool_calls_mean" if look.series("tool_calls_mean") is not None else "num_turns_mean"
@@ -51,6 +53,7 @@ def tool_use_collapse(look: Look, p: Params, memory: Memory) -> list[Signal]:
     return [Signal(level, text, ((name, ""), (look.reward, "")), moved=name)]
 
 
+@rule("env-errors-contaminate", Look)
 def env_errors_contaminate(look: Look, p: Params, memory: Memory) -> list[Signal]:
     """Errors of the environment, and a reward that falls where they rise."""
     name = "error_rate" if look.series("error_rate") is not None else "aborted_ratio"

@@ -16,6 +16,7 @@ from rltui.rules.base import (
     held,
     losing,
     reward_course,
+    rule,
     solved,
     tail,
     told,
@@ -23,6 +24,7 @@ from rltui.rules.base import (
 )
 
 
+@rule("truncation-high", Look)
 def truncation_high(look: Look, p: Params, memory: Memory) -> list[Signal]:
     """Share of responses cut at the length limit."""
     cut = look.values("response_clip_ratio")
@@ -73,6 +75,7 @@ def _moves(way: int, text: str) -> str:
     return text + {1: ", rising", -1: ", falling", 0: ""}[way]
 
 
+@rule("length-collapse", Look)
 def length_collapse(look: Look, p: Params, memory: Memory) -> list[Signal]:
     """Responses shrink to a fraction of their start; harmless where reward pays for it."""
     length = look.values("response_length_mean")
@@ -110,6 +113,7 @@ def _task_falls(look: Look) -> bool:
     return look.reward == "score_mean" and look.change("score_mean") <= -3.0
 
 
+@rule("length-explosion", Look)
 def length_explosion(look: Look, p: Params, memory: Memory) -> list[Signal]:
     """Responses grow for a long time and reward does not follow."""
     length, blocks = look.values("response_length_mean"), look.blocks("response_length_mean")

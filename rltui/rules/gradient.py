@@ -7,7 +7,7 @@ import numpy as np
 from rltui.evidence.look import Look
 from rltui.evidence.signal import CRITICAL, EASED, NOTICE, WARNING, Signal, num
 from rltui.evidence.trends import block_medians, log_spikes, sd_d, turn
-from rltui.rules.base import Memory, Params, compared, gaining, head, held, losing, solved, tail
+from rltui.rules.base import Memory, Params, compared, gaining, head, held, losing, rule, solved, tail
 from rltui.run.sums import median
 
 WINDOW = 50  # rows: the past that a spike stands out of, and how long it counts
@@ -33,6 +33,7 @@ def recent_spikes(look: Look, name: str, memory: Memory, z: float, factor: float
     return [int(series.steps[row]) for row in (kept + found)[-KEPT:] if row >= len(series) - WINDOW]
 
 
+@rule("grad-norm-explosion", Look)
 def grad_norm_explosion(look: Look, p: Params, memory: Memory) -> list[Signal]:
     """Spikes of the live gradient on a log scale; alone they are harmless, repeated or with damage they are not.
 
@@ -83,6 +84,7 @@ def grad_norm_explosion(look: Look, p: Params, memory: Memory) -> list[Signal]:
     return [Signal(level, summary, (proof,), onset_step=int(series.steps[min(close)]))]
 
 
+@rule("grad-norm-ramp", Look)
 def grad_norm_ramp(look: Look, p: Params, memory: Memory) -> list[Signal]:
     """The gradient grows without end; harmless where the reward pays for it."""
     x = look.values("grad_norm")
@@ -102,6 +104,7 @@ def grad_norm_ramp(look: Look, p: Params, memory: Memory) -> list[Signal]:
     return [Signal(level, text, (("grad_norm", ""),), moved="grad_norm")]
 
 
+@rule("grad-always-clipped", Look)
 def grad_always_clipped(look: Look, p: Params, memory: Memory) -> list[Signal]:
     """Nearly every gradient is far above the clipping norm: the step size is the clip's, not the optimizer's."""
     limit, x = look.settings.number("max_grad_norm"), look.values("grad_norm")[-50:]
@@ -114,6 +117,7 @@ def grad_always_clipped(look: Look, p: Params, memory: Memory) -> list[Signal]:
     return [Signal(NOTICE, text, (("grad_norm", ""),), onset_step=int(look.steps[0]))]
 
 
+@rule("pg-loss-shape", Look)
 def pg_loss_shape(look: Look, p: Params, memory: Memory) -> list[Signal]:
     """The policy loss turned its sign or changed its level for good, or swings about zero while nothing is gained.
     Nothing by itself, a hint beside other findings."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -14,11 +13,15 @@ from rltui.evidence.trends import WINDOW, onset, theil_sen, trend
 from rltui.frameworks.load import phases
 from rltui.hardware.base import Gpu, GpuSample
 from rltui.hardware.roles import role_of
-from rltui.rules.base import Params
+from rltui.rules.base import Memory, Params, rule
 from rltui.run.sums import median
 from rltui.run.table import Series
 
-MeasuredDetector = Callable[[Measured, Params], list[Signal]]
+
+def gpus_seen(seen: Measured) -> bool:
+    """GPUs were measured along the run."""
+    return any(sample.gpus for sample in seen.samples)
+
 
 FATAL_XIDS = {
     48: "double-bit memory error",
@@ -36,7 +39,8 @@ MANY = 3
 """GPUs that are told of one by one; more that say the same are one finding."""
 
 
-def gpu_memory_pressure(seen: Measured, p: Params) -> list[Signal]:
+@rule("gpu-memory-pressure", Measured, able=lambda seen: gpus_seen(seen) or seen.logged_peak is not None)
+def gpu_memory_pressure(seen: Measured, p: Params, memory: Memory) -> list[Signal]:
     """The peak near what the GPU has, or a floor that rises from step to step: what phases do not give back."""
     out = []
     for gpu in seen.gpus:
@@ -107,7 +111,8 @@ def _creep(floor: Series, rows: float, least: float) -> tuple[float, int | None]
     return theil_sen(t, x)[0] * rows, int(floor.steps[-WINDOW:][onset(x)])
 
 
-def gpu_fault_or_throttle(seen: Measured, p: Params) -> list[Signal]:
+@rule("gpu-fault-or-throttle", Measured, able=gpus_seen)
+def gpu_fault_or_throttle(seen: Measured, p: Params, memory: Memory) -> list[Signal]:
     """Errors, heat, and a GPU that does less than its peers in the same work."""
     faulty: list[Signal] = []
     slowed: list[Signal] = []
@@ -224,7 +229,8 @@ def _power(gpu: Gpu) -> tuple[tuple[str, str], ...]:
     return ((f"gpu.power_w@{name(gpu)}", ""),)
 
 
-def rollout_straggler(seen: Measured, p: Params) -> list[Signal]:
+@rule("rollout-straggler", Measured, able=gpus_seen)
+def rollout_straggler(seen: Measured, p: Params, memory: Memory) -> list[Signal]:
     """A GPU that still generates while the others wait for it."""
     out = []
     for phase in seen.phases:

@@ -10,7 +10,12 @@ from rltui.evidence import words
 from rltui.evidence.look import Look
 from rltui.evidence.signal import CRITICAL, NOTICE, WARNING, Signal, num
 from rltui.evidence.trends import change, mann_kendall_p, sd_d
-from rltui.rules.base import Memory, Params, tail
+from rltui.rules.base import (
+    Memory,
+    Params,
+    rule,
+    tail,
+)
 from rltui.run.table import Floats, Series
 
 
@@ -82,6 +87,7 @@ def _best(look: Look, step: int, peak: float) -> str:
     return f"{num(best.value)} at step {best.step}"
 
 
+@rule("val-regression", Look)
 def val_regression(look: Look, p: Params, memory: Memory) -> list[Signal]:
     """Validation below its peak, twice in a row."""
     found = _regressed(look, p)
@@ -101,6 +107,7 @@ def val_regression(look: Look, p: Params, memory: Memory) -> list[Signal]:
     return [Signal(level, summary, (("val_score", ""), (look.reward, "")), onset_step=step)]
 
 
+@rule("train-val-divergence", Look)
 def train_val_divergence(look: Look, p: Params, memory: Memory) -> list[Signal]:
     """Validation falls from its peak while the train reward goes on rising."""
     found = _regressed(look, p)
@@ -154,6 +161,7 @@ def _ends(x: Floats) -> tuple[float, float]:
     return float(x[:third].mean()), float(x[-third:].mean())
 
 
+@rule("passk-shrink", Look)
 def passk_shrink(look: Look, p: Params, memory: Memory) -> list[Signal]:
     """pass@k falls below its start while pass@1 rises: answers that were found once are no longer."""
     one, many = look.values("val_score"), look.values("val_pass_at_k")
@@ -169,6 +177,7 @@ def passk_shrink(look: Look, p: Params, memory: Memory) -> list[Signal]:
     return [Signal(level, text, (("val_pass_at_k", ""), ("val_score", "")), moved="val_pass_at_k")]
 
 
+@rule("validation-underpowered", Look)
 def validation_underpowered(look: Look, p: Params, memory: Memory) -> list[Signal]:
     """Validation jumps by more than a third of what was gained: it cannot tell checkpoints apart."""
     x = look.values("val_score")
@@ -181,6 +190,7 @@ def validation_underpowered(look: Look, p: Params, memory: Memory) -> list[Signa
     return [Signal(NOTICE, text, (("val_score", f"noise {num(noise)}"),), onset_step=int(look.steps[0]))]
 
 
+@rule("data-exhausted", Look)
 def data_exhausted(look: Look, p: Params, memory: Memory) -> list[Signal]:
     """The same prompts over and over; loud only where validation turned meanwhile. `memory` keeps since when."""
     epoch = look.series("epoch")

@@ -9,12 +9,18 @@ from rltui.evidence.measured import Measured, name
 from rltui.evidence.signal import CRITICAL, NOTICE, WARNING, Mark, Signal, num, percent
 from rltui.evidence.trends import WINDOW, onset, trend
 from rltui.hardware.base import HardwareSample, HostSample
-from rltui.rules.base import Params
+from rltui.rules.base import Memory, Params, rule
 from rltui.run.sums import median
 from rltui.run.table import Series
 
 
-def host_ram_creep(seen: Measured, p: Params) -> list[Signal]:
+def host_seen(seen: Measured) -> bool:
+    """The host was measured along the run."""
+    return any(sample.host is not None for sample in seen.samples)
+
+
+@rule("host-ram-creep", Measured, able=lambda seen: host_seen(seen) or seen.ram is not None)
+def host_ram_creep(seen: Measured, p: Params, memory: Memory) -> list[Signal]:
     """Memory near the limit at which Ray or the kernel kills, or on its way there."""
     series = seen.ram
     total = seen.host.ram_total_gb if seen.host is not None else None
@@ -52,7 +58,8 @@ def _fill(host: HostSample | None, p: Params) -> tuple[int, str]:
     return level, f"{num(used)} of {num(total)} GB used ({percent(used / total)})"
 
 
-def disk_space_low(seen: Measured, p: Params) -> list[Signal]:
+@rule("disk-space-low", Measured, able=host_seen)
+def disk_space_low(seen: Measured, p: Params, memory: Memory) -> list[Signal]:
     """No room at all, for less than two more checkpoints, or for fewer than the plan still writes."""
     left = free_now(seen)
     if left is None:
@@ -80,7 +87,8 @@ def disk_space_low(seen: Measured, p: Params) -> list[Signal]:
 _FREE = (("host.free_gb", ""),)
 
 
-def checkpoint_slow(seen: Measured, p: Params) -> list[Signal]:
+@rule("checkpoint-slow", Measured, able=lambda seen: bool(seen.saves))
+def checkpoint_slow(seen: Measured, p: Params, memory: Memory) -> list[Signal]:
     """Checkpoints that hold up the training because they are written slowly."""
     if len(seen.saves) < p["saves"]:
         return []
@@ -101,7 +109,8 @@ def checkpoint_slow(seen: Measured, p: Params) -> list[Signal]:
     return [Signal(level, f"{text}.", proofs, subject="disk", onset_step=int(seen.look.steps[seen.saves[0][0]]))]
 
 
-def background_interference(seen: Measured, p: Params) -> list[Signal]:
+@rule("background-interference", Measured, able=host_seen)
+def background_interference(seen: Measured, p: Params, memory: Memory) -> list[Signal]:
     """Jobs beside the training (merger, uploader, another user's) and what they cost."""
     found = _beside(seen.newest, p["foreign_gb"])
     slower = _slower(seen, p)

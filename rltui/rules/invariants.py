@@ -17,7 +17,7 @@ from rltui.evidence.look import Look
 from rltui.evidence.model import Finding, Level
 from rltui.evidence.profile import number
 from rltui.evidence.signal import CRITICAL, NOTICE, WARNING, Signal, num
-from rltui.rules.base import Memory, Params, lasting, side_by_side, tail
+from rltui.rules.base import Memory, Params, lasting, rule, side_by_side, tail
 from rltui.run.sums import median
 from rltui.run.table import Floats
 
@@ -80,6 +80,7 @@ class Check:
 STATUS: Mapping[str, Level] = {"info": "pass", "warning": "warn", "critical": "fail"}
 
 
+@rule("invariant-violated", Look)
 def invariant_violated(look: Look, p: Params, memory: Memory) -> list[Signal]:
     """One signal an invariant that most of the newest rows break; a single odd row is a fault of one line."""
     out = []

@@ -17,6 +17,7 @@ from rltui.rules.base import (
     held,
     losing,
     reward_course,
+    rule,
     side_by_side,
     tail,
     told,
@@ -27,6 +28,7 @@ from rltui.rules.gradient import recent_spikes
 from rltui.run.table import Floats
 
 
+@rule("kl-spike-transient", Look)
 def kl_spike_transient(look: Look, p: Params, memory: Memory) -> list[Signal]:
     """Spikes of the KL; alone they are harmless, repeated and with damage beside them they are not."""
     spikes = recent_spikes(look, "kl_ref", memory, p["k1"], p["factor"])
@@ -40,6 +42,7 @@ def kl_spike_transient(look: Look, p: Params, memory: Memory) -> list[Signal]:
     return [Signal(level, f"KL to the reference jumped at step {steps}.", (("kl_ref", ""),), onset_step=min(spikes))]
 
 
+@rule("kl-zero-unexpected", Look)
 def kl_zero_unexpected(look: Look, p: Params, memory: Memory) -> list[Signal]:
     """KL exactly 0 in a run whose KL term acts and whose weights move."""
     logged = look.logged("kl_ref")
@@ -64,6 +67,7 @@ def _per_token(look: Look) -> Floats:
     return kl / np.maximum(length, 1.0)
 
 
+@rule("kl-up-reward-flat", Look)
 def kl_up_reward_flat(look: Look, p: Params, memory: Memory) -> list[Signal]:
     """KL rises over a window in which neither reward nor validation gains."""
     kl = _per_token(look)
@@ -97,6 +101,7 @@ def kl_up_reward_flat(look: Look, p: Params, memory: Memory) -> list[Signal]:
     return [Signal(CRITICAL if worse else WARNING, summary, tuple(proofs), moved="kl_ref")]
 
 
+@rule("kl-runaway", Look)
 def kl_runaway(look: Look, p: Params, memory: Memory) -> list[Signal]:
     """KL is high, and what it bought does not pay for it, or it doubles too fast."""
     kl = _per_token(look)

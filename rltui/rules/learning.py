@@ -7,10 +7,18 @@ import numpy as np
 from rltui.evidence.facts import SHARE_ROWS
 from rltui.evidence.look import Look
 from rltui.evidence.signal import CRITICAL, EASED, NOTICE, WARNING, Signal, percent
-from rltui.rules.base import Memory, Params, dead_groups, held, solved
+from rltui.rules.base import (
+    Memory,
+    Params,
+    dead_groups,
+    held,
+    rule,
+    solved,
+)
 from rltui.run.sums import median
 
 
+@rule("no-learning-signal", Look)
 def no_learning_signal(look: Look, p: Params, memory: Memory) -> list[Signal]:
     """Gradient exactly or nearly 0 on most of the last rows. A loss of 0 alone is normal."""
     gradient = look.values("grad_norm")
@@ -40,6 +48,7 @@ def no_learning_signal(look: Look, p: Params, memory: Memory) -> list[Signal]:
     return [Signal(level, summary, tuple(proofs), onset_step=_start(look, "grad_norm", gradient < max(limit, 1e-300)))]
 
 
+@rule("zero-variance-groups", Look)
 def zero_variance_groups(look: Look, p: Params, memory: Memory) -> list[Signal]:
     """Share of groups whose samples all got the same reward."""
     if look.settings.group_relative is False:

@@ -3,31 +3,46 @@
 from __future__ import annotations
 
 from rltui.evidence.look import Look
-from rltui.evidence.model import Coverage
 from rltui.evidence.signal import CRITICAL, NOTICE, WARNING, Signal
+from rltui.evidence.standing import Standing
+from rltui.rules.base import Memory, Params, rule
 from rltui.run.run import RunState
 
-PRESENT = ("logging-coverage-gap", "run-crashed", "run-stalled")
-"""Rules that judge the run as it stands, beside those that follow its rows."""
+
+@rule("run-crashed", Standing)
+def run_crashed(seen: Standing, p: Params, memory: Memory) -> list[Signal]:
+    """The run ended with an error."""
+    look, state = seen.look, seen.state
+    if state is None or state.state != "crashed":
+        return []
+    ended = f"The run ended {_where(look)}: " if not look.n or f"step {look.step}" not in state.because else ""
+    text = f"{ended}{state.because}.{_quote(state)}"
+    return [_now(CRITICAL if state.quote else WARNING, text[:1].upper() + text[1:], look)]
 
 
-def present_signals(state: RunState, look: Look) -> list[tuple[str, Signal]]:
-    """Rule id and signal for a run that crashed or stands still."""
+@rule("run-stalled", Standing)
+def run_stalled(seen: Standing, p: Params, memory: Memory) -> list[Signal]:
+    """The run stands still although it should be going: it is watched, or its process or scheduler says so. A log that
+    nobody watched and that merely ends is a state of the run, and no finding."""
+    look, state = seen.look, seen.state
+    if state is None or state.state != "stalled" or not (state.followed or state.expected):
+        return []
+    text = f"No new row since the one {_where(look)}: {state.because}.{_quote(state)}"
+    return [_now(CRITICAL if state.sure else WARNING, text, look)]
+
+
+def _where(look: Look) -> str:
     planned = look.settings.planned_steps
-    where = f"at step {look.step}" + (f" of {planned}" if planned else "") if look.n else "before the first step"
-    quote = f" “{state.quote}”" if state.quote else ""
+    return f"at step {look.step}" + (f" of {planned}" if planned else "") if look.n else "before the first step"
+
+
+def _quote(state: RunState) -> str:
+    return f" “{state.quote}”" if state.quote else ""
+
+
+def _now(level: int, text: str, look: Look) -> Signal:
     proofs = tuple((name, "last rows") for name in (look.reward, "grad_norm") if look.series(name) is not None)
-    step = look.step if look.n else None
-    if state.state == "crashed":
-        level = CRITICAL if state.quote else WARNING
-        ended = f"The run ended {where}: " if not look.n or f"step {look.step}" not in state.because else ""
-        text = f"{ended}{state.because}.{quote}"
-        return [("run-crashed", Signal(level, text[:1].upper() + text[1:], proofs, onset_step=step))]
-    if state.state == "stalled":
-        level = CRITICAL if state.sure else WARNING  # a log that merely ends may be a copy
-        text = f"No new row since the one {where}: {state.because}.{quote}"
-        return [("run-stalled", Signal(level, text, proofs, onset_step=step))]
-    return []
+    return Signal(level, text, proofs, onset_step=look.step if look.n else None)
 
 
 def _elsewhere(look: Look) -> str:
@@ -41,13 +56,15 @@ def _elsewhere(look: Look) -> str:
     return "only text, or a logger that writes elsewhere"
 
 
-def coverage_signal(coverage: Coverage, look: Look, least: float) -> Signal | None:
+@rule("logging-coverage-gap", Standing)
+def logging_coverage_gap(seen: Standing, p: Params, memory: Memory) -> list[Signal]:
     """Advice where too few of the expected metrics are logged; it never moves the verdict."""
+    coverage, look = seen.coverage, seen.look
     share = coverage.present / coverage.expected if coverage.expected else 1.0
-    if look.n and share >= least:
-        return None
+    if look.n and share >= p["least"]:
+        return []
     if not look.n:
-        return Signal(NOTICE, f"No metric row was found: {_elsewhere(look)}.")
+        return [Signal(NOTICE, f"No metric row was found: {_elsewhere(look)}.")]
     names = ", ".join(m.metric for m in coverage.missing[:6])
     text = f"{coverage.present} of {coverage.expected} expected metrics are logged; missing: {names}."
-    return Signal(NOTICE, text, onset_step=int(look.steps[0]))
+    return [Signal(NOTICE, text, onset_step=int(look.steps[0]))]

@@ -6,7 +6,7 @@ import numpy as np
 
 from rltui.evidence.look import Look
 from rltui.evidence.signal import CRITICAL, NOTICE, WARNING, Signal
-from rltui.rules.base import Memory, Params, tail
+from rltui.rules.base import Memory, Params, rule, tail
 
 POISON = ("pg_loss", "total_loss", "kl_ref", "entropy", "vf_loss")
 """Non-finite here once and the step that was applied has spoilt the weights."""
@@ -16,6 +16,7 @@ UPDATE = ("pg_loss", "total_loss", "vf_loss", "grad_norm")
 """Of these it is the loss that broke; of KL and entropy the log-probs."""
 
 
+@rule("nonfinite-values", Look)
 def nonfinite_values(look: Look, p: Params, memory: Memory) -> list[Signal]:
     """Core metrics logged as NaN or infinite within the window; gradients count apart: such steps may be skipped."""
     first: dict[str, int] = {}
@@ -65,6 +66,7 @@ def _never_measured(look: Look, name: str) -> bool:
 CORE = ("score_mean", "reward_mean", "pg_loss", "total_loss", "grad_norm", "entropy", "kl_ref")
 
 
+@rule("metric-vanished", Look)
 def metric_vanished(look: Look, p: Params, memory: Memory) -> list[Signal]:
     """A core metric that came with every row stopped, while others of the same place go on."""
     last = {name: s for name in CORE if (s := look.logged(name)) is not None and len(s) >= p["window"]}
@@ -82,6 +84,7 @@ def metric_vanished(look: Look, p: Params, memory: Memory) -> list[Signal]:
     return out
 
 
+@rule("metric-definition-trap", Look)
 def metric_definition_trap(look: Look, p: Params, memory: Memory) -> list[Signal]:
     """Metrics whose values show that they mean other than their name, or were rounded away."""
     out = []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rltui.evidence.look import Look
 from rltui.evidence.signal import CRITICAL, EASED, NOTICE, WARNING, Signal, num, percent
-from rltui.rules.base import Memory, Params, compared, gaining, head, held, losing, tail
+from rltui.rules.base import Memory, Params, compared, gaining, head, held, losing, rule, tail
 
 LEAST = 10  # rows
 
@@ -27,6 +27,7 @@ def _levels(look: Look, p: Params) -> list[tuple[str, float, float, float]]:
     return out
 
 
+@rule("mismatch-high", Look)
 def mismatch_high(look: Look, p: Params, memory: Memory) -> list[Signal]:
     """The level in its own unit; a warning where it is bad and the run does not learn all the same."""
     seen = [(key, now, bad) for key, now, notable, bad in _levels(look, p) if now > notable]
@@ -48,6 +49,7 @@ def mismatch_high(look: Look, p: Params, memory: Memory) -> list[Signal]:
     return [Signal(level, f"Trainer and sampler disagree: {words}.", proofs, moved=moved, hurt=look.reward)]
 
 
+@rule("mismatch-growing", Look)
 def mismatch_growing(look: Look, p: Params, memory: Memory) -> list[Signal]:
     """The difference grows; a warning where the reward suffers."""
     for name in ("rollout_train_logprob_diff", "rollout_train_kl"):
@@ -65,6 +67,7 @@ def mismatch_growing(look: Look, p: Params, memory: Memory) -> list[Signal]:
     return []
 
 
+@rule("is-weight-degenerate", Look)
 def is_weight_degenerate(look: Look, p: Params, memory: Memory) -> list[Signal]:
     """Importance weights that average far from 1, rest on few samples, or are mostly cut."""
     mean, cut, effective = (look.values(n) for n in ("is_ratio_mean", "is_clip_frac", "is_eff_sample_size"))
@@ -99,6 +102,7 @@ def _contradicts(look: Look, weight: float, p: Params) -> bool:
     return abs(weight - 1.0) > p["odd"] and tail(difference.values, 10) < p["agree"]
 
 
+@rule("staleness-high", Look)
 def staleness_high(look: Look, p: Params, memory: Memory) -> list[Signal]:
     """Rollouts older than the run allows, or than trainers are known to bear."""
     lag = look.values("staleness_mean")

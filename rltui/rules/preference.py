@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from rltui.evidence.look import Look
 from rltui.evidence.signal import CRITICAL, NOTICE, WARNING, Signal, num, percent
-from rltui.rules.base import Memory, Params, tail, validation
+from rltui.rules.base import Memory, Params, rule, tail, validation
 
 
+@rule("dpo-likelihood-displacement", Look)
 def dpo_likelihood_displacement(look: Look, p: Params, memory: Memory) -> list[Signal]:
     """Chosen answers become less likely while the margin rises."""
     chosen, rejected = look.values("dpo_logps_chosen"), look.values("dpo_logps_rejected")
@@ -27,6 +28,7 @@ def dpo_likelihood_displacement(look: Look, p: Params, memory: Memory) -> list[S
     return [Signal(level, text, (("dpo_logps_chosen", ""), ("dpo_reward_margin", "")), moved="dpo_logps_chosen")]
 
 
+@rule("dpo-no-signal-or-saturated", Look)
 def dpo_no_signal_or_saturated(look: Look, p: Params, memory: Memory) -> list[Signal]:
     """The loss where it starts by construction (ln 2), or pairs all told apart."""
     loss = look.values("pg_loss") if look.series("pg_loss") is not None else look.values("total_loss")

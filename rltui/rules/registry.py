@@ -1,93 +1,65 @@
-"""Detectors, one module a group of the catalogue. A rule of the catalogue runs once it has a detector here."""
+"""Every detector, by what it looks at. A rule of the catalogue runs if it has one (`@rule` makes it)."""
 
 from __future__ import annotations
 
-from rltui.rules import (
-    advantages,
-    config,
-    continuity,
-    entropy,
-    environment,
-    generation,
-    gradient,
-    held_out,
-    invariants,
-    kl,
-    learning,
-    logged,
-    mismatch,
-    preference,
-    reward,
-    saturation,
-    still,
-    theory,
-    throughput,
-)
-from rltui.rules.base import Detector
+from collections.abc import Container, Iterator, Mapping
+from typing import TypeVar
 
-DETECTORS: dict[str, Detector] = {
-    "nonfinite-values": logged.nonfinite_values,
-    "truncation-high": generation.truncation_high,
-    "no-learning-signal": learning.no_learning_signal,
-    "zero-variance-groups": learning.zero_variance_groups,
-    "reward-floor": saturation.reward_floor,
-    "reward-saturated": saturation.reward_saturated,
-    "reward-collapse": reward.reward_collapse,
-    "reward-peak-decline": reward.reward_peak_decline,
-    "reward-component-decoupling": reward.reward_component_decoupling,
-    "reward-component-dead": reward.reward_component_dead,
-    "reward-flat-from-start": still.reward_flat_from_start,
-    "reward-plateau": still.reward_plateau,
-    "reward-noise-dominates": still.reward_noise_dominates,
-    "reward-function-fault": continuity.reward_function_fault,
-    "val-regression": held_out.val_regression,
-    "train-val-divergence": held_out.train_val_divergence,
-    "cfg-group-size-degenerate": advantages.cfg_group_size_degenerate,
-    "kl-penalty-gaming": advantages.kl_penalty_gaming,
-    "kl-dominates": still.kl_dominates,
-    "reference-mismatch-at-start": advantages.reference_mismatch_at_start,
-    "policy-step-too-large": advantages.policy_step_too_large,
-    "resume-discontinuity": continuity.resume_discontinuity,
-    "kl-up-reward-flat": kl.kl_up_reward_flat,
-    "kl-runaway": kl.kl_runaway,
-    "entropy-collapse": entropy.entropy_collapse,
-    "entropy-explosion": entropy.entropy_explosion,
-    "length-collapse": generation.length_collapse,
-    "length-explosion": generation.length_explosion,
-    "grad-norm-explosion": gradient.grad_norm_explosion,
-    "step-time-regression": throughput.step_time_regression,
-    "cfg-no-checkpoint-or-eval": config.cfg_no_checkpoint_or_eval,
-    "cfg-lr-too-high": config.cfg_lr_too_high,
-    "cfg-lr-too-low": config.cfg_lr_too_low,
-    "cfg-batch-arithmetic": config.cfg_batch_arithmetic,
-    "cfg-kl-inert-or-double": config.cfg_kl_inert_or_double,
-    "cfg-sampling-mismatch": config.cfg_sampling_mismatch,
-    "cfg-clip-range-wrong-scale": config.cfg_clip_range_wrong_scale,
-    "kl-spike-transient": kl.kl_spike_transient,
-    "kl-zero-unexpected": kl.kl_zero_unexpected,
-    "advantage-degenerate": theory.advantage_degenerate,
-    "invariant-violated": invariants.invariant_violated,
-    "grad-norm-ramp": gradient.grad_norm_ramp,
-    "grad-always-clipped": gradient.grad_always_clipped,
-    "pg-loss-shape": gradient.pg_loss_shape,
-    "staleness-high": mismatch.staleness_high,
-    "mismatch-high": mismatch.mismatch_high,
-    "mismatch-growing": mismatch.mismatch_growing,
-    "is-weight-degenerate": mismatch.is_weight_degenerate,
-    "tool-call-invalid": environment.tool_call_invalid,
-    "tool-use-collapse": environment.tool_use_collapse,
-    "env-errors-contaminate": environment.env_errors_contaminate,
-    "passk-shrink": held_out.passk_shrink,
-    "validation-underpowered": held_out.validation_underpowered,
-    "data-exhausted": held_out.data_exhausted,
-    "critic-uninformative": advantages.critic_uninformative,
-    "value-loss-explosion": advantages.value_loss_explosion,
-    "phase-bottleneck": throughput.phase_bottleneck,
-    "checkpoint-slow": throughput.checkpoint_slow,
-    "rollout-straggler": throughput.rollout_straggler,
-    "metric-vanished": logged.metric_vanished,
-    "metric-definition-trap": logged.metric_definition_trap,
-    "dpo-likelihood-displacement": preference.dpo_likelihood_displacement,
-    "dpo-no-signal-or-saturated": preference.dpo_no_signal_or_saturated,
-}
-"""Rules that look at rows, in the order in which they run."""
+from rltui.evidence.guard import Guard
+from rltui.evidence.signal import Signal
+from rltui.rules import (  # each registers its detectors
+    advantages,  # noqa: F401
+    checkpoints,  # noqa: F401
+    config,  # noqa: F401
+    continuity,  # noqa: F401
+    entropy,  # noqa: F401
+    environment,  # noqa: F401
+    generation,  # noqa: F401
+    gradient,  # noqa: F401
+    hardware,  # noqa: F401
+    held_out,  # noqa: F401
+    host,  # noqa: F401
+    invariants,  # noqa: F401
+    kl,  # noqa: F401
+    learning,  # noqa: F401
+    liveness,  # noqa: F401
+    logged,  # noqa: F401
+    mismatch,  # noqa: F401
+    preference,  # noqa: F401
+    reward,  # noqa: F401
+    samples,  # noqa: F401
+    saturation,  # noqa: F401
+    still,  # noqa: F401
+    theory,  # noqa: F401
+    throughput,  # noqa: F401
+)
+from rltui.rules.base import REGISTERED, Detector
+from rltui.rules.page import Rule
+
+S = TypeVar("S")
+
+
+def detectors(sees: type[S]) -> tuple[Detector[S], ...]:
+    """Those that look at rows (`Look`), samples (`Sampled`), the machine (`Measured`) or the run as it stands
+    (`Standing`)."""
+    return tuple(one for one in REGISTERED if one.sees is sees)
+
+
+def ids(sees: type[object] | None = None) -> dict[str, None]:
+    """Rules that have a detector, of this kind or of any, in the order of the modules."""
+    return dict.fromkeys(one.rule for one in REGISTERED if sees is None or one.sees is sees)
+
+
+def ask(
+    sees: type[S], seen: S, catalogue: Mapping[str, Rule], guard: Guard, without: Container[str] = ()
+) -> Iterator[tuple[str, list[Signal]]]:
+    """Rule and signals of each detector that could look and did not fail. `without`: rules that are not asked. None of
+    these detectors keeps notes: only rows are looked at again and again."""
+    for one in detectors(sees):
+        page = catalogue.get(one.rule)
+        if page is None or not page.enabled or one.rule in without:
+            continue
+        if guard.ask(one.rule, False, one.able, seen):
+            found = guard.ask(one.rule, None, one.detect, seen, page.values(), {})
+            if found is not None:
+                yield one.rule, found

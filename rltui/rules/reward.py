@@ -13,7 +13,15 @@ import orjson
 from rltui.evidence.look import Look
 from rltui.evidence.signal import CRITICAL, NOTICE, WARNING, Mark, Signal, num, percent
 from rltui.evidence.trends import MAD_TO_SD, block_medians, change, onset, sd_d, sd_m, windows
-from rltui.rules.base import Memory, Params, loud, reward_name, tail, validation
+from rltui.rules.base import (
+    Memory,
+    Params,
+    loud,
+    reward_name,
+    rule,
+    tail,
+    validation,
+)
 from rltui.rules.traits import Trait
 from rltui.run.sums import median
 from rltui.run.table import Floats, Series
@@ -32,6 +40,7 @@ def is_task(member: str) -> bool:
     return _true_names().search(member.lower()) is not None
 
 
+@rule("reward-component-decoupling", Look)
 def reward_component_decoupling(look: Look, p: Params, memory: Memory) -> list[Signal]:
     """The part that is the task falls below its start while the total reward rises."""
     total = look.values(look.reward)
@@ -64,6 +73,7 @@ def _onset(series: Series) -> int:
     return int(series.steps[len(series) - len(values) + onset(values)])
 
 
+@rule("reward-component-dead", Look)
 def reward_component_dead(look: Look, p: Params, memory: Memory) -> list[Signal]:
     """A part that has been constant from the start while others vary."""
     members = look.family(FAMILY)
@@ -95,6 +105,7 @@ def _varies(members: dict[str, Series], but: str) -> bool:
     return any(m != but and np.ptp(s.values[-200:]) > 0.0 for m, s in members.items())
 
 
+@rule("reward-collapse", Look)
 def reward_collapse(look: Look, p: Params, memory: Memory) -> list[Signal]:
     """Reward far below a peak that is frozen once found, so that a slow fall cannot move its own reference."""
     series = look.series(look.reward)
@@ -195,6 +206,7 @@ def _fall(x: Floats, start: int, below: int) -> int:
     return _turn(x[:below], max(0, start - 5), level, low)
 
 
+@rule("reward-peak-decline", Look)
 def reward_peak_decline(look: Look, p: Params, memory: Memory) -> list[Signal]:
     """Blocks of the run rise to a peak and then fall, by more than their noise and by a tenth."""
     blocks = look.blocks(look.reward)

@@ -6,19 +6,26 @@ has held for two dumps (three for a warning about rewards).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 
-from rltui.evidence.guard import Guard
 from rltui.evidence.sampled import PREFIX, Sampled, high, low, settled
 from rltui.evidence.signal import CRITICAL, NOTICE, WARNING, Signal, num, percent
 from rltui.rollouts.statistics import SampleStats
-from rltui.rules.base import Params, gaining, head, tail
-from rltui.rules.page import Rule
-
-SampleDetector = Callable[[Sampled, Params], list[Signal]]
+from rltui.rules.base import Memory, Params, gaining, head, rule, tail
 
 
-def degenerate_samples(seen: Sampled, p: Params) -> list[Signal]:
+def dumped(seen: Sampled) -> bool:
+    """Samples were read."""
+    return bool(seen.dumps)
+
+
+def counted(number: str) -> Callable[[Sampled], bool]:
+    """Samples were read that show this number."""
+    return lambda seen: any(getattr(d, number) is not None for d in seen.dumps)
+
+
+@rule("degenerate-samples", Sampled, able=dumped)
+def degenerate_samples(seen: Sampled, p: Params, memory: Memory) -> list[Signal]:
     """Loops, one punctuation mark over and over, scripts mixed up."""
     first, last = seen.dumps[0], seen.dumps[-1]
     improves = len(seen.dumps) > 1 and _bad(last) <= _bad(first)
@@ -52,7 +59,8 @@ def _bad(d: SampleStats) -> float:
     return max(d.repeated or 0.0, d.token_zero or 0.0, d.mixed_scripts or 0.0)
 
 
-def eos_mismatch(seen: Sampled, p: Params) -> list[Signal]:
+@rule("eos-mismatch", Sampled, able=dumped)
+def eos_mismatch(seen: Sampled, p: Params, memory: Memory) -> list[Signal]:
     """The text goes on behind an end marker, or speaks the user's part: nothing stopped it."""
     turns = seen.look.values("num_turns_mean")
     if len(turns) and tail(turns, 10) > p["turns"]:  # a conversation holds such marks by design
@@ -74,7 +82,8 @@ def eos_mismatch(seen: Sampled, p: Params) -> list[Signal]:
     return [_signal(seen, found, f"{text}.", [("past_end", "text behind the end")], level)]
 
 
-def reward_mode_share(seen: Sampled, p: Params) -> list[Signal]:
+@rule("reward-mode-share", Sampled, able=dumped)
+def reward_mode_share(seen: Sampled, p: Params, memory: Memory) -> list[Signal]:
     """One reward value, neither the worst nor the best, in most samples."""
     floor, ceiling = seen.floor, seen.ceiling
     if floor is None or ceiling is None:
@@ -98,7 +107,8 @@ def reward_mode_share(seen: Sampled, p: Params) -> list[Signal]:
     return [_signal(seen, found, f"{text}, neither the lowest nor the highest.", [("mode_share", "")], level)]
 
 
-def format_invalid(seen: Sampled, p: Params) -> list[Signal]:
+@rule("format-invalid", Sampled, able=dumped)
+def format_invalid(seen: Sampled, p: Params, memory: Memory) -> list[Signal]:
     """Answers in a format that the reward cannot read; what is cut at the limit is not counted."""
     first, last = seen.dumps[0], seen.dumps[-1]
     if seen.look.n and seen.look.n <= p["warmup"]:
@@ -119,7 +129,8 @@ def format_invalid(seen: Sampled, p: Params) -> list[Signal]:
     return [_signal(seen, found, f"{text}.", [("invalid_whole", "")], level)]
 
 
-def tool_call_invalid(seen: Sampled, p: Params) -> list[Signal]:
+@rule("tool-call-invalid", Sampled, able=counted("tool_invalid"))
+def tool_call_invalid(seen: Sampled, p: Params, memory: Memory) -> list[Signal]:
     """Calls that nobody can run, as they stand in the text."""
     if seen.look.n and seen.look.n <= p["warmup"]:
         return []
@@ -138,7 +149,8 @@ def tool_call_invalid(seen: Sampled, p: Params) -> list[Signal]:
     return [_signal(seen, found, text, [("tool_invalid", "")], level)]
 
 
-def tool_use_collapse(seen: Sampled, p: Params) -> list[Signal]:
+@rule("tool-use-collapse", Sampled, able=counted("tool_invalid"))
+def tool_use_collapse(seen: Sampled, p: Params, memory: Memory) -> list[Signal]:
     """Calls a sample fall to a fraction of the first dump's, and nothing is gained by it."""
     first = seen.dumps[0].tool_calls or 0.0
     if len(seen.dumps) < 3 or first < p["useful"]:
@@ -157,7 +169,8 @@ def tool_use_collapse(seen: Sampled, p: Params) -> list[Signal]:
     return [_signal(seen, found, text, [("tool_calls", "")], level)]
 
 
-def zero_variance_groups(seen: Sampled, p: Params) -> list[Signal]:
+@rule("zero-variance-groups", Sampled, able=counted("zero_variance"))
+def zero_variance_groups(seen: Sampled, p: Params, memory: Memory) -> list[Signal]:
     """Groups whose samples all got the same reward, counted in the dumps."""
     if seen.look.settings.group_relative is False:
         return []
@@ -175,42 +188,6 @@ def zero_variance_groups(seen: Sampled, p: Params) -> list[Signal]:
     share = seen.dumps[-1].zero_variance or 0.0
     text = f"{percent(share)} of the groups in the newest dump have no reward variance."
     return [_signal(seen, found, text, [("zero_variance", "")], level)]
-
-
-DETECTORS: Mapping[str, SampleDetector] = {
-    "degenerate-samples": degenerate_samples,
-    "eos-mismatch": eos_mismatch,
-    "reward-mode-share": reward_mode_share,
-    "format-invalid": format_invalid,
-}
-"""Rules that need samples."""
-
-IN_PLACE: Mapping[str, tuple[str, SampleDetector]] = {
-    "tool-call-invalid": ("tool_invalid", tool_call_invalid),
-    "tool-use-collapse": ("tool_invalid", tool_use_collapse),
-    "zero-variance-groups": ("zero_variance", zero_variance_groups),
-}
-"""Rules whose metric can be counted in the samples where it is not logged, with the number that they need."""
-
-
-def sample_signals(
-    seen: Sampled, catalogue: Mapping[str, Rule], blocked: Sequence[str], guard: Guard
-) -> tuple[list[str], list[tuple[str, Signal]]]:
-    """Ids of the rules that ran, and what they say. `blocked`: rules whose metric is not logged."""
-    if not seen.dumps:
-        return [], []
-    able = dict(DETECTORS)
-    for rule_id, (number, detect) in IN_PLACE.items():
-        if rule_id in blocked and any(getattr(d, number) is not None for d in seen.dumps):
-            able[rule_id] = detect
-    ran, told = [], []
-    for rule_id, detect in able.items():
-        if rule_id in catalogue and catalogue[rule_id].enabled:
-            found = guard.ask(rule_id, None, detect, seen, catalogue[rule_id].values())
-            if found is not None:
-                ran.append(rule_id)
-                told += [(rule_id, signal) for signal in found]
-    return ran, told
 
 
 def _signal(

@@ -6,9 +6,20 @@ import numpy as np
 
 from rltui.evidence.look import Look
 from rltui.evidence.signal import CRITICAL, EASED, NOTICE, WARNING, Signal, num, percent
-from rltui.rules.base import Memory, Params, compared, dead_groups, head, held, reward_name, tail
+from rltui.rules.base import (
+    Memory,
+    Params,
+    compared,
+    dead_groups,
+    head,
+    held,
+    reward_name,
+    rule,
+    tail,
+)
 
 
+@rule("reward-floor", Look)
 def reward_floor(look: Look, p: Params, memory: Memory) -> list[Signal]:
     """No success for many rows in a row."""
     profile = look.profile
@@ -36,6 +47,7 @@ def reward_floor(look: Look, p: Params, memory: Memory) -> list[Signal]:
     return [Signal(level, summary, tuple(proofs), onset_step=start)]
 
 
+@rule("reward-saturated", Look)
 def reward_saturated(look: Look, p: Params, memory: Memory) -> list[Signal]:
     """Reward at its ceiling and no variance left to learn from."""
     profile = look.profile

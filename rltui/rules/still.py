@@ -14,6 +14,7 @@ from rltui.rules.base import (
     head,
     reward_course,
     reward_name,
+    rule,
     side_by_side,
     solved,
     tail,
@@ -40,6 +41,7 @@ def _flat_from_start(look: Look, p: Params) -> tuple[float, float, float] | None
     return first, last, noise
 
 
+@rule("reward-flat-from-start", Look)
 def reward_flat_from_start(look: Look, p: Params, memory: Memory) -> list[Signal]:
     """Reward where it began; a warning only where nothing else shows that the policy moves."""
     found = _flat_from_start(look, p)
@@ -85,6 +87,7 @@ def _coefficient(look: Look, p: Params) -> float | None:
     return tail(weighted, p["window"]) / tail(kl, p["window"])
 
 
+@rule("kl-dominates", Look)
 def kl_dominates(look: Look, p: Params, memory: Memory) -> list[Signal]:
     """The penalty at the distance that learning needs outweighs what the advantages pay for it."""
     kl = look.values("kl_ref")
@@ -108,6 +111,7 @@ def kl_dominates(look: Look, p: Params, memory: Memory) -> list[Signal]:
     return [Signal(level, summary, (("kl_ref", ""), told(look)), onset_step=int(look.steps[0]))]
 
 
+@rule("reward-plateau", Look)
 def reward_plateau(look: Look, p: Params, memory: Memory) -> list[Signal]:
     """Reward rose and has stopped rising."""
     x = look.values(look.reward)
@@ -134,6 +138,7 @@ def reward_plateau(look: Look, p: Params, memory: Memory) -> list[Signal]:
     return [Signal(level, summary, proofs, onset_step=onset)]
 
 
+@rule("reward-noise-dominates", Look)
 def reward_noise_dominates(look: Look, p: Params, memory: Memory) -> list[Signal]:
     """The batch mean jumps so much from row to row that no plausible trend would show."""
     x = look.values(look.reward)

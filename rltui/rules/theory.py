@@ -8,10 +8,11 @@ import numpy as np
 
 from rltui.evidence.look import Look
 from rltui.evidence.signal import CRITICAL, NOTICE, WARNING, Signal, num
-from rltui.rules.base import Memory, Params, side_by_side
+from rltui.rules.base import Memory, Params, rule, side_by_side
 from rltui.rules.invariants import BOUND
 
 
+@rule("advantage-degenerate", Look)
 def advantage_degenerate(look: Look, p: Params, memory: Memory) -> list[Signal]:
     """Advantages all of one sign while rewards differ, or larger than a group of this size allows."""
     low, high = side_by_side(look, "advantage_min", "advantage_max")

@@ -6,9 +6,10 @@ from rltui.evidence.look import Look
 from rltui.evidence.signal import CRITICAL, EASED, NOTICE, WARNING, Signal, num, percent
 from rltui.evidence.step_time import grown, own_share, phase_share, waits
 from rltui.frameworks.load import phases
-from rltui.rules.base import Memory, Params, held, tail
+from rltui.rules.base import Memory, Params, held, rule, tail
 
 
+@rule("step-time-regression", Look)
 def step_time_regression(look: Look, p: Params, memory: Memory) -> list[Signal]:
     """Steps slower than this run's best, and not because responses are longer.
 
@@ -54,6 +55,7 @@ LOG_PROBS = ("old_log_prob", "ref_log_prob")
 """The policy's and the reference's, which count together."""
 
 
+@rule("phase-bottleneck", Look)
 def phase_bottleneck(look: Look, p: Params, memory: Memory) -> list[Signal]:
     """A phase that takes much more of the step than it used to, or, where it always did, more than is usual.
 
@@ -100,6 +102,7 @@ def phase_bottleneck(look: Look, p: Params, memory: Memory) -> list[Signal]:
     return [Signal(NOTICE, text, proofs, moved=f"phase:{told[0]}")]
 
 
+@rule("checkpoint-slow", Look)
 def checkpoint_slow(look: Look, p: Params, memory: Memory) -> list[Signal]:
     """Time spent on saving, of all time between the saves."""
     saves, seconds = look.series("phase:save_checkpoint"), look.values("time_per_step_s")
@@ -119,6 +122,7 @@ def checkpoint_slow(look: Look, p: Params, memory: Memory) -> list[Signal]:
     return [Signal(NOTICE, text, (("phase:save_checkpoint", ""),), onset_step=int(saves.steps[-1000:][at][0]))]
 
 
+@rule("rollout-straggler", Look)
 def rollout_straggler(look: Look, p: Params, memory: Memory) -> list[Signal]:
     """The longest response is far longer than the mean one, and generation is most of the step."""
     longest, mean = look.values("response_length_max"), look.values("response_length_mean")

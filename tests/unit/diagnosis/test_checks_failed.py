@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,13 +12,11 @@ import jsonschema
 import pytest
 
 from rltui.cli import main
-from rltui.diagnosis import engine, insight, machine, remarks
+from rltui.diagnosis import engine, insight, remarks
 from rltui.evidence import forecast
 from rltui.hardware.base import HardwareSample
 from rltui.report.to_json import load_schema
-from rltui.rules import catalogue
-from rltui.rules.registry import DETECTORS
-from rltui.rules.samples import DETECTORS as FROM_SAMPLES
+from rltui.rules import catalogue, registry
 from tests.unit.diagnosis.machines import HOST, START, gpus
 from tests.unit.rollouts.dumps import verl
 
@@ -77,15 +76,8 @@ def failed(data: dict[str, Any]) -> dict[str, str]:
 
 def break_rule(monkeypatch: pytest.MonkeyPatch, rule: str) -> None:
     """Makes every detector of a rule raise, whatever it looks at."""
-    for table in (DETECTORS, FROM_SAMPLES, machine.GPU_RULES, machine.HOST_RULES):
-        if rule in table:
-            monkeypatch.setitem(table, rule, boom)  # type: ignore[arg-type]
-    if rule in PRESENT:
-        monkeypatch.setattr(engine, PRESENT[rule], boom)
-
-
-PRESENT = {"logging-coverage-gap": "coverage_signal", "best-checkpoint-unavailable": "checkpoint_signal"}
-RULES = sorted({*DETECTORS, *FROM_SAMPLES, *machine.GPU_RULES, *machine.HOST_RULES, *PRESENT})
+    broken = [replace(one, detect=boom) if one.rule == rule else one for one in registry.REGISTERED]
+    monkeypatch.setattr(registry, "REGISTERED", broken)
 
 
 def test_no_check_fails_by_itself_and_every_rule_is_asked(report: Callable[..., dict[str, Any]]) -> None:
@@ -95,7 +87,7 @@ def test_no_check_fails_by_itself_and_every_rule_is_asked(report: Callable[..., 
     assert data["checks"] == len(catalogue.rules())
 
 
-@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("rule", sorted(registry.ids()))
 def test_a_rule_that_raises_is_named_and_the_others_run(
     rule: str, report: Callable[..., dict[str, Any]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -151,8 +143,8 @@ def test_a_page_that_cannot_be_read_is_named_and_its_rules_do_not_run(
     report: Callable[..., dict[str, Any]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     own = {i for i, rule in catalogue.rules().items() if rule.group == "reward"}
-    whole, read = report(), catalogue._page
-    monkeypatch.setattr(catalogue, "_page", lambda page: boom() if page.name == "reward.json" else read(page))
+    whole, read = report(), catalogue.read_page
+    monkeypatch.setattr(catalogue, "read_page", lambda page: boom() if page.name == "reward.json" else read(page))
     catalogue._read.cache_clear()
     try:
         data = report()

@@ -17,8 +17,9 @@ import orjson
 import pytest
 
 from rltui.diagnosis.engine import Engine
+from rltui.evidence.look import Look
 from rltui.evidence.model import Diagnosis
-from rltui.rules.registry import DETECTORS
+from rltui.rules.registry import ids
 from tests.conftest import REPO
 from tests.unit.diagnosis.fake_run import FakeRun
 
@@ -72,7 +73,7 @@ def judge(case: Mapping[str, Any]) -> tuple[Outcome, Diagnosis]:
     d = diagnose(case)
     spoke = {f.id for f in d.findings if f.peak_severity != "info" or f.status == "active"}
     loud = {f.id for f in d.findings if f.peak_severity != "info"}
-    asked = [i for i in case["expect"] if i in DETECTORS]
+    asked = [i for i in case["expect"] if i in ids(Look)]
     fits = not case["verdict"] or d.verdict.decision in case["verdict"]
     missed = tuple(i for i in asked if i not in spoke)
     false = tuple(i for i in case["never"] if i in loud)

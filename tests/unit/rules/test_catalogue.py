@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import inspect
+import re
 
 import msgspec
 import pytest
 
 from rltui.diagnosis.causes import IMPACT, RISK
-from rltui.diagnosis.engine import PRESENT
-from rltui.diagnosis.machine import GPU_RULES, HOST_RULES
 from rltui.diagnosis.roots import Fired, Key, roots
+from rltui.evidence.look import Look
 from rltui.frameworks.advice import enable
 from rltui.rules import host as on_machine
-from rltui.rules import registry as detectors
+from rltui.rules import registry
 from rltui.rules.catalogue import rules
 from rltui.rules.coverage import _expected
-from rltui.rules.registry import DETECTORS
-from rltui.rules.samples import DETECTORS as FROM_SAMPLES
+from rltui.rules.registry import ids
 
 
 def test_every_rule_is_there_once_and_complete() -> None:
@@ -40,14 +39,15 @@ def test_every_rule_is_there_once_and_complete() -> None:
 
 
 def test_detectors_belong_to_rules_and_use_their_thresholds() -> None:
-    catalogue = rules()
-    assert set(detectors.DETECTORS) <= set(catalogue)
-    for rule_id, detect in detectors.DETECTORS.items():
-        module = inspect.getmodule(detect)
+    """A detector of rows reads every threshold of its page; none reads one that its page does not have."""
+    for one in registry.REGISTERED:
+        module = inspect.getmodule(one.detect)
         assert module is not None
         source = inspect.getsource(module) + inspect.getsource(on_machine)
-        for name in catalogue[rule_id].params:
-            assert f'p["{name}"]' in source, f"{rule_id}: threshold {name} is read nowhere"
+        for name in rules()[one.rule].params if one.sees is Look else ():
+            assert f'p["{name}"]' in source, f"{one.rule}: threshold {name} is read nowhere"
+        for name in re.findall(r'\bp\["(\w+)"\]', inspect.getsource(one.detect)):
+            assert name in rules()[one.rule].params, f"{one.rule}: its page has no threshold {name}"
 
 
 @pytest.mark.parametrize("framework", ["verl", "trl", "openrlhf", "nemo_rl", "slime", None])
@@ -91,7 +91,5 @@ def test_a_root_is_loud_and_no_quieter_than_its_symptom() -> None:
     assert not roots([fired("cfg-lr-too-high", 0, 2), fired("kl-runaway", 100, 3)], rules(), 400)
 
 
-def test_every_rule_is_asked_somewhere() -> None:
-    """Of metrics, of the machine, of samples, or by the engine itself: none is only text."""
-    asked = {*DETECTORS, *GPU_RULES, *HOST_RULES, *FROM_SAMPLES, *PRESENT, "best-checkpoint-unavailable"}
-    assert asked == set(rules())
+def test_every_page_has_a_detector_and_every_detector_a_page() -> None:
+    assert set(ids()) == set(rules())

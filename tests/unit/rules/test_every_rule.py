@@ -17,7 +17,7 @@ from rltui.evidence.blocks import BlockCache
 from rltui.evidence.look import Feed, Look
 from rltui.evidence.profile import Settings
 from rltui.rules.catalogue import rules
-from rltui.rules.registry import DETECTORS
+from rltui.rules.registry import detectors
 from rltui.run.table import Floats
 from tests.unit.diagnosis.fake_run import FakeRun
 from tests.unit.diagnosis.series import learning_run, noise
@@ -53,6 +53,9 @@ LEVEL: Columns = {"score_mean": wave(0.5, 0.03), "val_score": NONE}
 DPO_OFF: Columns = dict.fromkeys(
     ("score_mean", "kl_ref", "entropy", "pg_loss", "response_length_mean", "val_score"), NONE
 )
+
+
+DETECTORS = {one.rule: one.detect for one in detectors(Look)}
 
 
 @dataclass(frozen=True)

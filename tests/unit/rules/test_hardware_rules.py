@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from rltui.diagnosis.engine import Engine
-from rltui.diagnosis.machine import GPU_RULES, HOST_RULES, forecasts_of
+from rltui.diagnosis.machine import forecasts_of
 from rltui.evidence.blocks import BlockCache
 from rltui.evidence.forecast import disk_full, host_memory
 from rltui.evidence.guard import Guard
@@ -18,12 +18,13 @@ from rltui.evidence.measured import Measured
 from rltui.evidence.model import Finding
 from rltui.evidence.profile import Settings
 from rltui.hardware.base import DiskSample, GpuProcess, GpuSample, HardwareSample, HostProcess, HostSample
+from rltui.rules.registry import ids
 from rltui.run.checkpoints import Checkpoint
 from rltui.run.run import RunState
 from tests.unit.diagnosis.fake_run import FakeRun
 from tests.unit.diagnosis.machines import HOST, START, STEP_S, gpus, sampled
 
-RULES = {*GPU_RULES, *HOST_RULES, "checkpoint-slow"}
+RULES = ids(Measured)
 MERGER = HostProcess(77, "merger", "python -m verl.model_merger merge", 90.0, aside=True)
 
 

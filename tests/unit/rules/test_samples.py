@@ -13,11 +13,12 @@ import pytest
 from rltui.cli import main
 from rltui.diagnosis.engine import Engine
 from rltui.diagnosis.remarks import confirmations
+from rltui.evidence.look import Look
 from rltui.evidence.model import Diagnosis, Finding
-from rltui.evidence.sampled import high, low
+from rltui.evidence.sampled import Sampled, high, low
 from rltui.rollouts.samples import Samples, chosen
 from rltui.rollouts.statistics import SampleStats
-from rltui.rules.samples import DETECTORS
+from rltui.rules.registry import ids
 from rltui.session.locate import locate
 from rltui.session.run_reader import RunReader
 from tests.unit.diagnosis.fake_run import FakeRun
@@ -42,6 +43,8 @@ WORDS = [
     "here",
     "maybe",
 ]
+
+DETECTORS = [rule for rule in ids(Sampled) if rule not in ids(Look)]
 
 Writer = Callable[[int, int, random.Random], tuple[str, float]]
 

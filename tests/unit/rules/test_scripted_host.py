@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from rltui.diagnosis.engine import Engine
-from rltui.diagnosis.machine import GPU_RULES, HOST_RULES, forecasts_of
+from rltui.diagnosis.machine import forecasts_of
 from rltui.evidence.blocks import BlockCache
 from rltui.evidence.guard import Guard
 from rltui.evidence.look import Feed, Look
@@ -19,6 +19,7 @@ from rltui.evidence.measured import Measured
 from rltui.evidence.profile import Settings
 from rltui.hardware.base import HardwareSample
 from rltui.hardware.roles import RoleWatch
+from rltui.rules.registry import ids
 from tests.unit.diagnosis.fake_run import FakeRun
 from tests.unit.diagnosis.machines import HOST, START, STEP_S, sampled
 
@@ -91,7 +92,7 @@ def test_a_process_that_eats_memory_and_disk_is_found_and_forecast(tmp_path: Pat
 def test_a_process_that_works_hard_and_holds_what_it_has_raises_nothing(tmp_path: Path) -> None:
     run, memory, _ = watched(tmp_path, "works", "verl.trainer.main_ppo")
     assert max(memory) > 0.03
-    machines = {*GPU_RULES, *HOST_RULES}
+    machines = ids(Measured)
     assert [f for f in Engine().advance(run).findings if f.id in machines] == []
     seen = Measured.of(run, Look(Feed(run, BlockCache(), Settings.of(run)), STEPS, {}), now=False)
     assert forecasts_of(seen, Guard()) == ()

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from rltui.diagnosis import engine
-from rltui.rules.registry import DETECTORS
+from rltui.rules import registry
 from rltui.tui.app import RltuiApp
 from tests.unit.tui.conftest import WIDE, SampleOpener, screen_text, wait_for
 
@@ -32,7 +33,8 @@ def log(tmp_path: Path) -> Path:
 
 
 async def test_the_coverage_screen_names_a_check_that_failed(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(DETECTORS, "grad-norm-explosion", boom)
+    broken = [replace(one, detect=boom) if one.rule == "grad-norm-explosion" else one for one in registry.REGISTERED]
+    monkeypatch.setattr(registry, "REGISTERED", broken)
     app = RltuiApp(SampleOpener(log))
     async with app.run_test(size=WIDE) as pilot:
         await wait_for(pilot, lambda: app.view.report is not None and app.view.report.checks > 0, "the diagnosis")

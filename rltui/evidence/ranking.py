@@ -1,0 +1,126 @@
+"""How good each step was: a ranking by validation, else by train reward."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from rltui.evidence.facts import smoothed
+from rltui.evidence.look import Look
+from rltui.evidence.trends import running_medians, sd_d, smooth
+from rltui.run.run import Checkpoint
+from rltui.run.table import Floats, Ints, Series
+
+EVALS = 3  # a validation set that was looked at less often ranks nothing
+COVERS = 0.8  # share of the evaluations that another set must have been part of
+NOISE_ROWS = 500  # newest rows that give the standard error
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """`score` decides: smoothed over `width` points, at `steps`, with standard error `se`. `value` and `value_se` are
+    the smoothed metric that people see (`key`, in its own unit) at the same steps; `start` is its first logged value.
+    `held_out`: validation, not train reward. `basis` says in words what ranks."""
+
+    steps: Ints
+    score: Floats
+    se: float
+    width: int
+    key: str
+    value: Floats
+    value_se: float
+    start: float
+    held_out: bool
+    basis: str
+
+    def nearest(self, step: int) -> int:
+        """Index of the ranked point nearest to a step, of two the earlier."""
+        i = int(np.searchsorted(self.steps, step))
+        if i == len(self.steps):
+            return i - 1
+        return i - 1 if i and step - int(self.steps[i - 1]) <= int(self.steps[i]) - step else i
+
+
+def ranking(look: Look) -> Ranking | None:
+    """Validation by the set that the user named (`--map val_score=KEY`), else by all sets that were evaluated together,
+    else train reward. None where neither has enough points, or where values overflow.
+
+    Several sets count alike whatever their scale: the mean of their z (each over its own evaluations). A set that is
+    mere noise then moves the smoothed mean by little.
+    """
+    sets = _validation_sets(look)
+    if sets:
+        return _by_sets(sets)
+    return _by_reward(look)
+
+
+def _by_reward(look: Look) -> Ranking | None:
+    """The smoothed curve whose best point is the peak of the fact table: a spike of one batch is no best state."""
+    reward, blocks = look.series(look.reward), look.blocks(look.reward)
+    curve = smoothed(reward, blocks) if reward is not None and blocks is not None else None
+    if reward is None or blocks is None or curve is None:
+        return None
+    start = float(running_medians(blocks.medians)[0])
+    basis = "train reward only: low confidence"
+    return Ranking(
+        curve.steps, curve.values, curve.se, curve.width, reward.key, curve.values, curve.se, start, False, basis
+    )
+
+
+def _validation_sets(look: Look) -> list[Series]:
+    """The sets that rank, cut to the evaluations that all of them were part of; the one that the run is judged by
+    first."""
+    main = look.series("val_score")
+    if main is None or len(main) < EVALS:
+        return []
+    if look.forced("val_score"):
+        return [main]
+    sets, rows = [main], main.rows
+    for other in look.family("val_score").values():
+        common = np.intersect1d(rows, other.rows)
+        if other.key != main.key and len(common) >= max(EVALS, COVERS * len(rows)):
+            sets, rows = [*sets, other], common
+    return sets if len(sets) == 1 else [_at(s, rows) for s in sets]
+
+
+def _at(s: Series, rows: Ints) -> Series:
+    keep = np.isin(s.rows, rows)
+    return Series(s.key, s.steps[keep], s.values[keep], s.rows[keep], s.times[keep])
+
+
+def _z(x: Floats) -> Floats:
+    """In sd of the evaluations themselves; all 0 where they are all alike."""
+    sd = float(np.std(x))
+    return (x - x.mean()) / sd if sd > 0 else np.zeros(len(x))
+
+
+def _by_sets(sets: list[Series]) -> Ranking | None:
+    main = sets[0]
+    curve = smoothed(main, None)
+    if curve is None:
+        return None
+    width, value, value_se = curve.width, curve.values, curve.se
+    points = np.sqrt(min(width, len(main)))
+    score, se, basis = value, value_se, f"validation, {main.key}"
+    if len(sets) > 1:
+        z: Floats = np.mean([_z(s.values) for s in sets], axis=0)
+        score, se = smooth(z, width), float(sd_d(z[-NOISE_ROWS:]) / points)
+        basis = f"validation, mean z of {', '.join(s.key for s in sets)}"
+    if not (np.isfinite(value).all() and np.isfinite(score).all() and np.isfinite(value_se) and np.isfinite(se)):
+        return None
+    start = float(main.values[0])
+    return Ranking(main.steps, score, se, width, main.key, value, value_se, start, True, basis)
+
+
+def usable(saved: Sequence[Checkpoint], last_step: int, broken_at: int | None) -> list[Checkpoint]:
+    """Whole checkpoints (as far as anybody can tell) up to `last_step` and before `broken_at`."""
+    end = last_step + 1 if broken_at is None else min(broken_at, last_step + 1)
+    return [c for c in saved if c.step < end and c.complete is not False]
+
+
+def peak(r: Ranking, broken_at: int | None = None) -> int:
+    """Index of the best point before `broken_at`."""
+    end = len(r.score) if broken_at is None else max(1, int(r.steps.searchsorted(broken_at)))
+    return int(r.score[:end].argmax())

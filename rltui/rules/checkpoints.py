@@ -1,0 +1,58 @@
+"""Whether the state that is worth keeping is on disk."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import log, sqrt
+
+from rltui.evidence.look import Look
+from rltui.evidence.ranking import Ranking, peak, usable
+from rltui.evidence.signal import CRITICAL, NOTICE, WARNING, Signal, num
+from rltui.evidence.standing import Standing
+from rltui.rules.base import Memory, Params, rule
+from rltui.run.run import Checkpoint
+
+
+@rule("best-checkpoint-unavailable", Standing, able=lambda seen: bool(seen.saved))
+def best_checkpoint_unavailable(seen: Standing, p: Params, memory: Memory) -> list[Signal]:
+    """The best state is not on disk, or will soon be cleared away. A peak after the newest save is no loss yet while
+    the run goes on."""
+    look, r, saved, broken_at, over = seen.look, seen.ranked, seen.saved, seen.broken_at, seen.over
+    if r is None:
+        return []
+    metric = look.reward if not r.held_out else "val_score"
+    kept = usable(saved, look.step, broken_at)
+    if not kept:
+        if broken_at is None:
+            return []
+        text = f"No whole checkpoint from before step {broken_at}, where the worst fault began, is on disk."
+        return [Signal(CRITICAL, text, ((metric, ""),), onset_step=broken_at)]
+    passed = broken_at if over or broken_at is not None else max(c.step for c in saved) + 1
+    top = max(float(r.score[r.nearest(c.step)]) for c in kept)
+    at = peak(r, passed)
+    lost = (float(r.score[at]) - top) / r.se if r.se > 0 else 0.0
+    chance = sqrt(2.0 * log(max(2.0, len(r.score) / r.width)))  # the best of so many independent means, in se
+    texts = [t for t in (_rotation(look, r, kept, over), _by_loss(look)) if t]
+    level = NOTICE
+    if lost > p["se"] + chance or (r.held_out and lost > p["se"]):
+        step = int(r.steps[at])
+        near = min((c.step for c in kept), key=lambda s: abs(s - step))
+        texts.insert(0, f"The best step is {step} ({num(float(r.value[at]))}); the nearest one saved is {near}.")
+        level = WARNING if r.held_out and lost > p["se"] + chance else NOTICE
+    if not texts:
+        return []
+    return [Signal(level, " ".join(texts), ((metric, r.basis),), onset_step=int(r.steps[at]))]
+
+
+def _rotation(look: Look, r: Ranking, kept: Sequence[Checkpoint], over: bool) -> str:
+    """What the next save will clear away."""
+    most = look.settings.number("max_checkpoints")
+    first, best = kept[0], max(kept, key=lambda c: (float(r.score[r.nearest(c.step)]), -c.step))
+    if over or not most or most < 2 or len(kept) < most or best is not first:
+        return ""
+    return f"The best saved one, of step {best.step}, is the oldest of {num(most)}: the next save deletes it."
+
+
+def _by_loss(look: Look) -> str:
+    name = look.settings.word("best_metric")
+    return f"The trainer keeps its best by {name}, which is no score of the task." if "loss" in name else ""
