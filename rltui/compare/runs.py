@@ -24,6 +24,8 @@ from rltui.session.run_reader import RunReader
 AT_ONCE = 16
 """Runs of remote machines read side by side: one after the other each would wait for the link."""
 NOT_LOOKED = "not looked"
+HEALTH = {"continue": "ok", "continue-watch": "warning", "not-enough-evidence": "unknown"}
+"""Of a run that was judged, by its verdict; every other verdict is against going on."""
 QUOTED = 100  # characters of the line with which a log ended
 MANY = 128
 """From so many runs on a second process shares the work."""
@@ -34,9 +36,9 @@ class RunRow:
     """One run in the list. `id`: as in its report; `name`: as it is listed, which tells it from the others.
 
     `framework`, `algorithm`, `state`, `last_step`, `total_steps`: None if they are not known; else as the whole run
-    tells. `because`: the state in words. `health`: critical, warning, ok, or "not looked" if nobody judged the run and
-    its ends show no trouble. `signs`: what it rests on. `decision`, `badge`: of the whole log, None if only its ends
-    were read. `updated`: seconds since the epoch of the newest row, or of the last write if rows bear no time
+    tells. `because`: the state in words. `health`: critical, warning, ok, unknown, or "not looked" if nobody judged the
+    run and its ends show no trouble. `signs`: what it rests on. `decision`, `badge`: of the whole log, None if only its
+    ends were read. `updated`: seconds since the epoch of the newest row, or of the last write if rows bear no time
     (`is_file_time`). `first_rows` and `newest_rows`: how many were looked at, `whole`: these are all. `values`: newest
     value of each metric that may rank the runs.
     """
@@ -143,7 +145,7 @@ def of_whole(found: Found, now: float | None = None, cancelled: Callable[[], boo
     row = _row(found, reader, reader.known(clock.time() if now is None else now))
     return replace(
         row,
-        health=next((w for w in ("critical", "warning") if counts[w]), "ok" if report.checks else NOT_LOOKED),
+        health=HEALTH.get(report.verdict.decision, "critical"),
         signs=tuple(f.title for f in roots),
         decision=report.verdict.decision,
         badge=report.verdict.badge,

@@ -38,7 +38,8 @@ class Source:
 
     events: list[Standing] = field(default_factory=list)
     row: int | None = None  # newest training step
-    bar: int | None = None  # newest step of the progress bar: rows may be logged every tenth step only
+    bar: int | None = None  # newest step of the progress bar: rows may be logged every tenth step only, or come late
+    bar_line: int = 0  # where it was painted
     _survived: set[tuple[str, str]] = field(default_factory=set)
 
     @property
@@ -78,7 +79,10 @@ class Source:
         steps, an error of unknown place came before the first of them; an end of unknown place stays an end."""
         late, survived = [], set(self._survived)
         for event in self.events:
-            if event.step >= step if event.step is not None else self.step is None or event.note.kind == "end":
+            stood = event.step
+            if stood is not None and self.bar is not None and event.note.line > self.bar_line:
+                stood = max(stood, self.bar)
+            if stood >= step if stood is not None else self.step is None or event.note.kind == "end":
                 late.append(event)
             else:
                 survived.add(event.shape)
@@ -139,7 +143,7 @@ class Notes:
         if note.kind in ("progress", "phase"):
             self._progress[source, note.kind] = note
             if note.kind == "progress" and note.step is not None:
-                log.bar = note.step
+                log.bar, log.bar_line = note.step, note.line
             return
         self._count += 1
         self._kept.setdefault(note.kind, _Kept()).add(self._count, note)
@@ -148,7 +152,7 @@ class Notes:
         elif note.kind == "end" or note.kind in FATAL:
             row = note.step if note.step is not None else head_step
             log.reach(row)
-            log.say(note, log.step if note.step is None else note.step)
+            log.say(note, row if row is not None else log.bar)
 
     def reach(self, source: str, step: int | None) -> None:
         """The newest training step of a log, its rows all read."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from threading import Event, Thread
+from threading import Event, Lock, Thread
 from typing import TYPE_CHECKING, Protocol
 
 from rltui.tui.messages import Compared, CompareProgress, Differs, RowsRead
@@ -23,7 +23,11 @@ class ManyOpener(Protocol):
     """Knows the other runs. Used by threads."""
 
     def rows(self) -> Iterator[tuple[int, RunRow]]:
-        """How each of the runs found stands, by its number."""
+        """How each of the runs found stands, by its number, as far as the ends of its logs tell."""
+
+    def judged(self, number: int, cancelled: Callable[[], bool]) -> RunRow | None:
+        """How one of the runs stands by its whole log; None for one that is too large, or too far away, to be read
+        unasked, or once it is `cancelled`."""
 
     def facts(
         self, picked: Sequence[int], own: str, told: Callable[[int, int, str], None], cancelled: Callable[[], bool]
@@ -41,6 +45,32 @@ class Many:
         self.comparison: Comparison | None = None
         self.reading: CompareProgress | None = None
         self._cancel = Event()
+        self._wanted: list[int] = []  # runs to read whole, the next first
+        self._judged: set[int] = set()  # those that were
+        self._judging = Lock()  # held by the one thread that does
+
+    def judge(self, numbers: Sequence[int]) -> None:
+        """Has these runs read whole, one after the other, instead of those that were wanted before."""
+        self._wanted = [number for number in numbers if number not in self._judged]
+        if self._wanted and self._judging.acquire(blocking=False):
+            self._thread(self._judge, lambda text: None)
+
+    def _judge(self) -> None:
+        try:
+            while self._wanted:
+                number = self._wanted.pop(0)
+                self._judged.add(number)
+                row = self.opener.judged(number, lambda: number not in self._judged)  # noqa: B023  asked at once
+                if row is not None:
+                    self.app.post_message(RowsRead({number: row}, False))
+        finally:
+            self._judging.release()
+            self.judge(self._wanted)  # what was wanted while this thread ended
+
+    def judge_no_more(self) -> None:
+        """Stops that, in the middle of a run too: it will be read when it is wanted again."""
+        self._wanted = []
+        self._judged.clear()
 
     def look_over(self) -> None:
         """Has the runs found looked at from their ends."""

@@ -62,6 +62,9 @@ class _Selector(selectors.DefaultSelector):
 COLLECT_AFTER = 2_000
 """Objects made, and not yet freed, before the garbage collector looks, once a run is on the screen: 1 or 2 ms."""
 
+UNASKED_MOST = 1 << 25
+"""Bytes of a run that the list of runs reads whole by itself."""
+
 MOST_COMPARED = 24
 """Of the runs beside one that is open: the newest, since each is read to its end."""
 
@@ -111,6 +114,16 @@ class SessionOpener:
         from rltui.compare.runs import in_order
 
         yield from enumerate(in_order(self._found))
+
+    def judged(self, number: int, cancelled: Callable[[], bool]) -> RunRow | None:
+        """See `ManyOpener.judged`."""
+        from rltui.compare.runs import of_whole
+
+        found = self._found[number]
+        if found.place.link() is not None or sum(file.size for file in found.files) > UNASKED_MOST:
+            return None
+        row = of_whole(found, cancelled=cancelled)
+        return None if cancelled() else row
 
     def facts(
         self, picked: Sequence[int], own: str, told: Callable[[int, int, str], None], cancelled: Callable[[], bool]

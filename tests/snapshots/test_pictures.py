@@ -92,6 +92,9 @@ async def arrive(screen: str, keys: tuple[str, ...], app: RltuiApp, pilot: Pilot
     if isinstance(app.many.opener, Unsampled):
         await wait_for(pilot, lambda: isinstance(app.screen, PickerScreen) and bool(app.screen.basis), "the runs")
         await pilot.press(*keys)
+        if screen == "picker":
+            rows = app.screen.rows.values() if isinstance(app.screen, PickerScreen) else ()
+            await wait_for(pilot, lambda: all(row.decision is not None for row in rows), "the verdicts")
         if screen == "compare":
             await wait_for(pilot, lambda: app.many.comparison is not None, "the comparison")
         return

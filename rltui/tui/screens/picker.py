@@ -18,7 +18,13 @@ if TYPE_CHECKING:
     from rltui.compare.runs import RunRow
 
 WITH_VALUE = 100  # columns from which the primary metric has room beside health
-HEALTH = {"critical": ("✗ ", "crit"), "warning": ("! ", "warn"), "ok": ("✓ ", "ok"), "not looked": ("· ", "dim")}
+HEALTH = {
+    "critical": ("✗ ", "crit"),
+    "warning": ("! ", "warn"),
+    "ok": ("✓ ", "ok"),
+    "unknown": ("? ", "dim"),
+    "not looked": ("· ", "dim"),
+}
 
 
 class PickerScreen(PaneScreen):
@@ -38,6 +44,7 @@ class PickerScreen(PaneScreen):
         self.selected = 0  # of those shown
         self.top = 0
         self.moved = False
+        self.wanted: list[int] = []  # those in view that were not judged when it was drawn last
 
     def on_mount(self) -> None:
         super().on_mount()
@@ -69,15 +76,30 @@ class PickerScreen(PaneScreen):
         from rltui.compare.runs import primary, ranked
         from rltui.compare.runs_table import limits
 
-        self.rows |= message.rows
-        if message.done:
+        self.rows |= {n: row for n, row in message.rows.items() if n not in self.rows or row.decision is not None}
+        if message.done or self.basis:
             rows = list(self.rows.values())
             self.primary, self.basis = primary(rows), limits(rows) if rows else ""
-            if not self.moved:
-                numbers = {id(row): n for n, row in self.rows.items()}
-                known = [numbers[id(row)] for row in ranked(rows)]
-                self.order = [*known, *(n for n in self.order if n not in self.rows)]
+        if message.done and not self.moved:
+            numbers = {id(row): n for n, row in self.rows.items()}
+            known = [numbers[id(row)] for row in ranked(rows)]
+            self.order = [*known, *(n for n in self.order if n not in self.rows)]
         self.redraw()
+
+    def _judge_shown(self, numbers: list[int]) -> None:
+        """Has those in view read whole, once all were looked at."""
+        wanted = [n for n in numbers if n in self.rows and self.rows[n].decision is None]
+        if self.basis and wanted != self.wanted:
+            self.wanted = wanted
+            self.rltui.many.judge(wanted)
+
+    def _leave_them(self) -> None:
+        """Another screen reads now; what is left is read when the list is drawn again."""
+        self.wanted = []
+        self.rltui.many.judge_no_more()
+
+    def on_unmount(self) -> None:
+        self._leave_them()
 
     # -- drawing -------------------------------------------------------------------------------------------------
 
@@ -94,9 +116,11 @@ class PickerScreen(PaneScreen):
         rows = [self._line(number, place, width, name_w) for place, number in enumerate(passing)]
         count = f"{len(self.rows)} of {len(self.choices)} looked at" if not self.basis else "attention first"
         head = self._head(width, name_w)
-        basis = wrap(f"{self.basis}; open one to have all of it read", width - 2) if self.basis else []
+        more = "; open one to have all of it read" if any(row.decision is None for row in self.rows.values()) else ""
+        basis = wrap(f"{self.basis}{more}", width - 2) if self.basis else []
         room = height - 2 - (len(basis) + 1 if basis else 0)
         shown, self.top = scrolled(rows, room, self.selected, self.top)
+        self._judge_shown(passing[self.top : self.top + room])
         found = f"{len(self.choices)} found, {count}"
         typed = "▏" if self.typing else ""
         note = "" if self.pattern is None else f"/{self.pattern}{typed}  {len(passing)} of {len(self.choices)} runs"
@@ -107,7 +131,7 @@ class PickerScreen(PaneScreen):
     def _head(self, width: int, name_w: int) -> Row:
         metric = self.primary or "metric"
         row = [put("   run", name_w + 4, "dim"), put("step", 13, "dim", ">"), put("age", 7, "dim", ">")]
-        row += [put("  state", 13, "dim"), put(metric, 13, "dim", ">"), put("  health, from both ends", 26, "dim")]
+        row += [put("  state", 13, "dim"), put(metric, 13, "dim", ">"), put("  verdict", 26, "dim")]
         if width < WITH_VALUE:
             del row[-2]
         if width >= 120:
@@ -138,7 +162,8 @@ class PickerScreen(PaneScreen):
         if width >= WITH_VALUE:
             row.append(put(number(value, missing="–"), 13, "fg", ">"))
         glyph, role = HEALTH["critical" if read.state == "crashed" else read.health]
-        words = "; ".join([*read.signs, *([read.note] if read.note else [])]) or read.health
+        signs = [*read.signs, *([read.note] if read.note else [])]
+        words = ": ".join(word for word in (read.decision or read.health, "; ".join(signs)) if word)
         return [*row, ("  ", "fg"), (glyph, role), (words, "fg" if read.signs else "dim")]
 
     @staticmethod
@@ -169,11 +194,13 @@ class PickerScreen(PaneScreen):
     def action_compare(self) -> None:
         """Compares the selected runs; without any those that pass the filter, without one the newest."""
         picked = [n for n in self.order if n in self.picked]
+        self._leave_them()
         self.rltui.open_comparison(tuple(picked or (self.shown if self.pattern else ())))
 
     def action_open(self) -> None:
         if self.selected < len(self.shown):
             number_ = self.shown[self.selected]
+            self._leave_them()
             self.rltui.open_run(number_, self.choices[number_].name)
 
     def action_escape(self) -> None:

@@ -1,0 +1,215 @@
+"""`rltui runs` looks at the ends of logs, `rltui report` at all of them: what both tell, they tell alike."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from rltui.cli import main
+from rltui.compare.runs import in_order
+from rltui.session.locate import discover
+from rltui.session.run_reader import RunReader
+from tests.conftest import labelled_runs
+
+DAY = 86_400.0
+LONG = 4000
+"""Steps of a run of which the list reads no more than the ends."""
+SHORT = 30
+
+
+def verl(steps: range, started: float, total: int = 0, lift: float = 0.0) -> Iterator[str]:
+    for step in steps:
+        cells = {"critic/score/mean": 0.2 + step / 9e3, "actor/grad_norm": 0.4, "actor/entropy": 0.7}
+        stamp = f"(main pid=1) step:{step} - " + " - ".join(f"{key}:{value + lift:.4f}" for key, value in cells.items())
+        yield stamp + "\n"
+
+
+def trl(steps: range, started: float, total: int = 10_000, lift: float = 0.0) -> Iterator[str]:
+    """As tqdm and the trainer print by turns: the bar is blanked, the line printed, the bar painted again."""
+    for step in steps:
+        bar = f"{100 * step // total:3d}%|####      | {step}/{total} [00:10<00:10, 9.30it/s]"
+        cells = {"loss": 0.01, "reward": 0.2 + step / 9e3, "kl": 0.001, "grad_norm": 0.4, "num_tokens": 100 * step}
+        cells |= {"completions/mean_length": 90, "frac_reward_zero_std": 0.1, "epoch": step / total}
+        line = str({key: f"{value + lift * (key != 'epoch'):.6g}" for key, value in cells.items()})
+        yield f"\r{' ' * len(bar)}\r{line}\n\r{bar}"
+
+
+def jsonl(steps: range, started: float, total: int = 0, lift: float = 0.0) -> Iterator[str]:
+    for step in steps:
+        data = {
+            "critic/score/mean": 0.2 + step / 9e3 + lift,
+            "actor/grad_norm": 0.4 + lift,
+            "actor/entropy": 0.7 + lift,
+        }
+        yield json.dumps({"step": step, "timestamp": started + 20.0 * step, "data": data}) + "\n"
+
+
+def csv(steps: range, started: float, total: int = 0, lift: float = 0.0) -> Iterator[str]:
+    if steps.start == 1:
+        yield "step,timestamp,reward,loss,grad_norm\n"
+    for step in steps:
+        yield f"{step},{started + 20.0 * step},{0.2 + step / 9e3 + lift:.4f},{0.01 + lift},{0.4 + lift}\n"
+
+
+def state_file(steps: range, total: int) -> str:
+    history = [{"step": n, "epoch": n / 300, "reward": 0.2 + n / 9e3, "loss": 0.01, "grad_norm": 0.4} for n in steps]
+    return json.dumps({"global_step": steps[-1], "max_steps": total, "log_history": history})
+
+
+WRITERS: dict[str, tuple[str, Callable[..., Iterator[str]]]] = {
+    "verl": ("console.log", verl),
+    "trl": ("train.log", trl),
+    "jsonl": ("metrics.jsonl", jsonl),
+    "csv": ("metrics.csv", csv),
+}
+CRASH = "Traceback (most recent call last):\n  File \"train.py\", line 3, in <module>\nKeyError: 'deh'\n"
+BAR = "Training Progress:  10%|#         | {}/{} [00:10<00:10, 9.30it/s]\n"
+CONFIG = '{{"trainer.total_training_steps": {0}, "max_steps": {0}}}\n'
+
+
+def written(folder: Path, kind: str, life: str, steps: int, now: float) -> None:
+    """A run of one container in one turn of fate."""
+    folder.mkdir(parents=True)
+    young = life == "running"
+    started = now - 20.0 * steps - (30.0 if young else 40 * DAY)
+    plan = 10_000 if life in ("running", "stalled", "crashed", "resumed", "late plan") else steps
+    if kind == "trainer-state":
+        (folder / f"checkpoint-{steps}").mkdir()
+        path = folder / f"checkpoint-{steps}" / "trainer_state.json"
+        path.write_text(state_file(range(1, steps + 1), plan))
+    else:
+        name, writer = WRITERS[kind]
+        path = folder / name
+        rows = list(writer(range(1, steps + 1), started, plan))
+        text = is_text(kind)
+        if life == "resumed":
+            rows += writer(range(steps // 2, 3 * steps // 4), started, plan, 0.1)
+        if text and life not in ("no plan", "late plan"):
+            rows.insert(0, BAR.format(0, plan))
+        if life == "late plan":
+            rows.insert(
+                len(rows) // 2, BAR.format(steps // 2, plan) if text else CONFIG.format(plan) * (kind == "jsonl")
+            )
+        if life == "survived" and text:
+            rows.insert(len(rows) // 2, CRASH)
+        if life in ("crashed", "survived") and text:
+            rows.append("\n" + CRASH)
+        path.write_text("".join(rows))
+    at = now - 30.0 if young else now - 40 * DAY
+    os.utime(path, (at, at))
+
+
+def is_text(kind: str) -> bool:
+    return WRITERS[kind][0].endswith(".log")
+
+
+LIVES = ("running", "finished", "crashed", "survived", "stalled", "resumed", "no plan", "late plan")
+
+
+def told(capsys: pytest.CaptureFixture[str], *words: str) -> dict[str, object]:
+    assert main([*words, "--format", "json"]) == 0
+    out: dict[str, object] = json.loads(capsys.readouterr().out)
+    return out
+
+
+def contradictions(row: dict[str, object], report: dict[str, object]) -> list[str]:
+    """The fields of a row of `runs` that say something else than the report. What is not known contradicts nothing."""
+    run: dict[str, object] = report["run"]  # type: ignore[assignment]
+    steps: dict[str, object] = run["steps"]  # type: ignore[assignment]
+    pairs = {
+        "id": (row["id"], run["id"]),
+        "path": (row["path"], run["path"]),
+        "framework": (row["framework"], run["framework"]),
+        "algorithm": (row["algorithm"], run["algorithm"]),
+        "state": (row["state"], run["state"]),
+        "last step": (row["last_step"], steps["last"]),
+        "planned steps": (row["total_steps"], steps["total"]),
+    }
+    return [f"{name}: {a} in runs, {b} in report" for name, (a, b) in pairs.items() if a is not None and a != b]
+
+
+@pytest.mark.parametrize("steps", [SHORT, LONG])
+@pytest.mark.parametrize("kind", [*WRITERS, "trainer-state"])
+def test_the_list_says_nothing_else_than_the_report(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], kind: str, steps: int
+) -> None:
+    now = time.time()
+    for life in LIVES:
+        written(tmp_path / life.replace(" ", "-"), kind, life, steps, now)
+    rows: list[dict[str, object]] = told(capsys, "runs", str(tmp_path))["runs"]  # type: ignore[assignment]
+    assert len(rows) == len(LIVES)
+    for row in rows:
+        assert contradictions(row, told(capsys, "report", str(row["path"]))) == [], row["path"]
+    if kind != "trainer-state":
+        known = [row for row in rows if row["last_step"] is not None and row["framework"] is not None]
+        assert len(known) >= len(LIVES) // 2 or kind == "csv"
+    if steps == SHORT:
+        assert all(row["last_step"] is not None and row["state"] is not None for row in rows)
+
+
+def test_a_live_run_with_a_plan_is_running_everywhere(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Its newest row is half a minute old; a day later it stopped."""
+    now = time.time()
+    run = tmp_path / "run"
+    run.mkdir()
+    rows = "".join(jsonl(range(1, SHORT + 1), now - 20.0 * SHORT - 30.0))
+    (run / "metrics.jsonl").write_text(rows)
+    (run / "config.json").write_text(
+        json.dumps({"trainer": {"total_training_steps": 200}, "algorithm": {"adv_estimator": "grpo"}})
+    )
+    report = told(capsys, "report", str(run))
+    assert (report["run"]["state"], report["run"]["steps"]["total"]) == ("running", 200)  # type: ignore[index]
+    (row,) = told(capsys, "runs", str(tmp_path))["runs"]  # type: ignore[misc]
+    assert row["state"] == "running"
+    compared = told(capsys, "compare", str(run), str(run))
+    lines: list[dict[str, object]] = compared["runs"]  # type: ignore[assignment]
+    assert {line["state"] for line in lines} == {"running"}
+    assert {line["group"] for line in lines} != {"ugly"}
+    later = told(capsys, "report", str(run), "--now", "2100-01-01T00:00:00Z")
+    assert later["run"]["state"] == "stalled"  # type: ignore[index]
+    assert later["run"]["state_because"] == f"stopped at {SHORT} of 200, no end mark"  # type: ignore[index]
+
+
+def test_a_young_file_alone_is_no_sign_of_life(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Its rows bear no time: it may be a copy."""
+    log = tmp_path / "console.log"
+    log.write_text(BAR.format(0, 200) + "".join(verl(range(1, 31), 0.0)))
+    for one in (told(capsys, "report", str(log))["run"], told(capsys, "runs", str(tmp_path))["runs"][0]):  # type: ignore[index]
+        assert one["state"] == "unknown"  # type: ignore[index]
+    assert "may be running: written" in str(told(capsys, "report", str(log))["run"]["state_because"])  # type: ignore[index]
+
+
+def test_what_nobody_judged_is_not_ok(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    written(tmp_path / "run", "jsonl", "no plan", LONG, 1.7e9)
+    (row,) = told(capsys, "runs", str(tmp_path))["runs"]  # type: ignore[misc]
+    assert (row["health"], row["decision"]) == ("not looked", None)
+    assert main(["runs", str(tmp_path)]) == 0
+    assert "not looked" in capsys.readouterr().out
+    (whole,) = told(capsys, "runs", "--full", str(tmp_path))["runs"]  # type: ignore[misc]
+    assert whole["decision"] == told(capsys, "report", str(tmp_path / "run"))["verdict"]["decision"]  # type: ignore[index]
+
+
+ROOT = labelled_runs()
+
+
+@pytest.mark.skipif(ROOT is None, reason="no labelled runs: set RLTUI_TEST_RUNS")
+def test_the_list_of_labelled_runs_says_nothing_else_than_reading_them_whole() -> None:
+    """The same by reading alone, without a diagnosis of each."""
+    assert ROOT is not None
+    now, wrong = time.time(), []
+    for one in discover(str(ROOT / "zoo")) + discover(str(ROOT / "zoo2")) + discover(str(ROOT / "real")):
+        (row,) = in_order([one], now)
+        reader = RunReader(one)
+        reader.load()
+        reader.close()
+        whole = reader.known(now)
+        assert whole.state is not None
+        said = (row.framework, row.algorithm, row.last_step, row.total_steps, row.state)
+        is_so = (whole.framework, whole.algorithm, whole.last_step, whole.planned_steps, whole.state.state)
+        wrong += [(row.path, a, b) for a, b in zip(said, is_so, strict=True) if a is not None and a != b]
+    assert wrong == []
