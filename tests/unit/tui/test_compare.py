@@ -78,6 +78,34 @@ async def test_the_picker_shows_at_once_and_fills_in_with_what_needs_attention_f
         assert "crashed" in text
 
 
+async def test_what_was_not_judged_is_not_ok_and_the_verdicts_come_by_themselves() -> None:
+    class Patient(Opener):
+        def __init__(self, *targets: Path) -> None:
+            super().__init__(*targets)
+            self.judge = Event()
+
+        def judged(self, number: int, cancelled: Callable[[], bool]) -> RunRow | None:
+            self.judge.wait()
+            return super().judged(number, cancelled)
+
+    opener = Patient(SAMPLES)
+    async with opened(opener) as (app, pilot):
+        picker = app.screen
+        assert isinstance(picker, PickerScreen)
+        await wait_for(pilot, lambda: bool(picker.basis), "all runs looked at")
+        healthy = next(n for n, choice in enumerate(picker.choices) if choice.name == "trl-grpo-healthy")
+
+        def line() -> str:
+            return next(text for text in screen_text(app).splitlines() if "trl-grpo-healthy" in text)
+
+        await wait_for(pilot, lambda: "· not looked" in line(), "the run that nobody judged")
+        assert "✓ ok" not in screen_text(app)
+        opener.judge.set()
+        await wait_for(pilot, lambda: all(row.decision is not None for row in picker.rows.values()), "the verdicts")
+        assert picker.rows[healthy].decision == "continue"
+        await wait_for(pilot, lambda: "✓ continue" in line(), "its verdict")
+
+
 async def test_who_has_begun_to_choose_is_not_moved() -> None:
     opener = Opener(SAMPLES)
     opener.go.clear()
