@@ -243,3 +243,21 @@ def test_labelled_runs_agree_with_themselves(runs_dir: Path, capsys: pytest.Capt
         assert all(end == facts["pace"]["left_s"] for end in ends), path
         dead = {s for t in sentences(report) for s in re.findall(r"(\d+) % of the groups (?:have no|without|agree)", t)}
         assert dead <= {f"{100 * facts['dead_groups']['value']:.0f}"} if facts["dead_groups"] else not dead, path
+
+
+def test_a_rising_reward_did_not_fall_because_validation_did(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Answers shrink and validation falls while the reward rises: no sentence says that the reward fell (V6)."""
+    chance, rows = random.Random(8), []
+    for i in range(160):
+        row = base_row(i, 160, chance) | {"response_length": 300 * math.exp(-2.0 * i / 160) + chance.gauss(0, 3)}
+        if i % 10 == 9:
+            row["val_score"] = 0.6 - 0.3 * i / 160 + chance.gauss(0, 0.005)
+        rows.append(row)
+    report = run_json(write(tmp_path / "short", rows, 400), capsys)
+    assert report["facts"]["score"]["since_start"]["direction"] == 1
+    assert report["facts"]["validation"]["since_peak"]["direction"] == -1
+    [shrunk] = [f for f in report["findings"] if f["id"] == "length-collapse"]
+    assert "reward rose 0." in shrunk["summary"]
+    assert "reward fell" not in " ".join(sentences(report))
