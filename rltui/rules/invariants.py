@@ -133,17 +133,12 @@ def _shares(look: Look, p: Params) -> Measure | None:
 
 def _reward_order(look: Look, p: Params) -> Measure | None:
     kind = "score" if look.series("score_min") is not None else "reward"
-    series = [look.series(f"{kind}_{part}") for part in ("min", "mean", "max")]
-    if any(s is None for s in series):
+    a, m, b = (x[-NEWEST:] for x in side_by_side(look, *(f"{kind}_{part}" for part in ("min", "mean", "max"))))
+    if not len(a):
         return None
-    low, mean, high = (dict(zip(s.rows.tolist(), s.values.tolist(), strict=True)) for s in series if s is not None)
-    rows = sorted(low.keys() & mean.keys() & high.keys())[-NEWEST:]
-    if not rows:
-        return None
-    a, m, b = (np.array([s[r] for r in rows]) for s in (low, mean, high))
     beyond = np.maximum(a - m, m - b) / np.maximum(1e-9, np.abs(b) + np.abs(a))  # logs print few digits
     bad = beyond > p["small"]
-    measured = f"broken in {int(bad.sum())} of {len(rows)} rows"
+    measured = f"broken in {int(bad.sum())} of {len(a)} rows"
     if not lasting(bad, p):
         return Measure(measured)
     text = f"The mean {kind} lies outside its minimum and maximum"
