@@ -25,7 +25,7 @@ USUAL_SIZE = (80, 24)  # below it panes fold away
 
 
 @dataclass(frozen=True, slots=True)
-class Check:
+class InstallCheck:
     """One thing looked at. `status` is OK, degraded (works, with less) or off (does not work here)."""
 
     name: str
@@ -33,13 +33,13 @@ class Check:
     reason: str
 
 
-def checks(env: Mapping[str, str] | None = None) -> list[Check]:
+def checks(env: Mapping[str, str] | None = None) -> list[InstallCheck]:
     """Everything, in the order in which it is shown. `env` is the environment (default: this process's).
 
     Asks the NVIDIA driver, which takes seconds where it sleeps. Raises nothing.
     """
     env = os.environ if env is None else env
-    looks: list[Callable[[], list[Check]]] = [
+    looks: list[Callable[[], list[InstallCheck]]] = [
         lambda: [python()],
         packages,
         lambda: terminal(env),
@@ -50,7 +50,7 @@ def checks(env: Mapping[str, str] | None = None) -> list[Check]:
     return [check for look in looks for check in look()]
 
 
-def render(found: list[Check], glyphs: GlyphSet | None = None) -> str:
+def render(found: list[InstallCheck], glyphs: GlyphSet | None = None) -> str:
     """One line a check: glyph, status, name, reason; a count at the end. `glyphs`: by default what the locale can."""
     glyphs = glyphs or pick(None, os.environ)
     width = max((len(c.name) for c in found), default=0)
@@ -60,18 +60,18 @@ def render(found: list[Check], glyphs: GlyphSet | None = None) -> str:
     return glyphs.translate("\n".join(lines)) + "\n"
 
 
-def python() -> Check:
+def python() -> InstallCheck:
     status = OK if sys.version_info[:2] >= LEAST_PYTHON else OFF
-    return Check("Python", status, f"{platform.python_version()} on {platform.system()} {platform.machine()}")
+    return InstallCheck("Python", status, f"{platform.python_version()} on {platform.system()} {platform.machine()}")
 
 
-def packages() -> list[Check]:
+def packages() -> list[InstallCheck]:
     """rltui and what it needs at run time, by the requirements it was installed with; nothing is imported."""
     try:
-        found = [Check("rltui", OK, metadata.version("rltui"))]
+        found = [InstallCheck("rltui", OK, metadata.version("rltui"))]
         needed = [r for r in metadata.requires("rltui") or [] if "extra ==" not in r]
     except metadata.PackageNotFoundError:
-        return [Check("rltui", DEGRADED, "not installed, run from its source: what it requires is not known")]
+        return [InstallCheck("rltui", DEGRADED, "not installed, run from its source: what it requires is not known")]
     for requirement in needed:
         match = re.match(r"[\w.-]+", requirement)
         if match:
@@ -79,16 +79,16 @@ def packages() -> list[Check]:
     return found
 
 
-def package(name: str, requirement: str) -> Check:
+def package(name: str, requirement: str) -> InstallCheck:
     """One package against its requirement (`textual>=8.2`)."""
     try:
         version = metadata.version(name)
     except metadata.PackageNotFoundError:
-        return Check(name, OFF, f"not installed: pip install '{requirement}'")
+        return InstallCheck(name, OFF, f"not installed: pip install '{requirement}'")
     for comparison, bound in re.findall(r"(>=|<)\s*([\d.]+)", requirement):
         if (_numbers(version) >= _numbers(bound)) != (comparison == ">="):
-            return Check(name, DEGRADED, f"{version}, but {requirement} is asked for")
-    return Check(name, OK, version)
+            return InstallCheck(name, DEGRADED, f"{version}, but {requirement} is asked for")
+    return InstallCheck(name, OK, version)
 
 
 def _numbers(version: str) -> tuple[int, ...]:
@@ -98,15 +98,15 @@ def _numbers(version: str) -> tuple[int, ...]:
     return tuple(numbers)
 
 
-def terminal(env: Mapping[str, str]) -> list[Check]:
+def terminal(env: Mapping[str, str]) -> list[InstallCheck]:
     """Whether there is one, its colours, its characters, its size."""
     term = clean(env.get("TERM", ""), 60)
     if not sys.stdout.isatty():
-        there = Check("terminal", OFF, "standard output is no terminal: `rltui RUN` prints the report instead")
+        there = InstallCheck("terminal", OFF, "standard output is no terminal: `rltui RUN` prints the report instead")
     elif term in ("", "dumb"):
-        there = Check("terminal", OFF, f"TERM={term or '(unset)'} cannot place a cursor; `rltui report` works")
+        there = InstallCheck("terminal", OFF, f"TERM={term or '(unset)'} cannot place a cursor; `rltui report` works")
     else:
-        there = Check("terminal", OK, f"TERM={term}")
+        there = InstallCheck("terminal", OK, f"TERM={term}")
     size = shutil.get_terminal_size()
     small = size.columns < USUAL_SIZE[0] or size.lines < USUAL_SIZE[1]
     shape = f"{size.columns}x{size.lines}"
@@ -114,67 +114,73 @@ def terminal(env: Mapping[str, str]) -> list[Check]:
         there,
         colours(env),
         characters(env),
-        Check("size", DEGRADED if small else OK, f"{shape}, below 80x24: panes fold away" if small else shape),
+        InstallCheck("size", DEGRADED if small else OK, f"{shape}, below 80x24: panes fold away" if small else shape),
     ]
 
 
-def colours(env: Mapping[str, str]) -> Check:
+def colours(env: Mapping[str, str]) -> InstallCheck:
     term, depth = env.get("TERM", ""), env.get("COLORTERM", "").lower()
     if env.get("NO_COLOR"):
-        return Check("colours", DEGRADED, "none: NO_COLOR is set; glyphs and words carry the status")
+        return InstallCheck("colours", DEGRADED, "none: NO_COLOR is set; glyphs and words carry the status")
     if depth in ("truecolor", "24bit"):
-        return Check("colours", OK, f"16 million, COLORTERM={depth}")
+        return InstallCheck("colours", OK, f"16 million, COLORTERM={depth}")
     if "256color" in term or "kitty" in term or "direct" in term:
-        return Check("colours", OK, "256; ssh does not forward COLORTERM, the palette is made for it")
+        return InstallCheck("colours", OK, "256; ssh does not forward COLORTERM, the palette is made for it")
     if term in ("", "dumb"):
-        return Check("colours", OFF, "none")
-    return Check("colours", DEGRADED, "16; TERM=xterm-256color or tmux-256color gives more where the terminal can")
+        return InstallCheck("colours", OFF, "none")
+    return InstallCheck(
+        "colours", DEGRADED, "16; TERM=xterm-256color or tmux-256color gives more where the terminal can"
+    )
 
 
-def characters(env: Mapping[str, str]) -> Check:
+def characters(env: Mapping[str, str]) -> InstallCheck:
     if not utf8_locale(env):
-        return Check("characters", DEGRADED, "ASCII: the locale is not UTF-8 (set LANG, for example C.UTF-8)")
+        return InstallCheck("characters", DEGRADED, "ASCII: the locale is not UTF-8 (set LANG, for example C.UTF-8)")
     glyphs = pick(None, env)
     if glyphs.name == "ascii":
-        return Check("characters", DEGRADED, f"ASCII: TERM={clean(env.get('TERM', ''), 60)} has no block characters")
-    return Check("characters", OK, "UTF-8")
+        return InstallCheck(
+            "characters", DEGRADED, f"ASCII: TERM={clean(env.get('TERM', ''), 60)} has no block characters"
+        )
+    return InstallCheck("characters", OK, "UTF-8")
 
 
-def multiplexer(env: Mapping[str, str]) -> Check:
+def multiplexer(env: Mapping[str, str]) -> InstallCheck:
     if env.get("TMUX"):
         version = _output("tmux", "-V")
         number = _numbers(re.sub(r"^[^\d]*", "", version))
         if not number:
-            return Check("multiplexer", OK, "tmux of unknown version; 3.5 or later draws without tearing")
+            return InstallCheck("multiplexer", OK, "tmux of unknown version; 3.5 or later draws without tearing")
         if number < LEAST_TMUX:
-            return Check("multiplexer", DEGRADED, f"{version}: redraws may tear before 3.5")
-        return Check("multiplexer", OK, version)
+            return InstallCheck("multiplexer", DEGRADED, f"{version}: redraws may tear before 3.5")
+        return InstallCheck("multiplexer", OK, version)
     if env.get("STY") or env.get("TERM", "").startswith("screen"):
-        return Check("multiplexer", DEGRADED, "screen: fewer colours, redraws may tear")
-    return Check("multiplexer", OK, "none")
+        return InstallCheck("multiplexer", DEGRADED, "screen: fewer colours, redraws may tear")
+    return InstallCheck("multiplexer", OK, "none")
 
 
-def notifications(env: Mapping[str, str]) -> Check:
+def notifications(env: Mapping[str, str]) -> InstallCheck:
     """Whether a terminal's notification (OSC 9, OSC 777) gets through; by the user's settings."""
     try:
         own = settings.load().alerts
     except settings.SettingsError as problem:
-        return Check("notifications", OFF, f"settings: {problem}")
+        return InstallCheck("notifications", OFF, f"settings: {problem}")
     if not own.enabled or own.notify == "off":
-        return Check("notifications", OFF, "switched off in your settings")
+        return InstallCheck("notifications", OFF, "switched off in your settings")
     if env.get("TMUX") and _output("tmux", "show", "-gv", "allow-passthrough") == "off":
         why = "tmux keeps them from your terminal, the bell passes: set -g allow-passthrough on (tmux 3.3 or later)"
-        return Check("notifications", DEGRADED, why)
-    return Check("notifications", OK, "sent to the terminal, where it shows them (OSC 9, OSC 777)")
+        return InstallCheck("notifications", DEGRADED, why)
+    return InstallCheck("notifications", OK, "sent to the terminal, where it shows them (OSC 9, OSC 777)")
 
 
-def ssh_session(env: Mapping[str, str]) -> Check:
+def ssh_session(env: Mapping[str, str]) -> InstallCheck:
     if env.get("SSH_CONNECTION") or env.get("SSH_TTY"):
-        return Check("this session", OK, "over ssh: the mouse starts off; `ssh -C` cuts the traffic to a tenth or less")
-    return Check("this session", OK, "local")
+        return InstallCheck(
+            "this session", OK, "over ssh: the mouse starts off; `ssh -C` cuts the traffic to a tenth or less"
+        )
+    return InstallCheck("this session", OK, "local")
 
 
-def gpus() -> Check:
+def gpus() -> InstallCheck:
     from rltui.hardware.gpu import GpuReader
 
     reader = GpuReader("")
@@ -182,7 +188,7 @@ def gpus() -> Check:
     samples, note = reader.read()
     reader.close()
     if why:
-        return Check("GPUs (NVML)", OFF, why)
+        return InstallCheck("GPUs (NVML)", OFF, why)
     names = sorted({s.name for s in samples if s.name})
     text = f"{len(samples)} x {' and '.join(names) or 'GPU'}, driver {reader.driver or 'of unknown version'}"
     silent = [
@@ -196,23 +202,23 @@ def gpus() -> Check:
         if all(v is None for v in values)
     ]
     trouble = "; ".join([*([f"no {', '.join(silent)}"] if silent else []), *([note] if note else [])])
-    return Check("GPUs (NVML)", DEGRADED if trouble else OK, f"{text}{': ' if trouble else ''}{trouble}")
+    return InstallCheck("GPUs (NVML)", DEGRADED if trouble else OK, f"{text}{': ' if trouble else ''}{trouble}")
 
 
-def host() -> Check:
+def host() -> InstallCheck:
     try:
         from rltui.hardware.host import HostReader
 
         sample = HostReader(os.getcwd()).read()
     except (ImportError, OSError) as error:
-        return Check("host", OFF, f"no host figures: {clean(str(error), 200)}")
+        return InstallCheck("host", OFF, f"no host figures: {clean(str(error), 200)}")
     if sample.ram_total_gb is None:
-        return Check("host", DEGRADED, "memory is unknown here")
+        return InstallCheck("host", DEGRADED, "memory is unknown here")
     limit = ", limited by the cgroup" if sample.limited_by else ""
-    return Check("host", OK, f"{sample.cpus or '?'} cores, {sample.ram_total_gb:.0f} GB of memory{limit}")
+    return InstallCheck("host", OK, f"{sample.cpus or '?'} cores, {sample.ram_total_gb:.0f} GB of memory{limit}")
 
 
-def follow() -> Check:
+def follow() -> InstallCheck:
     """Whether the kernel tells of file changes, asked the way the follower asks it."""
     from rltui.agent.inotify import Inotify
 
@@ -220,41 +226,45 @@ def follow() -> Check:
         Inotify().close()
     except (OSError, AttributeError) as error:
         reason = "not Linux" if not sys.platform.startswith("linux") else clean(str(error), 200)
-        return Check("file changes", DEGRADED, f"no inotify ({reason}): files are looked at four times a second")
+        return InstallCheck("file changes", DEGRADED, f"no inotify ({reason}): files are looked at four times a second")
     watches = _first_line(Path("/proc/sys/fs/inotify/max_user_watches"))
-    return Check("file changes", OK, "inotify" + (f", {watches} watches" if watches else ""))
+    return InstallCheck("file changes", OK, "inotify" + (f", {watches} watches" if watches else ""))
 
 
-def frameworks() -> Check:
+def frameworks() -> InstallCheck:
     """Whether the files of metrics and frameworks hold what they should: without them no run can be read."""
     from rltui.data_files import DataError
     from rltui.frameworks.load import check
 
     try:
-        return Check("frameworks", OK, f"{check()} data files read")
+        return InstallCheck("frameworks", OK, f"{check()} data files read")
     except DataError as error:
-        return Check("frameworks", OFF, str(error))
+        return InstallCheck("frameworks", OFF, str(error))
 
 
-def rules() -> Check:
+def rules() -> InstallCheck:
     """Whether every page of the rules can be read: none of the rules of one that cannot runs."""
     from rltui.rules.catalogue import rules as catalogue
     from rltui.rules.catalogue import unread_pages
 
     if broken := unread_pages():
-        return Check("rules", DEGRADED, "; ".join(f"{page} cannot be read: {why}" for page, why in broken.items()))
-    return Check("rules", OK, f"{len(catalogue())} read")
+        return InstallCheck(
+            "rules", DEGRADED, "; ".join(f"{page} cannot be read: {why}" for page, why in broken.items())
+        )
+    return InstallCheck("rules", OK, f"{len(catalogue())} read")
 
 
-def programs() -> list[Check]:
+def programs() -> list[InstallCheck]:
     """Programs that are called where they are wanted."""
     ssh = shutil.which("ssh")
     slurm = shutil.which("squeue")
     return [
-        Check("ssh client", OK, _output("ssh", "-V") or ssh)
+        InstallCheck("ssh client", OK, _output("ssh", "-V") or ssh)
         if ssh
-        else Check("ssh client", OFF, "no runs on other hosts"),
-        Check("Slurm", OK, _output("squeue", "--version") or slurm) if slurm else Check("Slurm", OFF, "no squeue here"),
+        else InstallCheck("ssh client", OFF, "no runs on other hosts"),
+        InstallCheck("Slurm", OK, _output("squeue", "--version") or slurm)
+        if slurm
+        else InstallCheck("Slurm", OFF, "no squeue here"),
     ]
 
 

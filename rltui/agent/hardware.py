@@ -16,7 +16,7 @@ from rltui.agent.processes import Processes
 _PROCESSES_EVERY = 10  # samples: walks all processes of the machine
 
 
-class Sampler:
+class FarSampler:
     """Reads GPUs and host of this machine. Not thread-safe.
 
     `disk`: the run's directory; `disks`: further ones whose file systems count, by what they are for; `words`: what

@@ -235,7 +235,7 @@ class Agent:
                 self._send({"number": followed.number, "piece": values}, piece.data)
 
     def _sample(self, stopped: threading.Event, every_s: float, watched: "tuple[Any, ...]") -> None:
-        sampler = importlib.import_module("rltui.agent.hardware").Sampler(*watched)
+        sampler = importlib.import_module("rltui.agent.hardware").FarSampler(*watched)
         while not stopped.is_set():
             self._send({"hardware": sampler.sample()})
             stopped.wait(every_s)

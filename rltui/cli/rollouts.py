@@ -55,7 +55,7 @@ def run(words: list[str]) -> int:
 
 def _told(args: argparse.Namespace, index: RolloutIndex, name: str, path: str, framework: str | None) -> int:
     """Writes what the arguments ask for."""
-    from rltui.report.rollouts import Choice, collect, to_json
+    from rltui.report.rollouts import SampleChoice, collect, to_json
     from rltui.report.rollouts_text import render
 
     entry = None
@@ -67,7 +67,7 @@ def _told(args: argparse.Namespace, index: RolloutIndex, name: str, path: str, f
             raise Stop(f"{args.run}: no rollouts of {asked}{near}")
     choice = None
     if args.sort or args.only or args.search or args.reverse:
-        choice = Choice(args.only, args.search, args.sort or "file", args.reverse, max(0, args.limit))
+        choice = SampleChoice(args.only, args.search, args.sort or "file", args.reverse, max(0, args.limit))
     report = collect(index, name, path, framework, entry, args.same_prompt, choice)
     write(to_json(report) if args.format == "json" else render(report), None)
     return 0

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rltui.compare.fair import GRID, HIGH, LOW, OTHERS, since
-from rltui.compare.read import Floats, RunFacts
+from rltui.compare.read import ComparedRun, Floats
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +20,7 @@ class Beside:
     words: str
 
 
-def line(run: RunFacts, name: str, axis: str) -> tuple[Floats, Floats] | None:
+def line(run: ComparedRun, name: str, axis: str) -> tuple[Floats, Floats] | None:
     """A metric of a run over steps, seconds or tokens; None where it does not log one of both."""
     curve = run.traces.get(name)
     if curve is None:
@@ -33,14 +33,14 @@ def line(run: RunFacts, name: str, axis: str) -> tuple[Floats, Floats] | None:
     return np.interp(curve.steps, cost.steps, cost.values) * (3600.0 if axis == "time" else 1.0), curve.values
 
 
-def one(run: RunFacts, name: str, axis: str) -> Beside | None:
+def one(run: ComparedRun, name: str, axis: str) -> Beside | None:
     """The metric of one other run."""
     found = line(run, name, axis)
     return None if found is None else Beside(run.id, (found,), "")
 
 
 def band(
-    runs: Sequence[RunFacts], name: str, axis: str, at: Floats, values: Floats, direction: str, words: str
+    runs: Sequence[ComparedRun], name: str, axis: str, at: Floats, values: Floats, direction: str, words: str
 ) -> Beside | None:
     """The 10-90 % of the others wherever four of them stand, and since when the run (`values` at `at`) is outside.
     `direction`: which way is good (up, down, none). `words`: the x axis, to say since when. None: too few others."""

@@ -12,8 +12,8 @@ from rltui.compare.configs import diff, shared_by, usual
 from rltui.compare.experiments import LIKELY_Q, propose
 from rltui.compare.groups import flags, group, limits, open_roots, readings
 from rltui.compare.metric import Scored, choose, score
-from rltui.compare.model import COSTS, Comparison, ConfigDiff, Experiment, Flag, Primary, RunLine, Signal
-from rltui.compare.read import COMPONENT, RunFacts
+from rltui.compare.model import COSTS, Comparison, ConfigDiff, Experiment, Flag, Primary, RunLine, SettingSignal
+from rltui.compare.read import COMPONENT, ComparedRun
 from rltui.compare.signals import signals
 from rltui.plots.numbers import duration, number
 from rltui.plots.spark import downsample
@@ -24,7 +24,7 @@ NOT_HELD_OUT = "ranked by a metric of the training prompts: log a validation sco
 
 
 def compare(
-    runs: Sequence[RunFacts],
+    runs: Sequence[ComparedRun],
     *,
     primary: str | None = None,
     lower_is_better: bool = False,
@@ -90,7 +90,7 @@ def compare(
     )
 
 
-def compare_as_set(runs: Sequence[RunFacts], own: CompareSettings) -> Comparison:
+def compare_as_set(runs: Sequence[ComparedRun], own: CompareSettings) -> Comparison:
     """`compare` by the user's settings, as far as these runs log what they name."""
     logged = {key for run in runs for key in run.curves}
     fits = any(key == own.primary or key.startswith(f"{own.primary}:") for key in logged if own.primary)
@@ -108,7 +108,7 @@ def _axis(totals: Mapping[str, Mapping[str, float | None]], scores: Mapping[str,
 
 
 def _line(
-    run: RunFacts,
+    run: ComparedRun,
     primary: Primary,
     scores: Mapping[str, Scored],
     ugly: tuple[Flag, ...],
@@ -150,7 +150,7 @@ def _order(line: RunLine, scores: Mapping[str, Scored]) -> tuple[int, float, str
     return ("good", "bad", "ugly").index(line.group), -own.best_good if own else np.inf, line.id
 
 
-def _shared(good: Sequence[RunFacts], rest: Sequence[RunFacts], lines: Sequence[RunLine]) -> tuple[str, ...]:
+def _shared(good: Sequence[ComparedRun], rest: Sequence[ComparedRun], lines: Sequence[RunLine]) -> tuple[str, ...]:
     """What the good runs have in common and the others mostly do not: settings, then the health of their metrics."""
     out = [
         f"{good[0].spelled.get(key, key)} = {value} in all {len(good)} good runs, in {count} of the {len(rest)} others"
@@ -173,11 +173,11 @@ def _shared(good: Sequence[RunFacts], rest: Sequence[RunFacts], lines: Sequence[
 
 
 def _experiments(
-    best: RunFacts | None,
-    scored: Sequence[RunFacts],
+    best: ComparedRun | None,
+    scored: Sequence[ComparedRun],
     healthy: Sequence[str],
     scores: Mapping[str, Scored],
-    found: Sequence[Signal],
+    found: Sequence[SettingSignal],
     primary: Primary,
     totals: Mapping[str, Mapping[str, float | None]],
 ) -> tuple[Experiment, ...]:
@@ -199,7 +199,7 @@ def _experiments(
     return propose(best, scored, healthy, scores, found, primary, cost)
 
 
-def _default(best: RunFacts | None, runs: Sequence[RunFacts]) -> ConfigDiff | None:
+def _default(best: ComparedRun | None, runs: Sequence[ComparedRun]) -> ConfigDiff | None:
     """The best run's settings against what most runs use; None where no run is fit to be a default, or there is only
     one."""
     if best is None or len(runs) < 2:
@@ -212,7 +212,7 @@ def _default(best: RunFacts | None, runs: Sequence[RunFacts]) -> ConfigDiff | No
     )
 
 
-def _borne_out(default: ConfigDiff | None, best: RunFacts | None, found: Sequence[Signal]) -> tuple[str, ...]:
+def _borne_out(default: ConfigDiff | None, best: ComparedRun | None, found: Sequence[SettingSignal]) -> tuple[str, ...]:
     """Which changes of the best default go with the metric over the runs, and which may be luck."""
     if default is None or best is None or not default.changes:
         return ()
@@ -224,14 +224,14 @@ def _borne_out(default: ConfigDiff | None, best: RunFacts | None, found: Sequenc
     return (f"best default config: {'; '.join(part for part in (said, own) if part)}",)
 
 
-def _pair(pair: tuple[str, str] | None, runs: Mapping[str, RunFacts]) -> ConfigDiff | None:
+def _pair(pair: tuple[str, str] | None, runs: Mapping[str, ComparedRun]) -> ConfigDiff | None:
     if pair is None:
         return None
     a, b = (runs[name] for name in pair)
     return diff(a.id, a.raw_config, b.id, b.raw_config)
 
 
-def _cautions(runs: Sequence[RunFacts], primary: Primary) -> tuple[str, ...]:
+def _cautions(runs: Sequence[ComparedRun], primary: Primary) -> tuple[str, ...]:
     if primary.name not in ("reward_mean", "score_mean"):
         return ()
     parts = {tuple(sorted(c.partition(":")[2] for c in run.curves if c.startswith(COMPONENT + ":"))) for run in runs}
@@ -241,7 +241,7 @@ def _cautions(runs: Sequence[RunFacts], primary: Primary) -> tuple[str, ...]:
     return (f"the runs are scored by different reward functions ({'; '.join(told)}): their values do not compare",)
 
 
-def _notes(runs: Sequence[RunFacts], primary: Primary, scores: Mapping[str, Scored]) -> tuple[str, ...]:
+def _notes(runs: Sequence[ComparedRun], primary: Primary, scores: Mapping[str, Scored]) -> tuple[str, ...]:
     out = []
     name = primary.name or ""
     if name and not name.startswith(("val", "eval")) and primary.how.startswith("guessed"):

@@ -10,8 +10,8 @@ from math import inf, sqrt
 from rltui.compare.configs import as_text
 from rltui.compare.groups import open_roots
 from rltui.compare.metric import Scored
-from rltui.compare.model import Experiment, Primary, Signal
-from rltui.compare.read import RunFacts
+from rltui.compare.model import Experiment, Primary, SettingSignal
+from rltui.compare.read import ComparedRun
 from rltui.frameworks.load import metrics
 from rltui.plots.numbers import number
 from rltui.rules.catalogue import having
@@ -29,11 +29,11 @@ BUDGET = ("total_steps", "total_epochs")
 
 
 def propose(
-    base: RunFacts,
-    runs: Sequence[RunFacts],
+    base: ComparedRun,
+    runs: Sequence[ComparedRun],
     healthy: Sequence[str],
     scores: Mapping[str, Scored],
-    signals: Sequence[Signal],
+    signals: Sequence[SettingSignal],
     primary: Primary,
     cost: str,
 ) -> tuple[Experiment, ...]:
@@ -57,8 +57,8 @@ def propose(
 class _Plan:
     def __init__(
         self,
-        base: RunFacts,
-        runs: Sequence[RunFacts],
+        base: ComparedRun,
+        runs: Sequence[ComparedRun],
         healthy: Sequence[str],
         scores: Mapping[str, Scored],
         primary: Primary,
@@ -132,7 +132,7 @@ class _Plan:
             as_text(1.0 + max(map(int, seeds))) if all(seed.isdecimal() for seed in seeds) else "another",
         )
 
-    def settings(self, signals: Sequence[Signal]) -> Iterator[Experiment]:
+    def settings(self, signals: Sequence[SettingSignal]) -> Iterator[Experiment]:
         """Each leading setting moved one value further, or between two that are known, in the best run."""
         for signal in signals:
             value = self.base.settings.get(signal.setting)
@@ -254,7 +254,7 @@ class _Plan:
                 self.base, f"a third seed of {self.base.id}", "a third", "an order of two runs is one draw"
             )
 
-    def _seed(self, run: RunFacts, title: str, after: str, why: str) -> Experiment:
+    def _seed(self, run: ComparedRun, title: str, after: str, why: str) -> Experiment:
         own = self.scores[run.id]
         luck = "the order of the runs is luck"
         seed = run.raw_config.get("seed")
@@ -271,7 +271,7 @@ class _Plan:
         )
 
 
-def _is_seed_of(base: RunFacts, run: RunFacts) -> bool:
+def _is_seed_of(base: ComparedRun, run: ComparedRun) -> bool:
     """Whether both runs tell the same settings and another seed."""
     seeds = [one.raw_config.get("seed") for one in (base, run)]
     alike = bool(base.settings) and _as_texts(base.settings) == _as_texts(run.settings)

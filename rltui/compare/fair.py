@@ -9,7 +9,7 @@ import numpy as np
 
 from rltui.compare.metric import Scored
 from rltui.compare.model import Band
-from rltui.compare.read import Curve
+from rltui.compare.read import RunCurve
 
 if TYPE_CHECKING:
     import polars as pl
@@ -20,12 +20,14 @@ LASTING = 3  # points of the grid: less is a dip, not "behind since"
 LOW, HIGH = 0.1, 0.9
 
 
-def total(cost: Curve | None) -> float | None:
+def total(cost: RunCurve | None) -> float | None:
     """What the whole run cost."""
     return None if cost is None else float(cost.values[-1])
 
 
-def at_equal(scores: Mapping[str, Scored], costs: Mapping[str, Curve | None]) -> tuple[float | None, dict[str, float]]:
+def at_equal(
+    scores: Mapping[str, Scored], costs: Mapping[str, RunCurve | None]
+) -> tuple[float | None, dict[str, float]]:
     """(budget, run -> best smoothed value within it). The budget is the largest that all runs of known cost reached;
     runs of unknown cost are left out. (None, {}) where fewer than two are known."""
     import polars as pl

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 
 from rltui.compare.configs import as_text
-from rltui.compare.read import RunFacts
+from rltui.compare.read import ComparedRun
 
 _EXPRESSION = re.compile(r"\s*([^<>=!~\s]+)\s*(<=|>=|!=|==|=|<|>|~)\s*(.+?)\s*")
 _ORDER: dict[str, Callable[[float, float], bool]] = {
@@ -35,7 +35,7 @@ class Filters:
     where: tuple[str, ...] = field(default=())
 
 
-def chosen(runs: Sequence[RunFacts], filters: Filters) -> list[RunFacts]:
+def chosen(runs: Sequence[ComparedRun], filters: Filters) -> list[ComparedRun]:
     """The runs that pass, in their order. Raises `BadFilter`."""
     tests = [_expression(text) for text in filters.where]
     kept = [
@@ -52,7 +52,7 @@ def chosen(runs: Sequence[RunFacts], filters: Filters) -> list[RunFacts]:
     return kept
 
 
-def _expression(text: str) -> Callable[[RunFacts], bool]:
+def _expression(text: str) -> Callable[[ComparedRun], bool]:
     """`lr>=1e-6`, `adv_estimator=grpo`, `model~*7b*`: a canonical or raw key, a comparison, a value. A run that does
     not tell the key does not pass, save for `!=`."""
     match = _EXPRESSION.fullmatch(text)
@@ -62,7 +62,7 @@ def _expression(text: str) -> Callable[[RunFacts], bool]:
     if sign in _ORDER and _number(wanted) is None:
         raise BadFilter(f"{text}: {sign} wants a number")
 
-    def holds(run: RunFacts) -> bool:
+    def holds(run: ComparedRun) -> bool:
         value = run.settings.get(key, run.raw_config.get(key))
         if value is None:
             return sign == "!="

@@ -8,7 +8,7 @@ from math import sqrt
 
 from rltui.compare.metric import Scored
 from rltui.compare.model import Flag, Group
-from rltui.compare.read import RunFacts, data
+from rltui.compare.read import ComparedRun, data
 from rltui.evidence.model import Finding
 
 GAIN_SHARE = 0.5
@@ -19,7 +19,7 @@ CONDEMNED = ("stop-use-best", *SPARED)
 """Verdicts against going on."""
 
 
-def flags(run: RunFacts) -> tuple[Flag, ...]:
+def flags(run: ComparedRun) -> tuple[Flag, ...]:
     """What makes a run ugly: instability, NaN, collapse, KL blow-up, reward that is not the task, an early end.
 
     The verdict decides, as it is now: if it is to go on, nothing is ugly; else each finding that is open at warning or
@@ -36,13 +36,13 @@ def flags(run: RunFacts) -> tuple[Flag, ...]:
     return tuple({flag.word: flag for flag in reversed(out)}.values())[::-1]
 
 
-def open_roots(run: RunFacts) -> list[Finding]:
+def open_roots(run: ComparedRun) -> list[Finding]:
     """Open warnings and critical findings that are nobody's symptom."""
     return [f for f in run.findings if f.status == "active" and f.severity != "info" and f.root is None]
 
 
 def group(
-    run: RunFacts,
+    run: ComparedRun,
     ugly: Sequence[Flag],
     scores: Mapping[str, Scored],
     healthy: Sequence[str],
@@ -73,7 +73,7 @@ def group(
     return "good", "healthy, and within two standard errors of the best at its cost"
 
 
-def limits(runs: Sequence[RunFacts]) -> tuple[str, ...]:
+def limits(runs: Sequence[ComparedRun]) -> tuple[str, ...]:
     """What limits the runs that are not good: root findings by frequency, with their first cause."""
     counted: Counter[str] = Counter()
     told: dict[str, str] = {}
@@ -87,7 +87,7 @@ def limits(runs: Sequence[RunFacts]) -> tuple[str, ...]:
     return tuple(f"{told[i]} ({i}, {counted[i]} of {len(runs)} runs)" for i in order)
 
 
-def readings(runs: Sequence[RunFacts]) -> tuple[str, ...]:
+def readings(runs: Sequence[ComparedRun]) -> tuple[str, ...]:
     """The checklist that applies: how the runs failed as a kind, and what is usually done about it."""
     out = []
     for line in data("readings.json")["readings"]:

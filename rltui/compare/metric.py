@@ -10,7 +10,7 @@ from math import sqrt
 import numpy as np
 
 from rltui.compare.model import Primary
-from rltui.compare.read import COMPONENT, HELD_OUT, Curve, Floats, RunFacts, data
+from rltui.compare.read import COMPONENT, HELD_OUT, ComparedRun, Floats, RunCurve, data
 from rltui.evidence.trends import smooth
 from rltui.frameworks.load import metrics
 
@@ -52,7 +52,7 @@ class Scored:
         return self.gain > self.noise
 
 
-def choose(runs: Sequence[RunFacts], wanted: str | None, lower_is_better: bool) -> Primary:
+def choose(runs: Sequence[ComparedRun], wanted: str | None, lower_is_better: bool) -> Primary:
     """The metric by which runs are ranked: the user's, else the first of the order that more than half of the runs
     log, else the one that most runs log."""
     names = [name for run in runs for name in run.curves]
@@ -101,7 +101,7 @@ def _falls(name: str) -> bool:
     return any(word in name.lower() for word in data("primary.json")["lower_is_better"])
 
 
-def score(curve: Curve, higher_is_better: bool) -> Scored:
+def score(curve: RunCurve, higher_is_better: bool) -> Scored:
     """Smoothed by a centred mean (five points of few, a tenth of many); its error from successive differences, which
     a trend hardly touches (von Neumann 1941)."""
     n = len(curve)

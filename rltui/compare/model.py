@@ -85,7 +85,7 @@ class Bin:
 
 
 @dataclass(frozen=True, slots=True)
-class Signal:
+class SettingSignal:
     """A setting and the primary metric over the runs. `rho`, `p`, `q` are None for words and for few runs."""
 
     setting: str
@@ -102,7 +102,7 @@ class Signal:
 class Signals:
     """`constants`: how many settings are the same in all runs."""
 
-    items: tuple[Signal, ...]
+    items: tuple[SettingSignal, ...]
     constants: int
     note: str
 

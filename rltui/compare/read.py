@@ -28,7 +28,7 @@ TRACE = 400  # points kept of a metric that is drawn beside that of another run
 
 
 @dataclass(frozen=True, slots=True)
-class Curve:
+class RunCurve:
     """Finite points of one metric, in step order."""
 
     steps: Ints
@@ -39,7 +39,7 @@ class Curve:
 
 
 @dataclass(frozen=True, slots=True)
-class RunFacts(RunHead):
+class ComparedRun(RunHead):
     """One run. `settings`: canonical or raw config key -> value, those that act; `spelled`: the framework's own key.
 
     `tokens` and `hours` are cumulated over the steps, None where the log does not tell; `gpus` None: unknown.
@@ -52,16 +52,16 @@ class RunFacts(RunHead):
     settings: Mapping[str, object]
     spelled: Mapping[str, str]
     raw_config: Mapping[str, object]
-    curves: Mapping[str, Curve]
+    curves: Mapping[str, RunCurve]
     last_step: int | None
-    tokens: Curve | None = None
-    hours: Curve | None = None
+    tokens: RunCurve | None = None
+    hours: RunCurve | None = None
     gpus: float | None = None
     health: Mapping[str, float | None] = field(default_factory=dict)
-    traces: Mapping[str, Curve] = field(default_factory=dict)  # every metric, thinned, by the report's name of it
+    traces: Mapping[str, RunCurve] = field(default_factory=dict)  # every metric, thinned, by the report's name of it
     model: str | None = None  # what is trained, without the directory
 
-    def cost(self, name: str) -> Curve | None:
+    def cost(self, name: str) -> RunCurve | None:
         """Cumulated cost over the steps; None where it is unknown."""
         if name == "tokens":
             return self.tokens
@@ -70,9 +70,9 @@ class RunFacts(RunHead):
         if name == "gpu_hours":
             if self.hours is None or self.gpus is None:
                 return None
-            return Curve(self.hours.steps, self.hours.values * self.gpus)
+            return RunCurve(self.hours.steps, self.hours.values * self.gpus)
         longest = max(self.curves.values(), key=lambda c: int(c.steps[-1]), default=None)
-        return None if longest is None else Curve(longest.steps, longest.steps.astype(np.float64))
+        return None if longest is None else RunCurve(longest.steps, longest.steps.astype(np.float64))
 
 
 @cache
@@ -82,12 +82,14 @@ def data(name: str) -> dict[str, Any]:
     return loaded
 
 
-def read(found: Iterable[Found], key_map: dict[str, str] | None = None, primary: str | None = None) -> list[RunFacts]:
+def read(
+    found: Iterable[Found], key_map: dict[str, str] | None = None, primary: str | None = None
+) -> list[ComparedRun]:
     """Every run to its end, one after the other."""
     return told_apart([facts(one, key_map, primary) for one in found])
 
 
-def told_apart(runs: Sequence[RunFacts]) -> list[RunFacts]:
+def told_apart(runs: Sequence[ComparedRun]) -> list[ComparedRun]:
     """Runs of one name go by what they are listed as, then by their paths, of one path too by number."""
     ids = [f.id for f in runs]
     runs = [f if ids.count(f.id) == 1 else replace(f, id=f.listed_as) for f in runs]
@@ -104,7 +106,7 @@ def facts(
     key_map: dict[str, str] | None = None,
     primary: str | None = None,
     cancelled: Callable[[], bool] = lambda: False,
-) -> RunFacts:
+) -> ComparedRun:
     """One run, read to its end; `cancelled` is asked between blocks, and what was read by then is what is told."""
     opened = RunReader(found, key_map=key_map)
     try:
@@ -116,7 +118,7 @@ def facts(
     read, run = report.recording, report.recording.run
     settings, spelled = _settings(run)
     tokens, hours = _tokens(read), _hours(read)
-    return RunFacts(
+    return ComparedRun(
         id=run.id,
         path=run.path,
         framework=run.framework,
@@ -149,24 +151,24 @@ def facts(
     )
 
 
-def thinned(curve: Curve, points: int = TRACE) -> Curve:
+def thinned(curve: RunCurve, points: int = TRACE) -> RunCurve:
     """At most so many points: means over equal spans of rows, at the last step of each."""
     n = len(curve)
     if n <= points:
         return curve
     starts = np.linspace(0, n, points + 1).astype(np.int64)[:-1]
     ends = np.append(starts[1:], n)
-    return Curve(curve.steps[ends - 1], np.add.reduceat(curve.values, starts) / (ends - starts))
+    return RunCurve(curve.steps[ends - 1], np.add.reduceat(curve.values, starts) / (ends - starts))
 
 
-def _curve(series: Series | None) -> Curve | None:
+def _curve(series: Series | None) -> RunCurve | None:
     if series is None:
         return None
     finite = series.finite()
-    return Curve(finite.steps.copy(), finite.values.copy()) if len(finite) else None
+    return RunCurve(finite.steps.copy(), finite.values.copy()) if len(finite) else None
 
 
-def _curves(read: Recording, primary: str | None) -> dict[str, Curve]:
+def _curves(read: Recording, primary: str | None) -> dict[str, RunCurve]:
     """Every metric that may become the primary one. Members of a family go as `canonical:member`."""
     named: dict[str, Series | None] = {}
     for canonical in (HELD_OUT, COMPONENT):
@@ -228,21 +230,21 @@ def _gpus(run: RunSnapshot) -> float | None:
     return world if world is not None else None if per_node is None else per_node * (known("nnodes") or 1.0)
 
 
-def _summed(curve: Curve, scale: float) -> Curve:
+def _summed(curve: RunCurve, scale: float) -> RunCurve:
     """Cumulated over the steps, rows that were not logged counted like the row behind them."""
     gaps = np.diff(curve.steps, prepend=curve.steps[0] - (curve.steps[1] - curve.steps[0] if len(curve) > 1 else 1))
-    return Curve(curve.steps, np.cumsum(curve.values * np.maximum(gaps, 1)) * scale)
+    return RunCurve(curve.steps, np.cumsum(curve.values * np.maximum(gaps, 1)) * scale)
 
 
-def _tokens(read: Recording) -> Curve | None:
+def _tokens(read: Recording) -> RunCurve | None:
     seen = _curve(read.named("total_tokens_seen"))
     if seen is not None:
-        return Curve(seen.steps, np.maximum.accumulate(seen.values))
+        return RunCurve(seen.steps, np.maximum.accumulate(seen.values))
     each = _curve(read.named("total_tokens_step"))
     return None if each is None else _summed(each, 1.0)
 
 
-def _hours(read: Recording) -> Curve | None:
+def _hours(read: Recording) -> RunCurve | None:
     """By the step timer; without one by time stamps, which count pauses too."""
     each = _curve(read.named("time_per_step_s"))
     if each is not None:
@@ -251,4 +253,4 @@ def _hours(read: Recording) -> Curve | None:
     known = np.flatnonzero(np.isfinite(times))
     if len(known) < 2:
         return None
-    return Curve(steps[known].copy(), np.maximum.accumulate(times[known] - times[known[0]]) / 3600)
+    return RunCurve(steps[known].copy(), np.maximum.accumulate(times[known] - times[known[0]]) / 3600)

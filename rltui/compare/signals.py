@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from rltui.compare.configs import as_text
-from rltui.compare.model import Bin, Signal, Signals
+from rltui.compare.model import Bin, SettingSignal, Signals
 from rltui.compare.statistics import false_discovery_rates, spearman
 from rltui.frameworks.load import config_meanings
 
@@ -63,7 +63,7 @@ def _number(value: object) -> float | None:
     return float(value) if isinstance(value, bool | int | float) else None
 
 
-def _signal(keys: Sequence[str], pairs: Sequence[tuple[object, float]], sign: float) -> Signal:
+def _signal(keys: Sequence[str], pairs: Sequence[tuple[object, float]], sign: float) -> SettingSignal:
     numbers = [x for value, _ in pairs if (x := _number(value)) is not None]
     numeric = len(numbers) == len(pairs)
     good = [g * sign for _, g in pairs]
@@ -72,7 +72,7 @@ def _signal(keys: Sequence[str], pairs: Sequence[tuple[object, float]], sign: fl
     found = spearman(numbers, good) if testable else None
     bins = _bins(pairs, numeric)
     means = [b.mean for b in bins if b.n > 1]
-    return Signal(
+    return SettingSignal(
         setting=keys[0],
         keys=tuple(keys),
         n=len(pairs),
@@ -110,7 +110,7 @@ def _bins(pairs: Sequence[tuple[object, float]], numeric: bool) -> tuple[Bin, ..
     return tuple(Bin(text, n, good) for text, _, n, good in grouped.iter_rows())
 
 
-def _note(runs: int, found: Sequence[Signal]) -> str:
+def _note(runs: int, found: Sequence[SettingSignal]) -> str:
     tested = sum(s.p is not None for s in found)
     if runs < 3:
         return f"{runs} run{'s' if runs != 1 else ''} with the metric: nothing can be attributed"

@@ -22,10 +22,10 @@ from rltui.diagnosis.verdict import Case, judge, stages
 from rltui.evidence.blocks import BlockCache
 from rltui.evidence.facts import RunFacts
 from rltui.evidence.guard import Guard
-from rltui.evidence.look import Feed, Look, look_rows
+from rltui.evidence.look import Look, LookFeed, look_rows
 from rltui.evidence.measured import Measured
 from rltui.evidence.model import SEVERITY_RANK, Coverage, Decision, Diagnosis, Finding
-from rltui.evidence.profile import Settings
+from rltui.evidence.profile import RunSettings
 from rltui.evidence.ranking import ranking
 from rltui.evidence.sampled import Sampled
 from rltui.evidence.signal import CRITICAL
@@ -128,17 +128,17 @@ class Engine:
         self._revised = row if self._revised is None else min(self._revised, row)
         self._kept.rewind(row)
 
-    def _feed(self, run: Run) -> Feed:
+    def _feed(self, run: Run) -> LookFeed:
         """The run's series now; starts over where the run is another one than before (config, names, merged rows)."""
         table = run.history.table
-        settings = Settings.of(run)
+        settings = RunSettings.of(run)
         changed = table.take_changed()
         if table is not self._table or settings != self._identity or table.n < self._states[-1].n:
             self._restart()
         elif changed is not None:
             self.rewind(changed)
         self._table, self._identity = table, settings
-        feed = Feed(run, self._blocks, settings)
+        feed = LookFeed(run, self._blocks, settings)
         for name, key in self._keys.items():
             series = feed.logged(name)
             if series is None or series.key != key:
@@ -161,7 +161,7 @@ class Engine:
         self._machine = None
         self._evaluable = Evaluable(self.catalogue, self._row_rules)
 
-    def _fold(self, feed: Feed, rows: int) -> None:
+    def _fold(self, feed: LookFeed, rows: int) -> None:
         for n in look_rows(self._states[-1].n):
             if n > rows:
                 break
@@ -171,7 +171,7 @@ class Engine:
                 del self._states[-KEEP_NEWEST]
         self._keys.update(feed.keys())
 
-    def _step(self, feed: Feed, state: State, n: int) -> State:
+    def _step(self, feed: LookFeed, state: State, n: int) -> State:
         """One look: every detector once, then the life of every finding."""
         cooperate.give_way()
         look = Look(feed, n, state.open())
@@ -206,7 +206,7 @@ class Engine:
             return before
         return judge_machine(before, Measured.of(run, look, False, samples), self.catalogue)[1]
 
-    def _running(self, feed: Feed) -> list[tuple[Rule, Detect[Look]]]:
+    def _running(self, feed: LookFeed) -> list[tuple[Rule, Detect[Look]]]:
         """Detectors that are switched on and have what they need somewhere in the run; the others would say nothing."""
         logged = (tuple(feed.run.history.table.columns), feed.run.dialect)
         if logged != self._logged:
@@ -215,7 +215,7 @@ class Engine:
             self._can_run = [(r, d) for r, d in on if r.enabled and all(any(map(feed.holds, g)) for g in r.needs)]
         return self._can_run
 
-    def _diagnose(self, feed: Feed, state: State, rows: int, run: Run, run_state: RunState | None) -> Diagnosis:
+    def _diagnose(self, feed: LookFeed, state: State, rows: int, run: Run, run_state: RunState | None) -> Diagnosis:
         """`run_state`: None for a run as it stood at an earlier row."""
         if rows > state.n:
             state = self._step(feed, state, rows)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rltui.diagnosis.constants import Constant, RewardValues, constants, reward_values
-from rltui.diagnosis.kl_reward import UNKNOWN_CASE, Case, case
+from rltui.diagnosis.kl_reward import UNKNOWN_CASE, KlRewardCase, case
 from rltui.diagnosis.machine import forecasts_of
 from rltui.diagnosis.worth import Worth, worth
 from rltui.evidence.forecast import forecasts, soonest
@@ -44,7 +44,7 @@ WATCHED = (
 
 
 @dataclass(frozen=True, slots=True)
-class FirstMove:
+class FirstMover:
     """A metric that changed around the step: when, from which level to which, in sd of its own noise."""
 
     metric: str
@@ -59,7 +59,7 @@ class FirstMove:
         return f"{self.metric} {num(self.before)} → {num(self.after)} at step {self.step}"
 
 
-def first_moves(look: Look, step: int, metrics: Iterable[str] = WATCHED) -> tuple[FirstMove, ...]:
+def first_moves(look: Look, step: int, metrics: Iterable[str] = WATCHED) -> tuple[FirstMover, ...]:
     """The metrics that moved in the 100 rows before `step` and the 20 after it, in the order in which they began.
 
     Rows after the look do not count. A metric is left out where its change is within its noise.
@@ -69,7 +69,7 @@ def first_moves(look: Look, step: int, metrics: Iterable[str] = WATCHED) -> tupl
     return tuple(sorted(found, key=lambda m: (m.step, order[m.metric])))
 
 
-def _move(look: Look, name: str, step: int) -> FirstMove | None:
+def _move(look: Look, name: str, step: int) -> FirstMover | None:
     series = look.series(name)
     if series is None:
         return None
@@ -82,7 +82,7 @@ def _move(look: Look, name: str, step: int) -> FirstMove | None:
     before, after = median(x[:cut]), median(x[-EDGE:])
     noise = max(sd_d(x[:cut]), LEAST_NOISE * abs(before), 1e-12)
     sds = min(abs(after - before), abs(after - _continued(x, cut))) / noise
-    return FirstMove(name, int(steps[cut]), before, after, sds) if cut > EDGE and sds >= CLEAR else None
+    return FirstMover(name, int(steps[cut]), before, after, sds) if cut > EDGE and sds >= CLEAR else None
 
 
 def _continued(x: Floats, cut: int) -> float:
@@ -100,8 +100,8 @@ class Insight:
     worth (None: no plan or too few points), what must hold whatever the task, and what comes if it goes on so."""
 
     step: int
-    moves: tuple[FirstMove, ...]
-    case: Case
+    moves: tuple[FirstMover, ...]
+    case: KlRewardCase
     worth: Worth | None
     invariants: tuple[Invariant, ...]
     forecasts: tuple[Forecast, ...]

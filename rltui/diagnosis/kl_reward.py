@@ -25,7 +25,7 @@ HIGH_KL = 0.15  # nats per token: beyond it a level KL is far from the reference
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class KlRewardCase:
     """`kl`: "high" is level and far from the reference. "none": not logged, off, or too few rows. `id` None: outside
     the table."""
 
@@ -43,11 +43,11 @@ class Case:
         return f"{moves}: {self.reading}" + (f"; {self.advice}" if self.advice else "")
 
 
-UNKNOWN_CASE = Case("none", "none", "none", None, "unknown: the check failed", "")
+UNKNOWN_CASE = KlRewardCase("none", "none", "none", None, "unknown: the check failed", "")
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class KlRewardRow:
     """One case of the table: the ways that it covers, and the verdicts beside which its advice makes sense."""
 
     id: str
@@ -60,11 +60,11 @@ class Row:
 
 
 @lru_cache(maxsize=1)
-def table() -> tuple[Row, ...]:
+def table() -> tuple[KlRewardRow, ...]:
     """Every case, in the order of the table."""
     data = orjson.loads((files("rltui.diagnosis") / "data" / "kl_reward.json").read_bytes())
     return tuple(
-        Row(
+        KlRewardRow(
             c["id"],
             tuple(c["kl"]),
             tuple(c["reward"]),
@@ -77,21 +77,21 @@ def table() -> tuple[Row, ...]:
     )
 
 
-def case(look: Look, decision: Decision | None = None) -> Case:
+def case(look: Look, decision: Decision | None = None) -> KlRewardCase:
     """The present case. A course that no row of the table covers is told as it is. Advice that speaks against the
     verdict is left to the verdict."""
     kl, reward, held_out = _kl(look), _reward(look), _validation(look)
     for row in table():
         if kl in row.kl and reward in row.reward and held_out in row.validation:
             advice = row.advice if decision is None or decision in row.fits else ""
-            return Case(kl, reward, held_out, row.id, row.reading, advice)
+            return KlRewardCase(kl, reward, held_out, row.id, row.reading, advice)
     if kl == "none":
         reading = "KL to the reference is off or unknown: the table does not apply"
     elif reward == "none":
         reading = "too little is known of the reward"
     else:
         reading = "outside the table"
-    return Case(kl, reward, held_out, None, reading, "")
+    return KlRewardCase(kl, reward, held_out, None, reading, "")
 
 
 def _kl(look: Look) -> Way:

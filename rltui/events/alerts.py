@@ -9,7 +9,7 @@ from rltui.events.changes import Event
 from rltui.evidence.model import SEVERITY_RANK
 from rltui.rules.catalogue import having
 from rltui.rules.traits import Trait
-from rltui.settings.model import Alerts
+from rltui.settings.model import AlertSettings
 from rltui.text import clean
 
 BELL = "\a"
@@ -21,7 +21,7 @@ KEPT = 500
 class Gate:
     """Lets an event through once: by the user's settings, not in quiet hours, not the same thing again too soon."""
 
-    def __init__(self, own: Alerts) -> None:
+    def __init__(self, own: AlertSettings) -> None:
         self.own = own
         self._told: dict[tuple[str, str, str | None], tuple[float, int]] = {}
 

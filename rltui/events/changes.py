@@ -91,7 +91,7 @@ class Told:
 
 
 @dataclass(slots=True)
-class Seen:
+class SeenSoFar:
     """What was told of one run; plain values, which a later watch goes on from."""
 
     findings: dict[tuple[str, str | None], Told] = field(default_factory=dict)
@@ -114,7 +114,7 @@ class Seen:
         }
 
     @staticmethod
-    def of_dict(values: dict[str, Any]) -> Seen:
+    def of_dict(values: dict[str, Any]) -> SeenSoFar:
         """What `as_dict` gave. Raises KeyError, TypeError or ValueError for anything else."""
         told = {
             (str(id), None if subject is None else str(subject)): Told(
@@ -125,14 +125,14 @@ class Seen:
         restarts, worst, seq = (int(values[name]) for name in ("restarts", "worst", "seq"))
         hung, sure, ended, began, met = (bool(values[name]) for name in ("hung", "sure", "ended", "began", "met"))
         step = None if values["step"] is None else int(values["step"])
-        return Seen(told, restarts, hung, sure, ended, began, met, worst, step, seq)
+        return SeenSoFar(told, restarts, hung, sure, ended, began, met, worst, step, seq)
 
 
 class Changes:
     """Turns the reports of one run into events."""
 
-    def __init__(self, seen: Seen | None = None) -> None:
-        self.seen = seen or Seen()
+    def __init__(self, seen: SeenSoFar | None = None) -> None:
+        self.seen = seen or SeenSoFar()
 
     def of(self, report: Report) -> list[Event]:
         """What is new in this report since the last one given; nothing while the run is still being read."""
@@ -144,7 +144,7 @@ class Changes:
         if _is_another(self.seen, report):
             words = f"begins anew in the same place; the run before it had come to step {self.seen.step}"
             events.append(event(report, "restart", words))
-            self.seen = Seen(seq=self.seen.seq)
+            self.seen = SeenSoFar(seq=self.seen.seq)
         seen, findings = self.seen, report.findings
         open_now = [SEVERITY_RANK[f.severity] for f in findings if f.status == "active"]
         seen.worst = max([seen.worst, *open_now])
@@ -242,7 +242,7 @@ class Changes:
         seen.hung, seen.sure, seen.ended = hung, hung and card.sure, over
 
 
-def _is_another(seen: Seen, report: Report) -> bool:
+def _is_another(seen: SeenSoFar, report: Report) -> bool:
     """Whether the report is of another run than the one seen before, in the same place: it is not as far, and no
     restart says why."""
     at, restarts = report.at_step, report.run.restarts

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from statistics import fmean
 from typing import Any
 
-from rltui.events.changes import Changes, Event, Seen
+from rltui.events.changes import Changes, Event, SeenSoFar
 from rltui.events.store import Journal, Lock, folder, read_json, write_json
 from rltui.hardware.base import HardwareSample
 from rltui.report.model import Report
@@ -21,7 +21,7 @@ HARDWARE_EVERY_S = 600.0
 SAVE_EVERY_S = 60.0
 
 
-class Record:
+class EventRecord:
     """The files of one run. `run`: its identity. Reading needs no lock."""
 
     def __init__(self, state_dir: str, run: str) -> None:
@@ -53,7 +53,7 @@ class Record:
 class Recorder:
     """Writes the record, while it holds the lock."""
 
-    def __init__(self, record: Record) -> None:
+    def __init__(self, record: EventRecord) -> None:
         self.record = record
         self._lock = Lock(record.path("writer.lock"))
         self._changes: Changes | None = None
@@ -124,9 +124,9 @@ def summarised(samples: Sequence[HardwareSample]) -> dict[str, Any]:
     }
 
 
-def _seen(kept: dict[str, Any] | None, record: Record) -> Seen:
+def _seen(kept: dict[str, Any] | None, record: EventRecord) -> SeenSoFar:
     """What was seen before; of a damaged file the numbering goes on all the same."""
     try:
-        return Seen.of_dict(kept) if kept is not None else Seen(seq=record.last_seq())
+        return SeenSoFar.of_dict(kept) if kept is not None else SeenSoFar(seq=record.last_seq())
     except (KeyError, TypeError, ValueError):
-        return Seen(seq=record.last_seq())
+        return SeenSoFar(seq=record.last_seq())

@@ -30,7 +30,7 @@ from rltui.evidence.effects import (
     noise,
 )
 from rltui.evidence.pace import Pace, pace
-from rltui.evidence.profile import Profile, Settings
+from rltui.evidence.profile import Profile, RunSettings
 from rltui.evidence.shapes import window_rows
 from rltui.evidence.shifts import Shift, shifts
 from rltui.evidence.trends import (
@@ -162,7 +162,7 @@ class Seen(Protocol):
     step: int
     steps: Ints
     times: Floats
-    settings: Settings
+    settings: RunSettings
 
     @property
     def reward(self) -> str: ...

@@ -11,7 +11,7 @@ import numpy as np
 
 from rltui.evidence.blocks import BlockCache, Blocks
 from rltui.evidence.facts import Facts
-from rltui.evidence.profile import Profile, Settings
+from rltui.evidence.profile import Profile, RunSettings
 from rltui.evidence.trends import NO_TREND, Trend, change, trend
 from rltui.frameworks.load import dialect
 from rltui.run.run import Run
@@ -57,10 +57,10 @@ class _Known:
     facts: Facts | None = None
 
 
-class Feed:
+class LookFeed:
     """The run's series as they stand now, fetched once; looks cut them."""
 
-    def __init__(self, run: Run, blocks: BlockCache, settings: Settings) -> None:
+    def __init__(self, run: Run, blocks: BlockCache, settings: RunSettings) -> None:
         self.run = run
         self.blocks = blocks
         self.settings = settings
@@ -103,7 +103,7 @@ class Feed:
 class Look:
     """The first `n` rows of a run. `open` holds the levels of the findings open at the look before."""
 
-    def __init__(self, feed: Feed, n: int, open_levels: Mapping[str, int]) -> None:
+    def __init__(self, feed: LookFeed, n: int, open_levels: Mapping[str, int]) -> None:
         self._feed = feed
         self.n = n
         self.open = open_levels

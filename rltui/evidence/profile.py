@@ -26,7 +26,7 @@ TOUCHES = 3  # a batch mean repeats its exact extreme only where that is a bound
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class RunSettings:
     """The part of the profile that the config states. None = not known."""
 
     algorithm: str | None
@@ -55,7 +55,7 @@ class Settings:
         return str(entry.value).lower() if entry is not None and entry.active and entry.value is not None else ""
 
     @staticmethod
-    def of(run: Run) -> Settings:
+    def of(run: Run) -> RunSettings:
         """From the resolved config; what it does not say stays None."""
         config = run.config
         estimator = str(_plain(config, "adv_estimator") or "").lower()
@@ -69,7 +69,7 @@ class Settings:
         coef, where = _kl(config)
         epochs, mini, batch = (number(config, k) for k in ("ppo_epochs", "mini_batch", "train_batch_prompts"))
         updates = None if epochs is None else epochs * (batch / mini if batch and mini else 1.0)
-        return Settings(
+        return RunSettings(
             algorithm=run.algorithm,
             planned_steps=run.planned_steps,
             group_relative=group,
@@ -87,13 +87,13 @@ class Settings:
         )
 
 
-class Rows(Protocol):
+class HasRows(Protocol):
     """The first rows of a run (`Look`), as far as a profile needs them."""
 
     n: int
     step: int
     dialect: Dialect
-    settings: Settings
+    settings: RunSettings
 
     @property
     def reward(self) -> str: ...
@@ -121,7 +121,7 @@ class Profile:
     on_policy: bool | None
 
     @staticmethod
-    def of(look: Rows) -> Profile:
+    def of(look: HasRows) -> Profile:
         floor, ceiling, spread = _reward_scale(look)
         return Profile(floor, ceiling, spread, _stage(look), _per_token(look), _on_policy(look))
 
@@ -168,7 +168,7 @@ def _kl(config: Mapping[str, ConfigValue]) -> tuple[float | None, Literal["loss"
     return value, "loss"
 
 
-def _reward_scale(look: Rows) -> tuple[float | None, float | None, float]:
+def _reward_scale(look: HasRows) -> tuple[float | None, float | None, float]:
     """Floor, ceiling and range of the task reward.
 
     From the batch minimum and maximum where logged; else an extreme of the batch mean that it reached exactly,
@@ -216,7 +216,7 @@ def _highest(x: Floats) -> float:
     return float(ordered[kept - 1]) if n - kept <= n // STRAYS else top
 
 
-def _stage(look: Rows) -> Stage:
+def _stage(look: HasRows) -> Stage:
     if not look.n:
         return "before"
     if look.n <= WARM_UP_ROWS:
@@ -229,13 +229,13 @@ def _stage(look: Rows) -> Stage:
     return "late" if look.step > FINAL_SHARE * planned else "mid"
 
 
-def _per_token(look: Rows) -> bool:
+def _per_token(look: HasRows) -> bool:
     """Whether the KL is a mean over tokens; a few trainers log it summed over the sequence."""
     series, names = look.series("kl_ref"), look.dialect
     return series is None or bare_key(series.key, names.name) not in names.aliases.get("kl_ref_sequence", ())
 
 
-def _on_policy(look: Rows) -> bool | None:
+def _on_policy(look: HasRows) -> bool | None:
     if look.settings.one_update is not None:
         return look.settings.one_update
     for name in ("ppo_kl", "clip_frac"):

@@ -22,7 +22,7 @@ from rltui.frameworks.schema import (
     Topic,
     Trap,
     Version,
-    Waits,
+    WaitKeys,
 )
 
 
@@ -144,9 +144,9 @@ class Dialect:
         return {**(self._base.enable if self._base and kin else {}), **self._said.enable}
 
     @cached_property
-    def waits(self) -> Waits:
-        own, base = self._said.waits, self._base.waits if self._base else Waits()
-        return Waits(own.trainer + base.trainer, own.sampler + base.sampler)
+    def waits(self) -> WaitKeys:
+        own, base = self._said.waits, self._base.waits if self._base else WaitKeys()
+        return WaitKeys(own.trainer + base.trainer, own.sampler + base.sampler)
 
     @cached_property
     def _code(self) -> Mapping[Topic, tuple[str, ...]]:

@@ -164,7 +164,7 @@ class Conventions(Record):
     advantage_epsilon: Epsilon | None = None
 
 
-class Waits(Record):
+class WaitKeys(Record):
     """Keys of seconds in which the trainer waits for rollouts, or the sampler for weights."""
 
     trainer: tuple[str, ...] = ()
@@ -230,5 +230,5 @@ class Framework(Record):
     enable: dict[str, str] = field(default_factory=dict)
     code: dict[Topic, tuple[str, ...]] | None = None
     trainers: tuple[str, ...] | None = None
-    waits: Waits = Waits()
+    waits: WaitKeys = WaitKeys()
     processes: tuple[str, ...] = ()

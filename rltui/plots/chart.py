@@ -45,7 +45,7 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class ChartMark:
     """An event: `kind` is onset, other, best, checkpoint, restart or cursor, and the role of what is drawn for it,
     unless it has one of its own."""
 
@@ -79,7 +79,7 @@ def chart(
     *lines: Line,
     width: int,
     height: int,
-    marks: Sequence[Mark] = (),
+    marks: Sequence[ChartMark] = (),
     scale: str = "lin",
     xlabel: str = "step",
     glyphs: GlyphSet = BRAILLE,
@@ -94,7 +94,7 @@ def draw(
     width: int,
     height: int,
     *,
-    marks: Sequence[Mark] = (),
+    marks: Sequence[ChartMark] = (),
     scale: str = "lin",
     robust: bool = True,
     x_range: tuple[float, float] | None = None,
@@ -338,7 +338,7 @@ def _mark_glyph(kind: str, glyphs: GlyphSet) -> str:
 
 def _overlay(
     cells: list[list[Cell]],
-    marks: Sequence[Mark],
+    marks: Sequence[ChartMark],
     x_cell: Callable[[float], int],
     y_row: dict[int, str],
     glyphs: GlyphSet,
@@ -365,7 +365,7 @@ def _clipped(cells: list[Cell], at: NDArray[np.int64], glyph: str) -> None:
             cells[x] = (glyph, "clipped")
 
 
-def _rail_cells(marks: Sequence[Mark], x_cell: Callable[[float], int], width: int, glyphs: GlyphSet) -> list[Cell]:
+def _rail_cells(marks: Sequence[ChartMark], x_cell: Callable[[float], int], width: int, glyphs: GlyphSet) -> list[Cell]:
     order = ("checkpoint", "other", "restart", "best", "onset", "cursor")  # the last wins its cell
     row: list[Cell] = [(" ", "axis")] * width
     for mark in sorted(marks, key=lambda m: order.index(m.kind) if m.kind in order else 0):

@@ -13,7 +13,7 @@ from rltui import settings
 from rltui.frameworks.load import config_meanings, dialect, dialect_names, metrics, phases
 from rltui.frameworks.schema import Metric, Phase
 from rltui.rules.catalogue import adjusted
-from rltui.rules.knowledge import Page, pages, pages_for
+from rltui.rules.knowledge import KnowledgePage, pages, pages_for
 from rltui.rules.page import Rule
 from rltui.rules.traits import Trait
 
@@ -323,7 +323,7 @@ def _relations(rule: Rule) -> list[str]:
     return [f"{how}: {', '.join(ids)}" for how, ids in told if ids]
 
 
-def _page_text(page: Page) -> str:
+def _page_text(page: KnowledgePage) -> str:
     lines = [f"# {page.title}", "", *_wrap(f"When to open: {page.when}"), "", page.text.rstrip()]
     lines += _section("Rules", _items(f"{i}: {_rules()[i].title}" for i in page.rules))
     return "\n".join(lines) + "\n"

@@ -216,7 +216,7 @@ def _text_label(summary: MetricSummary) -> str:
 
 def _charts(report: Report) -> list[str]:
     """The evidence of the worst finding, then the score: at most two metrics, with onset and best checkpoint."""
-    from rltui.plots.chart import Line, Mark, chart
+    from rltui.plots.chart import ChartMark, Line, chart
 
     recorded = report.recording.series
     worst = next((f for f in report.findings if f.status == "active" and f.severity != "info"), None)
@@ -225,9 +225,9 @@ def _charts(report: Report) -> list[str]:
     keys += [score.key] if score is not None else []
     shown = list(dict.fromkeys(key for key in keys if key in recorded and len(recorded[key]) > 2))[:2]
     best = report.verdict.best_checkpoint
-    marks = [Mark(best.step, "best")] if best is not None else []
+    marks = [ChartMark(best.step, "best")] if best is not None else []
     if worst is not None and worst.onset_step is not None:
-        marks.append(Mark(worst.onset_step, "onset"))
+        marks.append(ChartMark(worst.onset_step, "onset"))
     called = {m.key: _text_label(m) for m in report.metrics.values()}
     lines: list[str] = []
     for key in shown:

@@ -10,8 +10,8 @@ from rltui.evidence.model import CheckFailed, Coverage, Finding, StageResult, Ve
 
 if TYPE_CHECKING:
     from rltui.diagnosis.constants import Constant, RewardValues
-    from rltui.diagnosis.insight import FirstMove
-    from rltui.diagnosis.kl_reward import Case
+    from rltui.diagnosis.insight import FirstMover
+    from rltui.diagnosis.kl_reward import KlRewardCase
     from rltui.diagnosis.worth import Worth
     from rltui.evidence.facts import RunFacts
     from rltui.evidence.model import Forecast, MachineView
@@ -210,14 +210,14 @@ class FirstMoves:
 
     finding: str | None  # its id; None: no finding, the newest step is asked about
     around: int
-    moves: tuple[FirstMove, ...]
+    moves: tuple[FirstMover, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Outlook:
     """What a report tells beyond the findings. None of it moves the verdict."""
 
-    kl_reward: Case
+    kl_reward: KlRewardCase
     worth: Worth | None
     forecasts: tuple[Forecast, ...]
     first_moves: FirstMoves

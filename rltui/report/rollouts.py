@@ -76,7 +76,7 @@ class RolloutReport:
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class SampleChoice:
     """Samples of the step that are wanted one by one: filtered, sorted (the highest first), at most `limit`."""
 
     wanted: Wanted | None = None
@@ -99,7 +99,7 @@ def collect(
     framework: str | None,
     entry: StepEntry | None,
     same_prompt: bool = False,
-    choice: Choice | None = None,
+    choice: SampleChoice | None = None,
 ) -> RolloutReport:
     """Reads the steps of the table and the one in full: `entry`, else the newest of training. `same_prompt` looks
     through the other steps for the prompt whose rewards spread most there; `choice` adds samples of the step."""

@@ -44,7 +44,7 @@ class Query:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class RolloutLine:
     """A row of a list. `place` is the sample that stands for it; of a group the best."""
 
     text: str
@@ -60,7 +60,7 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class RolloutPage:
     """The answer. `place` is the step's index in `entries`; `lines` are those from row `start` on, of `total` that pass
     the filter of `of`. `left` and `right` are the samples beside one another, with their names. Without rollouts only
     `limitation` is set."""
@@ -70,7 +70,7 @@ class Page:
     place: int = 0
     detail: StepDetail | None = None
     start: int = 0
-    lines: tuple[Line, ...] = ()
+    lines: tuple[RolloutLine, ...] = ()
     total: int = 0
     of: int = 0
     note: str = ""
@@ -78,7 +78,7 @@ class Page:
     right: tuple[str, Rollout] | None = None
     limitation: tuple[str, ...] = ()
 
-    def line(self, row: int) -> Line | None:
+    def line(self, row: int) -> RolloutLine | None:
         """The row of this number; None where it is not in the window."""
         return self.lines[row - self.start] if 0 <= row - self.start < len(self.lines) else None
 
@@ -91,13 +91,13 @@ class RolloutBrowser:
         self._framework = framework
         self._details: tuple[StepEntry, StepDetail] | None = None
         self._listed: tuple[object, list[Any], int] | None = None
-        self._lined: tuple[list[Any], int, tuple[Line, ...]] | None = None
+        self._lined: tuple[list[Any], int, tuple[RolloutLine, ...]] | None = None
 
-    def page(self, query: Query) -> Page:
+    def page(self, query: Query) -> RolloutPage:
         """The page of a query; its row is brought into the list."""
         index = self._index
         if not index.entries:
-            return Page(query, limitation=tuple(nothing_found(index, self._framework)))
+            return RolloutPage(query, limitation=tuple(nothing_found(index, self._framework)))
         entry = (newest(index) if query.step is None else index.nearest(query.step)) or index.entries[-1]
         read = index.read(entry)
         if query.listed == "groups" and not any(len(group.members) > 1 for group in read.groups):
@@ -110,7 +110,7 @@ class RolloutBrowser:
         left, right = self._beside(read, rows[row], query) if rows else (None, None)
         judged = len(read.examined())
         short = judged < len(read) and _marks_in(query.pattern)
-        return Page(
+        return RolloutPage(
             replace(query, row=row),
             index.entries,
             index.entries.index(entry),
@@ -148,7 +148,7 @@ class RolloutBrowser:
             self._listed = key, _ordered(read, rows, query), of
         return self._listed[1], self._listed[2]
 
-    def _window(self, read: StepRollouts, rows: list[Any], start: int, query: Query) -> tuple[Line, ...]:
+    def _window(self, read: StepRollouts, rows: list[Any], start: int, query: Query) -> tuple[RolloutLine, ...]:
         if self._lined is None or self._lined[0] is not rows or self._lined[1] != start:
             self._lined = rows, start, tuple(self._lines(read, rows[start : start + WINDOW], query))
         return self._lined[2]
@@ -167,7 +167,7 @@ class RolloutBrowser:
             words |= {mark for mark in MARKS if place in judged and read.is_wanted(place, mark)}  # type: ignore[arg-type]
         return " ".join([*parts, *sorted(words)])
 
-    def _lines(self, read: StepRollouts, rows: Sequence[Any], query: Query) -> list[Line]:
+    def _lines(self, read: StepRollouts, rows: Sequence[Any], query: Query) -> list[RolloutLine]:
         if query.listed == "groups":
             pairs = zip(rows, summaries(read, rows), strict=True)
             return [_group_line(group, summary) for group, summary in pairs]
@@ -239,8 +239,8 @@ def _ordered(read: StepRollouts, rows: list[Any], query: Query) -> list[Any]:
     return [one for _, one in known] + [one for one in rows if number(one) is None]
 
 
-def _group_line(group: Group, summary: GroupSummary) -> Line:
-    return Line(
+def _group_line(group: Group, summary: GroupSummary) -> RolloutLine:
+    return RolloutLine(
         summary.prompt,
         group.best,
         summary.rewards,
@@ -254,11 +254,11 @@ def _group_line(group: Group, summary: GroupSummary) -> Line:
     )
 
 
-def _sample_line(read: StepRollouts, place: int) -> Line:
+def _sample_line(read: StepRollouts, place: int) -> RolloutLine:
     reward, cut = read.reward(place), read.truncated(place)
     rollout = read.beginning(place, 5 * BEGINNING)  # a secret that the cut divides is not shown in part
     text = " ".join((rollout.completion or "")[: 2 * BEGINNING].split())[:BEGINNING]
-    return Line(
+    return RolloutLine(
         text or ("(empty)" if rollout.completion is not None else "(no text)"),
         place,
         () if reward is None else (reward,),

@@ -12,7 +12,7 @@ from typing import NamedTuple, Protocol
 from rltui.rollouts.formats.base import Block, Raw
 
 
-class Samples(Protocol):
+class SampleNumbers(Protocol):
     """The samples of a step (`StepRollouts`), by their places."""
 
     def rewards_of(self, places: Sequence[int]) -> tuple[float, ...]: ...
@@ -29,7 +29,7 @@ class Group:
 
     __slots__ = ("_step", "key", "members", "rewards", "spread", "zero_variance")
 
-    def __init__(self, step: Samples, key: str, members: tuple[int, ...]) -> None:
+    def __init__(self, step: SampleNumbers, key: str, members: tuple[int, ...]) -> None:
         self._step = step
         self.key = key
         self.members = members

@@ -11,7 +11,7 @@ import orjson
 
 from rltui.evidence.look import FAMILIES, Look
 from rltui.evidence.model import Coverage, MissingMetric, NotEvaluable
-from rltui.evidence.profile import Settings
+from rltui.evidence.profile import RunSettings
 from rltui.frameworks.advice import enable
 from rltui.rollouts.samples import Samples
 from rltui.rules.page import Rule
@@ -26,7 +26,7 @@ def _expected() -> list[dict[str, object]]:
     return data["metrics"]
 
 
-def _applies(when: object, settings: Settings) -> bool:
+def _applies(when: object, settings: RunSettings) -> bool:
     return {
         "always": True,
         "kl": settings.kl_where is not None or settings.kl_coef is None,

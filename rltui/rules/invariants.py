@@ -59,7 +59,7 @@ class Measure:
 
 
 @dataclass(frozen=True, slots=True)
-class Check:
+class InvariantCheck:
     """`measure` gives None if nothing is logged that shows it. `rule` judges it: by a finding about this invariant or,
     if `metrics` are named, about one of these."""
 
@@ -100,7 +100,7 @@ def invariants(look: Look, p: Params, findings: Iterable[Finding]) -> tuple[Inva
     return tuple(_judged(check, check.measure(look, p), [f for f in told if check.judged_by(f)]) for check in CHECKS)
 
 
-def _judged(check: Check, seen: Measure | None, about: list[Finding]) -> Invariant:
+def _judged(check: InvariantCheck, seen: Measure | None, about: list[Finding]) -> Invariant:
     status: Level = "unknown" if seen is None or seen.level else "pass"
     measured = None if seen is None else seen.measured
     now = next((f for f in about if f.status == "active"), None)
@@ -263,47 +263,49 @@ def _normalised(look: Look) -> bool:
 RUN_IT = "needs the trainer's own function"
 
 CHECKS = (
-    Check("minimum ≤ mean ≤ maximum of the reward", "reward", "row by row, if all three are logged", _reward_order),
-    Check(
+    InvariantCheck(
+        "minimum ≤ mean ≤ maximum of the reward", "reward", "row by row, if all three are logged", _reward_order
+    ),
+    InvariantCheck(
         "advantages differ from 0 where rewards vary",
         "advantages",
         "largest magnitude, normalised by the group, while the reward's spread is not 0",
         _advantages_vary,
     ),
-    Check(
+    InvariantCheck(
         BOUND,
         "advantages",
         "largest magnitude at most √(G−1) for groups of G (normalised by their own spread)",
         _advantage_bound,
         rule="advantage-degenerate",
     ),
-    Check(
+    InvariantCheck(
         "groups of advantages sum to 0",
         "advantages",
         "advantage_group_sum, if you log it",
         _sum("advantage_group_sum", lambda x: np.abs(x) > SUM_TO_ZERO, "Advantages of a group do not sum to 0"),
     ),
-    Check(
+    InvariantCheck(
         "log-probs ≤ 0", "log-probs", "needs the trainer's own log-probs of single tokens (tolerance 1e-6)", _nothing
     ),
-    Check("log-probs equal the library's log-softmax", "log-probs", RUN_IT, _nothing),
-    Check("softmax sums to 1", "log-probs", RUN_IT, _nothing),
-    Check(
+    InvariantCheck("log-probs equal the library's log-softmax", "log-probs", RUN_IT, _nothing),
+    InvariantCheck("softmax sums to 1", "log-probs", RUN_IT, _nothing),
+    InvariantCheck(
         "KL to the reference ≥ 0 (k3 estimator)",
         "log-probs",
         "lowest value of the newest rows; other estimators may be negative",
         _kl_not_negative,
     ),
-    Check("entropy ≥ 0", "generation", "lowest value of the newest rows", _entropy_not_negative),
-    Check(
+    InvariantCheck("entropy ≥ 0", "generation", "lowest value of the newest rows", _entropy_not_negative),
+    InvariantCheck(
         "tokens count in every step",
         "loss",
         "completion_mask_sum, if you log it",
         _sum("completion_mask_sum", lambda x: x <= 0, "No token of the responses counts in the loss"),
     ),
-    Check("clip range > 0", "loss", "clip_low and clip_high of the config", _clip_range),
-    Check("loss of a size that teaches", "loss", "largest magnitude of the newest rows", _loss_in_bounds),
-    Check(
+    InvariantCheck("clip range > 0", "loss", "clip_low and clip_high of the config", _clip_range),
+    InvariantCheck("loss of a size that teaches", "loss", "largest magnitude of the newest rows", _loss_in_bounds),
+    InvariantCheck(
         "loss and gradient finite",
         "loss",
         "points of the newest rows that are not finite",
@@ -311,9 +313,9 @@ CHECKS = (
         rule="nonfinite-values",
         metrics=FINITE,
     ),
-    Check("decoding keeps the content", "generation", "needs the trainer's own decoding", _nothing),
-    Check("shares lie in 0 to 1", "generation", f"the newest rows of {', '.join(SHARES)}", _shares),
-    Check(
+    InvariantCheck("decoding keeps the content", "generation", "needs the trainer's own decoding", _nothing),
+    InvariantCheck("shares lie in 0 to 1", "generation", f"the newest rows of {', '.join(SHARES)}", _shares),
+    InvariantCheck(
         "responses no longer than the limit",
         "generation",
         "longest response of the newest rows against the configured limit",

@@ -18,7 +18,7 @@ GROUPS = ("method", "meaning", "pitfalls", "action")
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class KnowledgePage:
     """`rules`: ids of the rules that lead to this page. `text` is Markdown without the head."""
 
     id: str
@@ -30,21 +30,23 @@ class Page:
 
 
 @lru_cache(maxsize=1)
-def pages() -> dict[str, Page]:
+def pages() -> dict[str, KnowledgePage]:
     """Every page by id, in the order of the groups."""
     folder = files("rltui.rules") / "knowledge_pages"
     found = [_page(f.name[:-3], f.read_text("utf-8")) for f in folder.iterdir() if f.name.endswith(".md")]
     return {p.id: p for p in sorted(found, key=lambda p: (GROUPS.index(p.group), p.id))}
 
 
-def pages_for(rule_id: str) -> tuple[Page, ...]:
+def pages_for(rule_id: str) -> tuple[KnowledgePage, ...]:
     """The pages that a rule leads to."""
     return tuple(p for p in pages().values() if rule_id in p.rules)
 
 
-def _page(page_id: str, text: str) -> Page:
+def _page(page_id: str, text: str) -> KnowledgePage:
     head, _, body = text.partition("\n\n")
     title, *fields = head.splitlines()
     named = {name.strip(): value.strip() for name, _, value in (f.partition(":") for f in fields)}
     rules = tuple(r.strip() for r in named.get("Rules", "").split(",") if r.strip())
-    return Page(page_id, title.removeprefix("# "), named["Group"], named["When to open"], rules, body.strip() + "\n")
+    return KnowledgePage(
+        page_id, title.removeprefix("# "), named["Group"], named["When to open"], rules, body.strip() + "\n"
+    )

@@ -9,7 +9,7 @@ from typing import Literal
 
 from rltui.readers.base import Exit, Note
 from rltui.run.notes import Notes, quoted
-from rltui.run.pace import Pace, Pulse, Usual
+from rltui.run.pace import LearnedPace, Pulse, Usual
 from rltui.run.progress import row_gap, steps_short
 from rltui.run.stall import StallCard, Word, alive, error_counts, span, weigh
 from rltui.run.table import Table
@@ -55,7 +55,7 @@ class RunState:
 
 
 @dataclass(frozen=True, slots=True)
-class Evidence:
+class LifeSigns:
     """What the judgement needs. Times are seconds since the epoch.
 
     `now`: the moment, None if the present does not count. `stamped`: the newest time inside the data, `written`: the
@@ -73,11 +73,11 @@ class Evidence:
     followed: bool = False
     scheduled: bool = False
     pulse: Pulse = field(default_factory=Pulse)
-    pace: Callable[[], Pace] = Pace
+    pace: Callable[[], LearnedPace] = LearnedPace
     phase_takes: Callable[[], Usual | None] = lambda: None
 
 
-def judge(seen: Evidence) -> RunState:
+def judge(seen: LifeSigns) -> RunState:
     """A plan fulfilled outweighs every word; an error with no training after it outweighs a banner. Without an end
     mark a run is running while its newest row is younger than its usual gap allows; if no more than a young file
     speaks for it, nobody knows; a known plan that was not reached makes it stalled."""
@@ -85,7 +85,7 @@ def judge(seen: Evidence) -> RunState:
     return replace(state, followed=seen.followed, expected=_expected(seen))
 
 
-def _judged(seen: Evidence) -> RunState:
+def _judged(seen: LifeSigns) -> RunState:
     table, planned = seen.table, seen.planned
     last = int(table.steps[-1]) if table.n else None
     stood = "the start" if last is None else f"step {last}"
@@ -136,11 +136,11 @@ def _judged(seen: Evidence) -> RunState:
     return RunState(state, because, card.quote, card if seen.followed else None)
 
 
-def _expected(seen: Evidence) -> bool:
+def _expected(seen: LifeSigns) -> bool:
     return seen.scheduled or (seen.followed and alive(seen.pulse))
 
 
-def _life(seen: Evidence) -> tuple[Pulse, bool]:
+def _life(seen: LifeSigns) -> tuple[Pulse, bool]:
     """The run's signs of life, and whether there is more than the time of a file: rows of now, growth, a process."""
     if seen.followed and seen.pulse.heard:
         return seen.pulse, True
@@ -167,7 +167,7 @@ def _on_our_clock(stamped: float | None, written: float | None, now: float) -> f
     return stamped if stamped <= min(now, now if written is None else written) + WRITTEN_S else None
 
 
-def _ended(seen: Evidence, word: Literal["finished", "crashed"], because: str, quote: str = "") -> RunState:
+def _ended(seen: LifeSigns, word: Literal["finished", "crashed"], because: str, quote: str = "") -> RunState:
     card = StallCard(word, (because,), quote=quote, sure=True, over=True) if seen.followed else None
     return RunState(_STATES[word], because, quote, card)
 

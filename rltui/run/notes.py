@@ -29,7 +29,7 @@ class Standing:
 
 
 @dataclass(slots=True)
-class Source:
+class NoteSource:
     """What one log says about its end, in file order, since its last launch.
 
     An error that the training survived is forgotten but for its shape. Of a flood of alike errors the first is kept,
@@ -125,14 +125,14 @@ class Notes:
         self._progress: dict[tuple[str, str], Note] = {}
         self._count = 0
         self._all: list[Note] | None = None
-        self.sources: dict[str, Source] = {}
+        self.sources: dict[str, NoteSource] = {}
         self.totals: Counter[int] = Counter()
         self.newest_time: float | None = None
         self.under_way: Note | None = None  # the phase, validation or checkpoint announced last
 
     def add(self, note: Note, source: str, head_step: int | None) -> None:
         """`head_step`: the newest training step of that log, for lines that do not state where they stand."""
-        log = self.sources.setdefault(source, Source())
+        log = self.sources.setdefault(source, NoteSource())
         self._all = None
         if note.time is not None:
             self.newest_time = note.time if self.newest_time is None else max(self.newest_time, note.time)

@@ -122,7 +122,7 @@ def usual(seconds: Sequence[float] | Floats) -> Usual | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Pace:
+class LearnedPace:
     """`plain`: a step that neither validates nor saves; `special`: from row to row where one of them does both or
     either. `stride`: steps from one row to the next. `next_special`: validation or a checkpoint is due now."""
 
@@ -145,7 +145,7 @@ def learn(
     periods: Iterable[int],
     step: int | None,
     stride: int,
-) -> Pace:
+) -> LearnedPace:
     """The pace of the recent steps.
 
     Durations come from the times of the rows, else from when steps were seen to arrive (`beats`: step, seconds), else
@@ -166,7 +166,7 @@ def learn(
     if plain is None and rare is not None and bool(len(seconds)):
         plain = usual(seconds / gaps)  # every step validates
     due = step is not None and _due(step, stride, marked, {*periods, *_period(marked)})
-    return Pace(plain, rare, stride, due)
+    return LearnedPace(plain, rare, stride, due)
 
 
 def _intervals(table: Table) -> tuple[Ints, Floats, Ints]:

@@ -26,10 +26,10 @@ from rltui.run.checkpoints import Checkpoint
 from rltui.run.config import Config, ConfigValue
 from rltui.run.history import History
 from rltui.run.identity import algorithm, stated_version
-from rltui.run.liveness import Evidence, RunState, State, judge
+from rltui.run.liveness import LifeSigns, RunState, State, judge
 from rltui.run.names import MetricName, Names, canonical_series, converted, is_canonical, named
 from rltui.run.notes import Notes
-from rltui.run.pace import RECENT, Pace, Pulse, Usual, learn, phase_key, usual
+from rltui.run.pace import RECENT, LearnedPace, Pulse, Usual, learn, phase_key, usual
 from rltui.run.phases import PhaseShare, PhaseTable, phase_table
 from rltui.run.progress import planned_steps, row_gap
 from rltui.run.stall import StallCard
@@ -112,7 +112,7 @@ class Run:
         self._unnamed = True  # something was seen that may change names and algorithm
         self._cut_at: int | None = None
         self.pulse = Pulse()
-        self._pace: tuple[object, Pace] | None = None
+        self._pace: tuple[object, LearnedPace] | None = None
 
     # -- filling -------------------------------------------------------------------------------------------------
 
@@ -303,7 +303,7 @@ class Run:
         said = (phase.kind, phase.text) if phase is not None else None
         return max(known, default=None), (head, bars, self.history.table.n, said), phase
 
-    def pace(self) -> Pace:
+    def pace(self) -> LearnedPace:
         """How long steps usually take, as far as the recent ones tell."""
         table, pulse = self.history.table, self.pulse
         newest = pulse.beats[-1] if pulse.beats else None
@@ -368,13 +368,13 @@ class Run:
             return RunState("running", f"as it stood at step {self._cut_at}")
         return judge(self.evidence(now))
 
-    def evidence(self, now: float | None = None) -> Evidence:
+    def evidence(self, now: float | None = None) -> LifeSigns:
         """What the state is judged by."""
         for part in self.history.parts:
             self._notes.reach(part.name, part.table.head_step)
         if self.followed and self.pulse.moved_at is None:
             self.listen()
-        return Evidence(
+        return LifeSigns(
             self.history.table,
             self.planned_steps,
             self._notes,

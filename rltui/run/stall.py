@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from rltui.hardware.base import GpuSample, ProcessFact
-from rltui.run.pace import Pace, Pulse, Usual
+from rltui.run.pace import LearnedPace, Pulse, Usual
 
 Word = Literal["hung", "slow", "fine", "finished", "crashed", "unknown"]
 
@@ -57,7 +57,9 @@ class StallCard:
     unread: str = ""  # why no file of the run can be read at the moment
 
 
-def weigh(pulse: Pulse, pace: Pace, at: str, planned: bool, now: float, phase_takes: Usual | None = None) -> StallCard:
+def weigh(
+    pulse: Pulse, pace: LearnedPace, at: str, planned: bool, now: float, phase_takes: Usual | None = None
+) -> StallCard:
     """The verdict for a run whose words say neither end nor error. `at`: where it stands, in words; `planned`: its
     planned steps are known and not reached; `phase_takes`: what the phase that was announced last usually takes."""
     if pulse.phase is not None and pulse.phase.kind in ("validation", "checkpoint"):
@@ -98,7 +100,7 @@ def weigh(pulse: Pulse, pace: Pace, at: str, planned: bool, now: float, phase_ta
     )
 
 
-def error_counts(pulse: Pulse, pace: Pace, now: float) -> bool:
+def error_counts(pulse: Pulse, pace: LearnedPace, now: float) -> bool:
     """Whether an error at the end of a followed log has ended the run: its processes are gone, or nothing came after it
     for longer than a caught error holds up a training."""
     if pulse.processes and all(p.state in ("gone", "zombie") for p in pulse.processes):
@@ -116,7 +118,7 @@ def alive(pulse: Pulse) -> bool:
 class _Wait:
     """Seconds without movement after which a step counts as slow or hung."""
 
-    def __init__(self, pace: Pace, known: bool) -> None:
+    def __init__(self, pace: LearnedPace, known: bool) -> None:
         usual = pace.now if pace.now is not None else pace.plain
         self.median = usual.median_s if usual is not None else 0.0
         self.high = usual.high_s * _stride(pace) if usual is not None else 0.0
@@ -153,7 +155,7 @@ def _verdict(pulse: Pulse, processes: Sequence[ProcessFact], wait: _Wait, age: f
     return ("slow" if age > wait.slow() else "fine"), False
 
 
-def _stride(pace: Pace) -> int:
+def _stride(pace: LearnedPace) -> int:
     """Steps that one duration stands for: durations of a plain step are for one, those of special ones from row to
     row."""
     return 1 if pace.next_special and pace.special is not None else pace.stride
@@ -191,7 +193,7 @@ def _phase(pulse: Pulse, takes: Usual | None, now: float) -> str:
     return f"in “{pulse.phase.text[:80]}” for {span(_age(pulse.phase_at, now))}{usually}"
 
 
-def _usual(pace: Pace, usual: Usual | None) -> str:
+def _usual(pace: LearnedPace, usual: Usual | None) -> str:
     if usual is None:
         return "how long a step usually takes is not known yet"
     what = "a step that validates or saves" if pace.next_special else "a step"

@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from rltui.run.identity import stated_algorithm
-from rltui.run.liveness import Evidence, RunState, judge
+from rltui.run.liveness import LifeSigns, RunState, judge
 from rltui.run.notes import FATAL
-from rltui.run.pace import Pace, Usual
+from rltui.run.pace import LearnedPace, Usual
 from rltui.run.stall import FIRST_S
 
 if TYPE_CHECKING:
@@ -103,11 +103,11 @@ def _state(run: Run, cut: Sequence[AnyFeed], now: float) -> RunState | None:
         return state
     pace = seen.pace()
     slow_s = max(_SLOWER * pace.plain.high_s * pace.stride if pace.plain is not None else 0.0, FIRST_S)
-    paces = (Pace(plain=Usual(high_s, high_s, 50)) for high_s in (1e-3, slow_s))
+    paces = (LearnedPace(plain=Usual(high_s, high_s, 50)) for high_s in (1e-3, slow_s))
     return state if all(judge(_at_pace(seen, pace)).state == state.state for pace in paces) else None
 
 
-def _at_pace(seen: Evidence, pace: Pace) -> Evidence:
+def _at_pace(seen: LifeSigns, pace: LearnedPace) -> LifeSigns:
     return replace(seen, pace=lambda: pace)
 
 

@@ -29,7 +29,7 @@ class Screen(NamedTuple):
     bandwidth: bool = False
 
 
-class Alerts(NamedTuple):
+class AlertSettings(NamedTuple):
     """What calls the user, from the screen and from `watch --notify`. `level`: findings from this severity on;
     `quiet`: local hours without any ("22:00-07:00", "" for none); `cooldown_s`: none of the same thing again so soon.
     """
@@ -52,7 +52,7 @@ class Away(NamedTuple):
     minutes: int = 10
 
 
-class Watch(NamedTuple):
+class WatchSettings(NamedTuple):
     """`webhook`: where `--notify webhook` posts to, here so that it stands in no process list. `resume`: a watch that
     was killed goes on where it was."""
 
@@ -75,7 +75,13 @@ class Host(NamedTuple):
     paths: tuple[str, ...] = ()
 
 
-TABLES: Mapping[str, type[Any]] = {"screen": Screen, "alerts": Alerts, "away": Away, "watch": Watch, "compare": Compare}
+TABLES: Mapping[str, type[Any]] = {
+    "screen": Screen,
+    "alerts": AlertSettings,
+    "away": Away,
+    "watch": WatchSettings,
+    "compare": Compare,
+}
 """Tables with fixed keys. Beside them stand those with names of the user's choice: keys, rules, aliases, hosts."""
 
 
@@ -91,9 +97,9 @@ class Settings(NamedTuple):
     rules: Mapping[str, RuleSetting] = _NONE
     lines: Mapping[str, int] = _NONE
     screen: Screen = Screen()
-    alerts: Alerts = Alerts()
+    alerts: AlertSettings = AlertSettings()
     away: Away = Away()
-    watch: Watch = Watch()
+    watch: WatchSettings = WatchSettings()
     compare: Compare = Compare()
     keys: Mapping[str, str] = _NONE
     aliases: Mapping[str, tuple[str, ...]] = _NONE

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 TOAST_S = 12.0
 
 
-class Alerts:
+class AlertSender:
     """Calls the user on the events that his settings let through."""
 
     def __init__(self, app: Shell) -> None:

@@ -13,7 +13,7 @@ from textual.screen import Screen
 from rltui import settings
 from rltui.plots.glyphs import BLOCK, GlyphSet
 from rltui.tui import compat
-from rltui.tui.alerts import Alerts
+from rltui.tui.alerts import AlertSender
 from rltui.tui.away import Attention
 from rltui.tui.exports import Exports
 from rltui.tui.keys import shown
@@ -99,7 +99,7 @@ class RltuiApp(Places):
         self._drawn = 0.0  # when the last frame was drawn
         self.worker = Worker(self, opener)
         self.many = Many(self, opener)
-        self.alerts = Alerts(self)
+        self.alerts = AlertSender(self)
         self.attention = Attention(lambda: settings.load().away.minutes)
         self.worker.there = lambda: self.attention.there
         self.worker.first_shown = load_drill_downs

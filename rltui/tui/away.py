@@ -57,7 +57,7 @@ class Chronicle:
     def __init__(self, found: Found, there: Callable[[], bool]) -> None:
         from rltui import settings
         from rltui.events.changes import Changes
-        from rltui.events.record import Record, Recorder
+        from rltui.events.record import EventRecord, Recorder
         from rltui.events.store import forget_old, run_identity
 
         state_dir = settings.state_dir(os.environ)
@@ -71,7 +71,7 @@ class Chronicle:
         self._recorder: Recorder | None = None
         if run is not None and settings.load().away.enabled:
             forget_old(state_dir, time.time())
-            self._recorder = Recorder(Record(state_dir, run))
+            self._recorder = Recorder(EventRecord(state_dir, run))
 
     def take(self, report: Report) -> list[Message]:
         """What there is to tell about a new report: with the first one what happened since the last look."""

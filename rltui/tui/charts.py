@@ -124,7 +124,7 @@ class Charts:
             self.drawn += 1
             import numpy as np  # not before it is needed
 
-            from rltui.plots.chart import Line, Mark, draw
+            from rltui.plots.chart import ChartMark, Line, draw
 
             first, last = (
                 (float(view.span[0]), float(view.span[1])) if axis == "step" else (float(at[0]), float(at[-1]))
@@ -137,15 +137,15 @@ class Charts:
             spans = ((x(onset), last, role),) if role and role != "dim" and onset is not None else ()
             best = view.best_step()
             severity = ROLE[finding.severity] if finding else ""
-            marks = [Mark(x(onset), "onset", severity)] if onset is not None else []
+            marks = [ChartMark(x(onset), "onset", severity)] if onset is not None else []
             if labels and view.report is not None:
-                marks += [Mark(x(c.step), "checkpoint") for c in view.recording.run.checkpoints if c.step != best]
-                marks += [Mark(x(step), "other") for step in others if step is not None]
-                marks += [Mark(x(step), "restart") for step in view.report.run.restarts]
+                marks += [ChartMark(x(c.step), "checkpoint") for c in view.recording.run.checkpoints if c.step != best]
+                marks += [ChartMark(x(step), "other") for step in others if step is not None]
+                marks += [ChartMark(x(step), "restart") for step in view.report.run.restarts]
             if best is not None:
-                marks.append(Mark(x(best), "best"))
+                marks.append(ChartMark(x(best), "best"))
             if view.cursor is not None:
-                marks.append(Mark(x(view.cursor), "cursor"))
+                marks.append(ChartMark(x(view.cursor), "cursor"))
             if zoom > 1:
                 first, last = _closer(first, last, x(view.at), zoom)
             smooth = window(len(series), level)

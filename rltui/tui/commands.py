@@ -23,7 +23,7 @@ SCREENS = {
     "pipeline": "the five pipeline stages",
     "coverage": "what is not logged, and how to log it",
     "decision": "go on or stop: KL and reward, gain against cost, checkpoints",
-    "moves": "what moved first, around the step cursor or the worst onset",
+    "first_movers": "what moved first, around the step cursor or the worst onset",
     "phases": "where the time of a step goes",
     "gpu": "GPUs and host",
     "log": "the raw log",

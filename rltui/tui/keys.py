@@ -13,11 +13,11 @@ from rltui.settings import Settings, near
 from rltui.tui.compat import key_of
 
 RUN = ("main", "metric", "values", "finding", "phases", "gpu", "log", "rollouts", "decision", "knowledge", "config",
-       "pipeline", "coverage", "digest", "moves")  # fmt: skip
+       "pipeline", "coverage", "digest", "first_movers")  # fmt: skip
 ALL = (*RUN, "compare", "help", "picker")
 TEXT = ("gpu", "decision", "knowledge", "config", "pipeline", "coverage", "digest")
-CURSOR = ("main", "metric", "finding", "phases", "gpu", "decision", "moves")
-TIMED = ("main", "metric", "finding", "phases", "gpu", "rollouts", "decision", "moves")
+CURSOR = ("main", "metric", "finding", "phases", "gpu", "decision", "first_movers")
+TIMED = ("main", "metric", "finding", "phases", "gpu", "rollouts", "decision", "first_movers")
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,8 +69,8 @@ KEYS: tuple[Key, ...] = (
     Key("pane.zoom", "z", "z", "zoom", "zoom the pane, a chart around its cursor, and back", "Panes",
         ("main", "metric", "phases", "gpu", "log", "rollouts"), "zoom", ("main", "metric", "rollouts"), rank=36),
     Key("open", "enter", "↵", "open", "drill in: finding, metric, its values, phase, run", "Panes",
-        ("main", "finding", "metric", "moves", "phases", "rollouts", "compare", "picker"), "open",
-        ("main", "finding", "moves", "phases", "rollouts", "compare", "picker"), rank=10),
+        ("main", "finding", "metric", "first_movers", "phases", "rollouts", "compare", "picker"), "open",
+        ("main", "finding", "first_movers", "phases", "rollouts", "compare", "picker"), rank=10),
     Key("last_place", "backspace", "Bksp", "last_place", "last place", "Panes", RUN),
     # find
     Key("finding.next_critical", "e", "e", "finding('critical', 1)", "next critical finding", "Find",
@@ -138,12 +138,13 @@ KEYS: tuple[Key, ...] = (
     Key("decision", "D", "D", "show('decision')", "go on or stop: KL and reward, gain against cost, checkpoints",
         "Screens", RUN, "decision", ("main",), rank=60),
     Key("digest", "d", "d", "show('digest')", "while you were away: what happened since the last look", "Screens", RUN),
-    Key("moves", "M", "M", "show('moves')", "what moved first: around the step cursor, else the worst onset", "Screens",
-        RUN, "moved first", ("finding",), rank=44),
+    Key("moves", "M", "M", "show('first_movers')", "what moved first: around the step cursor, else the worst onset",
+        "Screens", RUN, "moved first", ("finding",), rank=44),
     Key("knowledge", "K", "K", "knowledge", "what the selected rule or metric means, and why",
         "Screens", ("main", "finding"), "why this rule", ("finding",), rank=45),
     Key("meaning", "K", "K", "knowledge", "what it means, its healthy course, its rules",
-        "Screens", ("metric", "values", "moves", "phases"), "meaning", ("metric", "values", "moves"), rank=43),
+        "Screens", ("metric", "values", "first_movers", "phases"), "meaning",
+        ("metric", "values", "first_movers"), rank=43),
     Key("config", "i", "i", "show('config')", "run and resolved config", "Screens", RUN,
         "config", ("main", "finding"), rank=50),
     Key("pipeline", "P", "P", "show('pipeline')", "the five pipeline stages", "Screens", RUN,

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from textual.app import App
 
     from rltui.compare.model import Comparison
-    from rltui.compare.read import RunFacts
+    from rltui.compare.read import ComparedRun
     from rltui.compare.runs import RunRow
 
 TELL_EVERY_S = 0.2
@@ -31,7 +31,7 @@ class ManyOpener(Protocol):
 
     def facts(
         self, picked: Sequence[int], own: str, told: Callable[[int, int, str], None], cancelled: Callable[[], bool]
-    ) -> list[RunFacts]:
+    ) -> list[ComparedRun]:
         """What a comparison needs of the picked runs, else of all beside the run at `own`. `told`: done, of, next."""
 
 
@@ -41,7 +41,7 @@ class Many:
     def __init__(self, app: App[None], opener: object) -> None:
         self.app = app
         self.opener: ManyOpener = opener  # type: ignore[assignment]
-        self.facts: tuple[RunFacts, ...] = ()
+        self.facts: tuple[ComparedRun, ...] = ()
         self.comparison: Comparison | None = None
         self.reading: CompareProgress | None = None
         self._cancel = Event()

@@ -9,14 +9,14 @@ from textual.message import Message
 
 if TYPE_CHECKING:
     from rltui.compare.model import Comparison, ConfigDiff
-    from rltui.compare.read import RunFacts
+    from rltui.compare.read import ComparedRun
     from rltui.compare.runs import RunRow
     from rltui.diagnosis.insight import Insight
     from rltui.events.changes import Event
     from rltui.events.digest import Digest
     from rltui.report.first_values import FirstValues
     from rltui.report.model import Report
-    from rltui.report.rollouts_page import Page
+    from rltui.report.rollouts_page import RolloutPage
     from rltui.report.user_marks import Marks
 
 
@@ -110,7 +110,7 @@ class MarksRead(Message):
 class RolloutsRead(Message):
     """A step's rollouts, to the screen that asked; `problem` where they could not be read."""
 
-    def __init__(self, page: Page | None, problem: str = "") -> None:
+    def __init__(self, page: RolloutPage | None, problem: str = "") -> None:
         super().__init__()
         self.page = page
         self.problem = problem
@@ -154,7 +154,7 @@ class CompareProgress(Message):
 class Compared(Message):
     """The comparison, or why there is none."""
 
-    def __init__(self, comparison: Comparison | None, facts: tuple[RunFacts, ...], problem: str = "") -> None:
+    def __init__(self, comparison: Comparison | None, facts: tuple[ComparedRun, ...], problem: str = "") -> None:
         super().__init__()
         self.comparison = comparison
         self.facts = facts

@@ -16,7 +16,7 @@ from rltui.tui import compat
 if TYPE_CHECKING:
     from selectors import SelectorKey
 
-    from rltui.compare.read import RunFacts
+    from rltui.compare.read import ComparedRun
     from rltui.compare.runs import RunRow
     from rltui.discovery.found import Found
     from rltui.report.first_values import FirstValues
@@ -127,7 +127,7 @@ class SessionOpener:
 
     def facts(
         self, picked: Sequence[int], own: str, told: Callable[[int, int, str], None], cancelled: Callable[[], bool]
-    ) -> list[RunFacts]:
+    ) -> list[ComparedRun]:
         """See `ManyOpener.facts`. Beside a run that was named alone are those below the directory that holds it."""
         from rltui.compare.read import facts, told_apart
         from rltui.settings import load

@@ -10,8 +10,8 @@ from threading import Event as Flag
 from typing import Any, Literal
 
 from rltui.discovery.found import Found
-from rltui.events.changes import Changes, Event, Seen, event, iso
-from rltui.events.record import Record, Recorder
+from rltui.events.changes import Changes, Event, SeenSoFar, event, iso
+from rltui.events.record import EventRecord, Recorder
 from rltui.evidence.model import Decision
 from rltui.hardware.sampler import Sampler
 from rltui.plots.numbers import duration
@@ -59,8 +59,8 @@ class Following:
     until: Until
     heartbeat_s: float | None
     entries: bool
-    seen: Seen | None
-    record: Record | None
+    seen: SeenSoFar | None
+    record: EventRecord | None
     put: Callable[[News], None]
     stop: Flag
 

@@ -17,7 +17,7 @@ from dataclasses import replace
 from threading import Lock as Mutex
 from typing import Any
 
-from rltui.events.changes import Event, Seen
+from rltui.events.changes import Event, SeenSoFar
 from rltui.events.store import Lock, read_json, write_json
 
 SAVE_EVERY_S = 30.0
@@ -71,10 +71,10 @@ class Ledger:
             self._pending[channel] = list(events) if isinstance(events, list) else []
         return True
 
-    def seen(self) -> Seen | None:
+    def seen(self) -> SeenSoFar | None:
         """What was told before; None where nothing was."""
         with contextlib.suppress(KeyError, TypeError, ValueError):
-            return Seen.of_dict(self._seen)
+            return SeenSoFar.of_dict(self._seen)
         return None
 
     def interrupted(self) -> tuple[list[Event], str, Mapping[str, Any]] | None:

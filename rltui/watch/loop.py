@@ -21,11 +21,11 @@ from rltui import settings
 from rltui.discovery.found import Found
 from rltui.events.alerts import BELL, Gate, headline, notification
 from rltui.events.changes import Event, iso
-from rltui.events.record import Record
+from rltui.events.record import EventRecord
 from rltui.events.store import folder, forget_old, run_identity
 from rltui.evidence.model import SEVERITY_RANK
 from rltui.report.checkin import append_text
-from rltui.settings.model import Alerts
+from rltui.settings.model import AlertSettings
 from rltui.text import shown
 from rltui.watch.command import Command
 from rltui.watch.follow import WAIT_S, Following, News, Until
@@ -37,7 +37,7 @@ from rltui.watch.webhook import Webhook
 class Terminal:
     """Writes to the controlling terminal and never waits for it. Raises OSError where there is none."""
 
-    def __init__(self, own: Alerts) -> None:
+    def __init__(self, own: AlertSettings) -> None:
         self._own = own
         self._handle = os.open("/dev/tty", os.O_WRONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
 
@@ -185,7 +185,7 @@ class Watch:
             options.heartbeat_s,
             options.append is not None,
             self._ledgers[index].seen(),
-            Record(self._state_dir, run) if own.enabled and run is not None else None,
+            EventRecord(self._state_dir, run) if own.enabled and run is not None else None,
             self._news.put,
             self._stop,
         )

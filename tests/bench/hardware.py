@@ -30,9 +30,9 @@ SAMPLE = """
 import json, sys, time
 far = sys.argv[1] == "far"
 if far:
-    from rltui.agent.hardware import Sampler
+    from rltui.agent.hardware import FarSampler
     from rltui.hardware.roles import role_words
-    sampler = Sampler("/tmp", {"log": "/tmp"}, role_words())
+    sampler = FarSampler("/tmp", {"log": "/tmp"}, role_words())
     once = lambda i: sampler.sample()
 else:
     from rltui.hardware.gpu import GpuReader

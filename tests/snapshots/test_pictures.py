@@ -43,7 +43,7 @@ SCREENS = {
     "log": (CRASH, ("6", "6")),
     "rollouts": (CRASH, ("5",)),
     "decision": (FLIP, ("D",)),
-    "moves": (FLIP, ("M",)),
+    "first_movers": (FLIP, ("M",)),
     "knowledge": (FLIP, ("K",)),
     "config": (CRASH, ("i",)),
     "pipeline": (FLIP, ("P",)),
@@ -119,7 +119,7 @@ async def test_picture(screen: str, theme: str, request: pytest.FixtureRequest) 
             await pilot.pause(0.02)
         if app.view.cursor is not None:
             await wait_for(pilot, lambda: app.view.past is not None and app.view.past[0] == app.view.cursor, "the past")
-        if screen in ("finding", "decision", "moves", "phases", "pipeline"):
+        if screen in ("finding", "decision", "first_movers", "phases", "pipeline"):
             await wait_for(pilot, lambda: not app.view.asked - set(app.view.insights), "what moved first")
         if screen == "knowledge":
             await wait_for(pilot, lambda: bool(app.view.pages), "the page")

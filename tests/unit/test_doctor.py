@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 
 from rltui import doctor, settings
-from rltui.doctor import DEGRADED, OFF, OK, Check, checks, render
+from rltui.doctor import DEGRADED, OFF, OK, InstallCheck, checks, render
 from rltui.plots.glyphs import ASCII
 from tests.conftest import REPO
 
 GOOD = {"TERM": "xterm-256color", "LANG": "en_GB.UTF-8", "COLORTERM": "truecolor"}
 
 
-def by_name(found: list[Check]) -> dict[str, Check]:
+def by_name(found: list[InstallCheck]) -> dict[str, InstallCheck]:
     return {c.name: c for c in found}
 
 
@@ -117,7 +117,7 @@ def test_gpus_that_answer_in_part_are_degraded(monkeypatch: pytest.MonkeyPatch) 
     from rltui.hardware.base import GpuSample
     from rltui.hardware.gpu import GpuReader
 
-    def pretend(samples: tuple[GpuSample, ...], note: str, why: str = "") -> Check:
+    def pretend(samples: tuple[GpuSample, ...], note: str, why: str = "") -> InstallCheck:
         monkeypatch.setattr(GpuReader, "open", lambda _: why)
         monkeypatch.setattr(GpuReader, "read", lambda _: (samples, note))
         return doctor.gpus()
@@ -133,7 +133,7 @@ def test_gpus_that_answer_in_part_are_degraded(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_render_aligns_and_counts() -> None:
-    text = render([Check("a", OK, "fine"), Check("long name", OFF, "no driver → none")], ASCII)
+    text = render([InstallCheck("a", OK, "fine"), InstallCheck("long name", OFF, "no driver → none")], ASCII)
     assert text.splitlines() == [
         "v OK        a          fine",
         "x off       long name  no driver > none",

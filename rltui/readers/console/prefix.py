@@ -19,7 +19,7 @@ _BAR = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Bar:
+class ProgressBar:
     """A painted bar. `nested`: it stands below another one (an evaluation's bar within the training's)."""
 
     done: int
@@ -28,7 +28,7 @@ class Bar:
     nested: bool
 
 
-def bar(segment: bytes) -> Bar | None:
+def bar(segment: bytes) -> ProgressBar | None:
     """The bar that a segment starts with, None where there is none. Text of other output may be glued after it."""
     found = _BAR.match(segment)
     if found is None:
@@ -36,7 +36,7 @@ def bar(segment: bytes) -> Bar | None:
     name = (found["name"] or b"").decode("ascii", "replace")
     if found["process"] and not name:
         return None  # any work of one of many processes
-    return Bar(int(found["done"]), int(found["total"]), name, segment.endswith(b"\x1b[A"))
+    return ProgressBar(int(found["done"]), int(found["total"]), name, segment.endswith(b"\x1b[A"))
 
 
 _BAR_END = re.compile(rb"\|[ ]*\d{1,12}/\d{1,12}[ ]\[[^\]\n]{0,2000}\](?:\x1b\[[0-9;]*[A-Za-z]|\s)*")

@@ -26,8 +26,8 @@ from rltui.readers.console.newest_lines import NewestLines
 from rltui.readers.console.notes import NoteFinder, split_prefix, triggers
 from rltui.readers.console.prefix import (
     TRAINING,
-    Bar,
     InvalidRounds,
+    ProgressBar,
     bar,
     behind_bar,
     is_wrapped,
@@ -97,7 +97,7 @@ class ConsoleReader:
         self._step: int | None = None  # newest training step
         self._after_blank = False  # the newest segment of the file was a blanked progress bar
         self._progress: tuple[int | None, int | None] = (None, None)
-        self._other_bar: Bar | None = None
+        self._other_bar: ProgressBar | None = None
         self._dull: set[bytes] = set()  # lines without their digits that were of no interest
         self._bars: set[bytes] = set()  # the same of progress bars that say nothing beside
         self._newest = NewestLines()
@@ -300,7 +300,7 @@ class ConsoleReader:
                 matters = self._learn(segment, shape, newest)
         return bool(painted or notes or matters or following or self._follows())
 
-    def _paint(self, painted: Bar, text: bytes, at: int, newest: dict[str, Note]) -> None:
+    def _paint(self, painted: ProgressBar, text: bytes, at: int, newest: dict[str, Note]) -> None:
         for step, cells in self._stepper.paint(painted, self._blank_before(text, at)):
             self._add(step, cells)
         trains = not painted.nested and painted.name in TRAINING
@@ -390,7 +390,7 @@ class ConsoleReader:
                 self._report(newest, row.step, row.total)
         return bool(rows)
 
-    def _take_postfix(self, painted: Bar, segment: bytes) -> None:
+    def _take_postfix(self, painted: ProgressBar, segment: bytes) -> None:
         """Numbers behind a bar of training belong to the step that it shows; the last ones painted there count."""
         known = not painted.name or painted.name in TRAINING or trains(painted.name)
         if painted.nested or not known or (self._step is not None and self._behind_bar is None):

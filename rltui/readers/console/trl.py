@@ -11,7 +11,7 @@ import re
 from collections import deque
 from dataclasses import dataclass, field
 
-from rltui.readers.console.prefix import Bar
+from rltui.readers.console.prefix import ProgressBar
 from rltui.readers.rows import number
 
 HOLD = 20
@@ -64,7 +64,7 @@ class Stepper:
     _batch: int = 0  # lines since a bar was painted
     _newest: dict[str, str] = field(default_factory=dict)
 
-    def paint(self, bar: Bar, blanked: bool) -> list[Row]:
+    def paint(self, bar: ProgressBar, blanked: bool) -> list[Row]:
         """A bar was painted, directly behind a blanked one or not."""
         if bar.name or bar.nested or not bar.total:
             return []

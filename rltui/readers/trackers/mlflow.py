@@ -55,7 +55,7 @@ class MlflowReader:
         self._newest = -1  # rowid of the newest value that was read
         self._params: dict[str, str] = {}
         self._values = RecordedValues()
-        self._about = RunFacts()
+        self._about = MlflowRun()
 
     def read(self, connection: sqlite3.Connection) -> list[Record]:
         out: list[Record] = []
@@ -92,7 +92,7 @@ class MlflowReader:
         self.skipped_at.setdefault("damaged database", where)
 
 
-class RunFacts:
+class MlflowRun:
     """Name, start and end of an MLflow run, told when they change.
 
     A run that ended well and one whose process died of an exception are both FINISHED (MLflow closes open runs when

@@ -10,7 +10,7 @@ from math import isfinite, nan
 from rltui.readers.base import ContainedRun, Record
 from rltui.readers.lines import TOO_LONG, LineBuffer
 from rltui.readers.rows import MAX_KEYS, TOO_MANY, number
-from rltui.readers.trackers.mlflow import RecordedValues, RunFacts, Value, params_of
+from rltui.readers.trackers.mlflow import MlflowRun, RecordedValues, Value, params_of
 from rltui.text import clean
 
 METRICS, PARAMS = "metrics", "params"
@@ -44,7 +44,7 @@ class MlflowStoreReader:
         self.skipped_at: dict[str, str] = {}
         self._lines: dict[str, LineBuffer] = {}
         self._values = RecordedValues()
-        self._about = RunFacts()
+        self._about = MlflowRun()
 
     def read(
         self, meta: bytes, params: Iterable[tuple[str, bytes]], metrics: Iterable[tuple[str, bytes]]

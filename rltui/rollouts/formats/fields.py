@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from rltui.rollouts.formats.base import EXTRA_LIMIT, FIELD_LIMIT, Raw
 
 
-class Names(NamedTuple):
+class FieldNames(NamedTuple):
     """Which key of a record holds what; None where none does."""
 
     step: str | None
@@ -43,19 +43,19 @@ def _not_components() -> frozenset[str]:
 
 
 @lru_cache(maxsize=256)
-def names_of(keys: tuple[str, ...]) -> Names:
+def names_of(keys: tuple[str, ...]) -> FieldNames:
     """The roles of these keys."""
     known = table()
 
     def first(role: str) -> str | None:
         return next((name for name in known[role] if name in keys), None)
 
-    roles = {role: first(role) for role in Names._fields[:-1]}
+    roles = {role: first(role) for role in FieldNames._fields[:-1]}
     used = {*roles.values(), *known["heavy"]}
-    return Names(**roles, others=tuple(key for key in keys if key not in used)[:EXTRA_LIMIT])
+    return FieldNames(**roles, others=tuple(key for key in keys if key not in used)[:EXTRA_LIMIT])
 
 
-def raw(record: Mapping[str, Any], names: Names | None = None) -> Raw | None:
+def raw(record: Mapping[str, Any], names: FieldNames | None = None) -> Raw | None:
     """The sample of a flat record; None where it holds neither a text nor a reward. `names`: of its keys, if known."""
     if names is None:
         names = names_of(tuple(record))
@@ -160,7 +160,7 @@ def short_json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, default=str)[:FIELD_LIMIT]
 
 
-def _length(record: Mapping[str, Any], names: Names) -> int | None:
+def _length(record: Mapping[str, Any], names: FieldNames) -> int | None:
     if names.length:
         return whole(record[names.length])
     whole_length = whole(record[names.total_length]) if names.total_length else None

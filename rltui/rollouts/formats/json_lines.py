@@ -51,7 +51,7 @@ def of_record(record: Any) -> list[Raw]:
 
 
 @lru_cache(maxsize=256)
-def _reader_of(keys: tuple[str, ...]) -> tuple[Callable[[Mapping[str, Any]], list[Raw]] | None, fields.Names]:
+def _reader_of(keys: tuple[str, ...]) -> tuple[Callable[[Mapping[str, Any]], list[Raw]] | None, fields.FieldNames]:
     """What reads records of these keys, where it is no plain sample; and which key holds what."""
     special = None
     if "traces" in keys or "nodes" in keys:

@@ -9,7 +9,7 @@ from rltui.rollouts.formats import fields
 from rltui.rollouts.formats.base import Raw
 
 
-def fits(record: Mapping[str, Any], names: fields.Names) -> bool:
+def fits(record: Mapping[str, Any], names: fields.FieldNames) -> bool:
     """Texts stand in lists of strings or of message lists: a single sample would hold a string or messages."""
     value = record.get(names.completion or "")
     if value.__class__ is str:

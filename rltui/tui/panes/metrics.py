@@ -24,7 +24,7 @@ RECENT = 50
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class MetricLine:
     """A line of the list: a heading, a blank, a metric, or a metric that is not logged."""
 
     kind: str  # "heading" | "blank" | "metric" | "constant" | "missing"
@@ -113,7 +113,7 @@ def _sorted(view: View, names: list[str], order: Order) -> list[str]:
 
 def lines(
     view: View, room: int, *, everything: bool, pattern: str, narrow: bool, order: Order | None = None
-) -> list[Line]:
+) -> list[MetricLine]:
     """The list, as far as it is decided by what there is and how many rows there are. In the list of all metrics,
     constant ones are folded at the end, and `order` may be by another column than the stage."""
     groups = grouped(view, pattern)
@@ -127,29 +127,29 @@ def lines(
         all_names = _sorted(view, [n for _, names in groups for n, on in names if on], order)
         if order.column == "stage":
             all_names = [n for _, names in reversed(groups) for n, on in names if on]
-        ordered = [Line("metric", name) for name in all_names]
+        ordered = [MetricLine("metric", name) for name in all_names]
         return ordered + _folded(flat, narrow)
     if not everything and not pattern:
         chosen = set(overview(view, room + (0 if narrow else 1), narrow))
         groups = [(h, [item for item in names if item[0] in chosen]) for h, names in groups]
-    out: list[Line] = []
+    out: list[MetricLine] = []
     groups = [(heading, names) for heading, names in groups if names]
     airy = sum(2 + len(names) for _, names in groups) - 1 <= room
     for heading, names in groups:
         if not narrow:
             if out and (airy or everything):
-                out.append(Line("blank"))
-            out.append(Line("heading", heading.name, _prefixes(view, [n for n, on in names if on])))
-        out += [Line("metric" if on else "missing", name) for name, on in names]
+                out.append(MetricLine("blank"))
+            out.append(MetricLine("heading", heading.name, _prefixes(view, [n for n, on in names if on])))
+        out += [MetricLine("metric" if on else "missing", name) for name, on in names]
     return out + _folded(flat, narrow)
 
 
-def _folded(names: list[str], narrow: bool) -> list[Line]:
+def _folded(names: list[str], narrow: bool) -> list[MetricLine]:
     """One line for all constant metrics, and their rows below it."""
     if not names:
         return []
-    blank = [] if narrow else [Line("blank")]
-    return [*blank, Line("heading", f"constant: {len(names)}"), *[Line("constant", name) for name in names]]
+    blank = [] if narrow else [MetricLine("blank")]
+    return [*blank, MetricLine("heading", f"constant: {len(names)}"), *[MetricLine("constant", name) for name in names]]
 
 
 def _key(view: View, name: str) -> str:
@@ -242,7 +242,7 @@ def _spark(view: View, name: str, width: int, role: str, onset: int | None) -> R
     return [(text[:at] + tick, "ink"), (text[at + len(tick) :], role)]
 
 
-def _row(view: View, line: Line, cols: Columns, selected: bool) -> Row:
+def _row(view: View, line: MetricLine, cols: Columns, selected: bool) -> Row:
     start = ("▌", SELECTED) if selected else (" ", "fg")
     if line.kind == "blank":
         return []

@@ -14,7 +14,7 @@ from rltui.tui.view import View
 
 if TYPE_CHECKING:
     from rltui.report.rollouts import StepDetail
-    from rltui.report.rollouts_page import Line, Page
+    from rltui.report.rollouts_page import RolloutLine, RolloutPage
     from rltui.rollouts.step import Rollout
 
 DOTS = 8
@@ -25,7 +25,9 @@ MANY = 0.1
 NAMES = {"groups": "Groups", "samples": "Samples", "steps": "The same prompt across steps"}
 
 
-def listed(view: View, page: Page, row: int, top: int, width: int, height: int, note: str) -> tuple[list[Row], int]:
+def listed(
+    view: View, page: RolloutPage, row: int, top: int, width: int, height: int, note: str
+) -> tuple[list[Row], int]:
     """The list from row `top` on, and where it begins once the chosen row is in sight."""
     query = page.query
     way = "▲" if query.reverse != (query.order in ("file", "step")) else "▼"
@@ -64,7 +66,7 @@ def listed(view: View, page: Page, row: int, top: int, width: int, height: int, 
     return rows, top
 
 
-def _group(view: View, line: Line, selected: bool, room: int, middle: float) -> Row:
+def _group(view: View, line: RolloutLine, selected: bool, room: int, middle: float) -> Row:
     role = "dim" if line.zero_variance else "fg"
     below = sum(1 for reward in line.rewards if reward <= middle)
     above = len(line.rewards) - below
@@ -87,7 +89,7 @@ def _group(view: View, line: Line, selected: bool, room: int, middle: float) -> 
     ]
 
 
-def _sample(line: Line, selected: bool, room: int) -> Row:
+def _sample(line: RolloutLine, selected: bool, room: int) -> Row:
     cut_ = "–" if line.truncated is None else "!" if line.truncated else "·"
     return [
         ("▌", SELECTED) if selected else (" ", "fg"),

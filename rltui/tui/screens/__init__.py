@@ -17,7 +17,7 @@ def named(name: str) -> type[PaneScreen]:
     from rltui.tui.screens.config import ConfigScreen
     from rltui.tui.screens.decision import DecisionScreen
     from rltui.tui.screens.digest import DigestScreen
-    from rltui.tui.screens.first_movers import MovesScreen
+    from rltui.tui.screens.first_movers import FirstMoversScreen
     from rltui.tui.screens.gpu import GpuScreen
     from rltui.tui.screens.log import LogScreen
     from rltui.tui.screens.phases import PhasesScreen
@@ -29,7 +29,7 @@ def named(name: str) -> type[PaneScreen]:
         LogScreen,
         RolloutsScreen,
         DecisionScreen,
-        MovesScreen,
+        FirstMoversScreen,
         DigestScreen,
         ConfigScreen,
         PipelineScreen,

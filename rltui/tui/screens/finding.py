@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from rltui.report.recording import Series
 
 CHARTS = 3
-MOVES = 8
+MOVERS = 8
 LINES = 5
 GUTTER = 8
 ROOMY = 10
@@ -240,7 +240,7 @@ class FindingScreen(PaneScreen):
             self.rltui.ask_insight(finding.onset_step)
         super().redraw()
 
-    def _moves(self, finding: Finding, width: int) -> list[Row]:
+    def _first_movers(self, finding: Finding, width: int) -> list[Row]:
         """What moved first around the onset: metrics in the order in which they began, on one axis."""
         view = self.view
         insight = view.insights.get((finding.onset_step, view.cursor)) if finding.onset_step is not None else None
@@ -250,7 +250,7 @@ class FindingScreen(PaneScreen):
             return []
         own = frozenset(self._metric_of(e) for e in finding.evidence[:1])
         head = title(width, "", "What moved first", [("in order of onset", "dim")])
-        return [head, *first_movers.draw(view, insight.moves[:MOVES], width, own), []]
+        return [head, *first_movers.draw(view, insight.moves[:MOVERS], width, own), []]
 
     def _log_lines(self, finding: Finding, width: int) -> list[Row]:
         """Lines of the log near the onset: notable ones by their step, else the raw ones of that minute."""
@@ -286,7 +286,7 @@ class FindingScreen(PaneScreen):
         return rows
 
     def _words(self, finding: Finding, width: int) -> list[Row]:
-        rows = self._moves(finding, width)
+        rows = self._first_movers(finding, width)
         root = next((f for f in (self.view.report.findings if self.view.report else ()) if f.id == finding.root), None)
         if root is not None:
             rows += [

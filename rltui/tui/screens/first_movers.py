@@ -9,13 +9,13 @@ from rltui.tui.rows import wrap
 from rltui.tui.screens.text import Block, TextScreen
 
 if TYPE_CHECKING:
-    from rltui.diagnosis.insight import FirstMove
+    from rltui.diagnosis.insight import FirstMover
 
 
-class MovesScreen(TextScreen):
+class FirstMoversScreen(TextScreen):
     """`j k` select a metric, Enter opens it; the step cursor asks about another step."""
 
-    NAME = "moves"
+    NAME = "first_movers"
     HEAD = "What moved first"
 
     def __init__(self) -> None:
@@ -29,7 +29,7 @@ class MovesScreen(TextScreen):
         return self.view.at if self.view.cursor is not None or onset is None else onset
 
     @property
-    def found(self) -> tuple[FirstMove, ...] | None:
+    def found(self) -> tuple[FirstMover, ...] | None:
         insight = self.view.insights.get((self.around, self.view.cursor))
         return None if insight is None else insight.moves
 

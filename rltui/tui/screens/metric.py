@@ -16,7 +16,7 @@ from rltui.tui.view import ROLE
 
 if TYPE_CHECKING:
     from rltui.compare.beside import Beside
-    from rltui.compare.read import RunFacts
+    from rltui.compare.read import ComparedRun
     from rltui.report.recording import Checkpoint
 
 SCALES = (
@@ -235,7 +235,7 @@ class MetricScreen(PaneScreen):
                 self._beside = key, band([*runs.values()], self.metric, axis, at, series.values, way, axis)
         return self._beside[1]
 
-    def _rivals(self) -> list[RunFacts]:
+    def _rivals(self) -> list[ComparedRun]:
         """The runs that were read for a comparison, without this one."""
         own = self.view.newest.run.path if self.view.newest else ""
         return [run for run in self.rltui.many.facts if run.path != own]

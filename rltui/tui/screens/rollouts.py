@@ -20,7 +20,7 @@ from rltui.tui.rows import Row, title, wrap
 from rltui.tui.screens.base import PaneScreen, Places
 
 if TYPE_CHECKING:
-    from rltui.report.rollouts_page import Listed, Page, Query
+    from rltui.report.rollouts_page import Listed, Query, RolloutPage
 
 SIDE = 46
 
@@ -35,7 +35,7 @@ class RolloutsScreen(PaneScreen):
 
     def __init__(self) -> None:
         super().__init__()
-        self.page: Page | None = None
+        self.page: RolloutPage | None = None
         self.problem = ""
         self.query_: Query | None = None
         self.row = 0

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 
-from rltui.compare.read import Curve, RunFacts
+from rltui.compare.read import ComparedRun, RunCurve
 from rltui.evidence.model import Cause, Episode, Finding, Fix
 
 STEPS = np.arange(1, 201, dtype=np.int64)
 
 
-def curve(end: float, *, start: float = 0.1, noise: float = 0.0, steps: np.ndarray = STEPS, seed: int = 0) -> Curve:
+def curve(end: float, *, start: float = 0.1, noise: float = 0.0, steps: np.ndarray = STEPS, seed: int = 0) -> RunCurve:
     """Rises to `end` over half of the steps and stays."""
     rise = np.minimum(1.0, (steps - steps[0]) / (0.5 * (steps[-1] - steps[0])))
     values = start + (end - start) * rise + np.random.default_rng(seed).normal(size=len(steps)) * noise
-    return Curve(steps, values)
+    return RunCurve(steps, values)
 
 
 def made(
@@ -32,9 +32,9 @@ def made(
     words: tuple[str, ...] = (),
     noise: float = 0.005,
     steps: np.ndarray = STEPS,
-) -> RunFacts:
+) -> ComparedRun:
     given = settings or {}
-    return RunFacts(
+    return ComparedRun(
         id=id,
         path=f"runs/{id}",
         framework="verl",
@@ -51,8 +51,8 @@ def made(
         raw_config={f"actor.{key}": value for key, value in given.items()},
         curves={} if end is None else {metric: curve(end, noise=noise, steps=steps, seed=sum(map(ord, id)))},
         last_step=int(steps[-1]),
-        tokens=None if tokens_a_step is None else Curve(steps, np.cumsum(np.full(len(steps), tokens_a_step))),
-        hours=Curve(steps, steps / 100),
+        tokens=None if tokens_a_step is None else RunCurve(steps, np.cumsum(np.full(len(steps), tokens_a_step))),
+        hours=RunCurve(steps, steps / 100),
         gpus=gpus,
         health={"entropy": 1.0},
     )

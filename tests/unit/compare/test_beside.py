@@ -6,19 +6,19 @@ import numpy as np
 import pytest
 
 from rltui.compare.beside import band, line, one
-from rltui.compare.read import Curve, RunFacts, thinned
+from rltui.compare.read import ComparedRun, RunCurve, thinned
 from tests.unit.compare.made import made
 
 STEPS = np.arange(1, 301)
 
 
-def run(name: str, values: np.ndarray, **more: Curve) -> RunFacts:
+def run(name: str, values: np.ndarray, **more: RunCurve) -> ComparedRun:
     from dataclasses import replace
 
-    return replace(made(name), traces={"kl_ref": Curve(STEPS, values.astype(np.float64))}, **more)
+    return replace(made(name), traces={"kl_ref": RunCurve(STEPS, values.astype(np.float64))}, **more)
 
 
-def others() -> list[RunFacts]:
+def others() -> list[ComparedRun]:
     return [run(f"r{i}", 1.0 + 0.1 * i + 0.001 * STEPS) for i in range(6)]
 
 
@@ -54,14 +54,14 @@ def test_three_others_make_no_band_and_a_metric_that_nobody_logs_has_no_line() -
 
 
 def test_the_axes_are_steps_seconds_or_tokens() -> None:
-    r = run("a", STEPS * 1.0, tokens=Curve(STEPS, STEPS * 1000.0), hours=Curve(STEPS, STEPS / 60.0))
+    r = run("a", STEPS * 1.0, tokens=RunCurve(STEPS, STEPS * 1000.0), hours=RunCurve(STEPS, STEPS / 60.0))
     ends = {axis: found[0][-1] for axis in ("step", "time", "tokens") if (found := line(r, "kl_ref", axis)) is not None}
     assert ends == {"step": 300, "time": pytest.approx(18_000), "tokens": 300_000}
     assert line(run("b", STEPS * 1.0, tokens=None), "kl_ref", "tokens") is None
 
 
 def test_a_thinned_curve_keeps_its_mean_and_its_end() -> None:
-    curve = Curve(np.arange(10_007), np.arange(10_007) * 1.0)
+    curve = RunCurve(np.arange(10_007), np.arange(10_007) * 1.0)
     thin = thinned(curve, 100)
     assert len(thin) == 100
     assert thin.steps[-1] == 10_006

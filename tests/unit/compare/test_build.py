@@ -15,7 +15,7 @@ from rltui.compare.fair import front
 from rltui.compare.markdown import render
 from rltui.compare.metric import choose, score
 from rltui.compare.model import Comparison, RunLine
-from rltui.compare.read import Curve, RunFacts
+from rltui.compare.read import ComparedRun, RunCurve
 from rltui.compare.to_json import load_schema, to_json
 from tests.unit.compare.made import STEPS, curve, finding, made
 
@@ -24,7 +24,7 @@ def line(c: Comparison, id: str) -> RunLine:
     return next(r for r in c.runs if r.id == id)
 
 
-def mixed() -> list[RunFacts]:
+def mixed() -> list[ComparedRun]:
     return [
         made("best", 0.8, settings={"lr": 1e-6, "group": 8}, tokens_a_step=2000),
         made("cheap", 0.7, settings={"lr": 1e-6, "group": 4}, tokens_a_step=500),
@@ -89,7 +89,7 @@ def test_the_band_says_since_when_a_run_is_behind() -> None:
     values[140:] = 0.3
     c = compare([*runs, made("fallen", 0.75)])
     assert line(c, "fallen").band is not None
-    broken = [r if r.id != "fallen" else _with_curve(r, Curve(STEPS, values)) for r in [*runs, made("fallen", 0.75)]]
+    broken = [r if r.id != "fallen" else _with_curve(r, RunCurve(STEPS, values)) for r in [*runs, made("fallen", 0.75)]]
     band = line(compare(broken), "fallen").band
     assert band is not None
     assert band.behind_since is not None
@@ -98,7 +98,7 @@ def test_the_band_says_since_when_a_run_is_behind() -> None:
     assert band.inside + band.below + band.above == pytest.approx(1)
 
 
-def _with_curve(run: RunFacts, of: Curve) -> RunFacts:
+def _with_curve(run: ComparedRun, of: RunCurve) -> ComparedRun:
     return replace(run, curves=dict.fromkeys(run.curves, of))
 
 
@@ -120,7 +120,10 @@ def test_the_primary_metric_by_the_stated_order() -> None:
 
 def test_lower_is_better_turns_the_order() -> None:
     runs = [made("low", 0.01, metric="loss"), made("high", 0.9, metric="loss")]
-    falling = [_with_curve(runs[0], Curve(STEPS, 1 - STEPS / 210)), _with_curve(runs[1], Curve(STEPS, 1 - STEPS / 400))]
+    falling = [
+        _with_curve(runs[0], RunCurve(STEPS, 1 - STEPS / 210)),
+        _with_curve(runs[1], RunCurve(STEPS, 1 - STEPS / 400)),
+    ]
     c = compare(falling, primary="loss", lower_is_better=True)
     assert [r.id for r in c.runs] == ["low", "high"]
     assert c.runs[0].best is not None
@@ -129,7 +132,7 @@ def test_lower_is_better_turns_the_order() -> None:
 
 def test_the_best_is_not_flattered_by_noise() -> None:
     noise = np.random.default_rng(0).normal(size=2000) * 0.1
-    flat = score(Curve(np.arange(2000), 0.5 + noise), True)
+    flat = score(RunCurve(np.arange(2000), 0.5 + noise), True)
     assert flat.best < 0.55
     assert noise.max() > 0.25, "the single best point would say more"
     assert flat.se == pytest.approx(0.1 / np.sqrt(200), rel=0.1)
@@ -178,7 +181,7 @@ def test_the_learning_rate_is_not_moved_where_a_finding_warns_of_it() -> None:
     assert rates == ["1e-06"]
 
 
-def seeded(id: str, end: float, seed: int) -> RunFacts:
+def seeded(id: str, end: float, seed: int) -> ComparedRun:
     run = made(id, end, settings={"lr": 2e-6})
     return replace(run, raw_config={**run.raw_config, "seed": seed})
 
@@ -232,7 +235,7 @@ def test_what_the_good_share_and_what_limits_the_others() -> None:
 
 
 def test_different_reward_functions_do_not_compare() -> None:
-    def scored(id: str, part: str) -> RunFacts:
+    def scored(id: str, part: str) -> ComparedRun:
         run = replace(made(id, metric="reward_mean"), model=f"model-{id}")
         return replace(run, curves={**run.curves, f"reward_component_mean:{part}": run.curves["reward_mean"]})
 

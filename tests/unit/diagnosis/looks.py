@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from rltui.evidence.blocks import BlockCache
-from rltui.evidence.look import Feed, Look
-from rltui.evidence.profile import Settings
+from rltui.evidence.look import Look, LookFeed
+from rltui.evidence.profile import RunSettings
 from tests.unit.diagnosis.fake_run import FakeRun
 
 
@@ -21,4 +21,4 @@ def look_at(
 ) -> Look:
     """All rows of the columns, one look."""
     run = FakeRun(columns, planned=planned, config=config, framework=framework).grow()
-    return Look(Feed(run, BlockCache(), Settings.of(run)), run.history.table.n, open_levels or {})
+    return Look(LookFeed(run, BlockCache(), RunSettings.of(run)), run.history.table.n, open_levels or {})

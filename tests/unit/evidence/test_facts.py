@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from rltui.evidence.blocks import BlockCache
 from rltui.evidence.facts import Facts, MetricFacts, Window
-from rltui.evidence.look import Feed, Look
-from rltui.evidence.profile import Settings
+from rltui.evidence.look import Look, LookFeed
+from rltui.evidence.profile import RunSettings
 from rltui.run.table import Floats
 from tests.unit.diagnosis.fake_run import FakeRun
 
@@ -22,7 +22,7 @@ SCORE = "score_mean"
 
 def look(columns: dict[str, Floats], **known: object) -> Look:
     run = FakeRun(columns, **known).grow()  # type: ignore[arg-type]
-    return Look(Feed(run, BlockCache(), Settings.of(run)), run.history.table.n, {})
+    return Look(LookFeed(run, BlockCache(), RunSettings.of(run)), run.history.table.n, {})
 
 
 def facts_of(x: Floats, steps: list[int] | None = None, name: str = SCORE) -> MetricFacts:

@@ -8,9 +8,9 @@ import pytest
 from rltui.evidence.blocks import BlockCache
 from rltui.evidence.forecast import crossing, end_of_run, entropy_floor, forecasts, length_limit
 from rltui.evidence.guard import Guard
-from rltui.evidence.look import Feed, Look
+from rltui.evidence.look import Look, LookFeed
 from rltui.evidence.model import Forecast
-from rltui.evidence.profile import Settings
+from rltui.evidence.profile import RunSettings
 from rltui.run.table import Floats, Series
 from tests.unit.diagnosis.fake_run import FakeRun
 
@@ -19,7 +19,7 @@ ROWS = 300
 
 def look(columns: dict[str, Floats], planned: int | None = None, cap: int | None = None) -> Look:
     run = FakeRun(columns, planned=planned, config={"max_response_length": cap} if cap else None).grow()
-    return Look(Feed(run, BlockCache(), Settings.of(run)), run.history.table.n, {})
+    return Look(LookFeed(run, BlockCache(), RunSettings.of(run)), run.history.table.n, {})
 
 
 def noise(seed: int, rho: float = 0.5, n: int = ROWS) -> Floats:

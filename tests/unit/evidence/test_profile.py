@@ -7,8 +7,8 @@ import pytest
 
 from rltui.diagnosis.engine import Engine
 from rltui.evidence.blocks import BlockCache
-from rltui.evidence.look import Feed, Look
-from rltui.evidence.profile import Profile, Settings
+from rltui.evidence.look import Look, LookFeed
+from rltui.evidence.profile import Profile, RunSettings
 from tests.unit.diagnosis.fake_run import FakeRun
 from tests.unit.diagnosis.series import learning_run
 
@@ -17,7 +17,7 @@ N = 220
 
 def scale(**columns: np.ndarray) -> tuple[float | None, float | None]:
     run = FakeRun(columns).grow()
-    profile = Profile.of(Look(Feed(run, BlockCache(), Settings.of(run)), run.history.table.n, {}))
+    profile = Profile.of(Look(LookFeed(run, BlockCache(), RunSettings.of(run)), run.history.table.n, {}))
     return profile.floor, profile.ceiling
 
 

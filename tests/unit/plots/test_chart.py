@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from rltui.plots.canvas import Layer, rasterise
-from rltui.plots.chart import Drawing, Line, Mark, _blocks, _clean, _smooth, chart, draw
+from rltui.plots.chart import ChartMark, Drawing, Line, _blocks, _clean, _smooth, chart, draw
 from rltui.plots.glyphs import ASCII, BRAILLE
 
 N = 400
@@ -28,7 +28,13 @@ def sized(drawing: Drawing, width: int, height: int) -> bool:
 
 
 def test_line_dots_marks_and_labels() -> None:
-    marks = [Mark(100, "checkpoint"), Mark(200, "best"), Mark(300, "onset"), Mark(350, "cursor"), Mark(9_999, "onset")]
+    marks = [
+        ChartMark(100, "checkpoint"),
+        ChartMark(200, "best"),
+        ChartMark(300, "onset"),
+        ChartMark(350, "cursor"),
+        ChartMark(9_999, "onset"),
+    ]
     noise = 0.05 * np.random.default_rng(0).standard_normal(N)
     drawing = draw([Line(STEPS, RISE + noise, smooth=15, dots=True, spans=((300, N, "crit"),))], 90, 20, marks=marks)
     assert sized(drawing, 90, 20)
@@ -103,7 +109,7 @@ def test_one_point_and_a_constant_show() -> None:
 
 
 def test_ascii_and_markdown_lines() -> None:
-    lines = chart(Line(STEPS, RISE, dots=True), width=60, height=10, marks=[Mark(200, "onset")], glyphs=ASCII)
+    lines = chart(Line(STEPS, RISE, dots=True), width=60, height=10, marks=[ChartMark(200, "onset")], glyphs=ASCII)
     assert len(lines) == 10
     assert all(line.isascii() and len(line) <= 60 for line in lines)
     assert "#" in "".join(lines)
@@ -196,7 +202,7 @@ def test_any_floats_give_a_chart_of_the_right_size(
     points: list[tuple[float, float]], width: int, height: int, options: dict[str, Any], smooth: int
 ) -> None:
     steps, values = [s for s, _ in points], [v for _, v in points]
-    marks = [Mark(s, kind) for s, kind in zip(steps, ("onset", "best", "cursor", "restart"), strict=False)]
+    marks = [ChartMark(s, kind) for s, kind in zip(steps, ("onset", "best", "cursor", "restart"), strict=False)]
     line = Line(steps, values, smooth=smooth, dots=True, spans=((10, 20, "crit"),))
     drawing = draw([line], width, height, marks=marks, **options)
     assert sized(drawing, width, height)

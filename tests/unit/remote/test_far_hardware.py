@@ -20,9 +20,8 @@ from tests.conftest import REPO
 from tests.unit.hardware.test_gpu import READ, build, compiler, run
 
 __all__ = ["compiler"]
-FAR = (
-    "import json; from rltui.agent.hardware import Sampler; s = Sampler('/'); s.sample(); print(json.dumps(s.sample()))"
-)
+FAR = """import json; from rltui.agent.hardware import FarSampler
+s = FarSampler('/'); s.sample(); print(json.dumps(s.sample()))"""
 ALONE: dict[str, Any] = {"text": True, "start_new_session": True}
 SMI = """#!/bin/sh
 case "$*" in *query-gpu=*mig*|*compute-apps*) exit 2 ;; esac

@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 from rltui.evidence.blocks import BlockCache
-from rltui.evidence.look import Feed, Look
-from rltui.evidence.profile import Settings
+from rltui.evidence.look import Look, LookFeed
+from rltui.evidence.profile import RunSettings
 from rltui.rules.catalogue import rules
 from rltui.rules.registry import detectors
 from rltui.run.table import Floats
@@ -325,7 +325,7 @@ def highest(rule: str, case: Case, columns: Columns, config: Mapping[str, object
         planned=case.planned,
     ).grow()
     run.history.table.restarts.extend(restarts)
-    feed = Feed(run, BlockCache(), Settings.of(run))
+    feed = LookFeed(run, BlockCache(), RunSettings.of(run))
     memory: dict[str, float] = {}
     level = 0
     for n in range(20, N + 1, 10):

@@ -13,10 +13,10 @@ from rltui.diagnosis.machine import forecasts_of
 from rltui.evidence.blocks import BlockCache
 from rltui.evidence.forecast import disk_full, host_memory
 from rltui.evidence.guard import Guard
-from rltui.evidence.look import Feed, Look
+from rltui.evidence.look import Look, LookFeed
 from rltui.evidence.measured import Measured
 from rltui.evidence.model import Finding
-from rltui.evidence.profile import Settings
+from rltui.evidence.profile import RunSettings
 from rltui.hardware.base import DiskSample, GpuProcess, GpuSample, HardwareSample, HostProcess, HostSample
 from rltui.rules.registry import ids
 from rltui.run.checkpoints import Checkpoint
@@ -34,7 +34,7 @@ def findings(run: FakeRun) -> dict[str, Finding]:
 
 def measured(run: FakeRun, rows: int | None = None) -> Measured:
     n = run.history.table.n if rows is None else rows
-    return Measured.of(run, Look(Feed(run, BlockCache(), Settings.of(run)), n, {}), now=False)
+    return Measured.of(run, Look(LookFeed(run, BlockCache(), RunSettings.of(run)), n, {}), now=False)
 
 
 def busy(step: float) -> tuple[GpuSample, ...]:

@@ -14,9 +14,9 @@ from rltui.diagnosis.engine import Engine
 from rltui.diagnosis.machine import forecasts_of
 from rltui.evidence.blocks import BlockCache
 from rltui.evidence.guard import Guard
-from rltui.evidence.look import Feed, Look
+from rltui.evidence.look import Look, LookFeed
 from rltui.evidence.measured import Measured
-from rltui.evidence.profile import Settings
+from rltui.evidence.profile import RunSettings
 from rltui.hardware.base import HardwareSample
 from rltui.hardware.roles import RoleWatch
 from rltui.rules.registry import ids
@@ -74,7 +74,7 @@ def test_a_process_that_eats_memory_and_disk_is_found_and_forecast(tmp_path: Pat
     assert findings["host-ram-creep"].severity == "warning"
     assert findings["disk-space-low"].severity == "info"
     assert f"merger (pid {pid}" in findings["background-interference"].summary
-    seen = Measured.of(run, Look(Feed(run, BlockCache(), Settings.of(run)), STEPS, {}), now=False)
+    seen = Measured.of(run, Look(LookFeed(run, BlockCache(), RunSettings.of(run)), STEPS, {}), now=False)
     ahead = {f.what: f for f in forecasts_of(seen, Guard())}
     full_at = {
         "host memory": 1 + (0.95 * ROOM_GB - memory[0]) / (EATEN_MB / 1e3),
@@ -94,5 +94,5 @@ def test_a_process_that_works_hard_and_holds_what_it_has_raises_nothing(tmp_path
     assert max(memory) > 0.03
     machines = ids(Measured)
     assert [f for f in Engine().advance(run).findings if f.id in machines] == []
-    seen = Measured.of(run, Look(Feed(run, BlockCache(), Settings.of(run)), STEPS, {}), now=False)
+    seen = Measured.of(run, Look(LookFeed(run, BlockCache(), RunSettings.of(run)), STEPS, {}), now=False)
     assert forecasts_of(seen, Guard()) == ()

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rltui.run.pace import Pace, learn, usual
+from rltui.run.pace import LearnedPace, learn, usual
 from rltui.run.run import Run
 from rltui.run.table import Table
 from tests.unit.run.builder import LOG, note, rows, run_of, trl
@@ -20,7 +20,7 @@ def table_of(steps: list[int], times: list[float]) -> Table:
     return table
 
 
-def paced(table: Table, **others: object) -> Pace:
+def paced(table: Table, **others: object) -> LearnedPace:
     given_values: dict[str, object] = {"timer": np.zeros(0), "beats": (), "marks": (), "periods": (), "stride": 1}
     step = int(table.steps[-1]) if table.n else None
     return learn(table, **{**given_values, "step": step, **others})  # type: ignore[arg-type]

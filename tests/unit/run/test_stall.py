@@ -9,14 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rltui.hardware.base import GpuProcess, GpuSample, ProcessFact, ProcessState
-from rltui.run.pace import Pace, Pulse, Usual
+from rltui.run.pace import LearnedPace, Pulse, Usual
 from rltui.run.run import Run
 from rltui.run.stall import StallCard, span, weigh
 from tests.unit.run.builder import LOG, note, rows, run_of, trl
 
 START = 1000.0
 USUAL = Usual(100.0, 120.0, 50)
-PACE = Pace(plain=USUAL, special=Usual(500.0, 600.0, 4))
+PACE = LearnedPace(plain=USUAL, special=Usual(500.0, 600.0, 4))
 VALIDATES = replace(PACE, next_special=True)
 
 
@@ -37,7 +37,7 @@ def gpus(power: float, util: float = 0.0, count: int = 8) -> tuple[GpuSample, ..
     )
 
 
-def card(silent_s: float, made: Pulse | None = None, pace: Pace = PACE, planned: bool = True) -> StallCard:
+def card(silent_s: float, made: Pulse | None = None, pace: LearnedPace = PACE, planned: bool = True) -> StallCard:
     return weigh(made or pulse(), pace, "step 44 of 100", planned, START + silent_s)
 
 
@@ -69,9 +69,9 @@ def test_a_long_validation_is_not_hung() -> None:
 
 
 def test_first_steps_may_load_and_compile() -> None:
-    assert card(1700, pace=Pace(plain=Usual(2.0, 3.0, 2))).verdict == "fine"
-    assert card(1700, pace=Pace()).verdict == "fine"
-    assert card(1900, pace=Pace()).verdict == "hung"
+    assert card(1700, pace=LearnedPace(plain=Usual(2.0, 3.0, 2))).verdict == "fine"
+    assert card(1700, pace=LearnedPace()).verdict == "fine"
+    assert card(1900, pace=LearnedPace()).verdict == "hung"
 
 
 def test_output_that_goes_on_and_gpus_that_work_speak_against_it() -> None:
@@ -129,7 +129,9 @@ WORDS = ("fine", "slow", "hung")
 
 @given(st.floats(0.01, 1e4), st.floats(1.0, 10.0), st.booleans(), st.lists(st.floats(0, 1e6), min_size=2, max_size=6))
 def test_silence_never_makes_it_better(median: float, spread: float, special: bool, ages: list[float]) -> None:
-    pace = Pace(Usual(median, median * spread, 50), Usual(5 * median, 5 * median * spread, 5), next_special=special)
+    pace = LearnedPace(
+        Usual(median, median * spread, 50), Usual(5 * median, 5 * median * spread, 5), next_special=special
+    )
     found = [WORDS.index(card(age, pace=pace).verdict) for age in sorted(ages)]
     assert found == sorted(found)
 

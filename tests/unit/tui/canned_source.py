@@ -7,8 +7,8 @@ from threading import Event
 from typing import TYPE_CHECKING, TypeVar, cast
 
 from rltui.diagnosis.constants import Constant, RewardValues
-from rltui.diagnosis.insight import FirstMove, Insight
-from rltui.diagnosis.kl_reward import Case
+from rltui.diagnosis.insight import FirstMover, Insight
+from rltui.diagnosis.kl_reward import KlRewardCase
 from rltui.evidence.model import Forecast
 from rltui.evidence.step_time import OwnShare, SlowStep, Waits
 from rltui.rules.invariants import Invariant
@@ -70,8 +70,8 @@ class CannedSource:
         return self.last
 
     def insight(self, around: int, at: int | None = None) -> Insight:
-        moves = (FirstMove("entropy", around - 40, 0.9, 0.5, 7.0), FirstMove("kl_ref", around, 0.03, 0.2, 9.0))
-        case = Case("up", "flat", "down", "drift", "drift without learning", "lower the learning rate")
+        moves = (FirstMover("entropy", around - 40, 0.9, 0.5, 7.0), FirstMover("kl_ref", around, 0.03, 0.2, 9.0))
+        case = KlRewardCase("up", "flat", "down", "drift", "drift without learning", "lower the learning rate")
         holds = (Invariant("entropy ≥ 0", "loss", "pass", "0.32", "lowest value"),)
         return Insight(
             around,

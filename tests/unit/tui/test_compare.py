@@ -10,7 +10,7 @@ from threading import Event
 import pytest
 from textual.pilot import Pilot
 
-from rltui.compare.read import RunFacts
+from rltui.compare.read import ComparedRun
 from rltui.compare.runs import RunRow
 from rltui.session.live import LiveRun
 from rltui.tui.app import RltuiApp
@@ -43,7 +43,7 @@ class Opener(SessionOpener):
 
     def facts(
         self, picked: Sequence[int], own: str, told: Callable[[int, int, str], None], cancelled: Callable[[], bool]
-    ) -> list[RunFacts]:
+    ) -> list[ComparedRun]:
         def counted(done: int, total: int, name: str) -> None:
             self.read += 1
             told(done, total, name)

@@ -14,7 +14,7 @@ from rltui.tui.screens.config import ConfigScreen
 from rltui.tui.screens.decision import DecisionScreen
 from rltui.tui.screens.digest import DigestScreen
 from rltui.tui.screens.finding import FindingScreen
-from rltui.tui.screens.first_movers import MovesScreen
+from rltui.tui.screens.first_movers import FirstMoversScreen
 from rltui.tui.screens.gpu import GpuScreen
 from rltui.tui.screens.help import HelpScreen
 from rltui.tui.screens.knowledge import KnowledgeScreen
@@ -40,7 +40,7 @@ SCREENS: dict[str, type[PaneScreen]] = {
         LogScreen,
         RolloutsScreen,
         DecisionScreen,
-        MovesScreen,
+        FirstMoversScreen,
         DigestScreen,
         KnowledgeScreen,
         ConfigScreen,
@@ -63,7 +63,7 @@ OPENS = {
     "log": ["6", "6"],
     "rollouts": ["5"],
     "decision": ["D"],
-    "moves": ["M"],
+    "first_movers": ["M"],
     "digest": ["d"],
     "knowledge": ["K"],
     "config": ["i"],

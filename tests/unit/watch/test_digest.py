@@ -12,7 +12,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from rltui.events.digest import Digest, digest, look_of
-from rltui.events.record import Record, Recorder, summarised
+from rltui.events.record import EventRecord, Recorder, summarised
 from rltui.events.store import Journal
 from rltui.hardware.base import GpuSample, HardwareSample, HostSample
 from rltui.report.build import build
@@ -78,7 +78,7 @@ def told(found: Digest | None, what: str) -> list[str]:
 
 
 def test_a_night(run: Path, tmp_path: Path) -> None:
-    record = Record(str(tmp_path / "state"), "a run")
+    record = EventRecord(str(tmp_path / "state"), "a run")
     recorder = Recorder(record)
     evening = report_at(run, EVENING)
     recorder.take(evening)
@@ -149,18 +149,18 @@ def test_nobody_recorded_and_the_rows_tell_of_the_silence(run: Path) -> None:
 
 def test_a_first_look_and_a_quiet_hour_say_nothing(run: Path, tmp_path: Path) -> None:
     evening = report_at(run, EVENING)
-    assert Record(str(tmp_path / "state"), "never seen").look() is None
+    assert EventRecord(str(tmp_path / "state"), "never seen").look() is None
     assert digest(recorded(evening, now=EVENING + 3600), look_of(evening, 0), []) is None
 
 
 def test_one_writes_and_the_other_reads(run: Path, tmp_path: Path) -> None:
-    record = Record(str(tmp_path / "state"), "a run")
-    first, second = Recorder(record), Recorder(Record(str(tmp_path / "state"), "a run"))
+    record = EventRecord(str(tmp_path / "state"), "a run")
+    first, second = Recorder(record), Recorder(EventRecord(str(tmp_path / "state"), "a run"))
     evening = report_at(run, EVENING)
     assert [event.kind for event in first.take(evening)] == ["summary"]
     assert second.take(evening) == []
     first.close()
-    third = Recorder(Record(str(tmp_path / "state"), "a run"))
+    third = Recorder(EventRecord(str(tmp_path / "state"), "a run"))
     assert third.take(evening) == [], "it goes on where the first one was"
     assert [e["event"] for e in record.journal.read()] == ["summary"]
 
@@ -168,7 +168,7 @@ def test_one_writes_and_the_other_reads(run: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["look.json", "seen.json", "events.jsonl"])
 @pytest.mark.parametrize("damage", [b"", b"{", b'{"time": "x", "seq": [], "findings": 3}\n', b"\xff\0\n" * 9, b"[[[["])
 def test_damage_is_taken(run: Path, tmp_path: Path, name: str, damage: bytes) -> None:
-    record = Record(str(tmp_path / "state"), "a run")
+    record = EventRecord(str(tmp_path / "state"), "a run")
     evening = report_at(run, EVENING)
     writer = Recorder(record)
     writer.take(evening)
@@ -176,7 +176,7 @@ def test_damage_is_taken(run: Path, tmp_path: Path, name: str, damage: bytes) ->
     record.save_look(look_of(evening, record.last_seq()))
     Path(record.path(name)).write_bytes(damage)
     later = recorded(evening, now=EVENING + 7200)
-    after = Recorder(Record(str(tmp_path / "state"), "a run"))
+    after = Recorder(EventRecord(str(tmp_path / "state"), "a run"))
     after.take(later)
     look = after.record.look()
     digest(later, look or {}, after.record.journal.read())
@@ -228,7 +228,7 @@ def test_hardware_in_few_numbers_and_what_nobody_told_is_null() -> None:
 
 
 def test_the_record_is_bounded(tmp_path: Path) -> None:
-    record = Record(str(tmp_path), "a run")
+    record = EventRecord(str(tmp_path), "a run")
     for n in range(20_000):
         if n % 100 == 0:
             record.journal.append([{"seq": n + i, "event": "opened", "text": "x" * 50} for i in range(100)])

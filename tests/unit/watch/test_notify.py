@@ -25,7 +25,7 @@ from rltui.cli import main
 from rltui.cli.watch import KINDS
 from rltui.events.alerts import Gate, headline, notification
 from rltui.events.changes import Event, Kind
-from rltui.settings.model import Alerts
+from rltui.settings.model import AlertSettings
 from rltui.watch.webhook import Webhook, checked, shown
 from tests.conftest import REPO
 
@@ -182,7 +182,7 @@ def test_the_command_knows_every_kind_of_event() -> None:
 
 
 def test_only_what_is_worth_it_and_not_again_too_soon() -> None:
-    gate = Gate(Alerts(cooldown_s=300))
+    gate = Gate(AlertSettings(cooldown_s=300))
     assert not gate.lets(replace(EVENT, severity="warning"), 0.0)
     assert gate.lets(EVENT, 0.0)
     assert not gate.lets(EVENT, 299.0)
@@ -194,16 +194,16 @@ def test_only_what_is_worth_it_and_not_again_too_soon() -> None:
     assert gate.lets(stall, 1000.0), "a stall whatever its severity"
     assert gate.lets(replace(stall, kind="worse", severity="critical"), 1010.0), "worse is told at once"
     assert gate.lets(replace(EVENT, kind="end", finding=None, severity=None), 1020.0)
-    warned = Gate(Alerts(level="warning"))
+    warned = Gate(AlertSettings(level="warning"))
     assert warned.lets(replace(EVENT, severity="warning"), 0.0)
     assert warned.lets(EVENT, 1.0), "critical after the warning is told in spite of the cool-down"
 
 
 def test_one_setting_switches_all_off_and_single_ones_their_own() -> None:
     every = [EVENT, replace(EVENT, kind="stall", finding="run-stalled"), replace(EVENT, kind="end", finding=None)]
-    assert [Gate(Alerts(enabled=False)).lets(e, 0.0) for e in every] == [False, False, False]
-    assert [Gate(Alerts(stall=False)).lets(e, 0.0) for e in every] == [True, False, True]
-    assert [Gate(Alerts(end=False)).lets(e, 0.0) for e in every] == [True, True, False]
+    assert [Gate(AlertSettings(enabled=False)).lets(e, 0.0) for e in every] == [False, False, False]
+    assert [Gate(AlertSettings(stall=False)).lets(e, 0.0) for e in every] == [True, False, True]
+    assert [Gate(AlertSettings(end=False)).lets(e, 0.0) for e in every] == [True, True, False]
 
 
 @pytest.mark.parametrize(
@@ -214,7 +214,7 @@ def test_one_setting_switches_all_off_and_single_ones_their_own() -> None:
     ],
 )
 def test_quiet_hours(hours: str, quiet: list[str], loud: list[str]) -> None:
-    gate = Gate(Alerts(quiet=hours))
+    gate = Gate(AlertSettings(quiet=hours))
     for at in (*quiet, *loud):
         when = datetime.fromisoformat(f"2026-03-05T{at}").timestamp()
         assert gate.quiet(when) == (at in quiet), at

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from rltui.events.changes import Event, Seen, Told
+from rltui.events.changes import Event, SeenSoFar, Told
 from rltui.events.store import Journal, Lock, read_json
 from rltui.watch.ledger import Ledger, has_grown, mark
 from tests.unit.trainer import wait_for
@@ -144,8 +144,8 @@ def test_another_kind_of_watch_has_its_own_memory(tmp_path: Path) -> None:
 
 
 def test_seen_survives_a_file() -> None:
-    seen = Seen({("kl-runaway", None): Told(2, 1, 2, True)}, 1, True, False, False, True, False, 2, 640, 17)
-    assert Seen.of_dict(json.loads(json.dumps(seen.as_dict()))) == seen
+    seen = SeenSoFar({("kl-runaway", None): Told(2, 1, 2, True)}, 1, True, False, False, True, False, 2, 640, 17)
+    assert SeenSoFar.of_dict(json.loads(json.dumps(seen.as_dict()))) == seen
     assert Event.of_dict(json.loads(json.dumps(EVENT.as_dict()))) == EVENT
 
 
@@ -160,7 +160,7 @@ def test_a_damaged_ledger_is_as_none(tmp_path: Path, damage: bytes) -> None:
     assert ledger.seen() is None
     assert ledger.interrupted() is None
     assert ledger.pending("exec") == []
-    ledger.begin(Seen(seq=3).as_dict(), [EVENT], "", {}, {"exec": [EVENT]})
+    ledger.begin(SeenSoFar(seq=3).as_dict(), [EVENT], "", {}, {"exec": [EVENT]})
     ledger.close()
     after = Ledger(str(path))
     assert after.open()
@@ -172,7 +172,7 @@ def test_killed_while_telling_the_file_says_whether_it_was_told(tmp_path: Path) 
     out.write_text("before\n")
     ledger = Ledger(str(path))
     ledger.open()
-    ledger.begin(Seen().as_dict(), [EVENT], "entry", {"out": mark(str(out))}, {})
+    ledger.begin(SeenSoFar().as_dict(), [EVENT], "entry", {"out": mark(str(out))}, {})
     ledger._lock.leave()  # type: ignore[union-attr]  # as a kill does
     again = Ledger(str(path))
     again.open()
@@ -190,7 +190,7 @@ def test_one_writer_at_a_time(tmp_path: Path) -> None:
     first, second = Ledger(str(tmp_path / "w.json")), Ledger(str(tmp_path / "w.json"))
     assert first.open()
     assert not second.open()
-    second.begin(Seen(seq=99).as_dict(), [EVENT], "", {}, {})
+    second.begin(SeenSoFar(seq=99).as_dict(), [EVENT], "", {}, {})
     assert read_json(str(tmp_path / "w.json")) is None, "the second one keeps nothing"
     first.close()
     lock = Lock(str(tmp_path / "w.json.lock"))

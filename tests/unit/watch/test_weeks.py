@@ -13,7 +13,7 @@ from pathlib import Path
 from threading import Thread
 from typing import Any
 
-from rltui.events.changes import Changes, Seen
+from rltui.events.changes import Changes, SeenSoFar
 from rltui.events.store import folder, forget_old, identity
 from rltui.report.build import build
 from rltui.session.locate import locate
@@ -173,8 +173,8 @@ def test_another_run_in_the_same_place_is_told_anew() -> None:
     opened.load()
     report = build(opened.frame(1000.0))
     step = report.at_step or 0
-    assert [e.kind for e in Changes(Seen(began=True, step=step + 500)).of(report)] == ["restart", "summary"]
-    assert Changes(Seen(began=True, step=step)).of(report) == []
+    assert [e.kind for e in Changes(SeenSoFar(began=True, step=step + 500)).of(report)] == ["restart", "summary"]
+    assert Changes(SeenSoFar(began=True, step=step)).of(report) == []
 
 
 def test_what_nobody_looked_at_for_long_is_forgotten(tmp_path: Path) -> None:

@@ -1,0 +1,23 @@
+"""One name, one thing: no two classes of the package are called alike."""
+
+from __future__ import annotations
+
+import ast
+from collections import defaultdict
+
+from tests.conftest import REPO
+
+ALIKE: dict[str, str] = {}
+"""Class names that may stand in several modules, and why."""
+
+
+def test_no_class_name_occurs_twice() -> None:
+    """Private classes are known in their module only."""
+    homes: dict[str, list[str]] = defaultdict(list)
+    for path in sorted((REPO / "rltui").rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                homes[node.name].append(str(path.relative_to(REPO)))
+    twice = {name: where for name, where in homes.items() if len(where) > 1}
+    assert {name: where for name, where in twice.items() if name not in ALIKE} == {}
+    assert set(ALIKE) <= set(twice), "an exception that nothing needs"
