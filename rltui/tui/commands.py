@@ -36,6 +36,7 @@ SHELL = {
     "watch": "without a screen, a line for each thing that happens",
     "verify": "numeric invariants of the pipeline's own code",
     "demo": "the sample runs",
+    "help": "the pages of the manual",
 }
 """Verbs of the command line that have no place inside a screen."""
 

@@ -106,7 +106,7 @@ def test_roles_disks_and_whose_a_process_is(tmp_path: Path) -> None:
         for process in running.values():
             assert process.stdout is not None
             process.stdout.readline()
-        values = far_module.Sampler(str(tmp_path / "run"), {"checkpoints": str(tmp_path)}, role_words()).sample()
+        values = far_module.FarSampler(str(tmp_path / "run"), {"checkpoints": str(tmp_path)}, role_words()).sample()
         sample = sample_from(json.loads(json.dumps(values)), "n")
     finally:
         for process in running.values():
