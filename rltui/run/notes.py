@@ -20,7 +20,7 @@ UNDER_WAY = ("phase", "validation", "checkpoint")
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class LogStanding:
     """An end or an error, and the training step at which its log stood; None where nothing tells."""
 
     note: Note
@@ -36,7 +36,7 @@ class NoteSource:
     so that no flood can push out another.
     """
 
-    events: list[Standing] = field(default_factory=list)
+    events: list[LogStanding] = field(default_factory=list)
     row: int | None = None  # newest training step
     bar: int | None = None  # newest step of the progress bar: rows may be logged every tenth step only, or come late
     bar_line: int = 0  # where it was painted
@@ -62,7 +62,7 @@ class NoteSource:
 
     def say(self, note: Note, step: int | None) -> None:
         """Takes an end or an error, unless one of its shape stands at this step already."""
-        event = Standing(note, step, _shape(note))
+        event = LogStanding(note, step, _shape(note))
         if note.kind != "end" and any(e.shape == event.shape and e.step == step for e in self.events):
             return
         if len(self.events) >= SHAPES:
@@ -74,7 +74,7 @@ class NoteSource:
                 self._survived.pop()
         self.events.append(event)
 
-    def since(self, step: int) -> list[Standing]:
+    def since(self, step: int) -> list[LogStanding]:
         """What was said at this step or later, without errors of a kind that was survived before. Where a log tells
         steps, an error of unknown place came before the first of them; an end of unknown place stays an end."""
         late, survived = [], set(self._survived)
