@@ -126,7 +126,6 @@ _PLACEHOLDER = lazy(
 )
 _NUMBER = lazy(r"[+-]?(?:\d[\d_]*\.?\d*|\.\d+)(?:e[+-]?\d+)?…?|[+-]?(?:nan|inf(?:inity)?)", re.IGNORECASE)
 _RANDOM = lazy(r"(?=[^\s]*[0-9])(?=[^\s]*[A-Za-z])[\w.+/=~-]{20,}")
-_BRACKET = lazy(r"(\\*)\[")
 _ASCII_LOWER = {upper: upper + 32 for upper in range(65, 91)}
 
 
@@ -167,11 +166,6 @@ def shown(text: str) -> str:
     return _UNSAFE_IN_BLOCK.sub("", _ESCAPE.sub("", text.encode("utf-8", "replace").decode()))
 
 
-def clean_bytes(data: bytes, limit: int = 4000) -> str:
-    """`clean` of bytes taken as UTF-8; what is not UTF-8 becomes U+FFFD."""
-    return clean(data.decode("utf-8", "replace"), limit)
-
-
 def redact(text: str) -> str:
     """The text with every secret replaced by `[redacted]`; the name of a secret stays."""
     if any(hint in text for hint in _SHAPE_HINTS):
@@ -197,16 +191,6 @@ def redact_value(key: str, value: object) -> object:
     if not isinstance(value, str):
         return value
     return REDACTED if _is_secret(key, value) else redact(value)
-
-
-def display(text: str) -> str:
-    r"""The text for a place that parses Textual or Rich markup: every `[` is escaped.
-
-    Backslashes before a `[` are doubled, as Rich counts them; a trailing one gets a space, or it would escape the tag
-    that follows it.
-    """
-    escaped = _BRACKET.sub(r"\1\1\\[", text)
-    return escaped + " " if escaped.endswith("\\") else escaped
 
 
 def _named_secrets(text: str, lowered: str) -> Iterator[tuple[int, int]]:

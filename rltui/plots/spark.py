@@ -66,17 +66,6 @@ def _levels(cells: Floats, low: float, high: float) -> list[int | None]:
     return [None if v != v else int(v) for v in clipped.tolist()]
 
 
-def spark_levels(values: ArrayLike, width: int, low: float, high: float) -> list[int | None]:
-    """`width` levels 0..7 (None: nothing there) of equally spaced values; more than `width` are averaged by index."""
-    array = _array(values)
-    if width <= 0:
-        return []
-    if len(array) > width:
-        array = bucket_means(np.arange(len(array)), array, width, 0, len(array) - 1)
-    levels = _levels(array, low, high)
-    return levels + [None] * (width - len(levels))
-
-
 def bucket_means(steps: ArrayLike, values: ArrayLike, width: int, first: float, last: float) -> Floats:
     """Mean of the finite values in each of `width` equal spans of the axis first..last (both included); NaN: gap.
 

@@ -66,13 +66,9 @@ def longest_run(text: str) -> tuple[str, int]:
     return max(runs, key=lambda run: run[1], default=("", 0))
 
 
-def is_repeated(text: str) -> bool:
-    """Degenerate by one of: 4-gram repeat share above 0.5, compression ratio above 10, one character more than 50
-    times in a row."""
-    return _is_repeated(text, repeat_share(text), compression_ratio(text))
-
-
-def _is_repeated(text: str, share: float | None, ratio: float | None) -> bool:
+def is_repeated(text: str, share: float | None, ratio: float | None) -> bool:
+    """Degenerate by one of: too large a share of repeated 4-grams, too high a compression ratio, one character too
+    often in a row."""
     loops = share is not None and share > limits()["repeated_share"]
     compresses = ratio is not None and ratio > limits()["compression_ratio"]
     return bool(loops or compresses or longest_run(text)[1] > limits()["character_run"])
@@ -245,7 +241,7 @@ def marks(text: str, prompt: str | None = None) -> TextMarks:
     share, ratio = repeat_share(text), compression_ratio(text)
     return TextMarks(
         is_empty(text),
-        _is_repeated(text, share, ratio),
+        is_repeated(text, share, ratio),
         share,
         ratio,
         malformed_tag(text, prompt),

@@ -2,7 +2,7 @@
 
 Filled by the session from readers' records; knows neither files nor screens. The session calls, in any order,
 
-    add_config(values, source)   add_note(note, source)   add_log(lines)   add_info(info)   set_checkpoints(found)
+    add_config(values, source)   add_note(note, source)   add_info(info)   set_checkpoints(found)
 
 and sets `exit`, `sources`, `recorded_hardware`, `as_of`; after new rows or config `identify()` (framework, version,
 algorithm, plan), then `refresh_names()`. Both are cheap to call again.
@@ -20,7 +20,7 @@ from rltui.frameworks.load import GENERIC, dialect, metrics
 from rltui.frameworks.resolve import keys_for
 from rltui.frameworks.schema import PHASE
 from rltui.hardware.base import HardwareSample
-from rltui.readers.base import Exit, HardwareRow, LogLine, Note, RunInfo
+from rltui.readers.base import Exit, HardwareRow, Note, RunInfo
 from rltui.rollouts.samples import Samples
 from rltui.run.checkpoints import Checkpoint
 from rltui.run.config import Config, ConfigValue
@@ -126,12 +126,6 @@ class Run:
         part = next((p for p in self.history.parts if p.name == source), None)
         self._notes.add(note, source, part.table.head_step if part is not None else None)
         self._hint(note.text)
-
-    def add_log(self, lines: Iterable[LogLine]) -> None:
-        """Plain log lines, only as a hint at the framework."""
-        for line in lines:
-            if not self._hint(line.text):
-                break
 
     def add_info(self, info: RunInfo) -> None:
         """Identity that a container states; the first one to state a thing wins."""

@@ -43,9 +43,6 @@ class HistoryRows:
         self._interval: int | None = None  # steps between the last two of them
         self._first_timers: tuple[int, dict[int, float]] | None = None  # of the first step, until an interval is known
 
-    def declare_step_key(self, key: str) -> None:
-        self.step_key = key
-
     def rows(self, records: list[bytes]) -> list[Rows]:
         """The rows of HistoryRecord messages, in order."""
         cells = decode(records, self._grid.table)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from rltui.plots.axis import column, labels, log_ticks, rail, round_step, ticks
 from rltui.plots.glyphs import ASCII, BLOCK
-from rltui.plots.spark import bucket_means, downsample, robust_range, spark_levels, sparkline
+from rltui.plots.spark import bucket_means, downsample, robust_range, sparkline
 
 N = 812
 STEPS = np.arange(1, N + 1)
@@ -103,12 +103,6 @@ def test_fixed_bounds_and_ascii() -> None:
     assert sparkline([1, 2, 3], power, 3, 1, 3, ASCII, bounds=(0, 700)) == "_:#"
 
 
-def test_levels_of_equally_spaced_values() -> None:
-    assert spark_levels([0, 1, math.nan], 5, 0, 1) == [0, 7, None, None, None]
-    assert spark_levels(range(100), 4, 0, 99) == [0, 2, 5, 7]
-    assert spark_levels([1], 0, 0, 1) == []
-
-
 def test_downsample_keeps_spikes_and_skips_nan() -> None:
     steps = np.arange(100_000)
     values = np.zeros(100_000)
@@ -142,7 +136,6 @@ def test_any_input_gives_exactly_the_width(points: list[tuple[int, float]], widt
     assert math.isfinite(low)
     assert math.isfinite(high)
     assert low <= high
-    assert len(spark_levels(values, width, low, high)) == width
     at, lows, highs = downsample(steps, values, max(1, width))
     assert len(at) == len(lows) == len(highs) <= max(1, width)
 
