@@ -311,6 +311,7 @@ class MetricFacts:
         sd = max(LEAST_NOISE, float(np.abs(x[1:] - x[:-1]).mean()) / 1.128)
         return effect(float(before.mean()), float(after.mean()), sd * sqrt(1 / third + 1 / len(before)))
 
+    @cached_property
     def course(self) -> Course:
         """The facts that a report carries."""
         return Course(
@@ -459,4 +460,4 @@ class Facts:
     def course(self, name: str | None) -> Course | None:
         """What a report says of a metric; None if it is not logged."""
         facts = self.metric(name) if name is not None else None
-        return facts.course() if facts is not None else None
+        return facts.course if facts is not None else None

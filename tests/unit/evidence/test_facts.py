@@ -62,7 +62,7 @@ def test_whatever_is_logged_gives_facts_without_nan(values: list[float], every: 
             one = seen.facts.metric(name)
             if one is not None:
                 held += [*numbers(tuple(astuple(s) for s in one.shifts)), one.noise, one.carried]
-                held += numbers(astuple(one.course()))
+                held += numbers(astuple(one.course))
     assert all(map(isfinite, held)), told
 
 
