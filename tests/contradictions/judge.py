@@ -5,6 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from rltui.diagnosis.roots import dating_tolerance
+from rltui.rules.catalogue import rules
+from rltui.rules.traits import Trait
 from tests.contradictions.engine import rule
 from tests.contradictions.readers import BAD, RANK
 from tests.contradictions.surfaces import Said
@@ -59,14 +62,15 @@ def finding_without_stage(said: Said) -> Iterator[str]:
     for finding in said.loud:
         metrics = [said.metric(e["metric"]) for e in finding["evidence"]]
         groups = {m["group"] for m in metrics if m is not None} & {"reward", "policy", "drift", "length"}
-        if finding["stage"] is None and groups:
+        if finding["stage"] is None and groups and Trait.COST_ONLY not in rules()[finding["id"]].traits:
             yield f"{finding['id']} ({finding['severity']}, {', '.join(sorted(groups))}) belongs to no stage"
 
 
 @rule
 def child_and_root(said: Said) -> Iterator[str]:
     """A symptom does not begin before its root, nor is it louder; a root is an open finding, no notice, and nobody's
-    symptom in a circle. What is over may keep the root that it had."""
+    symptom in a circle. What is over may keep the root that it had. Onsets within the error of dating are the same."""
+    late = dating_tolerance(said.report["run"]["steps"]["last"] or 0)
     by_id = {f["id"]: f for f in said.active}
     for finding in said.active:
         if finding["root"] is None or finding["root"] == finding["id"]:
@@ -80,7 +84,10 @@ def child_and_root(said: Said) -> Iterator[str]:
             yield f"{name}: its root is a notice"
         if RANK[finding["severity"]] > RANK[root["severity"]]:
             yield f"{name}: {finding['severity']}, its root {root['severity']}"
-        if None not in (finding["onset_step"], root["onset_step"]) and finding["onset_step"] < root["onset_step"]:
+        if (
+            None not in (finding["onset_step"], root["onset_step"])
+            and finding["onset_step"] + late < root["onset_step"]
+        ):
             yield f"{name}: since {finding['onset_step']}, its root since {root['onset_step']}"
         seen = {finding["id"]}
         while root is not None and root["root"] and root["root"] != root["id"]:
