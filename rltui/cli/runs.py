@@ -15,7 +15,7 @@ Name the log file or the run's directory: rltui PATH. To see how it looks: rltui
 def run(words: list[str]) -> int:
     parser = command_parser(
         "rltui runs",
-        "Lists the runs below directories: state, step, age of the last step, primary metric, health from the ends of "
+        "Lists the runs below directories: state, step, age of the last step, primary metric, trouble at the ends of "
         "their logs; those that need attention first.",
     )
     parser.add_argument("dir", nargs="*", default=["."], metavar="DIR", help="also host:path, slurm:, wandb:ENTITY/...")

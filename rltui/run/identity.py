@@ -10,6 +10,8 @@ from rltui.frameworks.load import algorithms, dialect
 from rltui.run.config import ConfigValue
 from rltui.run.table import Table
 
+_STATING = ("policy_loss_mode", "importance_sampling_level", "adv_estimator", "dynamic_sampling")
+"""Config values that state an algorithm."""
 _TEXT_VERSION = r"\b{}[ =@v_-]{{1,3}}(\d+\.\d+(?:\.\d+)?)"
 
 
@@ -44,6 +46,13 @@ def stated_algorithm(dialect_name: str, config: Mapping[str, ConfigValue]) -> st
     """The algorithm as far as no row has to be looked at: by config, else the one of this dialect."""
     names = dialect(dialect_name)
     return _by_config(names, config) or names.algorithm
+
+
+def algorithm_words(dialect_name: str) -> set[str]:
+    """What stands in a text that states an algorithm: the keys of its config, and its names."""
+    config = dialect(dialect_name).config
+    keys = {key.rpartition(".")[2] for name in _STATING for key in config.get(name, ())}
+    return keys | {text for _, text in algorithms().by_text}
 
 
 def _by_config(names: Dialect, config: Mapping[str, ConfigValue]) -> str | None:

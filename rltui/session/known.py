@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from rltui.run.identity import stated_algorithm
+from rltui.run.identity import algorithm_words, stated_algorithm
 from rltui.run.liveness import LifeSigns, RunState, judge
 from rltui.run.notes import FATAL
 from rltui.run.pace import LearnedPace, Usual
@@ -27,6 +27,8 @@ _SLOWER = 10.0
 """Steps between the ends may have taken so many times as long as those that are known."""
 SEARCHED_MOST = 1 << 24
 """Bytes of a log that are searched for an error like that at its end."""
+NAMED_MOST = 1 << 20
+"""Bytes of a log that are searched for the name of its algorithm."""
 _NUMBERS = re.compile(r"(?:0x[0-9a-f]+|\d+)(?:\.\d+)*")
 _TELLING = 8  # characters of an error's text, numbers apart, by which others like it can be found
 
@@ -62,6 +64,8 @@ def known(run: Run, feeds: Sequence[AnyFeed], now: float, is_read: bool = True) 
     planned = run.planned_steps if last is not None and _is_plan(run, by_text) else None
     no_plan = planned is None and all(feed.format in _PLANLESS for feed in feeds)
     algorithm = stated_algorithm(run.dialect, run.config) if by_text else run.algorithm
+    if algorithm is None and not any(_names_algorithm(feed, run.dialect) for feed in cut):
+        algorithm = run.algorithm  # by its metrics, as no text says another
     if steady and (planned is not None or no_plan):
         state = _state(run, cut, now)
     else:
@@ -116,6 +120,14 @@ def _ended(run: Run, feeds: Sequence[AnyFeed], now: float) -> RunState | None:
     state = run.state(now)
     said_so = state.state == "finished" and len(feeds) == 1 and not any(note.kind in FATAL for note in run.notes)
     return state if said_so and not (run.exit is not None and run.exit.code) else None
+
+
+def _names_algorithm(feed: AnyFeed, dialect_name: str) -> bool:
+    """Whether a log may name its algorithm, in a config or in other words, between its ends."""
+    if feed.size > NAMED_MOST or feed.place.link() is not None:
+        return True
+    data = feed.place.read(feed.path, NAMED_MOST)
+    return not isinstance(data, bytes) or any(word.encode() in data for word in algorithm_words(dialect_name))
 
 
 def _may_repeat(feed: AnyFeed, quote: str) -> bool:
