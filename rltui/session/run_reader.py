@@ -25,6 +25,7 @@ from rltui.session.frame import Frame, Loading, log_until, snapshot
 from rltui.session.intake import Intake
 from rltui.session.known import NOT_KNOWN, Known, known
 from rltui.session.samples import NamedDumps
+from rltui.settings import SettingsError
 from rltui.sources import memory
 from rltui.sources.base import FileStat
 
@@ -311,6 +312,8 @@ class RunReader:
             try:
                 self._diagnosis = self._judged = self._engine.advance(self.run, state=state)
                 self.fault = None
+            except SettingsError:  # the user's to mend, and no fault of rltui
+                raise
             except Exception as error:  # what is read is shown all the same
                 self.fault, self._diagnosis = error, stuck(self._judged, error_text(error))
         return self._diagnosis

@@ -37,7 +37,9 @@ def made(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
     def app(_: object, **options: Any) -> SimpleNamespace:
         view = SimpleNamespace(sparing=False)
         found.append({**options, "view": view})
-        return SimpleNamespace(view=view, worker=SimpleNamespace(), run_async=run_async, failure="", return_code=0)
+        return SimpleNamespace(
+            view=view, worker=SimpleNamespace(), run_async=run_async, failure="", return_code=0, _exception=None
+        )
 
     monkeypatch.setattr("rltui.tui.app.RltuiApp", app)
     monkeypatch.setattr("gc.freeze", lambda: None)
