@@ -210,7 +210,7 @@ def host() -> InstallCheck:
         from rltui.hardware.host import HostReader
 
         sample = HostReader(os.getcwd()).read()
-    except (ImportError, OSError) as error:
+    except (ImportError, OSError, ValueError) as error:
         return InstallCheck("host", OFF, f"no host figures: {clean(str(error), 200)}")
     if sample.ram_total_gb is None:
         return InstallCheck("host", DEGRADED, "memory is unknown here")
