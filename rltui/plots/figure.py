@@ -16,6 +16,7 @@ from math import isfinite
 from threading import Lock
 from typing import Any
 
+SMALLEST = 1e-200
 _LOCK = Lock()
 LEAST = 20, 6
 """Columns and rows below which a frame leaves no room for what is in it."""
@@ -41,7 +42,11 @@ def figure(
     shown = [
         (list(xs), list(ys), trace)
         for trace in traces
-        if (found := [(x, y) for x, y in zip(trace.xs, trace.ys, strict=True) if isfinite(x) and isfinite(y)])
+        if (
+            found := [
+                (_drawn(x), _drawn(y)) for x, y in zip(trace.xs, trace.ys, strict=True) if isfinite(x) and isfinite(y)
+            ]
+        )
         for xs, ys in [zip(*found, strict=True)]
     ]
     if not shown or width < LEAST[0] or height < LEAST[1]:
@@ -63,6 +68,11 @@ def figure(
         finally:
             plt.clear_figure()
     return [line.rstrip() for line in text.rstrip("\n").split("\n")]
+
+
+def _drawn(value: float) -> float:
+    """Zero for what plotext would divide by and get an infinity."""
+    return value if abs(value) > SMALLEST else 0.0
 
 
 def _columns(ticks: Ticks) -> tuple[list[float], list[str]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from threading import Thread
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from rltui.plots.figure import LEAST, Trace, figure
@@ -52,6 +52,7 @@ def test_two_threads_do_not_draw_into_one_figure() -> None:
 
 
 @settings(max_examples=40, deadline=None)
+@example([(0.0, 2.078620257892389e-303)], False)
 @given(st.lists(st.tuples(st.floats(-1e12, 1e12), st.floats(-1e12, 1e12)), max_size=20), st.booleans())
 def test_any_numbers_give_a_figure_of_the_right_size(points: list[tuple[float, float]], joined: bool) -> None:
     xs, ys = [x for x, _ in points], [y for _, y in points]
