@@ -120,8 +120,8 @@ def life_of_a_finding(said: Said) -> Iterator[str]:
 
 @rule
 def verdict_and_findings(said: Said) -> Iterator[str]:
-    """The verdict rests on open findings, is no milder than a critical one that is about the policy, and names no kind
-    that no finding has."""
+    """The verdict rests on open findings, is no milder than a critical one, and names no kind that no finding has. It
+    may go on beside a critical one if it says that only rising validation holds it back."""
     verdict = said.report["verdict"]
     active = {f["id"]: f for f in said.active}
     for name in verdict["because"]:
@@ -132,7 +132,8 @@ def verdict_and_findings(said: Said) -> Iterator[str]:
     critical = [f["id"] for f in said.active if f["severity"] == "critical"]
     if said.decision == "continue" and said.loud:
         yield f"continue beside {', '.join(f['id'] for f in said.loud[:3])}"
-    if said.decision == "continue-watch" and critical:
+    held_back = "validation" in verdict["would_change"]
+    if said.decision == "continue-watch" and critical and not held_back:
         yield f"continue-watch beside critical {', '.join(critical[:3])}"
     if said.decision in BAD and not said.loud:
         yield f"{said.decision} without an open warning"

@@ -120,8 +120,8 @@ def compare_and_best_step(said: Said) -> Iterator[str]:
 
 @rule
 def watch_and_report(said: Said) -> Iterator[str]:
-    """The first look of `watch` sees what `report` sees. Its decision may be worse by a stall, which is a finding only
-    of a run that is followed."""
+    """The first look of `watch` sees what `report` sees. Its decision and words may be those of a stall, which is a
+    finding only of a run that is followed, and of which only who follows knows more than the end of the log."""
     summary = next((e for e in said.watched or () if e["event"] == "summary"), None)
     if summary is None:
         return
@@ -129,10 +129,12 @@ def watch_and_report(said: Said) -> Iterator[str]:
     yield from _differ(
         "watch", {"state": summary["state"], "last step": summary["step"], "plan": summary["total"]}, own
     )
-    stalled = any(e["event"] == "stall" or e["finding"] == "run-stalled" for e in said.watched or () if "finding" in e)
-    if summary["decision"] != said.decision and not stalled:
+    stalled = any(e["event"] == "stall" or e.get("finding") == "run-stalled" for e in said.watched or ())
+    if stalled:
+        return
+    if summary["decision"] != said.decision:
         yield f"watch says {summary['decision']}, the report {said.decision}"
-    elif summary["decision"] == said.decision and summary["text"] != said.report["verdict"]["text"]:
+    elif summary["text"] != said.report["verdict"]["text"]:
         yield f"watch says {summary['text']!r}, the report {said.report['verdict']['text']!r}"
 
 
@@ -307,7 +309,12 @@ def best_step_everywhere(said: Said) -> Iterator[str]:
         ("verdict", said.report["verdict"]["text"]),
         ("change", said.report["verdict"]["would_change"]),
     ):
-        told += [(where, int(m[1])) for m in re.finditer(r"(?:best|keep|use)\b[^.;,]{0,30}?\bstep (\d+)", text, re.I)]
+        told += [
+            (where, int(m[1]))
+            for m in re.finditer(r"(?:best checkpoint|keep|use)\b[^.;,]{0,30}?\bstep (\d+)", text, re.I)
+        ]
+    for finding in said.active:
+        told += [(finding["id"], int(m[1])) for m in re.finditer(r"nearest one saved is (\d+)", finding["summary"])]
     for where, number in told:
         if number != step:
             yield f"{where}: best step {number}, verdict: {step}"

@@ -106,17 +106,18 @@ def runs(folder: Path, *options: str) -> dict[str, Json]:
     return {row["path"].rstrip("/"): row for row in json.loads(text)["runs"]}
 
 
-def watch(path: Path) -> list[Json]:
-    """The events of a first look; the time is longer the longer that takes."""
+def watch(path: Path, step: int | None) -> list[Json]:
+    """The events of a first look; the time is longer the longer it takes to read up to this step."""
+    events: list[Json] = []
     for seconds in ("0.5", "4", "30"):
         code, text, error = command(
             "watch", str(path), "--format", "json", "--fresh", "--fail-on", "never", "--timeout", seconds
         )
         assert code == 0, error
         events = [json.loads(line) for line in text.splitlines() if line.startswith("{")]
-        if any(event["event"] == "summary" for event in events):
-            return events
-    return []
+        if any(event["event"] == "summary" and event["step"] == step for event in events):
+            break
+    return events
 
 
 def said(path: Path, rows: dict[str, Json] | None = None, *, deep: bool = True) -> Said | None:
@@ -134,7 +135,7 @@ def said(path: Path, rows: dict[str, Json] | None = None, *, deep: bool = True) 
     code, text, _ = command("compare", str(path), "--format", "json")
     if code == 0:
         found.compared = next(iter(json.loads(text)["runs"]), None)
-    found.watched = watch(path)
+    found.watched = watch(path, whole["run"]["steps"]["last"])
     code, text, _ = command("verify", "--metrics", str(path), "--format", "json")
     if code in (0, 1):
         told = json.loads(text)

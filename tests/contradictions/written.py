@@ -246,7 +246,9 @@ def _trl_console(d: Draw, folder: Path) -> Path:
     lines, rows = [], _replayed(d)
     total = d.plan or 2 * d.rows
     for step, row in rows:
-        lines.append(str({k: float(f"{v:.6g}") for k, v in _named(row, TRL).items()} | {"epoch": step / 1000}))
+        cells = {k: float(f"{v:.6g}") for k, v in _named(row, TRL).items()} | {"epoch": step / 1000}
+        held_out = {k: cells.pop(k) for k in list(cells) if k.startswith("eval_")}
+        lines += [str(cells), *([str(held_out | {"epoch": step / 1000})] if held_out else [])]
         lines.append(f" {100 * step // total:3d}%|███       | {step}/{total} [00:{step % 60:02d}<01:00,  1.00s/it]")
     if d.end == "finished":
         lines.append(str({"train_runtime": 100.0, "train_steps_per_second": 1.0, "train_loss": 0.01, "epoch": 1.0}))
@@ -255,7 +257,11 @@ def _trl_console(d: Draw, folder: Path) -> Path:
 
 
 def _trainer_state(d: Draw, folder: Path) -> Path:
-    rows = [{"step": step, "epoch": step / 1000, **_named(row, TRL)} for step, row in rows_of(d)]
+    rows: list[dict[str, float]] = []
+    for step, row in rows_of(d):
+        cells = _named(row, TRL)
+        held_out = {k: cells.pop(k) for k in list(cells) if k.startswith("eval_")}
+        rows += [{"step": step, "epoch": step / 1000, **part} for part in (cells, held_out) if part]
     state = {
         "best_metric": None,
         "epoch": 1.0,
