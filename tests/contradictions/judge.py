@@ -17,6 +17,8 @@ GOES_ON = re.compile(
 )
 ENDED = re.compile(r"^(DONE|DONE · KEEP \d+|FIX · RERUN|NO EVIDENCE)$")
 
+OF_THE_END = ("run-crashed", "run-stalled")
+
 
 @rule
 def invariant_and_stage(said: Said) -> Iterator[str]:
@@ -58,9 +60,11 @@ def stage_and_findings(said: Said) -> Iterator[str]:
 @rule
 def finding_without_stage(said: Said) -> Iterator[str]:
     """A loud finding about what the policy does belongs to a stage: the pipeline would pass beside it. One about the
-    machine, the clock or the files may have none: none of the five stages is theirs."""
+    machine, the clock, the files or the run's end may have none: none of the five stages is theirs."""
     for finding in said.loud:
-        metrics = [said.metric(e["metric"]) for e in finding["evidence"]]
+        if finding["id"] in OF_THE_END:
+            continue
+        metrics = [said.metric(e["metric"]) for e in finding["evidence"][:1]]
         groups = {m["group"] for m in metrics if m is not None} & {"reward", "policy", "drift", "length"}
         if finding["stage"] is None and groups and Trait.COST_ONLY not in rules()[finding["id"]].traits:
             yield f"{finding['id']} ({finding['severity']}, {', '.join(sorted(groups))}) belongs to no stage"

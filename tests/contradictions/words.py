@@ -101,13 +101,13 @@ SHARES = (
     (re.compile(r"(\d+) % of the groups (?:have no reward variance|agree)"), "frac_reward_zero_std", ("last",)),
     (re.compile(r"(\d+) % of the responses are cut"), "response_clip_ratio", ("last",)),
 )
-SLACK = 5.0
-"""Points. Sentences round to whole per cent, and speak of the newest rows, which are not those of the last window."""
+SLACK = 10.0
+"""Points. Sentences speak of the newest twenty rows, the table of the last tenth of them."""
 
 
 @rule
 def shares_in_sentences(said: Said) -> Iterator[str]:
-    """A share is one number: sentences agree with each other, and to five points with the table's last window."""
+    """A share is one number: sentences agree with each other, and to ten points with the table's last window."""
     for pattern, metric, parts in SHARES:
         told = [(where, float(found[1])) for where, text in said.sentences() for found in pattern.finditer(text)]
         table = said.metric(metric)
