@@ -17,7 +17,7 @@ GOES_ON = re.compile(
 )
 ENDED = re.compile(r"^(DONE|DONE · KEEP \d+|FIX · RERUN|NO EVIDENCE)$")
 
-OF_THE_END = ("run-crashed", "run-stalled")
+NO_STAGE = ("run-crashed", "run-stalled", "best-checkpoint-unavailable", "metric-vanished")
 
 
 @rule
@@ -62,7 +62,7 @@ def finding_without_stage(said: Said) -> Iterator[str]:
     """A loud finding about what the policy does belongs to a stage: the pipeline would pass beside it. One about the
     machine, the clock, the files or the run's end may have none: none of the five stages is theirs."""
     for finding in said.loud:
-        if finding["id"] in OF_THE_END:
+        if finding["id"] in NO_STAGE:
             continue
         metrics = [said.metric(e["metric"]) for e in finding["evidence"][:1]]
         groups = {m["group"] for m in metrics if m is not None} & {"reward", "policy", "drift", "length"}
@@ -73,9 +73,15 @@ def finding_without_stage(said: Said) -> Iterator[str]:
 @rule
 def child_and_root(said: Said) -> Iterator[str]:
     """A symptom does not begin before its root, nor is it louder; a root is an open finding, no notice, and nobody's
+<<<<<<< HEAD
     symptom in a circle. What is over may keep the root that it had. Onsets within the error of dating are the same."""
     late = dating_tolerance(said.report["run"]["steps"]["last"] or 0)
+=======
+    symptom in a circle. What is over may keep the root that it had. Onsets are dated to within ten steps, or a
+    twentieth of the run: so much earlier a symptom may seem to begin."""
+>>>>>>> 0d66875 (Contradictions: what may differ in dating, cost and shape is said; only what is still open is excused; facts as they are now)
     by_id = {f["id"]: f for f in said.active}
+    late = max(10, (said.report["run"]["steps"]["last"] or 0) // 20)
     for finding in said.active:
         if finding["root"] is None or finding["root"] == finding["id"]:
             continue
@@ -125,7 +131,8 @@ def life_of_a_finding(said: Said) -> Iterator[str]:
 @rule
 def verdict_and_findings(said: Said) -> Iterator[str]:
     """The verdict rests on open findings, is no milder than a critical one, and names no kind that no finding has. It
-    may go on beside a critical one if it says that only rising validation holds it back."""
+    may go on beside a critical one that belongs to no stage (it costs time, not the policy), or if it says that only
+    rising validation holds it back."""
     verdict = said.report["verdict"]
     active = {f["id"]: f for f in said.active}
     for name in verdict["because"]:
@@ -133,7 +140,7 @@ def verdict_and_findings(said: Said) -> Iterator[str]:
             yield f"because of {name}, which is not open"
         elif active[name]["severity"] == "info":
             yield f"because of {name}, which is a notice"
-    critical = [f["id"] for f in said.active if f["severity"] == "critical"]
+    critical = [f["id"] for f in said.active if f["severity"] == "critical" and f["stage"]]
     if said.decision == "continue" and said.loud:
         yield f"continue beside {', '.join(f['id'] for f in said.loud[:3])}"
     held_back = "validation" in verdict["would_change"]

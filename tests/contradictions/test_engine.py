@@ -280,7 +280,7 @@ LIES: dict[str, tuple[Callable[[Said], Any], ...]] = {
     "stage and findings": (lambda s: s.report["pipeline"][0].update(status="pass"),),
     "finding without stage": (told("stage", None),),
     "child and root": (
-        lambda s: add(s, root="reward-collapse", onset_step=49),
+        lambda s: add(s, root="reward-collapse", onset_step=39),
         lambda s: (add(s, root="reward-collapse"), at(s).update(severity="warning")),
         lambda s: (add(s, root="reward-collapse"), at(s).update(severity="info")),
         lambda s: add(s, root="nobody"),

@@ -67,16 +67,16 @@ def _noise(metric: Json) -> float:
 
 @rule
 def shape_and_numbers(said: Said) -> Iterator[str]:
-    """A shape that only rises or only falls has first and last in that order; "constant" has no range. A shape of two
-    parts ("level, then falls") may end anywhere."""
+    """A shape that only rises or only falls has first and last in that order, but for a tenth of the range; "constant"
+    has no range. A shape of two parts ("level, then falls") may end anywhere."""
     for name, m in said.report["metrics"].items():
         if m["first"] is None or m["last"] is None or not m["shape"]:
             continue
         word = m["shape"].split(",")[0].strip()
         two = "then" in m["shape"]
-        if word == "rises" and not two and m["last"] < m["first"]:
+        if word == "rises" and not two and m["last"] < m["first"] - _noise(m):
             yield f"{name} {m['shape']!r}: {m['first']:.4g} → {m['last']:.4g}"
-        if word == "falls" and not two and m["last"] > m["first"]:
+        if word == "falls" and not two and m["last"] > m["first"] + _noise(m):
             yield f"{name} {m['shape']!r}: {m['first']:.4g} → {m['last']:.4g}"
         if word == "constant" and m["max"] != m["min"]:
             yield f"{name} constant: {m['min']:.4g} to {m['max']:.4g}"
