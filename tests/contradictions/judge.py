@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from rltui.diagnosis.roots import dating_tolerance
 from rltui.rules.catalogue import rules
 from rltui.rules.traits import Trait
 from tests.contradictions.engine import rule
@@ -73,13 +72,8 @@ def finding_without_stage(said: Said) -> Iterator[str]:
 @rule
 def child_and_root(said: Said) -> Iterator[str]:
     """A symptom does not begin before its root, nor is it louder; a root is an open finding, no notice, and nobody's
-<<<<<<< HEAD
-    symptom in a circle. What is over may keep the root that it had. Onsets within the error of dating are the same."""
-    late = dating_tolerance(said.report["run"]["steps"]["last"] or 0)
-=======
     symptom in a circle. What is over may keep the root that it had. Onsets are dated to within ten steps, or a
     twentieth of the run: so much earlier a symptom may seem to begin."""
->>>>>>> 0d66875 (Contradictions: what may differ in dating, cost and shape is said; only what is still open is excused; facts as they are now)
     by_id = {f["id"]: f for f in said.active}
     late = max(10, (said.report["run"]["steps"]["last"] or 0) // 20)
     for finding in said.active:
