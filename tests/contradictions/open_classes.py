@@ -5,8 +5,8 @@ from __future__ import annotations
 OPEN: dict[str, str] = {
     "best step everywhere": "V6",
     "ends and newest values": "V1",
-    "invariant and stage": "V3",
     "prefix and screen": "V9",
+    "shape and numbers": "V6",
     "shares in sentences": "V6",
     "verify and report": "V3",
 }

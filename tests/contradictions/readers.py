@@ -209,7 +209,7 @@ def pipeline_page_and_json(said: Said) -> Iterator[str]:
 @rule
 def screen_and_report(said: Said) -> Iterator[str]:
     """The screen's head line, verdict and findings say what the report says of the same moment. Of a run that stands
-    still the screen may say how: "hung", "slow"."""
+    still the screen may say how ("hung", "slow"), and since it follows the run, its badge may be that of the stall."""
     main = said.screens.get("main")
     if main is None:
         return
@@ -225,7 +225,7 @@ def screen_and_report(said: Said) -> Iterator[str]:
     words = {"stalled": "stalled|hung|slow", "crashed": "crashed", "finished": "finished", "running": "live|slow|hung"}
     if run["state"] in words and not re.search(rf"\b({words[run['state']]})\b", head):
         yield f"screen: {head.split('  ')[-1].strip()!r}, report: {run['state']}"
-    if said.badge is not None:
+    if said.badge is not None and run["state"] != "stalled":
         for name in ("main", "decision"):
             text = said.screens.get(name)
             if text is not None and said.badge not in text:
