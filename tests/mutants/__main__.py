@@ -21,7 +21,7 @@ from tests.mutants import code, data
 from tests.mutants.mutant import Mutant
 
 CODE = ("rltui/evidence", "rltui/rules", "rltui/diagnosis")
-COPIED = ("rltui", "tests", "sample_runs", "themes", "pyproject.toml", "README.md")
+NOT_COPIED = (".git", ".*cache*", "__pycache__", "*.egg-info", "dist", "build")
 NO_KNOWLEDGE = ("schema.json", "rltui/tui/", "rltui/settings/", "rltui/verify/")
 """Data that is a form or a taste."""
 LIMIT_S = 900.0
@@ -66,13 +66,8 @@ def tests_of(path: str, known: Map) -> list[str]:
 
 
 def copy(folder: Path) -> Path:
-    """The repository without its history and labelled runs."""
-    for name in COPIED:
-        source = REPO / name
-        if source.is_dir():
-            shutil.copytree(source, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
-        elif source.exists():
-            shutil.copy2(source, folder / name)
+    """The repository without its history and what is built of it."""
+    shutil.copytree(REPO, folder, ignore=shutil.ignore_patterns(*NOT_COPIED), dirs_exist_ok=True, symlinks=True)
     return folder
 
 
