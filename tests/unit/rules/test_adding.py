@@ -14,8 +14,8 @@ import pytest
 from rltui.cli import main
 from rltui.evidence.look import Look
 from rltui.evidence.signal import WARNING, Signal
-from rltui.rules import catalogue, registry
-from rltui.rules.base import Memory, Params, tail
+from rltui.rules import base, catalogue, registry
+from rltui.rules.base import REGISTERED, Memory, Params, rule, tail
 
 PAGE = {
     "id": "reward-too-low-to-see",
@@ -53,10 +53,12 @@ def added(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     pages = tmp_path / "pages"
     shutil.copytree(catalogue.PAGES, pages)
     like = json.loads((pages / "ckpt.json").read_text(encoding="utf-8"))
-    rule = {**like["rules"][0], **PAGE}
-    (pages / "invented.json").write_text(json.dumps({**like, "group": "invented", "rules": [rule]}))
+    invented = {**like["rules"][0], **PAGE}
+    (pages / "invented.json").write_text(json.dumps({**like, "group": "invented", "rules": [invented]}))
     monkeypatch.setattr(catalogue, "PAGES", pages)
-    monkeypatch.setitem(registry.DETECTORS, PAGE["id"], too_low)
+    monkeypatch.setattr(base, "REGISTERED", [*REGISTERED])
+    monkeypatch.setattr(registry, "REGISTERED", base.REGISTERED)
+    rule(str(PAGE["id"]), Look)(too_low)
     forget()
     yield
     monkeypatch.undo()

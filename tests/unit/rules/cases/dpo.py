@@ -1,0 +1,32 @@
+"""Cases of the rules of pages/dpo.json."""
+
+from __future__ import annotations
+
+from tests.unit.rules.given import NONE, Columns, ramp, rows, wave
+
+DPO_OFF: Columns = dict.fromkeys(
+    ("score_mean", "kl_ref", "entropy", "pg_loss", "response_length_mean", "val_score"), NONE
+)
+
+CASES = (
+    rows(
+        "dpo-likelihood-displacement",
+        {
+            **DPO_OFF,
+            "dpo_logps_chosen": -100 - 60 * ramp(50, 200) + wave(1),
+            "dpo_reward_margin": wave(3) * ramp(50, 200),
+        },
+        {
+            **DPO_OFF,
+            "dpo_logps_chosen": -100 + 20 * ramp(50, 200) + wave(1),
+            "dpo_reward_margin": wave(3) * ramp(50, 200),
+        },
+        algorithm="dpo",
+    ),
+    rows(
+        "dpo-no-signal-or-saturated",
+        {**DPO_OFF, "total_loss": wave(0.693, 0.002), "dpo_accuracy": wave(0.5, 0.02)},
+        {**DPO_OFF, "total_loss": wave(0.693, 0.002) - 0.05 * ramp(0, 100), "dpo_accuracy": 0.5 + 0.1 * ramp(0, 100)},
+        algorithm="dpo",
+    ),
+)

@@ -1,0 +1,43 @@
+"""Cases of the rules of pages/gen.json."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tests.unit.rollouts.dumps import GOOD, LOOP
+from tests.unit.rules.given import CRITICAL, LEVEL, N, Writer, ramp, rows, samples, wave
+
+
+def behind(every: int) -> Writer:
+    """Of so many samples one goes on behind the end marker."""
+    return lambda step, n: (GOOD + ("<|im_end|>\nAnd what is 3?" if n % every == 0 else "<|im_end|>"), float(n % 2))
+
+
+def looping(since: int, every: int) -> Writer:
+    """From a step on, one of so many samples repeats itself."""
+    return lambda step, n: (LOOP if step >= since and n % every == 0 else GOOD, float(n % 2))
+
+
+CASES = (
+    rows(
+        "truncation-high",
+        {**LEVEL, "response_clip_ratio": 0.01 + 0.14 * ramp(150, 60)},
+        {**LEVEL, "response_clip_ratio": np.full(N, 0.045)},
+    ),
+    rows(
+        "length-collapse",
+        {**LEVEL, "response_length_mean": wave(300) * (1 - 0.6 * ramp(100, 80))},
+        {**LEVEL, "response_length_mean": wave(300) * (1 - 0.25 * ramp(100, 80))},
+    ),
+    rows(
+        "length-explosion",
+        {**LEVEL, "response_length_mean": wave(300) * np.exp(1.2 * ramp(100, 190))},
+        {**LEVEL, "response_length_mean": wave(300) * np.exp(0.3 * ramp(100, 190))},
+    ),
+    samples("eos-mismatch", behind(2), behind(16)),
+    samples(
+        "eos-mismatch", behind(2), behind(16), CRITICAL, columns={**LEVEL, "response_clip_ratio": np.full(N, 0.95)}
+    ),
+    samples("degenerate-samples", looping(100, 2), looping(100, 32)),
+    samples("degenerate-samples", looping(200, 1), looping(300, 1), CRITICAL),
+)

@@ -1,0 +1,47 @@
+"""Cases of the rules of pages/kl.json."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tests.unit.rules.given import CRITICAL, LEVEL, NOTICE, N, ramp, rows, spiked, wave
+
+CASES = (
+    rows(
+        "kl-penalty-gaming",
+        {
+            **LEVEL,
+            "reward_mean": wave(0.2) + 0.3 * ramp(0, 250),
+            "response_length_mean": wave(300) * (1 - 0.9 * ramp(50, 150)),
+        },
+        {
+            **LEVEL,
+            "reward_mean": wave(0.2) + 0.3 * ramp(0, 250),
+            "response_length_mean": wave(300) * (1 - 0.4 * ramp(50, 150)),
+        },
+        CRITICAL,
+    ),
+    rows(
+        "kl-dominates",
+        {**LEVEL, "kl_ref": wave(0.05)},
+        {**LEVEL, "kl_ref": wave(0.05)},
+        config={"kl_coef_loss": 1.0},
+        near_config={"kl_coef_loss": 0.2},
+    ),
+    rows("reference-mismatch-at-start", {**LEVEL, "kl_ref": wave(1.0)}, {**LEVEL, "kl_ref": wave(0.04)}),
+    rows(
+        "kl-up-reward-flat",
+        {**LEVEL, "kl_ref": 0.02 + 0.35 * ramp(120, 180) + 0.001 * wave(1.0)},
+        {**LEVEL, "kl_ref": 0.001 + 0.015 * ramp(120, 180) + 0.0001 * wave(1.0)},
+    ),
+    rows(
+        "kl-runaway",
+        {**LEVEL, "kl_ref": wave(0.01) + 0.9 * ramp(150, 150)},
+        {**LEVEL, "kl_ref": wave(0.01) + 0.03 * ramp(150, 150)},
+        CRITICAL,
+    ),
+    rows(
+        "kl-spike-transient", {"kl_ref": spiked(0.05, [270, 280], 30)}, {"kl_ref": spiked(0.05, [270, 280], 6)}, NOTICE
+    ),
+    rows("kl-zero-unexpected", {"kl_ref": np.zeros(N)}, {"kl_ref": np.full(N, 1e-7)}, config={"kl_coef_loss": 0.01}),
+)

@@ -1,0 +1,38 @@
+"""Cases of the rules of pages/loss.json."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rltui.run.table import Floats
+from tests.unit.rules.given import CRITICAL, NOTICE, N, T, rows, wave
+
+
+def lost(values: Floats, since: int) -> Floats:
+    return np.where(since <= T, np.nan, values)
+
+
+BATCHES = {"score_min": np.zeros(N), "score_max": np.ones(N)}
+
+CASES = (
+    rows("nonfinite-values", {"pg_loss": lost(wave(0.1), 280)}, {"grad_norm": lost(wave(0.3), 299)}, CRITICAL, NOTICE),
+    rows(
+        "no-learning-signal",
+        {"grad_norm": np.where(T > 270, 0.0, wave(0.3))},
+        {"grad_norm": np.where(T > 297, 0.0, wave(0.3))},
+        CRITICAL,
+    ),
+    rows(
+        "advantage-degenerate",
+        {**BATCHES, "advantage_min": wave(0.1), "advantage_max": wave(1.2)},
+        {**BATCHES, "advantage_min": wave(-0.1), "advantage_max": wave(1.2)},
+        CRITICAL,
+    ),
+    rows("invariant-violated", {"total_loss": wave(2e6)}, {"total_loss": wave(5e5)}, CRITICAL),
+    rows(
+        "pg-loss-shape",
+        {"pg_loss": np.where(T > 200, 0.03, -0.03) + 0.005 * wave(1.0, 1.0)},
+        {"pg_loss": np.where(T > 200, 0.04, 0.03) + 0.002 * wave(1.0, 1.0)},
+        NOTICE,
+    ),
+)

@@ -1,0 +1,85 @@
+"""Cases of the rules of pages/reward.json."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rltui.run.table import Floats
+from tests.unit.diagnosis.series import noise
+from tests.unit.rollouts.dumps import GOOD
+from tests.unit.rules.given import CRITICAL, LEVEL, NONE, NOTICE, WARNING, N, T, Writer, ramp, rows, samples, wave
+
+
+def cut(at: int, fall: float) -> Floats:
+    """Reward that rises to .7 and loses this share at a row."""
+    return np.asarray(
+        (0.2 + 0.5 * ramp(0, 150)) * (1 - fall * ramp(at, 10)) + 0.01 * noise(np.random.default_rng(1), N)
+    )
+
+
+def alike(groups: int) -> Writer:
+    """So many of the eight groups give all their samples the same reward."""
+    return lambda step, n: (GOOD, float(n % 2 if n // 4 >= groups else n // 4 % 2))
+
+
+def mostly(value: float) -> Writer:
+    """One reward for all samples but the worst and the best, which the first dump shows."""
+    return lambda step, n: (GOOD, float(n) if step < 100 and n < 2 else value)
+
+
+CASES = (
+    rows(
+        "zero-variance-groups",
+        {**LEVEL, "frac_reward_zero_std": np.full(N, 0.7)},
+        {**LEVEL, "frac_reward_zero_std": np.full(N, 0.38)},
+    ),
+    rows(
+        "reward-floor",
+        {"score_mean": np.where(T > 260, 0.0, wave(0.5))},
+        {"score_mean": np.where(T > 297, 0.0, wave(0.5))},
+        CRITICAL,
+    ),
+    rows(
+        "reward-saturated",
+        {"score_mean": np.minimum(1.0, 0.3 + 0.7 * ramp(0, 150)), "frac_reward_zero_std": 0.2 + 0.75 * ramp(100, 60)},
+        {
+            "score_mean": np.minimum(1.0, 0.3 + 0.7 * ramp(0, 150)),
+            "frac_reward_zero_std": 0.2 + 0.75 * ramp(100, 60),
+            "response_clip_ratio": np.full(N, 0.8),
+        },
+    ),
+    rows("reward-collapse", {"score_mean": cut(200, 0.97)}, {"score_mean": cut(200, 0.1)}, CRITICAL),
+    rows(
+        "reward-component-decoupling",
+        {"reward_component_mean:accuracy": wave(0.5) - 0.4 * ramp(100, 100)},
+        {"reward_component_mean:format": wave(0.5) - 0.4 * ramp(100, 100)},
+        CRITICAL,
+    ),
+    rows(
+        "reward-component-dead",
+        {"reward_component_mean:accuracy": np.zeros(N), "reward_component_mean:format": wave(0.5)},
+        {"reward_component_mean:accuracy": 0.001 * (T % 7 == 0), "reward_component_mean:format": wave(0.5)},
+    ),
+    rows("reward-flat-from-start", {**LEVEL, "kl_ref": wave(5e-5)}, {**LEVEL, "kl_ref": wave(0.02)}, WARNING, NOTICE),
+    rows(
+        "reward-peak-decline",
+        {"score_mean": 0.3 + 0.4 * ramp(0, 120) - 0.25 * ramp(140, 150) + 0.01 * noise(np.random.default_rng(1), N)},
+        {"score_mean": 0.3 + 0.4 * ramp(0, 120) - 0.03 * ramp(140, 150) + 0.01 * noise(np.random.default_rng(1), N)},
+    ),
+    rows(
+        "reward-plateau",
+        {"score_mean": 0.2 + 0.5 * ramp(0, 100) + 0.02 * noise(np.random.default_rng(1), N), "val_score": NONE},
+        {"score_mean": 0.2 + 0.5 * ramp(0, 300) + 0.02 * noise(np.random.default_rng(1), N), "val_score": NONE},
+        NOTICE,
+    ),
+    rows(
+        "reward-noise-dominates", {"score_mean": np.clip(wave(0.5, 0.4), 0, 1)}, {"score_mean": wave(0.5, 0.05)}, NOTICE
+    ),
+    rows(
+        "reward-function-fault",
+        {"score_mean": np.where((T > 250) & (T % 2 == 0), np.nan, wave(0.5))},
+        {"score_mean": np.where(T == 250, np.nan, wave(0.5))},
+    ),
+    samples("zero-variance-groups", alike(8), alike(3)),
+    samples("reward-mode-share", mostly(0.2), mostly(0.0)),
+)

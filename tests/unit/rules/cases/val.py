@@ -1,0 +1,17 @@
+"""Cases of the rules of pages/val.json."""
+
+from __future__ import annotations
+
+from tests.unit.rules.given import CRITICAL, NOTICE, T, ramp, rare, rows, validation, wave
+
+CASES = (
+    rows("val-regression", {"val_score": validation(150, 0.2)}, {"val_score": validation(150, 0.004)}),
+    rows("train-val-divergence", {"val_score": validation(120, 0.2)}, {"val_score": validation(120, 0.004)}, CRITICAL),
+    rows(
+        "passk-shrink",
+        {"val_pass_at_k": rare(0.8 - 0.2 * ramp(100, 150) + 0.01 * wave(1.0))},
+        {"val_pass_at_k": rare(0.8 + 0.1 * ramp(100, 150) + 0.01 * wave(1.0))},
+    ),
+    rows("validation-underpowered", {"val_score": rare(wave(0.5, 0.15))}, {"val_score": rare(wave(0.5, 0.02))}, NOTICE),
+    rows("data-exhausted", {"epoch": T / 150}, {"epoch": T / 310}, NOTICE),
+)
