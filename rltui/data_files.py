@@ -1,4 +1,4 @@
-"""The program's own data files: JSON, read against a type. What does not fit it is an error with file and line.
+"""The program's own data files: JSON or TOML, read against a type. What does not fit it is an error with file and line.
 
 A data file's type is a `Record`. Beyond types, a record may check its values in `__post_init__` by raising ValueError.
 """
@@ -6,6 +6,8 @@ A data file's type is a `Record`. Beyond types, a record may check its values in
 from __future__ import annotations
 
 import re
+import tomllib
+from collections import Counter
 from collections.abc import Sequence
 from json import JSONDecoder
 from json.decoder import WHITESPACE, scanstring  # type: ignore[attr-defined]
@@ -39,7 +41,7 @@ class Record(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 def read(file: Path, kind: type[T]) -> T:
     """The whole of a file, as `kind`. Raises DataError."""
-    return decode(file.read_bytes(), kind, str(file))
+    return (decode_toml if file.suffix == ".toml" else decode)(file.read_bytes(), kind, str(file))
 
 
 def decode(text: bytes, kind: type[T], file: str) -> T:
@@ -47,12 +49,28 @@ def decode(text: bytes, kind: type[T], file: str) -> T:
     try:
         return msgspec.json.decode(text, type=kind)
     except msgspec.ValidationError as error:
-        keys, problem = _place(text, kind, str(error))
+        keys, problem = _place(msgspec.json.decode(text), kind, str(error))
         raise wrong(text, file, keys, problem) from None
     except msgspec.DecodeError as error:
         byte = re.search(_BYTE, str(error))
         before = text[: int(byte[1])] if byte else text.rstrip()
         raise DataError(file, before.count(b"\n") + 1, re.sub(_BYTE, "", str(error))) from None
+    except UnicodeDecodeError as error:
+        raise DataError(file, _line_of_byte(text), f"not UTF-8: {error.reason}") from None
+
+
+def decode_toml(text: bytes, kind: type[T], file: str) -> T:
+    """The same for TOML. The line is that of the key in a table, or of the table."""
+    try:
+        tree = tomllib.loads(text.decode())
+        return msgspec.convert(tree, kind)
+    except msgspec.ValidationError as error:
+        keys, problem = _place(tree, kind, str(error))
+        place = ".".join(str(key) for key in keys)
+        raise DataError(file, _toml_line(text.decode(), keys), f"{place}: {problem}" if place else problem) from None
+    except tomllib.TOMLDecodeError as error:
+        line = re.search(r"at line (\d+)", str(error))
+        raise DataError(file, int(line[1]) if line else text.count(b"\n") + 1, str(error)) from None
     except UnicodeDecodeError as error:
         raise DataError(file, _line_of_byte(text), f"not UTF-8: {error.reason}") from None
 
@@ -102,14 +120,32 @@ def _blank(source: str, at: int) -> int:
     return int(WHITESPACE.match(source, at).end())
 
 
-def _place(text: bytes, kind: Any, message: str) -> tuple[list[Key], str]:
+def _toml_line(source: str, keys: Sequence[Key]) -> int:
+    """The line of the value below `keys` in a file of tables and lists of tables; of the last key that is there."""
+    wanted = [str(key) for key in keys]
+    found, table, seen = 1, "", Counter[str]()
+    for number, line in enumerate(source.splitlines(), 1):
+        if header := re.fullmatch(r"\s*\[\[?\s*([\w.-]+)\s*\]\]?\s*(?:#.*)?", line):
+            table = f"{header[1]}.{seen[header[1]]}" if line.lstrip().startswith("[[") else header[1]
+            seen[header[1]] += 1
+            path = table
+        elif key := re.match(r"\s*([\w-]+)\s*=", line):
+            path = f"{table}.{key[1]}" if table else key[1]
+        else:
+            continue
+        if path.split(".") == wanted[: path.count(".") + 1]:
+            found = number
+    return found
+
+
+def _place(tree: Any, kind: Any, message: str) -> tuple[list[Key], str]:
     """Keys of the value that an error speaks of, and the error without its place.
 
     The library writes `[...]` for the values of a table: of all, it is the one that alone is wrong at the same place.
     """
     match = re.search(_PLACE, message)
     problem = message[: match.start()] if match else message
-    tree = node = msgspec.json.decode(text)
+    node = tree
     keys: list[Key] = []
     steps = re.findall(_STEP, match[2] if match else "")
     if match and match[1]:

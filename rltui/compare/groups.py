@@ -6,9 +6,10 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from math import sqrt
 
+from rltui.compare import tables
 from rltui.compare.metric import Scored
 from rltui.compare.model import Flag, Group
-from rltui.compare.read import ComparedRun, data
+from rltui.compare.read import ComparedRun
 from rltui.evidence.model import Finding
 
 GAIN_SHARE = 0.5
@@ -25,7 +26,7 @@ def flags(run: ComparedRun) -> tuple[Flag, ...]:
     The verdict decides, as it is now: if it is to go on, nothing is ugly; else each finding that is open at warning or
     above counts. What was critical once and is over does not.
     """
-    words: dict[str, str] = data("readings.json")["ugly"]
+    words = tables.readings().ugly
     out = [
         Flag(words[f.id], f.id, f.summary or f.title)
         for f in run.findings
@@ -90,9 +91,9 @@ def limits(runs: Sequence[ComparedRun]) -> tuple[str, ...]:
 def readings(runs: Sequence[ComparedRun]) -> tuple[str, ...]:
     """The checklist that applies: how the runs failed as a kind, and what is usually done about it."""
     out = []
-    for line in data("readings.json")["readings"]:
-        hit = [run.id for run in runs if any(f.id in line["when"] for f in open_roots(run))]
+    for line in tables.readings().readings:
+        hit = [run.id for run in runs if any(f.id in line.when for f in open_roots(run))]
         if hit:
             names = ", ".join(hit[:4]) + (f" and {len(hit) - 4} more" if len(hit) > 4 else "")
-            out.append(f"{line['reading']} ({names}): {line['advice']}")
+            out.append(f"{line.reading} ({names}): {line.advice}")
     return tuple(out)

@@ -10,7 +10,8 @@ from math import sqrt
 import numpy as np
 
 from rltui.compare.model import Primary
-from rltui.compare.read import COMPONENT, HELD_OUT, ComparedRun, Floats, RunCurve, data
+from rltui.compare.read import COMPONENT, HELD_OUT, ComparedRun, Floats, RunCurve
+from rltui.compare.tables import Choice, primary_order
 from rltui.evidence.trends import smooth
 from rltui.frameworks.load import metrics
 
@@ -62,7 +63,7 @@ def choose(runs: Sequence[ComparedRun], wanted: str | None, lower_is_better: boo
         name = max(same, key=lambda n: (counts[n], n), default=wanted)
         return Primary(name, _label(name), not lower_is_better, "named with --primary", counts[name])
     best: tuple[int, str] | None = None
-    for line in data("primary.json")["order"]:
+    for line in primary_order().order:
         fitting = [n for n in counts if _fits(n, line)]
         if not fitting:
             continue
@@ -78,16 +79,16 @@ def choose(runs: Sequence[ComparedRun], wanted: str | None, lower_is_better: boo
         how = f"no run logs a metric that could rank it; name one with --primary{offered}"
         return Primary(None, "none", not lower_is_better, how, 0)
     count, name = best
-    order = ", ".join(str(line["label"]) for line in data("primary.json")["order"])
+    order = ", ".join(line.label for line in primary_order().order)
     how = f"guessed, the first that more than half of the runs log of: {order}"
     return Primary(name, _label(name), not (lower_is_better or _falls(name)), how, count)
 
 
-def _fits(name: str, line: dict[str, list[str]]) -> bool:
+def _fits(name: str, line: Choice) -> bool:
     canonical, _, member = name.partition(":")
-    if "components" in line:
-        return canonical == COMPONENT and any(word in member.lower() for word in line["components"])
-    return name in line["names"] or (canonical == HELD_OUT and HELD_OUT in line["names"] and bool(member))
+    if line.components:
+        return canonical == COMPONENT and any(word in member.lower() for word in line.components)
+    return name in line.names or (canonical == HELD_OUT and HELD_OUT in line.names and bool(member))
 
 
 def _label(name: str) -> str:
@@ -98,7 +99,7 @@ def _label(name: str) -> str:
 
 
 def _falls(name: str) -> bool:
-    return any(word in name.lower() for word in data("primary.json")["lower_is_better"])
+    return any(word in name.lower() for word in primary_order().lower_is_better)
 
 
 def score(curve: RunCurve, higher_is_better: bool) -> Scored:

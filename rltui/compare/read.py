@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
-from importlib.resources import files
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rltui.compare import tables
 from rltui.compare.model import RunHead
 from rltui.discovery.found import Found
 from rltui.evidence.model import Finding
@@ -75,13 +72,6 @@ class ComparedRun(RunHead):
         return None if longest is None else RunCurve(longest.steps, longest.steps.astype(np.float64))
 
 
-@cache
-def data(name: str) -> dict[str, Any]:
-    """One of the package's data files."""
-    loaded: dict[str, Any] = json.loads(files("rltui.compare").joinpath(name).read_text(encoding="utf-8"))
-    return loaded
-
-
 def read(
     found: Iterable[Found], key_map: dict[str, str] | None = None, primary: str | None = None
 ) -> list[ComparedRun]:
@@ -139,8 +129,7 @@ def facts(
         hours=hours,
         gpus=_gpus(run),
         health={
-            name: report.metrics[name].last if name in report.metrics else None
-            for name in data("readings.json")["health"]
+            name: report.metrics[name].last if name in report.metrics else None for name in tables.readings().health
         },
         traces={
             name: thinned(curve)
@@ -173,8 +162,8 @@ def _curves(read: Recording, primary: str | None) -> dict[str, RunCurve]:
     named: dict[str, Series | None] = {}
     for canonical in (HELD_OUT, COMPONENT):
         named |= {f"{canonical}:{member}": series for member, series in read.family(canonical).items()}
-    for line in data("primary.json")["order"]:
-        named |= {name: read.named(name) for name in line.get("names", ()) if name != HELD_OUT}
+    for line in tables.primary_order().order:
+        named |= {name: read.named(name) for name in line.names if name != HELD_OUT}
     if primary is not None and primary not in named:
         named[primary] = read.named(primary)
     return {name: curve for name, series in named.items() if (curve := _curve(series)) is not None}
@@ -182,17 +171,17 @@ def _curves(read: Recording, primary: str | None) -> dict[str, RunCurve]:
 
 def _settings(run: RunSnapshot) -> tuple[dict[str, object], dict[str, str]]:
     """Settings that act, canonical names where the vocabulary knows the key; what names a run or a file is none."""
-    left_out = data("readings.json")
+    left_out = tables.readings()
     values: dict[str, object] = {}
     spelled: dict[str, str] = {}
     taken = set()
     for canonical, entry in run.config.items():
         taken.add(entry.key)
         spelled[canonical] = entry.key
-        if entry.active and canonical not in left_out["not_settings"] and _is_plain(entry.value):
+        if entry.active and canonical not in left_out.not_settings and _is_plain(entry.value):
             values[canonical] = entry.value
     for key, entry in run.raw_config.items():
-        about_files = any(word in key.lower() for word in left_out["not_setting_words"])
+        about_files = any(word in key.lower() for word in left_out.not_setting_words)
         if key not in taken and not about_files and _is_plain(entry.value):
             values[key], spelled[key] = entry.value, key
     return values, spelled

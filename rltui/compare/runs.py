@@ -10,10 +10,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cache
-from importlib.resources import files
 
-import orjson
-
+from rltui.compare.tables import primary_order
 from rltui.diagnosis import tail
 from rltui.discovery.found import Found
 from rltui.run.table import Series
@@ -81,8 +79,7 @@ def ranked(rows: Iterable[RunRow]) -> list[RunRow]:
 
 @cache
 def _order() -> tuple[tuple[str, ...], ...]:
-    data = orjson.loads((files("rltui.compare") / "primary.json").read_bytes())
-    return tuple(tuple(line["names"]) for line in data["order"] if "names" in line)
+    return tuple(line.names for line in primary_order().order if line.names)
 
 
 def primary(rows: Sequence[RunRow]) -> str | None:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from importlib.resources import files
-from typing import Any
+from pathlib import Path
 
 import numpy as np
-import orjson
 
+from rltui.data_files import Record, read
 from rltui.evidence.look import Look
 from rltui.evidence.model import Level
 from rltui.evidence.signal import num, percent
@@ -89,10 +88,20 @@ class Constant:
     status: Level
 
 
+class NumberFormats(Record):
+    """`format`: the one that advantages are worked out in. `formats`: the steps of each beside 1."""
+
+    format: str
+    formats: dict[str, float]
+
+    def __post_init__(self) -> None:
+        if self.format not in self.formats:
+            raise ValueError(f"no such format: {self.format}")
+
+
 @lru_cache(maxsize=1)
-def _data() -> dict[str, Any]:
-    data: dict[str, Any] = orjson.loads((files("rltui.diagnosis") / "data" / "constants.json").read_bytes())
-    return data
+def _number_formats() -> NumberFormats:
+    return read(Path(__file__).with_name("data") / "constants.json", NumberFormats)
 
 
 def constants(look: Look) -> tuple[Constant, ...]:
@@ -115,9 +124,10 @@ def _denominator(look: Look) -> Constant | None:
     off = look.settings.word("norm_adv_by_std") in ("false", "none")
     if known is None or not look.settings.group_relative or off:
         return None
-    form = str(_data()["format"])
+    known_formats = _number_formats()
+    form = known_formats.format
     spread = look.values("reward_std")
-    least = float(_data()["formats"][form])
+    least = known_formats.formats[form]
     needs = f"above 0 in {form} (beside 1 its steps are {num(least)}), and far below the spread of a group's rewards"
     status: Level = "unknown"
     if len(spread):

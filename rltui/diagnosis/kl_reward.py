@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from importlib.resources import files
+from pathlib import Path
 from typing import Literal
 
-import orjson
-
+from rltui.data_files import Record, read
 from rltui.evidence.look import Look
 from rltui.evidence.model import Decision
 from rltui.evidence.trends import change
@@ -46,35 +45,26 @@ class KlRewardCase:
 UNKNOWN_CASE = KlRewardCase("none", "none", "none", None, "unknown: the check failed", "")
 
 
-@dataclass(frozen=True, slots=True)
-class KlRewardRow:
+class KlRewardRow(Record):
     """One case of the table: the ways that it covers, and the verdicts beside which its advice makes sense."""
 
     id: str
-    kl: tuple[str, ...]
-    reward: tuple[str, ...]
-    validation: tuple[str, ...]
+    kl: tuple[Way, ...]
+    reward: tuple[Way, ...]
+    validation: tuple[Way, ...]
     reading: str
     advice: str
     fits: tuple[Decision, ...]
 
 
+class KlRewardTable(Record):
+    cases: tuple[KlRewardRow, ...]
+
+
 @lru_cache(maxsize=1)
 def table() -> tuple[KlRewardRow, ...]:
     """Every case, in the order of the table."""
-    data = orjson.loads((files("rltui.diagnosis") / "data" / "kl_reward.json").read_bytes())
-    return tuple(
-        KlRewardRow(
-            c["id"],
-            tuple(c["kl"]),
-            tuple(c["reward"]),
-            tuple(c["validation"]),
-            c["reading"],
-            c["advice"],
-            tuple(c["fits"]),
-        )
-        for c in data["cases"]
-    )
+    return read(Path(__file__).with_name("data") / "kl_reward.json", KlRewardTable).cases
 
 
 def case(look: Look, decision: Decision | None = None) -> KlRewardCase:

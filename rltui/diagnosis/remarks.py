@@ -11,12 +11,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from importlib.resources import files
-from typing import Any
+from pathlib import Path
+from typing import Literal
 
+import msgspec
 import numpy as np
-import orjson
 
+from rltui.data_files import Record, read
 from rltui.evidence.guard import Guard
 from rltui.evidence.look import Look
 from rltui.evidence.model import Evidence, Finding
@@ -32,25 +33,29 @@ NUMBERS = ("length_mean", "distinct_2", "reward_mean")
 """Fields that are no shares."""
 
 
-@dataclass(frozen=True, slots=True)
-class Confirmation:
+_DATA = Path(__file__).with_name("data")
+How = Literal["at least", "risen by", "risen to", "fallen to", "fallen by"]
+Way = Literal["rises", "falls"]
+
+
+class Confirmation(Record):
     """What a number of the samples must do to bear out a rule; see `_holds`."""
 
     field: str
-    how: str
+    how: How = msgspec.field(name="is")
     limit: float
     rules: frozenset[str]
     text: str
 
 
+class Confirmations(Record):
+    confirmations: tuple[Confirmation, ...]
+
+
 @lru_cache(maxsize=1)
 def confirmations() -> tuple[Confirmation, ...]:
     """The table of `confirmations.json`."""
-    data = orjson.loads((files("rltui.diagnosis") / "data" / "confirmations.json").read_bytes())
-    return tuple(
-        Confirmation(c["field"], c["is"], float(c["limit"]), frozenset(c["rules"]), c["text"])
-        for c in data["confirmations"]
-    )
+    return read(_DATA / "confirmations.json", Confirmations).confirmations
 
 
 def confirmed(findings: Iterable[Finding], seen: Sampled, guard: Guard) -> tuple[Finding, ...]:
@@ -105,7 +110,7 @@ LEAST = 20  # points
 CORRELATION = 0.4  # with the step
 ERRORS = 4.0  # standard errors between first and last window
 GAIN = 2.0  # sd of the noise that count as gain
-SIGNS = {"rises": 1, "falls": -1}
+SIGNS: dict[Way, int] = {"rises": 1, "falls": -1}
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,37 +145,55 @@ class Move:
         return None if self.first == 0 else (self.last - self.first) / abs(self.first)
 
 
+class RemarkEntry(Record):
+    """A remark of the catalogue. `moves`: metric, way, least share of its first window; all must hold. `kl_in`: other
+    words for runs with KL there. `unless`: not beside that remark. `without_gain_of`: only if that metric stands."""
+
+    id: str
+    rule: str
+    moves: tuple[tuple[str, Way, float], ...]
+    text: str
+    kl_in: dict[Literal["loss", "reward"], str] = msgspec.field(default_factory=dict)
+    only_kl_in: Literal["loss", "reward"] | None = None
+    unless: str | None = None
+    without_gain_of: str | None = None
+
+
+class Remarks(Record):
+    remarks: tuple[RemarkEntry, ...]
+
+
 @lru_cache(maxsize=1)
-def _catalogue() -> tuple[dict[str, Any], ...]:
-    data = orjson.loads((files("rltui.diagnosis") / "data" / "remarks.json").read_bytes())
-    return tuple(data["remarks"])
+def _catalogue() -> tuple[RemarkEntry, ...]:
+    return read(_DATA / "remarks.json", Remarks).remarks
 
 
 def remarks(look: Look, guard: Guard) -> tuple[Remark, ...]:
     """Every remark that holds for these rows, in the order of the catalogue."""
     out: dict[str, Remark] = {}
     for entry in guard.ask("remarks", (), _catalogue):
-        if entry.get("unless") in out:
+        if entry.unless in out:
             continue
-        found = guard.ask(f"remark {entry['id']}", None, _remark, entry, look)
+        found = guard.ask(f"remark {entry.id}", None, _remark, entry, look)
         if found is not None:
             out[found.id] = found
     return tuple(out.values())
 
 
-def _remark(entry: dict[str, Any], look: Look) -> Remark | None:
-    if entry.get("only_kl_in") not in (None, look.settings.kl_where):
+def _remark(entry: RemarkEntry, look: Look) -> Remark | None:
+    if entry.only_kl_in not in (None, look.settings.kl_where):
         return None
-    moves = [moved(look, name, way, share) for name, way, share in entry["moves"]]
+    moves = [moved(look, name, way, share) for name, way, share in entry.moves]
     seen = [m for m in moves if m is not None]
-    if len(seen) < len(moves) or not _still(look, entry.get("without_gain_of")):
+    if len(seen) < len(moves) or not _still(look, entry.without_gain_of):
         return None
-    reading = entry.get("kl_in", {}).get(look.settings.kl_where, entry["text"])
+    where = look.settings.kl_where
+    reading = entry.text if where is None else entry.kl_in.get(where, entry.text)
     text = f"{'; '.join(m.text for m in seen)}: {reading}"
-    return Remark(entry["id"], entry["rule"], tuple(m.metric for m in seen), text)
+    return Remark(entry.id, entry.rule, tuple(m.metric for m in seen), text)
 
 
-def moved(look: Look, name: str, way: str, share: float) -> Move | None:
+def moved(look: Look, name: str, way: Way, share: float) -> Move | None:
     """The move of a metric this way, by at least `share` of its first window; None where noise explains it."""
     series = look.series(name)
     if series is None or len(series) < LEAST:

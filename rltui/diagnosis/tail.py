@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
 from math import inf, isfinite
+from pathlib import Path
 from statistics import median
 from typing import Literal
 
-import orjson
-
+from rltui.data_files import Record, read
 from rltui.frameworks.load import metrics
 from rltui.plots.numbers import number
 from rltui.run.table import Series
@@ -30,47 +29,49 @@ class Sign:
     rule: str
 
 
-@dataclass(frozen=True, slots=True)
-class _Line:
+Level = Literal["above", "all_below"]
+Move = Literal["constant", "times_first", "share_of_first", "fell"]
+
+
+class SignLine(Record):
+    """A test of each of some metrics, `why` it is a sign, and the `rule` that judges it on the whole log."""
+
     metrics: tuple[str, ...]
-    test: str
+    test: Literal["nonfinite"] | Level | Move
     limit: float
     severity: Severity
     text: str
     rule: str
-    and_above: float
+    why: str
+    and_above: float = -inf
+
+
+class Tail(Record):
+    """`least_first`, `least_last`: rows that a test needs of either end."""
+
+    reason: str
+    least_first: int
+    least_last: int
+    signs: tuple[SignLine, ...]
 
 
 @cache
-def _lines() -> tuple[int, int, tuple[_Line, ...]]:
-    data = orjson.loads((files("rltui.diagnosis") / "data" / "tail.json").read_bytes())
-    lines = tuple(
-        _Line(
-            tuple(s["metrics"]),
-            s["test"],
-            float(s["limit"]),
-            s["severity"],
-            s["text"],
-            s["rule"],
-            s.get("and_above", -inf),
-        )
-        for s in data["signs"]
-    )
-    return data["least_first"], data["least_last"], lines
+def _tail() -> Tail:
+    return read(Path(__file__).with_name("data") / "tail.json", Tail)
 
 
 def needed() -> frozenset[str]:
     """The metrics that are looked at."""
-    return frozenset(name for line in _lines()[2] for name in line.metrics)
+    return frozenset(name for line in _tail().signs for name in line.metrics)
 
 
 def signs(series: Callable[[str], Series | None], gap: int | None) -> tuple[list[Sign], int]:
     """The signs, critical ones first, and how many metrics could be looked at. `gap`: number of the first row of the
     end, None for a log that was read whole."""
-    least_first, least_last, lines = _lines()
+    table = _tail()
     found: dict[str, Sign] = {}
     looked: dict[str, tuple[list[float], list[float], bool] | None] = {}
-    for line in lines:
+    for line in table.signs:
         for name in line.metrics:
             if name not in looked:
                 looked[name] = _ends(series(name), gap)
@@ -81,7 +82,7 @@ def signs(series: Callable[[str], Series | None], gap: int | None) -> tuple[list
             if line.test == "nonfinite":
                 holds = not finite
             else:
-                enough = len(last) >= least_last and (len(first) >= least_first or line.test in _LEVELS)
+                enough = len(last) >= table.least_last and (len(first) >= table.least_first or line.test in _LEVELS)
                 holds = enough and _TESTS[line.test](first, last, line.limit) and median(last) > line.and_above
             if holds:
                 text = line.text.format(

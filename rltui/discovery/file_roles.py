@@ -6,13 +6,13 @@ or a job number), or only a role (`console.log`, `train_metrics.jsonl`).
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from functools import cache
 from pathlib import Path
 from typing import Literal
 
+from rltui.data_files import Record, read
 from rltui.frameworks.load import dialect, dialect_names
 from rltui.lazy_regex import lazy
 
@@ -38,12 +38,20 @@ _METRIC_FILE = lazy(
 )
 _WANDB_RUN_DIR = lazy(r"(?:offline-)?run-(?P<time>\d{8}_\d{6})-(?P<id>[\w-]+)")
 
-_WORDS = {
-    kind: frozenset(words)
-    for kind, words in json.loads(Path(__file__).with_name("file_words.json").read_bytes()).items()
-}
-_STRUCTURE = _WORDS["structure_folders"]
 _ATTEMPT = lazy(r"attempt[-_]?\d{1,6}", re.I)
+
+
+class FileWords(Record):
+    """`structure_folders`: folders that sort the files of a run. `role_words`: words that name a file's role only."""
+
+    structure_folders: frozenset[str]
+    role_words: frozenset[str]
+
+
+@cache
+def _file_words() -> FileWords:
+    return read(Path(__file__).with_name("file_words.json"), FileWords)
+
 
 TENSORBOARD_DIR = lazy(r"(?:runs|tensorboard.*|tb|tb[-_]?logs?|tfevents|events|lightning_logs|logs?)", re.I)
 _TIME_WORD = lazy(r"\d+|(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)\d{2}", re.I)
@@ -101,7 +109,7 @@ def wandb_run(relative: str) -> tuple[str, str, str] | None:
 def only_sorts(folder: str) -> bool:
     """Whether a folder of this name only sorts the files of one run: its parent is where the run lives. prime-rl has
     one for each attempt."""
-    return folder.lower() in _STRUCTURE or _ATTEMPT.fullmatch(folder) is not None
+    return folder.lower() in _file_words().structure_folders or _ATTEMPT.fullmatch(folder) is not None
 
 
 def label(name: str) -> str:
@@ -122,7 +130,7 @@ def launch(name: str) -> str:
 
 def _words(name: str) -> list[str]:
     stem = re.sub(r"(?:\.(?:log|out|err|txt|jsonl|ndjson|json|csv|tsv|gz|xz|zst|\d{1,4}))+$", "", name)
-    return [word for word in re.split(r"[^A-Za-z0-9]+", stem) if word and word.lower() not in _WORDS["role_words"]]
+    return [word for word in re.split(r"[^A-Za-z0-9]+", stem) if word and word.lower() not in _file_words().role_words]
 
 
 def _wandb_role(folders: list[str], name: str) -> Role:

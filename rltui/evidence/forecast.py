@@ -6,16 +6,16 @@ trend test of the rules sees a course, and its error bars are those of the fitte
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cache
-from importlib.resources import files
 from math import floor
-from typing import Concatenate, ParamSpec
+from pathlib import Path
+from typing import Concatenate, Literal, ParamSpec
 
 import numpy as np
 
+from rltui.data_files import Record, read
 from rltui.evidence.guard import Guard
 from rltui.evidence.look import Look
 from rltui.evidence.measured import Measured, name
@@ -32,19 +32,24 @@ BLOCKS = 12  # means that are fitted: neighbouring rows are alike, blocks are ne
 SPANS = 3.0  # a course is continued over at most so many times the rows that show it
 
 
+class KnownForecast(Record):
+    """What is known of a kind of forecast; see `Forecast`."""
+
+    unit: Literal["s", "step"]
+    would_change: str
+
+
 @cache
-def _known() -> dict[str, dict[str, str]]:
-    data: dict[str, dict[str, str]] = json.loads(
-        files("rltui.evidence").joinpath("data/forecasts.json").read_text(encoding="utf-8")
-    )
-    return data
+def _known() -> dict[str, KnownForecast]:
+    return read(Path(__file__).with_name("data") / "forecasts.json", dict[str, KnownForecast])
 
 
 def foretold(
     what: str, metric: str, at: float, low: float, high: float | None, rows: int, text: str, subject: str | None = None
 ) -> Forecast:
     """A forecast with what is known of its kind."""
-    return Forecast(what, metric, at, low, high, rows, text, **_known()[what], subject=subject)
+    known = _known()[what]
+    return Forecast(what, metric, at, low, high, rows, text, known.unit, known.would_change, subject)
 
 
 def forecasts(look: Look, floor: float | None, guard: Guard) -> tuple[Forecast, ...]:

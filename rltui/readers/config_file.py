@@ -12,9 +12,10 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
+from rltui.data_files import Record, read
 from rltui.lazy_regex import lazy
 from rltui.readers.base import ConfigRecord
 from rltui.readers.keys import names
@@ -249,9 +250,9 @@ def read_config(data: bytes, name: str) -> ConfigRecord | None:
         return None
     tree = _unwrapped(tree, base)
     stem = base.partition(".")[0]
-    if any(key in tree for key in _data()["not_a_run"]):
+    if any(key in tree for key in _data().not_a_run):
         return None
-    if stem in _data()["prefixed_by_name"]:
+    if stem in _data().prefixed_by_name:
         tree = {stem: tree}
     values = _resolved(flatten(tree))
     return ConfigRecord(values, base) if values else None
@@ -325,8 +326,14 @@ def _resolved(flat: dict[str, object]) -> dict[str, object]:
     return {key: value for key, value in flat.items() if not (isinstance(value, str) and "${" in value)}
 
 
+class ConfigFiles(Record):
+    """`not_a_run`: keys of configs that are a model's or a tokenizer's. `prefixed_by_name`: files whose settings stand
+    below the file's name."""
+
+    not_a_run: tuple[str, ...]
+    prefixed_by_name: frozenset[str]
+
+
 @cache
-def _data() -> dict[str, list[str]]:
-    text = files("rltui.readers").joinpath("data/config_files.json").read_text("utf-8")
-    data: dict[str, list[str]] = json.loads(text)
-    return data
+def _data() -> ConfigFiles:
+    return read(Path(__file__).with_name("data") / "config_files.json", ConfigFiles)

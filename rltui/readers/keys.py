@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Container
 from datetime import datetime
 from functools import cache
-from importlib.resources import files
 from math import isfinite, nan
+from pathlib import Path
+from typing import Literal
 
+from rltui.data_files import Record, read
 from rltui.readers.base import NO_STEP
 from rltui.readers.rows import number
 
@@ -19,14 +20,32 @@ _MILLISECONDS = 1e11
 """Seconds since the epoch stay below this until the year 5138: larger time stamps are milliseconds."""
 
 
+KeyKind = Literal["step", "total", "time", "config", "update", "text"]
+
+
+class Keys(Record):
+    """Keys by kind, the most telling first. `update`: what an update of the policy logs; `text`: samples."""
+
+    step: tuple[str, ...]
+    total: tuple[str, ...]
+    time: tuple[str, ...]
+    config: tuple[str, ...]
+    update: tuple[str, ...]
+    text: tuple[str, ...]
+
+
 @cache
-def names(kind: str) -> tuple[str, ...]:
-    """Keys of one kind ("step", "total", "time", "config", "update", "text"), the most telling first."""
-    data: dict[str, list[str]] = json.loads(files("rltui.readers").joinpath("data/keys.json").read_text("utf-8"))
-    return tuple(data[kind])
+def _keys() -> Keys:
+    return read(Path(__file__).with_name("data") / "keys.json", Keys)
 
 
-def first_of(kind: str, keys: Container[str]) -> str | None:
+def names(kind: KeyKind) -> tuple[str, ...]:
+    """Keys of one kind, the most telling first."""
+    found: tuple[str, ...] = getattr(_keys(), kind)
+    return found
+
+
+def first_of(kind: KeyKind, keys: Container[str]) -> str | None:
     """The first key of a kind that is there."""
     return next((name for name in names(kind) if name in keys), None)
 

@@ -15,19 +15,41 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from importlib.resources import files
+from pathlib import Path
 from typing import Any
+
+from rltui.data_files import Record, read
 
 _WORD = re.compile(r"\w+|[^\w\s]")
 _LOOKED_AT = 20_000  # characters of one text: a loop shows long before
 _RUN = re.compile(r"(\S)\1{7,}")
 
 
+class Limits(Record):
+    """The thresholds and markers of `samples.json`; shares are 0..1, `examined` counts samples of one step."""
+
+    examined: int
+    ngram: int
+    repeated_share: float
+    compression_ratio: float
+    character_run: int
+    min_ngrams: int
+    scripts: int
+    letters_per_script: int
+    maths_scripts: frozenset[str]
+    same_script: dict[str, str]
+    tags: tuple[str, ...]
+    end_markers: tuple[str, ...]
+    turn_markers: tuple[str, ...]
+    tool_turns: tuple[str, ...]
+    artefacts: tuple[str, ...]
+    histogram_values: int
+    histogram_bins: int
+
+
 @cache
-def limits() -> dict[str, Any]:
-    """The thresholds and markers of `samples.json`."""
-    found: dict[str, Any] = json.loads((files("rltui.rollouts") / "samples.json").read_bytes())
-    return found
+def limits() -> Limits:
+    return read(Path(__file__).with_name("samples.json"), Limits)
 
 
 def is_empty(text: str) -> bool:
@@ -38,15 +60,15 @@ def is_empty(text: str) -> bool:
 def repeat_share(text: str) -> float | None:
     """Share of the word 4-grams that stood in the text before: 0 for none, near 1 for a loop. None below 12 of them."""
     words = _WORD.findall(text[:_LOOKED_AT])
-    size = limits()["ngram"]
+    size = limits().ngram
     grams = list(zip(*(words[i:] for i in range(size)), strict=False))
-    return None if len(grams) < limits()["min_ngrams"] else 1 - len(set(grams)) / len(grams)
+    return None if len(grams) < limits().min_ngrams else 1 - len(set(grams)) / len(grams)
 
 
 def most_repeated(text: str) -> tuple[str, int] | None:
     """The word 4-gram that stands most often in a text, and how often; None where each stands once."""
     words = _WORD.findall(text[:_LOOKED_AT])
-    size = limits()["ngram"]
+    size = limits().ngram
     counts = Counter(tuple(words[i : i + size]) for i in range(len(words) - size + 1))
     if not counts or counts.most_common(1)[0][1] < 2:
         return None
@@ -69,9 +91,9 @@ def longest_run(text: str) -> tuple[str, int]:
 def is_repeated(text: str, share: float | None, ratio: float | None) -> bool:
     """Degenerate by one of: too large a share of repeated 4-grams, too high a compression ratio, one character too
     often in a row."""
-    loops = share is not None and share > limits()["repeated_share"]
-    compresses = ratio is not None and ratio > limits()["compression_ratio"]
-    return bool(loops or compresses or longest_run(text)[1] > limits()["character_run"])
+    loops = share is not None and share > limits().repeated_share
+    compresses = ratio is not None and ratio > limits().compression_ratio
+    return bool(loops or compresses or longest_run(text)[1] > limits().character_run)
 
 
 def is_token_zero(text: str) -> bool:
@@ -84,7 +106,7 @@ def malformed_tag(text: str, prompt: str | None = None) -> str | None:
     """The first tag of a known kind (`<think>`, `<answer>`, ...) that is opened and not closed, closed and not opened,
     or opened twice; None where all are in order. A tag that the end of the prompt opens counts as opened."""
     tail = (prompt or "")[-200:].rstrip()
-    for tag in limits()["tags"]:
+    for tag in limits().tags:
         opening, closing = f"<{tag}>", f"</{tag}>"
         opened = text.count(opening) + tail.endswith(opening)
         closed = text.count(closing)
@@ -118,19 +140,19 @@ def past_end(text: str) -> str | None:
     """The end-of-turn marker or turn of the user after which the text goes on: generation did not stop where it should.
     None where there is none; a marker at the very end is as it should be, and so is the answer of a tool after it."""
     stripped = text.rstrip()
-    if any(marker in stripped for marker in limits()["tool_turns"]):
+    if any(marker in stripped for marker in limits().tool_turns):
         return None
-    for marker in limits()["end_markers"]:
+    for marker in limits().end_markers:
         at = stripped.find(marker)
         if 0 <= at < len(stripped) - len(marker):
-            return str(marker)
-    return next((marker.strip() for marker in limits()["turn_markers"] if marker in stripped), None)
+            return marker
+    return next((marker.strip() for marker in limits().turn_markers if marker in stripped), None)
 
 
 def decoder_artefact(text: str) -> str | None:
     """The first mark of padding or of a wrong decoding in a text: a pad token, bytes that are no text, the space marks
     of a tokenizer. None where there is none."""
-    return next((str(mark) for mark in limits()["artefacts"] if mark in text), None)
+    return next((mark for mark in limits().artefacts if mark in text), None)
 
 
 def non_ascii_share(text: str) -> float | None:
@@ -141,7 +163,7 @@ def non_ascii_share(text: str) -> float | None:
 def scripts(text: str) -> int:
     """Writing systems of which the text holds at least three letters (Greek is maths; Japanese is one with Chinese)."""
     letters = Counter(_script(c) for c in set(text[:_LOOKED_AT]) if c.isalpha())
-    return sum(1 for script, count in letters.items() if script and count >= limits()["letters_per_script"])
+    return sum(1 for script, count in letters.items() if script and count >= limits().letters_per_script)
 
 
 def distinct_n(texts: Iterable[str], n: int) -> float | None:
@@ -195,9 +217,9 @@ def histogram(values: Sequence[float], truncated: Sequence[bool | None] | None =
     of_cut = [value for value, cut in zip(values, truncated or (), strict=False) if cut]
     counts, cut = _rounded(values), _rounded(of_cut)
     distinct = sorted(counts)
-    if len(distinct) <= limits()["histogram_values"]:
+    if len(distinct) <= limits().histogram_values:
         return tuple(Bar(value, value, counts[value], cut[value]) for value in distinct)
-    bins = limits()["histogram_bins"]
+    bins = limits().histogram_bins
     low, width = distinct[0], (distinct[-1] - distinct[0]) / bins
     places = [0] * bins
     cut_at = [0] * bins
@@ -249,7 +271,7 @@ def marks(text: str, prompt: str | None = None) -> TextMarks:
         decoder_artefact(text),
         is_token_zero(text),
         non_ascii_share(text),
-        not text.isascii() and scripts(text) >= limits()["scripts"],
+        not text.isascii() and scripts(text) >= limits().scripts,
         *tool_calls(text),
     )
 
@@ -304,4 +326,4 @@ def share(flags: Iterable[bool]) -> float | None:
 @lru_cache(maxsize=8192)
 def _script(letter: str) -> str:
     name = unicodedata.name(letter, "").split(" ")[0]
-    return "" if name in limits()["maths_scripts"] else str(limits()["same_script"].get(name, name))
+    return "" if name in limits().maths_scripts else limits().same_script.get(name, name)

@@ -226,7 +226,7 @@ class StepRollouts:
 
     def examined(self, limit: int | None = None) -> list[int]:
         """The places whose texts the statistics read: all, or an even spread of at most `limit` (512)."""
-        limit = limit or statistics.limits()["examined"]
+        limit = limit or statistics.limits().examined
         count = len(self._all)
         return list(range(count)) if count <= limit else [i * count // limit for i in range(limit)]
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
-from importlib.resources import files
+from pathlib import Path
+from typing import Literal
 
-import orjson
-
+from rltui.data_files import Record, read
 from rltui.evidence.look import FAMILIES, Look
 from rltui.evidence.model import Coverage, MissingMetric, NotEvaluable
 from rltui.evidence.profile import RunSettings
@@ -17,16 +16,29 @@ from rltui.rollouts.samples import Samples
 from rltui.rules.page import Rule
 from rltui.rules.traits import Trait
 
+_DATA = Path(__file__).with_name("data")
+When = Literal["always", "kl", "group", "critic", "off-policy", "rollouts"]
+Kind = Literal["critic", "preference", "rollouts", "group", "kl", "updates", "tools", "async"]
+
+
+class Expected(Record):
+    """A metric that runs should log; `any`: these serve as well; `when`: which runs."""
+
+    metric: str
+    any: tuple[str, ...]
+    when: When
+
+
+class ExpectedMetrics(Record):
+    metrics: tuple[Expected, ...]
+
 
 @lru_cache(maxsize=1)
-def _expected() -> list[dict[str, object]]:
-    data: dict[str, list[dict[str, object]]] = orjson.loads(
-        (files("rltui.rules") / "data" / "expected.json").read_bytes()
-    )
-    return data["metrics"]
+def _expected() -> tuple[Expected, ...]:
+    return read(_DATA / "expected.json", ExpectedMetrics).metrics
 
 
-def _applies(when: object, settings: RunSettings) -> bool:
+def _applies(when: When, settings: RunSettings) -> bool:
     return {
         "always": True,
         "kl": settings.kl_where is not None or settings.kl_coef is None,
@@ -34,21 +46,19 @@ def _applies(when: object, settings: RunSettings) -> bool:
         "critic": settings.critic,
         "off-policy": settings.one_update is not True,
         "rollouts": not settings.preference,
-    }[str(when)]
+    }[when]
 
 
 def coverage(look: Look, catalogue: Mapping[str, Rule], running: Iterable[str]) -> Coverage:
     """Expected metrics, those present, and for each missing one the rules (of those that could run) that it blocks."""
     ids = sorted(running)
-    expected = [e for e in _expected() if _applies(e["when"], look.settings)]
+    expected = [e for e in _expected() if _applies(e.when, look.settings)]
     missing = []
     for entry in expected:
-        names = [str(n) for n in _list(entry["any"])]
-        if any(look.series(n) is not None for n in names):
+        if any(look.series(n) is not None for n in entry.any):
             continue
-        metric = str(entry["metric"])
-        blocks = tuple(i for i in ids if any(set(group) <= set(names) for group in catalogue[i].needs))
-        missing.append(MissingMetric(metric, blocks, enable(metric, look.dialect.name)))
+        blocks = tuple(i for i in ids if any(set(group) <= set(entry.any) for group in catalogue[i].needs))
+        missing.append(MissingMetric(entry.metric, blocks, enable(entry.metric, look.dialect.name)))
     return Coverage(len(expected), len(expected) - len(missing), tuple(missing))
 
 
@@ -59,7 +69,7 @@ class Evaluable:
     def __init__(self, catalogue: Mapping[str, Rule], running: Iterable[str]) -> None:
         self._catalogue = catalogue
         self._ids = list(running)
-        expected = {str(name) for entry in _expected() for name in _list(entry["any"])}
+        expected = {name for entry in _expected() for name in entry.any}
         needed = {name for i in self._ids for group in catalogue[i].needs for name in group}
         signs = {name for names in _kinds().signs.values() for name in names}
         self._names = tuple(expected | needed | signs | {"score_mean", "reward_mean"})
@@ -89,10 +99,9 @@ class Evaluable:
 
 
 @lru_cache(maxsize=1)
-def _inputs() -> dict[str, list[str]]:
+def _inputs() -> dict[str, tuple[str, str]]:
     """Rule -> what it needs beside metrics and config, and how to have it."""
-    data: dict[str, list[str]] = orjson.loads((files("rltui.rules") / "data" / "inputs.json").read_bytes())
-    return data
+    return read(_DATA / "inputs.json", dict[str, tuple[str, str]])
 
 
 def without_input(
@@ -127,19 +136,18 @@ def blocked(rule: Rule, look: Look) -> NotEvaluable | None:
     return None
 
 
-@dataclass(frozen=True, slots=True)
-class _Kinds:
+class Kinds(Record):
     """`rules`: rule -> the kind of run that it is for; `signs`: kind -> metrics that only such runs log; `reasons`:
     kind -> why another kind has no use for the rule."""
 
-    rules: dict[str, str]
-    signs: dict[str, list[str]]
-    reasons: dict[str, str]
+    rules: dict[str, Kind]
+    signs: dict[Kind, tuple[str, ...]]
+    reasons: dict[Kind, str]
 
 
 @lru_cache(maxsize=1)
-def _kinds() -> _Kinds:
-    return _Kinds(**orjson.loads((files("rltui.rules") / "data" / "applies.json").read_bytes()))
+def _kinds() -> Kinds:
+    return read(_DATA / "applies.json", Kinds)
 
 
 def _nothing_to_judge(rule_id: str, look: Look) -> str | None:
@@ -150,7 +158,7 @@ def _nothing_to_judge(rule_id: str, look: Look) -> str | None:
     return _kinds().reasons[kind]
 
 
-def _may_be(kind: str, look: Look) -> bool:
+def _may_be(kind: Kind, look: Look) -> bool:
     """By config and algorithm, as far as they are known."""
     settings = look.settings
     return {
@@ -169,8 +177,3 @@ def _there(rule: Rule, look: Look, name: str) -> bool:
     if name in FAMILIES:
         return bool(look.family(name))
     return look.series(name) is not None or (Trait.NONFINITE in rule.traits and look.logged(name) is not None)
-
-
-def _list(value: object) -> list[object]:
-    assert isinstance(value, list)
-    return value

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from importlib.resources import files
 from math import sqrt
+from pathlib import Path
 
 import numpy as np
-import orjson
 
+from rltui.data_files import Record, read
 from rltui.evidence.look import Look
 from rltui.evidence.signal import CRITICAL, NOTICE, WARNING, Mark, Signal, num, percent
 from rltui.evidence.trends import MAD_TO_SD, block_medians, change, onset, sd_d, sd_m, windows
@@ -29,9 +29,16 @@ from rltui.run.table import Floats, Series
 FAMILY = "reward_component_mean"
 
 
+class TrueComponents(Record):
+    """Parts of names under which the reward's part that is the task is logged; `why` these."""
+
+    why: str
+    words: tuple[str, ...]
+
+
 @lru_cache(maxsize=1)
 def _true_names() -> re.Pattern[str]:
-    words = orjson.loads((files("rltui.rules") / "data" / "true_components.json").read_bytes())["words"]
+    words = read(Path(__file__).with_name("data") / "true_components.json", TrueComponents).words
     return re.compile("|".join(re.escape(w) for w in words))
 
 

@@ -5,11 +5,7 @@ Nothing is computed here that the report could hold; these are look-ups in it.
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
-from functools import cache
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rltui.plots.glyphs import BLOCK, GlyphSet
@@ -38,21 +34,6 @@ INSIGHTS = 16
 
 STRIDE = 12
 """A growing axis gets longer by one part in so many at once."""
-
-
-@dataclass(frozen=True, slots=True)
-class Heading:
-    """A heading of the metrics pane; `first` are canonical names, most telling first."""
-
-    name: str
-    groups: tuple[str, ...]
-    first: tuple[str, ...]
-
-
-@cache
-def headings() -> tuple[Heading, ...]:
-    data = tomllib.loads(Path(__file__).with_name("overview.toml").read_text(encoding="utf-8"))
-    return tuple(Heading(h["name"], tuple(h["groups"]), tuple(h["first"])) for h in data["heading"])
 
 
 class View:

@@ -1,15 +1,14 @@
-"""Notes out of log text: which lines matter is data (`data/notes.toml`), tracebacks are followed to their last line."""
+"""Notes out of log text: which lines matter is data (`notes.toml`), tracebacks are followed to their last line."""
 
 from __future__ import annotations
 
 import re
-import tomllib
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
 from pathlib import Path
-from typing import Any
 
+from rltui.data_files import Record, read
 from rltui.readers.base import Note, NoteKind
 from rltui.text import clean
 
@@ -52,6 +51,27 @@ def time_of(message: str) -> float | None:
         return None
 
 
+class NoteRule(Record):
+    """Lines that hold one of `any`, match `pattern` (a regex; its groups `step` and `total` are taken) and not
+    `unless`."""
+
+    kind: NoteKind
+    any: tuple[str, ...]
+    pattern: str | None = None
+    unless: str | None = None
+
+    def __post_init__(self) -> None:
+        for pattern in (self.pattern, self.unless):
+            try:
+                re.compile(pattern or "")
+            except re.error as error:
+                raise ValueError(f"no regular expression: {error}") from None
+
+
+class NoteRules(Record):
+    rule: tuple[NoteRule, ...]
+
+
 @dataclass(frozen=True, slots=True)
 class _Rule:
     kind: NoteKind
@@ -62,15 +82,14 @@ class _Rule:
 
 @cache
 def _rules() -> tuple[_Rule, ...]:
-    data: dict[str, Any] = tomllib.loads(Path(__file__).with_name("notes.toml").read_text("utf-8"))
     return tuple(
         _Rule(
-            rule["kind"],
-            tuple(rule["any"]),
-            re.compile(rule["pattern"]) if "pattern" in rule else None,
-            re.compile(rule["unless"]) if "unless" in rule else None,
+            rule.kind,
+            rule.any,
+            None if rule.pattern is None else re.compile(rule.pattern),
+            None if rule.unless is None else re.compile(rule.unless),
         )
-        for rule in data["rule"]
+        for rule in read(Path(__file__).with_name("notes.toml"), NoteRules).rule
     )
 
 

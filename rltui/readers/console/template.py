@@ -14,8 +14,7 @@ from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
 
-import orjson
-
+from rltui.data_files import Record, read
 from rltui.lazy_regex import lazy
 
 SEEN = 3
@@ -46,10 +45,23 @@ _LOGGED = lazy(
 _TIMES = {"k": 1e3, "K": 1e3, "M": 1e6}
 
 
+class TemplateWords(Record):
+    """Words of names: what counts (surely, perhaps), what training, clocks and statistics are called, and what tells
+    that a line counts something else: `evaluation`, `items` of data, `places` in the cluster."""
+
+    counters: frozenset[str]
+    weak_counters: frozenset[str]
+    training: frozenset[str]
+    durations: frozenset[str]
+    statistics: frozenset[str]
+    evaluation: frozenset[str]
+    items: frozenset[str]
+    places: frozenset[str]
+
+
 @lru_cache(maxsize=1)
-def _words() -> dict[str, frozenset[str]]:
-    raw = orjson.loads(Path(__file__).with_name("template_words.json").read_bytes())
-    return {kind: frozenset(words) for kind, words in raw.items()}
+def _words() -> TemplateWords:
+    return read(Path(__file__).with_name("template_words.json"), TemplateWords)
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,9 +157,9 @@ class TemplateLearner:
             if template.counter is None and template.lines:
                 first = template.lines[0].slots
                 counter = _counter([line.slots for line in template.lines], fewest=1)
-                if counter is None or not _is_named(first[counter], "counters"):
+                if counter is None or not _is_named(first[counter], _words().counters):
                     continue
-                if _is_about(first, "training") and not _is_evaluation(first, counter):
+                if _is_about(first, _words().training) and not _is_evaluation(first, counter):
                     out += self._rows(template, template.lines[template.told :], counter)
                     template.told = len(template.lines)
         return out
@@ -179,7 +191,7 @@ class TemplateLearner:
         counter, first = _counter(lines, fewest=SEEN - 1), lines[0]
         if counter is not None and _is_evaluation(first, counter):
             near = self._step is not None and lines[-1][counter].value <= self._step + 1
-            counter = counter if near and _is_named(first[counter], "counters") else None
+            counter = counter if near and _is_named(first[counter], _words().counters) else None
             template.prefix = "eval/"
         elif counter is not None and self._main not in (None, _counter_name(first[counter])):
             counter = None  # a second count beside the one that tells the step
@@ -224,14 +236,14 @@ class TemplateLearner:
 def postfix(text: str) -> dict[str, float]:
     """Numbers by name behind a progress bar (`[00:10<01:30, 1.0it/s, loss=0.3]`), if they are of training."""
     cells = {name: _value(number) for name, number in _POSTFIX.findall(text)}
-    return cells if any(_has_word(name, "training") for name in cells) else {}
+    return cells if any(_has_word(name, _words().training) for name in cells) else {}
 
 
 def trains(name: str) -> bool:
     """Whether a progress bar of this name counts training steps."""
-    if any(c.isdigit() for c in name) or _has_word(name, "evaluation"):
+    if any(c.isdigit() for c in name) or _has_word(name, _words().evaluation):
         return False  # a bar within one of many rounds
-    return _has_word(name, "counters") or "train" in name.lower()
+    return _has_word(name, _words().counters) or "train" in name.lower()
 
 
 def slots_of(message: str) -> list[Slot]:
@@ -256,7 +268,7 @@ def slots_of(message: str) -> list[Slot]:
         words = name.split()
         if gap.strip() in ("±", "+/-", "+-") and subject:
             name = f"{subject} std"
-        elif words and words[-1].lower() in _words()["statistics"]:
+        elif words and words[-1].lower() in _words().statistics:
             subject = " ".join(words[:-1]) or subject
             name = f"{subject} {words[-1]}" if subject else name
         elif name:
@@ -299,21 +311,20 @@ def _counter_name(slot: Slot) -> str:
     return _last_word(slot.name) or "/"
 
 
-def _has_word(name: str, kind: str) -> bool:
-    wanted = _words()[kind]
+def _has_word(name: str, wanted: frozenset[str]) -> bool:
     return any(word.lower() in wanted for word in _WORD.findall(name.replace("_", " ")))
 
 
-def _is_named(slot: Slot, kind: str) -> bool:
-    return _last_word(slot.name) in _words()[kind]
+def _is_named(slot: Slot, words: frozenset[str]) -> bool:
+    return _last_word(slot.name) in words
 
 
-def _is_about(slots: list[Slot], kind: str) -> bool:
-    return any(_has_word(slot.name, kind) for slot in slots)
+def _is_about(slots: list[Slot], words: frozenset[str]) -> bool:
+    return any(_has_word(slot.name, words) for slot in slots)
 
 
 def _is_evaluation(slots: list[Slot], counter: int) -> bool:
-    return any(_has_word(slot.name, "evaluation") for slot in slots[: counter + 1])
+    return any(_has_word(slot.name, _words().evaluation) for slot in slots[: counter + 1])
 
 
 def _promising(slots: list[Slot]) -> bool:
@@ -323,7 +334,7 @@ def _promising(slots: list[Slot]) -> bool:
 
 
 def _may_count(slot: Slot) -> bool:
-    return _is_named(slot, "counters") or _is_named(slot, "weak_counters")
+    return _is_named(slot, _words().counters) or _is_named(slot, _words().weak_counters)
 
 
 def _rises(lines: list[list[Slot]]) -> bool:
@@ -342,12 +353,12 @@ def _counter(lines: list[list[Slot]], fewest: int) -> int | None:
     for i, slot in enumerate(first):
         if not all(len(line) > i and _is_whole(line[i]) for line in lines):
             continue
-        plain, weak = _is_named(slot, "counters"), _is_named(slot, "weak_counters")
-        if not (plain or weak or (slot.of is not None and not _has_word(slot.name, "items"))):
+        plain, weak = _is_named(slot, _words().counters), _is_named(slot, _words().weak_counters)
+        if not (plain or weak or (slot.of is not None and not _has_word(slot.name, _words().items))):
             continue
         others = [s for j, s in enumerate(first) if j != i and s.name and not _may_count(s)]
-        kinds = ("training", "durations") if plain else ("training",)
-        if not any(_has_word(s.name, kind) for s in others for kind in kinds):
+        wanted = _words().training | _words().durations if plain else _words().training
+        if not any(_has_word(s.name, wanted) for s in others):
             continue
         values = [line[i].value for line in lines]
         rises = sum(1 for a, b in pairwise(values) if b > a)
@@ -360,6 +371,6 @@ def _cells(slots: list[Slot], without: tuple[int | None, ...], prefix: str) -> d
     """The named numbers; of two with one name the first counts."""
     cells: dict[str, float] = {}
     for i, slot in enumerate(slots):
-        if slot.name and i not in without and not _is_named(slot, "places") and slot.of is None:
+        if slot.name and i not in without and not _is_named(slot, _words().places) and slot.of is None:
             cells.setdefault(prefix + slot.name, slot.value)
     return cells

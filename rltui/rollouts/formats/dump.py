@@ -49,7 +49,7 @@ def step_of(path: str, root: str) -> int | None:
 def split_of(path: str, root: str) -> Split:
     """Whether a dump is of validation, by the words of its path."""
     words = set(re.split(r"[^a-z]+", os.path.relpath(path, root).lower()))
-    return "validation" if words & set(table()["validation_folders"]) else "train"
+    return "validation" if words & table().validation_folders else "train"
 
 
 def read(path: str, data: bytes, *, cut: bool = False) -> Block:

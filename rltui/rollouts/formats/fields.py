@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from functools import cache, lru_cache
-from importlib.resources import files
 from math import isfinite
+from pathlib import Path
 from typing import Any, NamedTuple
 
+from rltui.data_files import Record, read
 from rltui.rollouts.formats.base import EXTRA_LIMIT, FIELD_LIMIT, Raw
 
 
@@ -30,16 +31,32 @@ class FieldNames(NamedTuple):
     others: tuple[str, ...]
 
 
-@cache
-def table() -> dict[str, list[str]]:
-    """The field names of all dumps."""
-    found: dict[str, list[str]] = json.loads((files("rltui.rollouts.formats") / "fields.json").read_bytes())
-    return found
+class KnownNames(Record):
+    """The field names of all dumps, of each role the most telling first. `stopped_by_limit`: words for why a sample
+    ended. `not_components`: numbers that are no parts of the reward. `heavy`: lists by token, not kept.
+    `validation_folders`: folders whose dumps are of validation."""
+
+    step: tuple[str, ...]
+    prompt: tuple[str, ...]
+    completion: tuple[str, ...]
+    seen_by_reward: tuple[str, ...]
+    reward: tuple[str, ...]
+    advantage: tuple[str, ...]
+    length: tuple[str, ...]
+    total_length: tuple[str, ...]
+    prompt_length: tuple[str, ...]
+    truncated: tuple[str, ...]
+    stop: tuple[str, ...]
+    group: tuple[str, ...]
+    stopped_by_limit: frozenset[str]
+    not_components: frozenset[str]
+    heavy: frozenset[str]
+    validation_folders: frozenset[str]
 
 
 @cache
-def _not_components() -> frozenset[str]:
-    return frozenset(table()["not_components"])
+def table() -> KnownNames:
+    return read(Path(__file__).with_name("fields.json"), KnownNames)
 
 
 @lru_cache(maxsize=256)
@@ -48,10 +65,10 @@ def names_of(keys: tuple[str, ...]) -> FieldNames:
     known = table()
 
     def first(role: str) -> str | None:
-        return next((name for name in known[role] if name in keys), None)
+        return next((name for name in getattr(known, role) if name in keys), None)
 
     roles = {role: first(role) for role in FieldNames._fields[:-1]}
-    used = {*roles.values(), *known["heavy"]}
+    used = {*roles.values(), *known.heavy}
     return FieldNames(**roles, others=tuple(key for key in keys if key not in used)[:EXTRA_LIMIT])
 
 
@@ -70,7 +87,7 @@ def raw(record: Mapping[str, Any], names: FieldNames | None = None) -> Raw | Non
     prompt = record[names.prompt] if names.prompt is not None else None
     if prompt.__class__ is not str:
         prompt = as_text(prompt)
-    not_components = _not_components()
+    not_components = table().not_components
     components: dict[str, float] = {}
     extra: dict[str, Any] = {}
     for key in names.others:
@@ -171,7 +188,7 @@ def _length(record: Mapping[str, Any], names: FieldNames) -> int | None:
 def _truncated(value: Any, stop: Any) -> bool | None:
     if isinstance(value, bool | int | float):
         return bool(value)
-    return stop.lower() in table()["stopped_by_limit"] if isinstance(stop, str) else None
+    return stop.lower() in table().stopped_by_limit if isinstance(stop, str) else None
 
 
 def _name(value: Any) -> str | None:

@@ -41,7 +41,7 @@ def _of_messages(record: Mapping[str, Any]) -> list[Raw]:
     while len(turns) == 1 and isinstance(turns[0], list):
         turns = turns[0]
     texts = [fields.as_text(turn) or "" for turn in turns]
-    heavy = fields.table()["heavy"]
+    heavy = fields.table().heavy
     one = {k: v[0] if isinstance(v, list) and len(v) == 1 else v for k, v in record.items() if k not in heavy}
     one.pop("content")
     one["prompt"], one["completion"] = ("\n".join(texts[:-1]) or None, texts[-1]) if texts else (None, None)

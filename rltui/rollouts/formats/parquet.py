@@ -35,7 +35,7 @@ def read(data: bytes) -> Block:
     import polars
 
     try:
-        heavy = fields.table()["heavy"]
+        heavy = fields.table().heavy
         columns = [name for name in polars.read_parquet_schema(io.BytesIO(data)) if name not in heavy]
         frame = polars.read_parquet(io.BytesIO(data), columns=columns)
     except (polars.exceptions.PolarsError, OSError) as error:

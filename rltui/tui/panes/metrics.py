@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 from rltui.plots.axis import column, labels, rail
 from rltui.plots.numbers import MINUS, change, fixed_decimals
 from rltui.tui.filters import matches
+from rltui.tui.headings import Heading, headings
 from rltui.tui.order import Order
 from rltui.tui.rows import SELECTED, Row, put, scrolled, title, wrapped
-from rltui.tui.view import GLYPH, ROLE, Heading, View, headings
+from rltui.tui.view import GLYPH, ROLE, View
 
 if TYPE_CHECKING:
     from rltui.evidence.model import Finding

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from rltui.diagnosis.engine import Engine
-from rltui.diagnosis.remarks import _catalogue, remarks
+from rltui.diagnosis.remarks import RemarkEntry, _catalogue, remarks
 from rltui.evidence.guard import Guard
 from rltui.rules.catalogue import rules
 from tests.unit.diagnosis.fake_run import FakeRun
@@ -38,19 +38,19 @@ def ids(columns: dict[str, object], **config: object) -> list[str]:
     return [r.id for r in remarks(look_at(columns, config=config), Guard())]  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("entry", _catalogue(), ids=lambda e: e["id"])
-def test_each_speaks_on_its_own_move_with_its_numbers(entry: dict[str, object]) -> None:
-    moves = entry["moves"]
+@pytest.mark.parametrize("entry", _catalogue(), ids=lambda e: e.id)
+def test_each_speaks_on_its_own_move_with_its_numbers(entry: RemarkEntry) -> None:
+    moves = entry.moves
     assert isinstance(moves, list)
     columns: dict[str, object] = {
         m: course(m, 3.0 if way == "rises" else 0.6, i) for i, (m, way, _) in enumerate(moves)
     }
-    if "without_gain_of" in entry:
+    if entry.without_gain_of:
         columns["score_mean"] = course("score_mean", 1.0, 9)
-    config = {"kl_in_reward": True, "kl_coef_reward": 0.05} if "only_kl_in" in entry else {}
+    config = {"kl_in_reward": True, "kl_coef_reward": 0.05} if entry.only_kl_in else {}
     found = {r.id: r for r in remarks(look_at(columns, config=config), Guard())}  # type: ignore[arg-type]
-    assert entry["id"] in found
-    remark = found[str(entry["id"])]
+    assert entry.id in found
+    remark = found[entry.id]
     assert remark.rule in rules()
     for metric, _, _ in moves:
         assert f"{metric} " in remark.text
@@ -77,7 +77,7 @@ def test_advantages_around_zero_are_not_divided_by_it() -> None:
 
 
 def test_the_text_on_advantages_does_not_say_that_they_are_optimised_down() -> None:
-    text = next(e["text"] for e in _catalogue() if e["id"] == "advantages-down")
+    text = next(e.text for e in _catalogue() if e.id == "advantages-down")
     assert "relative to the batch" in text
     assert "optimi" not in text
 

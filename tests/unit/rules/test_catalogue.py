@@ -52,7 +52,7 @@ def test_detectors_belong_to_rules_and_use_their_thresholds() -> None:
 
 @pytest.mark.parametrize("framework", ["verl", "trl", "openrlhf", "nemo_rl", "slime", None])
 def test_every_expected_metric_can_be_enabled(framework: str | None) -> None:
-    assert all(enable(str(e["metric"]), framework) for e in _expected())
+    assert all(enable(e.metric, framework) for e in _expected())
 
 
 def fired(rule_id: str, onset: int, level: int = 2) -> Fired:

@@ -1,0 +1,25 @@
+"""The headings of the metrics pane. Which there are is data (`overview.toml`)."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+from rltui.data_files import Record, read
+
+
+class Heading(Record):
+    """A heading of the metrics pane; `first` are canonical names, most telling first."""
+
+    name: str
+    groups: tuple[str, ...]
+    first: tuple[str, ...]
+
+
+class Overview(Record):
+    heading: tuple[Heading, ...]
+
+
+@cache
+def headings() -> tuple[Heading, ...]:
+    return read(Path(__file__).with_name("overview.toml"), Overview).heading
