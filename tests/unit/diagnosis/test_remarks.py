@@ -41,7 +41,6 @@ def ids(columns: dict[str, object], **config: object) -> list[str]:
 @pytest.mark.parametrize("entry", _catalogue(), ids=lambda e: e.id)
 def test_each_speaks_on_its_own_move_with_its_numbers(entry: RemarkEntry) -> None:
     moves = entry.moves
-    assert isinstance(moves, list)
     columns: dict[str, object] = {
         m: course(m, 3.0 if way == "rises" else 0.6, i) for i, (m, way, _) in enumerate(moves)
     }
