@@ -11,7 +11,7 @@ import numpy as np
 
 from rltui.compare.model import Primary
 from rltui.compare.read import COMPONENT, HELD_OUT, ComparedRun, Floats, RunCurve
-from rltui.compare.tables import Choice, primary_order
+from rltui.compare.tables import PrimaryChoice, primary_order
 from rltui.evidence.trends import smooth
 from rltui.frameworks.load import metrics
 
@@ -84,7 +84,7 @@ def choose(runs: Sequence[ComparedRun], wanted: str | None, lower_is_better: boo
     return Primary(name, _label(name), not (lower_is_better or _falls(name)), how, count)
 
 
-def _fits(name: str, line: Choice) -> bool:
+def _fits(name: str, line: PrimaryChoice) -> bool:
     canonical, _, member = name.partition(":")
     if line.components:
         return canonical == COMPONENT and any(word in member.lower() for word in line.components)

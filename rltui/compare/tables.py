@@ -8,7 +8,7 @@ from pathlib import Path
 from rltui.data_files import Record, read
 
 
-class Choice(Record):
+class PrimaryChoice(Record):
     """Metrics that rank runs alike: by their `names`, or parts of the reward whose name holds one of `components`."""
 
     label: str
@@ -20,7 +20,7 @@ class PrimaryOrder(Record):
     """`order`: the most telling first, and the `reason` for it. `lower_is_better`: words in names of such metrics."""
 
     reason: str
-    order: tuple[Choice, ...]
+    order: tuple[PrimaryChoice, ...]
     lower_is_better: tuple[str, ...]
 
 
