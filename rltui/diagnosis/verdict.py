@@ -103,6 +103,11 @@ class Case:
         return self.over or bool(silent and planned and self.look.step >= planned)
 
     @property
+    def stopped_short(self) -> bool:
+        """Rows stopped before the plan was reached, and nothing says why: whether it goes on has to be looked at."""
+        return self.state is not None and self.state.state == "stalled" and not self.ended
+
+    @property
     def loud(self) -> list[Finding]:
         return [f for f in self.active if f.severity != "info"]
 
@@ -205,7 +210,7 @@ def _long_drift(case: Case, finding: Finding) -> bool:
 
 
 def _watch(case: Case) -> list[Finding] | None:
-    return case.loud or None
+    return case.loud or ([] if case.stopped_short else None)
 
 
 TESTS: tuple[tuple[Decision, Callable[[Case], list[Finding] | None]], ...] = (
@@ -241,7 +246,8 @@ def _text(case: Case, decision: Decision, because: Sequence[Finding]) -> str:
             return f"{rows} so far: too few to judge."
         return "Neither reward nor validation is logged: nobody can tell whether this run learns."
     if not because:
-        return _clear(case)
+        silent = case.state.because if case.state is not None and case.stopped_short else ""
+        return f"{silent[:1].upper()}{silent[1:].rstrip('.')}. {_clear(case)}" if silent else _clear(case)
     head, *others = because
     also = [in_sentence(f.title) for f in others if f.id != head.id][:2]
     words = head.title + (f", with {' and '.join(dict.fromkeys(also))}" if also else "")
@@ -305,6 +311,8 @@ def _would_change(case: Case, decision: Decision, because: Sequence[Finding]) ->
         return "It takes a logged reward or validation score."
     over = case.ended
     then = "" if over else f"; judged again at step {look.step + max(20, look.step // 20)}"
+    if not because and case.stopped_short:
+        return "It would change if a new row comes, or if the log of the scheduler says what ended it."
     if not because:
         return "Nothing more is to come from this run." if over else f"A warning that lasts would change it{then}."
     if decision == "continue-watch" and _held_back(case):
