@@ -116,7 +116,7 @@ def grow(log: Path, first: int, last: int) -> None:
 
 def opened(log: Path, config: str = "", **environ: str) -> Screen:
     screen = Screen(log.parent, log.parent.parent / "state", config, **environ)
-    screen.wait_to_see("All clear", "step 89")
+    screen.wait_to_see("CONTINUE", "step 89")
     return screen
 
 
