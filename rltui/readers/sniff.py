@@ -86,6 +86,8 @@ def sniff(head: bytes, name: str) -> str | None:
         return "console"  # lines of JSON around a console's text
     if start.startswith((b"{", b"[")) and not start.startswith((b"{'", b"[INFO", b"[20")):
         found = _json(start, head_is_all=len(head) < 1 << 14)
+        if found == "jsonl" and name.endswith(".json") and len(start.strip().splitlines()) < 2:
+            return None  # one object is somebody's state or results, no log
         if found is not _NOT_JSON:
             return found
     return _console(text, name) or _csv(text) or _unnamed_console(text, name)

@@ -80,6 +80,12 @@ def test_a_list_of_rows_under_any_name(tmp_path: Path, capsys: pytest.CaptureFix
     assert reported(tmp_path, capsys)["run"]["steps"]["rows"] == 30
 
 
+def test_one_object_with_a_step_is_no_log(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "state.json").write_text('{"step": 5, "loss": 0.5, "reward": 0.1, "kl": 0.1}')
+    assert main(["report", str(tmp_path), "--format", "json"]) == 2
+    assert "no training log recognised" in capsys.readouterr().err
+
+
 def test_rows_with_answers_beside_their_numbers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     row = '{{"step": {i}, "mean_reward": 0.5, "lr": 1e-6, "loss": 0.1, "answers": ["a", "b"], "ground_truth": "{i}"}}\n'
     (tmp_path / "log.jsonl").write_text("".join(row.format(i=i) for i in range(1, 31)))
