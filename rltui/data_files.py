@@ -8,13 +8,17 @@ from __future__ import annotations
 import re
 import tomllib
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import cache
 from json import JSONDecoder
 from json.decoder import WHITESPACE, scanstring  # type: ignore[attr-defined]
 from pathlib import Path
-from typing import Any, TypeVar, dataclass_transform
+from typing import TYPE_CHECKING, Any, TypeVar, dataclass_transform
 
 import msgspec
+
+if TYPE_CHECKING:
+    from functools import _lru_cache_wrapper
 
 T = TypeVar("T")
 Key = str | int
@@ -37,6 +41,17 @@ class DataError(ValueError):
 @dataclass_transform(frozen_default=True, kw_only_default=False, field_specifiers=(msgspec.field,))
 class Record(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """An object of a data file: its fields, their types, and no others."""
+
+
+READERS: list[Callable[[], object]] = []
+"""What was made by `kept` in the modules that are loaded."""
+
+
+def kept(reader: Callable[[], T]) -> _lru_cache_wrapper[T]:
+    """Makes a function the reader of one data file: it reads it once, and `rltui doctor` asks it too."""
+    once = cache(reader)
+    READERS.append(once)
+    return once
 
 
 def read(file: Path, kind: type[T]) -> T:

@@ -10,7 +10,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from importlib import metadata
+from importlib import import_module, metadata
 from pathlib import Path
 
 from rltui import settings
@@ -44,7 +44,7 @@ def checks(env: Mapping[str, str] | None = None) -> list[InstallCheck]:
         packages,
         lambda: terminal(env),
         lambda: [multiplexer(env), notifications(env), ssh_session(env)],
-        lambda: [gpus(), host(), follow(), rules(), frameworks()],
+        lambda: [gpus(), host(), follow(), rules(), frameworks(), data_files()],
         programs,
     ]
     return [check for look in looks for check in look()]
@@ -240,6 +240,30 @@ def frameworks() -> InstallCheck:
         return InstallCheck("frameworks", OK, f"{check()} data files read")
     except DataError as error:
         return InstallCheck("frameworks", OFF, str(error))
+
+
+DATA_OF = (
+    *("compare.tables", "diagnosis.constants", "diagnosis.kl_reward", "diagnosis.remarks", "diagnosis.tail"),
+    *("discovery.file_roles", "evidence.forecast", "hardware.roles", "readers.config_file", "readers.console.notes"),
+    *("readers.console.template", "readers.formats", "readers.keys", "readers.row_kinds", "rollouts.formats.fields"),
+    *("rollouts.statistics", "rules.coverage", "rules.reward", "tui.headings"),
+)
+"""Modules with data files of their own, beside frameworks and rules."""
+
+
+def data_files() -> InstallCheck:
+    """Whether all other data files hold what they should; each that does not is named with its line."""
+    from rltui.data_files import READERS, DataError
+
+    for module in DATA_OF:
+        import_module(f"rltui.{module}")
+    wrong = []
+    for reader in READERS:
+        try:
+            reader()
+        except (DataError, OSError) as error:
+            wrong.append(str(error))
+    return InstallCheck("data files", OFF if wrong else OK, "; ".join(wrong) or f"{len(READERS)} read")
 
 
 def rules() -> InstallCheck:

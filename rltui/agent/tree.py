@@ -47,7 +47,7 @@ _BORING = re.compile(
 _CACHE_DIR = re.compile(
     r"""node_modules|__pycache__|site-packages|dist-packages|virtualenv|venv|env|conda|miniconda\d?|anaconda\d?
       | (?:models|datasets|spaces)--.* | .*_compile_cache | torchinductor_.* | triton_cache | lost\+found
-      | \.(?!hydra$).* """,
+      | \.(?!(?:hydra|art)$).* """,
     re.VERBOSE | re.IGNORECASE,
 )
 _ENVIRONMENT_MARKS = frozenset({"pyvenv.cfg", "conda-meta"})

@@ -18,11 +18,16 @@ COLLECT_AFTER = 20_000
 """Objects made, and not yet freed, before the garbage collector looks. Start-up makes thousands that stay (classes,
 compiled patterns): at Python's 700 it would look a hundred times before the first paint and find nothing."""
 
+OVERFLOW = r"(overflow|invalid value) encountered"
+"""What numpy says of sums that no number holds, as of a log with values near the greatest. Whoever adds looks whether
+the result is finite; what differs is said as not known, in the report and not on stderr."""
+
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs one command; returns the exit code: 0 done, 1 a finding as bad as asked for, 2 wrong usage, 3 a crash."""
     gc.set_threshold(COLLECT_AFTER)
     warnings.filterwarnings("ignore", module="<unknown>")  # Python's opinion of literals that a log holds
+    warnings.filterwarnings("ignore", OVERFLOW, RuntimeWarning)
     words = list(sys.argv[1:] if argv is None else argv)
     words = ["--version"] if words == ["version"] else words
     name, rest = (words[0], words[1:]) if words and words[0] in COMMANDS else ("screen", words)

@@ -42,11 +42,36 @@ def command_parser(prog: str, description: str) -> Parser:
 def reading_options(parser: argparse.ArgumentParser) -> None:
     """The options of every command that reads runs."""
     parser.add_argument("--map", action="append", default=[], metavar="CANONICAL=KEY", help="read KEY as this metric")
+    lines_option(parser)
     parser.add_argument("--format-in", metavar="NAME", help="force a reader (jsonl, csv, wandb, tensorboard, ...)")
 
 
-def locate_runs(targets: list[str], format_in: str | None) -> list[Found]:
-    """The runs of these targets; Stop where there is none."""
+def lines_option(parser: argparse.ArgumentParser) -> None:
+    """`--line`, of every command that opens runs."""
+    parser.add_argument(
+        "--line",
+        action="append",
+        default=[],
+        metavar="PATTERN",
+        help="step lines of a log, in its words: 'round {step}/{total} -> {reward} ({})'; {} does not count, "
+        "... is any text",
+    )
+
+
+def use_lines(patterns: Sequence[str]) -> None:
+    """Has logs read by the user's patterns; Stop for one that is none."""
+    from rltui.readers.console import line_pattern
+
+    for text in patterns:
+        try:
+            line_pattern.use([text])
+        except ValueError as problem:
+            raise Stop(f"--line {text}: {problem}") from None
+    line_pattern.use(patterns)
+
+
+def locate_runs(targets: list[str], format_in: str | None, lines: Sequence[str] = ()) -> list[Found]:
+    """The runs of these targets; Stop where there is none. `lines`: see `use_lines`."""
     from rltui.discovery.found import NotARun
     from rltui.readers.registry import FORMATS
     from rltui.session.locate import locate
@@ -54,6 +79,7 @@ def locate_runs(targets: list[str], format_in: str | None) -> list[Found]:
 
     if format_in is not None and format_in not in FORMATS:
         raise Stop(f"--format-in {format_in}: no such reader; there are {', '.join(sorted(FORMATS))}")
+    use_lines(lines)
     targets = named_hosts(targets)
     try:
         connect(targets)

@@ -52,7 +52,7 @@ def run(words: list[str]) -> int:
     own = load().compare
     primary, cost = args.primary or own.primary or None, args.cost or own.cost or None
     lower = args.lower_is_better or (own.lower_is_better and primary == own.primary)
-    found = locate_runs(args.run, args.format_in)
+    found = locate_runs(args.run, args.format_in, args.line)
     from rltui.compare.build import compare
     from rltui.compare.filters import BadFilter, Filters, chosen
     from rltui.compare.read import read

@@ -46,7 +46,7 @@ def run(words: list[str]) -> int:
     for name in ("window", "last"):
         if (rows := getattr(args, name)) is not None and rows < 1:
             raise Stop(f"--{name} wants a number of rows, at least 1")
-    found = locate_runs([args.run], args.format_in)
+    found = locate_runs([args.run], args.format_in, args.line)
     if len(found) > 1 and args.newest:
         found = [max(found, key=_newest)]
     if len(found) > 1 and not args.all:
@@ -65,17 +65,24 @@ def print_reports(found: list[Found], args: argparse.Namespace) -> int:
     now = time_of(getattr(args, "now", None))
     texts, worst, faults = [], 0, []
     for one in found:
-        opened = RunReader(one, key_map=parsed_map(args.map), until_step=getattr(args, "at", None))
+        window = getattr(args, "window", None)
+        opened = RunReader(one, key_map=parsed_map(args.map), until_step=getattr(args, "at", None), window=window)
         opened.load()
         if len(found) == 1:
             _check_readable(opened.run)
             _check_since(opened.run, getattr(args, "since", None))
         for text in opened.run.unlogged():
             print(f"rltui: {one.candidate.id}: --map {text}", file=sys.stderr)
+        if not opened.run.history.table.n:
+            from rltui.text import shown
+
+            for feed in opened.feeds:
+                if feed.hint:
+                    print(f"rltui: {feed.path}: no row was read; {shown(feed.hint)}", file=sys.stderr)
         frame = opened.with_insight(opened.frame(now)).narrowed(
             getattr(args, "since", None), getattr(args, "last", None)
         )
-        report = build(frame, window=getattr(args, "window", None))
+        report = build(frame, window=window)
         opened.close()
         faults += [opened.fault] if opened.fault is not None else []
         worst = max([worst, *map(_rank, report.findings)])

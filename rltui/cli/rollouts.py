@@ -31,7 +31,7 @@ def run(words: list[str]) -> int:
     reading_options(parser)
     args = parser.parse_args(words)
     try:
-        found = locate_runs([args.run], args.format_in)
+        found = locate_runs([args.run], args.format_in, args.line)
     except Stop:
         from rltui.session.rollouts import dumps_alone
 
@@ -42,7 +42,7 @@ def run(words: list[str]) -> int:
     if len(found) > 1:
         names = "\n".join(f"  {f.candidate.root}" for f in found[:20])
         raise Stop(f"{args.run} holds {len(found)} runs: name one\n{names}")
-    from rltui.session.rollouts import open_rollouts
+    from rltui.session.rollouts import dumps_alone, open_rollouts
     from rltui.session.run_reader import RunReader
 
     opened = RunReader(found[0], key_map=parsed_map(args.map))
@@ -50,6 +50,8 @@ def run(words: list[str]) -> int:
     run = opened.run
     index = open_rollouts(found[0], run, opened.dumps())
     opened.close()
+    if not index.entries and (alone := dumps_alone(args.run)) is not None:
+        index = alone  # the samples are all that there is: their means make the run
     return _told(args, index, run.id, run.path, run.framework)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 
-from rltui.cli.arguments import Stop, command_parser, locate_runs, write
+from rltui.cli.arguments import Stop, command_parser, lines_option, locate_runs, use_lines, write
 
 NOTHING = """No training run found below {}.
 Name the log file or the run's directory: rltui PATH. To see how it looks: rltui demo
@@ -19,6 +19,7 @@ def run(words: list[str]) -> int:
         "their logs; those that need attention first.",
     )
     parser.add_argument("dir", nargs="*", default=["."], metavar="DIR", help="also host:path, slurm:, wandb:ENTITY/...")
+    lines_option(parser)
     parser.add_argument("--full", action="store_true", help="read the whole logs: the verdict of report, but slow")
     parser.add_argument("--format", choices=("table", "json"), default="table")
     args = parser.parse_args(words)
@@ -26,12 +27,13 @@ def run(words: list[str]) -> int:
     from rltui.compare.runs_table import to_json, to_text
     from rltui.session.locate import discover
 
+    use_lines(args.line)
     found = []
     for target in args.dir:
         if os.path.isdir(target):
             found += discover(target)
         elif ":" in target:
-            found += locate_runs([target], None)
+            found += locate_runs([target], None, args.line)
         else:
             raise Stop(f"{target}: no such directory")
     listed = ranked(numbered(list(from_whole(found) if args.full else from_ends(found))))

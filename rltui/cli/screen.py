@@ -7,7 +7,7 @@ import sys
 
 from rltui import __version__
 from rltui.cli import COMMANDS
-from rltui.cli.arguments import Stop, command_parser, locate_runs, named_hosts, parsed_map, reading_options
+from rltui.cli.arguments import Stop, command_parser, locate_runs, named_hosts, parsed_map, reading_options, use_lines
 
 
 def run(words: list[str]) -> int:
@@ -31,7 +31,7 @@ def run(words: list[str]) -> int:
         if args.run:
             from rltui.cli.report import print_reports
 
-            return print_reports(locate_runs(args.run, args.format_in), args)
+            return print_reports(locate_runs(args.run, args.format_in, args.line), args)
         from rltui.cli import runs
 
         return runs.run([])
@@ -52,6 +52,7 @@ def open_screen(targets: list[str], args: argparse.Namespace | None) -> int:
         from rltui.run.names import own_aliases
 
         own_aliases(own)
+    use_lines(args.line if args else ())
     return start(
         named_hosts(targets),
         key_map=parsed_map(args.map) if args else {},

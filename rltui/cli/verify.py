@@ -37,7 +37,7 @@ def run(words: list[str]) -> int:
     if args.metrics is not None:
         from rltui.verify.log import verify_log
 
-        found = locate_runs([args.metrics], args.format_in)
+        found = locate_runs([args.metrics], args.format_in, args.line)
         if len(found) > 1:
             raise Stop(f"--metrics {args.metrics}: holds {len(found)} runs; name one")
         checks += verify_log(found[0], parsed_map(args.map))

@@ -66,7 +66,7 @@ def run(words: list[str]) -> int:
     exec_on = tuple(word for word in (args.exec_on or "").split(",") if word)
     if unknown := [word for word in exec_on if word not in KINDS]:
         raise Stop(f"--exec-on {unknown[0]}: no such kind; there are {', '.join(KINDS)}")
-    found = _wait_for(args.run, args.format_in, args.wait or 0.0)
+    found = _wait_for(args.run, args.format_in, args.line, args.wait or 0.0)
     from rltui.settings import load
     from rltui.watch.command import Command
     from rltui.watch.loop import Options, watch
@@ -97,12 +97,12 @@ def run(words: list[str]) -> int:
     return watch(found, options, parsed_map(args.map))
 
 
-def _wait_for(targets: list[str], format_in: str | None, wait_s: float) -> list[Found]:
+def _wait_for(targets: list[str], format_in: str | None, lines: list[str], wait_s: float) -> list[Found]:
     """The runs, as soon as there are any. Stop where there are none in time."""
     ends = time.monotonic() + wait_s
     while True:
         try:
-            return locate_runs(targets, format_in)
+            return locate_runs(targets, format_in, lines)
         except Stop:
             left = ends - time.monotonic()
             if left <= 0:

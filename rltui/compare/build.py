@@ -38,7 +38,7 @@ def compare(
     """
     chosen = choose(runs, primary, lower_is_better)
     scores = {
-        run.id: score(run.curves[chosen.name], chosen.higher_is_better)
+        run.id: score(chosen.name, run.curves[chosen.name], chosen.higher_is_better)
         for run in runs
         if chosen.name is not None and chosen.name in run.curves
     }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import isfinite
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -21,8 +22,8 @@ LOW, HIGH = 0.1, 0.9
 
 
 def total(cost: RunCurve | None) -> float | None:
-    """What the whole run cost."""
-    return None if cost is None else float(cost.values[-1])
+    """What the whole run cost; None if nobody can tell or no number holds it."""
+    return float(cost.values[-1]) if cost is not None and isfinite(cost.values[-1]) else None
 
 
 def at_equal(
@@ -32,7 +33,7 @@ def at_equal(
     runs of unknown cost are left out. (None, {}) where fewer than two are known."""
     import polars as pl
 
-    known = {run: cost for run in scores if (cost := costs.get(run)) is not None}
+    known = {run: cost for run in scores if (cost := costs.get(run)) is not None and total(cost) is not None}
     if len(known) < 2:
         return None, {}
     budget = min(float(cost.values[-1]) for cost in known.values())

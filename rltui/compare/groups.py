@@ -70,8 +70,14 @@ def group(
     if behind > 2 * spread:
         return "bad", f"behind {rival}, which cost no more, by more than two standard errors"
     if len(scores) == 1:
-        return "good", "healthy, and better than at its start by more than two standard errors"
-    return "good", "healthy, and within two standard errors of the best at its cost"
+        return "good", f"{condition(run)}, and better than at its start by more than two standard errors"
+    return "good", f"{condition(run)}, and within two standard errors of the best at its cost"
+
+
+def condition(run: ComparedRun) -> str:
+    """Healthy, or what is still open: a run that did well may have been told to stop, as one that is solved."""
+    titles = dict.fromkeys(f.title for f in open_roots(run))
+    return f"not broken ({', '.join(titles)})" if titles else "healthy"
 
 
 def limits(runs: Sequence[ComparedRun]) -> tuple[str, ...]:

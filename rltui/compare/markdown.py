@@ -19,7 +19,7 @@ def render(c: Comparison, top: int = SHOWN) -> str:
     """The whole comparison; `top` rows in the tables of runs and settings."""
     parts = [
         _summary(c),
-        _group(c, "good", "Good: healthy, and within two standard errors of the best at their cost", top),
+        _group(c, "good", "Good: nothing broke, and within two standard errors of the best at their cost", top),
         _good_extras(c),
         _group(c, "bad", "Bad: nothing broke, but they fall short", top),
         _listed("What limits them and the ugly ones", [plain(t) for t in c.limits]),

@@ -12,12 +12,11 @@ import numpy as np
 from rltui.compare.model import Primary
 from rltui.compare.read import COMPONENT, HELD_OUT, ComparedRun, Floats, RunCurve
 from rltui.compare.tables import PrimaryChoice, primary_order
-from rltui.evidence.trends import smooth
+from rltui.evidence.metric import alone
 from rltui.frameworks.load import metrics
+from rltui.run.table import Series
 
 OFFERED = 6  # metrics that are named where none is known to rank runs
-FEW = 40
-"""Up to so many points (validations) five are averaged, of more points a tenth: noise averages out, a peak stays."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,23 +101,23 @@ def _falls(name: str) -> bool:
     return any(word in name.lower() for word in primary_order().lower_is_better)
 
 
-def score(curve: RunCurve, higher_is_better: bool) -> Scored:
-    """Smoothed by a centred mean (five points of few, a tenth of many); its error from successive differences, which
-    a trend hardly touches (von Neumann 1941)."""
+def score(name: str, curve: RunCurve, higher_is_better: bool) -> Scored:
+    """From the facts of the metric, so that best and ends are those of the run's own report. Of too few points for a
+    best the mean of all stands for it, without an error."""
     n = len(curve)
-    width = 5 if n <= FEW else n // 10
-    smoothed = smooth(curve.values, width)
+    series = Series(name, curve.steps, curve.values, np.arange(n), np.full(n, np.nan))
+    known = metrics().get(name.partition(":")[0])
+    held_out = known is not None and known.group == "validation"
+    found = alone(name, series, 1 if higher_is_better else -1, held_out)
     sign = 1.0 if higher_is_better else -1.0
-    at = int(np.argmax(smoothed * sign))
-    window = max(1, min(n, max(5, n // 10)))
-    noise = float(np.std(np.diff(curve.values)) / sqrt(2)) if n > 2 else None
+    smoothed, peak = found.curve, found.peak
     return Scored(
-        steps=curve.steps.astype(np.float64),
-        good=smoothed * sign,
+        steps=(curve.steps if smoothed is None else smoothed.steps).astype(np.float64),
+        good=sign * (curve.values if smoothed is None else smoothed.values),
         sign=sign,
-        best=float(smoothed[at]),
-        best_step=int(curve.steps[at]),
-        se=None if noise is None else noise / sqrt(min(width, n)),
-        first=float(curve.values[:window].mean()),
-        last=float(curve.values[-window:].mean()),
+        best=found.start.value if peak is None else peak.value,
+        best_step=found.end.last_step if peak is None else peak.step,
+        se=None if peak is None else peak.se,
+        first=found.start.value,
+        last=found.end.value,
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from math import isfinite
 from string import ascii_letters
 
 from rltui.compare.model import Comparison, RunLine
@@ -33,6 +34,8 @@ def pareto(comparison: Comparison, width: int = WIDTH, height: int = HEIGHT) -> 
         return []
     low_x, high_x = min(c for _, c, _ in dots), max(c for _, c, _ in dots)
     low_y, high_y = min(b for *_, b in dots), max(b for *_, b in dots)
+    if not isfinite(high_x - low_x) or not isfinite(high_y - low_y):
+        return []
     legend, signs, placed_at = [], [], []
     for letter, (run, cost, best) in zip(ascii_letters[:26], dots, strict=False):
         sign = letter.upper() if run.on_front else letter

@@ -16,7 +16,7 @@ from rltui.diagnosis import tail
 from rltui.discovery.found import Found
 from rltui.run.table import Series
 from rltui.session.extent import ENDS
-from rltui.session.known import Known
+from rltui.session.known import Known, gap_row
 from rltui.session.run_reader import RunReader
 
 AT_ONCE = 16
@@ -162,7 +162,7 @@ def _of_ends(found: Found, now: float) -> RunRow:
         reader.close()
     known = reader.known(now)
     row = _row(found, reader, known)
-    gap = reader.gap_row
+    gap = gap_row(reader.run, reader.feeds)
     signs, _ = tail.signs(reader.run.series, gap)
     counts = Counter(sign.severity for sign in signs)
     texts = [sign.text for sign in signs]
@@ -205,19 +205,20 @@ def _row(found: Found, reader: RunReader, known: Known) -> RunRow:
         first_rows=0,
         newest_rows=0,
         whole=True,
-        values=_values(run.series),
+        values=_values(run.series, gap_row(reader.run, reader.feeds) or 0),
         note="; ".join(dict.fromkeys(feed.note for feed in reader.feeds if feed.note and feed.gap)),
         because=known.state.because if known.state is not None else "",
     )
 
 
-def _values(series: Callable[[str], Series | None]) -> dict[str, float]:
-    """The newest finite value of each metric that may rank the runs; a key goes by the first name it has."""
+def _values(series: Callable[[str], Series | None], gap: int) -> dict[str, float]:
+    """The newest finite value of each metric that may rank the runs; a key goes by the first name it has. One that was
+    logged last before row `gap`, behind which rows were left out, may have newer values: nothing is told of it."""
     found: dict[str, tuple[str, float]] = {}
     for names in _order():
         for name in names:
             held = series(name)
-            if held is not None and len(finite := held.finite()):
+            if held is not None and len(finite := held.finite()) and int(finite.rows[-1]) >= gap:
                 found.setdefault(held.key, (name, float(finite.values[-1])))
     return dict(found.values())
 

@@ -60,7 +60,7 @@ def to_text(rows: Sequence[RunRow], now: float) -> str:
             (
                 f"{row.host or 'here'}:{row.name}" if several else row.name,
                 " ".join(x for x in (row.framework, row.algorithm) if x) or "unknown",
-                row.state or "?",
+                row.state or "unknown",
                 step(row),
                 age(row, now),
                 number(row.values.get(name), missing="-") if name else "-",

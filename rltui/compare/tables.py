@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from functools import cache
 from pathlib import Path
 
-from rltui.data_files import Record, read
+from rltui.data_files import Record, kept, read
 
 
 class PrimaryChoice(Record):
@@ -43,11 +42,11 @@ class Readings(Record):
     health: tuple[str, ...]
 
 
-@cache
+@kept
 def primary_order() -> PrimaryOrder:
     return read(Path(__file__).with_name("primary.json"), PrimaryOrder)
 
 
-@cache
+@kept
 def readings() -> Readings:
     return read(Path(__file__).with_name("readings.json"), Readings)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from math import hypot
 
 from rltui.evidence.model import BestCheckpoint
-from rltui.evidence.ranking import Ranking, peak, usable
+from rltui.evidence.ranking import Ranking, best_saved, peak, usable
 from rltui.run.run import Checkpoint
 
 GAIN = 2.0  # standard errors below which a best step is not better than the start
@@ -19,9 +19,6 @@ def best_checkpoint(
 
     Only states before `broken_at`, the onset of the worst fault, count. Without a usable checkpoint the best step is
     named: `on_disk` False where some are saved but none of use, None where none is in sight.
-
-    By train reward alone the earliest within one standard error of the best is named: of states that it cannot tell
-    apart this one has drifted least, and reward goes on rising where the true score has turned (arXiv 2210.10760).
     """
     if r is None:
         return None
@@ -29,10 +26,7 @@ def best_checkpoint(
     if not kept:
         at = peak(r, broken_at)
         return _told(r, at, int(r.steps[at]), None, False if saved else None)
-    score = {c.step: float(r.score[r.nearest(c.step)]) for c in kept}
-    best = max(score.values())
-    alike = [c for c in kept if score[c.step] >= best - (0.0 if r.held_out else r.se)]
-    top = min(alike, key=lambda c: c.step)
+    top = best_saved(r, kept)
     return _told(r, r.nearest(top.step), top.step, top.path, top.complete)
 
 

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
 
-from rltui.data_files import Record, read
+from rltui.data_files import Record, kept, read
 from rltui.evidence.look import Look
 from rltui.evidence.model import Level
-from rltui.evidence.signal import num, percent
+from rltui.evidence.signal import num
+from rltui.plots.numbers import percent
 from rltui.run.sums import median
 
 ROWS = 50  # newest rows that are looked at
@@ -99,7 +99,7 @@ class NumberFormats(Record):
             raise ValueError(f"no such format: {self.format}")
 
 
-@lru_cache(maxsize=1)
+@kept
 def _number_formats() -> NumberFormats:
     return read(Path(__file__).with_name("data") / "constants.json", NumberFormats)
 

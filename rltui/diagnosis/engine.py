@@ -18,7 +18,7 @@ from rltui.diagnosis.insight import Insight, insight
 from rltui.diagnosis.life import Life, dated, follow
 from rltui.diagnosis.machine import Machine, due, judge_machine, view_of
 from rltui.diagnosis.remarks import confirmed
-from rltui.diagnosis.verdict import Case, judge, stages
+from rltui.diagnosis.verdict import Case, ended, judge, stages
 from rltui.evidence.blocks import BlockCache
 from rltui.evidence.facts import RunFacts
 from rltui.evidence.guard import Guard
@@ -29,7 +29,7 @@ from rltui.evidence.profile import RunSettings
 from rltui.evidence.ranking import ranking
 from rltui.evidence.sampled import Sampled
 from rltui.evidence.signal import CRITICAL
-from rltui.evidence.standing import OVER, Standing
+from rltui.evidence.standing import Standing
 from rltui.rules.base import Detect
 from rltui.rules.catalogue import having, rules, unread_pages
 from rltui.rules.coverage import Evaluable, without_input
@@ -67,7 +67,7 @@ class State:
 
 
 class Engine:
-    """Diagnoses one run, again and again as it grows. `window`: rows of first, mid and last in the evidence."""
+    """Diagnoses one run, again and again as it grows. `window`: rows of the first, mid and last window."""
 
     def __init__(self, window: int | None = None, catalogue: Mapping[str, Rule] | None = None) -> None:
         self.catalogue = catalogue if catalogue is not None else rules()
@@ -95,7 +95,9 @@ class Engine:
             feed = self._feed(run)
             table = run.history.table
             self._fold(feed, table.n)
-            return self._diagnose(feed, self._states[-1], table.n, run, state or run.state())
+            found = self._diagnose(feed, self._states[-1], table.n, run, state or run.state())
+            feed.let_go()
+            return found
 
     def at(self, run: Run, rows: int) -> Diagnosis:
         """The diagnosis as it stood after the first `rows` rows."""
@@ -108,19 +110,25 @@ class Engine:
                 if n > rows:
                     break
                 state = self._step(feed, state, n)
-            return self._diagnose(feed, state, rows, run, run.state() if rows >= run.history.table.n else None)
+            found = self._diagnose(feed, state, rows, run, run.state() if rows >= run.history.table.n else None)
+            feed.let_go()
+            return found
 
     def insight(self, run: Run, rows: int, around: int, findings: Sequence[Finding], decision: Decision) -> Insight:
         """What the first `rows` rows tell about the moves around a step, and about going on. `findings` and
         `decision`: what was said of them."""
         active = [f for f in findings if f.status == "active"]
         with np.errstate(all="ignore"):
-            look = Look(self._feed(run), rows, {f.id: 1 + SEVERITY_RANK[f.severity] for f in reversed(active)})
+            feed = self._feed(run)
+            look = Look(feed, rows, {f.id: 1 + SEVERITY_RANK[f.severity] for f in reversed(active)})
             now = run.followed and rows >= run.history.table.n
             measured = Measured.of(run, look, now, self._samples.of(run.hardware))
             told = insight(look, around, findings, decision, self.catalogue, run, measured)
-        over = rows >= run.history.table.n and run.state().state in OVER
-        return replace(told, forecasts=()) if over else told  # nothing goes on
+            feed.let_go()
+            over = rows >= run.history.table.n and ended(look, run.state())
+        if not over:
+            return told
+        return replace(told, forecasts=(), worth=None, case=replace(told.case, advice=""))  # nothing goes on
 
     def rewind(self, row: int) -> None:
         """Row number `row` was revised: what was concluded from it is forgotten."""
@@ -138,7 +146,7 @@ class Engine:
         elif changed is not None:
             self.rewind(changed)
         self._table, self._identity = table, settings
-        feed = LookFeed(run, self._blocks, settings)
+        feed = LookFeed(run, self._blocks, settings, self.window)
         for name, key in self._keys.items():
             series = feed.logged(name)
             if series is None or series.key != key:
@@ -235,7 +243,8 @@ class Engine:
         guard.take(machine.failed)
         ranked = guard.ask("ranking of steps", None, ranking, look)
         broken_at = breakdown(lives)
-        standing = Standing(look, run_state, seen, ranked, run.checkpoints, broken_at)
+        saved = [c for c in run.checkpoints if run_state is not None or c.step <= look.step]
+        standing = Standing(look, run_state, seen, ranked, saved, broken_at)
         sampled = Sampled.of(run, look, now=run_state is not None)
         logged = set(self._row_rules) - {b.id for b in unable}  # what rows show is not counted again in samples
         of_samples = dict(ask(Sampled, sampled, self.catalogue, guard, without=logged)) if sampled.dumps else {}
@@ -254,7 +263,7 @@ class Engine:
         only_samples = [i for i in ids(Sampled) if i not in self._row_rules]
         skipped += without_input(self.catalogue, able, only_samples, run.samples)
         machine_view = guard.ask("machine", None, view_of, measured, guard)
-        best = guard.ask("best checkpoint", None, best_checkpoint, ranked, run.checkpoints, look.step, broken_at)
+        best = guard.ask("best checkpoint", None, best_checkpoint, ranked, saved, look.step, broken_at)
         out = {*(b.id for b in [*skipped, *out_of_place]), *guard.failed}
         ran = [i for i in dict.fromkeys(able) if i not in out] if rows else []
         case = Case(look, active, self.catalogue, seen, run_state, len(ran), len(skipped))
@@ -286,9 +295,7 @@ def breakdown(lives: Mapping[Key, Life]) -> int | None:
 
 
 def _unknowns(seen: Coverage, findings: tuple[Finding, ...], look: Look) -> tuple[str, ...]:
-    out = [
-        f"{m.metric} is not logged" + (f": {', '.join(m.blocks)} cannot run" if m.blocks else "") for m in seen.missing
-    ]
+    out = [m.text + (f": {', '.join(m.blocks)} cannot run" if m.blocks else "") for m in seen.missing]
     if any(m.metric == "val_score" for m in seen.missing):
         out.append("Without validation nobody can tell learning from reward hacking.")
     if any(m.metric == "rollout_train_logprob_diff" for m in seen.missing) and any(

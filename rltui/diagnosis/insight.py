@@ -10,6 +10,7 @@ import numpy as np
 from rltui.diagnosis.constants import Constant, RewardValues, constants, reward_values
 from rltui.diagnosis.kl_reward import UNKNOWN_CASE, KlRewardCase, case
 from rltui.diagnosis.machine import forecasts_of
+from rltui.diagnosis.moved import Moved, moved
 from rltui.diagnosis.worth import Worth, worth
 from rltui.evidence.forecast import forecasts, soonest
 from rltui.evidence.guard import Guard
@@ -110,6 +111,7 @@ class Insight:
     shares: tuple[OwnShare, ...] = ()  # phases against this run's own earlier steps
     rewards: RewardValues | None = None  # binary or graded, and the share of the better value
     constants: tuple[Constant, ...] = ()  # between reward and loss, with number format and what maths needs
+    moved: tuple[Moved, ...] = ()  # since the start, whatever the verdict makes of it
     failed: tuple[CheckFailed, ...] = ()  # which of these raised
 
 
@@ -146,6 +148,7 @@ def insight(
         ask("shares of phases", (), own_shares, look),
         ask("values of the reward", None, reward_values, look),
         ask("constants", (), constants, look),
+        ask("what moved", (), moved, look, guard),
         guard.told(),
     )
 

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 from typing import Literal
 
-from rltui.data_files import Record, read
+from rltui.data_files import Record, kept, read
 from rltui.evidence.look import Look
 from rltui.evidence.model import Decision
-from rltui.evidence.trends import change
-from rltui.rules.base import gaining, head, losing, tail, validation
+from rltui.rules.base import gaining, losing, validation
 
 Way = Literal["up", "flat", "down", "high", "none"]
 
@@ -61,7 +59,7 @@ class KlRewardTable(Record):
     cases: tuple[KlRewardRow, ...]
 
 
-@lru_cache(maxsize=1)
+@kept
 def table() -> tuple[KlRewardRow, ...]:
     """Every case, in the order of the table."""
     return read(Path(__file__).with_name("data") / "kl_reward.json", KlRewardTable).cases
@@ -85,17 +83,17 @@ def case(look: Look, decision: Decision | None = None) -> KlRewardCase:
 
 
 def _kl(look: Look) -> Way:
-    series = look.series("kl_ref")
-    if series is None or len(series) < LEAST:
+    kl = look.facts.metric("kl_ref")
+    if kl is None or len(kl.series) < LEAST:
         return "none"
-    moved = _direction(look.trend("kl_ref").direction)
-    if moved != "flat":
-        return moved
-    recent = series.values[-max(RECENT, len(series) // 5) :]
-    before, now = sorted((abs(head(recent, 10)), abs(tail(recent, 10))))
-    if abs(z := change(recent)) >= BREAK_SE and now >= BREAK_TIMES * before:  # too short yet for the trend of blocks
-        return _direction(1 if z > 0 else -1)
-    return "high" if look.profile.kl_per_token and tail(series.values, 10) > HIGH_KL else "flat"
+    if kl.recent is not None and kl.recent.direction:
+        return _direction(kl.recent.direction)
+    rows = max(RECENT, len(kl.series) // 5)
+    errors = look.facts.errors("kl_ref", rows)
+    before, now = sorted(abs(level.value) for level in kl.ends(rows))
+    if abs(errors) >= BREAK_SE and now >= BREAK_TIMES * before:  # too short yet for the trend of blocks
+        return _direction(1 if errors > 0 else -1)
+    return "high" if look.profile.kl_per_token and kl.now.value > HIGH_KL else "flat"
 
 
 def _reward(look: Look) -> Way:

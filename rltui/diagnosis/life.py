@@ -17,7 +17,6 @@ class Opening:
 
     onset_step: int | None
     opened_step: int
-    opened_row: int
     end_step: int | None
     peak: int
     loud_step: int | None = None
@@ -98,7 +97,7 @@ def _longer(streak: Streak | None, n: int) -> Streak:
 def _raise(life: Life, signal: Signal | None, level: int, n: int, step: int) -> Life:
     openings = life.openings
     if life.level == 0:
-        openings = (*openings, Opening(None, step, n, None, level))
+        openings = (*openings, Opening(None, step, None, level))
     else:
         openings = (*openings[:-1], replace(openings[-1], peak=max(openings[-1].peak, level)))
     word = "open" if life.level == 0 else "worse"

@@ -10,24 +10,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from pathlib import Path
 from typing import Literal
 
 import msgspec
-import numpy as np
 
-from rltui.data_files import Record, read
+from rltui.data_files import Record, kept, read
 from rltui.evidence.guard import Guard
 from rltui.evidence.look import Look
 from rltui.evidence.model import Evidence, Finding
 from rltui.evidence.sampled import Sampled, high, low
-from rltui.evidence.shapes import window_rows
-from rltui.evidence.signal import num, percent
-from rltui.evidence.trends import sd_d
+from rltui.evidence.signal import num
+from rltui.plots.numbers import percent
 from rltui.rollouts.statistics import SampleStats
-from rltui.run.sums import median
-from rltui.run.table import Floats
 
 NUMBERS = ("length_mean", "distinct_2", "reward_mean")
 """Fields that are no shares."""
@@ -52,7 +47,7 @@ class Confirmations(Record):
     confirmations: tuple[Confirmation, ...]
 
 
-@lru_cache(maxsize=1)
+@kept
 def confirmations() -> tuple[Confirmation, ...]:
     """The table of `confirmations.json`."""
     return read(_DATA / "confirmations.json", Confirmations).confirmations
@@ -106,10 +101,8 @@ def _count(d: SampleStats, field: str) -> int:
     return d.groups if field == "zero_variance" else d.samples if field == "truncated" else d.examined
 
 
-LEAST = 20  # points
 CORRELATION = 0.4  # with the step
 ERRORS = 4.0  # standard errors between first and last window
-GAIN = 2.0  # sd of the noise that count as gain
 SIGNS: dict[Way, int] = {"rises": 1, "falls": -1}
 
 
@@ -119,8 +112,12 @@ class Remark:
 
     id: str
     rule: str
-    metrics: tuple[str, ...]
+    moves: tuple[Move, ...]
     text: str
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        return tuple(move.metric for move in self.moves)
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +160,7 @@ class Remarks(Record):
     remarks: tuple[RemarkEntry, ...]
 
 
-@lru_cache(maxsize=1)
+@kept
 def _catalogue() -> tuple[RemarkEntry, ...]:
     return read(_DATA / "remarks.json", Remarks).remarks
 
@@ -190,33 +187,23 @@ def _remark(entry: RemarkEntry, look: Look) -> Remark | None:
     where = look.settings.kl_where
     reading = entry.text if where is None else entry.kl_in.get(where, entry.text)
     text = f"{'; '.join(m.text for m in seen)}: {reading}"
-    return Remark(entry.id, entry.rule, tuple(m.metric for m in seen), text)
+    return Remark(entry.id, entry.rule, tuple(seen), text)
 
 
 def moved(look: Look, name: str, way: Way, share: float) -> Move | None:
     """The move of a metric this way, by at least `share` of its first window; None where noise explains it."""
-    series = look.series(name)
-    if series is None or len(series) < LEAST:
+    found, sign = look.facts.metric(name), SIGNS[way]
+    if found is None or sign * look.facts.errors(name) < ERRORS:
         return None
-    x, sign = series.values, SIGNS[way]
-    w = window_rows(len(x))
-    move = Move(name, float(x[:w].mean()), float(x[-w:].mean()))
-    if sign * (move.last - move.first) <= 0 or sign * look.change(name) < ERRORS:
-        return None
+    move = Move(name, found.start.value, found.end.value)
     if share and (move.share is None or abs(move.share) <= share):
         return None
-    return move if sign * _correlation(x) > CORRELATION else None
+    return move if sign * found.with_time > CORRELATION else None
 
 
 def _still(look: Look, name: str | None) -> bool:
     """The metric, where one is named, is logged and stands where it began. A gain of the first rows is a gain."""
     if name is None:
         return True
-    x = look.values(name)
-    return len(x) >= LEAST and median(x[-LEAST:]) - median(x[:5]) < GAIN * sd_d(x)
-
-
-def _correlation(x: Floats) -> float:
-    d, t = x - x.mean(), np.arange(len(x)) - (len(x) - 1) / 2
-    scale = float(np.sqrt((d * d).sum() * (t * t).sum()))
-    return float((d * t).sum()) / scale if scale > 0 else 0.0
+    found = look.facts.metric(name)
+    return found is not None and found.since_first is not None and found.since_first.direction * found.better <= 0

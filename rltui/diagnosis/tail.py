@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
 from math import inf, isfinite
 from pathlib import Path
 from statistics import median
 from typing import Literal
 
-from rltui.data_files import Record, read
+from rltui.data_files import Record, kept, read
 from rltui.frameworks.load import metrics
 from rltui.plots.numbers import number
 from rltui.run.table import Series
@@ -55,7 +55,7 @@ class Tail(Record):
     signs: tuple[SignLine, ...]
 
 
-@cache
+@kept
 def _tail() -> Tail:
     return read(Path(__file__).with_name("data") / "tail.json", Tail)
 
@@ -101,7 +101,7 @@ def _ends(series: Series | None, gap: int | None) -> tuple[list[float], list[flo
     if series is None or not len(series):
         return None
     values = series.values.tolist()
-    cut = max(len(values) - NEWEST, 0) if gap is None else sum(row < gap for row in series.rows.tolist())
+    cut = max(len(values) - NEWEST, 0) if gap is None else bisect_left(series.rows.tolist(), gap)
     first, last = values[: min(cut, FIRST)], values[cut:][-NEWEST:]
     if not last:
         return None

@@ -23,6 +23,7 @@ from rltui.evidence.model import (
     Verdict,
 )
 from rltui.evidence.signal import Mark
+from rltui.evidence.standing import OVER
 from rltui.rules.base import validation
 from rltui.rules.page import Rule
 from rltui.rules.traits import Trait
@@ -48,7 +49,9 @@ def stages(
             if failed:
                 because += f"; {failed[0]} upstream may be the cause"
         elif not seen:
-            status, because = "unknown", f"not logged: {' or '.join(metrics[:2])}"
+            zero = [m for m in metrics if look.logged(m) is not None]
+            status = "unknown"
+            because = f"0 throughout: {zero[0]}" if zero else f"not logged: {' or '.join(metrics[:2])}"
         elif not checks or look.n < 3:
             status, because = "unknown", "too few rows" if look.n < 3 else "no check could run"
         else:
@@ -65,8 +68,18 @@ def stages(
 
 
 ENOUGH_ROWS = 10
+FAR_KL = 0.5  # nats per token
 
 KINDS: tuple[Kind, ...] = ("unstable", "not-learning", "reward-hacking", "misconfigured", "degraded", "stopped")
+
+
+def ended(look: Look, state: RunState | None) -> bool:
+    """No further row is to come: the run is over, or its plan is reached and nothing says that it goes on."""
+    if state is None:
+        return False
+    planned = look.settings.planned_steps
+    silent = state.state in ("stalled", "unknown")
+    return state.state in OVER or bool(silent and planned and look.step >= planned)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,14 +106,11 @@ class Case:
     @property
     def over(self) -> bool:
         """The run said that it ended."""
-        return self.state is not None and self.state.state in ("finished", "crashed")
+        return self.state is not None and self.state.state in OVER
 
     @property
     def ended(self) -> bool:
-        """No further row is to come: the run is over, or its plan is reached and nothing says that it goes on."""
-        planned = self.look.settings.planned_steps
-        silent = self.state is not None and self.state.state in ("stalled", "unknown")
-        return self.over or bool(silent and planned and self.look.step >= planned)
+        return ended(self.look, self.state)
 
     @property
     def stopped_short(self) -> bool:
@@ -204,9 +214,9 @@ def _stop(case: Case) -> list[Finding] | None:
 
 def _long_drift(case: Case, finding: Finding) -> bool:
     """Drift without gain over a quarter of the run, or beyond half a nat."""
-    kl = case.look.values("kl_ref")
+    kl = case.look.facts.metric("kl_ref")
     span = case.look.step - (finding.onset_step or 0)
-    return bool(len(kl) and float(kl[-10:].mean()) > 0.5) or span >= 0.25 * max(1, case.look.step)
+    return (kl is not None and kl.now.value > FAR_KL) or span >= 0.25 * max(1, case.look.step)
 
 
 def _watch(case: Case) -> list[Finding] | None:

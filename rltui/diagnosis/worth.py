@@ -10,8 +10,9 @@ import numpy as np
 from rltui.evidence.forecast import end_of_run
 from rltui.evidence.look import Look
 from rltui.evidence.model import Finding
-from rltui.evidence.signal import num, percent
+from rltui.evidence.signal import num
 from rltui.evidence.trends import WINDOW, theil_sen
+from rltui.plots.numbers import percent
 from rltui.rules.page import Rule
 from rltui.rules.traits import Trait
 

@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import Literal
 
-from rltui.data_files import Record, read
+from rltui.data_files import Record, kept, read
 from rltui.frameworks.load import dialect, dialect_names
 from rltui.lazy_regex import lazy
 
@@ -32,11 +32,11 @@ MLFLOW_RUN = "meta.yaml"
 """Stands for a run of an MLflow file store: the folder it lies in."""
 _METRIC_JSON = lazy(r"(?:.*trainer_state|.*log_history|.*metrics.*|.*history.*)\.json", re.I)
 _METRIC_FILE = lazy(
-    r".*\.(?:log|out|err|txt|jsonl|ndjson|csv|tsv|ipynb|wandb|swanlab|db|sqlite3?)(?:\.\d{1,4})?(?:\.(?:gz|xz|zst))?"
+    r".*\.(?:log|out|err|txt|jsonl|ndjson|csv|tsv|ipynb|wandb|swanlab|db|sqlite3?)(?:\.\d{1,4})?(?:\.(?:gz|xz|zst|bz2))?"
     r"|.*tfevents.*|.*\.[oe]\d+|[^.]+",
     re.I,
 )
-_WANDB_RUN_DIR = lazy(r"(?:offline-)?run-(?P<time>\d{8}_\d{6})-(?P<id>[\w-]+)")
+_TRACKER_RUN_DIR = lazy(r"(?:offline-)?run-(?P<time>\d{8}_\d{6})-(?P<id>[\w-]+)")
 
 _ATTEMPT = lazy(r"attempt[-_]?\d{1,6}", re.I)
 
@@ -48,7 +48,7 @@ class FileWords(Record):
     role_words: frozenset[str]
 
 
-@cache
+@kept
 def _file_words() -> FileWords:
     return read(Path(__file__).with_name("file_words.json"), FileWords)
 
@@ -67,8 +67,8 @@ def role(relative: str, in_checkpoint: bool) -> Role:
         )
     if ".hydra" in folders:
         return "config" if name in ("config.yaml", "overrides.yaml") else "other"
-    if wandb_run(relative) is not None:
-        return _wandb_role(folders, name)
+    if tracker_run(relative) is not None:
+        return _tracker_role(folders, name)
     if "wandb" in folders:
         return "other"
     is_dump = name.endswith((".jsonl", ".json", ".parquet"))
@@ -97,11 +97,11 @@ def _settings_of_checkpoints() -> frozenset[str]:
     return frozenset(file for name in dialect_names() for file in dialect(name).checkpoints.settings)
 
 
-def wandb_run(relative: str) -> tuple[str, str, str] | None:
-    """(the run's W&B directory, its start "YYYYMMDD_HHMMSS", its id) of a file below one."""
+def tracker_run(relative: str) -> tuple[str, str, str] | None:
+    """(the directory of W&B or SwanLab for a launch, its start "YYYYMMDD_HHMMSS", its id) of a file below one."""
     parts = relative.split(os.sep)
     for depth, part in enumerate(parts[:-1]):
-        if match := _WANDB_RUN_DIR.fullmatch(part):
+        if match := _TRACKER_RUN_DIR.fullmatch(part):
             return os.sep.join(parts[: depth + 1]), match["time"], match["id"]
     return None
 
@@ -110,6 +110,17 @@ def only_sorts(folder: str) -> bool:
     """Whether a folder of this name only sorts the files of one run: its parent is where the run lives. prime-rl has
     one for each attempt."""
     return folder.lower() in _file_words().structure_folders or _ATTEMPT.fullmatch(folder) is not None
+
+
+_EVALUATION = frozenset(("eval", "evals", "evaluation", "val", "valid", "validation", "test", "dev"))
+_TRAINING = frozenset(("train", "training", "trainer"))
+
+
+def evaluates(path: str) -> bool:
+    """Whether a file says by its name, or by its folder's, that its rows are an evaluation's."""
+    folder, name = os.path.split(path)
+    words = {word.lower() for word in re.split(r"[^A-Za-z0-9]+", name.partition(".tfevents.")[0])}
+    return bool(words & _EVALUATION or os.path.basename(folder).lower() in _EVALUATION) and not words & _TRAINING
 
 
 def label(name: str) -> str:
@@ -129,12 +140,12 @@ def launch(name: str) -> str:
 
 
 def _words(name: str) -> list[str]:
-    stem = re.sub(r"(?:\.(?:log|out|err|txt|jsonl|ndjson|json|csv|tsv|gz|xz|zst|\d{1,4}))+$", "", name)
+    stem = re.sub(r"(?:\.(?:log|out|err|txt|jsonl|ndjson|json|csv|tsv|gz|xz|zst|bz2|\d{1,4}))+$", "", name)
     return [word for word in re.split(r"[^A-Za-z0-9]+", stem) if word and word.lower() not in _file_words().role_words]
 
 
-def _wandb_role(folders: list[str], name: str) -> Role:
-    if name.endswith(".wandb") or (name == "output.log" and folders[-1] == "files"):
+def _tracker_role(folders: list[str], name: str) -> Role:
+    if name.endswith((".wandb", ".swanlab")) or (name == "output.log" and folders[-1] == "files"):
         return "metrics"
     if name in ("config.yaml", "wandb-metadata.json") and folders[-1] == "files":
         return "config"

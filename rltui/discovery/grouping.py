@@ -38,11 +38,12 @@ from rltui.discovery.units import (
     argument,
     beside_their_events,
     no_runs,
+    table_units,
     tracked_units,
     units_of,
 )
 from rltui.readers.base import ContainedRun
-from rltui.readers.formats import in_order_of_belief
+from rltui.readers.formats import SAMPLES, SEVERAL, in_order_of_belief
 from rltui.sources.base import Listing
 from rltui.text import clean, shown
 
@@ -88,10 +89,13 @@ def group(
     own_meta = os.path.join(root, file_roles.MLFLOW_RUN)
     if own_meta in by_role["metrics"]:  # a run of a file store itself: the rest are its metrics and params
         by_role["metrics"] = [own_meta]
-    formats = {path: found for path in by_role["metrics"] if (found := sniff(path)) is not None}
+    sniffed = ((path, sniff(path)) for path in by_role["metrics"])
+    formats = {path: found for path, found in sniffed if found is not None and found != SAMPLES}
     named = {path: formats.pop(path) for path in [p for p, found in formats.items() if found in FORMATS]}
     units = beside_their_events(units_of(root, formats, set(checkpoints)))
-    units += tracked_units(root, [(path, runs_in(path, found)) for path, found in named.items()])
+    contained = [(path, found, runs_in(path, found)) for path, found in named.items()]
+    units += tracked_units(root, [(path, runs) for path, found, runs in contained if found != SEVERAL])
+    units += table_units(root, [(path, runs) for path, found, runs in contained if found == SEVERAL])
     homes: dict[str, list[Unit]] = defaultdict(list)
     for unit in units:
         homes[unit.home].append(unit)
@@ -114,6 +118,9 @@ def _named_by_the_user(
     folder = os.path.dirname(path) or os.curdir
     if found in FORMATS:
         runs = runs_in(path, found)
+        if len(runs) == 1 and found == SEVERAL:
+            name = os.path.splitext(os.path.basename(path))[0]
+            return [RunCandidate(name, path, ((path, runs[0].format),), dirs=(folder,), inside=((path, runs[0].key),))]
         return [
             RunCandidate(
                 unit.label or runs[0].name,

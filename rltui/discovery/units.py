@@ -10,9 +10,10 @@ from rltui.agent.tree import is_checkpoint_dir
 from rltui.discovery import file_roles
 from rltui.discovery.file_roles import MLFLOW_RUN
 from rltui.readers.base import ContainedRun
+from rltui.readers.formats import SEVERAL
 
-FORMATS = ("sqlite", "mlflow-files")
-"""What `sniff` says of the files that such runs are in."""
+FORMATS = ("sqlite", "mlflow-files", SEVERAL)
+"""What `sniff` says of the files that runs are in which have to be looked for."""
 
 RUN_MARK = "#"
 """Between a database and the name of one of its runs, in what the user types and sees."""
@@ -83,14 +84,14 @@ class Unit:
 def units_of(root: str, formats: dict[str, str], checkpoints: set[str]) -> list[Unit]:
     """The units of metric files: `formats` of each path, `checkpoints` the folders of weights."""
     units: list[Unit] = []
-    wandb: dict[str, list[tuple[str, str]]] = defaultdict(list)
+    launches: dict[str, list[tuple[str, str]]] = defaultdict(list)
     states: dict[str, list[tuple[str, str]]] = defaultdict(list)
     events: dict[str, list[tuple[str, str]]] = defaultdict(list)
     for path, found in formats.items():
         folder = os.path.dirname(path)
-        inside = file_roles.wandb_run(os.path.relpath(path, root))
+        inside = file_roles.tracker_run(os.path.relpath(path, root))
         if inside is not None:
-            wandb[os.path.join(root, inside[0])].append((path, found))
+            launches[os.path.join(root, inside[0])].append((path, found))
         elif found == "tensorboard":
             events[folder].append((path, found))
         elif found == "trainer-state":
@@ -100,16 +101,17 @@ def units_of(root: str, formats: dict[str, str], checkpoints: set[str]) -> list[
             kind = "table" if found in ("jsonl", "csv") else "text" if found.endswith("console") else found
             label, launch = file_roles.label(name), file_roles.launch(name)
             units.append(Unit(climb(folder, root), kind, ((path, found),), label, launch, found != "console"))
-    for folder, files in wandb.items():
-        _, start, run_id = file_roles.wandb_run(os.path.relpath(files[0][0], root)) or ("", "", "")
+    for folder, files in launches.items():
+        _, start, run_id = file_roles.tracker_run(os.path.relpath(files[0][0], root)) or ("", "", "")
         parent = os.path.dirname(folder)
         home = os.path.dirname(parent) if os.path.basename(parent) == "wandb" and parent != root else parent
-        units.append(Unit(climb(home, root), "wandb", tuple(files), launch=f"{start}-{run_id}"))
+        kind = "swanlab" if any(found == "swanlab" for _, found in files) else "wandb"
+        units.append(Unit(climb(home, root), kind, tuple(files), launch=f"{start}-{run_id}"))
     for folder, files in states.items():
         units.append(Unit(climb(folder, root), "trainer-state", _newest_states(files)))
     if any(unit.kind != NOTEBOOK for unit in units) or states or events:
         units = [unit for unit in units if unit.kind != NOTEBOOK]  # somebody's analysis beside the run
-    units = _one_unit_for_each_wandb_id(units)
+    units = _one_unit_for_each_id(units)
     return units + _event_units(root, events, {unit.home for unit in units})
 
 
@@ -122,6 +124,37 @@ def tracked_units(root: str, found: list[tuple[str, list[ContainedRun]]]) -> lis
         )
         for run in tracked(root, found)
     ]
+
+
+def table_units(root: str, found: list[tuple[str, list[ContainedRun]]]) -> list[Unit]:
+    """The units of files that may hold several runs. Tables of one metric each of the same run complete each other, as
+    charts are downloaded one by one; two of the same metric are of two runs."""
+    units: list[Unit] = []
+    joined: dict[tuple[str, str], list[tuple[str, ContainedRun]]] = defaultdict(list)
+    for path, runs in found:
+        for run in runs:
+            if run.metric:
+                joined[os.path.dirname(path), run.name].append((path, run))
+            else:
+                units.append(_table_unit(root, path, run, run.name if len(runs) > 1 else ""))
+    named = Counter(folder for folder, _ in joined)
+    for (folder, name), parts in joined.items():
+        label = name if named[folder] > 1 else ""
+        if len({run.metric for _, run in parts}) < len(parts) or len(parts) == 1:
+            units += [_table_unit(root, path, run, label) for path, run in parts]
+            continue
+        files = tuple((path, run.format) for path, run in parts)
+        inside = tuple((path, run.key) for path, run in parts if run.key)
+        units.append(Unit(climb(folder, root), "table", files, label, inside=inside))
+    return units
+
+
+def _table_unit(root: str, path: str, run: ContainedRun, label: str) -> Unit:
+    name = os.path.basename(path)
+    own = label or file_roles.label(name)
+    launch = "" if label else file_roles.launch(name)
+    inside = ((path, run.key),) if run.key else ()
+    return Unit(climb(os.path.dirname(path), root), "table", ((path, run.format),), own, launch, inside=inside)
 
 
 def climb(folder: str, root: str) -> str:
@@ -141,12 +174,12 @@ def _newest_states(files: list[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
     return tuple(at_top + [item for item in ordered if step(item) >= 0][-_KEPT_TRAINER_STATES:])
 
 
-def _one_unit_for_each_wandb_id(units: list[Unit]) -> list[Unit]:
-    """A resumed W&B run has a folder for each launch and one id: one unit, at the time of its newest launch."""
+def _one_unit_for_each_id(units: list[Unit]) -> list[Unit]:
+    """A resumed run of W&B or SwanLab has a folder for each launch and one id: one unit, at the time of the newest."""
     kept: dict[tuple[str, str, str], Unit] = {}
     for number, unit in enumerate(sorted(units, key=lambda unit: unit.launch)):
-        is_wandb = unit.kind == "wandb" and "-" in unit.launch  # a copied file has no folder of its own
-        key = (unit.home, unit.kind, unit.launch.split("-", 1)[1] if is_wandb else str(number))
+        has_id = unit.kind in ("wandb", "swanlab") and "-" in unit.launch  # a copied file has no folder of its own
+        key = (unit.home, unit.kind, unit.launch.split("-", 1)[1] if has_id else str(number))
         kept[key] = replace(unit, files=kept[key].files + unit.files) if key in kept else unit
     return list(kept.values())
 

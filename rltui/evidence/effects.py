@@ -22,6 +22,10 @@ Direction = Literal[-1, 0, 1]
 NOISE_POINTS = 500
 """Newest points that tell the noise."""
 
+PARTS, PART = 12, 10
+"""Parts of the newest points whose slopes may differ, at most, and how many differences each holds at least; of white
+noise in parts of 10 the noise is told 6 % too small (by simulation), in parts of 40 1 %."""
+
 LIMIT, SHORT_LIMIT = 2.0, 3.0
 """Standard errors beyond which two levels differ; of a series of fewer than `SHORT_POINTS` its error is itself guessed
 from few points."""
@@ -89,18 +93,17 @@ def between(before: Level, after: Level, limit: float = LIMIT) -> Effect | None:
     return effect(before.value, after.value, hypot(before.se, after.se), limit)
 
 
-def noise(x: Floats) -> float:
-    """Sd of the noise from point to point, of the newest points: a trend or one jump is no part of it.
+def noise(x: Floats, off: Floats | None = None) -> float:
+    """Sd of the noise from point to point, of the newest points: a trend, its bends and one jump are no part of it.
 
     Median absolute deviation of the differences over the square root of 2. If most differences are equal (quantised or
     mostly constant values) their root mean square stands in, without the greatest one: it may be the change itself.
+    `off`: their `off_trend`, if it is known.
     """
     x = x[-NOISE_POINTS:]
     if len(x) < 3:
         return 0.0
-    d = x[1:] - x[:-1]
-    d = d - median(d)
-    size = np.abs(d)
+    size = np.abs(off_trend(x) if off is None else off)
     robust = MAD_TO_SD * median(size)
     if robust <= ROUNDING * float(np.abs(x).max()):
         size.sort()
@@ -109,7 +112,22 @@ def noise(x: Floats) -> float:
     return robust / sqrt(2.0) if isfinite(robust) else 0.0
 
 
-def carry(x: Floats) -> float:
+def off_trend(x: Floats) -> Floats:
+    """Differences of the newest neighbours less the usual one of their part of the series: of a course that turns, the
+    usual difference of the whole would be the slope of neither side."""
+    x = x[-NOISE_POINTS:]
+    d = x[1:] - x[:-1]
+    parts = max(1, min(PARTS, len(d) // PART))
+    size = len(d) // parts
+    rest = len(d) - size * parts
+    ordered = np.sort(d[rest:].reshape(parts, size), axis=1)
+    usual = ordered[:, (size - 1) // 2] / 2.0 + ordered[:, size // 2] / 2.0
+    d[rest:].reshape(parts, size)[...] -= usual[:, None]
+    d[:rest] -= usual[0]
+    return d
+
+
+def carry(x: Floats, off: Floats | None = None, sd: float | None = None) -> float:
     """How much of a point's noise the next one carries on (lag-1 correlation), 0 to .9, of the newest points.
 
     From the differences, so that neither trend nor level enters: those of white noise correlate at -1/2, those of an
@@ -118,9 +136,8 @@ def carry(x: Floats) -> float:
     x = x[-NOISE_POINTS:]
     if len(x) < 8:
         return 0.0
-    d = x[1:] - x[:-1]
-    d = d - median(d)
-    most = WINSOR * sqrt(2.0) * noise(x)
+    d = off_trend(x) if off is None else off
+    most = WINSOR * sqrt(2.0) * (noise(x, d) if sd is None else sd)
     if most <= 0.0 or not isfinite(most):
         return 0.0
     d = np.clip(d, -most, most)

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import cache
 from math import floor
 from pathlib import Path
 from typing import Concatenate, Literal, ParamSpec
 
 import numpy as np
 
-from rltui.data_files import Record, read
+from rltui.data_files import Record, kept, read
 from rltui.evidence.guard import Guard
 from rltui.evidence.look import Look
 from rltui.evidence.measured import Measured, name
@@ -39,7 +38,7 @@ class KnownForecast(Record):
     would_change: str
 
 
-@cache
+@kept
 def _known() -> dict[str, KnownForecast]:
     return read(Path(__file__).with_name("data") / "forecasts.json", dict[str, KnownForecast])
 

@@ -12,7 +12,7 @@ import numpy as np
 from rltui.evidence.blocks import BlockCache, Blocks
 from rltui.evidence.facts import Facts
 from rltui.evidence.profile import Profile, RunSettings
-from rltui.evidence.trends import NO_TREND, Trend, change, trend
+from rltui.evidence.trends import NO_TREND, Trend, trend
 from rltui.frameworks.load import dialect
 from rltui.run.run import Run
 from rltui.run.table import Floats, Series
@@ -52,7 +52,6 @@ class _Known:
     series: dict[str, Series | None] = field(default_factory=dict)
     trends: dict[tuple[str, int], Trend] = field(default_factory=dict)
     blocks: dict[str, Blocks | None] = field(default_factory=dict)
-    changes: dict[tuple[str, int], float] = field(default_factory=dict)
     profile: Profile | None = None
     facts: Facts | None = None
 
@@ -60,20 +59,38 @@ class _Known:
 class LookFeed:
     """The run's series as they stand now, fetched once; looks cut them."""
 
-    def __init__(self, run: Run, blocks: BlockCache, settings: RunSettings) -> None:
+    def __init__(self, run: Run, blocks: BlockCache, settings: RunSettings, window: int | None = None) -> None:
         self.run = run
+        self.window = window
         self.blocks = blocks
         self.settings = settings
         self._logged: dict[str, Series | None] = {}
         self._finite: dict[str, Series | None] = {}
         self._family: dict[str, dict[str, Series]] = {}
         self._known = _Known(0)
+        self._held: list[_Known] = []  # with facts
 
     def known(self, n: int) -> _Known:
         """What was worked out of the first `n` rows by the looks before."""
         if self._known.n != n:
+            if n > self._known.n:
+                self.let_go()
             self._known = _Known(n)
         return self._known
+
+    def facts(self, look: Look, known: _Known) -> Facts:
+        """The fact table of a look, the same for all looks that share what is `known`."""
+        if known.facts is None:
+            known.facts = Facts(look)
+            self._held.append(known)
+        return known.facts
+
+    def let_go(self) -> None:
+        """Facts hold the look that asked for them. Without them a look, and the columns that it saw, are freed once
+        nobody needs them, and not when garbage is collected."""
+        for known in self._held:
+            known.facts = None
+        self._held.clear()
 
     def logged(self, name: str) -> Series | None:
         if name not in self._logged:
@@ -111,14 +128,9 @@ class Look:
         self.steps, self.times = table.steps[:n], table.times[:n]
         self.step = int(table.steps[n - 1]) if n else 0
         self.dialect = dialect(feed.run.dialect)
-        self.settings = feed.settings
+        self.settings, self.window = feed.settings, feed.window
         self._known = known = feed.known(n)
-        self._series, self._trends, self._blocks, self._changes = (
-            known.series,
-            known.trends,
-            known.blocks,
-            known.changes,
-        )
+        self._series, self._trends, self._blocks = known.series, known.trends, known.blocks
 
     def until(self, n: int) -> Look:
         """An earlier look, at the first `n` rows."""
@@ -183,13 +195,6 @@ class Look:
             self._trends[key] = trend(values, window) if len(values) else NO_TREND
         return self._trends[key]
 
-    def change(self, name: str, rows: int = 0) -> float:
-        """Last window against the first one in standard errors of the difference (see `trends.change`)."""
-        key = (name, rows)
-        if key not in self._changes:
-            self._changes[key] = change(self.values(name), rows)
-        return self._changes[key]
-
     @property
     def profile(self) -> Profile:
         """What kind of run this is, as far as these rows tell."""
@@ -200,9 +205,7 @@ class Look:
     @property
     def facts(self) -> Facts:
         """The fact table of these rows."""
-        if self._known.facts is None:
-            self._known.facts = Facts(self)
-        return self._known.facts
+        return self._feed.facts(self, self._known)
 
     @cached_property
     def reward(self) -> str:

@@ -135,11 +135,22 @@ class StageResult:
 
 @dataclass(frozen=True, slots=True)
 class MissingMetric:
-    """An expected metric that is not logged, the rules that it blocks, and how to log it in this framework."""
+    """An expected metric that is not logged, the rules that it blocks, and how to log it in this framework. `zero`: it
+    is logged, as 0 in every row, which some trainers write of what they do not measure."""
 
     metric: str
     blocks: tuple[str, ...]
     enable: str
+    zero: bool = False
+
+    @property
+    def text(self) -> str:
+        """What is the matter with it."""
+        return (
+            f"{self.metric} is 0 throughout, as if it were not measured"
+            if self.zero
+            else f"{self.metric} is not logged"
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,8 +38,6 @@ class RunSettings:
     lr: float | None
     kl_coef: float | None  # of the active path; 0 where KL is off
     kl_where: Literal["loss", "reward"] | None
-    updates_per_rollout: float | None
-    dynamic_sampling: bool
     length_cap: float | None
     one_update: bool | None  # one update per rollout: ratio is 1 and clip fraction 0 by construction
     config: Mapping[str, ConfigValue] = field(default_factory=dict)
@@ -79,8 +77,6 @@ class RunSettings:
             lr=number(config, "lr"),
             kl_coef=coef,
             kl_where=where,
-            updates_per_rollout=updates,
-            dynamic_sampling=_truth(_plain(config, "dynamic_sampling")) is True,
             length_cap=number(config, "max_response_length"),
             one_update=None if updates is None else updates <= 1,
             config=config,

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rltui.evidence.facts import smoothed
 from rltui.evidence.look import Look
+from rltui.evidence.peak import smoothed
 from rltui.evidence.trends import running_medians, sd_d, smooth
 from rltui.run.run import Checkpoint
 from rltui.run.table import Floats, Ints, Series
@@ -118,6 +118,17 @@ def usable(saved: Sequence[Checkpoint], last_step: int, broken_at: int | None) -
     """Whole checkpoints (as far as anybody can tell) up to `last_step` and before `broken_at`."""
     end = last_step + 1 if broken_at is None else min(broken_at, last_step + 1)
     return [c for c in saved if c.step < end and c.complete is not False]
+
+
+def best_saved(r: Ranking, kept: Sequence[Checkpoint]) -> Checkpoint:
+    """The checkpoint to keep of at least one usable one.
+
+    By train reward alone the earliest within one standard error of the best is named: of states that it cannot tell
+    apart this one has drifted least, and reward goes on rising where the true score has turned (arXiv 2210.10760).
+    """
+    score = {c.step: float(r.score[r.nearest(c.step)]) for c in kept}
+    least = max(score.values()) - (0.0 if r.held_out else r.se)
+    return min((c for c in kept if score[c.step] >= least), key=lambda c: c.step)
 
 
 def peak(r: Ranking, broken_at: int | None = None) -> int:

@@ -13,6 +13,8 @@ from rltui.run.table import Floats, Ints, Series
 MOST = 144
 """Points that are looked at; a longer series becomes means of so many equal blocks."""
 
+CONSTANT = "constant"
+
 FEW = 10
 """Below this a trend test says nothing: first, mid and last are all there is."""
 
@@ -46,7 +48,7 @@ def course(steps: Ints, values: Floats) -> str:
     if n == 0:
         return "nothing finite"
     if n > 1 and bool((values == values[0]).all()):
-        return "constant"
+        return CONSTANT
     if n < FEW:
         return "too few points"
     if n > MOST:
@@ -67,6 +69,8 @@ def course(steps: Ints, values: Floats) -> str:
         middle = (2 * at + 1) * len(steps) // (2 * len(blocks))
         return f"{before} to about step {int(steps[middle])}, then {after}"
     moved = float(blocks[-1] - blocks[0])
+    if moved * _by_windows(values) < 0:  # most points go one way, a few the other by more: the table shows those
+        return "no trend"
     p, sign = mann_kendall_p(blocks)
     trending = p < TREND_P and moved * sign >= TREND_EFFECT * noise
     if moved == 0 or not (trending or abs(moved) >= clear):
@@ -76,6 +80,12 @@ def course(steps: Ints, values: Floats) -> str:
         return f"diverges {'up' if moved > 0 else 'down'}wards"
     word = _when("rises" if moved > 0 else "falls", way)
     return word + _pace(values, moved, noise) if "level" not in word else word
+
+
+def _by_windows(values: Floats) -> float:
+    """Last window against the first one, as every table has them."""
+    w = window_rows(len(values))
+    return float(values[-w:].mean() - values[:w].mean())
 
 
 def _block_medians(values: Floats, blocks: int) -> Floats:
@@ -141,7 +151,7 @@ def _when(word: str, way: Floats) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """Windows are means in the metric's unit; slopes are per 100 steps with the middle 90 % interval. None = undefined.
+    """Windows are means in the metric's unit; the slope is per 100 steps. None = undefined.
 
     `word` is the course in words, see `course`.
     """
@@ -150,13 +160,11 @@ class Shape:
     mid: float | None
     last: float | None
     slope: float | None
-    slope_low: float | None
-    slope_high: float | None
     corr_step: float | None
     word: str
 
 
-EMPTY = Shape(None, None, None, None, None, None, None, "nothing finite")
+EMPTY = Shape(None, None, None, None, None, "nothing finite")
 
 
 def window_rows(n: int, window: int | None = None) -> int:
@@ -178,7 +186,7 @@ class _Trend:
     array: Floats
     first_row: int
     points: int
-    slopes: tuple[float, float, float] | None
+    slope: float | None
     corr_step: float | None
     word: str
     sums: BlockSums
@@ -212,18 +220,19 @@ def describe(series: Series | None, window: int | None = None, known: Trends | N
     w = window_rows(n, window)
     start = (n - w) // 2
     first, mid, last = (trend.sums.sum(x, a, a + w) / w for a in (0, start, n - w))
-    slope, low, high = (None, None, None) if trend.slopes is None else trend.slopes
-    return Shape(first, mid, last, slope, low, high, trend.corr_step, trend.word)
+    word = trend.word
+    if word == CONSTANT and points < n and bool((x[points:] != x[0]).any()):
+        word = f"{CONSTANT} to step {int(series.steps[points - 1])}"
+    return Shape(first, mid, last, trend.slope, trend.corr_step, word)
 
 
 def _trend(array: Floats, series: Series, points: int, sums: BlockSums) -> _Trend:
     steps, x = series.steps[:points], series.values[:points]
-    slopes = corr = None
+    slope = corr = None
     if points > 2:
         t = steps.astype(np.float64)
-        slope, low, high = theil_sen(t, x)
-        slopes, corr = (100 * slope, 100 * low, 100 * high), _correlation(t, x)
-    return _Trend(array, int(series.rows[0]), points, slopes, corr, course(steps, x), sums)
+        slope, corr = 100 * theil_sen(t, x)[0], _correlation(t, x)
+    return _Trend(array, int(series.rows[0]), points, slope, corr, course(steps, x), sums)
 
 
 def _correlation(t: Floats, x: Floats) -> float | None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+from rltui.plots.numbers import number, shorn
+
 EASED, NOTICE, WARNING, CRITICAL = 0, 1, 2, 3
 """Levels. `EASED` holds no finding open: it brings the numbers of one that is open up to date until it closes."""
 
@@ -41,18 +43,5 @@ class Signal:
 
 
 def num(value: float | None) -> str:
-    """A number for a sentence: three significant digits, no exponent where it can be read without."""
-    if value is None or value != value:
-        return "?"
-    size = abs(value)
-    if size >= 1000:
-        return f"{value:,.0f}"
-    if size and size < 1e-3:
-        return f"{value:.1e}"
-    text = f"{value:.3g}"
-    return f"{value:.0f}" if "e" in text else text
-
-
-def percent(share: float) -> str:
-    """A share as a percentage for a sentence."""
-    return f"{100 * share:.0f} %" if share == 0 or share >= 0.01 else f"{100 * share:.2g} %"
+    """A number for a sentence: rounded as in every table, without the zeros that keep a column in line."""
+    return shorn(number(value, missing="?"))

@@ -8,8 +8,9 @@ from math import log
 import numpy as np
 
 from rltui.evidence.look import Look
-from rltui.evidence.signal import num, percent
+from rltui.evidence.signal import num
 from rltui.frameworks.load import phases
+from rltui.plots.numbers import percent
 from rltui.run.sums import median
 from rltui.run.table import Floats
 

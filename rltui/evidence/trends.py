@@ -64,25 +64,25 @@ def block_medians(x: Floats, blocks: int) -> Floats:
         means: Floats = table.mean(axis=1)
         return means
     table = np.sort(table, axis=1)
-    middle: Floats = (table[:, (size - 1) // 2] + table[:, size // 2]) / 2.0
+    middle: Floats = table[:, (size - 1) // 2] / 2.0 + table[:, size // 2] / 2.0
     return middle
 
 
 def smooth(x: Floats, width: int) -> Floats:
-    """Centred mean of `width` points, fewer at both ends."""
+    """Centred mean of `width` points (odd), fewer at both ends. Each mean is of its own points, so that a huge value
+    leaves no rounding error in the others."""
     n, half = len(x), width // 2
-    total = np.empty(n + 1)
-    total[0] = 0.0
-    np.cumsum(x, out=total[1:])
     smoothed: Floats = np.empty(n)
+    if n <= 2 * half:
+        low, high = np.maximum(0, np.arange(n) - half), np.minimum(n, np.arange(n) + half + 1)
+        for i in range(n):
+            smoothed[i] = np.add.reduce(x[low[i] : high[i]]) / (high[i] - low[i])
+        return smoothed
     full = 2 * half + 1
-    if n > full:
-        smoothed[half : n - half] = (total[full:] - total[:-full]) / full
-    i = np.arange(n)
-    if n > full:
-        i = np.concatenate((i[:half], i[n - half :]))
-    low, high = np.maximum(0, i - half), np.minimum(n, i + half + 1)
-    smoothed[i] = (total[high] - total[low]) / (high - low)
+    smoothed[half : n - half] = np.convolve(x, np.ones(full), "valid") / full
+    counts = np.arange(half + 1, full)
+    smoothed[:half] = np.cumsum(x[: full - 1])[half:] / counts
+    smoothed[n - half :] = (np.cumsum(x[: n - full : -1])[half:] / counts)[::-1]
     return smoothed
 
 
@@ -94,7 +94,7 @@ def mann_kendall_p(x: Floats) -> tuple[float, int]:
     """
     n = len(x)
     i, j = _pairs(n)
-    s = int(np.sign(x[j] - x[i]).sum())
+    s = np.count_nonzero(x[j] > x[i]) - np.count_nonzero(x[j] < x[i])  # no difference, which may overflow
     if s == 0:
         return 1.0, 0
     sign = 1 if s > 0 else -1
@@ -207,24 +207,6 @@ def standard_error(x: Floats) -> float:
     rho = float(np.add.reduce(d[1:] * d[:-1])) / squares
     rho = min(0.9, max(0.0, rho))
     return sd * sqrt((1 + rho) / (1 - rho) / n)
-
-
-def change(x: Floats, rows: int = 0) -> float:
-    """Mean of the last rows minus mean of the first ones, in standard errors of that difference; 0 below 20 points.
-
-    `rows` looks back only so far. Windows hold a tenth of the points, 10 to 50.
-    """
-    if rows:
-        x = x[-rows:]
-    k = min(50, max(10, len(x) // 10))
-    if len(x) < 2 * k:
-        return 0.0
-    first, last = x[:k], x[-k:]
-    difference = float(np.add.reduce(last) / k - np.add.reduce(first) / k)
-    error = sqrt(standard_error(first) ** 2 + standard_error(last) ** 2)
-    if error == 0.0:
-        return 0.0 if difference == 0.0 else (99.0 if difference > 0 else -99.0)
-    return difference / error
 
 
 def onset(x: Floats, margin: int = 5) -> int:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from rltui.evidence.effects import Effect
-from rltui.evidence.facts import Course, Facts
+from rltui.evidence.facts import Facts, Share
+from rltui.evidence.metric import Course
 from rltui.evidence.signal import num
+from rltui.plots.numbers import percent
 
 RISES = {1: "rises", -1: "falls", 0: "is level"}
 ROSE = {1: "rose", -1: "fell", 0: "shows no change"}
@@ -18,11 +20,6 @@ def way(effect: Effect | None) -> int:
 def rises(effect: Effect | None) -> str:
     """`rises`, `falls`, `is level`; of too few points `is not known to move`."""
     return "is not known to move" if effect is None else RISES[effect.direction]
-
-
-def rose(effect: Effect | None) -> str:
-    """`rose`, `fell`, `shows no change`; of too few points `has too few points to say`."""
-    return "has too few points to say" if effect is None else ROSE[effect.direction]
 
 
 def unseen(effect: Effect | None) -> str:
@@ -60,6 +57,11 @@ def in_short(facts: Facts, metric: str) -> str:
 def from_to(course: Course) -> str:
     """`0.31 → 0.45`: first and last window, as every table has them."""
     return f"{num(course.first)} → {num(course.last)}"
+
+
+def share(found: Share, what: str) -> str:
+    """`84 % of the groups agree over the last 20 rows`: the last window of a table is a tenth of all."""
+    return f"{percent(found.value)} of the {what} over the last {found.rows} rows"
 
 
 def since_start(course: Course) -> str:

@@ -16,6 +16,7 @@ from rltui.frameworks.schema import (
     Group,
     Inactive,
     Names,
+    Ran,
     Signs,
     Support,
     Timers,
@@ -163,6 +164,10 @@ class Dialect:
         asked = (algorithm or "").lower().replace("-", "_").replace(" ", "_")
         trainer = asked if asked in self._trainers else next(iter(self._trainers), "")
         return tuple(path.replace("{trainer}", trainer) for path in self._code.get(topic, ()))
+
+    @property
+    def ran(self) -> Ran | None:
+        return self._said.ran
 
     @property
     def support(self) -> dict[str, Support]:

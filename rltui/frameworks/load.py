@@ -16,6 +16,7 @@ from rltui.data_files import decode, read, wrong
 from rltui.frameworks.check import Kind, misnamed, no_regexes
 from rltui.frameworks.dialect import Dialect
 from rltui.frameworks.schema import Algorithms, Framework, Group, Metric, Phase
+from rltui.frameworks.spelling import spellings
 
 GENERIC = "generic"
 """The dialect of home-made training loops; its exact aliases are the last resort of every other dialect."""
@@ -79,7 +80,7 @@ def families() -> frozenset[str]:
 
 def check() -> int:
     """Reads every data file with all that is in it, and returns how many. Raises DataError."""
-    whole = (metrics, phases, config_meanings, algorithms, prefix_groups)
+    whole = (metrics, phases, config_meanings, algorithms, prefix_groups, spellings)
     for read_it in whole:
         read_it()
     for name in dialect_names():

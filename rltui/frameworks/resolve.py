@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
 from rltui.frameworks.dialect import Dialect
 from rltui.frameworks.load import GENERIC, dialect, dialect_names, metrics, phases, prefix_groups
 from rltui.frameworks.schema import PHASE, REGEX, Metric
+from rltui.frameworks.spelling import by_words, readings, scale_fits
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +54,7 @@ def resolve(raw: str, framework: str | None) -> Meaning:
     canonical, groups = _lookup(key, names)
     if canonical is None:
         return Meaning(raw, None, key, "", _group_of(key, names))
-    scale, shift = names.convert.get(key, (1.0, 0.0))
+    scale, shift = names.convert.get(key, (1.0 if key in names.exact else _scale(key, canonical), 0.0))
     if canonical.startswith(PHASE):
         phase = phases()[canonical[len(PHASE) :]]
         return Meaning(raw, canonical, f"{phase.label} time", "s", "speed", meaning=phase.meaning, direction="down")
@@ -88,8 +89,7 @@ def _lookup(key: str, names: Dialect) -> tuple[str | None, tuple[str, ...]]:
         if pattern.search(key):
             return PHASE + phase, ()
     if names.name == GENERIC:
-        words = key.lower().replace(" ", "_")  # "Mean Reward" as people print it
-        return (_everybodys().get(key), ()) if words == key or key in _everybodys() else _lookup(words, names)
+        return _everybodys().get(key) or _as_people_write(key), ()
     return dialect(GENERIC).exact.get(key), ()
 
 
@@ -103,6 +103,28 @@ def _everybodys() -> dict[str, str]:
             if out.setdefault(key, canonical) != canonical:
                 disputed.add(key)
     return {key: canonical for key, canonical in out.items() if key not in disputed}
+
+
+@lru_cache(maxsize=1)
+def _by_words() -> tuple[Mapping[tuple[str, ...], str], ...]:
+    """What words stand for: by the names of home-made loops, then by those of all frameworks."""
+    return by_words(dialect(GENERIC).exact.items()), by_words(_everybodys().items())
+
+
+def _as_people_write(key: str) -> str | None:
+    """What the words of a key stand for in any order and spelling; None if that is nothing, or not one thing."""
+    for known in _by_words():
+        for words, scale in readings(key):
+            canonical = known.get(words)
+            if canonical is not None and scale_fits(scale, metrics()[canonical].unit):
+                return canonical
+    return None
+
+
+def _scale(key: str, canonical: str) -> float:
+    """By how much the unit that a key of people's own spelling names is away from the metric's."""
+    unit = metrics()[canonical].unit if canonical in metrics() else ""
+    return next((scale for _, scale in readings(key) if scale_fits(scale, unit)), 1.0)
 
 
 def _label(metric: Metric, groups: tuple[str, ...]) -> str:

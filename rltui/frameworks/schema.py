@@ -59,9 +59,11 @@ class Phase(Record):
 
 
 class Algorithms(Record):
-    """How an algorithm is told: by the advantage estimator, by a name in the log, by metrics that only it logs."""
+    """How an algorithm is told: by the advantage estimator, by a name in the log, by metrics that only it logs.
+    `config_keys`: last parts of settings that may name it in a home-made loop."""
 
     by_value: dict[str, str]
+    config_keys: tuple[str, ...]
     by_text: tuple[tuple[str, str], ...]
     by_key: tuple[tuple[str, tuple[str, ...]], ...]
 
@@ -148,7 +150,8 @@ class Conventions(Record):
     `mini_batch`: it is counted in prompts, so that it can be checked against them. `turns_beside_tools`: turns of a
     sample that are no answer of a tool. `cut`: what counts as a cut response: one as long as the limit, or one that
     holds no end token. `logprob_difference`: of what the sampler's difference to the trainer is taken.
-    `kl_estimator`: the one in use if the config names none. `loss_type_only_averages`: what stands for the estimator in
+    `kl_estimator`: the one in use if the config names none; `kl_estimator_source`: the code that says so, with its
+    version. `loss_type_only_averages`: what stands for the estimator in
     the config only names how the loss is averaged. `printing_logger`: metrics are printed only if the config names this
     one among its loggers. `advantage_epsilon`: added to the spread that advantages are divided
     by.
@@ -159,9 +162,14 @@ class Conventions(Record):
     cut: Literal["at the limit", "no end token"] | None = None
     logprob_difference: Literal["log-probs", "probabilities"] | None = None
     kl_estimator: str | None = None
+    kl_estimator_source: str | None = None
     loss_type_only_averages: bool | None = None
     printing_logger: str | None = None
     advantage_epsilon: Epsilon | None = None
+
+    def __post_init__(self) -> None:
+        if (self.kl_estimator is None) != (self.kl_estimator_source is None):
+            raise ValueError("an estimator of the KL and its source go together")
 
 
 class WaitKeys(Record):
@@ -180,6 +188,14 @@ class Support(Record, array_like=True):
     note: str = ""
 
 
+class Ran(Record, array_like=True):
+    """What was run of a framework to see what it writes, and its version (a month, of a source without versions): its
+    own trainer; its own logging code, given known numbers; or nothing, its public source was read."""
+
+    what: Literal["trainer", "logger", "source"]
+    version: str = ""
+
+
 class Supports(Record):
     """The same of each part of a run."""
 
@@ -195,20 +211,21 @@ class Framework(Record):
     """All that is known of one framework, or of one version or trainer of it that has names of its own.
 
     `title`: as its people write it; `label`: with what tells the file from others of the same framework. `framework`:
-    the file whose name people know it by; None: this one. `family`: the framework whose config keys and switches
-    apply; None: its own. `algorithm`: what it trains with, if it knows one algorithm only. `widely_used`: its keys
-    are shown as examples. `prefixes`: of keys that a container adds, and what stands for them. `convert`: key ->
-    (a, b), the canonical value is a * value + b. `groups`: first part of a key -> group, if it differs from what it is
-    elsewhere. `processes`: what the command lines of its trainers hold. `samples`: paths (regexes) of files with
-    prompts and completions. `keep_samples`: how to have them written. `enable`: metric -> how to have it logged;
-    inherited within a family only. `code`: files and folders of its code; "{trainer}" stands for the one of `trainers`
-    that is the run's algorithm, else the first.
+    the file whose name people know it by; None: this one. `family`: the framework whose config keys and switches apply;
+    None: its own. `algorithm`: what it trains with, if it knows one algorithm only. `widely_used`: its keys are shown
+    as examples. `ran`: None for what is nobody's. `prefixes`: of keys that a container adds, and what stands for them.
+    `convert`: key -> (a, b), the canonical value is a * value + b. `groups`: first part of a key -> group, if it
+    differs from what it is elsewhere. `processes`: what the command lines of its trainers hold. `samples`: paths
+    (regexes) of files with prompts and completions. `keep_samples`: how to have them written. `enable`: metric -> how
+    to have it logged; inherited within a family only. `code`: files and folders of its code; "{trainer}" stands for the
+    one of `trainers` that is the run's algorithm, else the first.
     """
 
     title: str
     detect: Signs
     metrics: Names
     support: Supports
+    ran: Ran | None = None
     label: str = ""
     framework: str | None = None
     family: str | None = None

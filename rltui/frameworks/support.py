@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rltui.frameworks.load import GENERIC, dialect, dialect_names
-from rltui.frameworks.schema import Support
+from rltui.frameworks.schema import Ran, Support
 
 PARTS = ("console", "files", "phases", "config", "samples", "checkpoints")
 SHOWN = {
@@ -11,25 +11,37 @@ SHOWN = {
     "writer": "on output of the framework's own writer",
     "built": "on lines built to its format",
 }
+RAN = {"trainer": "own trainer", "logger": "own logger", "source": "public source only"}
 _MARKS = {"real": "R", "writer": "W", "built": "B"}
 
 
 def markdown_table() -> str:
-    """Framework x part: yes, partly or no, with R, W or B for how it was shown; notes below the table."""
-    lines = ["| framework | " + " | ".join(PARTS) + " |", "|---|" + "---|" * len(PARTS)]
+    """Framework x part: yes, partly or no, with R, W or B for how it was shown, and what was run; notes below."""
+    lines = ["| framework | " + " | ".join(PARTS) + " | what was run |", "|---|" + "---|" * (len(PARTS) + 1)]
     notes: list[str] = []
     for name in sorted(dialect_names(), key=_order):
         own = dialect(name)
         cells = [_cell(own.support[part], notes) for part in PARTS]
-        lines.append(f"| {own.label} | " + " | ".join(cells) + " |")
+        lines.append(f"| {own.label} | " + " | ".join(cells) + f" | {_ran(own.ran)} |")
     legend = ", ".join(f"{mark} {SHOWN[kind]}" for kind, mark in _MARKS.items())
     said = "; ".join(f"{i} {note}" for i, note in enumerate(notes, 1))
-    return "\n".join([*lines, "", f"Shown: {legend}. Notes: {said}."])
+    return "\n".join(
+        [
+            *lines,
+            "",
+            f"Shown: {legend}. What was run: its own trainer, its own logging code with known numbers, or nothing. "
+            f"Notes: {said}.",
+        ]
+    )
 
 
 def _order(name: str) -> tuple[bool, str]:
     """By name, the home-made loop last."""
     return name == GENERIC, dialect(name).label.lower()
+
+
+def _ran(ran: Ran | None) -> str:
+    return f"{RAN[ran.what]} {ran.version}".strip() if ran is not None else ""
 
 
 def _cell(support: Support, notes: list[str]) -> str:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable
-from functools import cache
 from pathlib import Path
 
-from rltui.data_files import Record, read
+from rltui.data_files import Record, kept, read
 from rltui.frameworks.load import dialect, dialect_names
 from rltui.hardware.base import HostProcess
 from rltui.text import clean
@@ -34,7 +33,7 @@ class Roles(Record):
     roles: tuple[Role, ...]
 
 
-@cache
+@kept
 def _roles() -> tuple[tuple[str, bool, tuple[str, ...]], ...]:
     known = read(Path(__file__).with_name("process_roles.json"), Roles).roles
     trainers = tuple(word for name in dialect_names() for word in dialect(name).processes)

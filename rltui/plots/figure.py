@@ -12,11 +12,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import import_module
-from math import isfinite
 from threading import Lock
 from typing import Any
 
-SMALLEST = 1e-200
+SMALLEST, GREATEST = 1e-200, 1e300
+"""Beyond these plotext divides by 0, or by an infinity."""
 _LOCK = Lock()
 LEAST = 20, 6
 """Columns and rows below which a frame leaves no room for what is in it."""
@@ -38,13 +38,16 @@ def figure(
     traces: Sequence[Trace], width: int, height: int, *, x_ticks: Ticks, y_ticks: Ticks, rules: Sequence[float] = ()
 ) -> list[str]:
     """`height` lines of plain text at most `width` wide; later traces cover earlier ones. `rules`: vertical lines at
-    these x. Points that are not finite are left out; empty if none is left, or below `LEAST`."""
+    these x. Points that are not finite, or greater than
+    plotext can count with, are left out; empty if none is left, or below `LEAST`."""
     shown = [
         (list(xs), list(ys), trace)
         for trace in traces
         if (
             found := [
-                (_drawn(x), _drawn(y)) for x, y in zip(trace.xs, trace.ys, strict=True) if isfinite(x) and isfinite(y)
+                (_drawn(x), _drawn(y))
+                for x, y in zip(trace.xs, trace.ys, strict=True)
+                if abs(x) <= GREATEST and abs(y) <= GREATEST
             ]
         )
         for xs, ys in [zip(*found, strict=True)]
@@ -76,4 +79,5 @@ def _drawn(value: float) -> float:
 
 
 def _columns(ticks: Ticks) -> tuple[list[float], list[str]]:
-    return [at for at, _ in ticks], [text for _, text in ticks]
+    fitting = [(at, text) for at, text in ticks if abs(at) <= GREATEST]
+    return [at for at, _ in fitting], [text for _, text in fitting]

@@ -5,6 +5,7 @@ Missing is never 0: every function takes None (and NaN) and returns the caller's
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from math import floor, isfinite, log10
 
@@ -79,14 +80,25 @@ def integer(value: int | None, *, missing: str = NOT_LOGGED) -> str:
     return _minus(f"{value}" if abs(value) < 10_000 else f"{value:,}".replace(",", " "))
 
 
-def percent(share: float | None, *, sign: bool = False, missing: str = NOT_LOGGED) -> str:
-    """A fraction as percent: `71 %`, `3.4 %`, `0.04 %`."""
+def shorn(text: str) -> str:
+    """A number as it stands in a sentence: `0.5` of `0.500`, `12k` of `12.0k`, `8` of `8.00`."""
+    return re.sub(r"\.?0+(?=\D*$)", "", text) if "." in text else text
+
+
+def points(share: float | None, *, sign: bool = False, missing: str = NOT_LOGGED) -> str:
+    """A fraction in percent, without the sign: `71`, `3.4`, `0.04`."""
     if share is None or share != share:
         return missing
     value = 100 * share
     size = abs(value)
-    text = number(value, decimals=0 if size >= 9.95 or size == 0 else 1 if size >= 0.95 else 2, sign=sign)
-    return f"{text} %"
+    if 0 < size < 0.005:
+        return number(value, sign=sign)
+    return number(value, decimals=0 if size >= 9.95 or size == 0 else 1 if size >= 0.95 else 2, sign=sign)
+
+
+def percent(share: float | None, *, sign: bool = False, missing: str = NOT_LOGGED) -> str:
+    """A fraction as percent: `71 %`, `3.4 %`, `0.04 %`."""
+    return missing if share is None or share != share else f"{points(share, sign=sign)} %"
 
 
 def change(first: float | None, last: float | None) -> str:

@@ -42,12 +42,17 @@ class Rows:
         start = len(self)
         self.steps += later.steps
         self.times += later.times
+        end = len(self)
         for key, column in later.values.items():
-            held = self.values.setdefault(key, array("d"))
-            held.extend(repeat(nan, start - len(held)))
+            held = self.values.get(key)
+            if held is None:
+                held = self.values[key] = array("d")
+            if len(held) < start:
+                held.extend(repeat(nan, start - len(held)))
             held += column
         for column in self.values.values():
-            column.extend(repeat(nan, len(self) - len(column)))
+            if len(column) < end:
+                column.extend(repeat(nan, end - len(column)))
         for key, places in later.nonfinite.items():
             self.nonfinite.setdefault(key, []).extend(start + place for place in places)
 
@@ -118,7 +123,28 @@ class HardwareRow(NamedTuple):
     values: dict[str, float]
 
 
-Record = Rows | Note | LogLine | ConfigRecord | RunInfo | Exit | HardwareRow
+class Counted(NamedTuple):
+    """Whether rows of this source have a count for a step by now (`on`), as nothing tells theirs, and the steps of some
+    that had: count -> step."""
+
+    on: bool
+    steps: dict[int, int]
+
+
+class Treated(NamedTuple):
+    """What the reader did with rows that the user should know of: a phrase in the plural, and of how many it is."""
+
+    text: str
+    rows: int
+
+
+class Hint(NamedTuple):
+    """What would have more of this source read; empty if nothing would."""
+
+    text: str
+
+
+Record = Rows | Note | LogLine | ConfigRecord | RunInfo | Exit | HardwareRow | Counted | Hint | Treated
 
 
 class Reader(Protocol):
@@ -138,12 +164,14 @@ class Reader(Protocol):
 
 
 class ContainedRun(NamedTuple):
-    """One of the runs of a container that can hold several. `key` tells it from the others, `start` sorts by time."""
+    """One of the runs of a container that can hold several. `key` tells it from the others, `start` sorts by time;
+    `metric`: the only one that is held of it, which other files complete."""
 
     format: str
     key: str
     name: str
     start: str
+    metric: str = ""
 
 
 class DatabaseReader(Protocol):

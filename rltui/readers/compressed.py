@@ -14,9 +14,9 @@ from typing import Protocol
 
 from rltui.readers.base import Reader, Record
 
-GZIP, XZ, ZSTD = b"\x1f\x8b\x08", b"\xfd7zXZ\0", b"\x28\xb5\x2f\xfd"
+GZIP, XZ, ZSTD, BZIP2 = b"\x1f\x8b\x08", b"\xfd7zXZ\0", b"\x28\xb5\x2f\xfd", b"BZh"
 _UTF16 = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
-_MAGICS = (GZIP, XZ, ZSTD, *_UTF16)
+_MAGICS = (GZIP, XZ, ZSTD, BZIP2, *_UTF16)
 _TORN = "compressed data that breaks off: cut short, or still being written"
 _PIECE = 1 << 20
 """Bytes that are unpacked and read at once: a small file may hold gigabytes of zeros."""
@@ -140,7 +140,7 @@ def _opener(magic: bytes, take: Callable[[bytes], None], damaged: Callable[[str]
             first = False
 
         return decode
-    make, damage = {GZIP: _gzip, XZ: _xz, ZSTD: _zstd}[magic]()
+    make, damage = {GZIP: _gzip, XZ: _xz, ZSTD: _zstd, BZIP2: _bzip2}[magic]()
     return _Members(make, damage, take, damaged)
 
 
@@ -221,6 +221,12 @@ def _gzip() -> _Kind:
 
 def _xz() -> _Kind:
     return lambda: lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=1 << 28), lzma.LZMAError
+
+
+def _bzip2() -> _Kind:
+    import bz2  # for few files
+
+    return bz2.BZ2Decompressor, OSError
 
 
 def _zstd() -> _Kind:

@@ -11,11 +11,10 @@ import shlex
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
 from pathlib import Path
 from typing import Any
 
-from rltui.data_files import Record, read
+from rltui.data_files import Record, kept, read
 from rltui.lazy_regex import lazy
 from rltui.readers.base import ConfigRecord
 from rltui.readers.keys import names
@@ -143,7 +142,9 @@ _BANNER = {
 }
 """What the HF Trainer, and Unsloth in its place, say as training begins -> the argument that it was."""
 _SAID = lazy(r"(?:^|[|/\\] +)([A-Z][a-z]+(?: [A-Za-z]+){1,4}) = ([\d,]{1,15})(?= *(?:\||$))")
-_PAIR = lazy(r"(?:^|[\s,(])([a-z_]\w{0,60})\s?=\s?([-+]?[\d.]+(?:[eE][-+]?\d+)?|True|False)(?=[\s,);]|$)")
+_PAIR = lazy(
+    r"(?:^|[\s,(])([a-z_][\w.]{0,60})\s?=\s?([-+]?[\d.]+(?:[eE][-+]?\d+)?|[A-Za-z][\w./+\-]{0,80})(?=[\s,);]|$)"
+)
 _FIELD = lazy(r"(?:^|, )(\w+)=('[^']*'|\"[^\"]*\"|\[[^\]]*\]|[^,]*)")
 
 
@@ -230,6 +231,7 @@ MAX_NODES = 20_000
 _FLOAT = re.compile(r"[-+]?\d+(?:\.\d*)?[eE][-+]?\d+")  # text to YAML 1.1, a number to everybody else
 _REFERENCE = re.compile(r"\$\{([\w.]+)\}")
 _ROUNDS = 8
+_TAG = re.compile(r"!!python/[\w./:]+(?=\s)")
 _RAY_WORKER = "ray/_private/workers/default_worker.py"
 """Where W&B runs in a worker of Ray, it notes the worker's own arguments."""
 
@@ -250,7 +252,7 @@ def read_config(data: bytes, name: str) -> ConfigRecord | None:
         return None
     tree = _unwrapped(tree, base)
     stem = base.partition(".")[0]
-    if any(key in tree for key in _data().not_a_run):
+    if any(key in tree for key in _data().not_a_run) and len(_data().of_a_run.intersection(map(str, tree))) < 2:
         return None
     if stem in _data().prefixed_by_name:
         tree = {stem: tree}
@@ -272,7 +274,8 @@ def _parsed(text: str, name: str) -> Any:
             return json.loads(text)
         import yaml  # late: most runs need none
 
-        return yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # type: ignore[no-untyped-call]
+        tagged = _TAG.sub("", text)  # of Python's own objects: their values are plain
+        return yaml.load(tagged, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # type: ignore[no-untyped-call]
     except (ValueError, RecursionError, MemoryError):
         return None
     except Exception as problem:  # yaml.YAMLError, without importing yaml to name it
@@ -327,13 +330,15 @@ def _resolved(flat: dict[str, object]) -> dict[str, object]:
 
 
 class ConfigFiles(Record):
-    """`not_a_run`: keys of configs that are a model's or a tokenizer's. `prefixed_by_name`: files whose settings stand
+    """`not_a_run`: keys of configs that are a model's or a tokenizer's, unless two `of_a_run` stand beside them.
+    `prefixed_by_name`: files whose settings stand
     below the file's name."""
 
     not_a_run: tuple[str, ...]
+    of_a_run: frozenset[str]
     prefixed_by_name: frozenset[str]
 
 
-@cache
+@kept
 def _data() -> ConfigFiles:
     return read(Path(__file__).with_name("data") / "config_files.json", ConfigFiles)

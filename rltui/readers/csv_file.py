@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import csv
-import re
 from collections import Counter
 from math import nan
 
 from rltui.lazy_regex import lazy
 from rltui.readers.base import NO_STEP, Record
-from rltui.readers.keys import StepColumn, first_of, time_of
-from rltui.readers.lines import TOO_LONG, LineBuffer, unchanged
-from rltui.readers.rows import RowBuilder
+from rltui.readers.csv_table import SEPARATORS, SPACES, CsvTable, commented_header, cut, header, is_preamble, is_title
+from rltui.readers.keys import StepColumn, time_of
+from rltui.readers.lines import FEW_BYTES, MANY_BYTES, TOO_LONG, LineBuffer, unchanged
+from rltui.readers.row_kinds import as_evaluation, kind_of
+from rltui.readers.rows import RowBuilder, number
+from rltui.readers.sample_means import SampleMeans
 
 _EXPONENT = r"(?:[eE][+-]?\d+)?"
 _POINT = lazy(rf"[+-]?(?:\d*\.\d+|\d+\.){_EXPONENT}|[+-]?[1-9]\d{{0,2}}(?:,\d{{3}})+\.\d*{_EXPONENT}")
@@ -68,103 +70,159 @@ def _told(cell: str) -> str:
     return "," if _COMMA.fullmatch(text) else ""
 
 
-SEPARATORS = ",;\t"
-_NOT_METRICS = {"parsed_index", ""}
-_BANDS = ("__MIN", "__MAX")
-"""W&B exports write each metric three times: the value and the band of the samples that it stands for."""
-_TENSORBOARD = {"Wall time", "Step", "Value"}
-_TENSORBOARD_NAME = re.compile(r"(?:run-.*-tag-)?(.+?)(?: ?\(\d+\))?\.csv(?:\.\w+)?", re.IGNORECASE)
-"""`run-RUN-tag-TAG.csv`, as TensorBoard names a download."""
-_EXCEL = re.compile(rb"(?:\xef\xbb\xbf)?sep=.\s*", re.IGNORECASE)
-"""A first line that Excel writes and reads."""
 MAX_HELD = 1000
 """Rows that wait for the first number that tells the decimal mark."""
 
 
-def is_preamble(line: bytes) -> bool:
-    """Whether a line before the header says how the table is written."""
-    return _EXCEL.fullmatch(line) is not None
-
-
-def header(line: bytes) -> tuple[str, list[str]]:
-    """Separator and column names of a header line: the separator that leaves a column of steps, of several the one
-    that is there most often."""
-    text = line.decode("utf-8-sig", "replace").strip("\r\n")
-    cut = {mark: [name.strip() for name in next(csv.reader([text], delimiter=mark), [])] for mark in SEPARATORS}
-    separator = max(SEPARATORS, key=lambda mark: (_step_column(cut[mark]) is not None, text.count(mark)))
-    return separator, cut[separator]
-
-
-def _step_column(columns: list[str]) -> str | None:
-    lowered = {name.lower(): name for name in reversed(columns)}
-    name = first_of("step", columns) or first_of("step", lowered)
-    return None if name is None else lowered.get(name, name)
-
-
 class CsvReader:
-    """`name` is the file's. Empty cells are missing. A row with another number of cells than the header is left out.
-    Decimal commas are told from the table's own numbers; what cannot be told is left out and counted."""
+    """`name` is the file's, `run` the one to read of several in it. Empty cells are missing. A row with another number
+    of cells than the header is left out. Decimal commas are told from the table's own numbers; what cannot be told is
+    left out and counted."""
 
     format = "csv"
     whole = False
 
-    def __init__(self, name: str = "") -> None:
+    def __init__(self, name: str = "", run: str = "") -> None:
         self._file = name
-        self._metrics: dict[str, str] = {}  # column -> key
+        self._run = run
         self.skipped: Counter[str] = Counter()
         self.skipped_at: dict[str, str] = {}
         self._buffer = LineBuffer()
         self._rows = RowBuilder(self.skipped, self.skipped_at)
-        self._separator = ","
-        self._columns: list[str] = []
-        self._step: str | None = None
-        self._time: str | None = None
+        self._table: CsvTable | None = None
+        self._metrics: dict[str, str] = {}  # column -> key
         self._line = 0
         self._steps = StepColumn(self._skip)
         self._decimal = DecimalMark()
         self._held: list[tuple[int, list[str]]] = []  # with the numbers of their lines
+        self._means = SampleMeans()
+        self._before: tuple[int, dict[str, object], float] = (NO_STEP, {}, nan)
+        self._by_step: dict[int, dict[str, object]] = {}  # of a table whose columns are steps
+        self._many = False  # polars is there
+        self._words: set[int] = set()  # places of columns that hold other cells than numbers
 
     def feed(self, data: bytes) -> list[Record]:
         block = self._buffer.feed(data)
         for before in self._buffer.too_long:
             self._skip(TOO_LONG, line=self._line + before + 1)
-        return self._read(block.split(b"\n")[:-1]) if block else []
+        if len(block) < (FEW_BYTES if self._many else MANY_BYTES):
+            return self._read(block.split(b"\n")[:-1])
+        self._many = True
+        self._read_many(block)
+        return [*self._rows.take(), *self._means.remarks()]
 
     def finish(self) -> list[Record]:
         rest = self._buffer.peek()
         records: list[Record] = []
-        if self._columns and rest.count(self._separator.encode()) == len(self._columns) - 1:
+        if self._table is not None and self._is_whole(rest, self._table):
             line = self._line
             with unchanged(self.skipped, self.skipped_at):  # the line may grow yet
                 records = self._read([rest])
             self._line = line
         self._let_go()
-        return [*records, *self._rows.take()]
+        for step, cells, time in self._means.so_far():
+            self._rows.add(step, cells, time)
+        by_step, self._by_step = self._by_step, {}
+        for step in sorted(by_step):
+            self._rows.add(step, by_step[step])
+        return [*records, *self._rows.take(), *self._means.remarks()]
+
+    @staticmethod
+    def _is_whole(line: bytes, table: CsvTable) -> bool:
+        marks = line.strip(b"| \r").count(table.separator.encode())
+        return bool(line.strip()) and (table.separator == SPACES or marks == len(table.columns) - 1)
+
+    def _read_many(self, block: bytes) -> None:
+        """Reads lines through polars, but for the first ones, until it is known what the table holds."""
+        at = 0
+        while at < len(block) and not self._is_known(block):
+            end = block.find(b"\n", at + FEW_BYTES) + 1 or len(block)
+            self._read_lines(block[at:end])
+            at = end
+        self._halve(block[at:])
+
+    def _is_known(self, block: bytes) -> bool:
+        table = self._table
+        points = self._decimal.mark == "." or b"." not in block
+        if table is None or self._held or not points or not table.is_plain or self._means.on:
+            return False
+        return table.separator in SEPARATORS and (table.separator == "," or b"," not in block)
+
+    def _halve(self, block: bytes) -> None:
+        """Reads lines at once; if one of them is odd, in halves, until a few are left around it."""
+        if len(block) < FEW_BYTES or (middle := block.find(b"\n", len(block) // 2) + 1) == len(block):
+            self._read_lines(block)
+        elif not self._take(block):
+            self._halve(block[:middle])
+            self._halve(block[middle:])
+
+    def _read_lines(self, block: bytes) -> None:
+        for line in block.split(b"\n")[:-1]:
+            begun = self._table
+            self._read_line(line)
+            if begun is not None and begun is self._table:
+                self._learn_words(line, begun)
+
+    def _learn_words(self, line: bytes, table: CsvTable) -> None:
+        cells = line.decode("utf-8", "replace").split(table.separator)
+        if len(cells) == len(table.columns):
+            self._words.update(i for i, cell in enumerate(cells) if cell.strip() and number(cell) is None)
+
+    def _take(self, block: bytes) -> bool:
+        """Adds rows of which nothing is odd; false where anything is."""
+        table = self._table
+        if table is None or not self._is_known(block):
+            return False
+        from rltui.readers import bulk, csv_bulk
+
+        found = csv_bulk.columns(block, table.separator, len(table.columns), self._words)
+        if found is None:
+            return False
+        cells = dict(zip(table.columns, found, strict=True))
+        count, first = len(found[0]), self._line + 1
+        if table.step is not None and csv_bulk.repeats(cells[table.step], self._before[0]):
+            return False
+        self._line += count
+        steps = bulk.steps(None if table.step is None else cells[table.step], count, self._steps, first)
+        times = bulk.no_times(count) if table.time is None else bulk.times(cells[table.time])
+        columns = {key: bulk.numbers(cells[column]) for column, key in self._metrics.items()}
+        self._means.alone += count
+        self._rows.add_columns(steps, times, columns)
+        newest: dict[str, object] = {
+            key: float(column[-1]) for key, column in columns.items() if column[-1] == column[-1]
+        }
+        self._before = (int(steps[-1]), newest, float(times[-1]))
+        return True
 
     def _read(self, lines: list[bytes]) -> list[Record]:
         for line in lines:
-            self._line += 1
-            if not line.strip():
-                continue
-            if not self._columns:
-                if not is_preamble(line):
-                    self._begin(line)
-                continue
-            text = line.decode("utf-8", "replace").replace("\0", "").rstrip("\r")
-            try:
-                cells = next(csv.reader([text], delimiter=self._separator), [])
-            except csv.Error:
-                cells = []
-            if len(cells) != len(self._columns):
-                self._skip("row with another number of cells than the header")
-                continue
-            if self._decimal.mark == "." and not any("," in cell for cell in cells):
-                self._add(cells, self._line)
-                continue
+            self._read_line(line)
+        return [*self._rows.take(), *self._means.remarks()]
+
+    def _read_line(self, line: bytes) -> None:
+        self._line += 1
+        if not line.strip() or (is_preamble(line) and not self._names_columns(line)):
+            return
+        if self._table is None:
+            self._begin(line)
+            return
+        text = line.decode("utf-8", "replace").replace("\0", "").rstrip("\r")
+        try:
+            cells = cut(text, self._table.separator)
+        except csv.Error:
+            cells = []
+        if len(cells) == len(self._table.columns) + 1 and self._table.separator == SPACES:
+            cells = cells[1:]  # the number of the row, as pandas prints it
+        if self._table.step in cells:
+            self._begin(line)  # the header again: of another launch, or of more columns
+        elif len(cells) != len(self._table.columns):
+            self._skip("row with another number of cells than the header")
+        elif self._decimal.mark == "." and not any("," in cell for cell in cells):
+            self._add(cells, self._line)
+        else:
             self._held.append((self._line, cells))
             if self._decimal.learn(cells) or len(self._held) >= MAX_HELD:
                 self._let_go()
-        return [*self._rows.take()]
 
     def _let_go(self) -> None:
         """Takes the rows that waited, as their numbers can be read by now."""
@@ -176,39 +234,64 @@ class CsvReader:
             self._add([cell or "" for cell in plain], line)
 
     def _add(self, cells: list[str], line: int) -> None:
-        row = dict(zip(self._columns, cells, strict=True))
-        self._rows.add(
-            NO_STEP if self._step is None else self._steps.step(row[self._step], line),
-            {key: row[column] for column, key in self._metrics.items()},
-            nan if self._time is None else time_of(row[self._time]),
-        )
+        table = self._table
+        if table is None or len(cells) != len(table.columns):
+            return
+        row = dict(zip(table.columns, cells, strict=True))
+        if table.steps:
+            for step, cell in zip(table.steps, cells[1:], strict=True):
+                self._by_step.setdefault(step, {})[cells[0].strip()] = cell
+            return
+        step = NO_STEP if table.step is None else self._steps.step(row[table.step], line)
+        time = nan if table.time is None else time_of(row[table.time])
+        metrics: dict[str, object] = {
+            key: cell if "%" not in (cell := row[column]) else share(cell) for column, key in self._metrics.items()
+        }
+        if not table.is_plain:
+            if self._run and table.run is not None and row[table.run].strip() != self._run:
+                return
+            if table.long is not None:
+                metrics |= {row[table.long[0]].strip(): row[table.long[1]]}
+            kind = kind_of({flag.lower(): row[flag] for flag in table.flags}, [flag.lower() for flag in table.flags])
+            if kind in ("eval", "test"):
+                metrics = as_evaluation(metrics, kind)
+        before, self._before = self._before, (step, metrics, time)
+        if not self._means.on and (step == NO_STEP or step != before[0]):
+            self._means.alone += 1
+            self._rows.add(step, metrics, time)
+            return
+        self._means.meet([_filled(before[1])], [before[0]], [before[2]])
+        for mean in self._means.add(step, _filled(metrics), time):
+            self._rows.add(*mean)
+
+    def _names_columns(self, line: bytes) -> bool:
+        return self._table is None and line.lstrip().startswith(b"#") and commented_header(line, "") is not None
 
     def _begin(self, line: bytes) -> None:
+        self._let_go()
         try:
-            self._separator, self._columns = header(line)
+            table = commented_header(line, self._file) if line.lstrip().startswith(b"#") else header(line, self._file)
         except csv.Error:
+            table = None
+        if table is None:
             self._skip("header that is no CSV")
             return
-        self._step, self._time = _step_column(self._columns), first_of("time", self._columns)
-        self._metrics = self._keys([name for name in self._columns if self._is_metric(name)])
-
-    def _keys(self, columns: list[str]) -> dict[str, str]:
-        """The key of each metric column. An export of several W&B runs keeps their names, so that none hides another;
-        TensorBoard names the metric only in the name of the file."""
-        match = _TENSORBOARD_NAME.fullmatch(self._file)
-        if match and set(self._columns) == _TENSORBOARD:
-            return {"Value": match[1]}
-        plain = [_plain_name(column) for column in columns]
-        return dict(zip(columns, plain if len(set(plain)) == len(plain) else columns, strict=True))
-
-    def _is_metric(self, key: str) -> bool:
-        return key not in (self._step, self._time) and key not in _NOT_METRICS and not key.endswith(_BANDS)
+        if is_title(table):
+            return
+        self._words = set()
+        self._table = table
+        self._metrics = table.of_run(self._run) if self._run in table.run_prefixes() else table.metrics
 
     def _skip(self, reason: str, line: int | None = None, count: int = 1) -> None:
         self.skipped[reason] += count
         self.skipped_at.setdefault(reason, f"line {line or self._line}")
 
 
-def _plain_name(key: str) -> str:
-    """The metric's key behind the run's name of a W&B export (`run - metric`)."""
-    return key.rpartition(" - ")[2]
+def share(cell: str) -> object:
+    """The number of a cell such as `12.5%`; the cell if it is none."""
+    found = number(cell.strip().removesuffix("%"))
+    return cell if found is None or not cell.strip().endswith("%") else found / 100
+
+
+def _filled(cells: dict[str, object]) -> dict[str, object]:
+    return {key: cell for key, cell in cells.items() if cell != ""}

@@ -6,7 +6,12 @@ from functools import cache
 from pathlib import Path
 from typing import Literal
 
-from rltui.data_files import Record, read
+from rltui.data_files import Record, kept, read
+
+SEVERAL = "several"
+"""What `sniff` says of a file that may hold several runs, or one metric of some: its runs have formats."""
+SAMPLES = "samples"
+"""The format of samples with their steps: a run only where nothing else is there."""
 
 
 class Format(Record):
@@ -29,7 +34,7 @@ class Format(Record):
     lag: str = ""
 
 
-@cache
+@kept
 def formats() -> dict[str, Format]:
     """By the names that `sniff` returns and `--format-in` takes."""
     return read(Path(__file__).with_name("data") / "formats.json", dict[str, Format])

@@ -9,7 +9,9 @@ from typing import Any
 
 from rltui.readers.base import NO_STEP, ConfigRecord, Note, Record
 from rltui.readers.config_file import flatten
+from rltui.readers.document_rows import held
 from rltui.readers.json_number import lenient
+from rltui.readers.json_text import documents, whole_part
 from rltui.readers.jsonl import JsonlReader
 from rltui.readers.keys import step_of
 from rltui.readers.rows import RowBuilder, number
@@ -35,6 +37,10 @@ class DocumentReader:
         """What the parsed document holds."""
         raise NotImplementedError
 
+    def parse(self, data: bytes) -> Any:
+        """The document. Raises ValueError or RecursionError."""
+        return lenient(data)
+
     def feed(self, data: bytes) -> list[Record]:
         if len(self._data) + len(data) <= MAX_BYTES:
             self._data += data
@@ -49,7 +55,7 @@ class DocumentReader:
         if self.skipped.pop(HALF, None):
             del self.skipped_at[HALF]
         try:
-            document = lenient(bytes(self._data))
+            document = self.parse(bytes(self._data))
         except (ValueError, RecursionError):
             self._skip(HALF, "byte 0")
             return []
@@ -60,17 +66,41 @@ class DocumentReader:
         self.skipped_at.setdefault(reason, place)
 
 
-class JsonListReader(DocumentReader):
-    """Reads each element as `JsonlReader` reads a line."""
+class JsonReader(DocumentReader):
+    """Finds the rows of a document of any shape and reads each as `JsonlReader` reads a line. `name` is the file's,
+    `run` the one that is read of several."""
 
-    format = "json-list"
+    format = "json"
+
+    def __init__(self, name: str = "", run: str = "") -> None:
+        super().__init__()
+        self._name = name
+        self._run = run
+
+    def parse(self, data: bytes) -> Any:
+        try:
+            found = documents(data)
+        except (ValueError, RecursionError):
+            found = whole_part(data)
+            self._skip(HALF, f"byte {len(data)}")
+        return found[0] if len(found) == 1 else found
 
     def records(self, document: Any) -> list[Record]:
-        if not isinstance(document, list):
-            self._skip("document that is no list", "byte 0")
+        found = held(document, self._name)
+        if found is not None and found.runs:
+            found = found.runs.get(self._run)
+        if found is None:
+            self._skip("document without rows of metrics", "byte 0")
             return []
+        for reason, (count, where) in found.left_out.items():
+            self.skipped[reason] += count
+            self.skipped_at.setdefault(reason, where)
         lines = JsonlReader()
-        records = lines.feed("".join(json.dumps(row) + "\n" for row in document).encode())
+        records: list[Record] = []
+        if found.config:
+            records.append(ConfigRecord(flatten(found.config), "document"))
+        records += lines.feed("".join(json.dumps(row) + "\n" for row in found.rows).encode())
+        records += lines.finish()
         for reason, count in lines.skipped.items():
             self.skipped[reason] += count
             self.skipped_at.setdefault(reason, lines.skipped_at[reason].replace("line", "element"))

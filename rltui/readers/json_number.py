@@ -12,7 +12,7 @@ import orjson
 from rltui.lazy_regex import lazy
 
 _NUMBER = r"[-+]?(?:\d[\d,]*\.?\d*(?:[eE][-+]?\d+)?|\.\d+|nan|inf)"
-_CELL = lazy(rf"['\"]([^'\"]{{1,300}})['\"]: ?['\"]?(?:np\.\w+\()?({_NUMBER})\)?['\"]?(?=[,}}\s]|$)")
+_CELL = lazy(rf"['\"]([^'\"]{{1,300}})['\"]: ?['\"]?(?:[A-Za-z_][\w.]*\(\[?)?({_NUMBER})\]?\)?['\"]?(?=[,}}\s]|$)")
 
 
 def dict_cells(text: str) -> dict[str, float]:

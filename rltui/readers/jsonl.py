@@ -7,16 +7,33 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from io import BytesIO
 from itertools import groupby
+from math import nan
 from typing import Any
 
 import orjson
 
-from rltui.readers.base import NO_STEP, ConfigRecord, Note, Record
+from rltui.readers.base import NO_STEP, ConfigRecord, LogLine, Note, Record
 from rltui.readers.config_file import flatten
 from rltui.readers.json_number import lenient
-from rltui.readers.keys import MAX_STEP, StepColumn, first_of, step_of, time_of, times_of
+from rltui.readers.keys import MAX_STEP, StepColumn, first_of, names, step_of, time_of, times_of
 from rltui.readers.lines import TOO_LONG, LineBuffer, unchanged
+from rltui.readers.row_kinds import (
+    as_evaluation,
+    flag_of,
+    hoisted,
+    is_config,
+    is_message,
+    is_sample,
+    kind_of,
+    long_columns,
+    measures,
+    one_value,
+    row_words,
+    run_column,
+)
 from rltui.readers.rows import RowBuilder, number
+from rltui.readers.sample_means import SampleMeans, mean_cells
+from rltui.text import clean
 
 Object = dict[str, object]
 
@@ -37,13 +54,20 @@ class _Layout:
     config: bool
 
 
-class JsonlReader:
-    """One JSON object a line. Rows of equal keys are taken over column by column."""
+SAMPLE = "row of a sample among rows of metrics"
 
-    format = "jsonl"
+
+class JsonlReader:
+    """One JSON object a line. Rows of equal keys are taken over column by column; those that follow each other at one
+    step are samples of it, of which the mean counts. `samples`: rows with text are samples too, else they are left
+    out. `run`: the one to read of several, by the column that tells them apart."""
+
     whole = False
 
-    def __init__(self) -> None:
+    def __init__(self, samples: bool = False, run: str = "") -> None:
+        self._run = run
+        self.format = "samples" if samples else "jsonl"
+        self._with_text = samples
         self.skipped: Counter[str] = Counter()
         self.skipped_at: dict[str, str] = {}
         self._buffer = LineBuffer()
@@ -55,6 +79,8 @@ class JsonlReader:
         self._steps_of = StepColumn(self._skip)
         self._stated = NO_STEP  # the newest step that a row stated
         self._surplus = 0  # rows that state their step, less those that do not
+        self._flags: dict[tuple[str, ...], tuple[str, ...]] = {}
+        self._means = SampleMeans()
 
     def feed(self, data: bytes) -> list[Record]:
         block = self._buffer.feed(data)
@@ -66,13 +92,15 @@ class JsonlReader:
 
     def finish(self) -> list[Record]:
         rest = self._buffer.peek()
-        if not rest.strip().endswith(b"}"):
-            return []
-        line = self._line
-        with unchanged(self.skipped, self.skipped_at):  # the line may grow yet
-            records = self._read([rest])
-        self._line = line
-        return records
+        records: list[Record] = []
+        if rest.strip().endswith(b"}"):
+            line = self._line
+            with unchanged(self.skipped, self.skipped_at):  # the line may grow yet
+                records = self._read([rest])
+            self._line = line
+        for step, cells, time in self._means.so_far():
+            self._rows.add(step, cells, time)
+        return [*records, *self._rows.take(), *self._means.remarks()]
 
     def _read(self, lines: list[bytes]) -> list[Record]:
         out: list[Record] = []
@@ -80,16 +108,83 @@ class JsonlReader:
             for line, rows, strict in self._parse(lines[at : at + AT_ONCE]):
                 for keys, group in groupby(rows, tuple):
                     alike = list(group)
-                    if "data" in keys:
-                        self._add_data(alike, strict, line, out)
+                    flags = self._flags.get(keys)
+                    if flags is None:
+                        flags = self._flags_of(alike[0], keys)
+                    if flags:
+                        self._add_flagged(alike, flags, line, strict, out)
                     else:
-                        self._add(alike, alike, strict, line, out)
+                        self._add_rows(alike, strict, line, out)
                     line += len(alike)
         if self._plan is not None:
             step, total = self._plan
             out.append(Note("progress", f"step {step} of {total}", self._line, step, total))
             self._plan = None
-        return [*out, *self._rows.take()]
+        return [*out, *self._rows.take(), *self._means.remarks()]
+
+    def _flags_of(self, row: Object, keys: tuple[str, ...]) -> tuple[str, ...]:
+        """The keys of such rows that may say what they are; `""` among them if rows may hold a text, a list of
+        measurements or one value of many."""
+        odd = (
+            bool(self._run)
+            or first_of("config", row) is not None
+            or ("data" not in row and first_of("step", row) is None and hoisted(row) is not row)
+            or any(isinstance(value, list | str) for value in row.values())
+            or long_columns(keys) is not None
+        )
+        flags = (*flag_of(keys), *([""] if odd else []))
+        if len(self._flags) < MAX_LAYOUTS:
+            self._flags[keys] = flags
+        return flags
+
+    def _add_flagged(
+        self, rows: list[Object], flags: tuple[str, ...], line: int, strict: bool, out: list[Record]
+    ) -> None:
+        """Rows that may be no training's."""
+        said = tuple(key for key in flags if key)
+        first, alike, plain = line, list[Object](), strict
+        for at, given in enumerate(rows, line):
+            row = self._row_of(given, said, at, out)
+            if alike and (row is None or tuple(row) != tuple(alike[0])):
+                self._add_rows(alike, plain, first, out)
+                alike = []
+            if row is not None:
+                if not alike:
+                    first, plain = at, strict
+                plain &= row is given
+                alike.append(row)
+        if alike:
+            self._add_rows(alike, plain, first, out)
+
+    def _add_rows(self, alike: list[Object], plain: bool, line: int, out: list[Record]) -> None:
+        if "data" in alike[0]:
+            self._add_data(alike, plain, line, out)
+        else:
+            self._add(alike, alike, plain, line, out)
+
+    def _row_of(self, row: Object, said: tuple[str, ...], line: int, out: list[Record]) -> Object | None:
+        """The row as metrics of training or of an evaluation; None if it is something else, which goes to `out`."""
+        if self._run and (column := run_column(row)) is not None and str(row[column]) != self._run:
+            return None
+        row = hoisted(row)
+        kind, stated = kind_of(row, said), first_of("step", row)
+        config = first_of("config", row) if stated is None else None
+        if config is not None and isinstance(row[config], dict) and not measures(row):
+            out.append(ConfigRecord(flatten({key: row[key] for key in row if key not in said}), f"line {line}"))
+            return None
+        step = None if stated is None else step_of(row[stated])[0]
+        if kind == "config" and not step:
+            out.append(ConfigRecord(flatten({key: row[key] for key in row if key not in said}), f"line {line}"))
+            return None
+        if kind == "end" or (stated is None and (is_message(row) or (not kind and self._surplus > 0 and said))):
+            text = clean(", ".join(f"{key} {value}" for key, value in row.items()), 500)
+            out.append(Note("end", text, line, step) if kind == "end" else LogLine(text, line))
+            return None
+        if not self._with_text and is_sample(row):
+            self._skip(SAMPLE, line)
+            return None
+        row = mean_cells(one_value(row))
+        return as_evaluation(row, kind) if kind in ("eval", "test") else row
 
     def _parse(self, lines: list[bytes]) -> Iterator[tuple[int, list[Object], bool]]:
         """Rows of consecutive lines with the number of the first, and whether they were strict JSON (no number in them
@@ -126,11 +221,21 @@ class JsonlReader:
             if not line.strip():
                 return None, True
             strict = False
+            text = line.replace(b"\0", b"").strip().rstrip(b",")
+            if text in (b"", b"[", b"]"):
+                return None, True  # a list with one row a line, while it is written
             try:
-                row = lenient(line)
+                row = lenient(text)
             except (ValueError, RecursionError):
                 self._skip("line that is not JSON")
-                return None, True
+                begun = text.rfind(b'{"step"')
+                if begun <= 0:
+                    begun = text.rfind(b'{"')
+                    if text[: max(begun, 0)].rstrip().endswith((b":", b"[", b",")):
+                        begun = 0  # an object within this row
+                if begun <= 0 or not text.endswith(b"}"):
+                    return None, True
+                return self._parse_line(text[begun:])  # a row that its writer's end cut off, and the next launch's
         if not isinstance(row, dict):
             self._skip("line that is no JSON object")
             return None, True
@@ -158,12 +263,17 @@ class JsonlReader:
             self._stated = next((step for step in reversed(steps) if step != NO_STEP), self._stated)
             self._surplus += len(rows)
         else:  # an event, or an evaluation: of the newest step, in a file whose rows state theirs
-            steps = [self._stated if self._surplus > 0 else NO_STEP] * len(rows)
+            steps = [self._stated if self._surplus > i else NO_STEP for i in range(len(rows))]
             self._surplus -= len(rows)
         times = None if layout.time is None else times_of([row[layout.time] for row in rows])
         if layout.nested:
+            inner, plain = [dict(_flat(cells)) for cells in inner], False
+        if layout.step is not None and self._means.meet(inner, steps, times):
             for i, cells in enumerate(inner):
-                flat = dict(_flat(cells))
+                for mean in self._means.add(steps[i], cells, nan if times is None else times[i]):
+                    self._rows.add(*mean)
+        elif layout.nested:
+            for i, flat in enumerate(inner):
                 if flat:
                     self._rows.add_alike(
                         steps[i : i + 1], [flat], None if times is None else times[i : i + 1], plain=False
@@ -199,9 +309,13 @@ class JsonlReader:
                 time,
                 first_of("total", row) if step is not None else None,
                 any(isinstance(value, dict) for value in cells.values()),
-                step is None and not any(number(value) is not None for _, value in _flat(cells)),
+                step is None and (is_config(row) or not any(number(value) is not None for _, value in _flat(cells))),
             )
             self._aside.update(key for key in (layout.step, layout.time, layout.total) if key is not None)
+            if step is not None:
+                self._aside.update(row_words().items.intersection(cells))
+            if self._with_text:
+                self._aside.update(names("text"))
             if len(self._layouts) < MAX_LAYOUTS:
                 self._layouts[keys] = layout
         return layout

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container
 from datetime import datetime
-from functools import cache
 from math import isfinite, nan
 from pathlib import Path
 from typing import Literal
 
-from rltui.data_files import Record, read
+from rltui.data_files import Record, kept, read
 from rltui.readers.base import NO_STEP
 from rltui.readers.rows import number
 
 MAX_STEP = (1 << 53) - 1
 """The largest step: what a float still holds exactly."""
 COUNTED = "steps that are no whole numbers from 0 on: their rows are counted"
-_MILLISECONDS = 1e11
+MILLISECONDS = 1e11
 """Seconds since the epoch stay below this until the year 5138: larger time stamps are milliseconds."""
+SINCE_EPOCH = 1e8
+"""Up to so many seconds are counted from the start of the run."""
 
 
 KeyKind = Literal["step", "total", "time", "config", "update", "text"]
@@ -34,7 +35,7 @@ class Keys(Record):
     text: tuple[str, ...]
 
 
-@cache
+@kept
 def _keys() -> Keys:
     return read(Path(__file__).with_name("data") / "keys.json", Keys)
 
@@ -93,9 +94,9 @@ def time_of(value: object) -> float:
             return nan
     if x is None or not isfinite(x):
         return nan
-    if abs(x) > _MILLISECONDS:
+    if abs(x) > MILLISECONDS:
         x /= 1000
-    return x if x > 1e8 else nan  # less is seconds since the start of the run
+    return x if x > SINCE_EPOCH else nan
 
 
 def times_of(values: list[object]) -> list[float]:

@@ -8,6 +8,10 @@ from contextlib import contextmanager
 
 MAX_LINE = 1 << 20
 """Longest line that is read: no trainer writes longer ones, and memory stays bounded on a file without newlines."""
+MANY_BYTES = 1 << 17
+"""A read of so many bytes is worth the import of polars: live rows and the newest ones of a log are less."""
+FEW_BYTES = 1 << 13
+"""So few bytes are parsed as fast without polars, once that is there."""
 TOO_LONG = "line longer than 1 MiB"
 
 
@@ -15,7 +19,8 @@ class LineBuffer:
     """Holds back the unterminated last line. With `carriage_returns`, a progress bar's `\\r` ends a line as well.
 
     `too_long`: of each line that the last `feed` left out because it is longer than MAX_LINE, how many newlines stand
-    before it in what that `feed` gave out.
+    before it in what that `feed` gave out. `peeked_whole`: what `peek` gave out before was a whole line, which is not
+    given again.
     """
 
     def __init__(self, carriage_returns: bool = False) -> None:
@@ -24,10 +29,12 @@ class LineBuffer:
         self._carriage_returns = carriage_returns
         self._dropping = False
         self._seen = b""  # what `peek` gave out
+        self.peeked_whole = False
 
     def feed(self, data: bytes) -> bytes:
         """All lines that are complete now, each with its end. An over-long line leaves only its end."""
         self.too_long = []
+        self.peeked_whole = False
         end = self._last_end(data, 0, len(data))
         if end and self.rest:
             block, self.rest = b"".join((self.rest, memoryview(data)[:end])), data[end:]
@@ -50,6 +57,7 @@ class LineBuffer:
             first = self._next_end(block)
             if block[: first - 1] == self._seen:
                 block = block[first - 1 :]
+                self.peeked_whole = True
             self._seen = b""
         return block
 

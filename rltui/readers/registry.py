@@ -10,25 +10,25 @@ DATABASES = tuple(name for name, known in formats().items() if known.held == "in
 """Formats whose runs lie in a SQLite file, read by a `DatabaseReader`."""
 
 
-def make(format: str, name: str = "") -> Reader:
-    """A fresh reader for one file, whose base name tells what its content leaves open. Raises ValueError for a format
-    that is not in `FORMATS`."""
+def make(format: str, name: str = "", run: str = "") -> Reader:
+    """A fresh reader for one file, whose base name tells what its content leaves open; `run`: the one to read of a file
+    that holds several. Raises ValueError for a format that is not in `FORMATS`."""
     if format in ("verl-console", "trl-console", "console"):
         from rltui.readers.console.reader import ConsoleReader
 
         return ConsoleReader(format)
-    if format == "jsonl":
+    if format in ("jsonl", "samples"):
         from rltui.readers.jsonl import JsonlReader
 
-        return JsonlReader()
-    if format == "json-list":
-        from rltui.readers.json_document import JsonListReader
+        return JsonlReader(samples=format == "samples", run=run)
+    if format == "json":
+        from rltui.readers.json_document import JsonReader
 
-        return JsonListReader()
+        return JsonReader(name, run)
     if format == "csv":
         from rltui.readers.csv_file import CsvReader
 
-        return CsvReader(name)
+        return CsvReader(name, run)
     if format == "trainer-state":
         from rltui.readers.json_document import TrainerStateReader
 
@@ -52,11 +52,11 @@ def make(format: str, name: str = "") -> Reader:
     raise ValueError(f"no reader for {format!r}: choose one of {', '.join(FORMATS)}")
 
 
-def make_unpacking(format: str, name: str = "") -> Reader:
+def make_unpacking(format: str, name: str = "", run: str = "") -> Reader:
     """The same behind a door that unpacks compressed and UTF-16 bytes."""
     from rltui.readers.compressed import UnpackingReader
 
-    return UnpackingReader(make(format, name))
+    return UnpackingReader(make(format, name, run))
 
 
 def make_database(format: str, run: str) -> DatabaseReader:

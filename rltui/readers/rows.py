@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    Column = array[float] | NDArray[np.float64]
+    Floats = NDArray[np.float64]
+    Column = array[float] | Floats
 
 MAX_KEYS = 5000
 """Distinct keys kept of one file: a trainer writes hundreds, a file that is no metrics file may hold millions."""
@@ -101,6 +102,25 @@ class RowBuilder:
         self._settle()
         for place, key in enumerate(keys):
             self._put(key, start, *_cells(flat[place :: len(keys)]))
+
+    def add_columns(self, steps: NDArray[np.int64], times: Floats, columns: Mapping[str, Floats]) -> None:
+        """Rows as columns: a NaN is a missing cell, an infinity one that was logged as not finite."""
+        import numpy as np
+
+        if len(self._rows) and (len(self._rows) + len(steps)) * (len(self._rows.values) + len(columns)) > MAX_CELLS:
+            self._close()
+        self._settle()
+        start = len(self._rows)
+        self._rows.steps.frombytes(steps.tobytes())
+        self._rows.times.frombytes(times.tobytes())
+        for key, cells in columns.items():
+            bad: list[int] = []
+            if not np.isfinite(cells).all():
+                bad = np.flatnonzero(np.isinf(cells)).tolist()
+                if not bad and np.isnan(cells).all():
+                    continue
+                cells = np.where(np.isinf(cells), nan, cells)
+            self._put(key, start, cells, bad)
 
     def _gather(self, keys: list[str], flat: list[Any], start: int) -> None:
         """Takes cells, row after row, without cutting them into columns as long as the keys stay the same: a few rows

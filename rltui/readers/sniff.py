@@ -7,19 +7,21 @@ import re
 import orjson
 
 from rltui.readers.compressed import NotSupported, unpacked_head
-from rltui.readers.console import dialects
+from rltui.readers.console import dialects, line_pattern
 from rltui.readers.console import trl as trl_console
 from rltui.readers.console import verl as verl_console
 from rltui.readers.console.generic import dict_line, step_line
 from rltui.readers.console.notes import split_prefix
-from rltui.readers.console.prefix import is_wrapped, plain
+from rltui.readers.console.prefix import plain
 from rltui.readers.console.template import TemplateLearner
+from rltui.readers.console.wrapped import is_wrapped
+from rltui.readers.formats import SAMPLES, SEVERAL
 from rltui.readers.keys import first_of, names
+from rltui.readers.row_kinds import PROSE as _TEXT
+from rltui.readers.row_kinds import hoisted, is_measure, is_sample, measures, run_column
 from rltui.readers.rows import number
 
 _LOOKED_AT = 400  # lines
-_TEXT = 200
-"""A cell with more characters than this is prose: rows of metrics hold none."""
 _TFRECORD_VERSION = b"brain.Event:"
 _WANDB = b":W&B"
 _SWANLAB = b":SWL"
@@ -39,7 +41,11 @@ _NOT_LOGS = (
     ".patch",
     ".diff",
 )
+_TEXTS = (".txt", ".log", ".out", ".err")
 _LOG_NAMES = re.compile(r"\.(?:log|out|err)(?:\.\d+)?$|(?:^|[_-])(?:log|stdout|stderr|console|nohup)\b", re.IGNORECASE)
+_HOLE = bytes(64)
+"""What copytruncate leaves in a log, at least. Looked for first: the pattern tries every byte."""
+_NULS = re.compile(rb"\0{64,}(?=[\n\r\x20-\x7e])")
 _BINARY = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
 _TRAINING = re.compile(
     rb"\(\w+ pid=\d+|Ray instance|ray init kwargs|verl\.|vllm|[Dd]eep[Ss]peed|transformers|torch(?:run|\.distributed| )"
@@ -80,23 +86,29 @@ def sniff(head: bytes, name: str) -> str | None:
         return "wandb"
     if not head.strip() or name.endswith(_NOT_LOGS) or is_binary(head):
         return None
-    text = head[3:] if head.startswith(b"\xef\xbb\xbf") else head
+    text = (head[3:] if head.startswith(b"\xef\xbb\xbf") else head).replace(b"\0", b"")
     start = text.lstrip()
     if is_wrapped(start):
         return "console"  # lines of JSON around a console's text
-    if start.startswith((b"{", b"[")) and not start.startswith((b"{'", b"[INFO", b"[20")):
-        found = _json(start, head_is_all=len(head) < 1 << 14)
+    if start.startswith((b"{", b"[", b"//", b"/*")) and not start.startswith((b"{'", b"[{'", b"[INFO", b"[20")):
+        found = _json(start, name, head_is_all=len(head) < 1 << 14)
         if found == "jsonl" and name.endswith(".json") and len(start.strip().splitlines()) < 2:
             return None  # one object is somebody's state or results, no log
         if found is not _NOT_JSON:
             return found
-    return _console(text, name) or _csv(text) or _unnamed_console(text, name)
+    return (
+        _console(text, name)
+        or _csv(text, name)
+        or _learnt(text)
+        or _document(start, name, len(head) < 1 << 14)
+        or _unnamed_console(text, name)
+    )
 
 
 def _unpacked(head: bytes, name: str) -> tuple[bytes, str]:
     """Head and name of what a packed file holds."""
     stem, dot, ending = name.rpartition(".")
-    plain = stem if dot and ending in ("gz", "xz", "zst") else name
+    plain = stem if dot and ending in ("gz", "xz", "zst", "bz2") else name
     try:
         return unpacked_head(head), plain
     except NotSupported:
@@ -104,53 +116,69 @@ def _unpacked(head: bytes, name: str) -> tuple[bytes, str]:
 
 
 _NOT_JSON = "not JSON"
+_BEGINS_DOCUMENT = re.compile(rb"(?://[^\n]*\s*|/\*[\s\S]{0,2000}?\*/\s*)*(?:\{\s*[\"'}]|\[\s*[\[{\"'\d\]-])")
 
 
-def _json(text: bytes, head_is_all: bool) -> str | None:
+def _json(text: bytes, name: str, head_is_all: bool) -> str | None:
     from rltui.readers.json_number import lenient  # json: for few files
 
     if re.search(rb'"log_history"\s*:\s*\[', text) and not _begins_with_row(text):
         return "trainer-state"
-    if re.match(rb"\[\s*\{", text):
-        element = _first_element(text)
-        is_row = element is not None and first_of("step", element) is not None and _is_metrics(element)
-        return "json-list" if element is not None and is_row and not _is_sample(element) else None
     lines = [line for line in text.split(b"\n")[:_LOOKED_AT] if line.strip()]
-    rows = []
+    rows, first = [], False
     for line in lines:
         try:
             row = orjson.loads(line)
         except orjson.JSONDecodeError:
             try:
-                row = lenient(line)
+                row = lenient(line.replace(b"\0", b"").strip().rstrip(b","))
             except (ValueError, RecursionError):
                 continue
         if isinstance(row, dict):
             rows.append(row)
+            first |= len(rows) == 1 and line is lines[0]
+    if not first or len(lines) == 1:
+        # an indented document: a trainer state whose log begins later, or somebody's config
+        if not rows and re.search(rb'"(?:best_metric|best_global_step|best_model_checkpoint)"\s*:', text[:2000]):
+            return "trainer-state"
+        found = _document(text, name, head_is_all)
+        if found is not None:
+            return found
+    if text.startswith(b"[") and re.match(rb"\[\s*\{", text):
+        return None
     if not rows:
         begun = _begun(text) if len(lines) == 1 and not text.endswith(b"\n") else None
-        if begun is not None and first_of("step", begun) is not None and _is_metrics(begun) and not _is_sample(begun):
+        if begun is not None and first_of("step", begun) is not None and _is_metrics(begun) and not is_sample(begun):
             return "jsonl"
-        # an indented document: a trainer state whose log begins later, or somebody's config
-        if re.search(rb'"(?:best_metric|best_global_step|best_model_checkpoint)"\s*:', text[:2000]):
-            return "trainer-state"
         return None if re.match(rb'[{\[]\s*["{\[\]}]|\[\s*-?\d[\d.eE+-]*\s*,', text) else _NOT_JSON
     if len(rows) == 1 and len(lines) == 1 and head_is_all and first_of("step", rows[0]) is None:
         return None  # one object without a step: results or config
-    rows = [row for row in rows if "log_history" not in row]
-    return "jsonl" if any(map(_is_metrics, rows)) and not any(map(_is_sample, rows)) else None
+    if 2 * len(rows) < len(lines) and (console := _console(text, name)) is not None:
+        return console  # with a config in its first line
+    rows = [hoisted(row) for row in rows if "log_history" not in row]
+    metrics = [row for row in rows if _is_metrics(row)]
+    samples = sum(map(is_sample, metrics))
+    if metrics and len(metrics) - samples > (1 if samples else 0):
+        runs = {str(row[column]) for row in metrics if (column := run_column(row)) is not None}
+        return SEVERAL if len(runs) > 1 or (runs and not head_is_all) else "jsonl"
+    return SAMPLES if any(first_of("step", row) is not None and measures(row) for row in metrics) else None
 
 
-def _first_element(text: bytes) -> dict[str, object] | None:
-    """The first object of a list."""
-    import json
+def _document(text: bytes, name: str, head_is_all: bool) -> str | None:
+    """Whether a document, or what is here of it, holds rows of metrics."""
+    from rltui.readers.document_rows import held
+    from rltui.readers.json_text import documents, whole_part
 
-    decoded = text.decode("utf-8", "replace")
-    try:
-        element, _ = json.JSONDecoder().raw_decode(decoded, decoded.index("{"))
-    except (ValueError, RecursionError):
+    if not _BEGINS_DOCUMENT.match(text):
         return None
-    return element if isinstance(element, dict) else None
+    for parse in (documents, whole_part) if head_is_all else (whole_part,):
+        try:
+            found = parse(text)
+        except (ValueError, RecursionError):
+            continue
+        seen = held(found[0] if len(found) == 1 else found, name)
+        return None if seen is None else SEVERAL if seen.runs else "json"
+    return None
 
 
 def _begun(text: bytes) -> dict[str, object] | None:
@@ -180,24 +208,10 @@ def _begins_with_row(text: bytes) -> bool:
 def _is_metrics(row: dict[str, object]) -> bool:
     data = row.get("data")
     cells = data if isinstance(data, dict) else row
+    if first_of("step", row) is not None:
+        return any(isinstance(value, dict) or number(value) is not None for value in cells.values())
     numbers = sum(1 for value in cells.values() if number(value) is not None)
-    nested = sum(1 for value in cells.values() if isinstance(value, dict))
-    if first_of("step", row) is None:
-        return numbers >= 2 and 2 * numbers >= len(cells)
-    return numbers + nested >= 1
-
-
-def _is_sample(row: dict[str, object]) -> bool:
-    """A rollout, a dataset's example, a result of one item: text is what it is about."""
-    texts = names("text")
-    if first_of("step", row) is not None and sum(1 for key in names("update") if number(row.get(key)) is not None) > 1:
-        return False  # an update's numbers, with what it was made of beside them
-    for key, value in row.items():
-        if isinstance(value, str) and (key in texts or len(value) > _TEXT):
-            return True
-        if isinstance(value, list) and value and (key in texts or isinstance(value[0], str | dict) or len(value) > 64):
-            return True
-    return False
+    return numbers >= 2 and 2 * numbers >= len(cells)
 
 
 def _console(text: bytes, name: str) -> str | None:
@@ -205,51 +219,101 @@ def _console(text: bytes, name: str) -> str | None:
         return "verl-console"
     if b"'epoch'" in text and any(trl_console.cells(part) for part in re.split(rb"[\r\n]", text)):
         return "trl-console"
+    patterns = line_pattern.in_use()
+    if patterns and (name.endswith(_TEXTS) or _LOG_NAMES.search(name)):
+        return "console"  # the user says what its step lines are
     lines = text.decode("utf-8", "replace").splitlines()[: 5 * _LOOKED_AT]
     messages = [(prefix, plain(message)) for prefix, message in map(split_prefix, lines)]
     for _, message in messages:
+        if any(pattern.cells(message) for pattern in patterns):
+            return "console"
         if step_line(message) is not None or ("{" in message and dict_line(message) is not None):
             return "console"
     if dialects.knows(messages):
         return "console"
+    return None
+
+
+def _learnt(text: bytes) -> str | None:
+    """A console's log whose step lines no dialect knows."""
     learner = TemplateLearner()
-    learnt = [learner.line(message.strip()) for _, message in messages]
+    lines = text.decode("utf-8", "replace").splitlines()[: 5 * _LOOKED_AT]
+    learnt = [_learn(learner, plain(message).strip()) for _, message in map(split_prefix, lines)]
     return "console" if any(learnt) or learner.settle() else None
 
 
-def _csv(text: bytes) -> str | None:
+def _learn(learner: TemplateLearner, message: str) -> bool:
+    """Whether a line tells of steps, or of steps of the lines before it."""
+    digits = any(c.isdigit() for c in message)
+    return bool(learner.line(message) if digits else learner.words(message))
+
+
+def _csv(text: bytes, name: str) -> str | None:
     import csv
 
-    from rltui.readers.csv_file import DecimalMark, header, is_preamble
+    from rltui.readers.csv_file import DecimalMark
+    from rltui.readers.csv_table import (
+        SPACES,
+        cut,
+        header,
+        is_preamble,
+        looks_like_metrics,
+        step_column,
+        table_of,
+    )
 
-    lines = [line for line in text.split(b"\n")[:20] if line.strip() and not is_preamble(line)]
-    if len(lines) < 1:
+    lines = [line for line in text.split(b"\n")[:60] if line.strip()]
+    table = table_of(lines, name)
+    if table is None or any(len(column) > _TEXT for column in table.columns):
         return None
+    if not table.steps and any(number(column) is not None for column in table.columns):
+        return None
+    body = [line.decode("utf-8", "replace").strip("\r") for line in lines if not is_preamble(line)]
     try:
-        separator, columns = header(lines[0])
-        rows = [
-            next(csv.reader([line.decode("utf-8", "replace").strip("\r")], delimiter=separator))
-            for line in lines[1:-1] or lines[1:]
-        ]
-    except (csv.Error, StopIteration):
+        if (
+            first := next((i for i, line in enumerate(body) if header(line.encode(), name) == table), None)
+        ) is not None:
+            del body[:first]  # words above it
+        rows = [cut(line, table.separator) for line in body[1:-1] or body[1:]]
+    except csv.Error:
         return None
+    again = next((place for place, row in enumerate(rows) if table.step in row and row != [*table.columns]), len(rows))
+    rows = rows[: max(again, 1)]  # what another header has above it
+    spaced = table.separator == SPACES
+    rows = [row[1:] if spaced and len(row) == len(table.columns) + 1 else row for row in rows]
+    columns = {column.lower() for column in table.columns}
+    fitting = [row for row in rows if len(row) == len(table.columns)]  # a bad row among them is skipped by the reader
+    named = step_column(table.columns) is not None
     if (
         len(columns) < 2
-        or len(set(columns)) < len(columns)
-        or any(number(name) is not None or len(name) > _TEXT for name in columns)
+        or 2 * len(fitting) < len(rows)
+        or columns & set(names("text"))
+        or not (table.metrics or table.long or table.steps)
     ):
         return None
-    lowered = {column.lower() for column in columns}
-    stated = first_of("step", columns) or first_of("step", lowered)
-    fitting = [row for row in rows if len(row) == len(columns)]  # a bad row among them is skipped by the reader
-    if stated is None or 2 * len(fitting) < len(rows) or lowered & set(names("text")):
+    if table.steps and not any(is_measure(row[0]) for row in fitting):
+        return None
+    if not named and not table.steps and not (fitting and table.long is None and looks_like_metrics(table)):
+        return None
+    if spaced and not (named and fitting and looks_like_metrics(table)):
         return None
     mark = DecimalMark()
     for row in fitting:
         mark.learn(row)
-    cells = [mark.plain(cell) for row in fitting for cell in row if cell]
-    numbers = sum(1 for cell in cells if cell is None or number(cell) is not None)
-    return "csv" if 2 * numbers >= len(cells) else None
+    kept = [place for place, column in enumerate(table.columns) if column in table.metrics or column == table.step]
+    looked_at = kept if not named else range(len(table.columns))
+    cells = [mark.plain(row[place]) for row in fitting for place in looked_at if row[place]]
+    numbers = sum(1 for cell in cells if cell is None or number(cell.strip().removesuffix("%")) is not None)
+    some = len(cells) if not named and not table.steps else len(cells) / 2  # of a table without a step each
+    if numbers < some and not (table.long and named):
+        return None
+    several = (
+        table.run is not None
+        or table.long
+        or len(table.run_prefixes()) > 1
+        or table.metric((table.run_prefixes() or [""])[0])
+    )
+    return SEVERAL if several else "csv"
 
 
 def _unnamed_console(text: bytes, name: str) -> str | None:
@@ -263,10 +327,11 @@ def _unnamed_console(text: bytes, name: str) -> str | None:
 
 def is_binary(head: bytes) -> bool:
     """Whether this is no text."""
-    return b"\0" in head[:1024] or len(_BINARY.findall(head[:4096])) * 50 > min(len(head), 4096)
+    text = (_NULS.sub(b"", head) if _HOLE in head else head)[:4096]
+    return b"\0" in text[:1024] or len(_BINARY.findall(text)) * 50 > len(text)
 
 
-_OTHER_PACKINGS = {b"BZh": "bzip2", b"PK\x03\x04": "zip", b"7z\xbc\xaf": "7z", b"\x04\x22\x4d\x18": "lz4"}
+_OTHER_PACKINGS = {b"PK\x03\x04": "zip", b"7z\xbc\xaf": "7z", b"\x04\x22\x4d\x18": "lz4"}
 
 
 def why_not(head: bytes) -> str:
@@ -275,7 +340,7 @@ def why_not(head: bytes) -> str:
         return "it is empty so far"
     other = next((name for magic, name in _OTHER_PACKINGS.items() if head.startswith(magic)), None)
     if other is not None:
-        return f"packed with {other}: unpack it; gzip, xz and zstd are read as they are"
+        return f"packed with {other}: unpack it; gzip, bzip2, xz and zstd are read as they are"
     try:
         plain = unpacked_head(head)
     except NotSupported as missing:

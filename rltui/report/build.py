@@ -8,6 +8,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from itertools import islice
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -30,6 +31,7 @@ from rltui.report.model import (
 )
 from rltui.report.summaries import SummaryCache
 from rltui.rollouts.samples import Samples
+from rltui.run.config import ConfigValue
 from rltui.run.run import PhaseTable, RunState, SourceInfo
 from rltui.run.table import Series
 from rltui.session.frame import Frame, RunSnapshot
@@ -40,6 +42,16 @@ if TYPE_CHECKING:
 
 NOTED = ("resume", "traceback", "oom", "killed", "fault")
 NOTES_SHOWN = 20
+
+
+MOST_OTHERS = 2000
+"""Settings of one run that no canonical key stands for."""
+
+
+def _other_config(raw: Mapping[str, ConfigValue], mapped: set[str]) -> dict[str, object]:
+    """What else the config holds, under its own keys."""
+    others = ((key, entry.value) for key, entry in raw.items() if key not in mapped and entry.value is not None)
+    return dict(islice(others, MOST_OTHERS))
 
 
 def build(frame: Frame, *, window: int | None = None, cache: SummaryCache | None = None) -> Report:
@@ -58,6 +70,7 @@ def build(frame: Frame, *, window: int | None = None, cache: SummaryCache | None
             name: ConfigEntry(entry.value, entry.key, entry.source, entry.active, entry.note)
             for name, entry in run.config.items()
         },
+        other_config=_other_config(run.raw_config, {entry.key for entry in run.config.values()}),
         verdict=diagnosis.verdict,
         findings=diagnosis.findings,
         metrics=_metrics(frame, span, window, cache if cache is not None else SummaryCache()),
@@ -66,18 +79,27 @@ def build(frame: Frame, *, window: int | None = None, cache: SummaryCache | None
         hardware=hardware(frame),
         rollouts=_rollouts(frame.rollout_files, run.samples),
         coverage=diagnosis.coverage,
-        unknowns=(*(f"--map {text}" for text in run.unlogged), *diagnosis.unknowns),
+        unknowns=(*_not_known(run), *(f"--map {text}" for text in run.unlogged), *diagnosis.unknowns),
         checks=diagnosis.checks,
         not_evaluable=tuple((check.title, check.needs, check.enable) for check in diagnosis.not_evaluable),
         not_applicable=tuple((check.title, check.needs) for check in diagnosis.not_applicable),
         checks_failed=_failed(frame),
         notes=_notes(frame),
         facts=diagnosis.facts,
+        moved=frame.insight.moved if frame.insight is not None else (),
         outlook=_outlook(frame.insight, diagnosis.findings),
         recording=frame,
         machine=diagnosis.machine,
         at_step=diagnosis.at_step,
     )
+
+
+COUNTED = "steps not known, rows counted"
+
+
+def _not_known(run: RunSnapshot) -> list[str]:
+    """What no source of the run tells."""
+    return [f"{COUNTED}: no source says which step a row is of."] if run.counted else []
 
 
 def _failed(frame: Frame) -> tuple[CheckFailed, ...]:
@@ -179,6 +201,7 @@ def _identity(run: RunSnapshot, span: _Span, frame: Frame) -> RunIdentity:
         steps=Steps(span.first_step, span.last_step, run.planned_steps, span.rows),
         restarts=tuple(s for s in run.restarts if span.last_step is not None and s <= span.last_step),
         sources=tuple(_source(source, at) for source in run.sources),
+        rows_counted=run.counted,
         framework_version=run.framework_version,
         state_because=state.because,
         eta_s=pace.left_s if pace is not None else None,
@@ -236,7 +259,9 @@ def _rollouts(files: tuple[str, ...], samples: Samples) -> Rollouts:
 
 def with_outlook(report: Report, insight: Insight | None) -> Report:
     """The report with what a whole one tells beyond the findings: an insight about the onset of its worst finding."""
-    return replace(report, outlook=_outlook(insight, report.findings))
+    return replace(
+        report, outlook=_outlook(insight, report.findings), moved=insight.moved if insight is not None else ()
+    )
 
 
 def _outlook(told: Insight | None, findings: tuple[Finding, ...]) -> Outlook | None:

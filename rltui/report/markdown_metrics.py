@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from rltui.evidence.shapes import CONSTANT
 from rltui.frameworks.traps import own_trap
 from rltui.plots.numbers import NOT_AVAILABLE, change, number
 from rltui.report.escape import code, fenced, plain, table
@@ -15,13 +16,13 @@ GROUPS = (
 SPARK = 50
 CHART_WIDTH, CHART_HEIGHT = 78, 10
 MEMBERS = 8
+MOVES = 6
 OWN_METRICS = 40
 """Metrics without a known name that get a row; the JSON holds them all."""
 
 UNITS_UNSAID = ("", "-", "1", "reward", "score", "loss", "norm", "value", "advantage", "fraction", "ratio", "count")
 """The metric's name says as much."""
 
-CONSTANT = "constant"
 NOT_DRAWN = (CONSTANT, "nothing finite")
 
 KL_IN_REWARD = "reward has the KL penalty taken off (score − β·KL): read the task score beside it, not the reward alone"
@@ -54,7 +55,7 @@ def section(report: Report) -> list[str]:
     rewards = report.outlook.rewards if report.outlook is not None else None
     if rewards is not None and rewards.binary is not None:
         lines += [f"Values of the reward: {plain(rewards.text)}.", ""]
-    lines += [*_table(known), "", *_constants(known)]
+    lines += [*_table(known), "", *_moved(report), *_constants(known)]
     if left_out:
         lines += [f"… and {left_out} more members of these families in the JSON report.", ""]
     if own:
@@ -62,6 +63,15 @@ def section(report: Report) -> list[str]:
     if len(own) > OWN_METRICS:
         lines += [f"… and {len(own) - OWN_METRICS} more in the JSON report.", ""]
     return lines + _traps(report, known) + _plots(report, known)
+
+
+def _moved(report: Report) -> list[str]:
+    """What moved since the start, whatever the verdict makes of it; the clearest, the JSON holds the rest."""
+    if not report.moved:
+        return []
+    more = len(report.moved) - MOVES
+    rest = f"; {more} more in the JSON report" if more > 0 else ""
+    return [f"Moved since the start: {'; '.join(plain(one.text) for one in report.moved[:MOVES])}{rest}.", ""]
 
 
 def _traps(report: Report, metrics: list[tuple[str, MetricSummary]]) -> list[str]:

@@ -107,6 +107,8 @@ def identity(report: Report) -> list[str]:
     if steps.first is not None and steps.last is not None:
         planned = f" of {steps.total} planned" if steps.total is not None else ", planned steps not known"
         reached = f"{steps.first} to {steps.last}{planned}, {steps.rows} training steps read"
+        if run.rows_counted:
+            reached = f"not known, {steps.rows} rows counted{planned}"
     lines = [
         f"- Path: {code(run.path)}",
         f"- Framework: {plain(framework) or 'not recognised'}; algorithm: {plain(run.algorithm or 'not known')}",
@@ -280,12 +282,16 @@ def _invariants(report: Report) -> list[str]:
 def unknowns(report: Report) -> list[str]:
     coverage = report.coverage
     lines = [f"{coverage.present} of {coverage.expected} expected metrics are logged."]
-    in_table = tuple(f"{gap.metric} is not logged" for gap in coverage.missing[:MISSING_SHOWN])
+    in_table = tuple(gap.text for gap in coverage.missing[:MISSING_SHOWN])
     said = [text for text in report.unknowns if not text.startswith(in_table)]
     if said:
         lines += ["", *(f"- {plain(text)}" for text in said)]
     rows = [
-        [code(gap.metric, cell=True), ", ".join(code(rule, cell=True) for rule in gap.blocks), plain(gap.enable)]
+        [
+            code(gap.metric, cell=True) + (" (0 throughout)" if gap.zero else ""),
+            ", ".join(code(rule, cell=True) for rule in gap.blocks),
+            plain(gap.enable),
+        ]
         for gap in coverage.missing[:MISSING_SHOWN]
     ]
     if rows:

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from rltui.diagnosis.constants import Constant, RewardValues
     from rltui.diagnosis.insight import FirstMover
     from rltui.diagnosis.kl_reward import KlRewardCase
+    from rltui.diagnosis.moved import Moved
     from rltui.diagnosis.worth import Worth
     from rltui.evidence.facts import RunFacts
     from rltui.evidence.model import Forecast, MachineView
@@ -62,6 +63,7 @@ class RunIdentity:
     eta_s: float | None = None
     last_row_time: float | None = None
     attempts: tuple[Attempt, ...] = ()
+    rows_counted: bool = False  # no source tells the steps: rows are counted from 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,6 +255,8 @@ class Report:
     schema: str = SCHEMA
     notes: tuple[str, ...] = field(default=())
     facts: RunFacts | None = None  # None before the first row
+    moved: tuple[Moved, ...] = ()  # since the start, whatever the verdict makes of it; for whole reports only
+    other_config: Mapping[str, object] = field(default_factory=dict)  # own keys -> values that no canonical key has
     outlook: Outlook | None = None  # worked out for whole reports only
     at_step: int | None = field(kw_only=True)  # the step that the diagnosis is of
     machine: MachineView | None = field(kw_only=True)  # what it worked out of the hardware samples

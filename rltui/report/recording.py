@@ -70,10 +70,11 @@ def evidence_series(recording: Recording, evidence: Evidence) -> Series | None:
         values = seen.host[column] if len(seen) else None
     if values is None or not run.rows:
         return None
-    rows, best = per_step(run.ends, seen.times, values, least=column == "free_gb")
+    ends = run.ends()
+    rows, best = per_step(ends, seen.times, values, least=column == "free_gb")
     known = best == best
     rows = rows[known]
-    return Series(evidence.metric, run.steps[rows], best[known], rows, run.ends[rows], True)
+    return Series(evidence.metric, run.steps[rows], best[known], rows, ends[rows], True)
 
 
 def sample_columns(recording: Recording | None) -> SampleColumns:

@@ -34,6 +34,7 @@ FIRST_KEYS = (
     "hardware",
     "rollouts",
     "coverage",
+    "moved",
     "checks_failed",
     "unknowns",
 )
@@ -56,6 +57,7 @@ def dumps(value: object) -> str:
 def to_dict(report: Report) -> dict[str, object]:
     """The report as plain values (dict, list, str, int, float, bool, None)."""
     plain = {f.name: _plain(getattr(report, f.name)) for f in fields(report) if f.name not in NOT_WRITTEN}
+    plain["other_config"] = {_text(key): _as_written(value) for key, value in report.other_config.items()}
     plain["not_evaluable"] = [
         {"title": _text(title), "needs": _text(needs), "enable": _text(enable)}
         for title, needs, enable in report.not_evaluable

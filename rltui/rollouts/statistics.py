@@ -14,11 +14,11 @@ import zlib
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from rltui.data_files import Record, read
+from rltui.data_files import Record, kept, read
 
 _WORD = re.compile(r"\w+|[^\w\s]")
 _LOOKED_AT = 20_000  # characters of one text: a loop shows long before
@@ -47,7 +47,7 @@ class Limits(Record):
     histogram_bins: int
 
 
-@cache
+@kept
 def limits() -> Limits:
     return read(Path(__file__).with_name("samples.json"), Limits)
 
@@ -166,13 +166,9 @@ def scripts(text: str) -> int:
     return sum(1 for script, count in letters.items() if script and count >= limits().letters_per_script)
 
 
-def distinct_n(texts: Iterable[str], n: int) -> float | None:
-    """Different word n-grams over all n-grams of these texts together (distinct-n, Li et al. 2016); None without."""
-    return distinct(texts, (n,))[0]
-
-
 def distinct(texts: Iterable[str], sizes: Sequence[int]) -> list[float | None]:
-    """`distinct_n` for several n at once."""
+    """Different word n-grams over all n-grams of these texts together (distinct-n, Li et al. 2016), for each n of
+    `sizes`; None if there are no n-grams."""
     seen: list[set[Any]] = [set() for _ in sizes]
     totals = [0] * len(sizes)
     for text in texts:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from rltui.evidence import words
-from rltui.evidence.facts import Course
 from rltui.evidence.look import Look
-from rltui.evidence.signal import CRITICAL, EASED, NOTICE, WARNING, Signal, num, percent
+from rltui.evidence.metric import Course
+from rltui.evidence.signal import CRITICAL, EASED, NOTICE, WARNING, Signal, num
 from rltui.evidence.trends import trend
+from rltui.plots.numbers import percent
 from rltui.rules.base import (
     Memory,
     Params,
@@ -17,11 +18,13 @@ from rltui.rules.base import (
     head,
     held,
     losing,
+    loud,
     rule,
     tail,
     told,
 )
 from rltui.rules.gradient import recent_spikes
+from rltui.rules.traits import Trait
 
 
 @rule("critic-uninformative", Look)
@@ -49,7 +52,7 @@ def value_loss_explosion(look: Look, p: Params, memory: Memory) -> list[Signal]:
         return []
     level = NOTICE
     if losing(look) and len(spikes) >= p["count"]:
-        level = CRITICAL if look.open.get("reward-collapse", 0) >= 2 else WARNING
+        level = CRITICAL if loud(look, Trait.COLLAPSE) else WARNING
     text = f"The value loss jumped {len(spikes)} time{'s' if len(spikes) > 1 else ''} in the last 50 rows."
     return [Signal(level, text, (("vf_loss", ""),), onset_step=min(spikes))]
 
@@ -114,9 +117,9 @@ def kl_penalty_gaming(look: Look, p: Params, memory: Memory) -> list[Signal]:
         return []
     first, last = head(length, 10), tail(length, 10)
     ratio = last / first if first > 0 else 1.0
-    opened = look.open.get("kl-penalty-gaming", 0)
-    rises = trend(shaped).direction > 0 or look.change("reward_mean") >= p["gain_se"]
-    pays = trend(raw).direction > 0 or look.change("score_mean") >= p["gain_se"]
+    opened = held(look, "kl-penalty-gaming")
+    rises = trend(shaped).direction > 0 or look.facts.errors("reward_mean") >= p["gain_se"]
+    pays = trend(raw).direction > 0 or look.facts.errors("score_mean") >= p["gain_se"]
     if pays or not rises or not (ratio < p["length"] or opened):
         return []
     level = CRITICAL if ratio < p["critical"] else WARNING
@@ -176,7 +179,7 @@ def reference_mismatch_at_start(look: Look, p: Params, memory: Memory) -> list[S
     start, after = tail(kl[:3], 3), tail(kl[3:rows], rows - 3)
     if start <= p["notice"] or after >= 2.0 * start:
         return []
-    late = len(look.values(look.reward)) >= p["gain_rows"] and look.change(look.reward) < 2.0
+    late = len(look.values(look.reward)) >= p["gain_rows"] and look.facts.errors(look.reward) < 2.0
     level = WARNING if start > p["warn"] and late and look.settings.kl_coef != 0 else NOTICE
     text = f"KL to the reference is {num(start)} in the first rows, where 0 is due: "
     text += "the reference seems to be another model."

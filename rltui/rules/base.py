@@ -13,7 +13,7 @@ from rltui.evidence import words
 from rltui.evidence.effects import Effect
 from rltui.evidence.facts import SOLVED
 from rltui.evidence.look import Look
-from rltui.evidence.signal import WARNING, Signal
+from rltui.evidence.signal import NOTICE, WARNING, Signal
 from rltui.rules.catalogue import having
 from rltui.rules.traits import Trait
 from rltui.run.sums import median
@@ -52,9 +52,15 @@ def rule(id: str, sees: type[S], able: Callable[[S], bool] = lambda _: True) -> 
     return register
 
 
-def held(look: Look, rule: str) -> bool:
-    """The finding is open: its numbers are wanted even where its condition no longer holds (`EASED`)."""
-    return look.open.get(rule, 0) > 0
+def held(look: Look, rule: str, level: int = NOTICE) -> bool:
+    """The rule's own finding is open, at this level at least: its numbers are wanted even where its condition no longer
+    holds (`EASED`)."""
+    return look.open.get(rule, 0) >= level
+
+
+def opened(look: Look, trait: Trait) -> bool:
+    """A finding with this trait is open, at any level."""
+    return any(look.open.get(rule, 0) >= NOTICE for rule in having(trait))
 
 
 def loud(look: Look, trait: Trait) -> bool:
@@ -73,10 +79,11 @@ def side_by_side(look: Look, *names: str) -> tuple[Floats, ...]:
     logged = [series for name in names if (series := look.series(name)) is not None]
     if len(logged) < len(names):
         return tuple(np.empty(0) for _ in names)
-    if all(np.array_equal(series.rows, logged[0].rows) for series in logged[1:]):
+    rows = logged[0].rows
+    if all(series.rows is rows or np.array_equal(series.rows, rows) for series in logged[1:]):
         return tuple(series.values for series in logged)
-    rows = reduce(np.intersect1d, (series.rows for series in logged))
-    return tuple(series.values[np.isin(series.rows, rows)] for series in logged)
+    common = reduce(np.intersect1d, (series.rows for series in logged))
+    return tuple(series.values[np.isin(series.rows, common)] for series in logged)
 
 
 def tail(x: Floats, rows: float) -> float:
@@ -102,7 +109,7 @@ def compared(look: Look, name: str, rows: float, skip: float = 0) -> str:
 
 def gaining(look: Look, rows: int = 0, errors: float = 2.0) -> bool:
     """Train reward is `errors` standard errors better than before, over the last `rows` rows (0: since the start)."""
-    return look.change(look.reward, rows) >= errors and not farmed(look)
+    return look.facts.errors(look.reward, rows) >= errors and not farmed(look)
 
 
 def farmed(look: Look) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from math import log, sqrt
 
 from rltui.evidence.look import Look
-from rltui.evidence.ranking import Ranking, peak, usable
+from rltui.evidence.ranking import Ranking, best_saved, peak, usable
 from rltui.evidence.signal import CRITICAL, NOTICE, WARNING, Signal, num
 from rltui.evidence.standing import Standing
 from rltui.rules.base import Memory, Params, rule
@@ -35,9 +35,9 @@ def best_checkpoint_unavailable(seen: Standing, p: Params, memory: Memory) -> li
     texts = [t for t in (_rotation(look, r, kept, over), _by_loss(look)) if t]
     level = NOTICE
     if lost > p["se"] + chance or (r.held_out and lost > p["se"]):
-        step = int(r.steps[at])
-        near = min((c.step for c in kept), key=lambda s: abs(s - step))
-        texts.insert(0, f"The best step is {step} ({num(float(r.value[at]))}); the nearest one saved is {near}.")
+        step, best = int(r.steps[at]), best_saved(r, kept)
+        reached, saved_at = (num(float(r.value[i])) for i in (at, r.nearest(best.step)))
+        texts.insert(0, f"Step {step} was better ({reached}) than the best one saved, {best.step} ({saved_at}).")
         level = WARNING if r.held_out and lost > p["se"] + chance else NOTICE
     if not texts:
         return []
@@ -47,7 +47,7 @@ def best_checkpoint_unavailable(seen: Standing, p: Params, memory: Memory) -> li
 def _rotation(look: Look, r: Ranking, kept: Sequence[Checkpoint], over: bool) -> str:
     """What the next save will clear away."""
     most = look.settings.number("max_checkpoints")
-    first, best = kept[0], max(kept, key=lambda c: (float(r.score[r.nearest(c.step)]), -c.step))
+    first, best = kept[0], best_saved(r, kept)
     if over or not most or most < 2 or len(kept) < most or best is not first:
         return ""
     return f"The best saved one, of step {best.step}, is the oldest of {num(most)}: the next save deletes it."

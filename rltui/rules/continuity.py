@@ -7,8 +7,9 @@ from math import sqrt
 import numpy as np
 
 from rltui.evidence.look import Look
-from rltui.evidence.signal import NOTICE, WARNING, Signal, num, percent
+from rltui.evidence.signal import NOTICE, WARNING, Signal, num
 from rltui.evidence.trends import sd_d
+from rltui.plots.numbers import percent
 from rltui.rules.base import Memory, Params, rule
 
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from functools import lru_cache
 from pathlib import Path
 from typing import Literal
 
-from rltui.data_files import Record, read
+from rltui.data_files import Record, kept, read
 from rltui.evidence.look import FAMILIES, Look
 from rltui.evidence.model import Coverage, MissingMetric, NotEvaluable
 from rltui.evidence.profile import RunSettings
@@ -15,6 +14,9 @@ from rltui.frameworks.advice import enable
 from rltui.rollouts.samples import Samples
 from rltui.rules.page import Rule
 from rltui.rules.traits import Trait
+
+_AS_LOGGED = frozenset({Trait.NONFINITE, Trait.OF_ZEROS})
+"""Rules with these look at what a log holds, be it a measurement or not."""
 
 _DATA = Path(__file__).with_name("data")
 When = Literal["always", "kl", "group", "critic", "off-policy", "rollouts"]
@@ -33,7 +35,7 @@ class ExpectedMetrics(Record):
     metrics: tuple[Expected, ...]
 
 
-@lru_cache(maxsize=1)
+@kept
 def _expected() -> tuple[Expected, ...]:
     return read(_DATA / "expected.json", ExpectedMetrics).metrics
 
@@ -58,7 +60,8 @@ def coverage(look: Look, catalogue: Mapping[str, Rule], running: Iterable[str]) 
         if any(look.series(n) is not None for n in entry.any):
             continue
         blocks = tuple(i for i in ids if any(set(group) <= set(entry.any) for group in catalogue[i].needs))
-        missing.append(MissingMetric(entry.metric, blocks, enable(entry.metric, look.dialect.name)))
+        zero = any(look.logged(n) is not None for n in entry.any)
+        missing.append(MissingMetric(entry.metric, blocks, enable(entry.metric, look.dialect.name), zero))
     return Coverage(len(expected), len(expected) - len(missing), tuple(missing))
 
 
@@ -77,7 +80,7 @@ class Evaluable:
             {
                 n
                 for i in self._ids
-                if Trait.NONFINITE in catalogue[i].traits
+                if not _AS_LOGGED.isdisjoint(catalogue[i].traits)
                 for group in catalogue[i].needs
                 for n in group
             }
@@ -98,7 +101,7 @@ class Evaluable:
         return self._known[1], self._known[2]
 
 
-@lru_cache(maxsize=1)
+@kept
 def _inputs() -> dict[str, tuple[str, str]]:
     """Rule -> what it needs beside metrics and config, and how to have it."""
     return read(_DATA / "inputs.json", dict[str, tuple[str, str]])
@@ -132,7 +135,8 @@ def blocked(rule: Rule, look: Look) -> NotEvaluable | None:
             reason = _nothing_to_judge(rule.id, look)
             if reason is not None:
                 return NotEvaluable(rule.id, rule.title, reason, "", applies=False)
-            return NotEvaluable(rule.id, rule.title, " or ".join(group), enable(group[0], look.dialect.name))
+            zeros = ", 0 throughout here" if any(look.logged(name) is not None for name in group) else ""
+            return NotEvaluable(rule.id, rule.title, " or ".join(group) + zeros, enable(group[0], look.dialect.name))
     return None
 
 
@@ -145,7 +149,7 @@ class Kinds(Record):
     reasons: dict[Kind, str]
 
 
-@lru_cache(maxsize=1)
+@kept
 def _kinds() -> Kinds:
     return read(_DATA / "applies.json", Kinds)
 
@@ -176,4 +180,5 @@ def _may_be(kind: Kind, look: Look) -> bool:
 def _there(rule: Rule, look: Look, name: str) -> bool:
     if name in FAMILIES:
         return bool(look.family(name))
-    return look.series(name) is not None or (Trait.NONFINITE in rule.traits and look.logged(name) is not None)
+    as_logged = not _AS_LOGGED.isdisjoint(rule.traits) and look.logged(name) is not None
+    return look.series(name) is not None or as_logged

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from rltui.evidence.look import Look
-from rltui.evidence.signal import CRITICAL, EASED, NOTICE, WARNING, Signal, num, percent
+from rltui.evidence.signal import CRITICAL, EASED, NOTICE, WARNING, Signal, num
 from rltui.evidence.trends import flat
+from rltui.plots.numbers import percent
 from rltui.rules.base import (
     Memory,
     Params,
@@ -14,6 +15,7 @@ from rltui.rules.base import (
     head,
     held,
     losing,
+    loud,
     reward_course,
     rule,
     solved,
@@ -21,6 +23,7 @@ from rltui.rules.base import (
     told,
     validation,
 )
+from rltui.rules.traits import Trait
 
 ROWS = 10
 SKIP = 2
@@ -59,7 +62,7 @@ def entropy_collapse(look: Look, p: Params, memory: Memory) -> list[Signal]:
     bottom = ratio < p["critical"] or now < p["critical_floor"]
     damage = val_falls or losing(look) or dead_now >= p["dead_groups"]
     low = now < p["floor"]
-    going = falling or low or look.open.get("entropy-collapse", 0) >= 2
+    going = falling or low or held(look, "entropy-collapse", WARNING)
     level = NOTICE
     if harmed and bottom and damage:
         level = CRITICAL
@@ -83,14 +86,14 @@ def entropy_explosion(look: Look, p: Params, memory: Memory) -> list[Signal]:
         return []
     now = tail(entropy, ROWS)
     rising = look.trend("entropy", 50).direction > 0 or look.trend("entropy").direction > 0
-    rising = rising or look.change("entropy", int(p["jump_rows"])) >= p["jump"]  # at once: no trend shows it
+    rising = rising or look.facts.errors("entropy", int(p["jump_rows"])) >= p["jump"]  # at once: no trend shows it
     far = now > max(p["times"] * start, start + p["plus"])
-    opened = look.open.get("entropy-explosion", 0)
+    opened = held(look, "entropy-explosion")
     if not (rising and (far or now > max(p["notice"], start))) and not (opened and far):
         return []
     level = NOTICE
     if far:
-        worse = losing(look) or look.open.get("reward-floor", 0) >= 2
+        worse = losing(look) or loud(look, Trait.AT_FLOOR)
         level = CRITICAL if worse or (now > p["extreme"] and not gaining(look)) else WARNING
     summary = f"Entropy rose from {num(start)} to {num(now)} nats ({compared(look, 'entropy', ROWS, SKIP)})"
     summary += f"; {reward_course(look)}." if reward_course(look) else "."

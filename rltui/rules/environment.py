@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from rltui.evidence.look import Look
-from rltui.evidence.signal import CRITICAL, EASED, NOTICE, WARNING, Signal, num, percent
+from rltui.evidence.signal import CRITICAL, EASED, NOTICE, WARNING, Signal, num
+from rltui.plots.numbers import percent
 from rltui.rules.base import Memory, Params, compared, gaining, head, held, rule, tail, validation
 
 

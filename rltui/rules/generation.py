@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from rltui.evidence import words
+from rltui.evidence.facts import SHARE_ROWS
 from rltui.evidence.look import Look
-from rltui.evidence.signal import CRITICAL, EASED, NOTICE, WARNING, Signal, num, percent
+from rltui.evidence.signal import CRITICAL, EASED, NOTICE, WARNING, Signal, num
 from rltui.evidence.trends import trend
+from rltui.plots.numbers import percent
 from rltui.rules.base import (
     Memory,
     Params,
@@ -27,16 +30,16 @@ from rltui.rules.base import (
 @rule("truncation-high", Look)
 def truncation_high(look: Look, p: Params, memory: Memory) -> list[Signal]:
     """Share of responses cut at the length limit."""
-    cut = look.values("response_clip_ratio")
-    if len(cut) <= p["warmup"]:
+    cut, found = look.values("response_clip_ratio"), look.facts.cut
+    if found is None or len(cut) <= p["warmup"]:
         return []
-    share = tail(cut, p["window"])
+    share = found.value
     eased = share <= p["notice"]
     if eased and not held(look, "truncation-high"):
         return []
     way = look.trend("response_clip_ratio").direction
     better = way < 0 or (gaining(look) and not losing(look))
-    doubled = way > 0 and share > p["growth"] * head(cut, p["window"])
+    doubled = way > 0 and share > p["growth"] * head(cut, p["start"])
     level = EASED if eased else NOTICE
     if share > p["critical"]:
         level = WARNING if better and way < 0 else CRITICAL
@@ -45,16 +48,14 @@ def truncation_high(look: Look, p: Params, memory: Memory) -> list[Signal]:
     elif (doubled and share > p["harm"]) or ((doubled or share > p["warn"]) and not better):
         level = WARNING
     cap = look.settings.length_cap
-    limit = f" of {num(cap)} tokens" if cap else ""
-    summary = f"{percent(share)} of the responses are cut at the length limit{limit}: their reward judges the limit."
+    limit = f"at the length limit of {num(cap)} tokens" if cap else "at the length limit"
+    summary = f"{words.share(found, f'responses are cut {limit}')}: their reward judges the limit."
     if (mean := _ended_unseen(look, share, p)) is not None:
         level = min(level, WARNING)  # not the answers are at fault but what is counted
-        summary = (
-            f"{percent(share)} of the responses count as cut at the length limit{limit}, yet they average {num(mean)}"
-        )
+        summary = f"{words.share(found, f'responses count as cut {limit}')}, yet they average {num(mean)}"
         summary += ": most end before it, by a token other than tokenizer.eos_token_id, "
         summary += f"the only one that {look.dialect.title} counts."
-    proofs = [("response_clip_ratio", _moves(way, f"median of the last {int(p['window'])} rows {percent(share)}"))]
+    proofs = [("response_clip_ratio", _moves(way, f"mean of the last {found.rows} rows {percent(share)}"))]
     for name in ("response_length_mean", look.reward):
         if look.series(name) is not None:
             proofs.append((name, ""))
@@ -67,7 +68,7 @@ def _ended_unseen(look: Look, share: float, p: Params) -> float | None:
     cap, length = look.settings.length_cap, look.values("response_length_mean")
     if look.dialect.conventions.cut != "no end token" or not cap or not len(length):
         return None
-    mean = tail(length, p["window"])
+    mean = tail(length, SHARE_ROWS)
     return mean if mean < p["short"] * share * cap else None
 
 
@@ -110,7 +111,7 @@ def length_collapse(look: Look, p: Params, memory: Memory) -> list[Signal]:
 
 def _task_falls(look: Look) -> bool:
     """Raw score falls while the shaped reward hides it."""
-    return look.reward == "score_mean" and look.change("score_mean") <= -3.0
+    return look.reward == "score_mean" and look.facts.errors("score_mean") <= -3.0
 
 
 @rule("length-explosion", Look)

@@ -7,7 +7,21 @@ import numpy as np
 from rltui.evidence.look import Look
 from rltui.evidence.signal import CRITICAL, EASED, NOTICE, WARNING, Signal, num
 from rltui.evidence.trends import block_medians, log_spikes, sd_d, turn
-from rltui.rules.base import Memory, Params, compared, gaining, head, held, losing, rule, solved, tail
+from rltui.rules.base import (
+    Memory,
+    Params,
+    compared,
+    gaining,
+    head,
+    held,
+    losing,
+    loud,
+    opened,
+    rule,
+    solved,
+    tail,
+)
+from rltui.rules.traits import Trait
 from rltui.run.sums import median
 
 WINDOW = 50  # rows: the past that a spike stands out of, and how long it counts
@@ -72,7 +86,7 @@ def grad_norm_explosion(look: Look, p: Params, memory: Memory) -> list[Signal]:
         level = WARNING
     bounded = bool(look.settings.number("max_grad_norm"))
     diverged = memory["ratio"] >= p["diverged"] and len(close) >= p["warn_count"] and not bounded
-    if level == WARNING and (losing(look) or look.open.get("nonfinite-values", 0) >= 2 or diverged):
+    if level == WARNING and (losing(look) or loud(look, Trait.NONFINITE) or diverged):
         level = CRITICAL
     at_steps = [int(series.steps[row]) for row in sorted(close)]
     summary = f"Gradient norm jumped to {num(memory['value'])}, {num(memory['ratio'])} times its median, "
@@ -137,7 +151,7 @@ def pg_loss_shape(look: Look, p: Params, memory: Memory) -> list[Signal]:
         if how == "turned its sign" or large >= p["factor"] * small:
             text = f"The policy loss {how} at step {step}: {num(first)} → {num(last)}."
             return [Signal(NOTICE, text, (("pg_loss", ""), ("grad_norm", "")), onset_step=step)]
-    level_reward = look.open.get("reward-plateau") or look.open.get("reward-flat-from-start")
+    level_reward = opened(look, Trait.LEVEL)
     if not level_reward or look.profile.on_policy is True or abs(float(x.mean())) > 2.0 * noise / len(x) ** 0.5:
         return []
     signs = np.sign(x)

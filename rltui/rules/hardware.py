@@ -8,11 +8,12 @@ import numpy as np
 
 from rltui.evidence.forecast import capacity, drift, gpu_memory
 from rltui.evidence.measured import GIB, Measured, name
-from rltui.evidence.signal import CRITICAL, NOTICE, WARNING, Signal, num, percent
+from rltui.evidence.signal import CRITICAL, NOTICE, WARNING, Signal, num
 from rltui.evidence.trends import WINDOW, onset, theil_sen, trend
 from rltui.frameworks.load import phases
 from rltui.hardware.base import Gpu, GpuSample
 from rltui.hardware.roles import role_of
+from rltui.plots.numbers import percent
 from rltui.rules.base import Memory, Params, rule
 from rltui.run.sums import median
 from rltui.run.table import Series

@@ -9,13 +9,15 @@ import numpy as np
 from rltui.evidence import words
 from rltui.evidence.look import Look
 from rltui.evidence.signal import CRITICAL, NOTICE, WARNING, Signal, num
-from rltui.evidence.trends import change, mann_kendall_p, sd_d
+from rltui.evidence.trends import mann_kendall_p, sd_d
 from rltui.rules.base import (
     Memory,
     Params,
+    loud,
     rule,
     tail,
 )
+from rltui.rules.traits import Trait
 from rltui.run.table import Floats, Series
 
 
@@ -111,20 +113,19 @@ def val_regression(look: Look, p: Params, memory: Memory) -> list[Signal]:
 def train_val_divergence(look: Look, p: Params, memory: Memory) -> list[Signal]:
     """Validation falls from its peak while the train reward goes on rising."""
     found = _regressed(look, p)
-    reward = look.series(look.reward)
+    reward = look.facts.metric(look.reward)
     if found is None or reward is None:
         return _apart(look, p)
     series, j, peak, now, z = found
     step = int(series.steps[j])
-    since = reward.values[int(np.searchsorted(reward.steps, step)) :]
-    if change(since) < p["gain_se"]:
+    since = reward.since_step(step)
+    if since is None or since.since_start is None or since.since_start.errors < p["gain_se"]:
         return []
     level = CRITICAL if now < float(series.values[0]) or z > p["critical_se"] else WARNING
-    k = min(50, max(10, len(since) // 10))
-    a, b = float(since[:k].mean()), float(since[-k:].mean())
     name = words.called(look.facts, look.reward)
     summary = (
-        f"Train {name} rose {num(a)} → {num(b)} since step {step} (means of {k} rows), while validation fell from "
+        f"Train {name} rose {num(since.start.value)} → {num(since.end.value)} since step {step} "
+        f"(means of {since.end.points} rows), while validation fell from "
     )
     summary += f"{_best(look, step, peak)} to {num(now)} (mean of the last 3 evaluations)."
     return [
@@ -148,7 +149,7 @@ def _apart(look: Look, p: Params) -> list[Signal]:
         return []
     start, end = _ends(held_out)
     error = sd_d(held_out) * sqrt(2.0 / max(2, len(held_out) // 3))
-    useless = look.change(look.reward) >= 2.0 and end - start <= 2.0 * error
+    useless = look.facts.errors(look.reward) >= 2.0 and end - start <= 2.0 * error
     text = f"Train reward stands at {num(now)}, validation at {num(seen)}"
     text += ": nothing of what was gained shows there." if useless else ": a harder task, or a reward that is not it."
     proofs = (("val_score", ""), (look.reward, ""))
@@ -197,7 +198,7 @@ def data_exhausted(look: Look, p: Params, memory: Memory) -> list[Signal]:
     if epoch is None or float(epoch.values[-1]) <= p["notice"]:
         return []
     now = float(epoch.values[-1])
-    many = now > p["warn"] and look.open.get("train-val-divergence", 0) >= 2
+    many = now > p["warn"] and loud(look, Trait.OVERFITS)
     if "start" not in memory:
         memory["start"] = float(epoch.steps[int((epoch.values > p["notice"]).argmax())])
     text = f"The data are in epoch {num(now)}: every prompt was seen before"

@@ -6,9 +6,10 @@ import numpy as np
 
 from rltui.evidence.forecast import disk_full, free_now, host_memory, saves
 from rltui.evidence.measured import Measured, name
-from rltui.evidence.signal import CRITICAL, NOTICE, WARNING, Mark, Signal, num, percent
+from rltui.evidence.signal import CRITICAL, NOTICE, WARNING, Mark, Signal, num
 from rltui.evidence.trends import WINDOW, onset, trend
 from rltui.hardware.base import HardwareSample, HostSample
+from rltui.plots.numbers import percent
 from rltui.rules.base import Memory, Params, rule
 from rltui.run.sums import median
 from rltui.run.table import Series

@@ -16,6 +16,7 @@ from rltui.rules.base import (
     gaining,
     held,
     losing,
+    loud,
     reward_course,
     rule,
     side_by_side,
@@ -25,6 +26,7 @@ from rltui.rules.base import (
     validation_over,
 )
 from rltui.rules.gradient import recent_spikes
+from rltui.rules.traits import Trait
 from rltui.run.table import Floats
 
 
@@ -34,10 +36,10 @@ def kl_spike_transient(look: Look, p: Params, memory: Memory) -> list[Signal]:
     spikes = recent_spikes(look, "kl_ref", memory, p["k1"], p["factor"])
     if not spikes:
         return []
-    harm = losing(look) or look.open.get("grad-norm-explosion", 0) >= 2 or look.open.get("mismatch-high", 0) >= 2
+    harm = losing(look) or loud(look, Trait.UNSTABLE_UPDATE)
     level = NOTICE
     if harm and len(spikes) >= p["count"]:
-        level = CRITICAL if look.open.get("reward-collapse", 0) >= 2 else WARNING
+        level = CRITICAL if loud(look, Trait.COLLAPSE) else WARNING
     steps = ", ".join(str(step) for step in spikes)
     return [Signal(level, f"KL to the reference jumped at step {steps}.", (("kl_ref", ""),), onset_step=min(spikes))]
 
@@ -78,18 +80,18 @@ def kl_up_reward_flat(look: Look, p: Params, memory: Memory) -> list[Signal]:
     window = min(rows, 200)
     level = tail(kl, 10)
     rising = trend(kl, window).direction > 0 and level >= p["min_kl"]
-    if not rising and not look.open.get("kl-up-reward-flat"):
+    if not rising and not held(look, "kl-up-reward-flat"):
         return []
     if level < p["min_kl"]:
         return []
     way = look.trend(look.reward, window)
     held_out = validation_over(look, rows)
     gain = way.direction > 0 or gaining(look, rows, p["reward_se"]) or (held_out is not None and held_out >= 1.0)
-    still = flat(way, p["flat"]) or (way.direction <= 0 and look.change(look.reward, rows) < 1.0)
+    still = flat(way, p["flat"]) or (way.direction <= 0 and look.facts.errors(look.reward, rows) < 1.0)
     if gain or not still:
         return []
     worse = held_out is not None and held_out <= -2.0
-    falls = look.change(look.reward, rows) <= -2.0
+    falls = look.facts.errors(look.reward, rows) <= -2.0
     first = tail(kl[: len(kl) - rows + 10], 10)
     course = f"rose from {num(first)} to {num(level)}" if level > first else f"stands at {num(level)}"
     summary = f"KL to the reference {course} over the last {rows} rows (medians of 10 at both ends), "
@@ -114,12 +116,12 @@ def kl_runaway(look: Look, p: Params, memory: Memory) -> list[Signal]:
     window = int(p["window"])
     held_out = validation(look)
     verified = held_out is not None and held_out >= p["gain_se"]
-    ever = gaining(look, 0, p["gain_se"]) and look.open.get("reward-collapse", 0) < 2
+    ever = gaining(look, 0, p["gain_se"]) and not loud(look, Trait.COLLAPSE)
     lately = gaining(look, window, p["gain_se"]) and ever
     rising = trend(kl, 200).direction > 0
     fast = _doubling(kl[-window:], int(p["doubling_rows"]))
     unpaid = not ever and not verified
-    collapsed = look.open.get("reward-collapse", 0) >= 2 and level > p["warn"]
+    collapsed = loud(look, Trait.COLLAPSE) and level > p["warn"]
     out = NOTICE
     if level > p["extreme"] or (unpaid and (level > p["high"] or fast is not None)) or collapsed:
         out = CRITICAL

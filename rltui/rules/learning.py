@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import numpy as np
 
-from rltui.evidence.facts import SHARE_ROWS
+from rltui.evidence import words
 from rltui.evidence.look import Look
-from rltui.evidence.signal import CRITICAL, EASED, NOTICE, WARNING, Signal, percent
+from rltui.evidence.signal import CRITICAL, EASED, NOTICE, WARNING, Signal
+from rltui.plots.numbers import percent
 from rltui.rules.base import (
     Memory,
     Params,
-    dead_groups,
     held,
+    opened,
     rule,
     solved,
 )
+from rltui.rules.traits import Trait
 from rltui.run.sums import median
+
+NO_VARIANCE = "groups have no reward variance"
 
 
 @rule("no-learning-signal", Look)
@@ -38,8 +42,8 @@ def no_learning_signal(look: Look, p: Params, memory: Memory) -> list[Signal]:
     if eased and not held(look, "no-learning-signal"):
         return []
     level = CRITICAL if share >= p["critical"] else WARNING if share >= p["warn"] else EASED if eased else NOTICE
-    dead = dead_groups(look)
-    beside = f"; {percent(dead)} of the groups have no reward variance" if dead is not None else ""
+    dead = look.facts.dead_groups
+    beside = f"; {words.share(dead, NO_VARIANCE)}" if dead is not None else ""
     summary = (
         f"The gradient is zero on {percent(share)} of the last {window} rows{beside}: these updates teach nothing."
     )
@@ -55,16 +59,17 @@ def zero_variance_groups(look: Look, p: Params, memory: Memory) -> list[Signal]:
         return []
     dead = look.values("frac_reward_zero_std")
     window = int(p["window"])
-    share = dead_groups(look)
-    if share is None or len(dead) < window // 2 + p["warmup"]:
+    found = look.facts.dead_groups
+    if found is None or len(dead) < window // 2 + p["warmup"]:
         return []
+    share = found.value
     eased = share < p["notice"]
     if eased and not held(look, "zero-variance-groups"):
         return []
     all_dead = share >= p["all"]  # no group is left that could teach: whatever the reward does is not learning
     learns = look.trend(look.reward).direction > 0 and not all_dead
     short = look.profile.ceiling is not None and not solved(look, p["half"])  # without a ceiling nobody can tell
-    idle = share >= p["idle"] and look.open.get("reward-plateau", 0) > 0 and short
+    idle = share >= p["idle"] and opened(look, Trait.PLATEAU) and short
     lasting = len(dead) >= window and bool((dead[-int(p["critical_rows"]) :] >= p["critical"]).mean() >= 0.5)
     level = EASED if eased else NOTICE
     if share >= p["critical"] and lasting and not learns:
@@ -72,8 +77,8 @@ def zero_variance_groups(look: Look, p: Params, memory: Memory) -> list[Signal]:
     elif (share >= p["warn"] and not learns) or idle:
         level = WARNING
     rest = f"only {percent(1 - share)} of the batch teaches" if share < 1 else "nothing in the batch teaches"
-    summary = f"{percent(share)} of the groups have no reward variance: {rest}."
-    proofs = [("frac_reward_zero_std", f"mean of the last {SHARE_ROWS} rows {percent(share)}")]
+    summary = f"{words.share(found, NO_VARIANCE)}: {rest}."
+    proofs = [("frac_reward_zero_std", f"mean of the last {found.rows} rows {percent(share)}")]
     if look.series(look.reward) is not None:
         proofs.append((look.reward, ""))
     return [

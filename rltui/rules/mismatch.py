@@ -3,8 +3,21 @@
 from __future__ import annotations
 
 from rltui.evidence.look import Look
-from rltui.evidence.signal import CRITICAL, EASED, NOTICE, WARNING, Signal, num, percent
-from rltui.rules.base import Memory, Params, compared, gaining, head, held, losing, rule, tail
+from rltui.evidence.signal import CRITICAL, EASED, NOTICE, WARNING, Signal, num
+from rltui.plots.numbers import percent
+from rltui.rules.base import (
+    Memory,
+    Params,
+    compared,
+    gaining,
+    head,
+    held,
+    losing,
+    loud,
+    rule,
+    tail,
+)
+from rltui.rules.traits import Trait
 
 LEAST = 10  # rows
 
@@ -38,9 +51,7 @@ def mismatch_high(look: Look, p: Params, memory: Memory) -> list[Signal]:
         return []
     bad = any(now > limit or key == "correlation" for key, now, limit in seen)
     masked = look.values("is_clip_frac")
-    harm = (
-        losing(look) or (len(masked) > 0 and tail(masked, 10) > p["masked"]) or look.open.get("grad-norm-ramp", 0) >= 2
-    )
+    harm = losing(look) or (len(masked) > 0 and tail(masked, 10) > p["masked"]) or loud(look, Trait.GRADIENT_RISES)
     paid = gaining(look, look.n // 2)
     level = NOTICE if not bad or paid else CRITICAL if harm else WARNING
     words = " and ".join(f"{key} {num(now)} (limit {num(limit)})" for key, now, limit in seen)

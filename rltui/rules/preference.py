@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from rltui.evidence.look import Look
-from rltui.evidence.signal import CRITICAL, NOTICE, WARNING, Signal, num, percent
+from rltui.evidence.signal import CRITICAL, NOTICE, WARNING, Signal, num
+from rltui.plots.numbers import percent
 from rltui.rules.base import Memory, Params, rule, tail, validation
 
 

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 from math import sqrt
 from pathlib import Path
 
 import numpy as np
 
-from rltui.data_files import Record, read
+from rltui.data_files import Record, kept, read
 from rltui.evidence.look import Look
-from rltui.evidence.signal import CRITICAL, NOTICE, WARNING, Mark, Signal, num, percent
-from rltui.evidence.trends import MAD_TO_SD, block_medians, change, onset, sd_d, sd_m, windows
+from rltui.evidence.metric import alone
+from rltui.evidence.signal import CRITICAL, NOTICE, WARNING, Mark, Signal, num
+from rltui.evidence.trends import MAD_TO_SD, block_medians, onset, sd_d, sd_m, windows
+from rltui.plots.numbers import percent
 from rltui.rules.base import (
     Memory,
     Params,
@@ -36,7 +37,7 @@ class TrueComponents(Record):
     words: tuple[str, ...]
 
 
-@lru_cache(maxsize=1)
+@kept
 def _true_names() -> re.Pattern[str]:
     words = read(Path(__file__).with_name("data") / "true_components.json", TrueComponents).words
     return re.compile("|".join(re.escape(w) for w in words))
@@ -50,25 +51,23 @@ def is_task(member: str) -> bool:
 @rule("reward-component-decoupling", Look)
 def reward_component_decoupling(look: Look, p: Params, memory: Memory) -> list[Signal]:
     """The part that is the task falls below its start while the total reward rises."""
-    total = look.values(look.reward)
-    if len(total) < p["min_rows"] or look.change(look.reward) < p["gain_se"]:
+    total = look.facts.metric(look.reward)
+    if total is None or len(total.series) < p["min_rows"] or look.facts.errors(look.reward) < p["gain_se"]:
         return []
     out = []
     for member, series in look.family(FAMILY).items():
-        x = series.values
-        if not is_task(member) or len(x) < p["min_rows"]:
+        if not is_task(member) or len(series) < p["min_rows"]:
             continue
-        z = change(x)
-        if z > -p["loss_se"]:
+        part = alone(member, series)
+        if part.since_start is None or part.since_start.errors > -p["loss_se"]:
             continue
-        k = min(50, max(10, len(x) // 10))
-        first, last = float(x[:k].mean()), float(x[-k:].mean())
+        first, last = part.start.value, part.end.value
         lost = (first - last) / abs(first) if first else 1.0
-        rise = float(total[-k:].mean() - total[:k].mean())
+        rise = total.end.value - total.start.value
         summary = (
             f"{member} fell from {num(first)} to {num(last)}, {percent(lost)} lost, while the total reward rose by "
         )
-        summary += f"{num(rise)} (means of {k} rows at both ends)."
+        summary += f"{num(rise)} (means of {part.end.points} rows at both ends)."
         proofs = ((series.key, ""), (look.reward, ""))
         level = CRITICAL if lost > p["critical_share"] else WARNING
         out.append(Signal(level, summary, proofs, subject=member, onset_step=_onset(series)))
@@ -235,11 +234,7 @@ def reward_peak_decline(look: Look, p: Params, memory: Memory) -> list[Signal]:
             series.steps[min(n - 1, _turn(blocks.medians if size > 1 else series.values, peak_at, peak, low) * size)]
         )
         held_out = validation(look)
-        level = (
-            CRITICAL
-            if held_out is not None and held_out < -2.0 and look.open.get("val-regression", 0) >= 2
-            else WARNING
-        )
+        level = CRITICAL if held_out is not None and held_out < -2.0 and loud(look, Trait.VALIDATION_FALLS) else WARNING
         best, at = _best(look, peak, step)
         share = (best - low) / abs(best) if best else 1.0
         rows = (n if size > 1 or n <= p["recent"] else int(p["recent"])) // int(p["blocks"])

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
+from rltui.evidence import words
 from rltui.evidence.look import Look
-from rltui.evidence.signal import CRITICAL, EASED, NOTICE, WARNING, Signal, num, percent
+from rltui.evidence.signal import CRITICAL, EASED, NOTICE, WARNING, Signal, num
+from rltui.plots.numbers import percent
 from rltui.rules.base import (
     Memory,
     Params,
     compared,
-    dead_groups,
     head,
     held,
     reward_name,
@@ -59,8 +60,8 @@ def reward_saturated(look: Look, p: Params, memory: Memory) -> list[Signal]:
     if span <= 0:
         return []
     level_now = (tail(reward, window) - profile.floor) / span
-    cut = look.values("response_clip_ratio")
-    if len(cut) and tail(cut, window) > p["cut"]:
+    cut = look.facts.cut
+    if cut is not None and cut.value > p["cut"]:
         return []  # answers that are cut are not the best there is: such a ceiling is the limit of the length
     eased = level_now < p["notice"]
     if eased and not held(look, "reward-saturated"):
@@ -74,12 +75,12 @@ def reward_saturated(look: Look, p: Params, memory: Memory) -> list[Signal]:
 
 
 def _no_signal(look: Look, p: Params, window: int) -> tuple[bool, str]:
-    for name in ("frac_reward_zero_std", "frac_groups_all_right"):
-        share = look.values(name)
-        if len(share):
-            dead = dead_groups(look) if name == "frac_reward_zero_std" else None
-            now = tail(share, window) if dead is None else dead
-            return now >= p["zero_variance"], f" and {percent(now)} of the groups agree"
+    dead, right = look.facts.dead_groups, look.values("frac_groups_all_right")
+    if dead is not None:
+        return dead.value >= p["zero_variance"], f" and {words.share(dead, 'groups agree')}"
+    if len(right):
+        now = tail(right, window)
+        return now >= p["zero_variance"], f" and {percent(now)} of the groups are all right"
     spread = look.values("reward_std")
     if len(spread):
         now = tail(spread, window)

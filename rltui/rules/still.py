@@ -5,13 +5,16 @@ from __future__ import annotations
 from math import sqrt
 
 from rltui.evidence.look import Look
-from rltui.evidence.signal import NOTICE, WARNING, Signal, num, percent
+from rltui.evidence.signal import NOTICE, WARNING, Signal, num
 from rltui.evidence.trends import flat, sd_d, trend
+from rltui.plots.numbers import percent
 from rltui.rules.base import (
     Memory,
     Params,
     compared,
     head,
+    held,
+    opened,
     reward_course,
     reward_name,
     rule,
@@ -20,6 +23,7 @@ from rltui.rules.base import (
     tail,
     told,
 )
+from rltui.rules.traits import Trait
 
 
 def _detectable(noise: float, rows: int) -> float:
@@ -45,7 +49,7 @@ def _flat_from_start(look: Look, p: Params) -> tuple[float, float, float] | None
 def reward_flat_from_start(look: Look, p: Params, memory: Memory) -> list[Signal]:
     """Reward where it began; a warning only where nothing else shows that the policy moves."""
     found = _flat_from_start(look, p)
-    if found is None or look.open.get("reward-floor") or solved(look):
+    if found is None or opened(look, Trait.AT_FLOOR) or solved(look):
         return []
     first, last, noise = found
     rows = len(look.values(look.reward))
@@ -101,7 +105,7 @@ def kl_dominates(look: Look, p: Params, memory: Memory) -> list[Signal]:
     share = coef * distance / p["signal"]
     if share < p["notice"]:
         return []
-    stuck = trend(x).direction <= 0 and look.change(look.reward) < 2.0 and not solved(look)
+    stuck = trend(x).direction <= 0 and look.facts.errors(look.reward) < 2.0 and not solved(look)
     level = WARNING if share >= p["warn"] and stuck else NOTICE
     summary = (
         f"With a KL coefficient of {num(coef)} the penalty at {num(distance)} nats weighs "
@@ -116,7 +120,7 @@ def reward_plateau(look: Look, p: Params, memory: Memory) -> list[Signal]:
     """Reward rose and has stopped rising."""
     x = look.values(look.reward)
     rows = int(max(p["window_rows"], p["window_share"] * len(x)))
-    if len(x) < 2 * rows or look.change(look.reward) < p["gain_se"]:
+    if len(x) < 2 * rows or look.facts.errors(look.reward) < p["gain_se"]:
         return []
     recent = trend(x[-rows:], rows) if rows <= 200 else look.trend(look.reward)
     if not flat(recent):
@@ -124,7 +128,7 @@ def reward_plateau(look: Look, p: Params, memory: Memory) -> list[Signal]:
     held_out = look.values("val_score")
     level = NOTICE
     evals = int(p["evals"])
-    if len(held_out) >= 2 * evals and look.open.get("reward-plateau") and rows >= p["warn_share"] * len(x):
+    if len(held_out) >= 2 * evals and held(look, "reward-plateau") and rows >= p["warn_share"] * len(x):
         later = held_out[-evals:]
         if abs(float(later[-2:].mean() - later[:2].mean())) < sd_d(held_out[-200:]):
             level = WARNING

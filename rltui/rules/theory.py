@@ -8,8 +8,15 @@ import numpy as np
 
 from rltui.evidence.look import Look
 from rltui.evidence.signal import CRITICAL, NOTICE, WARNING, Signal, num
-from rltui.rules.base import Memory, Params, rule, side_by_side
+from rltui.rules.base import (
+    Memory,
+    Params,
+    loud,
+    rule,
+    side_by_side,
+)
 from rltui.rules.invariants import BOUND
+from rltui.rules.traits import Trait
 
 
 @rule("advantage-degenerate", Look)
@@ -17,7 +24,7 @@ def advantage_degenerate(look: Look, p: Params, memory: Memory) -> list[Signal]:
     """Advantages all of one sign while rewards differ, or larger than a group of this size allows."""
     low, high = side_by_side(look, "advantage_min", "advantage_max")
     rows = int(p["rows"])
-    if len(low) < rows or look.open.get("cfg-group-size-degenerate", 0) >= 2:
+    if len(low) < rows or loud(look, Trait.NO_CONTRAST):
         return []
     low, high = low[-rows:], high[-rows:]
     best, worst = side_by_side(look, "score_max", "score_min")

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from rltui.evidence.look import Look
-from rltui.evidence.signal import CRITICAL, EASED, NOTICE, WARNING, Signal, num, percent
+from rltui.evidence.signal import CRITICAL, EASED, NOTICE, WARNING, Signal, num
 from rltui.evidence.step_time import grown, own_share, phase_share, waits
 from rltui.frameworks.load import phases
+from rltui.plots.numbers import percent
 from rltui.rules.base import Memory, Params, held, rule, tail
 
 

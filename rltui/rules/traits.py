@@ -17,6 +17,9 @@ class Trait(StrEnum):
     NONFINITE = "nonfinite"
     """It looks at numbers that are not finite; when critical, the weights are lost."""
 
+    OF_ZEROS = "of-zeros"
+    """It looks at a metric that is 0 in every row, which else counts as not measured."""
+
     FARMS_REWARD = "farms-reward"
     """While it is open, the total reward no longer stands for the task."""
 
@@ -82,6 +85,18 @@ class Trait(StrEnum):
 
     CRASH = "crash"
     """The run has ended with an error."""
+
+    OVERFITS = "overfits"
+    """The train reward rises while the held-out score falls."""
+
+    UNSTABLE_UPDATE = "unstable-update"
+    """Updates are not what the advantages ask for: beside a step that is too large they are the harm."""
+
+    GRADIENT_RISES = "gradient-rises"
+    """The gradient norm has grown for long."""
+
+    NO_CONTRAST = "no-contrast"
+    """Groups hold too few samples to be compared within."""
 
     RATE_HIGH = "rate-high"
     """It warns of a learning rate that is too high."""

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+_LEAST = 64  # places
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,9 +72,17 @@ def with_room(array: NDArray, count: int, needed: int) -> NDArray:  # type: igno
     """An array of at least `needed` places whose first `count` are those of `array`."""
     if needed <= len(array):
         return array
-    bigger = np.empty(max(needed, 2 * len(array), 64), dtype=array.dtype)
+    bigger = np.empty(max(needed, 2 * len(array), _LEAST), dtype=array.dtype)
     bigger[:count] = array[:count]
     return bigger
+
+
+def room_for(values: Floats) -> Floats:
+    """The first values of new columns (columns by rows), a line with room for more each."""
+    columns, count = values.shape
+    room: Floats = np.empty((columns, max(count, _LEAST)), dtype=np.float64)
+    room[:, :count] = values
+    return room
 
 
 class Axis:

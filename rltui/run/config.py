@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from rltui.frameworks.dialect import Dialect
 from rltui.frameworks.load import dialect
 from rltui.frameworks.schema import Inactive
+from rltui.frameworks.spelling import spellings
 from rltui.text import clean, redact_value
 
 _TEXT_LIMIT = 500
@@ -31,6 +32,7 @@ class Config:
     def __init__(self) -> None:
         self.raw: dict[str, ConfigValue] = {}
         self._steps: list[ConfigValue] = []
+        self._leaves: tuple[object, dict[str, list[tuple[str, ConfigValue]]]] | None = None
 
     def add(self, values: Mapping[str, object], source: str) -> None:
         """Takes flat dotted keys; secrets and control characters stay outside."""
@@ -47,15 +49,40 @@ class Config:
 
     def resolved(self, name: str) -> dict[str, ConfigValue]:
         """Canonical key -> value, for the dialect of that name."""
+        if not self.raw:
+            return {}
         names = dialect(name)
         by_name = {normalized(key): key for key in self.raw}
         out: dict[str, ConfigValue] = {}
         for canonical, keys in names.config.items():
-            held = [self.raw[by_name[key]] for key in map(normalized, keys) if key in by_name]
+            held = [self.raw[by_name[key]] for key in map(normalized, keys) if key in by_name] or self._nested(keys)
             said = [entry for entry in held if entry.value is not None]
             if said or held:
                 out[canonical] = (said or held)[0]
         return {canonical: _judged(canonical, entry, out, names) for canonical, entry in out.items()}
+
+    def _nested(self, keys: Iterable[str]) -> list[ConfigValue]:
+        """The value of a key that stands below others (`optim.lr`), unless they are another model's or several
+        differ."""
+        for key in map(normalized, keys):
+            held = [e for name, e in self._below().get(key.rpartition(".")[2], ()) if name.endswith(f".{key}")]
+            said = [entry for entry in held if entry.value is not None]
+            if said and all(entry.value == said[0].value for entry in said):
+                return said[-1:]
+        return []
+
+    def _below(self) -> Mapping[str, list[tuple[str, ConfigValue]]]:
+        """Last part of a dotted key -> the keys that end so, with their values."""
+        if self._leaves is None or self._leaves[0] is not self.raw:
+            leaves: dict[str, list[tuple[str, ConfigValue]]] = {}
+            for name, entry in self.raw.items():
+                *above, leaf = normalized(name).split(".")
+                if above and not spellings().other_parts.intersection(
+                    word for part in above for word in part.split("_")
+                ):
+                    leaves.setdefault(leaf, []).append((f".{normalized(name)}", entry))
+            self._leaves = self.raw, leaves
+        return self._leaves[1]
 
     def positive(self, name: str, canonical: str) -> float | None:
         """The first positive number that any source gives for a canonical key. Several may stand side by side: a

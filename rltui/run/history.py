@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from rltui.readers.base import NO_STEP, Rows
+from rltui.run.align import SAME, aligned
 from rltui.run.columns import Axis
 from rltui.run.table import Floats, Ints, Series, Table
 
@@ -20,22 +21,24 @@ FEW_ROWS = 16
 LOOKED_AT = 8
 """First rows of a file by which it is told whether it is a later attempt."""
 
-SAME = 1e-3
-"""Values of two files that agree this closely (relatively) are of one attempt: TensorBoard rounds to 7 digits, a
-console to 4."""
-
 
 @dataclass(slots=True)
 class Part:
     """The table of one source within a run. The higher `rank` wins a cell; among equals the later start wins.
 
     `rank` is (class of the container, start in seconds since the epoch). Parts of one class are attempts at the run,
-    one after the other, where they hold the same keys with other values.
+    one after the other, where they hold the same keys with other values. `counts`: its reader counted rows.
     """
 
     name: str
     rank: tuple[int, float]
     table: Table = field(default_factory=Table)
+    counts: bool = False
+
+    @property
+    def counted(self) -> bool:
+        """Whether its steps are not known: most of its rows were counted."""
+        return self.counts or 2 * self.table.counted > self.table.n
 
 
 class History:
@@ -45,6 +48,19 @@ class History:
         self.parts: list[Part] = []
         self._merged: Table | None = None
         self._ends: dict[str, int] = {}
+        self._placed: dict[str, Part] = {}  # parts that state no steps, at those of another part
+        self.unplaced: dict[str, int] = {}  # part -> rows left out: nothing tells which step they are of
+
+    @property
+    def counted(self) -> bool:
+        """Whether the steps of the run are not known: its rows are counted."""
+        filled = [part for part in self.parts if part.table.n]
+        return bool(filled) and all(part.counted for part in filled)
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Of the parts whose rows were counted: the last count."""
+        return {part.name: int(part.table.steps[-1]) for part in self.parts if part.table.n and part.counted}
 
     @property
     def table(self) -> Table:
@@ -53,11 +69,24 @@ class History:
             if len(self.parts) == 1 and self.parts[0].table.n:
                 return self.parts[0].table
             filled = sorted((p for p in self.parts if p.table.n), key=lambda p: p.rank)
+            self._placed, self.unplaced = {}, {}
+            if any(p.counted for p in filled) and not self.counted:
+                filled = self._place([p for p in filled if not p.counted], [p for p in filled if p.counted])
             if len(filled) == 1:
                 return filled[0].table
             self._ends = attempts(filled)
             self._merged = _merge(filled, self._ends)
         return self._merged
+
+    def _place(self, stated: list[Part], counted: list[Part]) -> list[Part]:
+        """Parts whose rows were counted never mix with those that state their steps, but by the same values."""
+        by = stated[0].table if len(stated) == 1 else _merge(stated, attempts(stated))
+        for part in counted:
+            table = aligned(part.table, by)
+            self.unplaced[part.name] = part.table.n - (table.n if table is not None else 0)
+            if table is not None:
+                self._placed[part.name] = Part(part.name, part.rank, table)
+        return sorted([*stated, *self._placed.values()], key=lambda p: p.rank)
 
     @property
     def abandoned(self) -> list[tuple[int, int, int]]:
@@ -96,6 +125,9 @@ class History:
         before, restarts = table.n, len(table.restarts)
         table.add(rows)
         if merged is None:
+            return
+        if self.unplaced:
+            self.rebuild()
             return
         few = len(rows) <= max(FEW_ROWS, merged.n // 8)
         if not few or before < LOOKED_AT or len(table.restarts) > restarts or part.name in self._ends:

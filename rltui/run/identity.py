@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable, Mapping
 
 from rltui.frameworks.dialect import Dialect
-from rltui.frameworks.load import algorithms, dialect
-from rltui.run.config import ConfigValue
+from rltui.frameworks.load import GENERIC, algorithms, dialect
+from rltui.run.config import ConfigValue, normalized
 from rltui.run.table import Table
 
 _STATING = ("policy_loss_mode", "importance_sampling_level", "adv_estimator", "dynamic_sampling")
@@ -22,12 +22,17 @@ def stated_version(framework: str, texts: Iterable[str]) -> str | None:
 
 
 def algorithm(
-    dialect_name: str, config: Mapping[str, ConfigValue], canonical: set[str], texts: Iterable[str], table: Table
+    dialect_name: str,
+    config: Mapping[str, ConfigValue],
+    raw: Mapping[str, ConfigValue],
+    canonical: set[str],
+    texts: Iterable[str],
+    table: Table,
 ) -> str | None:
     """The algorithm by config, else the one of this dialect, else by what the log calls it, else by the metrics
     that are there. None: unknown."""
     known = algorithms()
-    stated = stated_algorithm(dialect_name, config)
+    stated = stated_algorithm(dialect_name, config, raw)
     if stated is not None:
         return stated
     present = [name for name, keys in known.by_key if canonical.intersection(keys)]
@@ -42,17 +47,40 @@ def algorithm(
     return "GRPO" if _returns_are_advantages(table) or "reward_component_mean" in canonical else None
 
 
-def stated_algorithm(dialect_name: str, config: Mapping[str, ConfigValue]) -> str | None:
-    """The algorithm as far as no row has to be looked at: by config, else the one of this dialect."""
+def stated_algorithm(
+    dialect_name: str, config: Mapping[str, ConfigValue], raw: Mapping[str, ConfigValue]
+) -> str | None:
+    """The algorithm as far as no row has to be looked at: by config, else the one of this dialect. `raw`: every key of
+    the config, among which a home-made loop names its algorithm in its own words."""
     names = dialect(dialect_name)
-    return _by_config(names, config) or names.algorithm
+    stated = _by_config(names, config) or names.algorithm
+    return _by_own_words(raw) if stated is None and names.name == GENERIC else stated
+
+
+def _by_own_words(raw: Mapping[str, ConfigValue]) -> str | None:
+    """What settings whose keys may name an algorithm say, the most telling key first."""
+    known = algorithms()
+    texts: dict[str, str] = {}
+    for key, entry in raw.items():
+        if isinstance(entry.value, str):
+            texts.setdefault(normalized(key).rpartition(".")[2].lower(), entry.value.lower())
+    for key in known.config_keys:
+        text = texts.get(key, "")
+        found = {known.by_value[word] for word in (text, text.replace("-", "_")) if word in known.by_value}
+        found = found or {
+            known.by_value[word] for word in re.split(r"[^a-z+]+|trainer", text) if word in known.by_value
+        }
+        if len(found) == 1:
+            return found.pop()
+    return None
 
 
 def algorithm_words(dialect_name: str) -> set[str]:
     """What stands in a text that states an algorithm: the keys of its config, and its names."""
     config = dialect(dialect_name).config
     keys = {key.rpartition(".")[2] for name in _STATING for key in config.get(name, ())}
-    return keys | {text for _, text in algorithms().by_text}
+    own = set(algorithms().config_keys) if dialect_name == GENERIC else set()
+    return keys | own | {text for _, text in algorithms().by_text}
 
 
 def _by_config(names: Dialect, config: Mapping[str, ConfigValue]) -> str | None:

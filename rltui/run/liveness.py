@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -60,7 +60,8 @@ class LifeSigns:
 
     `now`: the moment, None if the present does not count. `stamped`: the newest time inside the data, `written`: the
     last write to its files. `scheduled`: the scheduler says that it runs. Only with `followed` does `pulse` count.
-    `pace` and `phase_takes` are asked if nothing else decides.
+    `pace` and `phase_takes` are asked if nothing else decides. `counts`: the last one of each source whose rows have a
+    count for a step.
     """
 
     table: Table
@@ -75,6 +76,7 @@ class LifeSigns:
     pulse: Pulse = field(default_factory=Pulse)
     pace: Callable[[], LearnedPace] = LearnedPace
     phase_takes: Callable[[], Usual | None] = lambda: None
+    counts: Mapping[str, int] = field(default_factory=dict)
 
 
 def judge(seen: LifeSigns) -> RunState:
@@ -93,7 +95,9 @@ def _judged(seen: LifeSigns) -> RunState:
     short, gap = steps_short(table, planned), row_gap(table)
     if short == 0:
         return _ended(seen, "finished", f"all planned steps are done: {of}")
-    ended, deadly = _last_words(seen.notes, last, gap)
+    if _counted_out(seen.notes, planned):
+        return _ended(seen, "finished", f"the progress bar ended at {planned} of {planned}, the rows at {stood}")
+    ended, deadly = _last_words(seen, last, gap)
     quote = quoted(deadly[0]) if deadly else ""
     if seen.exit is not None and seen.exit.code != 0:
         return _ended(seen, "crashed", f"the process exited with code {seen.exit.code} at {of}", quote)
@@ -136,6 +140,11 @@ def _judged(seen: LifeSigns) -> RunState:
     return RunState(state, because, card.quote, card if seen.followed else None)
 
 
+def _counted_out(notes: Notes, planned: int | None) -> bool:
+    """Whether the newest bar stands at the end of the plan, be its last rows logged or not."""
+    return planned is not None and any(source.bar == planned for source in notes.sources.values())
+
+
 def _expected(seen: LifeSigns) -> bool:
     return seen.scheduled or (seen.followed and alive(seen.pulse))
 
@@ -172,7 +181,7 @@ def _ended(seen: LifeSigns, word: Literal["finished", "crashed"], because: str, 
     return RunState(_STATES[word], because, quote, card)
 
 
-def _last_words(notes: Notes, last: int | None, gap: int) -> tuple[Note | None, list[Note]]:
+def _last_words(seen: LifeSigns, last: int | None, gap: int) -> tuple[Note | None, list[Note]]:
     """The end that a log announces, and the errors that nothing survived, the first one first.
 
     Survived is an error with more than one more row after it: a log that several processes write into may show the
@@ -181,8 +190,10 @@ def _last_words(notes: Notes, last: int | None, gap: int) -> tuple[Note | None, 
     """
     ended: Note | None = None
     deadly: list[Note] = []
-    for source in notes.sources.values():
+    newest, apart = last, gap
+    for name, source in seen.notes.sources.items():
         at = source.step
+        last, gap = (seen.counts[name], 1) if name in seen.counts else (newest, apart)
         if at is not None and last is not None and at < last - gap:
             continue
         words = source.since(at - gap if at is not None else 0)

@@ -153,7 +153,7 @@ class Names:
         if found is None:
             if canonical in self.forced:
                 found = [self._column(self.forced[canonical])]
-            elif canonical in (own := self._aliased(self._meanings)):
+            elif self.aliases and canonical in (own := self._aliased(self._meanings)):
                 found = [own[canonical]]
             else:
                 found = list(_standing_for(canonical, self.dialect, self._keys))

@@ -5,7 +5,7 @@ A row is written when its step ends; the timers, in the order in which a step ru
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -67,14 +67,18 @@ class PhaseHardware:
 
 
 def step_ends(run: Run, rows: int) -> Floats:
-    """When each of the first `rows` rows was written, seconds since the epoch: by its time stamp, else by when it was
-    seen to come; NaN unknown."""
+    """When each of the first `rows` rows was written, as `written` tells it."""
     table = run.history.table
-    steps, times = table.steps[:rows], table.times[:rows]
-    if not rows or not run.pulse.beats:
+    return written(table.steps[:rows], table.times[:rows], run.pulse.beats)
+
+
+def written(steps: Ints, times: Floats, beats: Sequence[tuple[int, float]]) -> Floats:
+    """When each row was written, seconds since the epoch: by its time stamp, else by when it was seen to come (`beats`:
+    step, seconds); NaN unknown."""
+    if not len(steps) or not beats:
         return times
-    seen, heard = (np.array(column) for column in zip(*run.pulse.beats, strict=True))  # few, the rows may be many
-    at = np.minimum(steps.searchsorted(seen), rows - 1)
+    seen, heard = (np.array(column) for column in zip(*beats, strict=True))  # few, the rows may be many
+    at = np.minimum(steps.searchsorted(seen), len(steps) - 1)
     untold = (steps[at] == seen) & np.isnan(times[at])
     if untold.any():
         times = times.copy()

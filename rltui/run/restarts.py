@@ -24,10 +24,12 @@ apart by one row."""
 
 @dataclass(slots=True)
 class GoneBack:
-    """Records went back to row `row`; `anew`: one of them since then had other values than were there."""
+    """Records went back to row `row`; `anew`: one of them since then had other values than were there. `again`: how
+    many came since then."""
 
     row: int
     anew: bool
+    again: int = 0
 
 
 def whole(old: Mapping[str, float], new: Mapping[str, float]) -> bool:

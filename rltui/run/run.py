@@ -157,7 +157,9 @@ class Run:
             self._unnamed = False
             self.refresh_names()
             canonical = {m.canonical for m in self._names.meanings.values() if m.canonical is not None}
-            self.algorithm = algorithm(self.dialect, self.config, canonical, self._hints, self.history.table)
+            self.algorithm = algorithm(
+                self.dialect, self.config, self.raw_config, canonical, self._hints, self.history.table
+            )
         self.planned_steps = planned_steps(self._config, self.dialect, self._notes, self.series)
 
     def detect(self) -> None:
@@ -381,6 +383,7 @@ class Run:
             pulse=self.pulse,
             pace=self.pace,
             phase_takes=self._phase_takes,
+            counts=self.history.counts,
         )
 
     def phases(self, until_row: int | None = None, window: int = 20) -> PhaseTable:

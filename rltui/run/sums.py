@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from math import isfinite
 from threading import Lock
 
 import numpy as np
@@ -28,7 +29,11 @@ def quantile(x: Floats, share: float) -> float:
     below = int(at)
     low = float(ordered[below])
     rest = at - below
-    return low + rest * (float(ordered[below + 1]) - low) if rest else low
+    if not rest:
+        return low
+    high = float(ordered[below + 1])
+    between = low + rest * (high - low)
+    return between if isfinite(between) else (1 - rest) * low + rest * high  # the difference overflows
 
 
 def column_medians(x: Floats) -> Floats:
@@ -42,6 +47,8 @@ def column_medians(x: Floats) -> Floats:
 
 BLOCK = 1024
 """Points of a block whose sum, minimum and maximum are kept."""
+SPANS = 8
+"""So many sums of windows are kept."""
 
 
 @dataclass(slots=True)
@@ -52,6 +59,7 @@ class BlockSums:
     _sums: list[float] = field(default_factory=list)
     _lows: list[float] = field(default_factory=list)
     _highs: list[float] = field(default_factory=list)
+    _spans: dict[tuple[int, int], float] = field(default_factory=dict)  # sums asked for lately
     _filling: Lock = field(default_factory=Lock)
 
     def over(self, values: Floats) -> tuple[float, float, float]:
@@ -66,7 +74,15 @@ class BlockSums:
         return total + float(np.add.reduce(rest)), low, high
 
     def sum(self, values: Floats, start: int, stop: int) -> float:
-        """Sum of values[start:stop]."""
+        """Sum of values[start:stop]. The windows at the start and in the middle of a column seldom move."""
+        known = self._spans.get((start, stop))
+        if known is None:
+            if len(self._spans) >= SPANS:
+                self._spans = {}
+            known = self._spans[start, stop] = self._summed(values, start, stop)
+        return known
+
+    def _summed(self, values: Floats, start: int, stop: int) -> float:
         first, last = -(-start // BLOCK), stop // BLOCK
         if first >= last:
             return float(np.add.reduce(values[start:stop]))

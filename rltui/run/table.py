@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import struct
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from itertools import pairwise
 from math import isfinite, nan
 
 import numpy as np
 
 from rltui.readers.base import NO_STEP, Rows
-from rltui.run.columns import Axis, Column, Floats, Ints, Series, with_room
+from rltui.run.columns import Axis, Column, Floats, Ints, Series, room_for, with_room
 from rltui.run.restarts import ABANDONED_ROWS, GoneBack, done_anew, whole
 
 __all__ = ["Column", "Floats", "Ints", "Series", "Table"]
+
+
+_NAN = struct.pack("d", nan)
 
 
 def _cells(rows: Rows, i: int) -> dict[str, float]:
@@ -28,7 +32,9 @@ class Table:
     def __init__(self) -> None:
         self.n = 0
         self.restarts: list[int] = []
+        self.counted = 0  # rows that state no step
         self.overwritten = 0  # rows that stated other values for the step of the record before them
+        self.repeated = 0  # rows that repeated what was there
         self.abandoned: list[tuple[int, int, int]] = []  # first and last step, and number, of rows that a restart left
         self.columns: dict[str, Column] = {}
         self._changed_from: int | None = None
@@ -123,6 +129,7 @@ class Table:
             return
         steps: Ints = np.frombuffer(rows.steps, dtype=np.int64)
         if (steps == NO_STEP).any():
+            self.counted += int((steps == NO_STEP).sum())
             steps = self._numbered(steps)
         borders = [0, *(np.flatnonzero(steps[1:] <= steps[:-1]) + 1).tolist(), len(steps)]
         for start, stop in pairwise(borders):  # rising steps within each
@@ -149,16 +156,21 @@ class Table:
         times: Floats = np.frombuffer(rows.times, dtype=np.float64)[first:stop]
         self._grow(steps, times)
         self._join_axes()
-        groups: dict[tuple[Axis | None, bytes], tuple[list[str], Ints | None]] = {}
-        for key, raw in rows.values.items():
-            values: Floats = np.frombuffer(raw, dtype=np.float64)[first:stop]
-            held = np.isfinite(values)
-            if bad := rows.nonfinite.get(key):
+        groups: dict[tuple[Axis | None, bytes], tuple[dict[str, int], Ints | None]] = {}
+        parts = [memoryview(raw)[first:stop] for raw in rows.values.values()]
+        filled = (part if len(part) == len(steps) else bytes(part) + _NAN * (len(steps) - len(part)) for part in parts)
+        block = np.frombuffer(b"".join(filled)).reshape(len(parts), len(steps))
+        logged = np.isfinite(block)
+        every: list[bool] = np.all(logged, axis=1).tolist()
+        for line, (key, held, full) in enumerate(zip(rows.values, logged, every, strict=True)):
+            if not full and (bad := rows.nonfinite.get(key)):
                 held[[i - first for i in bad if first <= i < stop]] = True
-            whole = len(held) == len(steps) and bool(held.all())
+                full = bool(held.all())
             column = self.columns.get(key)
-            group = (None if column is None else column.axis, b"" if whole else held.tobytes())
-            groups.setdefault(group, ([], None if whole else np.flatnonzero(held)))[0].append(key)
+            group = (None if column is None else column.axis, b"" if full else held.tobytes())
+            if group not in groups:
+                groups[group] = {}, None if full else np.flatnonzero(held)
+            groups[group][0][key] = line
         for (axis, _), (keys, where) in groups.items():
             if where is not None and not len(where):
                 continue
@@ -168,11 +180,16 @@ class Table:
                 target.extend(np.arange(start, self.n), steps, times)
             else:
                 target.extend(where + start, steps[where], times[where])
-            for key in keys:
-                values = np.frombuffer(rows.values[key], dtype=np.float64)[first:stop]
+            lines = block if len(keys) == len(block) else block[list(keys.values())]
+            news = lines if where is None else lines[:, where]
+            fresh = room_for(news) if axis is None else None  # at once: a short log has as many columns as a long one
+            for i, key in enumerate(keys):
                 column = self.columns[key]
-                column.values = with_room(column.values, at, target.count)
-                column.values[at : target.count] = values if where is None else values[where]
+                if fresh is not None:
+                    column.values = fresh[i]
+                else:
+                    column.values = with_room(column.values, at, target.count)
+                    column.values[at : target.count] = news[i]
                 if rows.nonfinite.get(key):
                     column.all_finite = False
 
@@ -194,12 +211,12 @@ class Table:
                 for key in keys:
                     self.columns[key].move(other)
 
-    def _axis_of(self, axis: Axis | None, keys: list[str]) -> Axis:
+    def _axis_of(self, axis: Axis | None, keys: Collection[str]) -> Axis:
         """The axis that these columns, all of `axis`, go on with alone: a new one where others stay behind."""
         if axis is None:
-            new = Axis.empty()
+            new, none = Axis.empty(), np.empty(0, dtype=np.float64)
             for key in keys:
-                self.columns[key] = Column(new, np.empty(0, dtype=np.float64))
+                self.columns[key] = Column(new, none)
             return new
         if axis.members == len(keys):
             return axis
@@ -250,14 +267,17 @@ class Table:
             return
         old = self.cells(row) if self._steps[row] == step else {}
         self._back.anew |= done_anew(old, cells)
+        self._back.again += 1
         if not self._back.anew or (step <= newest and not whole(old, cells)):
-            if step == last:
-                self._back = None  # everything was repeated as it was
+            if step == last:  # everything was repeated as it was
+                self.repeated += self._back.again
+                self._back = None
             return
-        begin, self._back = self._back.row, None
+        back, self._back = self._back, None
+        begin = back.row
         self.restarts.append(int(self._steps[begin]))
         if self.n - 1 - begin >= ABANDONED_ROWS:
-            self._abandon(begin, begin + 1)
+            self._leave(begin, row)
 
     def _fill(self, row: int, cells: Mapping[str, float]) -> bool:
         """Sets cells of a row that is there; true when any of them is new or another than before."""
@@ -351,6 +371,14 @@ class Table:
             for key, values in columns.items():
                 self.columns[key] = Column(axis, values, bool(np.isfinite(values).all()))
 
+    def place(self, steps: Mapping[int, int]) -> None:
+        """Rows that were counted have these steps: count -> step. They are the newest ones."""
+        first = int(self.steps.searchsorted(min(steps))) if steps else self.n
+        rows = [(int(self._steps[i]), float(self._times[i]), self.cells(i)) for i in range(first, self.n)]
+        self.keep(first)
+        for step, time, cells in rows:
+            self.put(steps.get(step, step), time, cells)
+
     def set_head(self, step: int) -> None:
         """Names the step of the newest record."""
         self._head = min(int(self.steps.searchsorted(step)), self.n - 1)
@@ -361,12 +389,13 @@ class Table:
         if row < self.n:
             if row:
                 self.restarts.append(step)
-            self._abandon(row, row)
+            self._leave(row, row)
 
-    def _abandon(self, n: int, kept: int) -> None:
-        """Rows from row `n` on were of an attempt that is over; those before row `kept` hold the next one's by now."""
-        self.abandoned.append((int(self._steps[n]), int(self._steps[self.n - 1]), self.n - n))
-        self.keep(kept)
+    def _leave(self, begin: int, anew: int) -> None:
+        """Rows from row `begin` on were of an attempt that is over. Those before row `anew` stand: the next one
+        repeated them as they were."""
+        self.abandoned.append((int(self._steps[begin]), int(self._steps[self.n - 1]), self.n - begin))
+        self.keep(anew)
 
     def keep(self, n: int) -> None:
         """Forgets all rows from row `n` on."""

@@ -61,9 +61,13 @@ def told(feed: AnyFeed) -> SourceInfo:
 
     notes = [feed.note] if feed.note else []
     table = feed.part.table
-    if table.overwritten:
+    notes += [f"{text}: {count}" for text, count in feed.remarks.items()]
+    if table.overwritten and not feed.remarks:
         several = ": two runs in one file?" if 2 * table.overwritten > max(MANY, table.n) else ""
         notes.append(f"rows with other values for a step that was there, the later count: {table.overwritten}{several}")
+    if table.repeated:
+        notes.append(f"rows that came again as they were: {table.repeated}")
+    notes += [feed.hint] if feed.hint else []
     return SourceInfo(
         path=feed.path,
         format=feed.format,

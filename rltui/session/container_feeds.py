@@ -208,5 +208,5 @@ def _feed_for(path: str, format: str, place: Place, stat: FileStat, inside: str,
 
         return OnlineFeed(path, format, place, stat.size, stat.mtime, extent is not ALL)
     if extent is not ALL and stat.size > extent.whole_bytes:
-        return EndsFeed(path, format, place, stat.size, stat.mtime, extent)
-    return Feed(path, format, place, stat.size, stat.mtime)
+        return EndsFeed(path, format, place, stat.size, stat.mtime, inside, extent)
+    return Feed(path, format, place, stat.size, stat.mtime, inside)

@@ -32,10 +32,14 @@ class EndsRead:
     reader: Reader
 
 
-def read_ends(place: Place, path: str, format: str, size: int, extent: Extent) -> EndsRead | SourceError | None:
-    """`size`: of the file, in bytes. None for a file that cannot be read from its end: packed, or one document."""
+def read_ends(
+    place: Place, path: str, format: str, size: int, extent: Extent, run: str = ""
+) -> EndsRead | SourceError | None:
+    """`size`: of the file, in bytes; `run`: the one of several in it.
+
+    None for a file that cannot be read from its end: packed, or one document."""
     name = os.path.basename(path)
-    reader = make(format, name)
+    reader = make(format, name, run)
     if reader.whole:
         return None
     head = place.head(path, BLOCK if formats()[format].begins == "block" else extent.head_bytes)
@@ -55,13 +59,13 @@ def read_ends(place: Place, path: str, format: str, size: int, extent: Extent) -
             elif delta.offset:  # both ends meet
                 end = head[: delta.offset] + delta.data
             apart = (
-                make(format, name) if formats()[format].begins == "anywhere" else reader
+                make(format, name, run) if formats()[format].begins == "anywhere" else reader
             )  # a record cut by the gap takes its length
             first, newest = _fed(apart, begin.removeprefix(BOM_UTF8), extent), _fed(reader, end, extent)
             wanted *= 4
             if not gap or wanted > extent.again_bytes or any(isinstance(record, Rows) for record in newest):
                 break
-            reader = make(format, name)
+            reader = make(format, name, run)
     finally:
         follower.close()
     if not extent.first_rows:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -32,6 +33,8 @@ class Source:
     """What the feeds of all containers have in common. `part` is its table in the run's history, `note` what to say of
     it, `restarting`: it was rewritten, its next rows begin a new attempt. `size` in bytes, `mtime` since the epoch.
 
+    `remarks`: what its reader said that it did with so many rows, `hint`: what would have more of it read.
+
     `gap`: bytes in its middle that were not read, `first_bytes` bytes and `first_rows` rows stand before them;
     `in_order`: the rows of its ends state steps that rise."""
 
@@ -42,17 +45,23 @@ class Source:
     mtime: float
     part: Part = field(init=False)
     note: str = field(default="", init=False)
+    hint: str = field(default="", init=False)
     restarting: bool = field(default=False, init=False)
     gap: int = field(default=0, init=False)
     first_bytes: int = field(default=0, init=False)
     first_rows: int = field(default=0, init=False)
     in_order: bool = field(default=True, init=False)
+    remarks: Counter[str] = field(default_factory=Counter, init=False)
 
     def __post_init__(self) -> None:
         self.part = Part(self.path, (formats()[self.format].rank, self.mtime))
 
     def finish(self) -> list[Record]:
         """The file ends here: an unterminated last record that parses counts."""
+        return []
+
+    def rest(self) -> list[Record]:
+        """The file is quiet: rows that its reader holds back, as lines that follow may tell more of them."""
         return []
 
     def leave_unread(self) -> None:
@@ -65,12 +74,16 @@ class Source:
 class Feed(Source):
     """Reads one file forwards and parses it."""
 
+    run: str = ""  # the one to read of several in the file
     reader: Reader = field(init=False)
     _follower: Follower | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
         Source.__post_init__(self)
-        self.reader = make_unpacking(self.format, os.path.basename(self.path))
+        self.reader = self._made()
+
+    def _made(self) -> Reader:
+        return make_unpacking(self.format, os.path.basename(self.path), self.run)
 
     @property
     def watched(self) -> list[str]:
@@ -84,7 +97,7 @@ class Feed(Source):
         delta = self._follower.read(max_bytes)
         restarted = delta.reset
         if restarted:
-            self.reader = make_unpacking(self.format, os.path.basename(self.path))
+            self.reader = self._made()
         if delta.stat is not None:
             self.size, self.mtime = delta.stat.size, delta.stat.mtime
         records = self.reader.feed(delta.data) if delta.data else []
@@ -94,6 +107,10 @@ class Feed(Source):
 
     def finish(self) -> list[Record]:
         return self.reader.finish()
+
+    def rest(self) -> list[Record]:
+        held = getattr(getattr(self.reader, "inner", self.reader), "rest", None)
+        return [] if held is None else held()
 
     def close(self) -> None:
         if self._follower is not None:
@@ -106,14 +123,14 @@ class EndsFeed(Feed):
     """A feed of the ends of a file, in one batch. A file that cannot be read from its end is read whole, if it is not
     too large."""
 
-    extent: Extent
+    extent: Extent | None = None
     _ends_reader: Reader | None = field(default=None, init=False)
     _whole: bool = field(default=False, init=False)
 
     def read(self, max_bytes: int = 1 << 20) -> Batch:
-        if self._whole:
+        if self._whole or self.extent is None:
             return Feed.read(self, max_bytes)
-        found = read_ends(self.place, self.path, self.format, self.size, self.extent)
+        found = read_ends(self.place, self.path, self.format, self.size, self.extent, self.run)
         if found is None and self.size <= WHOLE_MOST:
             self._whole = True
             return Feed.read(self, max_bytes)

@@ -12,7 +12,7 @@ from rltui.readers.base import LogLine, Note
 from rltui.rollouts.samples import Samples
 from rltui.run.attempts import Attempt, attempts
 from rltui.run.names import preferred
-from rltui.run.phase_hardware import step_ends
+from rltui.run.phase_hardware import written
 from rltui.run.run import Checkpoint, ConfigValue, MetricName, PhaseTable, Run, RunState, SourceInfo, StallCard
 from rltui.run.table import Floats, Ints, Series
 from rltui.sources.base import Link
@@ -54,9 +54,9 @@ class RunSnapshot:
     """A run as it stood when it was looked at. Nothing in it changes when the run goes on: arrays are views that end
     at the newest row of then, and what is revised later is written to other arrays.
 
-    `steps` and `times` (seconds since the epoch, NaN for none) have one entry a row; `ends` are the times, and for rows
-    that state none when they were seen to come. `keys`: canonical name -> the raw
-    keys that may stand for it, the preferred one first.
+    `steps` and `times` (seconds since the epoch, NaN for none) have one entry a row; `beats` are the newest steps with
+    the time at which each was seen to come. `keys`: canonical name -> the raw keys that may stand for it, the preferred
+    one first.
     """
 
     id: str
@@ -71,7 +71,7 @@ class RunSnapshot:
     state: RunState
     steps: Ints
     times: Floats
-    ends: Floats
+    beats: tuple[tuple[int, float], ...]
     restarts: tuple[int, ...]
     attempts: tuple[Attempt, ...]
     phases: PhaseTable
@@ -84,6 +84,7 @@ class RunSnapshot:
     unlogged: tuple[str, ...]
     sources: tuple[SourceInfo, ...]
     samples: Samples
+    counted: bool = False  # its steps are not known: its rows are counted
     cut: bool = False  # the run has later rows than this tells
 
     def until(self, step: int, phases: PhaseTable) -> RunSnapshot:
@@ -93,7 +94,6 @@ class RunSnapshot:
             self,
             steps=self.steps[:rows],
             times=self.times[:rows],
-            ends=self.ends[:rows],
             restarts=tuple(one for one in self.restarts if one <= step),
             checkpoints=tuple(one for one in self.checkpoints if one.step <= step),
             phases=phases,
@@ -103,6 +103,10 @@ class RunSnapshot:
     @property
     def rows(self) -> int:
         return len(self.steps)
+
+    def ends(self) -> Floats:
+        """When each row was written: its time, and for one that states none when it was seen to come; NaN unknown."""
+        return written(self.steps, self.times, self.beats)
 
 
 def snapshot(run: Run, state: RunState) -> RunSnapshot:
@@ -121,7 +125,7 @@ def snapshot(run: Run, state: RunState) -> RunSnapshot:
         state=state,
         steps=table.steps,
         times=table.times,
-        ends=step_ends(run, table.n),
+        beats=tuple(run.pulse.beats),
         restarts=tuple(table.restarts),
         attempts=attempts(run.history, run.notes),
         phases=run.phases(),
@@ -134,6 +138,7 @@ def snapshot(run: Run, state: RunState) -> RunSnapshot:
         unlogged=tuple(run.unlogged()),
         sources=tuple(run.sources),
         samples=run.samples,
+        counted=run.history.counted,
     )
 
 
@@ -167,8 +172,12 @@ class Recording:
 
     def family(self, canonical: str) -> dict[str, Series]:
         """All keys of a canonical metric with several members (reward parts, validation sets): member -> series."""
-        found = [(key, self.series.get(key)) for key in self.run.keys.get(canonical, ())]
-        return {self.run.names[key].member or key: one for key, one in found if one is not None and len(one)}
+        found: dict[str, Series] = {}
+        for key in self.run.keys.get(canonical, ()):
+            one, member = self.series.get(key), self.run.names[key].member or key
+            if one is not None and len(one) > (len(found[member]) if member in found else 0):
+                found[member] = one  # of two keys of one member that with most points, as the report's table has it
+        return found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

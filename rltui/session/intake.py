@@ -8,9 +8,24 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from rltui.discovery.file_roles import evaluates
 from rltui.evidence.guard import error_text
 from rltui.frameworks.resolve import bare_key
-from rltui.readers.base import NO_STEP, ConfigRecord, Exit, HardwareRow, LogLine, Note, Record, Rows, RunInfo
+from rltui.readers.base import (
+    NO_STEP,
+    ConfigRecord,
+    Counted,
+    Exit,
+    HardwareRow,
+    Hint,
+    LogLine,
+    Note,
+    Record,
+    Rows,
+    RunInfo,
+    Treated,
+)
+from rltui.readers.row_kinds import as_evaluation
 from rltui.run.run import Run
 from rltui.session.choice import told
 from rltui.session.feed import Batch
@@ -20,6 +35,7 @@ if TYPE_CHECKING:
     from rltui.session.container_feeds import AnyFeed
 
 LOG_LINES = 2000
+UNPLACED = "rows without a step, with values of none of the rows that state theirs"
 
 
 class Intake:
@@ -42,6 +58,8 @@ class Intake:
     def feeds_changed(self) -> None:
         """Other feeds may tell the log now."""
         self._has_console = any(f.format.endswith("console") for f in self._feeds)
+        found = {f.path for f in self._feeds if not f.format.startswith("wandb") and evaluates(f.path)}
+        self._evaluations = found if len(found) < len(self._feeds) else set()
 
     def read(self, feed: AnyFeed) -> tuple[Batch, bool]:
         """Takes what a file brings next; the batch, and whether it changes anything that is shown. A file whose reader
@@ -64,9 +82,24 @@ class Intake:
         except Exception as error:
             self._break(feed, error)
 
+    def rest(self, feed: AnyFeed) -> bool:
+        """The file is quiet: takes what its reader holds back; true when that is anything."""
+        if feed.path in self._broken:
+            return False
+        try:
+            held = feed.rest()
+            self.records(feed, held)
+            return bool(held)
+        except Exception as error:
+            self._break(feed, error)
+            return True
+
     def told(self, feed: AnyFeed) -> SourceInfo:
         """What was read of a file so far, and why no more."""
         found, why = told(feed), self._broken.get(feed.path)
+        unplaced = self._run.history.unplaced.get(feed.part.name, 0)
+        if unplaced:
+            found = replace(found, skipped=found.skipped | {UNPLACED: unplaced})
         if why is None:
             return found
         note = "; ".join(part for part in (f"not read on, its reader failed: {why}", found.note) if part)
@@ -101,6 +134,12 @@ class Intake:
         for record in records:
             if isinstance(record, Rows):
                 self._rows(feed, record)
+            elif isinstance(record, Hint):
+                feed.hint = record.text
+            elif isinstance(record, Counted):
+                feed.part.counts = record.on
+                feed.part.table.place(record.steps)
+                run.history.rebuild()
             elif isinstance(record, LogLine):
                 if feed.format.endswith("console") or not self._has_console:
                     self.log.append(record)
@@ -117,6 +156,8 @@ class Intake:
                 run.exit = record
             elif isinstance(record, HardwareRow):
                 run.recorded_hardware.append(record)
+            elif isinstance(record, Treated):
+                feed.remarks[record.text] += record.rows
 
     def identify(self) -> None:
         """Framework and names after new records. Which file of a run began first is known by its rows."""
@@ -148,6 +189,9 @@ class Intake:
     def _rows(self, feed: AnyFeed, rows: Rows) -> None:
         if not len(rows):
             return
+        if feed.path in self._evaluations:
+            rows.values = as_evaluation(rows.values, "eval")
+            rows.nonfinite = as_evaluation(rows.nonfinite, "eval")
         if self._run.framework is not None:
             rows.values = {self._name(k): v for k, v in rows.values.items()}
             rows.nonfinite = {self._name(k): v for k, v in rows.nonfinite.items()}

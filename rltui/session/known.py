@@ -63,14 +63,24 @@ def known(run: Run, feeds: Sequence[AnyFeed], now: float, is_read: bool = True) 
     by_text = any(feed.format.endswith("console") for feed in cut)
     planned = run.planned_steps if last is not None and _is_plan(run, by_text) else None
     no_plan = planned is None and all(feed.format in _PLANLESS for feed in feeds)
-    algorithm = stated_algorithm(run.dialect, run.config) if by_text else run.algorithm
-    if algorithm is None and not any(_names_algorithm(feed, run.dialect) for feed in cut):
-        algorithm = run.algorithm  # by its metrics, as no text says another
+    algorithm = stated_algorithm(run.dialect, run.config, run.raw_config) if by_text else run.algorithm
+    if algorithm is None and run.algorithm is not None:  # by its metrics, if no text says another
+        algorithm = None if any(_names_algorithm(feed, run.dialect) for feed in cut) else run.algorithm
     if steady and (planned is not None or no_plan):
         state = _state(run, cut, now)
     else:
         state = _ended(run, feeds, now)
     return Known(run.framework, algorithm, last, planned, state)
+
+
+def gap_row(run: Run, feeds: Sequence[AnyFeed]) -> int | None:
+    """Number of the first row behind what was not read of the middle of the best file; None if all was read."""
+    cut = [feed for feed in feeds if feed.gap]
+    if not cut:
+        return None
+    best, table = max(cut, key=lambda feed: feed.part.rank), run.history.table
+    own = best.part.table
+    return int(table.steps.searchsorted(own.steps[best.first_rows])) if best.first_rows < own.n else table.n
 
 
 def _one_order(feeds: Sequence[AnyFeed]) -> bool:
@@ -127,7 +137,10 @@ def _names_algorithm(feed: AnyFeed, dialect_name: str) -> bool:
     if feed.size > NAMED_MOST or feed.place.link() is not None:
         return True
     data = feed.place.read(feed.path, NAMED_MOST)
-    return not isinstance(data, bytes) or any(word.encode() in data for word in algorithm_words(dialect_name))
+    if not isinstance(data, bytes):
+        return True
+    # from the end: of a word that is not there as sure as `in`, and takes two thirds of the time
+    return any(data.rfind(word.encode()) >= 0 for word in algorithm_words(dialect_name))
 
 
 def _may_repeat(feed: AnyFeed, quote: str) -> bool:

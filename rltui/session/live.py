@@ -113,6 +113,7 @@ class LiveRun:
         woken = self.opened.wait(timeout_s)
         with self._still:
             changed = woken and self.opened.poll()
+            changed = self.opened.rest() or changed
             changed = self._look_again(woken and not changed) or changed
             return self._news(changed)
 

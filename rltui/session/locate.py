@@ -11,6 +11,7 @@ from rltui.discovery.found import Found, NotARun
 from rltui.discovery.grouping import RunCandidate, group
 from rltui.discovery.units import RUN_MARK
 from rltui.readers.base import ContainedRun
+from rltui.readers.formats import SEVERAL
 from rltui.readers.registry import runs_in_database
 from rltui.readers.sniff import is_binary, sniff
 from rltui.sources import slurm, stdin
@@ -232,6 +233,11 @@ def _run_finder(place: Place) -> Callable[[str, str], list[ContainedRun]]:
 
             meta = place.read(path, 1 << 16)
             return [] if isinstance(meta, SourceError) else runs_in_store(meta)
+        if format == SEVERAL:
+            from rltui.readers.several import MAX_BYTES, runs_in_file
+
+            data = place.read(path, MAX_BYTES)
+            return [] if isinstance(data, SourceError) else runs_in_file(data, os.path.basename(path))
         from rltui.session.container_feeds import read_database
 
         found = read_database(place, path)
@@ -246,11 +252,14 @@ def _nothing(path: str, listing: Listing, place: Place) -> str:
     if unreadable is not None:
         return _said(unreadable.path, unreadable.text)
     if len(listing.files) == 1 and listing.files[0].path == path:
+        from rltui.readers.console.unread import hint, suggested
         from rltui.readers.sniff import why_not
 
         head = place.head(path, HEAD)
-        why = why_not(head if isinstance(head, bytes) else b"")
-        return f"{path}: no training log recognised: {why}; force a reader with --format-in"
+        data = head if isinstance(head, bytes) else b""
+        steps = hint(suggested(enumerate(data.decode("utf-8", "replace").splitlines(), 1)))
+        why = f"{why_not(data)}; {steps or 'force a reader with --format-in'}"
+        return f"{path}: no training log recognised: {why}"
     what = _count(listing.files)
     left_out = ", ".join(f"{n} {why}" for why, n in sorted(listing.skipped.items()))
     return (

@@ -16,7 +16,7 @@ from rltui.discovery.found import Found
 from rltui.frameworks.detect import detect_dialect
 from rltui.frameworks.load import GENERIC, dialect
 from rltui.frameworks.resolve import bare_key
-from rltui.readers.base import NO_STEP, ConfigRecord, Note, Record, Rows, RunInfo
+from rltui.readers.base import NO_STEP, ConfigRecord, Counted, Note, Record, Rows, RunInfo
 from rltui.readers.formats import formats
 from rltui.run.names import Names
 from rltui.session.choice import left_out
@@ -87,6 +87,8 @@ def newest(found: Found, key_map: Mapping[str, str]) -> Newest | None:
             return None
         finished = time.time() - written[path].mtime > QUIET_S
         records = [*read.first, *read.newest, *(read.reader.finish() if finished else [])]
+        if any(isinstance(record, Counted) for record in records):
+            return None  # of the end alone the count is another
         end = _End()
         if not all(end.add(record) for record in records if isinstance(record, Rows)):
             return None

@@ -15,8 +15,6 @@ from rltui.evidence.guard import error_text
 from rltui.evidence.model import Decision, Diagnosis, stuck, unread
 from rltui.hardware.base import HardwareSample
 from rltui.hardware.recorded import Recorded
-from rltui.readers.config_file import MAX_BYTES, read_config
-from rltui.run import checkpoints
 from rltui.run.run import Run, RunState
 from rltui.session.choice import choose
 from rltui.session.ends import QUIET_S
@@ -24,7 +22,7 @@ from rltui.session.extent import ALL, Extent
 from rltui.session.frame import Frame, Loading, log_until, snapshot
 from rltui.session.intake import Intake
 from rltui.session.known import NOT_KNOWN, Known, known
-from rltui.session.samples import NamedDumps
+from rltui.session.surroundings import Surroundings
 from rltui.settings import SettingsError
 from rltui.sources import memory
 from rltui.sources.base import FileStat
@@ -36,9 +34,10 @@ if TYPE_CHECKING:
     from rltui.run.table import Series
     from rltui.session.samples import Asked, RunSamples
 
-MAX_CONFIGS = 20  # config files of one run
 LONG = 4 << 20
 """Bytes of history from which on its end is read first: less is read before anyone notices."""
+REST_S = 0.5
+"""A file that brought nothing for so long is quiet: what is held back of it is shown."""
 MACHINE_EVERY_S = 30.0
 """How its machine stands is judged this often while no row comes."""
 
@@ -58,6 +57,7 @@ class RunReader:
         until_step: int | None = None,
         samples: Callable[[], tuple[HardwareSample, ...]] = tuple,
         extent: Extent | None = ALL,
+        window: int | None = None,
     ) -> None:
         candidate = found.candidate
         self.place = found.place
@@ -66,9 +66,9 @@ class RunReader:
         self.run.followed = follow
         self.run.scheduled = found.job is not None and found.job.state == "RUNNING"
         self.run.key_map = dict(key_map or {})
-        self._listing = found.listing
-        self._candidate = candidate
+        self._around = Surroundings(self.run, found)
         self._samples = samples
+        self._window = window
         self._diagnosis: Diagnosis | None = None
         self._judged: Diagnosis | None = None  # the newest that was made whole
         self.fault: Exception | None = None  # why the diagnosis does not go on
@@ -82,16 +82,15 @@ class RunReader:
         self._extent = extent
         self._recorded = Recorded()
         self._judged_at = 0.0
+        self._stirred: dict[str, float] = {}  # file -> when it last brought something, until it was seen to rest
         self.feeds, self._ignored = choose(found, extent)
         for feed in self.feeds:
             self.run.history.add_part(feed.part)
         self._unread = [feed for feed in self.feeds if not feed.gap]
         self._intake = Intake(self.run, self.feeds)
-        self._configs_read: set[str] = set()
-        self._named_dumps = NamedDumps(self.place, self.run, candidate.root)
         if extent is ALL:
-            self._find_checkpoints()
-        self._read_configs()
+            self._around.find_checkpoints()
+        self._around.read_configs()
 
     @property
     def long(self) -> bool:
@@ -104,10 +103,8 @@ class RunReader:
         chosen, self._ignored = choose(found)
         new = [feed for feed in chosen if feed.path not in known]
         left_out = {source.path for source in self._ignored}
-        self._listing, self._candidate = found.listing, found.candidate
         before = self.run.checkpoints
-        self._find_checkpoints()
-        self._read_configs()
+        self._around.found_again(found)
         for feed in new:
             self.run.history.add_part(feed.part)
         self.feeds += new
@@ -116,7 +113,7 @@ class RunReader:
             self.feeds.remove(old)
             self.run.history.remove_part(old.part)
         self._intake.feeds_changed()
-        self._named_dumps.look(True)
+        self._around.look_for_dumps(True)
         if new or self.run.checkpoints != before:
             self._identify()
             return True
@@ -140,6 +137,7 @@ class RunReader:
             batch, _ = self._intake.read(feed)
             self._read_bytes += batch.bytes_read
             if not batch.more:
+                self._stirred[feed.path] = clock.monotonic()
                 if not self.follow or clock.time() - feed.mtime > QUIET_S:
                     self._intake.finish(feed)
                 self._unread.pop(0)
@@ -177,7 +175,22 @@ class RunReader:
             while more and not self.cancelled:
                 batch, news = self._intake.read(feed)
                 changed |= news
+                if batch.bytes_read:
+                    self._stirred[feed.path] = clock.monotonic()
                 more = batch.more and batch.bytes_read > 0  # over a slow or cut link the rest comes with a later poll
+        if changed:
+            self._identify()
+            self.run.heard(clock.time())
+        return changed
+
+    def rest(self) -> bool:
+        """Takes what readers hold back of files that are quiet by now; true when there is any."""
+        quiet = clock.monotonic() - REST_S
+        resting = [feed for feed in self.feeds if self._stirred.get(feed.path, quiet) < quiet]
+        for feed in resting:
+            del self._stirred[feed.path]
+        held = [self._intake.rest(feed) for feed in resting]
+        changed = any(held)
         if changed:
             self._identify()
             self.run.heard(clock.time())
@@ -208,7 +221,7 @@ class RunReader:
     def wait(self, timeout_s: float) -> bool:
         """Blocks until a file of the run may have changed, at most `timeout_s`."""
         files = [path for f in self.feeds for path in f.watched]
-        return self.place.wait([*files, *self._candidate.dirs], timeout_s)
+        return self.place.wait([*files, *self._around.dirs], timeout_s)
 
     def close(self) -> None:
         for feed in self.feeds:
@@ -226,7 +239,7 @@ class RunReader:
         self._revision += 1
         self._diagnosis = None
         if self._done and self._extent is ALL:
-            self._named_dumps.look(False)
+            self._around.look_for_dumps(False)
         self._want_samples()
 
     def _want_samples(self) -> None:
@@ -244,11 +257,8 @@ class RunReader:
         return self._sampled.asked(self.dumps(), self.feeds, step)
 
     def dumps(self) -> list[FileStat]:
-        """The files that hold rollouts, as they were when the run's directory was last looked through, and where its
-        config says that they are."""
-        known = self._listing.by_path
-        own = [known[path] for path in self._candidate.rollouts if path in known]
-        return [*own, *self._named_dumps.files]
+        """The files that hold rollouts."""
+        return self._around.dumps()
 
     def _read_samples(self, step: int | None) -> None:
         """The samples by which a run that is not followed is judged at a step."""
@@ -257,42 +267,15 @@ class RunReader:
         samples = self._sampled.read(self._asked(step))
         self.run.samples = samples if self._until_step is None else replace(samples, nameless=None)
 
-    def _find_checkpoints(self) -> None:
-        files = [(f.path, f.size) for f in self._listing.files]
-        self.run.set_checkpoints(checkpoints.find(self._listing.dirs, files))
-
-    def _read_configs(self) -> None:
-        """The config files beside the run, of several with one name the newest. What its log says later wins."""
-        known = self._listing.by_path
-        by_time = sorted(self._candidate.configs, key=lambda path: known[path].mtime if path in known else 0.0)
-        newest = {os.path.basename(path): path for path in by_time}
-        for path in list(newest.values())[-MAX_CONFIGS:]:
-            if path not in self._configs_read:
-                self._configs_read.add(path)
-                data = self.place.read(path, MAX_BYTES)
-                config = read_config(data, path) if isinstance(data, bytes) else None
-                if config is not None:
-                    self.run.add_config(config.values, os.path.relpath(path, self._listing.root))
-
     @cached_property
     def _engine(self) -> Engine:
         from rltui import settings  # after the first values are on the screen
         from rltui.diagnosis.engine import Engine
         from rltui.rules.catalogue import adjusted
 
-        return Engine(catalogue=adjusted(settings.load()))
+        return Engine(self._window, adjusted(settings.load()))
 
     # -- what others see -----------------------------------------------------------------------------------------
-
-    @property
-    def gap_row(self) -> int | None:
-        """Number of the first row behind what was not read of the middle of the best file; None if all was read."""
-        cut = [feed for feed in self.feeds if feed.gap]
-        if not cut:
-            return None
-        best, table = max(cut, key=lambda feed: feed.part.rank), self.run.history.table
-        own = best.part.table
-        return int(table.steps.searchsorted(own.steps[best.first_rows])) if best.first_rows < own.n else table.n
 
     def known(self, now: float) -> Known:
         """What is known of the run at `now`, seconds since the epoch."""
@@ -406,7 +389,7 @@ class RunReader:
             aged_at=aged_at,
             live=self.follow,
             revision=self._revision,
-            rollout_files=(*self._candidate.rollouts, *(file.path for file in self._named_dumps.files)),
+            rollout_files=self._around.rollout_files,
             stall=state.card if self.follow and self._done else None,
             place=self.place.name,
             link=self.place.link(),

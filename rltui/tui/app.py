@@ -19,9 +19,6 @@ from rltui.tui.exports import Exports
 from rltui.tui.keys import shown
 from rltui.tui.many import Many
 from rltui.tui.messages import (
-    Compared,
-    CompareProgress,
-    Differs,
     DigestMade,
     FirstValuesRead,
     Happened,
@@ -30,15 +27,13 @@ from rltui.tui.messages import (
     PageRead,
     PastArrived,
     ReportArrived,
-    RowsRead,
-    RunsFound,
     SourceFailed,
     Written,
 )
 from rltui.tui.pane import Pane
-from rltui.tui.places import Places
 from rltui.tui.screens import load_drill_downs
 from rltui.tui.screens.main import MainScreen
+from rltui.tui.several import SeveralRuns
 from rltui.tui.theme import load_theme, textual_theme, theme_names
 from rltui.tui.view import View
 from rltui.tui.worker import Opener, Worker
@@ -61,7 +56,7 @@ INTERRUPT_S = 3.0
 """A second Ctrl+c within so many seconds quits."""
 
 
-class RltuiApp(Places):
+class RltuiApp(SeveralRuns):
     """`opener` finds and opens runs; `clock` gives seconds since the epoch."""
 
     TITLE = "rltui"
@@ -207,39 +202,6 @@ class RltuiApp(Places):
 
     def on_app_blur(self) -> None:
         self.attention.left()
-
-    def on_runs_found(self, message: RunsFound) -> None:
-        from rltui.tui.screens.picker import PickerScreen
-
-        if isinstance(self.screen, PickerScreen):
-            self.pop_screen()
-        self.push_screen(PickerScreen(message.choices))
-
-    def on_rows_read(self, message: RowsRead) -> None:
-        from rltui.tui.screens.picker import PickerScreen
-
-        for screen in self.screen_stack:
-            if isinstance(screen, PickerScreen):
-                screen.take(message)
-
-    def on_compare_progress(self, message: CompareProgress) -> None:
-        self.many.reading = message
-        self._tell_comparison(message)
-
-    def on_compared(self, message: Compared) -> None:
-        self.many.comparison, self.many.facts, self.many.reading = message.comparison, message.facts, None
-        self._tell_comparison(message)
-
-    def on_differs(self, message: Differs) -> None:
-        self._tell_comparison(message)
-
-    def _tell_comparison(self, message: Compared | CompareProgress | Differs) -> None:
-        from rltui.tui.screens.compare import CompareScreen
-        from rltui.tui.screens.metric import MetricScreen
-
-        for screen in self.screen_stack:
-            if isinstance(screen, CompareScreen | MetricScreen):
-                screen.take(message)
 
     def on_source_failed(self, message: SourceFailed) -> None:
         if message.opened:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from functools import cache
 from pathlib import Path
 
-from rltui.data_files import Record, read
+from rltui.data_files import Record, kept, read
 
 
 class Heading(Record):
@@ -20,6 +19,6 @@ class Overview(Record):
     heading: tuple[Heading, ...]
 
 
-@cache
+@kept
 def headings() -> tuple[Heading, ...]:
     return read(Path(__file__).with_name("overview.toml"), Overview).heading

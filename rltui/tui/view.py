@@ -78,6 +78,9 @@ class View:
         if self.newest is not None and self.newest.run.path != report.run.path:
             self.past, self.cursor = None, None
             self.insights.clear()
+        if new.loading.done and before is not None and not before.loading.done:
+            self.insights.clear()  # they are of a part of the run
+            self.asked.clear()
         self.first, self.newest = None, report
         moving = new.live or (self.replaying and report.run.state == "running")
         again_s = REPLAY_ASK_S if not new.live else ASK_AGAIN_S if self._has_read else STILL_ASK_S

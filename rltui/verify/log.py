@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import cache
 
 import numpy as np
 
 from rltui.discovery.found import Found
+from rltui.evidence.model import SEVERITY_RANK, Finding
 from rltui.run.run import Run
 from rltui.run.table import Floats
 from rltui.session.run_reader import RunReader
@@ -23,7 +24,7 @@ GAIN, STEPS_FOR_GAIN = 0.05, 6
 
 def verify_log(found: Found, key_map: dict[str, str] | None = None) -> list[Check]:
     """Checks of a run's log; what is not logged is skipped, never passed. The diagnosis is the judge: a count of odd
-    steps is a violation beyond doubt only if a stage of the pipeline failed."""
+    steps is a violation beyond doubt only if a finding about the metric is open, and stands in the stage of that."""
     opened = RunReader(found, key_map=key_map or {})
     try:
         opened.load()
@@ -33,14 +34,27 @@ def verify_log(found: Found, key_map: dict[str, str] | None = None) -> list[Chec
             return [Check("reward", "log", "skip", "no metric rows", "nothing to check")]
         told = [Check(i.stage, i.name, MARKS[i.status], i.measured or "not logged", i.how)
                 for i in opened.insight(last).invariants]  # fmt: skip
-        failed = any(stage.status == "fail" for stage in opened.diagnosis().pipeline)
-        counts = [one if failed or one.mark != "!!" else replace(one, mark="?") for one in _steps(run)]
+        findings = opened.diagnosis().findings
+        counts = [_judged(check, metric, findings) for metric, check in _steps(run)]
         return sorted([*told, *counts], key=lambda check: STAGES.index(check.stage))
     finally:
         opened.close()
 
 
-def _steps(run: Run) -> Iterator[Check]:
+def _judged(check: Check, metric: str, findings: Iterable[Finding]) -> Check:
+    """The check in the stage of the worst open finding that is about the metric; without one it is doubtful at most."""
+    about = [f for f in findings if f.status == "active" and f.severity != "info" and f.evidence and f.stage]
+    about = [f for f in about if f.evidence[0].metric == metric]
+    if check.mark != "!!":
+        return check
+    if not about:
+        return replace(check, mark="?")
+    return replace(check, stage=max(about, key=lambda f: SEVERITY_RANK[f.severity]).stage or check.stage)
+
+
+def _steps(run: Run) -> Iterator[tuple[str, Check]]:
+    """Counts of odd steps, each with the metric that it is of."""
+
     @cache
     def values(name: str) -> Floats | None:
         series = run.series(name)
@@ -55,14 +69,16 @@ def _steps(run: Run) -> Iterator[Check]:
         return Check(stage, name, mark, f"{int(bad.sum())} of {len(bad)} steps", how)
 
     gradient = values("grad_norm")
-    yield share(
-        "loss", "steps without a gradient", None if gradient is None else gradient <= NO_GRADIENT, "norm ≤ 1e-10"
-    )
-    yield share("advantages", "steps without advantages", _dead(run), "mean magnitude ≤ 1e-6 while the reward varies")
+    none = None if gradient is None else gradient <= NO_GRADIENT
+    yield "grad_norm", share("loss", "steps without a gradient", none, "norm ≤ 1e-10")
+    how = "mean magnitude ≤ 1e-6 while the reward varies"
+    yield "advantage_abs_mean", share("advantages", "steps without advantages", _dead(run), how)
     clipped = values("clip_frac")
-    yield share("loss", "steps with everything clipped", None if clipped is None else clipped >= ALL_CLIPPED, "≥ 0.99")
-    yield share("loss", "KL term over ten times the policy term", _kl_share(run), "|coefficient × KL| / |policy loss|")
-    yield _gain(run)
+    full = None if clipped is None else clipped >= ALL_CLIPPED
+    yield "clip_frac", share("loss", "steps with everything clipped", full, "≥ 0.99")
+    how = "|coefficient × KL| / |policy loss|"
+    yield "kl_ref", share("loss", "KL term over ten times the policy term", _kl_share(run), how)
+    yield "score_mean", _gain(run)
 
 
 def _dead(run: Run) -> np.ndarray | None:

@@ -1,32 +1,53 @@
-"""What is measured, each in a fresh process: `python -m tests.bench.cases NAME ARGUMENT` prints its figures as JSON."""
+"""What is measured, each in a fresh process: `python -m tests.bench.cases NAME ARGUMENT` prints its figures as JSON.
+
+`load_s` is CPU from the first byte to the last row stored, `load_wall_s` the same by the clock: imports are apart.
+"""
 
 from __future__ import annotations
 
 import gc
 import json
+import re
 import statistics
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 
+class Span:
+    """CPU and wall clock from its making on."""
+
+    def __init__(self) -> None:
+        self.cpu, self.wall = time.process_time(), time.monotonic()
+
+    def figures(self) -> dict[str, float]:
+        return {"load_s": time.process_time() - self.cpu, "load_wall_s": time.monotonic() - self.wall}
+
+
 def load(path: str) -> dict[str, float]:
-    """The whole history of a run: `read_s` is CPU to the last row stored (interpreter and imports included), the rest
-    goes into diagnosis and report."""
+    """The whole history of a run, then `judge_s`: diagnosis and report."""
+    import numpy  # noqa: F401
+    import polars  # noqa: F401
+
     from rltui.report.build import build
     from rltui.session.locate import locate
     from rltui.session.run_reader import RunReader
 
+    span = Span()
     run = RunReader(locate([path])[0], follow=True)
     run.load()
-    read_s = time.process_time()
+    figures = span.figures()
+    begun = time.process_time()
     report = build(run.frame())
-    return {"read_s": read_s, "rows": report.run.steps.rows, "metrics": len(report.metrics)}
+    judged = time.process_time() - begun
+    return {**figures, "judge_s": judged, "rows": report.run.steps.rows, "metrics": len(report.metrics)}
 
 
 def plain_split(path: str) -> dict[str, float]:
     """verl's console in plain Python: split, rpartition, float, a dict of lists."""
+    span = Span()
     columns: dict[str, list[float]] = {}
     with Path(path).open("rb") as file:
         for line in file:
@@ -41,43 +62,96 @@ def plain_split(path: str) -> dict[str, float]:
                     columns.setdefault(key, []).append(float(value))
                 except ValueError:
                     continue
-    return {"rows": len(columns.get("step", ()))}
+    return {**span.figures(), "rows": len(columns.get("step", ()))}
 
 
 def orjson_only(path: str) -> dict[str, float]:
     """JSON lines parsed and thrown away."""
     import orjson
 
+    span = Span()
     rows = 0
     with Path(path).open("rb") as file:
         for line in file:
             orjson.loads(line)
             rows += 1
-    return {"rows": rows}
+    return {**span.figures(), "rows": rows}
+
+
+def table(path: str) -> dict[str, float]:
+    """A table by our reader, block by block into a run's columns, and by polars: each once to warm up, then in turn."""
+    import polars as pl
+
+    from rltui.readers.base import Rows
+    from rltui.readers.registry import make
+    from rltui.run.table import Table
+
+    def ours() -> None:
+        reader, stored = make("csv", Path(path).name), Table()
+        with Path(path).open("rb") as file:
+            while block := file.read(1 << 20):
+                for record in reader.feed(block):
+                    if isinstance(record, Rows):
+                        stored.add(record)
+
+    def theirs() -> None:
+        pl.read_csv(path)
+
+    def spent(read: Callable[[], None]) -> float:
+        span = Span()
+        read()
+        return span.figures()["load_s"]
+
+    both = [(spent(ours), spent(theirs)) for _ in range(6)][1:]
+    return {"ours_s": statistics.median(x for x, _ in both), "polars_s": statistics.median(x for _, x in both)}
 
 
 def event_accumulator(path: str) -> dict[str, float]:
     """TensorBoard's own reader, all scalars kept."""
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
+    span = Span()
     events = EventAccumulator(str(Path(path).parent), size_guidance={"scalars": 0})
     events.Reload()
-    return {"rows": len(events.Scalars(events.Tags()["scalars"][0]))}
+    return {**span.figures(), "rows": len(events.Scalars(events.Tags()["scalars"][0]))}
 
 
-def append(steps: str, sick: bool = False) -> dict[str, float]:
-    """One row after another behind so many: parsed, stored, diagnosed, report ready. Milliseconds of CPU a row."""
+ROWS = 60
+WARM = 1000
+"""Rows that are followed before memory is looked at: what is kept once is there then."""
+
+
+def append(path: str) -> dict[str, float]:
+    """One row after another behind those of a log: parsed, stored, diagnosed, report ready. Milliseconds of CPU a row,
+    of which to store it."""
+    spent, stored = _follow(path, ROWS)
+    return {"ms": statistics.median(spent), "stored_ms": statistics.median(stored), "most_ms": max(spent)}
+
+
+def memory(path: str) -> dict[str, float]:
+    """KB that a followed row keeps beyond eight bytes a value, behind the rows of a log."""
+    rows, held = 3000, []
+    _follow(path, WARM + rows, lambda: held.append(resident_kb()))
+    line = json.loads(Path(path).read_bytes().splitlines()[-1])
+    return {"kb_a_row": (held[-1] - held[0]) / rows - 8 * len(line["data"]) / 1024, "rows": rows}
+
+
+def _follow(path: str, rows: int, ends: Callable[[], object] = lambda: None) -> tuple[list[float], list[float]]:
+    """Milliseconds of CPU of each row that is appended to a copy of the log, and of those to store it. `ends` is called
+    behind the first ones and behind all."""
     from rltui.cli import COLLECT_AFTER
     from rltui.report.build import build
     from rltui.report.summaries import SummaryCache
     from rltui.session.locate import locate
     from rltui.session.run_reader import RunReader
-    from tests.bench.generate import jsonl
 
-    lines = b"".join(jsonl(int(steps) + 60, sick)).splitlines(keepends=True)
+    data = Path(path).read_bytes()
+    last = data.splitlines(keepends=True)[-60:]
+    count = data.count(b"\n")
     with tempfile.TemporaryDirectory() as folder:
         log = Path(folder) / "metrics.jsonl"
-        log.write_bytes(b"".join(lines[: int(steps)]))
+        log.write_bytes(data)
+        del data
         run, cache = RunReader(locate([str(log)])[0], follow=True), SummaryCache()
         run.load()
         build(run.frame(), cache=cache)
@@ -85,37 +159,36 @@ def append(steps: str, sick: bool = False) -> dict[str, float]:
         gc.freeze()
         spent: list[float] = []
         parts: list[float] = []
-        for line in lines[int(steps) :]:
+        for step in range(count + 1, count + 1 + rows):
+            if step == count + 1 + WARM:
+                ends()
             with log.open("ab") as out:
-                out.write(line)
+                out.write(re.sub(rb'"step":\d+', b'"step":%d' % step, last[step % len(last)], count=1))
             start = time.thread_time()
             run.poll()
             stored = time.thread_time()
-            frame = run.frame()
-            report = build(frame, cache=cache)
+            report = build(run.frame(), cache=cache)
             for shown in list(report.metrics.values())[:12]:  # a screen of metrics
                 assert shown.last is not None
             spent.append(1e3 * (time.thread_time() - start))
             parts.append(1e3 * (stored - start))
-    return {"ms": statistics.median(spent), "stored_ms": statistics.median(parts), "most_ms": max(spent)}
+        ends()
+        assert report.run.steps.rows == count + rows
+    return spent, parts
 
 
-def append_sick(steps: str) -> dict[str, float]:
-    """The same of a run with open warnings and NaNs in its past."""
-    return append(steps, sick=True)
+def resident_kb() -> int:
+    """Memory of this process once what is free was given back."""
+    from rltui.sources import memory as allocator
+
+    gc.collect()
+    allocator.give_back()
+    status = Path("/proc/self/status").read_text()
+    return int(status.partition("VmRSS:")[2].split()[0])
 
 
-CASES = {case.__name__: case for case in (load, plain_split, orjson_only, event_accumulator, append, append_sick)}
-
-
-def peak_mb() -> float:
-    """Peak resident memory of this process."""
-    for line in Path("/proc/self/status").read_text().splitlines():
-        if line.startswith("VmHWM:"):
-            return int(line.split()[1]) / 1024
-    return float("nan")
-
+CASES = {case.__name__: case for case in (load, plain_split, orjson_only, table, event_accumulator, append, memory)}
 
 if __name__ == "__main__":
     figures = CASES[sys.argv[1]](sys.argv[2])
-    print(json.dumps({"cpu_s": time.process_time(), "peak_mb": peak_mb(), **figures}))
+    print(json.dumps({"cpu_s": time.process_time(), **figures}))

@@ -10,6 +10,7 @@ import shutil
 import struct
 import sys
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from zlib import crc32
 
@@ -119,6 +120,14 @@ def jsonl(steps: int, sick: bool = False) -> Iterator[bytes]:
         yield b"".join(orjson.dumps(row) + b"\n" for row in rows).replace(b"null", b"NaN")
 
 
+def csv(steps: int) -> Iterator[bytes]:
+    """A table with a header, a row a step."""
+    yield ",".join(["step", *KEYS]).encode() + b"\n"
+    for first, values in blocks(steps):
+        rows = (f"{first + i},{','.join(map(repr, row))}\n" for i, row in enumerate(values.tolist()))
+        yield "".join(rows).encode()
+
+
 WORSE = {  # times so much at the end
     "critic/score/mean": 0.05,
     "critic/rewards/mean": 0.05,
@@ -174,7 +183,7 @@ def shuffled(steps: int) -> Iterator[bytes]:
 
 
 def wandb(steps: int) -> Iterator[bytes]:
-    """A transaction log: per step one history and two summary records, items in random order, 32 KiB blocks."""
+    """A transaction log, row by row: each has one history and two summary records, their items in random order."""
     chance = random.Random(7)
     at, number = 7, 1
     yield b":W&B\xe1\xbe\x00"
@@ -183,8 +192,8 @@ def wandb(steps: int) -> Iterator[bytes]:
     yield framed
     keys = [_message(2, key.encode()) for key in (*KEYS, "_step", "_runtime", "_timestamp")]
     for first, values in blocks(steps):
-        out = []
         for i, row in enumerate(values.tolist()):
+            out = []
             step = first + i
             cells = [*row, step, 10.0 * step, START + 10.0 * step]
             items = [_message(1, key + b"\x82\x01" + _sized(b"%r" % v)) for key, v in zip(keys, cells, strict=True)]
@@ -196,7 +205,8 @@ def wandb(steps: int) -> Iterator[bytes]:
                 number += 1
                 framed, at = _framed(b"\x08" + _varint(number) + payload, at)
                 out.append(framed)
-        yield b"".join(out)
+            yield b"".join(out)
+    yield _framed(b"\x08" + _varint(number + 1) + _message(18, b"\x08\x00\x10\x01"), at)[0]  # its end
 
 
 def _varint(value: int) -> bytes:
@@ -236,17 +246,24 @@ def _framed(record: bytes, at: int) -> tuple[bytes, int]:
 WRITERS: dict[str, tuple[str, Callable[[int], Iterator[bytes]]]] = {
     "verl": ("console.log", verl),
     "jsonl": ("metrics.jsonl", jsonl),
+    "csv": ("metrics.csv", csv),
+    "sick": ("metrics.jsonl", partial(jsonl, sick=True)),
     "tensorboard": ("events.out.tfevents.1700000000.bench.1.0", tensorboard),
     "shuffled": ("events.out.tfevents.1700000000.bench.1.0", shuffled),
     "wandb": ("run-bench001.wandb", wandb),
 }
 
 
+LISTED = ["verl", "jsonl", "tensorboard", "shuffled", "wandb"]
+VERSION = f"{crc32(Path(__file__).read_bytes()):08x}"
+"""Of this generator: what an older one wrote is written anew."""
+
+
 def write(kind: str, directory: Path, steps: int) -> Path:
     """The file of a format in `directory`, written unless it is there already."""
     name, writer = WRITERS[kind]
-    path = directory / f"{kind}-{steps}" / name
-    if not _is_current(path):
+    path = directory / VERSION / f"{kind}-{steps}" / name
+    if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
         partial = path.with_name(path.name + ".partial")
         with partial.open("wb") as out:
@@ -256,24 +273,19 @@ def write(kind: str, directory: Path, steps: int) -> Path:
 
 
 def write_many(directory: Path, runs: int, steps: int = 200) -> Path:
-    """A folder of `runs` runs in their own folders, of all formats in turn."""
-    root = directory / f"{runs}-runs-{steps}"
-    if not _is_current(root):
+    """A folder of `runs` runs in their own folders, of the formats of real sweeps in turn."""
+    root = directory / VERSION / f"{runs}-runs-{steps}"
+    if not root.exists():
         partial = root.with_name(root.name + ".partial")
-        contents = {kind: b"".join(writer(steps)) for kind, (_, writer) in WRITERS.items()}
+        contents = {kind: b"".join(WRITERS[kind][1](steps)) for kind in LISTED}
         for number in range(runs):
-            kind = list(WRITERS)[number % len(WRITERS)]
+            kind = LISTED[number % len(LISTED)]
             folder = partial / f"sweep-{number:04d}"
             folder.mkdir(parents=True, exist_ok=True)
             (folder / WRITERS[kind][0]).write_bytes(contents[kind])
         shutil.rmtree(root, ignore_errors=True)
         partial.rename(root)
     return root
-
-
-def _is_current(written: Path) -> bool:
-    """What an older generator wrote is written anew."""
-    return written.exists() and written.stat().st_mtime > Path(__file__).stat().st_mtime
 
 
 if __name__ == "__main__":

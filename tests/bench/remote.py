@@ -1,14 +1,11 @@
 """P18: a run over ssh and a link of 200 ms there and back, a row of 60 metrics a second.
 
-    python -m tests.bench.remote [seconds]
-
-Prints the delay from a written line to a frame that holds it, bytes a second on the link (as ssh puts them there), and
-CPU and memory of the agent on the far side. Needs sshd.
+The delay from a written line to a frame that holds it, bytes a second on the link (as ssh puts them there), and CPU and
+memory of the agent on the far side. Needs sshd.
 """
 
 from __future__ import annotations
 
-import json
 import os
 import random
 import shlex
@@ -17,11 +14,14 @@ import sys
 import tempfile
 import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 from rltui.session import remote
 from rltui.session.live import LiveRun
 from rltui.session.locate import locate
+from tests.bench.result import Result
+from tests.bench.setting import Setting
 from tests.unit.remote.server import Server, sshd, write_config
 
 DELAY_S = 0.1  # each way
@@ -113,10 +113,23 @@ def take(live: LiveRun, seen: int, written: dict[int, float], delays: list[float
     return seen
 
 
-def main() -> None:
+def remote_run(of: Setting) -> Iterator[Result]:
+    limits = (
+        ("P18", "remote, 200 ms there and back: row to frame, p50", "delay_p50_s", 1.0, 0.6, "s"),
+        ("P18l", "the same, on the link, both ways", "link_kb_per_s", 3.0, 1.0, "KB/s"),
+        ("P18c", "the same, CPU of the far side", "agent_cpu_percent", 0.5, 0.5, "% CPU"),
+        ("P18m", "the same, memory of the far side", "agent_memory_mb", 25, 25, "MB"),
+    )
+    missing = [name for name in ("/usr/sbin/sshd", "/usr/bin/ssh", "/usr/bin/ssh-keygen") if not Path(name).exists()]
+    if missing:
+        for id_, what, _, must, aim, unit in limits:
+            yield Result(id_, what, None, must, aim, unit, why=f"no {missing[0]}")
+        return
     with tempfile.TemporaryDirectory() as root:
-        print(json.dumps(measure(int(sys.argv[1]) if len(sys.argv) > 1 else 30, Path(root)), indent=1))
+        found = measure(of.seconds, Path(root))
+    found["link_kb_per_s"] = (found["up_bytes_per_s"] + found["down_bytes_per_s"]) / 1000
+    for id_, what, name, must, aim, unit in limits:
+        yield Result(id_, what, found[name], must, aim, unit)
 
 
-if __name__ == "__main__":
-    main()
+BENCHES = {("P18", "P18l", "P18c", "P18m"): remote_run}

@@ -1,50 +1,33 @@
-"""The screen from the terminal's side: keys, bytes, CPU and delays through a pseudo-terminal of 160x45.
+"""Budgets of the screen: rltui, a bare Textual app and `wandb leet` in terminals, in turn.
 
-Methods as the budgets define them: a key is settled with the last byte before 60 ms of silence; CPU is the whole
-process's, from /proc, over windows of many seconds; a row is on screen when the terminal's text shows its step.
+A key is settled with the last byte before 60 ms of silence; CPU is that of the program and of those that it started,
+over windows of many seconds; a row is on screen when the terminal's text shows its step.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
-import pty
 import random
 import re
 import select
-import signal
-import statistics
-import struct
-import sys
 import tempfile
 import time
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from fcntl import ioctl
 from pathlib import Path
-from termios import TIOCSWINSZ
 
 import pyte
 
-from tests.bench.generate import LEVELS, write
-from tests.bench.terminal import environment
+from tests.bench import generate, terminal
+from tests.bench.result import Result
+from tests.bench.setting import NO_PEERS, ROOT, Setting, median, percentile
 
 SETTLED_S = 0.06
 QUIET_S = 0.6
-TICK_S = 1.0 / os.sysconf("SC_CLK_TCK")
-BARE = """
-from textual.app import App
-from textual.widgets import Static
-class Bare(App):
-    BINDINGS = [("j", "more"), ("q", "quit")]
-    n = 0
-    def compose(self):
-        yield Static("bare-app 0")
-    def action_more(self):
-        self.n += 1
-        self.query_one(Static).update(f"bare-app {self.n}")
-Bare().run()
-"""
+LETTERS = rb"[A-Za-z]{3}"
+KEYS = 24
+LOADS = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,10 +43,7 @@ class Terminal:
     """A program in a terminal; use as a context manager."""
 
     def __init__(self, command: list[str]) -> None:
-        self.pid, self.fd = pty.fork()
-        if self.pid == 0:
-            os.execvpe(command[0], command, environment() | {"TERM": "xterm-256color", "COLORTERM": "truecolor"})
-        ioctl(self.fd, TIOCSWINSZ, struct.pack("HHHH", 45, 160, 0, 0))
+        self.pid, self.fd = terminal.spawn(command)
         self.screen = pyte.Screen(160, 45)
         self.stream = pyte.ByteStream(self.screen)
         self.received = 0
@@ -72,15 +52,10 @@ class Terminal:
         return self
 
     def __exit__(self, *_: object) -> None:
-        try:
-            os.kill(self.pid, signal.SIGKILL)
-            os.waitpid(self.pid, 0)
-        except (ProcessLookupError, ChildProcessError):
-            pass
-        os.close(self.fd)
+        terminal.end(self.pid, self.fd)
 
     def read(self, wait_s: float) -> float | None:
-        """What comes within `wait_s`, and when; None where nothing does."""
+        """What comes within `wait_s`, and when; None if nothing does."""
         if not select.select([self.fd], [], [], max(0.0, wait_s))[0]:
             return None
         try:
@@ -95,30 +70,29 @@ class Terminal:
     def text(self) -> str:
         return "\n".join(self.screen.display)
 
-    def until(self, pattern: str, patience_s: float = 120.0) -> float:
-        """Seconds until the screen shows it. Raises TimeoutError."""
+    def until(self, pattern: str, patience_s: float = 120.0) -> None:
+        """Reads until the screen shows it. Raises TimeoutError."""
         start = time.monotonic()
         while time.monotonic() - start < patience_s:
             self.read(0.05)
             if re.search(pattern, self.text()):
-                return time.monotonic() - start
+                return
         raise TimeoutError(f"{pattern}:\n{self.text()}")
 
-    def settle(self, quiet_s: float = QUIET_S) -> float | None:
-        """Waits for silence; when the last byte came."""
-        last = None
-        while (at := self.read(quiet_s)) is not None:
-            last = at
-        return last
+    def settle(self, quiet_s: float = QUIET_S, patience_s: float = 10.0) -> None:
+        """Waits for silence, of a program that is never silent for a while."""
+        start = time.monotonic()
+        while self.read(quiet_s) is not None and time.monotonic() - start < patience_s:
+            pass
 
     def key(self, key: str) -> float | None:
-        """Milliseconds from a key to its settled repaint; None where nothing was painted."""
+        """Milliseconds from a key to its settled repaint; None if nothing was painted."""
         while self.read(0.0) is not None:
             pass
         start = time.monotonic()
         os.write(self.fd, key.encode())
         last = None
-        while (at := self.read(SETTLED_S if last is not None else 1.0)) is not None:
+        while (at := self.read(SETTLED_S if last is not None else 1.0)) is not None and at - start < 5.0:
             last = at
         return None if last is None else 1000 * (last - start)
 
@@ -126,13 +100,18 @@ class Terminal:
         took = (self.key(keys[i % len(keys)]) for i in range(times))
         return [ms for ms in took if ms is not None]
 
-    def window(self, seconds: float) -> Window:
-        """What the program costs while nobody touches it."""
-        cpu, woken, got, start = self._cpu(), self._switches(), self.received, time.monotonic()
+    def window(self, seconds: float, each_s: Callable[[int], None] = lambda _: None) -> Window:
+        """What the program costs, while `each_s` happens once a second."""
+        cpu, woken, got, start = terminal.cpu_s(self.pid), self._switches(), self.received, time.monotonic()
+        for second in range(int(seconds)):
+            while (left := start + second - time.monotonic()) > 0:
+                self.read(left)
+            each_s(second)
         while (left := start + seconds - time.monotonic()) > 0:
             self.read(left)
         took = time.monotonic() - start
-        return Window((self._cpu() - cpu) / took, (self.received - got) / took, (self._switches() - woken) / took)
+        spent, switched = terminal.cpu_s(self.pid) - cpu, self._switches() - woken
+        return Window(spent / took, (self.received - got) / took, switched / took)
 
     def quit(self, key: str) -> float:
         """Milliseconds until the program is gone."""
@@ -142,24 +121,86 @@ class Terminal:
             self.read(0.002)
         return 1000 * (time.monotonic() - start)
 
-    def _cpu(self) -> float:
-        fields = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()
-        return (int(fields[11]) + int(fields[12])) * TICK_S
-
     def _switches(self) -> int:
         total = 0
-        for task in Path(f"/proc/{self.pid}/task").iterdir():
-            found = re.search(r"^voluntary_ctxt_switches:\s*(\d+)", (task / "status").read_text(), re.MULTILINE)
-            total += int(found.group(1)) if found else 0
+        for process in terminal.tree(self.pid):
+            for task in Path(f"/proc/{process}/task").glob("*/status"):
+                found = re.search(r"^voluntary_ctxt_switches:\s*(\d+)", task.read_text(), re.MULTILINE)
+                total += int(found.group(1)) if found else 0
         return total
 
 
 def rltui(path: Path) -> Terminal:
-    return Terminal([sys.executable, "-m", "rltui", str(path)])
+    return Terminal(terminal.rltui(path))
 
 
-def bare() -> Terminal:
-    return Terminal([sys.executable, "-c", BARE])
+def thousands(step: int) -> str:
+    """A step as the screen writes it, as a regular expression: thousands stand apart."""
+    return f"{step:,}".replace(",", ".{1,3}")
+
+
+def paint(of: Setting) -> Iterator[Result]:
+    log, shows = of.file("verl"), thousands(of.steps).encode()
+    terminal.show(terminal.rltui(log), shows)  # compiled once, as after an installation
+    first, values, bare = [], [], []
+    for _ in range(of.times):
+        bare.append(terminal.show(terminal.bare(), LETTERS).seconds)
+        first.append(terminal.show(terminal.rltui(log), LETTERS).seconds)
+        values.append(terminal.show(terminal.rltui(log), shows).seconds)
+    yield Result("P1", "first paint", median(first) / median(bare), 1.5, 1.15, "x", "a bare app")
+    what = f"newest of {of.steps:,} steps on screen"
+    yield Result("P2", what, median(values) / median(bare), 2.0, 1.3, "x", "a bare app's first paint")
+
+
+def whole(of: Setting) -> Iterator[Result]:
+    log, times = of.file("wandb"), max(1, of.times // 2)
+    report = [of.case("load", log)["cpu_s"] for _ in range(times)]
+    shown, theirs = [], []
+    for _ in range(times):
+        shown.append(terminal.show(terminal.rltui(log), thousands(of.steps).encode(), rest=True))
+        if of.peers is not None:
+            theirs.append(terminal.show(of.leet(log), b"Finished", rest=True))
+    what = "load .wandb, CPU: read, diagnosis, report"
+    limits = (("P3", what, 0.15, 0.1), ("P3s", "the same with the screen", 0.2, 0.15), ("P7", "peak memory", 0.3, 0.25))
+    if not theirs:
+        for id_, what, must, aim in limits:
+            yield Result(id_, what, None, must, aim, "x", "leet", NO_PEERS)
+        return
+    leet = median([one.cpu_s for one in theirs])
+    pairs = (
+        (median(report), leet, "s"),
+        (median([one.cpu_s for one in shown]), leet, "s"),
+        (median([one.peak_mb for one in shown]), median([one.peak_mb for one in theirs]), "MB"),
+    )
+    for (id_, what, must, aim), (mine, other, unit) in zip(limits, pairs, strict=True):
+        yield Result(id_, what, mine / other, must, aim, "x", "leet", f"{mine:.3g} of {other:.3g} {unit}")
+
+
+def small(of: Setting) -> Iterator[Result]:
+    if of.peers is None:
+        yield Result("P8", "peak memory of 1,000 steps", None, 1.0, 0.75, "x", "leet", NO_PEERS)
+        return
+    log = of.file("wandb", 1000)
+    ours = terminal.show(terminal.rltui(log), thousands(1000).encode(), rest=True).peak_mb
+    theirs = terminal.show(of.leet(log), b"Finished", rest=True).peak_mb
+    why = f"{ours:.3g} of {theirs:.3g} MB"
+    yield Result("P8", "peak memory of 1,000 steps", ours / theirs, 1.0, 0.75, "x", "leet", why)
+
+
+def idle(of: Setting) -> Iterator[Result]:
+    with Terminal(terminal.bare()) as app:
+        app.until("bare-app")
+        app.settle()
+        bare_quit = app.quit("q")
+    with rltui(ROOT / "sample_runs" / "trl-reward-flip") as shown:
+        shown.until("finished")
+        shown.settle()
+        rests = shown.window(of.seconds)
+        quitting = shown.quit("Q")
+    yield Result("P9", "idle on a finished run", 100 * rests.cpu, 0.9, 0.3, "% CPU")
+    yield Result("P9w", "the same, wake-ups", rests.wakeups_s, 40, 12, "/s")
+    yield Result("P9b", "the same, to the terminal", rests.bytes_s, 60, 60, "B/s")
+    yield Result("P19", "quit", quitting / bare_quit, 2.0, 1.0, "x", "a bare app")
 
 
 METRICS = [
@@ -178,137 +219,103 @@ METRICS = [
 ]
 
 
-def live(folder: Path, seconds: int, behind: int = 200) -> tuple[Window, list[float]]:
-    """A log of 12 metrics that gains a row a second: what following it costs, and ms from each row written to its step
-    on the screen."""
-    log, chance = folder / "metrics.jsonl", random.Random(1)
-    folder.mkdir(parents=True, exist_ok=True)
+BEHIND = 200
+"""Rows of a followed log before the first that is waited for."""
 
-    def row(step: int) -> str:
-        data = {name: round(chance.gauss(*LEVELS.get(name, (1.0, 0.05))), 5) for name in METRICS}
-        return json.dumps({"step": step, "data": data}) + "\n"
 
-    log.write_text("".join(row(step) for step in range(1, behind + 1)), encoding="utf-8")
+def live(of: Setting) -> Iterator[Result]:
+    """A log of 12 metrics that gains a row a second; `leet` follows a W&B log that does, each row flushed."""
+    chance = random.Random(1)
+
+    def row(step: int) -> bytes:
+        data = {name: round(chance.gauss(*generate.LEVELS.get(name, (1.0, 0.05))), 5) for name in METRICS}
+        return (json.dumps({"step": step, "data": data}) + "\n").encode()
+
+    rows = [row(step) for step in range(1, BEHIND + of.seconds + 1)]
+    with tempfile.TemporaryDirectory() as folder:
+        log = Path(folder) / "run" / "metrics.jsonl"
+        ours, delays = _follow(terminal.rltui(log.parent), log, rows, r"step {}\b")
+        theirs = None
+        if of.peers is not None:
+            frames = list(generate.wandb(BEHIND + of.seconds))[:-1]
+            frames = [b"".join(frames[:3]), *frames[3:]]
+            log = Path(folder) / "run-bench001.wandb"
+            theirs, leet_delays = _follow(of.leet(log), log, frames, r"_step +{}\b")
+    why = NO_PEERS if theirs is None else f"{100 * ours.cpu:.2g} of {100 * theirs.cpu:.2g} % of a core"
+    value = None if theirs is None else ours.cpu / theirs.cpu
+    yield Result("P10", "a row a second, CPU", value, 0.3, 0.1, "x", "leet", why)
+    yield Result("P11", "the same, to the terminal", ours.bytes_s / 1000, 1.9, 1.0, "KB/s")
+    value = None if theirs is None else median(delays) / median(leet_delays)
+    why = NO_PEERS if theirs is None else f"{median(delays):.0f} of {median(leet_delays):.0f} ms"
+    yield Result("P12", "the same, row to screen, p50", value, 0.4, 0.12, "x", "leet", why)
+    yield Result("P12b", "the same, p95", percentile(delays, 0.95), 150, 60, "ms")
+
+
+def _follow(command: list[str], log: Path, rows: list[bytes], shows: str) -> tuple[Window, list[float]]:
+    """What a program costs while its log gains a row a second, and ms from each row to its step on the screen."""
+    log.parent.mkdir(parents=True, exist_ok=True)
+    log.write_bytes(b"".join(rows[:BEHIND]))
     delays: list[float] = []
-    with rltui(folder) as terminal, log.open("a", encoding="utf-8") as out:
-        terminal.until(rf"step\s+{behind}\b")
-        terminal.settle()
-        cpu, got, start, woken = terminal._cpu(), terminal.received, time.monotonic(), terminal._switches()
-        for i in range(1, seconds + 1):
-            while (left := start + i - time.monotonic()) > 0:
-                terminal.read(left)
-            out.write(row(behind + i))
+    with Terminal(command) as shown, log.open("ab") as out:
+        shown.until(shows.format(BEHIND))
+        shown.settle()
+
+        def grow(second: int) -> None:
+            out.write(rows[BEHIND + second])
             out.flush()
             written = time.monotonic()
-            while f"step {behind + i}" not in terminal.text() and time.monotonic() - written < 0.9:
-                terminal.read(0.01)
+            expected = re.compile(shows.format(BEHIND + second + 1))
+            while not expected.search(shown.text()) and time.monotonic() - written < 0.9:
+                shown.read(0.01)
             delays.append(1000 * (time.monotonic() - written))
-        took = time.monotonic() - start
-        return Window(
-            (terminal._cpu() - cpu) / took, (terminal.received - got) / took, (terminal._switches() - woken) / took
-        ), delays
+
+        return shown.window(len(rows) - BEHIND, grow), delays
 
 
-def percentile(values: list[float], share: float) -> float:
-    """Of at least one value."""
-    ordered = sorted(values)
-    return ordered[min(len(ordered) - 1, round(share * (len(ordered) - 1)))]
+def keys(of: Setting) -> Iterator[Result]:
+    with rltui(of.file("verl")) as shown:
+        shown.until(f"step {thousands(of.steps)}.*(finished|state unknown|live|stalled)")
+        shown.settle(2.0)
+        shown.keys("22", 2)
+        ours = shown.keys("jjjjkkkk", KEYS)
+    theirs: list[float] = []
+    if of.peers is not None:
+        with Terminal(of.leet(of.file("wandb"))) as shown:
+            shown.until("Finished")
+            shown.settle(2.0)
+            theirs = shown.keys("nnnNNN", KEYS)
+    yield from _both("P13", f"key to repaint at {of.steps:,} steps", ours, theirs, ((1.0, 0.6), (1.2, 0.7)))
 
 
-def median(values: list[float]) -> float:
-    return statistics.median(values) if values else float("inf")
+def loading(of: Setting) -> Iterator[Result]:
+    ours: list[float] = []
+    theirs: list[float] = []
+    for _ in range(LOADS):
+        with rltui(of.file("verl")) as shown:
+            shown.until(r"reading\s+[1-9]\d* %")  # the newest values are there: each key moves something
+            ours += shown.keys("2jjkk", 12)
+        if of.peers is not None:
+            with Terminal(of.leet(of.file("wandb"))) as shown:
+                shown.until(r"actor/\S+ *.*\n.*[\u2801-\u28ff]")
+                theirs += shown.keys("nnNN", 12)
+    yield from _both("P14", "key to repaint while loading", ours, theirs, ((0.4, 0.2), (0.65, 0.35)))
 
 
-LEET = {"CPU": 0.10, "key ms": 35.0, "key while loading ms": 152.0, "delay ms": 246.0}
-"""`wandb leet` 0.31.0 on another machine: a row a second, a page of charts at 100,000 steps."""
-LOADS = 5
+def _both(
+    id_: str, what: str, ours: list[float], theirs: list[float], limits: tuple[tuple[float, float], ...]
+) -> Iterator[Result]:
+    """Median and 95th percentile, of leet's."""
+    for (must, aim), share, name in zip(limits, (0.5, 0.95), ("p50", "p95"), strict=True):
+        ms = percentile(ours, share)
+        value, why = (
+            (ms / percentile(theirs, share), f"{ms:.0f} of {percentile(theirs, share):.0f} ms")
+            if theirs
+            else (None, NO_PEERS)
+        )
+        yield Result(id_ + ("b" if share > 0.5 else ""), f"{what}, {name}", value, must, aim, "x", "leet", why)
 
 
-class Bench:
-    """Each method measures budgets that go together and tells them."""
-
-    def __init__(self, steps: int, seconds: int, inputs: Path) -> None:
-        self.steps, self.seconds, self.inputs = steps, seconds, inputs
-        self.missed = 0
-
-    def tell(self, id_: str, what: str, value: float, must: float, unit: str = "") -> None:
-        self.missed += value > must
-        word = "MISSED" if value > must else "ok"
-        print(f"{id_:5} {value:8.3g} {unit:6} (must {must:g})  {word:7} {what}", flush=True)
-
-    def both(self, id_: str, what: str, values: list[float], p50: float, p95: float) -> None:
-        """Median and 95th percentile of milliseconds."""
-        self.tell(id_, f"{what}, p50", median(values), p50, "ms")
-        self.tell(id_, f"{what}, p95", percentile(values, 0.95), p95, "ms")
-
-    def idle(self) -> None:
-        """P9, P19"""
-        with bare() as app:
-            app.until("bare-app")
-            app.settle()
-            bare_quit = app.quit("q")
-        with rltui(Path(__file__).resolve().parents[2] / "sample_runs" / "trl-reward-flip") as terminal:
-            terminal.until("finished")
-            terminal.settle()
-            idle = terminal.window(self.seconds)
-            quitting = terminal.quit("Q")
-        self.tell("P9", "idle, a finished run", 100 * idle.cpu, 0.9, "% CPU")
-        self.tell("P9", "the same, wake-ups", idle.wakeups_s, 40, "/s")
-        self.tell("P9", "the same, to the terminal", idle.bytes_s, 60, "B/s")
-        self.tell("P19", f"quit, of a bare app's {bare_quit:.0f} ms", quitting / bare_quit, 2.0)
-
-    def live(self) -> None:
-        """P10, P11, P12"""
-        with tempfile.TemporaryDirectory() as folder:
-            following, delays = live(Path(folder) / "run", self.seconds)
-        self.tell("P10", "a row a second, of leet's CPU (recorded)", following.cpu / LEET["CPU"], 0.3)
-        self.tell("P11", "the same, to the terminal", following.bytes_s / 1000, 1.9, "KB/s")
-        self.both("P12", "the same, row to screen", delays, 0.4 * LEET["delay ms"], 150)
-
-    def keys(self) -> None:
-        """P13"""
-        with bare() as app:
-            app.until("bare-app")
-            app.settle()
-            bare_key = median(app.keys("j", 20))
-        with rltui(write("verl", self.inputs, self.steps)) as terminal:
-            terminal.until(f"step {self.steps // 1000}.{self.steps % 1000:03}.*(finished|state unknown|live|stalled)")
-            terminal.settle(2.0)
-            terminal.keys("22", 2)
-            moving = terminal.keys("jjjjkkkk", 24)
-        what = f"key to repaint at {self.steps:,} steps (bare app {bare_key:.1f} ms)"
-        self.both("P13", what, moving, LEET["key ms"], 50)
-
-    def loading(self) -> None:
-        """P14"""
-        took: list[float] = []
-        in_time = True
-        for _ in range(LOADS):
-            with rltui(write("verl", self.inputs, self.steps)) as terminal:
-                terminal.until(r"reading\s+[1-9]\d* %")  # the newest values are there: each key moves something
-                took += terminal.keys("2jjkk", 15)
-                in_time = in_time and "reading" in terminal.text()
-        what = "key to repaint while loading" if in_time else "key to repaint around the end of loading"
-        self.both("P14", what, took, 0.4 * LEET["key while loading ms"], 151)
-
-
-BUDGETS = {"idle": ("P9", "P19"), "live": ("P10", "P11", "P12"), "keys": ("P13",), "loading": ("P14",)}
-
-
-def main() -> int:
-    """P9 to P14 and P19. A bare Textual app is measured beside; figures of leet are recorded ones."""
-    parser = argparse.ArgumentParser(prog="python -m tests.bench.screen", description="Measures the screen.")
-    parser.add_argument("--steps", type=int, default=100_000)
-    parser.add_argument("--seconds", type=int, default=20)
-    parser.add_argument("--inputs", type=Path, default=Path(tempfile.gettempdir()) / "rltui-bench")
-    parser.add_argument("ids", nargs="*", metavar="ID", help="budgets to measure, as P14; all where none is named")
-    args = parser.parse_args()
-    bench = Bench(args.steps, args.seconds, args.inputs)
-    for name, ids in BUDGETS.items():
-        if not args.ids or set(ids) & set(args.ids):
-            getattr(bench, name)()
-    return 1 if bench.missed else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+BENCHES = {
+    ("P1", "P2"): paint, ("P3", "P3s", "P7"): whole, ("P8",): small, ("P9", "P9w", "P9b", "P19"): idle,
+    ("P10", "P11", "P12", "P12b"): live, ("P13", "P13b"): keys, ("P14", "P14b"): loading,
+}  # fmt: skip

@@ -18,7 +18,6 @@ from functools import partial
 from pathlib import Path
 
 from tests.conftest import labelled_runs
-from tests.contradictions import judge, readers, words  # noqa: F401  they add their rules
 from tests.contradictions.engine import RULES, Contradiction, contradictions
 from tests.contradictions.labelled import all_labelled
 from tests.contradictions.surfaces import Json, runs, said

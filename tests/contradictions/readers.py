@@ -113,7 +113,8 @@ def compare_and_best_step(said: Said) -> Iterator[str]:
     best = said.report["verdict"]["best_checkpoint"]
     if said.compared is None or best is None or said.compared.get("best_step") is None:
         return
-    same = said.compared.get("metric") == best["metric"] and best["path"] is None
+    table = said.metric(said.compared["metric"]) if said.compared.get("metric") else None
+    same = table is not None and table["key"] == best["metric"] and best["path"] is None
     if same and best["step"] != said.compared["best_step"]:
         yield f"compare: best at {said.compared['best_step']}, report: {best['step']}"
 
@@ -314,61 +315,10 @@ def best_step_everywhere(said: Said) -> Iterator[str]:
             for m in re.finditer(r"(?:best checkpoint|keep|use)\b[^.;,]{0,30}?\bstep (\d+)", text, re.I)
         ]
     for finding in said.active:
-        told += [(finding["id"], int(m[1])) for m in re.finditer(r"nearest one saved is (\d+)", finding["summary"])]
+        told += [(finding["id"], int(m[1])) for m in re.finditer(r"best one saved, (\d+)", finding["summary"])]
     for where, number in told:
         if number != step:
             yield f"{where}: best step {number}, verdict: {step}"
-
-
-@rule
-def prefix_and_whole(said: Said) -> Iterator[str]:
-    """`--at STEP` knows nothing of later rows: no onset, episode, best step or newest row beyond it. At the last step
-    it says what the whole says; only its state may differ, since the end mark stands behind the last row, and what
-    rests on the end of the run with it."""
-    for step, then in said.earlier.items():
-        steps = then["run"]["steps"]
-        if steps["last"] is not None and steps["last"] > step:
-            yield f"--at {step}: last step {steps['last']}"
-        for finding in then["findings"]:
-            ends = [e["end_step"] for e in finding["episodes"]] + [finding["onset_step"], finding["last_step"]]
-            late = [end for end in ends if end is not None and end > step]
-            if late:
-                yield f"--at {step}: {finding['id']} speaks of step {late[0]}"
-        best = then["verdict"]["best_checkpoint"]
-        if best is not None and best["step"] > step:
-            yield f"--at {step}: best step {best['step']}"
-        if step != said.report["run"]["steps"]["last"]:
-            continue
-        ends_too = {"run-crashed", "run-stalled"}
-        now = {(f["id"], f["subject"]): f["severity"] for f in said.active if f["id"] not in ends_too}
-        was = {
-            (f["id"], f["subject"]): f["severity"]
-            for f in then["findings"]
-            if f["status"] == "active" and f["id"] not in ends_too
-        }
-        if now != was and then["run"]["state"] == said.state:
-            odd = sorted(str(key) for key in set(now.items()) ^ set(was.items()))
-            yield f"--at the last step ({step}) differs from the whole in {', '.join(odd[:3])}"
-
-
-@rule
-def prefix_and_screen(said: Said) -> Iterator[str]:
-    """The screen at a step shows the badge and the findings of `report --at` that step."""
-    for step, text in said.travelled.items():
-        then = said.earlier.get(step)
-        if then is None:
-            continue
-        flat = " ".join(text.split())
-        badge = then["verdict"].get("badge")
-        if badge and badge.split(" ", 1)[-1] not in flat and badge not in flat:
-            yield f"--at {step}: badge {badge!r}; the screen at {step} has another"
-        critical = sum(f["status"] == "active" and f["severity"] == "critical" for f in then["findings"])
-        count = re.search(r"1 Findings[^─]*?(\d+) critical", flat)
-        if count is not None and int(count[1]) != critical:
-            yield f"--at {step}: {critical} critical; the screen at {step} shows {count[1]}"
-        head = then["verdict"]["text"].split(". ")[0]
-        if head[:40] not in flat:
-            yield f"--at {step}: {head[:60]!r}; the screen at {step} says something else"
 
 
 @rule

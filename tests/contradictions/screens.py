@@ -15,7 +15,8 @@ SIZE = (160, 50)
 
 
 async def look(said: Said, path: Path) -> None:
-    """Adds the main, decision and finding screens, and the main screen at the earlier steps that were reported."""
+    """Adds the main, decision, pipeline, coverage, metric and finding screens, and the main screen at the earlier steps
+    that were reported."""
     app = RltuiApp(SampleOpener(path), target="here", clock=time.time)
     async with app.run_test(size=SIZE) as pilot:
         await wait_for(pilot, lambda: is_read(app), "the run is read")
@@ -25,6 +26,17 @@ async def look(said: Said, path: Path) -> None:
         await wait_for(pilot, lambda: "WHAT MUST HOLD" in screen_text(app) or app.view.report is None, "the decision")
         said.screens["decision"] = screen_text(app)
         await pilot.press("escape")
+        for name, key in (("pipeline", "P"), ("coverage", "C")):
+            await pilot.press(key)
+            await wait_for(pilot, lambda name=name: app.screen.name == name, name)
+            await pilot.pause()
+            said.screens[name] = screen_text(app)
+            await pilot.press("escape")
+        if said.report["metrics"]:
+            await pilot.press("2", "enter")
+            await wait_for(pilot, lambda: "first window" in screen_text(app), "the metric")
+            said.screens["metric"] = screen_text(app)
+            await pilot.press("escape", "1")
         if said.loud:
             await pilot.press("enter")
             await wait_for(pilot, lambda: app.screen.name == "finding", "the finding")

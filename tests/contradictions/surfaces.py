@@ -21,8 +21,9 @@ class Said:
 
     `report`: `report --format json`; `page`: `report`; `ends` and `whole`: its row of `runs` and `runs --full`;
     `compared`: its row of `compare`; `watched`: the events of `watch` at its first look; `held`: `verify --metrics`;
-    `earlier`: step -> `report --at STEP`; `screens`: name -> text of the screen; `travelled`: step -> text of the main
-    screen as it was at that step; `picked`: its line of the picker.
+    `explained`: id of a finding -> `explain`; `earlier`: step -> `report --at STEP`; `cut`: step -> `report` of the log
+    as it was when it had come to that step; `screens`: name -> text of the screen; `travelled`: step -> text of the
+    main screen as it was at that step; `picked`: its line of the picker.
     """
 
     name: str
@@ -33,7 +34,9 @@ class Said:
     compared: Json | None = None
     watched: list[Json] | None = None
     held: list[Json] | None = None
+    explained: dict[str, Json] = field(default_factory=dict)
     earlier: dict[int, Json] = field(default_factory=dict)
+    cut: dict[int, Json] = field(default_factory=dict)
     screens: dict[str, str] = field(default_factory=dict)
     travelled: dict[int, str] = field(default_factory=dict)
     picked: str | None = None
@@ -134,7 +137,11 @@ def said(path: Path, rows: dict[str, Json] | None = None, *, deep: bool = True) 
     found.page = read_page(command("report", str(path))[1])
     code, text, _ = command("compare", str(path), "--format", "json")
     if code == 0:
-        found.compared = next(iter(json.loads(text)["runs"]), None)
+        told = json.loads(text)
+        row = next(iter(told["runs"]), None)
+        found.compared = None if row is None else row | {"metric": told["primary"]["name"]}
+    for name in {f["id"] for f in whole["findings"]}:
+        found.explained[name] = json.loads(command("explain", name, "--format", "json")[1])
     found.watched = watch(path, whole["run"]["steps"]["last"])
     code, text, _ = command("verify", "--metrics", str(path), "--format", "json")
     if code in (0, 1):

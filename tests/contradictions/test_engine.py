@@ -9,132 +9,10 @@ from typing import Any
 import pytest
 
 from tests.contradictions.engine import RULES, contradictions
+from tests.contradictions.honest import MAIN, PAGE, finding, honest, metric
+from tests.contradictions.lies import MORE
 from tests.contradictions.page import read_page
 from tests.contradictions.surfaces import Json, Said
-
-PAGE = """# honest
-
-**✗ STOP · KEEP 40** Reward collapsed, since step 50. Reward fell from 0.8 to 0.1.
-
-unstable · confidence 0.90 · 40 checks ran, 12 could not
-
-## 1. Run
-
-- Framework: verl; algorithm: GRPO
-- State: **running**
-- Steps: 1 to 60 of 100 planned, 60 training steps read
-- Time left: 40 s
-
-## 3. Behavioural symptoms
-
-### ✗ critical · Reward collapsed, since step 50
-
-## 6. Continue or stop
-
-- Best checkpoint: **step 40** at `ckpt/40`
-
-## 8. Pipeline
-
-| stage | status | because |
-| --- | --- | --- |
-| reward | ✗ fail | Reward collapsed |
-| loss | ✓ pass | 9 checks |
-"""
-
-MAIN = """ honest   GRPO · verl        step 60 / 100   60 %   ETA 40 s   ● live
-  ✗ STOP · KEEP 40   Reward collapsed, since step 50. Reward fell from 0.8 to 0.1.
-      Keep global_step_40, reward 0.8
- pipeline  reward ✗  ›  loss ✓          40 checks, 12 could not run
- 1 Findings  1 critical ────
-"""
-
-
-def metric(first: float, last: float, **more: Any) -> Json:
-    words = {"shape": "falls", "label": "reward mean", "group": "reward"}
-    numbers = {"first": first, "mid": 0.5, "last": last, "min": last, "max": first, "first_value": first}
-    return {"key": "reward", "count": 60, "last_value": last, **numbers, **words, **more}
-
-
-def finding(id: str = "reward-collapse", **more: Any) -> Json:
-    evidence = {"metric": "reward_mean", "key": "reward", "first": 0.8, "mid": 0.5, "last": 0.1}
-    return {
-        "id": id,
-        "subject": None,
-        "title": "Reward collapsed",
-        "severity": "critical",
-        "peak_severity": "critical",
-        "status": "active",
-        "episodes": [{"onset_step": 50, "end_step": None, "severity": "critical"}],
-        "stage": "reward",
-        "onset_step": 50,
-        "last_step": 60,
-        "root": None,
-        "evidence": [evidence],
-        "summary": "Reward fell from 0.8 to 0.1.",
-        **more,
-    }
-
-
-def honest() -> Said:
-    """A run of which every surface says the same."""
-    report: Json = {
-        "run": {
-            "state": "running",
-            "framework": "verl",
-            "algorithm": "GRPO",
-            "eta_s": 40.0,
-            "steps": {"first": 1, "last": 60, "total": 100, "rows": 60},
-        },
-        "verdict": {
-            "decision": "stop-use-best",
-            "kinds": ["unstable"],
-            "badge": "STOP · KEEP 40",
-            "would_change": "",
-            "because": ["reward-collapse"],
-            "text": "Reward collapsed, since step 50. Reward fell from 0.8 to 0.1.",
-            "best_checkpoint": {"step": 40, "path": "ckpt/40", "on_disk": True, "metric": "reward_mean"},
-        },
-        "findings": [finding()],
-        "metrics": {"reward_mean": metric(0.8, 0.1)},
-        "pipeline": [
-            {"stage": "reward", "status": "fail", "because": ""},
-            {"stage": "loss", "status": "pass", "because": ""},
-        ],
-        "outlook": {
-            "invariants": [],
-            "kl_reward": {"advice": "watch"},
-            "forecasts": [{"what": "end", "at": 40.0, "text": "40 steps left"}],
-        },
-        "checks": 40,
-        "not_evaluable": [{}] * 12,
-        "moved": [],
-        "checks_failed": [],
-    }
-    row: Json = {"state": "running", "last_step": 60, "total_steps": 100, "framework": "verl", "algorithm": "GRPO"}
-    row |= {"decision": None, "health": "unknown", "signs": [], "values": {"reward_mean": 0.1}}
-    said = Said("honest", report, read_page(PAGE))
-    said.ends = dict(row)
-    said.whole = row | {"decision": "stop-use-best", "critical": 1, "warnings": 0}
-    said.compared = {
-        "state": "running",
-        "framework": "verl",
-        "algorithm": "GRPO",
-        "decision": "stop-use-best",
-        "flags": [{"word": "collapse", "finding": "reward-collapse"}],
-        "group": "ugly",
-        "best_step": 40,
-    }
-    event = {"event": "summary", "state": "running", "step": 60, "total": 100, "finding": None}
-    said.watched = [event | {"decision": "stop-use-best", "text": report["verdict"]["text"]}]
-    said.held = [{"mark": "", "stage": "loss", "name": "finite", "value": "0 of 60"}]
-    then = {**report, "verdict": {**report["verdict"], "badge": "CONTINUE", "text": "All clear: 40 checks ran."}}
-    then |= {"findings": [], "run": {**report["run"], "steps": {"first": 1, "last": 30, "total": 100}}}
-    then["verdict"] = {**then["verdict"], "best_checkpoint": None}
-    said.earlier = {30: then}
-    said.travelled = {30: "as at step 30 of 60   CONTINUE  All clear: 40 checks ran.  1 Findings ──"}
-    said.screens = {"main": MAIN}
-    said.picked = " honest   verl GRPO   60/100   3 s   ● running   0.1   ? not looked at"
-    return said
 
 
 def at(said: Said) -> Json:
@@ -318,7 +196,9 @@ LIES: dict[str, tuple[Callable[[Said], Any], ...]] = {
     "shape and numbers": (lambda s: s.report["metrics"]["reward_mean"].update(shape="rises, decelerating"),),
     "evidence and table": (lambda s: at(s)["evidence"][0].update(last=0.3),),
     "shares in sentences": (
-        lambda s: (text(s, "50 % of the groups agree."), add(s, summary="56 % of the groups have no reward variance.")),
+        lambda s: text(s, "56 % of the groups have no reward variance over the last 20 rows."),
+        lambda s: text(s, "50 % of the groups agree."),
+        lambda s: text(s, "9 % of the responses are cut at the limit over the last 20 rows."),
     ),
     "reward in the verdict": (
         lambda s: (clear(s), s.report["verdict"].update(text="All clear: 12 could not. Reward 0.1 → 0.8.")),
@@ -329,19 +209,22 @@ LIES: dict[str, tuple[Callable[[Said], Any], ...]] = {
 }
 
 
+ALL = LIES | MORE
+
+
 def test_an_honest_run_contradicts_nothing() -> None:
     assert contradictions(honest()) == []
 
 
 def test_every_rule_has_its_lie() -> None:
     contradictions(honest())
-    assert set(LIES) == set(RULES)
+    assert set(ALL) == set(RULES)
 
 
-@pytest.mark.parametrize(("name", "number"), [(name, n) for name, lies in LIES.items() for n in range(len(lies))])
+@pytest.mark.parametrize(("name", "number"), [(name, n) for name, lies in ALL.items() for n in range(len(lies))])
 def test_a_lie_is_found(name: str, number: int) -> None:
     said = honest()
-    LIES[name][number](said)
+    ALL[name][number](said)
     found = {one.rule for one in contradictions(said)}
     assert name in found
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ import pytest
 from tests.contradictions.holding import hold
 from tests.contradictions.labelled import draws
 from tests.contradictions.screens import look, look_picker
-from tests.contradictions.surfaces import runs, said
+from tests.contradictions.surfaces import report, runs, said
 from tests.contradictions.written import COURSES, draw, write, write_all
 from tests.unit.tui.conftest import own_state, quick_keys  # noqa: F401  the screen's fixtures
 
@@ -19,10 +20,15 @@ COUNT = len(COURSES) + len(COURSES) // 2
 
 @pytest.mark.parametrize("number", range(COUNT))
 def test_a_written_run(number: int, tmp_path: Path) -> None:
-    path = write(draw(number, SEED), tmp_path)
+    drawn = draw(number, SEED)
+    path = write(drawn, tmp_path)
     told = said(path, runs(tmp_path))
     assert told is not None
     told.whole = runs(tmp_path, "--full").get(str(path))
+    for step in [step for step in told.earlier if step < drawn.rows]:
+        cut = report(write(replace(drawn, until=step), tmp_path / f"cut-{step}"))
+        assert cut is not None
+        told.cut[step] = cut
     hold(told)
 
 

@@ -98,25 +98,23 @@ def evidence_and_table(said: Said) -> Iterator[str]:
 
 
 SHARES = (
-    (re.compile(r"(\d+) % of the groups (?:have no reward variance|agree)"), "frac_reward_zero_std", ("last",)),
-    (re.compile(r"(\d+) % of the responses are cut"), "response_clip_ratio", ("last",)),
+    (re.compile(r"(\S+) % of the groups (?:have no reward variance|agree)( over the last \d+ rows)?"), "dead_groups"),
+    (re.compile(r"(\S+) % of the responses (?:are|count as) cut[^:,;.]*?( over the last \d+ rows)?(?=[:,;.])"), "cut"),
 )
-SLACK = 10.0
-"""Points. Sentences speak of the newest twenty rows, the table of the last tenth of them."""
 
 
 @rule
 def shares_in_sentences(said: Said) -> Iterator[str]:
-    """A share is one number: sentences agree with each other, and to ten points with the table's last window."""
-    for pattern, metric, parts in SHARES:
-        told = [(where, float(found[1])) for where, text in said.sentences() for found in pattern.finditer(text)]
-        table = said.metric(metric)
-        if len({value for _, value in told}) > 1:
-            yield f"{metric}: " + ", ".join(f"{where} {value:.0f} %" for where, value in told)
-        for where, value in told:
-            theirs = [100 * table[part] for part in parts if table and table[part] is not None]
-            if theirs and min(abs(value - other) for other in theirs) > SLACK:
-                yield f"{where}: {value:.0f} %, table: {theirs[0]:.0f} % ({metric})"
+    """A share is one number: each sentence says that of the fact table, and of which rows it is. A table's last window
+    may differ: it is the last tenth of the rows, the share that of the newest."""
+    for pattern, name in SHARES:
+        fact = (said.report.get("facts") or {}).get(name)
+        for where, text in said.sentences():
+            for found in pattern.finditer(text):
+                if fact is None or abs(number(found[1]) - 100 * fact["value"]) > 0.51:
+                    yield f"{where}: {found[0]!r}, facts: {fact and fact['value']}"
+                elif found[2] is None or f" {fact['rows']} rows" not in found[2]:
+                    yield f"{where}: {found[0]!r} does not say that it is of {fact['rows']} rows"
 
 
 @rule

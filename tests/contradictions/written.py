@@ -33,6 +33,8 @@ class Draw:
     validates: int | None
     step_s: float
     seed: int
+    until: int | None = None
+    """The step that its log has come to, if it is cut: nothing that comes later is there."""
 
     @property
     def began(self) -> float:
@@ -197,11 +199,11 @@ def _named(row: Row, names: dict[str, str]) -> Row:
 
 def _replayed(d: Draw) -> list[tuple[int, Row]]:
     """The rows; of a run that was resumed some steps come twice, as after a restart from a checkpoint."""
-    rows = list(rows_of(d))
-    if not d.resumed:
-        return rows
+    rows, end = list(rows_of(d)), d.rows if d.until is None else d.until
     at = len(rows) // 2
-    return [*rows[:at], *rows[at - 7 :]]
+    if not d.resumed or end <= at:
+        return rows[:end]
+    return [*rows[:at], *rows[at - 7 : end]]
 
 
 def _jsonl(d: Draw, folder: Path) -> Path:
@@ -250,7 +252,7 @@ def _trl_console(d: Draw, folder: Path) -> Path:
         held_out = {k: cells.pop(k) for k in list(cells) if k.startswith("eval_")}
         lines += [str(cells), *([str(held_out | {"epoch": step / 1000})] if held_out else [])]
         lines.append(f" {100 * step // total:3d}%|███       | {step}/{total} [00:{step % 60:02d}<01:00,  1.00s/it]")
-    if d.end == "finished":
+    if d.end == "finished" and d.until is None:
         lines.append(str({"train_runtime": 100.0, "train_steps_per_second": 1.0, "train_loss": 0.01, "epoch": 1.0}))
     (folder / "console.log").write_text("\n".join(lines) + "\n" + _last_words(d))
     return folder / "console.log"
@@ -258,14 +260,14 @@ def _trl_console(d: Draw, folder: Path) -> Path:
 
 def _trainer_state(d: Draw, folder: Path) -> Path:
     rows: list[dict[str, float]] = []
-    for step, row in rows_of(d):
+    for step, row in list(rows_of(d))[: d.until]:
         cells = _named(row, TRL)
         held_out = {k: cells.pop(k) for k in list(cells) if k.startswith("eval_")}
         rows += [{"step": step, "epoch": step / 1000, **part} for part in (cells, held_out) if part]
     state = {
         "best_metric": None,
         "epoch": 1.0,
-        "global_step": d.rows,
+        "global_step": d.until or d.rows,
         "max_steps": d.plan or 2 * d.rows,
         "log_history": rows,
         "logging_steps": 1,
@@ -276,7 +278,7 @@ def _trainer_state(d: Draw, folder: Path) -> Path:
 
 
 def _last_words(d: Draw) -> str:
-    if d.end == "crashed":
+    if d.end == "crashed" and d.until is None:
         return (
             "Traceback (most recent call last):\n"
             '  File "/app/train.py", line 88, in <module>\n    trainer.train()\n'
@@ -302,7 +304,7 @@ def write(d: Draw, folder: Path) -> Path:
     log = WRITERS[d.container](d, path)
     if d.saves is not None:
         prefix = "global_step_" if "verl" in d.container else "checkpoint-"
-        for step in range(d.saves, d.rows + 1, d.saves):
+        for step in range(d.saves, (d.until or d.rows) + 1, d.saves):
             (path / f"{prefix}{step}").mkdir()
             (path / f"{prefix}{step}" / "model.safetensors").write_bytes(b"\0" * 64)
     if d.end != "running":

@@ -1,6 +1,6 @@
 """Mutants of knowledge: does a test fail if a list, a threshold, a trait, a family, an alias or a relation is wrong?
 
-    python -m tests.mutants [--n 60] [--seed N] [--jobs 2] [--only PATH] [--list]
+    python -m tests.mutants [--n 60] [--seed N] [--jobs 2] [--only TEXT] [--list] [--results FILE] [--fresh]
 
 A seeded draw takes mutants of the package's data files (a number times and by ten, an element of a list dropped, two
 values exchanged, a truth turned) and of the constants in the code that judges (the same, and a comparison turned). Each

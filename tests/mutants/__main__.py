@@ -3,132 +3,174 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
+import hashlib
+import json
 import os
-import random
 import shutil
 import subprocess
 import sys
 import tempfile
-import tomllib
+import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict
 from pathlib import Path
 from queue import SimpleQueue
+from typing import Any
 
 from tests.conftest import REPO
-from tests.mutants import code, data
+from tests.mutants.draw import LOCKED, drawn, population, tests_of, words_of
 from tests.mutants.mutant import Mutant
+from tests.mutants.worker import Answer, Question
 
-CODE = ("rltui/evidence", "rltui/rules", "rltui/diagnosis")
-NOT_COPIED = (".git", ".*cache*", "__pycache__", "*.egg-info", "dist", "build")
-NO_KNOWLEDGE = ("schema.json", "rltui/tui/", "rltui/settings/", "rltui/verify/")
-"""Data that is a form or a taste."""
-LIMIT_S = 900.0
-"""A mutant may make a test wait for ever."""
-
-Map = dict[str, list[str]]
-
-
-def population(root: Path) -> Iterator[Mutant]:
-    """Every mutant there is."""
-    for path in sorted((root / "rltui").rglob("*")):
-        name = path.relative_to(root).as_posix()
-        if path.suffix in (".json", ".toml") and not any(part in name for part in NO_KNOWLEDGE):
-            yield from data.mutants(name, path.read_text(encoding="utf-8"))
-        elif path.suffix == ".py" and name.startswith(CODE):
-            yield from code.mutants(name, path.read_text(encoding="utf-8"))
+COPIED = ("rltui", "tests", "themes", "sample_runs", ".github", "pyproject.toml", "README.md")
+BATCH = 6
+"""Files of tests that are tried together without a mutant."""
+LIMIT_S = 300.0
+SLOW = 4.0
+"""A mutant may take so many times as long as its tests take without it, and half a minute, before it counts as
+hanging."""
+ENDS = ("behaviour", "locked", "survived")
 
 
-def drawn(every: list[Mutant], n: int, seed: int) -> list[Mutant]:
-    """`n` of them: each kind comes round, and within it each file, so that the many aliases do not crowd out the few
-    stages."""
-    chance = random.Random(seed)
-    kinds: dict[str, list[Mutant]] = {}
-    for one in every:
-        kinds.setdefault(one.kind, []).append(one)
-    out: list[Mutant] = []
-    while len(out) < min(n, len(every)):
-        for kind in sorted(kinds):
-            files = sorted({one.path for one in kinds[kind]})
-            if files and len(out) < n:
-                path = chance.choice(files)
-                one = chance.choice([m for m in kinds[kind] if m.path == path])
-                kinds[kind].remove(one)
-                out.append(one)
-    return out
+class Copy:
+    """A copy of the repository, and the process that runs tests in it."""
 
-
-def tests_of(path: str, known: Map) -> list[str]:
-    """The tests that are asked about a file."""
-    fits = [prefix for prefix in known if path.startswith(prefix)]
-    return known[max(fits, key=len)] if fits else ["tests/unit"]
-
-
-def copy(folder: Path) -> Path:
-    """The repository without its history and what is built of it."""
-    shutil.copytree(REPO, folder, ignore=shutil.ignore_patterns(*NOT_COPIED), dirs_exist_ok=True, symlinks=True)
-    return folder
-
-
-def fails(root: Path, tests: list[str], without: Sequence[str] = (), first: bool = True) -> list[str]:
-    """The tests that fail, or the `first` of them; "time-out". `without`: tests that are left out."""
-    there = [test for test in tests if (root / test.split("::")[0]).exists()]
-    if not there:
-        return []
-    words = [
-        sys.executable,
-        "-m",
-        "pytest",
-        *(["-x"] if first else []),
-        *(f"--deselect={name}" for name in without),
-        "-q",
-        "--no-header",
-        "--tb=no",
-        "-rfE",
-        "-p",
-        "no:cacheprovider",
-    ]
-    words += ["-p", "no:randomly"]
-    environ = {**os.environ, "PYTHONPATH": str(root), "RLTUI_TEST_RUNS": str(root / "none"), "CI": "1"}
-    environ["PYTHONDONTWRITEBYTECODE"] = "1"
-    try:
-        done = subprocess.run(
-            [*words, *there], cwd=root, env=environ, capture_output=True, text=True, timeout=LIMIT_S, check=False
+    def __init__(self, folder: Path) -> None:
+        self.root = folder
+        ignore = shutil.ignore_patterns("__pycache__", ".*cache*", ".hypothesis")
+        for name in COPIED:
+            if (REPO / name).is_dir():
+                shutil.copytree(REPO / name, folder / name, ignore=ignore, symlinks=True)
+            else:
+                shutil.copy2(REPO / name, folder / name)
+        environ = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
+        environ |= {"PYTHONPATH": str(folder), "RLTUI_TEST_RUNS": str(folder / "none"), "CI": "1"}
+        environ |= {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "tests.mutants.worker"],
+            cwd=folder,
+            env=environ,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
         )
-    except subprocess.TimeoutExpired:
-        return ["time-out"]
-    if done.returncode == 0:
-        return []
-    lines = [line for line in done.stdout.splitlines() if line.startswith(("FAILED ", "ERROR "))]
-    return [line.split(" ", 1)[1].split(" - ")[0] for line in lines] or [f"exit {done.returncode}"]
+
+    def ask(self, question: Question, write_bytecode: bool = False) -> Answer:
+        """Raises RuntimeError if the process has ended."""
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        self.process.stdin.write(json.dumps(asdict(question) | {"write_bytecode": write_bytecode}) + "\n")
+        self.process.stdin.flush()
+        line = self.process.stdout.readline()
+        if not line:
+            raise RuntimeError(f"the process of the tests in {self.root} has ended")
+        return Answer(**json.loads(line))
+
+    @contextlib.contextmanager
+    def changed(self, one: Mutant) -> Iterator[None]:
+        file = self.root / one.path
+        text, stat = file.read_text(encoding="utf-8"), file.stat()
+        try:
+            file.write_text(one.applied(text), encoding="utf-8")
+            yield
+        finally:
+            file.write_text(text, encoding="utf-8")
+            os.utime(file, ns=(stat.st_atime_ns, stat.st_mtime_ns))
+
+    def close(self) -> None:
+        assert self.process.stdin is not None
+        self.process.stdin.close()
+        self.process.wait()
 
 
-def judge(
-    one: Mutant, roots: SimpleQueue[Path], known: Map, locked: list[str], without: Sequence[str]
-) -> tuple[str, str]:
-    """("behaviour" | "locked" | "survived", the test)."""
-    root = roots.get()
-    file = root / one.path
-    text = file.read_text(encoding="utf-8")
-    try:
-        file.write_text(one.applied(text), encoding="utf-8")
-        for test in tests_of(one.path, known):
-            if killers := fails(root, _without(root, test, locked), without):
-                return "behaviour", killers[0]
-        killers = fails(root, locked)
-        return ("locked", killers[0]) if killers else ("survived", "")
-    finally:
-        file.write_text(text, encoding="utf-8")
-        roots.put(root)
+class Results:
+    """A file of JSON lines: how the tests do without a mutant, then each mutant. What it holds of the same sources is
+    not done again."""
+
+    def __init__(self, path: Path, fresh: bool) -> None:
+        self.path = path
+        digest = hashlib.sha256()
+        for file in sorted(file for part in ("rltui", "tests") for file in (REPO / part).rglob("*") if file.is_file()):
+            if "__pycache__" not in file.parts:
+                digest.update(file.read_bytes())
+        self.head = {"sources": digest.hexdigest()}
+        lines = [json.loads(line) for line in path.read_text().splitlines()] if path.exists() and not fresh else []
+        self.known: list[dict[str, Any]] = lines[1:] if lines[:1] == [self.head] else []
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("".join(json.dumps(line) + "\n" for line in [self.head, *self.known]))
+
+    def add(self, line: dict[str, Any]) -> None:
+        with self.path.open("a") as out:
+            out.write(json.dumps(line) + "\n")
+
+    def of(self, one: Mutant) -> dict[str, Any] | None:
+        return next((line for line in self.known if line.get("mutant") == str(one) + f" @{one.offset}"), None)
 
 
-def _without(root: Path, test: str, locked: list[str]) -> list[str]:
-    """The files of a folder of tests, the locked ones left out."""
-    if not any(name.startswith(f"{test}/") for name in locked):
-        return [test]
-    files = sorted(file.relative_to(root).as_posix() for file in (root / test).rglob("test_*.py"))
-    return [file for file in files if file not in locked]
+def files_of(tests: list[str]) -> list[str]:
+    """The files of these folders and files, the locked ones left out, in the order of the map."""
+    found: dict[str, None] = {}
+    for test in tests:
+        path = REPO / test
+        for file in sorted(path.rglob("test_*.py")) if path.is_dir() else [path]:
+            found.setdefault(file.relative_to(REPO).as_posix())
+    return [name for name in found if name not in LOCKED]
+
+
+def without_a_mutant(chosen: list[Mutant], copies: list[Copy], results: Results) -> tuple[list[str], dict[str, float]]:
+    """(the tests that fail without a mutant, seconds that each file takes)."""
+    known = next((line for line in results.known if "seconds" in line), {"failing": [], "seconds": {}})
+    failing: list[str] = list(known["failing"])
+    seconds: dict[str, float] = dict(known["seconds"])
+    asked = {test for one in chosen for test in files_of(tests_of(one.path))} | set(LOCKED)
+    files = [file for file in sorted(asked) if file not in seconds]
+    free: SimpleQueue[Copy] = SimpleQueue()
+    for copy in copies:
+        free.put(copy)
+
+    def try_out(batch: list[str]) -> Answer:
+        copy = free.get()
+        try:
+            return copy.ask(Question(batch, first=False, limit_s=LIMIT_S), write_bytecode=True)
+        finally:
+            free.put(copy)
+
+    batches = [files[n : n + BATCH] for n in range(0, len(files), BATCH)]
+    with ThreadPoolExecutor(len(copies)) as pool:
+        for batch, answer in zip(batches, pool.map(try_out, batches), strict=True):
+            seconds |= dict.fromkeys(batch, 0.0)
+            if answer.error:
+                print(f"left out, {answer.error} without a mutant: {', '.join(batch)}", flush=True)
+                failing += batch
+            for test, took in answer.took_s.items():
+                seconds[test.split("::")[0]] = seconds.get(test.split("::")[0], 0.0) + took
+            failing += answer.failed
+    if files:
+        results.add({"failing": failing, "seconds": seconds})
+    return failing, seconds
+
+
+def judge(one: Mutant, copy: Copy, without: list[str], seconds: dict[str, float]) -> tuple[str, str]:
+    """("behaviour" | "locked" | "survived", the test that fails)."""
+    words = words_of(one, copy.root)
+    with copy.changed(one):
+        for end, tests in (("behaviour", files_of(tests_of(one.path))), ("locked", LOCKED)):
+            asked = [test for test in tests if test not in without]
+            limit = 30 + SLOW * sum(seconds.get(test, 0.0) for test in asked)
+            answer = copy.ask(Question(asked, words, without, limit_s=limit))
+            if answer.failed or answer.error:
+                return end, (answer.failed or [answer.error])[0]
+    return "survived", ""
+
+
+def table(counts: Counter[tuple[str, str]]) -> str:
+    lines = ["| kind | killed by behaviour | by a locked fact | survived |", "|---|--:|--:|--:|"]
+    for kind in sorted({kind for kind, _ in counts}):
+        lines.append(f"| {kind} | {' | '.join(str(counts[kind, end]) for end in ENDS)} |")
+    return "\n".join(lines)
 
 
 def main() -> int:
@@ -137,42 +179,51 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=14)
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--least", type=float, default=0.95, help="share of them that has to be killed")
-    parser.add_argument("--only", default="", metavar="PATH", help="only mutants of files below this path")
-    parser.add_argument("--skip", type=int, default=0, help="of those drawn so many are left out")
+    parser.add_argument("--only", default="", metavar="TEXT", help="only mutants whose kind, path or place has it")
     parser.add_argument("--list", action="store_true", help="name the mutants drawn, and run nothing")
+    parser.add_argument("--results", type=Path, metavar="FILE", help="default: .mutants/seed-N.jsonl")
+    parser.add_argument("--fresh", action="store_true", help="do again what the file of results holds")
     args = parser.parse_args()
-    every = [one for one in population(REPO) if one.path.startswith(args.only)]
-    chosen = drawn(every, args.n, args.seed)[args.skip :]
+    every = [one for one in population(REPO) if args.only in f"{one.kind} {one}"]
+    chosen = drawn(every, args.n, args.seed)
     print(f"{len(chosen)} of {len(every)} mutants, seed {args.seed}", flush=True)
     if args.list:
         print("\n".join(f"{one.kind:10} {one}" for one in chosen))
         return 0
-    told = tomllib.loads(Path(__file__).with_name("tests_of.toml").read_text(encoding="utf-8"))
-    roots: SimpleQueue[Path] = SimpleQueue()
+    start = time.monotonic()
+    results = Results(args.results or REPO / ".mutants" / f"seed-{args.seed}.jsonl", args.fresh)
     counts: Counter[tuple[str, str]] = Counter()
     with tempfile.TemporaryDirectory(prefix="mutants-") as name:
-        for number in range(args.jobs):
-            (Path(name) / str(number)).mkdir()
-            roots.put(copy(Path(name) / str(number)))
-        asked = sorted({test for one in chosen for test in tests_of(one.path, told["of"])})
-        root = roots.get()
-        without = fails(root, asked, first=False)
-        roots.put(root)
-        if without:
-            print(f"left out, since they fail without a mutant: {', '.join(without)}", flush=True)
+        copies = [Copy(Path(name) / str(number)) for number in range(args.jobs)]
+        without, seconds = without_a_mutant(chosen, copies, results)
+        for test in without:
+            print(f"left out, fails without a mutant: {test}", flush=True)
+        print(f"{len(seconds)} files of tests, {time.monotonic() - start:.0f} s without a mutant", flush=True)
+        free: SimpleQueue[Copy] = SimpleQueue()
+        for copy in copies:
+            free.put(copy)
+
+        def done(one: Mutant) -> None:
+            known = results.of(one)
+            if known is None:
+                copy, begun = free.get(), time.monotonic()
+                try:
+                    end, killer = judge(one, copy, without, seconds)
+                finally:
+                    free.put(copy)
+                known = {"mutant": f"{one} @{one.offset}", "kind": one.kind, "end": end, "killer": killer}
+                results.add(known | {"took_s": round(time.monotonic() - begun, 1)})
+            counts[one.kind, known["end"]] += 1
+            print(f"{known['end']:9} {one.kind:10} {one}   {known['killer']}", flush=True)
+
         with ThreadPoolExecutor(args.jobs) as pool:
-            done = pool.map(lambda one: (one, *judge(one, roots, told["of"], told["locked"], without)), chosen)
-            for one, end, killer in done:
-                counts[one.kind, end] += 1
-                print(f"{end:9} {one.kind:10} {one}   {killer}", flush=True)
-    ends = ("behaviour", "locked", "survived")
-    print("\n| kind | killed by behaviour | by a locked fact | survived |\n|---|--:|--:|--:|")
-    for kind in sorted({kind for kind, _ in counts}):
-        print(f"| {kind} | {' | '.join(str(counts[kind, end]) for end in ends)} |")
-    totals = [sum(n for (_, how), n in counts.items() if how == end) for end in ends]
-    print(f"| all | {' | '.join(map(str, totals))} |")
+            list(pool.map(done, chosen))
+        for copy in copies:
+            copy.close()
+    totals = [sum(n for (_, how), n in counts.items() if how == end) for end in ENDS]
+    print(f"\n{table(counts)}\n| all | {' | '.join(map(str, totals))} |")
     killed = (totals[0] + totals[1]) / max(1, sum(totals))
-    print(f"killed: {100 * killed:.0f} %")
+    print(f"killed: {killed:.1%}, by behaviour {totals[0] / max(1, sum(totals)):.1%}; {time.monotonic() - start:.0f} s")
     return 0 if killed >= args.least else 1
 
 

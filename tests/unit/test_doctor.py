@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import os
+import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -7,8 +10,11 @@ from pathlib import Path
 import pytest
 
 from rltui import doctor, settings
+from rltui.data_files import READERS
 from rltui.doctor import DEGRADED, OFF, OK, InstallCheck, checks, render
+from rltui.frameworks import load
 from rltui.plots.glyphs import ASCII
+from rltui.rules import catalogue
 from tests.conftest import REPO
 
 GOOD = {"TERM": "xterm-256color", "LANG": "en_GB.UTF-8", "COLORTERM": "truecolor"}
@@ -146,3 +152,54 @@ def test_textual_is_not_imported() -> None:
     code = "import sys; from rltui.doctor import checks, render; render(checks()); sys.exit('textual' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], cwd=REPO, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+def test_every_data_file_of_the_package_is_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All but schemas and examples, which nothing but tests reads, and names of secrets, which every output needs."""
+    seen: set[Path] = set()
+    read_bytes = Path.read_bytes
+
+    def noted(path: Path) -> bytes:
+        seen.add(path.resolve())
+        return read_bytes(path)
+
+    doctor.data_files()  # the modules are loaded
+    monkeypatch.setattr(Path, "read_bytes", noted)
+    for reader in [
+        *READERS,
+        load.metrics,
+        load.phases,
+        load.config_meanings,
+        load.algorithms,
+        load.prefix_groups,
+        load.spellings,
+    ]:
+        reader.cache_clear()  # type: ignore[attr-defined]
+    for cached in (load._framework, load.dialect, catalogue._read):
+        cached.cache_clear()
+    found = by_name([doctor.data_files(), doctor.frameworks(), doctor.rules()])
+    assert {c.status for c in found.values()} == {OK}
+    package = REPO / "rltui"
+    files = {p.resolve() for kind in ("*.json", "*.toml") for p in package.rglob(kind)}
+    left_out = {package / "secret_names.json", package / "settings" / "example.toml", *package.rglob("schema.json")}
+    assert {p.relative_to(package) for p in files - seen - {p.resolve() for p in left_out}} == set()
+
+
+def test_a_wrong_data_file_is_named_and_ends_a_command_in_one_line(tmp_path: Path) -> None:
+    """Of our own package it is a fault of rltui: `doctor` names file and line and goes on, a report ends with 3."""
+    shutil.copytree(REPO / "rltui", tmp_path / "rltui", ignore=shutil.ignore_patterns("__pycache__"))
+    wrong = tmp_path / "rltui" / "readers" / "data" / "formats.json"
+    wrong.write_text(wrong.read_text().replace("{", '{\n"no format": 1,', 1))
+    env = {**os.environ, "PYTHONPATH": str(tmp_path), "RLTUI_STATE": str(tmp_path), "XDG_STATE_HOME": str(tmp_path)}
+
+    def command(*words: str) -> subprocess.CompletedProcess[str]:
+        call = [sys.executable, "-m", "rltui", *words]
+        return subprocess.run(call, capture_output=True, text=True, env=env, cwd=tmp_path, check=False)
+
+    told = command("doctor")
+    assert told.returncode == 0, told.stderr
+    assert re.search(r"off +data files +\S*formats.json:2: ", told.stdout)
+    ended = command("report", str(REPO / "sample_runs"), "--newest")
+    assert ended.returncode == 3
+    assert len(ended.stderr.splitlines()) == 1
+    assert "formats.json:2" in ended.stderr

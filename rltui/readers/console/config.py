@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from rltui.readers import config_file
+from rltui.readers import config_file, printed_settings
 from rltui.readers.base import ConfigRecord
 from rltui.readers.config_file import PrintedDict, overrides, yaml_values
 from rltui.readers.console.prefix import bare, plain
+from rltui.readers.printed_settings import PrintedPairs
 
 FEWEST_KEYS = 3
 MAX_LINES = 5000
@@ -69,10 +70,11 @@ MARKS = (
     b"Num Epochs = ",
     b"lr=",
     b"learning_rate=",
+    *printed_settings.MARKS,
 )
 YAML_LINES = 20_000
 """YAML is looked for in so many lines at most, and before the first step only."""
-YAML_MARK = rb"(?:^|[)\-\]|m] )[a-z_][\w.\-]{0,100}:(?: \S|$)"
+YAML_MARK = printed_settings.PAIR_MARK + rb"|(?:^|[)\-\]|m] )[a-z_][\w.\-]{0,100}:(?: \S|$)"
 _ARGUMENTS = re.compile(r"(?:\bpython[\d.]* |\.py |\btorchrun |\bopenrlhf\.cli\.)[^\n]* --|\bNamespace\(")
 _MOST_OPEN = 16
 _MOST_PAIRS = 8
@@ -87,11 +89,12 @@ class ConfigFinder:
         self._yaml: dict[str, PrintedYaml] = {}
         self._argument_list: config_file.ArgumentList | None = None
         self._pairs = 0
+        self._printed: dict[str, PrintedPairs] = {}
 
     @property
     def is_open(self) -> bool:
         """Whether the next lines may belong to what the lines before began."""
-        return bool(self._dicts or self._yaml or self._argument_list)
+        return bool(self._dicts or self._yaml or self._argument_list or self._printed)
 
     def line(self, prefix: str, message: str, line: int, before_steps: bool, yaml: bool) -> list[ConfigRecord]:
         """The config that is complete with this line; `yaml`: a document may begin here."""
@@ -105,11 +108,27 @@ class ConfigFinder:
                 del self._dicts[prefix]
         else:
             config = self._arguments(message, line, before_steps)
+        out += self._pair_line(prefix, message, line, before_steps)
         return out if config is None else [*out, config]
+
+    def _pair_line(self, prefix: str, message: str, line: int, before_steps: bool) -> list[ConfigRecord]:
+        """Settings one below the other that end with this line; new ones may begin."""
+        own = self._printed.get(prefix)
+        if own is not None and before_steps and own.add(plain(message)):
+            return []
+        ended = list(self._printed) if not before_steps else [prefix] if own is not None else []
+        out = [config for name in ended if (config := self._printed.pop(name).config()) is not None]
+        text = plain(message)
+        if before_steps and len(self._printed) < _MOST_OPEN and PrintedPairs.pair(text) is not None:
+            self._printed[prefix] = PrintedPairs(line)
+            self._printed[prefix].add(text)
+        return out
 
     def finish(self) -> list[ConfigRecord]:
         """What stands at the end of the log, as far as it goes."""
-        return [config for document in self._yaml.values() if (config := document.config()) is not None]
+        found = [document.config() for document in self._yaml.values()]
+        found += [pairs.config() for pairs in self._printed.values()]
+        return [config for config in found if config is not None]
 
     def _yaml_line(self, prefix: str, message: str, line: int, wanted: bool) -> list[ConfigRecord]:
         """Documents that end with this line, or with the first step; a new one may begin."""
@@ -141,6 +160,8 @@ class ConfigFinder:
         if not before_steps:
             return None
         if " = " in message and (said := config_file.banner(message, line)) is not None:
+            return said
+        if ("{" in message or "(" in message) and (said := printed_settings.in_one_line(message, line)) is not None:
             return said
         if ("lr=" in message or "learning_rate=" in message) and self._pairs < _MOST_PAIRS:
             self._pairs += 1

@@ -17,7 +17,7 @@ from rltui.readers.json_number import dict_cells
 MAX_BLOCK = 400
 """Lines after a step line that can still belong to it, and cells of one step."""
 
-_NUMBER = r"[-+]?(?:\d[\d,]*\.?\d*(?:[eE][-+]?\d+)?|\.\d+|nan|inf)"
+_NUMBER = r"[-+]?(?:(?:\d{1,3}(?:,\d{3})+(?!\d)|\d+)\.?\d*(?:[eE][-+]?\d+)?|\.\d+|nan|inf)"
 _UNIT = (
     r"(?:\s?(?:%|m?s|sec|seconds|steps|[KMGT]i?B|tokens?|(?:tokens?|tok|toks|it|samples)/s(?:ec)?))?(?:\s*\([\d.]+%\))?"
 )
@@ -60,10 +60,26 @@ class StepBlock:
     total: int | None = None
     cells: dict[str, float] = field(default_factory=dict)
     lines: int = 0
+    lead: str | None = None  # what stands before the names of the lines below
+    over: bool = False  # nothing below belongs to it any more
+    apart: bool = False  # something else stands right below it
+    headed: bool = False  # a heading began it
 
-    def take(self, cells: dict[str, float]) -> None:
-        """Numbers of a further line; the first one of a name counts."""
-        for key, value in cells.items():
+    def below(self, message: str) -> None:
+        """A further line. Its numbers by name belong to the step if it is indented or marked as the first of them was;
+        without either they have to follow each other."""
+        cells = attributes(message)
+        lead = message[: len(message) - len(message.lstrip("•*- \t"))]
+        if not cells:
+            self.over |= self.lead == "" and bool(message.strip())
+            self.apart |= bool(message.strip())
+            return
+        if self.lead is None:
+            self.lead = lead
+            self.over |= not lead and self.apart and not self.headed
+        if self.over or bool(lead) != bool(self.lead):
+            return
+        for key, value in cells.items():  # the first one of a name counts
             if len(self.cells) < MAX_BLOCK:
                 self.cells.setdefault(key, value)
 
@@ -91,7 +107,7 @@ def step_line(message: str) -> StepBlock | None:
     """A line or heading that begins a step."""
     heading = _HEADING.match(message)
     if heading is not None:
-        return StepBlock(int(heading[1]), int(heading[2]) if heading[2] else None)
+        return StepBlock(int(heading[1]), int(heading[2]) if heading[2] else None, headed=True)
     parts = _parts(message)
     steps = [found for part in parts if (found := _STEP.match(part))]
     if len(steps) != 1 or len(parts) < 2:

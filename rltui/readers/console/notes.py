@@ -8,7 +8,7 @@ from datetime import datetime
 from functools import cache
 from pathlib import Path
 
-from rltui.data_files import Record, read
+from rltui.data_files import Record, kept, read
 from rltui.readers.base import Note, NoteKind
 from rltui.text import clean
 
@@ -80,7 +80,7 @@ class _Rule:
     unless: re.Pattern[str] | None
 
 
-@cache
+@kept
 def _rules() -> tuple[_Rule, ...]:
     return tuple(
         _Rule(

@@ -12,30 +12,23 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
 from itertools import accumulate
 
-from rltui.readers.base import Note, Record
+from rltui.readers.base import Counted, Hint, Note, Record
 from rltui.readers.console import generic as generic_console
+from rltui.readers.console import line_pattern
 from rltui.readers.console import trl as trl_console
 from rltui.readers.console import verl as verl_console
-from rltui.readers.console.config import MARKS as CONFIG_MARKS
-from rltui.readers.console.config import YAML_LINES, YAML_MARK, ConfigFinder
+from rltui.readers.console.broken_lines import BrokenLines
+from rltui.readers.console.config import YAML_LINES, ConfigFinder
 from rltui.readers.console.dialects import DIALECTS
+from rltui.readers.console.line_filter import SCAN_LIMIT, LineFilter, remember, shape_of
 from rltui.readers.console.newest_lines import NewestLines
-from rltui.readers.console.notes import NoteFinder, split_prefix, triggers
-from rltui.readers.console.prefix import (
-    TRAINING,
-    InvalidRounds,
-    ProgressBar,
-    bar,
-    behind_bar,
-    is_wrapped,
-    may_be_wrapped,
-    plain,
-    text_of,
-)
-from rltui.readers.console.template import TemplateLearner, postfix, trains
+from rltui.readers.console.notes import NoteFinder, split_prefix
+from rltui.readers.console.prefix import TRAINING, InvalidRounds, ProgressBar, bar, bare, behind_bar, plain
+from rltui.readers.console.template import StepRow, TemplateLearner, measures, postfix, trains, without_logging
+from rltui.readers.console.unread import UnreadLines
+from rltui.readers.console.wrapped import Unwrapper
 from rltui.readers.lines import TOO_LONG, LineBuffer
 from rltui.readers.rows import RowBuilder
 from rltui.text import clean
@@ -43,15 +36,10 @@ from rltui.text import clean
 FULL_BLOCK = 1_000_000
 """A read of so many bytes is one of many through a long file: its plain lines wait until the last one."""
 
-_HEAD = 32  # bytes that may tell a log whose text stands inside JSON lines; else its first line does
-_SCAN_LIMIT = 20_000  # characters of one line that are looked at
+CUT_OFF = "line cut off by the one that follows it"
 _PROSE = 2000  # a line with more characters is no list of numbers
-_DIGITS = b"0123456789."
-_DULL_SHAPES = 20_000
-_DULL_LENGTH = 1000
-_STEP_MARKS = (b"step", b"Step", b"iteration", b"Iteration")
 _BLANK = re.compile(rb" {10,}")
-_escaped = cache(re.escape)  # the same marks for each log of a list
+_WORDS = re.compile(r"[^\d]*")
 
 
 @dataclass(slots=True)
@@ -77,18 +65,26 @@ class ConsoleReader:
         self.skipped: Counter[str] = Counter()
         self.skipped_at: dict[str, str] = {}
         self._buffer = LineBuffer(carriage_returns=True)
-        self._unwrap: bool | None = None  # not known yet
-        self._head = b""
-        self._wrapped = LineBuffer()
+        self._unwrapper = Unwrapper()
         self._rows = RowBuilder(self.skipped, self.skipped_at)
+        self._given: list[Record] = []  # rows that came before the steps of others were known, and those
+        self._counts = False  # rows were counted, as nothing tells their steps
         self._cut = _StepLines([], [], [])
         self._notes = NoteFinder()
         self._rounds = InvalidRounds()
         self._stepper = trl_console.Stepper()
-        self._generic = format == "console"
+        self._patterns = line_pattern.in_use()
+        self._unread: UnreadLines | None = UnreadLines()  # None: a row came
+        self._step_names: set[str] = set()  # names in step lines, and how many steps apart they came
+        self._apart = 0
+        self._begin = self._head = ""  # what step lines begin with, with and without what logging puts before it
+        self._counted_lines = False  # the user's pattern names no step
+        self._generic = format == "console" and not self._patterns
         self._dialects = [dialect() for dialect in DIALECTS] if self._generic else []
         self._step_block: generic_console.StepBlock | None = None
         self._learner = TemplateLearner() if self._generic else None
+        self._learnt = False  # steps came from it
+        self._ahead: tuple[TemplateLearner, set[bytes]] | None = None  # with the line that was read before its end came
         self._never: set[bytes] = set()  # shapes of lines that are no step lines of any wording
         self._behind_bar: tuple[int, dict[str, float]] | None = None  # numbers painted behind a bar, of its step
         self._config = ConfigFinder()
@@ -98,8 +94,8 @@ class ConsoleReader:
         self._after_blank = False  # the newest segment of the file was a blanked progress bar
         self._progress: tuple[int | None, int | None] = (None, None)
         self._other_bar: ProgressBar | None = None
-        self._dull: set[bytes] = set()  # lines without their digits that were of no interest
-        self._bars: set[bytes] = set()  # the same of progress bars that say nothing beside
+        self._filter = LineFilter()
+        self._broken = BrokenLines()
         self._newest = NewestLines()
         self._set_looks()
 
@@ -109,44 +105,69 @@ class ConsoleReader:
         return self._stepper.guessed
 
     def feed(self, data: bytes) -> list[Record]:
-        if self._unwrap is None:
-            data = self._head + data
-            self._head = b""
-            if len(data) < _HEAD or may_be_wrapped(data):
-                self._head = data
-                return []
-            self._unwrap = is_wrapped(data)
-        block = self._buffer.feed(self._unwrapped(data) if self._unwrap else data)
-        for before in [*self._buffer.too_long, *(0 for _ in self._wrapped.too_long)]:
+        block = self._buffer.feed(self._unwrapper.feed(data))
+        self._skip("line that is not JSON in a log of JSON lines", self._line, self._unwrapper.foreign)
+        for before in [*self._buffer.too_long, *(0 for _ in range(self._unwrapper.too_long))]:
             self._skip(TOO_LONG, self._line + before)
+        if block and self._ahead is not None:
+            if self._buffer.peeked_whole and self._learner is not None:
+                self._learner, self._never = self._ahead
+                self._learner.go_on()
+            self._ahead = None
         records = self._read(block) if block else []
         if self.gives_lines and len(data) < FULL_BLOCK:
             records += self._newest.take()
         return records
 
     def finish(self) -> list[Record]:
-        opened: list[Record] = []
-        if self._head:
-            self._unwrap = False
-            head, self._head = self._head, b""
-            opened = self.feed(head)
+        opened = self.feed(head) if (head := self._unwrapper.finish()) else []
         rest = self._buffer.peek()
         line = self._line
+        learner, never = self._learner, self._never
+        self._settle()
+        if learner is not None and rest:  # a copy reads it: more of the line may come
+            self._learner, self._never = learner.copy(), set(never)
         records = self._read(rest) if rest else []
+        newest: dict[str, Note] = {}
+        self._give(self._broken.give_back(), records, newest)
+        records += newest.values()
         self._line = line  # the line is not over
-        for step, cells in self._stepper.settle():
-            self._add(step, cells)
+        self._add_placed(self._stepper.settle())
         for dialect in self._dialects:
             for done in dialect.close():
                 self._add(done.step, done.cells)
-        if self._learner is not None:
-            for row in self._learner.settle():
-                self._add(row.step, row.cells)
+        if self._learner is not learner:
+            self._settle()
+            if self._learner is not None:
+                self._ahead = self._learner, self._never
+                self._learner, self._never = learner, never
         if self._behind_bar is not None:
             self._add(*self._behind_bar)
         self._close_step_block()
         ends = self._notes.finish(line, self._step)
-        return [*opened, *records, *self._config.finish(), *ends, *self._rows.take(), *self._newest.take()]
+        out = [*opened, *records, *self._config.finish(), *ends, *self._take_rows(), *self._newest.take()]
+        return out if self._unread is None else [*out, Hint(self._unread.hint())]
+
+    def rest(self) -> list[Record]:
+        """Rows that are held back until what follows tells more of them: nothing follows for now."""
+        painted = self._buffer.rest.rpartition(b"\r")[2].rstrip()
+        if self._learner is not None and painted.endswith(b"]") and (shown := bar(painted)) is not None:
+            self._take_postfix(shown, painted)  # a bar ends when it is painted again
+        self._add_placed(self._stepper.settle())
+        self._settle()
+        if self._behind_bar is not None:
+            self._add(*self._behind_bar)
+        if self._step_block is not None and self._step_block.cells:
+            self._add(self._step_block.step, self._step_block.cells)  # it may go on
+        hint = [] if self._unread is None or self._unread.hint() == "" else [Hint(self._unread.told)]
+        return [*self._take_rows(), *hint]
+
+    def _settle(self) -> None:
+        """Rows of step lines that are likely ones, as nothing more comes for now."""
+        if self._learner is not None:
+            for row in self._learner.settle():
+                self._add(row.step, row.cells)
+                self._learnt = True
 
     # -- blocks ----------------------------------------------------------------------------------------------------
 
@@ -161,7 +182,15 @@ class ConsoleReader:
         self._reach(len(text))
         self._add_cut()
         self._cut = _StepLines([], [], [])
-        return [*records, *self._rows.take()]
+        return [*records, *self._take_rows()]
+
+    def _take_rows(self) -> list[Record]:
+        given, self._given = self._given, []
+        given += self._rows.take()
+        if self._counts != (counts := self._stepper.counts or self._counted_lines):
+            self._counts = counts
+            given.append(Counted(counts, {}))
+        return given
 
     def _scan(self, text: bytes) -> list[Record]:
         """Everything but verl's step lines."""
@@ -172,11 +201,17 @@ class ConsoleReader:
         follows = self._follows()
         for line in text.split(b"\n"):
             for segment in line.split(b"\r") if b"\r" in line else (line,):
-                shape = segment.translate(None, _DIGITS)
-                if shape and (follows or shape not in self._dull):
+                shape = shape_of(segment)
+                if self._patterns and self._by_pattern(segment, at, newest):
+                    pass
+                elif (segment and self._broken.is_open) or (b"{'" in segment and self._broken.opens(segment)):
+                    self._reach(at)
+                    self._join(segment, text, at, out, newest)
+                    follows = self._follows()
+                elif shape and (follows or shape not in self._filter.dull):
                     self._reach(at)
                     if not self._segment(segment, shape, text, at, out, newest):
-                        self._remember(shape, self._dull)
+                        self._filter.forget(shape, self._filter.dull)
                     follows = self._follows()
                 elif shape and self._learner is not None:
                     self._learn(segment, shape, newest)
@@ -185,15 +220,25 @@ class ConsoleReader:
             self._line += 1
         self._line -= 1
         self._after_blank = self._blank_before(text, len(text))
-        self._newest.keep(text, first_line)
+        if self.gives_lines:
+            self._newest.keep(text, first_line)
+        if self._unread is not None:
+            self._unread.keep(text, first_line)
         return [*out, *newest.values()]
 
-    def _remember(self, shape: bytes, among: set[bytes]) -> None:
-        """Lines of this shape say nothing, whatever their digits are."""
-        if len(shape) < _DULL_LENGTH and self._shape_looks.search(shape) is None:
-            if len(among) >= _DULL_SHAPES:
-                among.clear()
-            among.add(shape)
+    def _join(self, segment: bytes, text: bytes, at: int, out: list[Record], newest: dict[str, Note]) -> None:
+        """A line of a dict that a terminal broke, or that may be one."""
+        if not self._broken.is_open:
+            self._broken.after_blank = self._blank_before(text, at)
+        self._give(self._broken.take(segment, self._line), out, newest)
+
+    def _give(self, lines: list[tuple[int, bytes]], out: list[Record], newest: dict[str, Note]) -> None:
+        """Reads lines that were held, each at its number."""
+        here, self._after_blank = self._after_blank, self._broken.after_blank
+        now = self._line
+        for self._line, line in lines:
+            self._segment(line, shape_of(line), b"", 0, out, newest)
+        self._after_blank, self._line = here, now
 
     def _reach(self, at: int) -> None:
         """Takes note of the step lines before a place of the text."""
@@ -211,11 +256,23 @@ class ConsoleReader:
             part = slice(cut.added, cut.reached)
             cut.added = cut.reached
             verl_console.parse(cut.steps[part], cut.lines[part], self._rows)
+            self._read_one()
 
     def _add(self, step: int, cells: Mapping[str, object]) -> None:
         self._add_cut()
         self._rows.add(step, cells)
         self._step = step
+        self._read_one()
+
+    def _add_placed(self, rows: list[trl_console.Row]) -> None:
+        """Adds rows behind those that were counted, whose steps may be known by now."""
+        if placed := self._stepper.take_placed():
+            self._add_cut()
+            self._counts = self._stepper.counts
+            self._given += [*self._rows.take(), Counted(self._counts, placed)]
+            self._step = max(placed.values())
+        for step, cells in rows:
+            self._add(step, cells)
 
     def _follows(self) -> bool:
         """Whether lines matter now that would not matter by themselves."""
@@ -241,25 +298,25 @@ class ConsoleReader:
             self._before_steps = False
             self._set_looks()
         following = self._follows()
-        speaks = following or (shape not in self._bars and self._looks.search(segment, 0, _SCAN_LIMIT) is not None)
+        speaks = following or (shape not in self._filter.bars and self._filter.speaks(segment))
         barred = b"%|" in segment
         if not speaks and not barred and b"'epoch'" not in segment:
             return not behind and self._learn(segment, shape, newest)
-        segment = segment[:_SCAN_LIMIT]
+        segment = segment[:SCAN_LIMIT]
         painted = bar(segment) if barred else None
         if painted is not None:
             if self._learner is not None:
                 self._take_postfix(painted, segment)
             self._paint(painted, text, at, newest)
             glued = behind_bar(segment)
-            if glued and shape not in self._bars and (speaks or b"'epoch'" in glued):
+            if glued and shape not in self._filter.bars and (speaks or b"'epoch'" in glued):
                 # a buffered output writes its lines right behind the bar
                 at += len(segment) - len(glued)
-                if not self._segment(glued, glued.translate(None, _DIGITS), text, at, out, newest, behind=True):
-                    self._remember(shape, self._bars)
+                if not self._segment(glued, shape_of(glued), text, at, out, newest, behind=True):
+                    self._filter.forget(shape, self._filter.bars)
                 return True
             if not speaks:
-                self._remember(shape, self._bars)
+                self._filter.forget(shape, self._filter.bars)
                 return True
         elif b"'epoch'" in segment and (line := trl_console.cells(segment)) is not None:
             if "train_runtime" in line:
@@ -269,10 +326,10 @@ class ConsoleReader:
                 stated = trl_console.stated_step(line)
                 if stated is not None:
                     self._add(stated[0], line)
-                    self._report(newest, *stated)
+                    if stated[1] is not None:
+                        self._report(newest, stated[0], stated[1])
                     return True
-                for step, known in self._stepper.place(line, self._blank_before(text, at)):
-                    self._add(step, known)
+                self._add_placed(self._stepper.place(line, self._blank_before(text, at)))
             return True
         decoded = segment.decode("utf-8", "replace")
         notes = self._notes.line(decoded, self._line, self._step)
@@ -293,16 +350,18 @@ class ConsoleReader:
         if self._generic and painted is None:
             message = plain(message)
             found = self._dialect_line(prefix, message, newest)
-            if not found and not behind and self._learner is not None and self._learner.knows_steps:
+            learnt = not found and not behind and self._learner is not None and self._learner.knows_steps
+            if learnt:
                 found = self._learn(segment, shape, newest)
+            if found and self._step_block is not None:
+                self._step_block.over = True  # what follows belongs to that line
             matters = found or self._generic_line(prefix, message, newest) or matters
-            if not matters and not behind:
+            if not matters and not behind and not learnt:
                 matters = self._learn(segment, shape, newest)
         return bool(painted or notes or matters or following or self._follows())
 
     def _paint(self, painted: ProgressBar, text: bytes, at: int, newest: dict[str, Note]) -> None:
-        for step, cells in self._stepper.paint(painted, self._blank_before(text, at)):
-            self._add(step, cells)
+        self._add_placed(self._stepper.paint(painted, self._blank_before(text, at)))
         trains = not painted.nested and painted.name in TRAINING
         if trains and painted.total == (self._stepper.total or painted.total):
             self._report(newest, painted.done, painted.total)
@@ -342,7 +401,11 @@ class ConsoleReader:
             return True
         if len(message) > _PROSE:
             return False
-        begun = generic_console.step_line(message)
+        begun = generic_console.step_line(self._whole(message, bare(message)))
+        if begun is not None and not self._believes(begun):
+            return False
+        if begun is not None:
+            self._begin, self._head = _head_of(message), _head_of(bare(message))
         block = self._step_block
         if begun is None:
             if block is not None:
@@ -350,7 +413,7 @@ class ConsoleReader:
                 if block.lines > generic_console.MAX_BLOCK:
                     self._close_step_block()
                 elif not prefix:
-                    block.take(generic_console.attributes(message))
+                    block.below(message)
             return False
         if block is not None and block.step == begun.step:
             block.cells.update(begun.cells)
@@ -368,24 +431,27 @@ class ConsoleReader:
         learner = self._learner
         if learner is None or len(segment) > _PROSE or (shape in self._never and not learner.is_open):
             return False
-        if len(shape) == len(segment):
-            learner.close_block()
-            return False
-        if self._step is not None and not learner.knows_steps:
+        if self._step is not None and not self._learnt:
             self._learner = None  # a dialect tells the steps
             return False
         prefix, message = split_prefix(segment.decode("utf-8", "replace"))
         if "Worker" in prefix:
             return False  # one of many processes, each with a count of its own
-        rows = learner.line(plain(message).strip())
+        raw = plain(message).strip()
+        if len(shape) == len(segment):
+            rows: list[StepRow] | None = learner.words(raw)
+        else:
+            message = self._whole(raw, without_logging(raw))
+            rows = learner.line(message)
+            if rows:
+                self._begin, self._head = _head_of(raw), _head_of(message)
         if rows is None:
-            if len(self._never) >= _DULL_SHAPES:
-                self._never.clear()
-            self._never.add(shape)
+            remember(shape, self._never)
             return False
         for row in rows:
             self._close_step_block()
             self._add(row.step, row.cells)
+            self._learnt = True
             if row.total is not None:
                 self._report(newest, row.step, row.total)
         return bool(rows)
@@ -402,30 +468,73 @@ class ConsoleReader:
             self._add(*self._behind_bar)
         self._behind_bar = painted.done, cells
 
+    def _by_pattern(self, segment: bytes, at: int, newest: dict[str, Note]) -> bool:
+        """A line in the user's words. One without a step is of the newest step, if others state theirs."""
+        message = plain(segment[:SCAN_LIMIT].decode("utf-8", "replace"))
+        for pattern in self._patterns:
+            cells = pattern.cells(message)
+            if cells is None:
+                continue
+            self._reach(at)
+            step, total = cells.pop("step", None), cells.pop("total", None)
+            if step is None and not any("step" in other.names for other in self._patterns):
+                self._counted_lines, step = True, float((self._step or 0) + 1)
+            step = self._step if step is None else int(step) if step == step and abs(step) < 1e15 else None
+            if step is not None:
+                self._step = step
+                if cells:
+                    self._add(step, cells)
+                if total is not None and total == total:
+                    self._report(newest, step, int(total))
+            return True
+        return False
+
+    def _believes(self, begun: generic_console.StepBlock) -> bool:
+        """Whether a line that names a step is one of training. Where others told steps, a line of other names is of a
+        step near theirs: sentences and tables number steps, too."""
+        if not begun.cells:
+            return True
+        if not measures(begun.cells):
+            return False
+        known = self._step_names.isdisjoint(begun.cells)
+        if known and self._step is not None and not 0 <= begun.step - self._step <= max(1, self._apart):
+            return False
+        if self._step is not None and begun.step > self._step:
+            self._apart = begun.step - self._step
+        if len(self._step_names) < generic_console.MAX_BLOCK:
+            self._step_names.update(begun.cells)
+        return True
+
+    def _whole(self, raw: str, message: str) -> str:
+        """The step line behind one that was cut off as its writer ended; any other line as it is. `message`: the line
+        without what logging puts before it."""
+        at = raw.rfind(self._begin) if self._begin else 0
+        if at > 0 and self._begin.startswith(raw[:at]):  # cut off before its first number
+            return raw[at:]
+        at = message.rfind(self._head) if self._head else 0
+        if at <= 0 or message.find(self._head) > 0:
+            return raw
+        self._skip(CUT_OFF, self._line)
+        return message[at:]
+
+    def _read_one(self) -> None:
+        """A row was read: no line needs to be suggested any more."""
+        if self._unread is not None:
+            self._given += [Hint("")] if self._unread.told else []
+            self._unread = None
+
     def _close_step_block(self) -> None:
         block, self._step_block = self._step_block, None
         if block is not None and block.cells:
             self._add_cut()
             self._rows.add(block.step, block.cells)
+            self._read_one()
 
     # -- small parts -----------------------------------------------------------------------------------------------
 
     def _set_looks(self) -> None:
-        """What is searched for in each line beside progress bars. Rare first letters cost: the search stops at each."""
-        own = {mark.encode() for dialect in self._dialects for mark in dialect.marks}
-        marks = [
-            *CONFIG_MARKS,
-            *InvalidRounds.marks,
-            *(text.encode() for text in triggers()),
-            *(_STEP_MARKS if self._generic else ()),
-            *sorted(own),
-        ]
-        self._dull.clear()
-        self._bars.clear()
-        looks = list(map(_escaped, marks))
-        self._looks = re.compile(b"|".join([*looks, YAML_MARK] if self._before_steps else looks))
-        counted = [mark for mark in marks if mark.translate(None, _DIGITS) != mark]  # their shape alone tells nothing
-        self._shape_looks = re.compile(b"|".join(_escaped(mark.translate(None, _DIGITS)) for mark in counted))
+        marks = [mark for dialect in self._dialects for mark in dialect.marks]
+        self._filter.look_for(marks, self._generic, self._before_steps)
 
     def _report(self, newest: dict[str, Note], done: int, total: int) -> None:
         if self._progress != (done, total):
@@ -443,17 +552,14 @@ class ConsoleReader:
         begin = max(text.rfind(b"\n", 0, start), text.rfind(b"\r", 0, start)) + 1
         return _BLANK.fullmatch(text, begin, start) is not None
 
-    def _skip(self, reason: str, line: int) -> None:
-        self.skipped[reason] += 1
-        self.skipped_at.setdefault(reason, f"line {line}")
+    def _skip(self, reason: str, line: int, lines: int = 1) -> None:
+        if lines:
+            self.skipped[reason] += lines
+            self.skipped_at.setdefault(reason, f"line {line}")
 
-    def _unwrapped(self, data: bytes) -> bytes:
-        """The text within the JSON lines of a wrapped log."""
-        out = []
-        for line in self._wrapped.feed(data).splitlines():
-            text = text_of(line)
-            if text is not None:
-                out.append(text)
-            elif line.strip(b"[]\r\n "):
-                self._skip("line that is not JSON in a log of JSON lines", self._line)
-        return b"".join(out)
+
+def _head_of(message: str) -> str:
+    """The words that a step line begins with, if they tell it from others."""
+    words = _WORDS.match(message)
+    head = words[0] if words is not None else ""
+    return head if len(head) > 3 and any(map(str.isalpha, head)) and message.count(head) == 1 else ""

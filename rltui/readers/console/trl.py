@@ -15,16 +15,16 @@ from rltui.readers.console.prefix import ProgressBar
 from rltui.readers.rows import number
 
 HOLD = 20
-"""Lines held back at most while no bar tells their steps; they are numbered from one then."""
-HOLD_WITH_BAR = 5000
-"""The same where a bar stands at the run's beginning: in W&B's output.log it stands apart from the lines, and only
-its last position tells how far apart they are."""
+"""Lines held back at most while no bar tells their steps; they are counted then, until one does."""
+ENOUGH = 8
+"""Lines from which on their number and the position of a bar that is not at its end tell how far apart they are."""
 
 _AHEAD = "loss/value_avg"
 """In the lines of TRL's PPO, which counts its step, logs it, and only then moves the bar."""
 
+_PLAIN = ("step", "global_step")
 _STATED = ("global_step/max_steps", "iteration")
-_CELL = re.compile(r"'([^']{1,300})': (?:'([^']*)'|([^,}\s]+))")
+_CELL = re.compile(r"'([^']{1,300})': ?(?:'([^']*)'|([^,}\s]+))")
 _ROW = re.compile(rb"^(?:\x1b\[[0-9;]*[A-Za-z])*(\{'.*'epoch': [^{}]*\})")
 
 
@@ -37,10 +37,16 @@ def cells(segment: bytes) -> dict[str, str] | None:
     return {key: quoted or bare for key, quoted, bare in _CELL.findall(text)}
 
 
-def stated_step(line: dict[str, str]) -> tuple[int, int] | None:
-    """Step and plan of a line that states them: ms-swift's `'global_step/max_steps': '3/100'`."""
+def stated_step(line: dict[str, str]) -> tuple[int, int | None] | None:
+    """Step and plan (None: not stated) of a line that states them, as ms-swift's `'global_step/max_steps': '3/100'`
+    does. A plain `step` is taken out of the line."""
     step, slash, total = next((line[key] for key in _STATED if key in line), "").partition("/")
-    return (int(step), int(total)) if slash and step.isdecimal() and total.isdecimal() and len(total) < 16 else None
+    if slash and step.isdecimal() and total.isdecimal() and len(total) < 16:
+        return int(step), int(total)
+    key = next((key for key in _PLAIN if key in line), None)
+    if key is None or not line[key].isdecimal() or len(line[key]) > 15:
+        return None
+    return int(line.pop(key)), None
 
 
 Row = tuple[int, dict[str, str]]
@@ -63,6 +69,21 @@ class Stepper:
     _at_blank: bool = False  # lines stand directly behind a blanked bar that was not painted again yet
     _batch: int = 0  # lines since a bar was painted
     _newest: dict[str, str] = field(default_factory=dict)
+    _placed: dict[int, int] = field(default_factory=dict)
+    _counting: bool = False
+    _counted: list[int] = field(default_factory=list)  # what the counted training lines of this launch got for a step
+    _epochs: list[float | None] = field(default_factory=list)  # of the training lines of this launch
+    _lost: bool = False  # the steps of an earlier launch's lines were never told
+
+    @property
+    def counts(self) -> bool:
+        """Whether lines were counted, as nothing tells their steps."""
+        return self._lost or bool(self._counted)
+
+    def take_placed(self) -> dict[int, int]:
+        """Of lines that were counted and whose step is known by now: count -> step."""
+        placed, self._placed = self._placed, {}
+        return placed
 
     def paint(self, bar: ProgressBar, blanked: bool) -> list[Row]:
         """A bar was painted, directly behind a blanked one or not."""
@@ -74,7 +95,9 @@ class Stepper:
         if self.total and (bar.total != self.total or bar.done < self.done):
             out = self.settle()
             self._interval = self._interval if bar.total == self.total else 0
+            self._lost |= bool(self._counted)
             self._count, self._base, self._last = 0, bar.done, bar.done
+            self._counting, self._counted, self._epochs = False, [], []
             self._marks.clear()
         self.total, self.done = bar.total, bar.done
         if self._at_blank:
@@ -82,9 +105,10 @@ class Stepper:
                 self._marks.clear()  # written at once, so older marks belong to no line
             self._marks.append(bar.done)
             self._shown = bar.done
-        elif self._held and not self._marks:
-            if bar.done == bar.total:
-                self._guess()
+        elif (self._held or self._counted) and not self._marks:
+            ended = bar.done == bar.total
+            if not self._interval and (apart := self._apart(ended, ended)):
+                self._place(apart)
         elif blanked:
             self._marks.append(bar.done)
         self._at_blank, self._batch = False, 0
@@ -95,17 +119,36 @@ class Stepper:
         if line == self._newest:
             return []  # printed twice, by the bar's callback and by another
         self._newest = line
+        out: list[Row] = []
+        if _trains(line):
+            epoch = number(line.get("epoch", ""))
+            out = self._go_back(epoch)
+            self._epochs.append(epoch)
         self._held.append(line)
         self._batch += 1
         if self._batch == 1:
             self._at_blank = blanked
             if blanked:
-                return []
+                return out
         elif self._batch == 2 and not self._marks:
             self._at_blank = False  # no bar painted in between: the first one was not written at once either
-        if len(self._held) >= (HOLD_WITH_BAR if self.total else HOLD):
-            self._guess()
-        return self._release()
+        if len(self._held) >= HOLD:
+            self._counting = not self._marks and not self._interval
+        return out + self._release()
+
+    def _go_back(self, epoch: float | None) -> list[Row]:
+        """Where no bar tells the steps, an epoch below the one before tells that a launch began anew: it goes on behind
+        the newest line of an earlier epoch."""
+        before = next((known for known in reversed(self._epochs) if known is not None), None)
+        if self._marks or self._interval or self.total or epoch is None or before is None or epoch >= before:
+            return []
+        self._counting = True
+        out = self._release()
+        kept = sum(1 for known in self._epochs if known is not None and known < epoch)
+        del self._epochs[kept:], self._counted[kept:]
+        self._count = kept
+        self._last = self._counted[-1] if self._counted else 0
+        return out
 
     def settle(self) -> list[Row]:
         """The file ends here: all lines get the step they most likely have."""
@@ -117,22 +160,45 @@ class Stepper:
                 self._marks.append(self.done)
         self._guess()
         self._at_blank = False
-        return self._release()
+        out = self._release()
+        self._counting |= bool(self._held)  # fewer bars than lines
+        return out + self._release()
 
     def _guess(self) -> None:
-        """Without marks: as many steps apart as the bar's position allows."""
-        if not self._interval:
-            lines = self._count + sum(map(_trains, self._held))
-            if not self._count and not self._base and self.done == self.total:
-                self._base = self._last = self._resumed_at()
-            self._interval = max(1, round((self.done - self._base) / max(1, lines)))
+        """Without marks: as many steps apart as the position of the bar and the number of lines allow, if that is one
+        distance only. Else the lines are counted."""
+        if self._interval or self._marks:
+            return
+        apart = self._apart(self.done == self.total, True)
+        if apart:
+            self._place(apart)
+        else:
+            self._counting = True
+
+    def _apart(self, ended: bool, all_written: bool) -> int:
+        """The only distance of the lines that the bar allows: they are never ahead of it. 0 for none. `ended`: it is at
+        its end; `all_written`: no line of a step that it has passed is still to come."""
+        lines = self._count + sum(map(_trains, self._held))
+        if not self._base and ended and self._count == len(self._counted):
+            self._base = self._resumed_at()
+        done = self.done - self._base
+        most = done // max(1, lines)
+        if most == 1:
+            return 1
+        only = most * (lines + 1) > done >= (most - 1) * (lines + 1)
+        return most if most and only and all_written and (ended or lines >= max(ENOUGH, most)) else 0
+
+    def _place(self, apart: int) -> None:
+        """The training lines of this launch are so many steps apart: those that were counted get their steps."""
+        self._placed |= {count: self._base + apart * i for i, count in enumerate(self._counted, 1)}
+        self._interval, self._last = apart, self._base + apart * self._count
+        self._counting, self._counted = False, []
 
     def _resumed_at(self) -> int:
         """The step behind which this launch began, by its lines' epochs; 0 where they do not tell (rounded too
         coarsely) or it began at the start. W&B's copy of the console holds the bar's first and last position only."""
-        epochs = [number(line.get("epoch", "")) for line in self._held if _trains(line)]
-        known = [epoch for epoch in epochs if epoch is not None and epoch > 0]
-        if len(known) < 2 or len(set(known)) < len(epochs) or known[-1] <= known[0]:
+        known = [epoch for epoch in self._epochs if epoch is not None and epoch > 0]
+        if len(known) < 2 or len(set(known)) < len(self._epochs) or known[-1] <= known[0]:
             return 0
         first = self.done * known[0] / known[-1]
         apart = (self.done - first) / (len(known) - 1)
@@ -143,17 +209,26 @@ class Stepper:
         for line in self._held:
             trains = _trains(line)
             if self._marks:
+                apart, rest = divmod(self._marks[0] - self._base, self._count + 1)
+                if self._counted and trains and apart > 0 and not rest:
+                    self._place(apart)
+                self._counting = False
                 mark = self._marked(trains)
                 self.guessed |= mark != self._shown
                 step = mark + (_AHEAD in line)
             elif self._interval and not self._at_blank:
                 self.guessed = True
                 step = self._last + self._interval * trains
+            elif self._counting and not self._at_blank:
+                self.guessed = True
+                step = self._last + trains
+                if trains:
+                    self._counted.append(step)
             else:
                 break
             if trains:
                 if step > self._last:
-                    self._interval = step - self._last
+                    self._interval = 0 if self._counting else step - self._last
                     self._last = step
                 self._count += 1
             out.append((step, line))

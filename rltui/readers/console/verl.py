@@ -1,7 +1,7 @@
 """The step lines of verl's console logger: `step:7 - actor/kl_loss:0.002 - timing_s/gen:np.float64(12.3) - ...`.
 
-Many lines are parsed at once by turning them into JSON; a line that does not convert cleanly (debug text glued to it,
-words among the numbers) is taken apart piece by piece. Both ways give the same numbers.
+A few lines are parsed at once by turning them into JSON, many through polars; a line that does not convert cleanly
+(debug text glued to it, words among the numbers) is taken apart piece by piece. All ways give the same numbers.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import re
 
 import orjson
 
+from rltui.readers.lines import MANY_BYTES
 from rltui.readers.rows import RowBuilder
 
 Cells = dict[str, object]
@@ -44,16 +45,47 @@ def cut(block: bytes) -> tuple[list[int], list[bytes], list[bytes]]:
             end = len(block)
         if carriage_returns and (r := find(b"\r", at, end)) >= 0:
             end = r
+        line = block[head.end() : end]
+        glued = _later(block, head.end(), end)
+        if glued:  # cut off by the end of its writer: its last number may be, too
+            line, end = block[head.end() : glued], glued
+            line = line.rstrip(b" -") if line[-1:] in (b" ", b"") else line.rpartition(b" - ")[0]
         steps.append(int(head[1]))
-        lines.append(block[head.end() : end])
+        lines.append(line)
         around.append(block[kept:at])
         kept = at = end
     around.append(block[kept:])
     return steps, lines, around
 
 
+def _later(block: bytes, begin: int, end: int) -> int:
+    """Where a step line begins right behind what was written of another, 0 if none does."""
+    first = block[begin : block.find(b":", begin) + 1]
+    at = block.find(b"step:", begin, end)
+    while at >= 0:
+        head = _HEAD.match(block, at)
+        if head is not None and (at == begin or block[at - 1] not in b"_/ " or block.startswith(first, head.end())):
+            return at
+        at = block.find(b"step:", at + 1, end)
+    return 0
+
+
 def parse(steps: list[int], lines: list[bytes], rows: RowBuilder) -> None:
     """Adds the rows of step lines."""
+    if sum(map(len, lines)) < MANY_BYTES:
+        _parse(steps, lines, rows)
+        return
+    from rltui.readers.console import verl_bulk
+
+    block = verl_bulk.parse(steps, lines)
+    for start, stop, taken in block.stretches():
+        if taken:
+            rows.add_columns(*block.rows(start, stop))
+        else:
+            _parse(steps[start:stop], lines[start:stop], rows)
+
+
+def _parse(steps: list[int], lines: list[bytes], rows: RowBuilder) -> None:
     parsed = _as_json(lines)
     at = 0
     while at < len(parsed):  # runs of rows with the same keys: validation adds some now and then

@@ -114,12 +114,15 @@ class RecordLog:
     def _one_by_one(self, buffer: bytes, pos: int) -> tuple[list[int], int]:
         """At most _REPEATS records from `pos` on: their lengths, and where the next one begins."""
         found: list[int] = []
-        end = len(buffer)
+        last = len(buffer) - HEAD - TAIL  # of an empty record
         crcs = self._crcs
+        known = crcs.get
         self._need = HEAD
-        while len(found) < _REPEATS and end - pos >= HEAD:
+        for _ in range(_REPEATS):
+            if pos > last + TAIL:
+                break
             length, crc = _header(buffer, pos)
-            if crcs.get(length) != crc:
+            if known(length) != crc:
                 if length > _LARGEST or masked_crc32c(buffer[pos : pos + 8]) != crc:
                     self.skipped["damaged record"] += 1
                     self.skipped_at.setdefault("damaged record", f"byte {self._at + pos}")
@@ -127,7 +130,7 @@ class RecordLog:
                     return found, pos
                 if len(crcs) < 1 << 16:
                     crcs[length] = crc
-            if end - pos < HEAD + length + TAIL:
+            if last - pos < length:
                 self._need = HEAD + length + TAIL
                 break
             found.append(length)

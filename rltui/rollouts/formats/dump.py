@@ -17,7 +17,7 @@ KINDS: tuple[Kind, ...] = ("parquet", "jsonl", "json", "table", "log")
 _STEPS = (
     re.compile(r"(?:^|[^a-z])(?:global_?)?(?:step|iteration|iter)[_=-]?(\d{1,12})(?!\d)", re.I),
     re.compile(r"(?:^|[_-])(?:completion|rollout|generation|sample)s?[_-](\d{1,12})\.(?:parquet|jsonl?)$", re.I),
-    re.compile(r"^(\d{1,12})\.jsonl$"),
+    re.compile(r"^(\d{1,12})\.(?:jsonl|parquet)$"),
     re.compile(r"^(\d{1,12})$"),
 )
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from functools import cache, lru_cache
+from functools import lru_cache
 from math import isfinite
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from rltui.data_files import Record, read
+from rltui.data_files import Record, kept, read
 from rltui.rollouts.formats.base import EXTRA_LIMIT, FIELD_LIMIT, Raw
 
 
@@ -19,6 +19,7 @@ class FieldNames(NamedTuple):
     step: str | None
     prompt: str | None
     completion: str | None
+    conversation: str | None
     seen_by_reward: str | None
     reward: str | None
     advantage: str | None
@@ -32,13 +33,14 @@ class FieldNames(NamedTuple):
 
 
 class KnownNames(Record):
-    """The field names of all dumps, of each role the most telling first. `stopped_by_limit`: words for why a sample
-    ended. `not_components`: numbers that are no parts of the reward. `heavy`: lists by token, not kept.
-    `validation_folders`: folders whose dumps are of validation."""
+    """The field names of all dumps, of each role the most telling first. `conversation`: prompt and completion in one
+    list of chat messages. `stopped_by_limit`: words for why a sample ended. `not_components`: numbers that are no parts
+    of the reward. `heavy`: lists by token, not kept. `validation_folders`: folders whose dumps are of validation."""
 
     step: tuple[str, ...]
     prompt: tuple[str, ...]
     completion: tuple[str, ...]
+    conversation: tuple[str, ...]
     seen_by_reward: tuple[str, ...]
     reward: tuple[str, ...]
     advantage: tuple[str, ...]
@@ -54,7 +56,7 @@ class KnownNames(Record):
     validation_folders: frozenset[str]
 
 
-@cache
+@kept
 def table() -> KnownNames:
     return read(Path(__file__).with_name("fields.json"), KnownNames)
 
@@ -79,12 +81,15 @@ def raw(record: Mapping[str, Any], names: FieldNames | None = None) -> Raw | Non
     reward = record[names.reward] if names.reward is not None else None
     if reward.__class__ is not float or not isfinite(reward):
         reward = total(reward)
-    completion = record[names.completion] if names.completion is not None else None
+    said: tuple[Any, Any] = (None, None)
+    if names.completion is None and names.conversation is not None:
+        said = _halves(record[names.conversation])
+    completion = record[names.completion] if names.completion is not None else said[1]
     if completion.__class__ is not str:
         completion = as_text(completion)
     if completion is None and reward is None:
         return None
-    prompt = record[names.prompt] if names.prompt is not None else None
+    prompt = record[names.prompt] if names.prompt is not None else said[0]
     if prompt.__class__ is not str:
         prompt = as_text(prompt)
     not_components = table().not_components
@@ -120,6 +125,14 @@ def raw(record: Mapping[str, Any], names: FieldNames | None = None) -> Raw | Non
     )
 
 
+def _halves(talk: Any) -> tuple[Any, Any]:
+    """The messages before the first answer, and those from it on; neither where it is no list of messages."""
+    if not isinstance(talk, Sequence) or isinstance(talk, str) or not all(isinstance(turn, Mapping) for turn in talk):
+        return None, None
+    first = next((at for at, turn in enumerate(talk) if turn.get("role") == "assistant"), len(talk))
+    return list(talk[:first]) or None, list(talk[first:]) or None
+
+
 def as_text(value: Any) -> str | None:
     """A text, a list of texts or of chat messages (`role`, `content`, tool calls) as one text; None for nothing."""
     if value is None or isinstance(value, str):
@@ -145,7 +158,8 @@ def message_text(message: Mapping[str, Any]) -> str:
         content = "".join(str(part.get("text") or "") if isinstance(part, Mapping) else str(part) for part in content)
     parts = [f"<think>{message['reasoning_content']}</think>"] if message.get("reasoning_content") else []
     parts += [str(content)] if content else []
-    parts += [short_json(call) for call in message.get("tool_calls") or []]
+    calls = message.get("tool_calls") or []
+    parts += [calls] if isinstance(calls, str) else [short_json(call) for call in calls]
     return "\n".join(parts)
 
 

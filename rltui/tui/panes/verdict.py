@@ -42,13 +42,14 @@ def best(view: View, short: bool) -> Row:
         name = found.path.rstrip("/").rsplit("/", 1)[-1]
     else:
         keep, name = "Best at ", f"step {found.step}"
-    value = view.value(found.metric, found.value)
-    unit = " %" if view.unit(found.metric) == "%" else ""
+    of = view.name_of(found.metric) or found.metric  # it is named by its key
+    value = view.value(of, found.value)
+    unit = " %" if view.unit(of) == "%" else ""
     spread_ = ""
     if found.se is not None:
-        spread_ = f" ± {view.value(found.metric, found.se)}"
+        spread_ = f" ± {view.value(of, found.se)}"
     disk = {True: ", on disk", False: ", not on disk", None: ""}[found.on_disk]
-    metric = "" if short else f"{view.label(found.metric)} "
+    metric = "" if short else f"{view.label(of)} "
     return [(keep, "fg"), (name, "strong"), (f", {metric}{value}{spread_}{unit}{disk}.", "fg")]
 
 

@@ -160,7 +160,7 @@ class CoverageScreen(TextScreen):
             rows: list[Row] = [
                 [
                     (" ? ", "dim"),
-                    put(self.view.label(gap.metric), 30),
+                    put(self.view.label(gap.metric) + (", 0 throughout" if gap.zero else ""), 40),
                     (f"blocks {', '.join(gap.blocks)}" if gap.blocks else "", "dim"),
                 ]
             ]

@@ -20,7 +20,7 @@ GROUPS = ("good", "bad", "ugly")
 TABS = (*GROUPS, "settings", "next", "budget", "config", "notes")
 NAMES = {"budget": "Equal budget", "next": "Run next"}
 ABOUT = {
-    "good": "healthy, and within two standard errors of the best at their cost",
+    "good": "nothing broke, and within two standard errors of the best at their cost",
     "bad": "nothing broke, but they fall short",
     "ugly": "unstable, broken, or rewarded for something else",
     "settings": "which settings go with the metric: attribution, not proof",

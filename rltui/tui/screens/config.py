@@ -99,6 +99,18 @@ class ConfigScreen(TextScreen):
                 rows.append([(" " * (name_w + 1), "fg"), (text, ROLE[finding.severity])])
             words = " ".join(finding.title for finding in objects)
             blocks.append((f"{name} {entry.key} {value} {words}", rows))
+        if report.other_config:
+            blocks.append(("", [[], [put(" OTHER SETTINGS, under their own keys", width - 1, "dim")]]))
+        key_w = name_w + value_w
+        for key, held in sorted(report.other_config.items()):
+            value = config_value(held)
+            other: Row = [
+                (" ", "fg"),
+                put(key, key_w - 1, "fg"),
+                (" ", "fg"),
+                put(value, max(0, width - key_w - 2), "strong"),
+            ]
+            blocks.append((f"{key} {value}", [other]))
         return blocks
 
     def _age(self, path: str) -> str:

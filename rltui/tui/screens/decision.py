@@ -69,11 +69,20 @@ class DecisionScreen(TextScreen):
     def _worth(self, insight: Insight, room: int) -> Block:
         worth = insight.worth
         rows: list[Row] = [[(" GAIN AGAINST COST", "dim")]]
-        text = (
-            worth.text if worth else "no planned end is known, or too few points: what going on brings cannot be said"
-        )
+        text = worth.text if worth else self._no_gain()
         rows += [[(" ", "fg"), (line, "fg" if worth else "dim")] for line in wrap(text, room)]
         return text, [*rows, []]
+
+    def _no_gain(self) -> str:
+        """Why nothing is said of what going on brings."""
+        run = self.view.report.run if self.view.report else None
+        if run is not None and run.state in ("finished", "crashed"):
+            return f"the run has {'ended' if run.state == 'finished' else run.state}: nothing goes on"
+        if run is None or run.steps.total is None or run.steps.last is None:
+            return "no planned end is known: what going on brings cannot be said"
+        if run.steps.last >= run.steps.total:
+            return "the planned end is reached"
+        return "too few points: what going on brings cannot be said"
 
     def _coming(self, insight: Insight, room: int) -> list[Block]:
         if not insight.forecasts:

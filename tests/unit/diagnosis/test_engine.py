@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from itertools import pairwise
 
 import numpy as np
@@ -10,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from rltui.diagnosis.engine import Engine
-from rltui.evidence.look import look_rows
+from rltui.evidence.look import Look, look_rows
 from rltui.evidence.model import Diagnosis, unread
 from rltui.run.run import Run, RunState, StallCard
 from tests.unit.diagnosis.fake_run import FakeRun
@@ -209,3 +210,18 @@ def test_runs_that_ended(state, quote, sure, finding, severity, decision) -> Non
     assert [(f.id, f.severity) for f in d.findings if f.severity != "info"] == [(finding, severity)]
     assert d.verdict.decision == decision
     assert "stopped" in d.verdict.kinds
+
+
+def test_what_a_look_saw_is_freed_with_it() -> None:
+    """A collection that comes late, or never to what is frozen, would keep the columns as they were at each look."""
+    run, engine = FakeRun(sick(3)).grow(), Engine()
+    gc.collect()
+    gc.disable()
+    try:
+        before = {id(one) for one in gc.get_objects() if isinstance(one, Look)}
+        engine.advance(run)
+        engine.at(run, 100)
+        left = [one for one in gc.get_objects() if isinstance(one, Look) and id(one) not in before]
+    finally:
+        gc.enable()
+    assert not left

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from rltui.diagnosis.engine import Engine
-from tests.evaluation import FAULTS, delay, false_alarms, planted, regret
+from tests.evaluation.simulated import FAULTS, delay, false_alarms, planted, regret
 from tests.labels import check, confusion, judged, promises_missed
 from tests.unit.diagnosis.fake_run import FakeRun
 from tests.unit.diagnosis.test_labelled import diagnose

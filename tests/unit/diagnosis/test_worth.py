@@ -40,7 +40,7 @@ def test_a_rising_validation_is_continued_and_discounted() -> None:
     assert w.hours == pytest.approx(1.0)
     assert w.gpu_hours == pytest.approx(8.0)
     assert "all 100 cost 8 GPU hours" in w.text
-    assert "5 % risk" in w.text
+    assert "5.0 % risk" in w.text
 
 
 def test_nothing_is_left_to_win_where_validation_stands_or_falls() -> None:

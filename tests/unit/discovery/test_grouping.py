@@ -247,7 +247,7 @@ def crude_sniff(path: str) -> str | None:
         return None  # trackers' own runs: tests/unit/session/test_container_feeds.py
     if name.endswith(".json"):
         table = data.lstrip().startswith(b"[") and b'"step"' in data
-        return "trainer-state" if b'"log_history"' in data else "json-list" if table else None
+        return "trainer-state" if b'"log_history"' in data else "json" if table else None
     for mark, found in ((rb"step:\d+ - ", "verl-console"), (rb"\{'(?:loss|reward)'", "trl-console")):
         if re.search(mark, data):
             return found

@@ -12,7 +12,7 @@ from tests.conftest import REPO
 WRITERS = REPO / "tests" / "fixtures" / "writers"
 
 
-_FIXTURE = re.compile(r"=([a-z][\w.\-]+)\Z")
+_FIXTURE = re.compile(r"=([a-z][\w.\-/]+)\Z")
 
 
 @dataclass(frozen=True)
@@ -48,25 +48,6 @@ def _lines(*lines: str) -> str:
 _SLIME = "(MegatronTrainRayActor pid=7) [2026-01-02 03:04:05] model.py:918 - "
 _MANAGER = "(RolloutManager pid=8) [2026-01-02 03:04:05] rollout_metrics.py:268 - "
 _PRIME = "\x1b[32m03:04:05\x1b[0m \x1b[1m SUCCESS\x1b[0m "
-
-
-def _openrlhf(step: int) -> str:
-    cells = {
-        "policy_loss": -0.0012,
-        "actor_lr": 1e-06,
-        "actor_grad_norm": 0.25,
-        "kl": 0.01,
-        "ppo_kl": 0.0003,
-        "ppo_clip_ratio": 0.002,
-        "reward": step / 8,
-        "response_length": 201.25,
-        "timing/generation": 12.5,
-        "timing/make_experience": 3.0,
-        "timing/ppo_train": 4.0,
-        "timing/broadcast": 0.5,
-        "timing/step_total": 20.0,
-    }
-    return f"(PPOTrainer pid=5) INFO 08-22 12:34:56 ppo_trainer.py:547] ✨ Global step {step}: {cells}"
 
 
 def _nemo(step: int) -> str:
@@ -147,25 +128,6 @@ def _roll(step: int) -> str:
     }
     text = json.dumps({"step": step, "metrics": metrics})
     return f"[2026-01-02 03:04:05] [tracking.py (161)] [INFO] [rlvr]metrics_tag: {text}"
-
-
-def _swift(step: int) -> str:
-    return str(
-        {
-            "loss": 0.01,
-            "grad_norm": 0.25,
-            "learning_rate": 1e-06,
-            "reward": step / 8,
-            "reward_std": 0.1,
-            "frac_reward_zero_std": 0.0,
-            "completions/mean_length": 201.25,
-            "kl": 0.01,
-            "memory(GiB)": 61.0,
-            "train_speed(s/it)": 20.5,
-            "epoch": 0.1,
-            "global_step/max_steps": f"{step}/3",
-        }
-    )
 
 
 def _llama(step: int) -> str:
@@ -267,11 +229,11 @@ CASES: tuple[Case, ...] = (
             "train.log": _lines(
                 "+ python3 -m openrlhf.cli.train_ppo_ray --actor.eps_clip 0.2 --algo.kl.init_coef 1e-3"
                 " --rollout.n_samples_per_prompt 8 --actor.adam.lr 1e-6",
-                *map(_openrlhf, (1, 2, 3)),
             )
+            + "=openrlhf-0.11.2.log"
         },
         (1, 3),
-        {"reward_mean": 0.375, "kl_ref": 0.01, "clip_frac": 0.002, "grad_norm": 0.25},
+        {"reward_mean": 0.375, "kl_ref": 0.0016, "clip_frac": 0.002, "entropy": 0.4321, "response_clip_ratio": 0.125},
         config={"clip_low": 0.2, "kl_coef_loss": 1e-3, "group_size": 8, "lr": 1e-6},
         phases=("phase:rollout", "phase:update_actor", "phase:weight_sync"),
         checkpoints={"ckpt/_actor/global_step20": 20, "ckpt/global_step40_hf": 40},
@@ -319,7 +281,7 @@ CASES: tuple[Case, ...] = (
     ),
     Case(
         "skyrl",
-        {"train.log": "=skyrl-0.3.0.log"},
+        {"train.log": "=skyrl-0.4.0.log"},
         (1, 3),
         {"reward_mean": 0.375, "entropy": 0.4321, "response_length_mean": 201.25, "time_per_step_s": 20.5},
         phases=("phase:rollout",),
@@ -330,11 +292,17 @@ CASES: tuple[Case, ...] = (
         "prime_rl",
         {
             "logs/attempt_1/trainer.log": _lines(*map(_prime, (1, 2, 3)), f"{_PRIME}RL trainer finished!"),
-            "logs/attempt_1/orchestrator.log": _lines(*map(_orchestrator, (1, 2, 3))),
+            "logs/attempt_1/orchestrator.log": _lines(
+                *map(_orchestrator, (1, 2, 3)),
+                "\t\t ╰─ math  | Ratio 25.0% | Reward 0.2500 | Turns 1.0 | Max Off-Policy 2 | Truncation 3.1%",
+                "\t\t ╰─ code  | Ratio 75.0% | Reward 0.4167 | Turns 1.0 | Max Off-Policy 2 | Truncation 3.1%",
+                f"{_PRIME}Evaluated gsm8k (Step 3) | Policy v3 |   12.0s | Reward 0.6250 | Turns 1.0 | Error 0.0%",
+            ),
             "configs/trainer.toml": "max_steps = 3\n[optim]\nlr = 1e-6\n[model]\nname = 'm'\n",
         },
         (1, 3),
-        {"reward_mean": 0.375, "entropy": 0.4312, "rollout_train_kl": 0.0008, "response_clip_ratio": 0.031},
+        {"reward_mean": 0.375, "entropy": 0.4312, "rollout_train_kl": 0.0008, "response_clip_ratio": 0.031}
+        | {"val_score": 0.625},
         config={"lr": 1e-6, "model": "m", "total_steps": 3},
         planned=3,
         state="finished",
@@ -385,16 +353,26 @@ CASES: tuple[Case, ...] = (
     Case(
         "ms_swift",
         {
-            "v0-20260102-030405/train.log": _lines(*map(_swift, (1, 2, 3))),
+            "v0-20260102-030405/train.log": "=trackers/ms-swift-4.6.0/train.log",
+            "v0-20260102-030405/logging.jsonl": "=trackers/ms-swift-4.6.0/logging.jsonl",
             "v0-20260102-030405/args.json": '{"rlhf_type": "grpo", "num_generations": 8, "beta": 0.04}',
         },
         (1, 3),
-        {"reward_mean": 0.375, "kl_ref": 0.01, "time_per_step_s": 20.5},
+        {"reward_mean": 0.375, "kl_ref": 0.0016172, "entropy": 0.4321, "gpu_mem_reserved_peak": 12.34},
         config={"group_size": 8, "kl_coef_loss": 0.04},
         planned=3,
         state="finished",
         samples=("v0-20260102-030405/completions.jsonl",),
         checkpoints={"v0-20260102-030405/checkpoint-20": 20},
+    ),
+    Case(
+        "art",
+        {".art/p/models/m/history.jsonl": "=trackers/openpipe-art-0.5.18/history.jsonl"},
+        (1, 3),
+        {"reward_mean": 0.375, "val_score": 0.625, "reward_std": 0.125, "kl_ref": 0.0016, "lr": 1e-6},
+        phases=("phase:rollout", "phase:update_actor"),
+        samples=(".art/p/models/m/trajectories/train/0003.parquet",),
+        checkpoints={".art/p/models/m/checkpoints/0002": 2},
     ),
     Case(
         "llama_factory",

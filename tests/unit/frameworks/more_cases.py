@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from tests.unit.frameworks.cases import CASES, Case, _deepspeed, _lines, _orchestrator, _prime, _roll
+from tests.unit.frameworks.cases import CASES, Case, _deepspeed, _lines, _nemo, _orchestrator, _prime, _roll
 
 _YAML_OF_ROLL = (
     "exp_name: rlvr\nadv_estimator: grpo\nnum_return_sequences_in_group: 8\nrollout_batch_size: 64\nmax_steps: 3\n"
@@ -94,7 +94,7 @@ MORE: tuple[Case, ...] = (
         {
             "train.log": "2026-01-02 03:04:05.678 | INFO     | skyrl.train.entrypoints.main_base:run:258 - "
             + _YAML_OF_SKYRL
-            + "=skyrl-0.3.0.log",
+            + "=skyrl-0.4.0.log",
         },
         (1, 3),
         {"reward_mean": 0.375},
@@ -125,6 +125,18 @@ MORE: tuple[Case, ...] = (
         {"group_size": 8, "lr": 1e-6, "kl_coef_loss": 0.001},
         ("phase:rollout", "phase:update_actor"),
         samples=("logs/p/e/episodes/train_step_3_epoch_0/episode_hash0a_id7_0.json", "rollout_data/3.jsonl"),
+    ),
+    Case(
+        "nemo_rl",
+        {
+            "run.log": "".join(
+                _nemo(step).replace("Avg Reward:", "Avg Filtered Reward: 0.5\n  • Avg Total Reward:")
+                for step in (1, 2, 3)
+            )
+        },
+        (1, 3),
+        {"reward_mean": 0.375, "response_length_mean": 512.25},
+        planned=3,
     ),
     Case(
         "prime_rl",

@@ -28,7 +28,7 @@ DATA = {
     "phases": {"keys": {"step": ["ebb/seconds"], "rollout": ["flow/seconds"]}},
     "config": {"lr": ["moon.pull"]},
     "checkpoints": {"dirs": ["(?:^|/)tide-(\\d+)$"], "settings": ["moon.toml"]},
-    "conventions": {"kl_estimator": "k3"},
+    "conventions": {"kl_estimator": "k3", "kl_estimator_source": "tidewater 1.0, loss.py"},
     "enable": {"entropy": "moon.log_entropy=true"},
     "keep_samples": "moon.shells=true writes shells/{step}.jsonl",
     "code": {"loss": ["tidewater/{trainer}.py"]},

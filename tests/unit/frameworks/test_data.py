@@ -15,7 +15,7 @@ GROUPS = {
 }
 FRAMEWORKS = {
     *("verl", "verl_0_2", "search_r1", "trl", "online_dpo", "trl_ppo", "async_grpo", "openrlhf", "nemo_rl", "slime"),
-    *("skyrl", "prime_rl", "areal", "roll", "open_instruct", "tinker_cookbook", "ms_swift", "llama_factory"),
+    *("skyrl", "prime_rl", "areal", "art", "roll", "open_instruct", "tinker_cookbook", "ms_swift", "llama_factory"),
     *("trl_dpo", "trl_kto", "trl_rloo", "trl_rloo_0_21"),
     *("unsloth", "torchtune", "torchforge", "deepspeed_chat", "rllm", "verifiers"),
 }

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from rltui.frameworks.load import dialect, dialect_names
+from rltui.frameworks.load import GENERIC, dialect, dialect_names
 from rltui.frameworks.support import PARTS, SHOWN
+from tests.fixtures.writers import make, trackers, trl_runs
 from tests.unit.frameworks.cases import Case
 from tests.unit.frameworks.labelled import RUNS
 from tests.unit.frameworks.more_cases import ALL_CASES
@@ -44,3 +45,17 @@ def test_what_is_claimed_is_shown(name: str) -> None:
             assert any(run.dialect in family for run in RUNS), part
         elif said.state == "yes" and said.shown == "built":
             assert part in own, part
+
+
+def test_what_is_said_to_have_been_run_is_what_the_writers_tests_run() -> None:
+    logged = {f"{package}-{version}" for package, versions in make.PACKAGES.items() for version in versions}
+    logged |= {f"{package}-{version}" for package, version in trackers.UNPACKED.items()}
+    logged |= {package.replace("==", "-") for package in trackers.PACKAGES}
+    for name in dialect_names():
+        ran = dialect(name).ran
+        assert (ran is None) == (name == GENERIC), name
+        if ran is not None and ran.what == "trainer":
+            assert ran.version in trl_runs.PACKAGES, name
+        elif ran is not None and ran.what == "logger":
+            package = dialect(name).title.lower().replace(" ", "-").replace("llama-factory", "llamafactory")
+            assert f"{package}-{ran.version}" in logged, name

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import lzma
 import math
 import shutil
@@ -12,10 +13,11 @@ from pathlib import Path
 
 import pytest
 
+from rltui.cli import main
 from rltui.session.locate import locate
 from rltui.session.run_reader import RunReader
 from tests.conftest import REPO
-from tests.fixtures.writers.trackers import PACKAGES, metrics
+from tests.fixtures.writers.trackers import PACKAGES, UNPACKED, metrics
 from tests.unit.frameworks.cases import WRITERS
 from tests.unit.frameworks.test_writers import install
 
@@ -116,15 +118,63 @@ def test_what_llama_factory_wrote_is_read(tmp_path: Path) -> None:
     check_llama_factory(opened(WRITERS / "trackers" / "llamafactory-0.9.5", tmp_path / "run"))
 
 
+def check_art(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Metrics, times and trajectories of OpenPipe ART."""
+    assert main(["report", str(path), "--format", "json"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert (report["run"]["framework"], report["run"]["steps"]["last"]) == ("art", 3)
+    assert report["as_of"] is not None
+    assert report["metrics"]["val_score"]["key"] == "val/reward"
+    assert report["metrics"]["reward_mean"]["last_value"] == 0.375
+    assert report["metrics"]["entropy"]["last_value"] == 0.4321
+    assert main(["rollouts", str(path), "--step", "3", "--format", "json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert "2 + 2?" in json.dumps(told)
+
+
+def test_what_art_wrote_is_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    shutil.copytree(WRITERS / "trackers" / "openpipe-art-0.5.18", tmp_path / ".art" / "p" / "models" / "m")
+    check_art(tmp_path, capsys)
+
+
+def check_ms_swift(one: RunReader) -> None:
+    run = one.run
+    assert (run.framework, run.planned_steps, run.state().state) == ("ms_swift", 3, "finished")
+    assert {source.format for source in run.sources} == {"trl-console", "jsonl"}
+    assert run.history.table.steps.tolist() == [1, 2, 3]
+    for metric, last in {"reward_mean": 0.375, "kl_ref": 0.0016172, "entropy": 0.4321}.items():
+        series = run.series(metric)
+        assert series is not None, metric
+        assert series.values[-1] == last, metric
+
+
+def test_what_ms_swift_wrote_is_read(tmp_path: Path) -> None:
+    check_ms_swift(opened(WRITERS / "trackers" / "ms-swift-4.6.0", tmp_path / "run"))
+
+
+def test_swanlab_s_folder_of_launches_is_read_as_it_lies_in_a_project(tmp_path: Path) -> None:
+    """SwanLab names the folder of a launch as W&B does."""
+    for start, run_id in (("20260102_030405", "first"), ("20260102_040506", "second")):
+        folder = tmp_path / "project" / "swanlog" / f"run-{start}-{run_id}"
+        shutil.copytree(WRITERS / "trackers" / "swanlab-0.10.3", folder)
+        (folder / "run.swanlab").rename(folder / f"run-{run_id}.swanlab")
+    found = locate([str(tmp_path / "project")])
+    assert len(found) == 2
+    for one in found:
+        reader = RunReader(one)
+        reader.load()
+        check_verl(reader, "swanlab")
+
+
 @pytest.mark.writers
-def test_the_libraries_write_the_same_again(tmp_path: Path) -> None:
+def test_the_libraries_write_the_same_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     venv.create(tmp_path / "venv", with_pip=True)
     python = tmp_path / "venv" / "bin" / "python"
     install(
         python,
         tmp_path,
         ["numpy==2.4.6", "orjson==3.13.0", "packaging==26.3", *PACKAGES],
-        {"verl": ["0.9.1"], "llamafactory": ["0.9.5"]},
+        {package: [version] for package, version in UNPACKED.items()},
     )
     out = tmp_path / "out"
     script = WRITERS / "trackers.py"
@@ -133,3 +183,5 @@ def test_the_libraries_write_the_same_again(tmp_path: Path) -> None:
         check_verl(opened(out / name, tmp_path / f"run-{name}"), format)
     check_transformers(opened(out / "transformers-5.23.0", tmp_path / "hf"))
     check_llama_factory(opened(out / "llamafactory-0.9.5", tmp_path / "lf"))
+    check_ms_swift(opened(out / "ms-swift-4.6.0", tmp_path / "swift"))
+    check_art(out / "openpipe-art-0.5.18", capsys)

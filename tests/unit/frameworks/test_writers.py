@@ -17,8 +17,9 @@ from tests.unit.readers.reading import read
 
 FORMATS = {
     "areal-1.0.4.log": "console",
-    "skyrl-0.3.0.log": "console",
+    "skyrl-0.4.0.log": "console",
     "tinker-cookbook-0.6.1.log": "console",
+    "openrlhf-0.11.2.log": "console",
     "torchtune-0.6.1.txt": "console",
     "verl-0.3.0.post1.log": "verl-console",
     "verl-0.5.0.log": "verl-console",
@@ -32,11 +33,12 @@ def test_what_a_writer_wrote_is_read(name: str) -> None:
     data = (WRITERS / name).read_bytes()
     assert sniff(data, name) == FORMATS[name]
     found = read(FORMATS[name], data)
-    assert [b - a for a, b in zip(found.steps, found.steps[1:], strict=False)] == [1, 1]
+    steps = sorted(set(found.steps))
+    assert steps == [steps[0], steps[0] + 1, steps[0] + 2]
     assert not found.reader.skipped
     rewards = [key for key in found.rows[0][1] if "reward" in key and "raw" not in key]
     assert rewards
-    assert [cells[rewards[0]] for _, cells in found.rows] == [0.125, 0.25, 0.375]
+    assert [cells[rewards[0]] for _, cells in found.rows if rewards[0] in cells] == [0.125, 0.25, 0.375]
 
 
 @pytest.mark.parametrize("version", PACKAGES["verl"])
@@ -53,7 +55,8 @@ def install(python: Path, root: Path, needed: list[str], packages: dict[str, lis
     for package, versions in packages.items():
         for version in versions:
             wheels = root / "wheels" / version
-            subprocess.run([*pip, "download", "--no-deps", "-d", wheels, f"{package}=={version}"], check=True)
+            alone = ["--no-deps", "--ignore-requires-python"]  # of a later Python no more than the writer is loaded
+            subprocess.run([*pip, "download", *alone, "-d", wheels, f"{package}=={version}"], check=True)
             with zipfile.ZipFile(next(wheels.iterdir())) as wheel:
                 wheel.extractall(root / "packages" / f"{package}-{version}")
             shutil.rmtree(wheels)

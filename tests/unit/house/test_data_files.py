@@ -20,10 +20,11 @@ from rltui.discovery.file_roles import FileWords
 from rltui.evidence.forecast import KnownForecast
 from rltui.hardware.roles import Roles
 from rltui.readers.config_file import ConfigFiles
+from rltui.readers.console.named_numbers import TemplateWords
 from rltui.readers.console.notes import NoteRules
-from rltui.readers.console.template import TemplateWords
 from rltui.readers.formats import Format
 from rltui.readers.keys import Keys
+from rltui.readers.row_kinds import RowWords
 from rltui.rollouts.formats.fields import KnownNames
 from rltui.rollouts.statistics import Limits
 from rltui.rules.coverage import ExpectedMetrics, Kinds
@@ -59,6 +60,7 @@ TYPES: dict[str, Any] = {
     "readers/data/config_files.json": ConfigFiles,
     "readers/data/formats.json": dict[str, Format],
     "readers/data/keys.json": Keys,
+    "readers/data/rows.json": RowWords,
     "rollouts/formats/fields.json": KnownNames,
     "rollouts/samples.json": Limits,
     "rules/data/applies.json": Kinds,

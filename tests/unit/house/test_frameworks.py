@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from rltui.data_files import DataError, decode
 from rltui.frameworks.load import GENERIC, dialect, dialect_names, families
+from rltui.frameworks.schema import Conventions
 from rltui.rules.catalogue import rules
 from tests.conftest import REPO
 
@@ -40,3 +42,9 @@ def test_no_code_names_a_framework() -> None:
 def test_fixes_are_for_families_that_there_are(rule: object) -> None:
     for fix in rules()[rule.id].fixes:  # type: ignore[attr-defined]
         assert set(fix.config) <= {*families(), "other"}
+
+
+def test_an_estimator_of_the_kl_names_the_code_that_says_so() -> None:
+    with pytest.raises(DataError, match="go together"):
+        decode(b'{\n"kl_estimator": "k1"\n}', Conventions, "invented.json")
+    assert decode(b'{"kl_estimator": "k1", "kl_estimator_source": "x.py"}', Conventions, "invented.json")

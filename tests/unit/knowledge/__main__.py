@@ -1,4 +1,4 @@
-"""Writes facts and names anew, as the package has them now."""
+"""Writes names, answers, turning points and facts anew, as the package has them now."""
 
 from __future__ import annotations
 
@@ -9,6 +9,9 @@ from pathlib import Path
 
 from tests.unit.knowledge.facts import FACTS, all_facts
 from tests.unit.knowledge.names import NAMES, called, dialects, runs_of, write
+from tests.unit.knowledge.questions import write as write_answers
+from tests.unit.rules.contexts import write as write_contexts
+from tests.unit.rules.sweeps import write as write_turning_points
 
 FACTS.mkdir(exist_ok=True)
 for part, lines in all_facts().items():
@@ -27,3 +30,6 @@ for name, dialect in dialects().items():
     (NAMES / f"{name}.txt").write_text(text.rstrip("\n") + "\n", encoding="utf-8")
     wanted = dialect.get("framework") or dialect.get("name") or name
     print(f"{name}: {wanted}", "" if told == {wanted} else f"read as {told}")
+write_answers()
+write_turning_points()
+write_contexts()

@@ -183,7 +183,13 @@ def seeds() -> dict[str, list[bytes]]:
         "trl-console": [_trl(), *_trl_runs()],
         "console": [_console(), _verl() + _trl(), *_dialects()],
         "jsonl": [jsonl],
-        "json-list": [json.dumps([{"step": s, **cells} for s, cells in ROWS]).encode()],
+        "json": [
+            json.dumps([{"step": s, **cells} for s, cells in ROWS]).encode(),
+            b'{"config": {"lr": 1}, "loss": [0.5, 0.25, 0.125], "reward": [1, 2, 3]} // cut',
+        ],
+        "samples": [
+            b"".join(b'{"step": %d, "prompt": "a", "reward": %d, "i": %d}\n' % (s // 3, s, s) for s in range(9))
+        ],
         "notebook": [_notebook()],
         "csv": [
             *(_csv(), b"Wall time,Step,Value\n1.7e9,1,0.5\n1.7e9,2,0.25\n"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from rltui.readers.base import ConfigRecord, LogLine, Note, Reader, Record, Rows
+from rltui.readers.base import ConfigRecord, Counted, LogLine, Note, Reader, Record, Rows
 from rltui.readers.registry import make
 
 Cells = dict[str, float | None]
@@ -21,6 +21,7 @@ class Read:
     notes: list[Note] = field(default_factory=list)
     configs: list[ConfigRecord] = field(default_factory=list)
     log: list[LogLine] = field(default_factory=list)
+    counted: bool = False  # rows have a count for a step
 
     @property
     def steps(self) -> list[int]:
@@ -31,7 +32,10 @@ class Read:
 
     def take(self, records: Iterable[Record]) -> None:
         for record in records:
-            if isinstance(record, Rows):
+            if isinstance(record, Counted):
+                self.counted = record.on
+                self.rows = [(record.steps.get(step, step), cells) for step, cells in self.rows]
+            elif isinstance(record, Rows):
                 check(record)
                 for i, step in enumerate(record.steps):
                     cells: Cells = {key: column[i] for key, column in record.values.items() if column[i] == column[i]}

@@ -43,7 +43,7 @@ def test_what_a_trainer_says_as_it_begins(format: str, text: str) -> None:
 @pytest.mark.parametrize("format", ["console", "trl-console"])
 def test_a_line_of_settings(format: str) -> None:
     line = "GRPO: num_generations=4, max_steps=75, lr=3e-06, beta=0.04, bf16=True, name=x\n"
-    wanted = {"num_generations": 4, "max_steps": 75, "lr": 3e-06, "beta": 0.04, "bf16": True}
+    wanted = {"num_generations": 4, "max_steps": 75, "lr": 3e-06, "beta": 0.04, "bf16": True, "name": "x"}
     assert values(format, line + TRL) == wanted
     assert values(format, TRL.replace("}", ", 'global_step/max_steps': '1/2'}") + line) == {}, "behind the first step"
     assert values(format, "AdamW(lr=3e-06)\n" + TRL) == {}, "too little"

@@ -15,24 +15,26 @@ ROWS = [{"step": s, "reward": s / 10, "loss": float("nan") if s == 3 else 0.5} f
 @pytest.mark.parametrize("indent", [None, 2])
 def test_each_element_is_a_row(indent: int | None) -> None:
     text = json.dumps([*ROWS, 7], indent=indent)
-    assert sniff(text.encode(), "log_history.json") == "json-list"
+    assert sniff(text.encode(), "log_history.json") == "json"
     for sizes in ((), (10, 1, 30)):
-        found = read("json-list", text, sizes)
+        found = read("json", text, sizes)
         assert found.steps == [1, 2, 3, 4, 5]
         assert found.rows[2] == (3, {"reward": 0.3, "loss": None})
         assert (found.reader.skipped, found.reader.skipped_at) == (
-            {"line that is no JSON object": 1},
-            {"line that is no JSON object": "element 6"},
+            {"element that is no object": 1},
+            {"element that is no object": "document"},
         )
 
 
 def test_known_by_its_first_element() -> None:
     long = json.dumps(ROWS * 9000, indent=1).encode()[: 1 << 16]
-    assert sniff(long, "metrics.json") == "json-list"
+    assert sniff(long, "metrics.json") == "json"
     for other in ([{"prompt": "a", "step": 1, "reward": 2}], [{"name": "x"}], [1, 2], [{"reward": 1.0, "kl": 2}], []):
-        assert sniff(json.dumps(other).encode(), "metrics.json") != "json-list"
+        assert sniff(json.dumps(other).encode(), "metrics.json") != "json"
 
 
 def test_half_written_and_no_list_at_all() -> None:
-    assert read("json-list", '[{"step": 1, "a"').reader.skipped == {"document that is not JSON (half written?)": 1}
-    assert read("json-list", '{"step": 1}').reader.skipped == {"document that is no list": 1}
+    assert read("json", '[{"step": 1, "loss": 2}, {"step": 2, "lo').reader.skipped == {
+        "document that is not JSON (half written?)": 1
+    }
+    assert read("json", '{"step": 1}').reader.skipped == {"document without rows of metrics": 1}

@@ -35,12 +35,12 @@ NOISE = "\x1b[36m(TaskRunner pid=4)\x1b[0m vllm INFO something about CUDA\n" * 4
         ('{"loss": NaN, "global_step/max_steps": "1/9"}\n', "logging.jsonl", "jsonl"),
         ('{"config": {"lr": 1e-6}}\n{"loss": 0.5, "reward": 1, "kl": 0.1}\n', "metrics.jsonl", "jsonl"),
         ("step,actor/entropy_loss,critic/score/mean\n26,0.7,0.4\n", "m.csv", "csv"),
-        ("Wall time;Step;Value\n1.5;2;3\n", "export.csv", "csv"),
-        ("step,reward\n1,0.1\n2,0.2,3\n3,abc\n4,0.4\n5,0.5\n", "m.csv", "csv"),
+        ("Wall time;Step;Value\n1.5;2;3\n", "export.csv", "several"),
+        ("step,reward\n1,0.1\n2,0.2,3\n3,abc\n4,0.4\n5,0.5\n", "m.csv", "several"),
         ("step,reward\n1,2,3\n4,5,6\n7,8\n", "m.csv", None),
         (STATE, "trainer_state.json", "trainer-state"),
         ("", "train.log", None),
-        (json.dumps(SAMPLE) + "\n", "7.jsonl", None),
+        (json.dumps(SAMPLE) + "\n", "7.jsonl", "samples"),
         (json.dumps({"prompt": [{"role": "user", "content": "x"}], "answer": "4"}) + "\n", "train.jsonl", None),
         (json.dumps({"chosen": "a", "rejected": "b", "margin": 0.5, "n": 1}) + "\n", "dpo.jsonl", None),
         (json.dumps({"lr": 1e-6, "model": "x", "steps": 3}, indent=2), "args.json", None),
@@ -85,15 +85,15 @@ def test_labelled_runs(runs_dir: Path) -> None:
         if path.suffix in (".log", ".out") or name.startswith("terminal_output"):
             expected = {"verl-console", "trl-console", "console"}
         elif path.suffix == ".jsonl":
-            expected = {"jsonl"}
+            expected = {"jsonl", "several"}
         elif path.suffix == ".csv":
-            expected = {"csv"}
+            expected = {"csv", "several"}
         elif path.suffix == ".txt" and ("output" in name or "log" in name):
             expected = {"verl-console", "trl-console", "console"}
         elif name == "trainer_state.json":
             expected = {"trainer-state"}
         elif path.suffix == ".json" and path.read_bytes().lstrip().startswith(b"[") and b'"step"' in path.read_bytes():
-            expected = {"json-list"}
+            expected = {"json"}
         elif ".tfevents." in name:
             expected = {"tensorboard"}
         elif path.suffix == ".ipynb":
@@ -122,7 +122,7 @@ def test_one_row_longer_than_the_head_is_known() -> None:
         (b"\n \n", "blank lines"),
         (b"\0" * 500, "zeros"),
         (bytes(range(256)) * 9, "binary"),
-        (b"BZh91AY&SY", "bzip2"),
+        (b"PK\x03\x04zz", "zip"),
         (gzip.compress(b"nothing\n", mtime=0)[:5], "nothing comes out"),
         (b'{"a": [1, 2', "text without metrics"),
         (b"hello\n", "text without metrics"),

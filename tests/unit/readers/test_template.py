@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 
 from rltui.cli import main
+from rltui.readers.base import Rows
+from rltui.readers.console.reader import ConsoleReader
 
 STEPS = range(1, 31)
 
@@ -44,6 +46,12 @@ STYLES = {
     "padded": ("it {i:5d}   loss  0.{i:02}   tok/s 1.5k   time 00:12:31", {"loss": 0.30, "tok/s": 1500.0}),
     "arrow": ("Train Step: {i} => Loss: 0.{i:02}; Grad Norm: 1.5", {"Loss": 0.30, "Grad Norm": 1.5}),
     "glyph": ("🚀 update={i} pg_loss=0.{i:02}", {"pg_loss": 0.30}),
+    "no word for it": ("[{i:04d}] KL=0.{i:02} | H=1.5", {"KL": 0.30, "H": 1.5}),
+    "another language": ("Schritt {i} von 900: Belohnung=0.{i:02}, KL=0.5", {"Belohnung": 0.30, "KL": 0.5}),
+    "logfmt": (
+        'ts=2026-03-01T10:00:01Z level=info msg="train step" step={i} loss=0.{i:02} kl=1e-3 dir="/a/b 7"',
+        {"loss": 0.30, "kl": 1e-3},
+    ),
     "logging": ("2026-03-01 10:00:01,5 | my.trainer | INFO | Step {i} done, score=0.{i:02}", {"score": 0.30}),
 }
 
@@ -73,6 +81,51 @@ def test_numbers_below_a_step_line(tmp_path: Path, capsys: pytest.CaptureFixture
     assert "x" not in found, "a line of words ends what belongs to a step"
 
 
+BLOCKS = {
+    "one a line": "step={i}\ntrain/reward=0.{i:02}\ntrain/kl=0.5\nhere ends it\n",
+    "documents": "---\nstep: {i}\nreward: 0.{i:02}\nkl: 0.5\n",
+    "heading": "Iteration {i}\n  mean reward .... 0.{i:02}\n  kl ............. 0.5\n\n",
+    "sections in borders": (
+        "---------------\n| rollout/ |   |\n|    reward | 0.{i:02} |\n| time/ | |\n|    iterations | {i} |\n"
+        "| train/ | |\n|    approx_kl | 0.5 |\n---------------\n"
+    ),
+    "epochs of Keras": "Epoch {i}/900\n 60/120 [===>....] - ETA: 1s - loss: 9.0 - reward: 9.0 - kl: 9.0\r"
+    "120/120 [========] - 3s 25ms/step - loss: 0.1 - reward: 0.{i:02} - kl: 0.5\n",
+}
+
+
+@pytest.mark.parametrize("style", BLOCKS)
+def test_blocks_of_lines(style: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    report = reported(tmp_path, capsys, "".join(BLOCKS[style].format(i=i) for i in STEPS))
+    steps = report["run"]["steps"]
+    assert (steps["first"], steps["last"], steps["rows"]) == (1, 30, 30)
+    found = {name.split()[-1].split("/")[-1].removeprefix("approx_"): v for name, v in values(report).items()}
+    assert found["reward"] == (30, pytest.approx(0.30))
+    assert found["kl"] == (30, 0.5)
+
+
+TABLES = {
+    "aligned": ("  iter    reward        kl   tok/s", "{i:6d}  0.{i:02}   0.5   1200"),
+    "borders": ("| step | reward | kl | note |", "| {i} | 0.{i:02} | 0.5 | - |"),
+    "single blanks": ("step reward kl", "{i} 0.{i:02} 0.5"),
+    "commas": ("step, reward, kl", "{i}, 0.{i:02}, 0.5"),
+}
+
+
+@pytest.mark.parametrize("style", TABLES)
+@pytest.mark.parametrize("again", [7, 1000], ids=["heading again", "heading once"])
+def test_tables_under_a_heading(style: str, again: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    heading, row = TABLES[style]
+    lines = ["loading the model", "rank 0 of 8"]
+    for i in STEPS:
+        lines += [heading] if i % again == 1 else []
+        lines += [row.format(i=i), f"sample {i}: 2 + 2 = 4"]
+    report = reported(tmp_path, capsys, "\n".join(lines) + "\n")
+    steps = report["run"]["steps"]
+    assert (steps["first"], steps["last"], steps["rows"]) == (1, 30, 30)
+    assert values(report)["reward"] == (30, pytest.approx(0.30))
+
+
 def test_batches_counted_anew_in_each_epoch(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     lines = [f"Epoch {e}/3 Batch {b}/10: loss=0.5 reward=0.{e}{b % 10}" for e in (1, 2, 3) for b in range(1, 11)]
     report = reported(tmp_path, capsys, "\n".join(lines) + "\n")
@@ -93,6 +146,9 @@ NO_STEPS = {
     "examples": "Processed {i}000/30000 examples, 12.3 ex/s",
     "evaluation batches": "Eval batch {i}/30: accuracy=0.5 loss=0.2",
     "steps of a proof": "Step {i}: we find x = {i} and y = 3",
+    "a block in an answer": "Answer:\nstep: 2\nreward: {i}\nkl: 9\nend of it",
+    "a table in an answer": "| step | reward |\n|---|---|\n| 1 | {i} |\n| 2 | {i}0 |\nend of it",
+    "a heading in an answer": "Step {i}\n  x: 4\n  y: 5\nso it is",
     "agents of one of many workers": "(AgentWorker pid={i}) Step {i} - env response: reward=0, done=0",
 }
 
@@ -107,3 +163,35 @@ def test_numbers_that_are_no_steps(kind: str, tmp_path: Path, capsys: pytest.Cap
     report = reported(tmp_path, capsys, text)
     assert report["run"]["steps"]["rows"] == 20
     assert set(values(report)) == {"reward", "loss"}
+
+
+@pytest.mark.parametrize("style", BLOCKS)
+def test_blocks_that_arrive_in_pieces(style: str) -> None:
+    """A log that is looked at after each piece, in the middle of lines too, gives what the whole gives."""
+    text = "".join(BLOCKS[style].format(i=i) for i in STEPS).encode()
+    whole = cells_of(text, [len(text)])
+    assert len(whole) >= 60
+    for size in (7, 31, 100):
+        assert cells_of(text, [*range(size, len(text), size), len(text)]) == whole, size
+
+
+def cells_of(text: bytes, cuts: list[int]) -> dict[tuple[int, str], float]:
+    """The cells that a reader gives, the newest of each step and key."""
+    reader, at = ConsoleReader(), 0
+    out: dict[tuple[int, str], float] = {}
+    for cut in cuts:
+        for record in [*reader.feed(text[at:cut]), *reader.finish()]:
+            if isinstance(record, Rows):
+                for key, column in record.values.items():
+                    out |= {(s, key): x for s, x in zip(record.steps, column, strict=True) if x == x}
+        at = cut
+    return out
+
+
+def test_a_quiet_look_at_a_line_without_its_end_does_not_lose_it() -> None:
+    reader = ConsoleReader()
+    reader.feed(b"".join(b"[%03d] kl=0.5 | loss=0.%d\n" % (i, i) for i in range(1, 8)) + b"[008] kl=0.5 | loss=0.8")
+    reader.rest()
+    records = reader.feed(b"\n[009] kl=0.5 | loss=0.9\n")
+    steps = [step for record in records if isinstance(record, Rows) for step in record.steps]
+    assert steps == [8, 9]

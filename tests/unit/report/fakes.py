@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from rltui.evidence.facts import Clock, RunFacts
+from rltui.evidence.clock import Clock
+from rltui.evidence.facts import RunFacts
 from rltui.evidence.model import (
     BestCheckpoint,
     Cause,

@@ -129,7 +129,7 @@ def test_the_share_of_dead_groups_is_one_number(
     told = [
         share
         for text in sentences(report)
-        for share in re.findall(r"(\d+) % of the groups (?:have no|without|agree)", text)
+        for share in re.findall(r"(\d+) % of the groups(?: of the last 20 rows)? (?:have no|without|agree)", text)
     ]
     assert len(told) >= 2
     assert set(told) == {f"{100 * mean:.0f}"}
@@ -241,7 +241,11 @@ def test_labelled_runs_agree_with_themselves(runs_dir: Path, capsys: pytest.Capt
                 assert (course["first"], course["last"]) == pytest.approx((row["first"], row["last"])), path
         ends = [f["at"] for f in report["outlook"]["forecasts"] if f["what"] == "end"]
         assert all(end == facts["pace"]["left_s"] for end in ends), path
-        dead = {s for t in sentences(report) for s in re.findall(r"(\d+) % of the groups (?:have no|without|agree)", t)}
+        dead = {
+            s
+            for t in sentences(report)
+            for s in re.findall(r"(\d+) % of the groups(?: of the last 20 rows)? (?:have no|without|agree)", t)
+        }
         assert dead <= {f"{100 * facts['dead_groups']['value']:.0f}"} if facts["dead_groups"] else not dead, path
 
 

@@ -88,9 +88,9 @@ def test_scripts_count_writing_systems_without_maths() -> None:
 
 
 def test_diversity() -> None:
-    assert stats.distinct_n(["a b c", "a b c"], 1) == 0.5
-    assert stats.distinct_n(["a b c", "d e f"], 2) == 1.0
-    assert stats.distinct_n(["", "a"], 2) is None
+    assert stats.distinct(["a b c", "a b c"], (1,)) == [0.5]
+    assert stats.distinct(["a b c", "d e f"], (2,)) == [1.0]
+    assert stats.distinct(["", "a"], (2,)) == [None]
 
 
 def test_the_most_common_reward() -> None:

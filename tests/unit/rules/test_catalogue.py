@@ -93,3 +93,14 @@ def test_a_root_is_loud_and_no_quieter_than_its_symptom() -> None:
 
 def test_every_page_has_a_detector_and_every_detector_a_page() -> None:
     assert set(ids()) == set(rules())
+
+
+def test_the_graph_of_causes_is_the_same_from_both_ends() -> None:
+    """`rltui explain` of a cause names its effect, and that of the effect its cause."""
+    told = {rule.id: rule.relations for rule in rules().values()}
+    leads = {(one, other) for one in told for other in told[one].leads_to}
+    assert leads == {(other, one) for one in told for other in told[one].caused_by}
+    speaks = {(one, other) for one in told for other in told[one].suppresses}
+    assert speaks == {(other, one) for one in told for other in told[one].suppressed_by}
+    for one, other in leads | speaks:
+        assert one != other

@@ -167,7 +167,7 @@ def test_the_hosts_of_other_nodes_are_looked_at_too() -> None:
     found = {(f.id, f.subject): f for f in Engine().advance(run).findings if f.status == "active"}
     memory = found.pop(("host-ram-creep", "n3"))
     assert memory.severity == "critical"
-    assert "Host memory of n3: 990 of 1,000 GB used (99 %)" in memory.summary
+    assert "Host memory of n3: 990 of 1000 GB used (99 %)" in memory.summary
     assert "merger (pid 77, 90 GB) on n3 beside the training" in found.pop(("background-interference", None)).summary
     assert not [subject for _, subject in found if subject is not None], "n2 has room"
 
@@ -395,7 +395,7 @@ def saving(seconds: float, io: float) -> FakeRun:
 def test_checkpoints_that_a_slow_disk_holds_up() -> None:
     slow = {f.subject: f for f in Engine().advance(saving(1000.0, 0.7)).findings if f.id == "checkpoint-slow"}
     assert slow["disk"].severity == "warning", "more than 15 minutes"
-    assert "Checkpoints of 100 GB take 1,000 s: 100 MB/s to /data/ckpt" in slow["disk"].summary
+    assert "Checkpoints of 100 GB take 1000 s: 100 MB/s to /data/ckpt" in slow["disk"].summary
     assert "tasks waited for io 70 % of the time" in slow["disk"].summary
     assert "disk" not in {f.subject for f in Engine().advance(saving(90.0, 0.7)).findings}, "1.1 GB a second"
 

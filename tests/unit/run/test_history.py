@@ -30,7 +30,7 @@ def block(rows: list[tuple[int, dict[str, float]]]) -> Rows:
 
 def model(rows: list[tuple[int, dict[str, float]]]) -> dict[int, dict[str, float]]:
     """Rows by step, later cells win; rows that go back two rows or more with other values, whole or on from there,
-    abandon what follows."""
+    abandon what follows, but for what they repeated."""
     out: dict[int, dict[str, float]] = {}
     head, back, anew = -1, -1, False
     for step, cells in rows:
@@ -44,7 +44,7 @@ def model(rows: list[tuple[int, dict[str, float]]]) -> dict[int, dict[str, float
         part = 2 * len(both) < len(out.get(step, {}))
         if back >= 0 and anew and (step > head or not part):
             if sum(s > back for s in out) >= 2:
-                out = {s: held for s, held in out.items() if s <= back}
+                out = {s: held for s, held in out.items() if s < step}
             back = -1
         elif back >= 0 and step == max(out):
             back = -1

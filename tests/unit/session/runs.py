@@ -11,7 +11,7 @@ from rltui.session.live import LiveRun
 from rltui.session.locate import locate
 from rltui.session.run_reader import RunReader
 
-PATIENCE_S = 20.0
+PATIENCE_S = 180.0
 """Longest wait of a test for what should come at once: a loaded machine is slow, a broken reader never ends."""
 
 

@@ -88,3 +88,11 @@ def test_any_pieces_of_rows_whose_keys_vary(
     data = "".join(out).encode()
     cuts = [int(share * len(data)) for share in shares]
     assert read_in_pieces(data, "metrics.jsonl", cuts) == read_in_pieces(data, "metrics.jsonl", [len(data)])
+
+
+def test_a_row_of_which_the_last_brace_is_missing_changes_no_other_row() -> None:
+    rows = [{"step": step, "data": {"critic/score/mean": step / 100, "actor/entropy": 0.5}} for step in range(30)]
+    data = "".join(json.dumps(row) + "\n" for row in rows).encode()
+    whole = read_in_pieces(data, "metrics.jsonl", [len(data)])
+    for cut in range(len(data) - 12, len(data)):
+        assert read_in_pieces(data, "metrics.jsonl", [cut]) == whole, cut

@@ -31,13 +31,13 @@ def test_format_in_forces_a_reader(tmp_path: Path, capsys: pytest.CaptureFixture
     assert "line 1" in source["note"]
 
 
-def test_two_runs_in_one_file_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_rows_of_one_step_are_averaged_and_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     log = tmp_path / "metrics.jsonl"
     rows = [{"step": s, "reward": value} for s in range(1, 31) for value in (s / 100, 1 - s / 100)]
     log.write_text("".join(json.dumps(row) + "\n" for row in rows))
     run = report(capsys, str(log))["run"]
     assert isinstance(run, dict)
-    assert "the later count: 30: two runs in one file?" in run["sources"][0]["note"]
+    assert "averaged by step: 60" in run["sources"][0]["note"], "samples, or two runs that no row tells apart"
     parts = [{"step": s, key: s / 10} for s in range(1, 31) for key in ("reward", "kl", "kl")]
     log.write_text("".join(json.dumps(row) + "\n" for row in parts))  # parts of a row, one of them twice
     run = report(capsys, str(log))["run"]

@@ -79,7 +79,7 @@ def canned_run(n: int, phases: PhaseTable) -> RunSnapshot:
         state=RunState("running", ""),
         steps=steps,
         times=START + STEP_S * steps,
-        ends=START + STEP_S * steps,
+        beats=(),
         restarts=(),
         attempts=(),
         phases=phases,

@@ -27,7 +27,7 @@ from rltui.tui.messages import Choice
 from rltui.tui.worker import FrameSource
 from tests.unit.tui import canned, canned_source
 
-PATIENCE_S = 60.0
+PATIENCE_S = 180.0
 """No condition is given up before: a test that passes never waits so long."""
 WIDE, NARROW = (160, 45), (80, 24)
 Open = Callable[..., AbstractAsyncContextManager[tuple[RltuiApp, Pilot[None]]]]

@@ -24,7 +24,7 @@ from rltui import settings
 from tests.unit.watch.test_replay import outage
 
 RUN = "import sys; from rltui.cli import main; sys.exit(main(sys.argv[1:]))"
-PATIENCE_S = 30.0
+PATIENCE_S = 180.0
 
 
 def row(step: int) -> str:

@@ -17,7 +17,7 @@ import pyte
 import pytest
 
 ROWS, COLUMNS = 40, 140
-PATIENCE_S = 60.0
+PATIENCE_S = 180.0
 RUN = "import sys; from rltui.cli import main; sys.exit(main(sys.argv[1:]))"
 
 

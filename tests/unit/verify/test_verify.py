@@ -292,7 +292,7 @@ def test_a_log_is_checked_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     assert "gain in reward" in capsys.readouterr().out
     dead = {**sound, "actor/grad_norm": [0.0] * n}
     assert main(["verify", "--metrics", str(run_file(tmp_path, **dead)), "--format", "json"]) == 1
-    assert json.loads(capsys.readouterr().out)["violations"] == ["loss: steps without a gradient"]
+    assert json.loads(capsys.readouterr().out)["violations"] == ["advantages: steps without a gradient"]
 
 
 def test_sums_that_you_log_are_checked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -19,7 +19,7 @@ CRASHED = REPO / "sample_runs" / "verl-grpo-crash"
 HEALTHY = REPO / "sample_runs" / "trl-grpo-healthy"
 
 
-def rltui(*words: str, limit_s: float = 30.0) -> subprocess.CompletedProcess[str]:
+def rltui(*words: str, limit_s: float = 180.0) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-m", "rltui", "watch", *words], capture_output=True, text=True, timeout=limit_s, check=False
     )
@@ -49,7 +49,7 @@ def test_a_signal_ends_it_cleanly_with_what_was_seen(tmp_path: Path, number: sig
         assert watch.stdout is not None
         assert json.loads(watch.stdout.readline())["event"] == "summary", "lines come as they are made"
         watch.send_signal(number)
-        out, problems = watch.communicate(timeout=20)
+        out, problems = watch.communicate(timeout=120)
         last = json.loads(out.splitlines()[-1])
         assert (last["event"], last["text"], last["code"]) == ("done", number.name, 0)
         assert (watch.returncode, problems) == (0, "")
@@ -69,7 +69,7 @@ def test_a_hang_up_that_is_ignored_ends_nothing(tmp_path: Path) -> None:
         told = lines_of(out)
         wait_for(lambda: lines_of(out) > told + 2)
         watch.terminate()
-        watch.communicate(timeout=20)
+        watch.communicate(timeout=120)
     assert json.loads(out.read_text().splitlines()[-1])["text"] == "SIGTERM"
 
 

@@ -86,7 +86,7 @@ def names(events: list[dict[str, Any]]) -> Counter[tuple[str, str | None]]:
 )
 def test_each_event_once(tmp_path: Path, shape: Any, expected: tuple[str, str]) -> None:
     lines = list(rows(200, shape))
-    code, events = replayed(tmp_path / "console.log", lines, Options(as_json=True, timeout_s=20.0))
+    code, events = replayed(tmp_path / "console.log", lines, Options(as_json=True, timeout_s=180.0))
     counted = names(events)
     assert counted[expected] == 1
     assert counted["summary", None] == counted["end", None] == counted["done", None] == 1
@@ -99,18 +99,18 @@ def test_each_event_once(tmp_path: Path, shape: Any, expected: tuple[str, str]) 
 
 def test_until_stop_ends_there_with_the_right_code(tmp_path: Path) -> None:
     lines = list(rows(400, peak_then_decline))
-    code, events = replayed(tmp_path / "console.log", lines, Options(as_json=True, until="stop", timeout_s=20.0))
+    code, events = replayed(tmp_path / "console.log", lines, Options(as_json=True, until="stop", timeout_s=180.0))
     assert "meets --until stop" in events[-1]["text"]
     assert events[-2]["decision"] in ("stop-use-best", "pause-and-fix", "abort-now")
     worst = {"critical": 1}.get(events[-1]["worst"], 0)
     assert code == worst
-    never = Options(as_json=True, until="stop", fail_on="never", timeout_s=20.0)
+    never = Options(as_json=True, until="stop", fail_on="never", timeout_s=180.0)
     assert replayed(tmp_path / "again.log", lines, never)[0] == 0
 
 
 def test_a_healthy_run_makes_no_noise(tmp_path: Path) -> None:
     lines = list(rows(150, lambda step: {"reward": rising(step)}))
-    code, events = replayed(tmp_path / "console.log", lines, Options(as_json=True, timeout_s=20.0))
+    code, events = replayed(tmp_path / "console.log", lines, Options(as_json=True, timeout_s=180.0))
     assert [e["event"] for e in events if e.get("severity") == "critical"] == []
     assert code == 0
 
@@ -119,7 +119,7 @@ def test_a_stall_and_its_recovery_are_told_once(tmp_path: Path) -> None:
     log, out = tmp_path / "metrics.jsonl", io.StringIO()
     with trainer(log, step_s=0.05, virtual_s=0.05) as child:
         wait_for(lambda: lines_of(log) > 20)
-        watch = Watch(locate([str(log)]), Options(as_json=True, timeout_s=40.0), {}, out)
+        watch = Watch(locate([str(log)]), Options(as_json=True, timeout_s=180.0), {}, out)
         codes: list[int] = []
         thread = Thread(target=lambda: codes.append(watch.run()))
         thread.start()
@@ -150,7 +150,7 @@ def test_labelled_runs(labelled_run: Callable[[str], Path], tmp_path: Path, name
     lines = text.splitlines(keepends=True)
     every = max(1, len(lines) // 800)
     pieces = ["".join(lines[i : i + every]) for i in range(0, len(lines), every)]
-    code, events = replayed(tmp_path / "console.log", pieces, Options(as_json=True, timeout_s=20.0), first=100)
+    code, events = replayed(tmp_path / "console.log", pieces, Options(as_json=True, timeout_s=180.0), first=100)
     counted = names(events)
     assert counted["opened", finding] == 1
     assert counted["end", None] == 1

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from rltui.readers.console.dialects.base import LineDialect
 from rltui.readers.console.dialects.box_table import BoxTable
 from rltui.readers.console.dialects.dict_block import DictBlock
+from rltui.readers.console.dialects.environments import Environments
 from rltui.readers.console.dialects.epoch_steps import EpochSteps
 from rltui.readers.console.dialects.metrics_panel import MetricsPanel
 from rltui.readers.console.dialects.roll import RollJson
@@ -15,6 +16,7 @@ from rltui.readers.console.dialects.rollout_dicts import RolloutDicts
 DIALECTS: tuple[Callable[[], LineDialect], ...] = (
     BoxTable,
     DictBlock,
+    Environments,
     EpochSteps,
     MetricsPanel,
     RollJson,

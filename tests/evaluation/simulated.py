@@ -174,8 +174,8 @@ def print_labelled(root: Path) -> dict[str, list[str]]:
     return promises_missed(runs)
 
 
-def main() -> None:
-    full = "--full" in sys.argv
+def main(words: list[str]) -> None:
+    full = "--full" in words
     alarms = false_alarms(8 if full else 2, 2000 if full else 1000)
     low, high = alarms.interval
     print("| measure | value |\n|---|---|")
@@ -199,7 +199,3 @@ def main() -> None:
         missed = print_labelled(root)
         if missed:
             sys.exit(f"promised and missed: {missed}")
-
-
-if __name__ == "__main__":
-    main()

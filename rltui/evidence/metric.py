@@ -1,0 +1,259 @@
+"""What can be said of one metric after so many rows: its levels, its best, and where it goes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from math import hypot, isfinite, sqrt
+from typing import Literal
+
+import numpy as np
+
+from rltui.evidence.blocks import BlockCache, Blocks
+from rltui.evidence.effects import (
+    LIMIT,
+    POWER,
+    SHORT_LIMIT,
+    SHORT_POINTS,
+    Effect,
+    Level,
+    between,
+    carry,
+    effect,
+    mean_error,
+    median_error,
+    noise,
+    off_trend,
+)
+from rltui.evidence.peak import Curve, Peak, best, fallen, smoothed
+from rltui.evidence.seen import Summed
+from rltui.evidence.shapes import window_rows
+from rltui.evidence.shifts import Shift, shifts
+from rltui.evidence.trends import TREND_EFFECT, WINDOW, Trend, block_medians, theil_sen, trend
+from rltui.run.sums import median
+from rltui.run.table import Floats, Series
+
+LEAST = 20
+"""Points below which first and last window are all that can be said: two ends of 5 points overlap in their noise."""
+LEAST_TREND = 10
+FIRST = 5
+NOW_POINTS = 50
+"""Most points of the level now: a window of a tenth of a long run would lag behind it."""
+TREND_LIMIT = 2.81
+"""Normal quantile of the trend test's p of .005, two-sided."""
+LEAST_NOISE = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class Course:
+    """What a report says of a metric: `first`, `last` are the window means that every table shows; `now` a robust
+    level; the three effects are None if there are too few points."""
+
+    metric: str
+    key: str
+    first: float
+    last: float
+    now: Level
+    peak: Peak | None
+    since_start: Effect | None
+    since_peak: Effect | None
+    recent: Effect | None
+
+
+class MetricFacts:
+    """Facts of one metric over its finite points, at least one."""
+
+    def __init__(self, seen: Summed, name: str, series: Series, better: Literal[-1, 1], held_out: bool) -> None:
+        self._seen, self.name, self.series = seen, name, series
+        self.better, self.held_out = better, held_out
+        self._across: dict[int, Effect | None] = {}
+
+    @property
+    def values(self) -> Floats:
+        return self.series.values
+
+    @cached_property
+    def noise(self) -> float:
+        """Sd of the noise from point to point (see `effects.noise`)."""
+        return noise(self.values, self._off)
+
+    @cached_property
+    def _off(self) -> Floats | None:
+        return off_trend(self.values) if len(self.values) > 2 else None
+
+    @cached_property
+    def carried(self) -> float:
+        """Lag-1 correlation of the noise; evaluations draw theirs anew each time."""
+        return 0.0 if self.held_out else carry(self.values, self._off, self.noise)
+
+    @cached_property
+    def start(self) -> Level:
+        """Mean of the first max(5, 10 %) points, or as many as the user says."""
+        return self._mean(0, window_rows(len(self.series), self._seen.window))
+
+    @cached_property
+    def end(self) -> Level:
+        """Mean of the last max(5, 10 %) points, or as many as the user says."""
+        n = len(self.series)
+        return self._mean(n - window_rows(n, self._seen.window), n)
+
+    def _mean(self, begin: int, stop: int) -> Level:
+        x, steps = self.values[begin:stop], self.series.steps
+        value = float(np.add.reduce(x)) / len(x)
+        if not isfinite(value):
+            value = float(np.add.reduce(x / len(x)))  # the sum overflows, the mean does not
+        return Level(value, mean_error(x, self.noise), len(x), int(steps[begin]), int(steps[stop - 1]))
+
+    @cached_property
+    def now(self) -> Level:
+        """Median of the newest points: a tenth of them, 5 to 50."""
+        k = min(NOW_POINTS, window_rows(len(self.series)))
+        x, steps = self.values[-k:], self.series.steps
+        return Level(median(x), median_error(k, self.noise, self.carried), k, int(steps[-k]), int(steps[-1]))
+
+    @cached_property
+    def since_start(self) -> Effect | None:
+        """Last window against the first one; None below 20 points."""
+        return self.across(len(self.series))
+
+    def ends(self, rows: int) -> tuple[Level, Level]:
+        """First and last window of the newest `rows` points: a tenth of them, 10 to 50. Of all points it is `start` and
+        `end`, which every table shows."""
+        n = len(self.series)
+        if rows >= n:
+            return self.start, self.end
+        width = min(NOW_POINTS, max(LEAST_TREND, rows // 10))
+        return self._mean(n - rows, n - rows + width), self._mean(n - width, n)
+
+    def across(self, rows: int) -> Effect | None:
+        """Last window against the first one of the newest `rows` points; None of fewer than 20."""
+        rows = min(rows, len(self.series))
+        if rows not in self._across:
+            limit = SHORT_LIMIT if rows < SHORT_POINTS else LIMIT
+            self._across[rows] = between(*self.ends(rows), limit) if rows >= LEAST else None
+        return self._across[rows]
+
+    @cached_property
+    def since_first(self) -> Effect | None:
+        """The level now against the first five points: what was gained at once is in the first window already. None
+        below 20 points."""
+        if len(self.series) < LEAST:
+            return None
+        first, se = median(self.values[:FIRST]), median_error(FIRST, self.noise, self.carried)
+        return effect(first, self.now.value, hypot(se, self.now.se))
+
+    @cached_property
+    def with_time(self) -> float:
+        """Correlation of the value with its place in the row order; 0 of a constant."""
+        x = self.values
+        if len(x) < 2:
+            return 0.0
+        scale = float(np.abs(x).max()) or 1.0
+        d, t = x / scale, np.arange(len(x)) - (len(x) - 1) / 2
+        d = d - np.add.reduce(d) / len(d)
+        size = sqrt(float((d * d).sum()) * float((t * t).sum()))
+        return float((d * t).sum()) / size if size > 0 else 0.0
+
+    @cached_property
+    def peak(self) -> Peak | None:
+        """The best sustained state, by the way that is good for this metric (up if neither is): of evaluations the best
+        mean of 5 neighbours (3 of fewer than 10), of all else the best of smoothed medians, which no spike reaches.
+        None below 5 points or if values overflow."""
+        return None if self.curve is None else best(self.curve, self.better)
+
+    @cached_property
+    def curve(self) -> Curve | None:
+        """The smoothed metric, whose best point is the peak."""
+        return smoothed(self.series, None if self.held_out else self._seen.blocks(self.name))
+
+    @cached_property
+    def since_peak(self) -> Effect | None:
+        """The level now against the peak; 0 if nothing shows that it has come down from it. None below 10 points."""
+        if self.peak is None or len(self.series) < LEAST_TREND:
+            return None
+        return fallen(self.series, self.peak, self.now, self.noise, self.carried, self.better, self.held_out)
+
+    @cached_property
+    def recent(self) -> Effect | None:
+        """How it moves now: fitted change over the newest 200 points, with the direction of the trend test, whose
+        false alarms are known. None below 10 points."""
+        return self.over(WINDOW)
+
+    def over(self, rows: int) -> Effect | None:
+        """As `recent`, over the newest `rows` points."""
+        x = self.values[-rows:]
+        if len(x) < LEAST_TREND:
+            return None
+        trend = self._seen.trend(self.name, rows)
+        blocks = block_medians(x, min(12, max(3, len(x) // 5)))
+        _, low, high = theil_sen(np.arange(len(blocks), dtype=np.float64), blocks)
+        se = (high - low) / (2.0 * 1.645) * len(blocks)
+        smallest = max(TREND_EFFECT * trend.noise, (TREND_LIMIT + POWER) * se)
+        if not (isfinite(trend.total) and isfinite(smallest)):
+            return None
+        direction: Literal[-1, 0, 1] = 0 if not trend.direction else 1 if trend.direction > 0 else -1
+        return Effect(trend.total, se, smallest, direction)
+
+    @cached_property
+    def shifts(self) -> tuple[Shift, ...]:
+        """Steps at which the level changed at once (see `shifts`)."""
+        return shifts(self.series.steps, self.values)
+
+    def since_step(self, step: int) -> MetricFacts | None:
+        """The same metric from a step on; None if it has no point there."""
+        at = int(self.series.steps.searchsorted(step))
+        return self.since_row(int(self.series.rows[at])) if at < len(self.series) else None
+
+    def since_row(self, row: int) -> MetricFacts | None:
+        """The same metric from a row of the run on; None if it has no point there."""
+        part = self.series.since_row(row)
+        return alone(self.name, part, self.better, self.held_out) if len(part) else None
+
+    @cached_property
+    def late(self) -> Effect | None:
+        """Newest third of the points against as many before it, twice as many if there are: of evaluations, which are
+        few and draw their noise anew each time. Noise by the mean difference (von Neumann 1941: 1.128 sd). None below
+        4 points."""
+        x = self.values
+        if len(x) < 4:
+            return None
+        third = max(2, len(x) // 3)
+        before, after = x[:-third][-2 * third :], x[-third:]
+        sd = max(LEAST_NOISE, float(np.abs(x[1:] - x[:-1]).mean()) / 1.128)
+        return effect(float(before.mean()), float(after.mean()), sd * sqrt(1 / third + 1 / len(before)))
+
+    @cached_property
+    def course(self) -> Course:
+        """The facts that a report carries."""
+        return Course(
+            self.name,
+            self.series.key,
+            self.start.value,
+            self.end.value,
+            self.now,
+            self.peak,
+            self.since_start,
+            self.since_peak,
+            self.recent,
+        )
+
+
+class _Alone:
+    """A series without a run that keeps anything of it."""
+
+    window: int | None = None
+
+    def __init__(self, series: Series) -> None:
+        self._values = series.values
+
+    def blocks(self, name: str) -> Blocks:
+        return BlockCache().get(name, self._values)
+
+    def trend(self, name: str, window: int = WINDOW) -> Trend:
+        return trend(self._values, window)
+
+
+def alone(name: str, series: Series, better: Literal[-1, 1] = 1, held_out: bool = False) -> MetricFacts:
+    """Facts of a series that no look holds under a name: a part of one, a member of a family, one of another run. It
+    holds at least one point, all finite."""
+    return MetricFacts(_Alone(series), name, series, better, held_out)

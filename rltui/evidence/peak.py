@@ -1,0 +1,91 @@
+"""The best sustained state of a metric, and whether it has come down from it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import hypot, isfinite, sqrt
+from typing import Literal
+
+import numpy as np
+
+from rltui.evidence.blocks import Blocks
+from rltui.evidence.effects import LIMIT, SHORT_LIMIT, SHORT_POINTS, Effect, Level, chance, effect, median_error, noise
+from rltui.evidence.trends import running_medians, smooth
+from rltui.run.sums import median
+from rltui.run.table import Floats, Ints, Series
+
+BLOCK_WIDTH = 51
+TIE = 1e-9
+"""Of the largest value: smoothed values so near to the best are as good, and the first of them is named."""
+
+
+@dataclass(frozen=True, slots=True)
+class Peak:
+    """The best sustained state of a metric: its smoothed value, standard error, step, and of how many independent means
+    it is the best."""
+
+    value: float
+    se: float
+    step: int
+    means: float
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """A smoothed metric: values at steps, the standard error of each, how many points one is the mean of."""
+
+    steps: Ints
+    values: Floats
+    se: float
+    width: int
+
+
+def smoothed(series: Series, blocks: Blocks | None) -> Curve | None:
+    """The curve whose best point is the peak. With `blocks`, medians of blocks and of 5 neighbours come before the
+    means: a spike of one batch is no state. None below 5 points (3 evaluations), or if values overflow."""
+    x = series.values
+    if blocks is None:
+        if len(x) < 3:
+            return None
+        width = 5 if len(x) >= 10 else 3
+        steps, values, sd = series.steps, smooth(x, width), noise(x)
+    else:
+        if len(x) < 5:
+            return None
+        middles = np.minimum(np.arange(len(blocks.medians)) * blocks.size + blocks.size // 2, len(x) - 1)
+        width = max(5, min(BLOCK_WIDTH, len(middles) // 20 * 2 + 1))
+        steps, values, sd = series.steps[middles], smooth(running_medians(blocks.medians), width), noise(blocks.medians)
+    se = sd / sqrt(min(width, len(values)))
+    return Curve(steps, values, se, width) if np.isfinite(values).all() and isfinite(se) else None
+
+
+def best(curve: Curve, better: Literal[-1, 1]) -> Peak:
+    """The best point of the smoothed curve, by the way that is good."""
+    good = better * curve.values
+    at = int((good >= good.max() - TIE * float(np.abs(good).max())).argmax())
+    return Peak(float(curve.values[at]), curve.se, int(curve.steps[at]), len(curve.values) / curve.width)
+
+
+def fallen(
+    metric: Series, peak: Peak, now: Level, sd: float, carried: float, better: Literal[-1, 1], few: bool
+) -> Effect | None:
+    """The level now against the peak, which as the best of many means lies above a usual one by chance alone.
+
+    Windows lag behind a course and means follow a single odd value, so both sides get the benefit of the doubt: of a
+    metric that still goes the good way the peak lies among its newest points, and what came after it is all that can
+    have fallen; of `few` points (evaluations) the peak is no better than most of those that it is the mean of.
+    """
+    x, n = metric.values, len(metric)
+    limit = (SHORT_LIMIT if n < SHORT_POINTS else LIMIT) + chance(round(peak.means), 1)
+    at = int(metric.steps.searchsorted(peak.step))
+    height, height_se = better * peak.value, peak.se
+    low, low_se = better * now.value, now.se
+    if few:
+        around = x[max(0, at - 2) : at + 3]
+        height, height_se = min(height, better * median(around)), median_error(len(around), sd, carried)
+    after = x[max(at + 1, n - now.points) :]
+    if not len(after):
+        low = height
+    elif len(after) < now.points and (level := better * median(after)) > low:
+        low, low_se = level, median_error(len(after), sd, carried)
+    return effect(better * height, better * min(low, height), hypot(low_se, height_se), limit)

@@ -1,0 +1,41 @@
+"""What the fact table asks of a look."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from rltui.evidence.blocks import Blocks
+from rltui.evidence.profile import Profile, RunSettings
+from rltui.evidence.trends import WINDOW, Trend
+from rltui.run.table import Floats, Ints, Series
+
+
+class Summed(Protocol):
+    """What is kept of a metric beside its values, so that no look works it out again. `window`: rows of the first and
+    the last window if the user says so."""
+
+    window: int | None
+
+    def blocks(self, name: str) -> Blocks | None: ...
+
+    def trend(self, name: str, window: int = WINDOW) -> Trend: ...
+
+
+class Seen(Summed, Protocol):
+    """The first rows of a run (`Look`), as far as facts need them."""
+
+    n: int
+    step: int
+    steps: Ints
+    times: Floats
+    settings: RunSettings
+
+    @property
+    def reward(self) -> str: ...
+
+    @property
+    def profile(self) -> Profile: ...
+
+    def series(self, name: str) -> Series | None: ...
+
+    def restarts(self, rows: int) -> list[int]: ...

@@ -1,0 +1,67 @@
+"""Tables whose heading names the columns: a line of names, then lines of as many numbers."""
+
+from __future__ import annotations
+
+from rltui.lazy_regex import lazy
+from rltui.readers.console.named_numbers import NUMBER, Slot, has_word, is_named, value, words
+
+MOST_COLUMNS = 60
+KEPT_LINES = 200
+"""Lines without a row after which a heading is forgotten."""
+
+_BORDERS = "|│┃║"
+_BORDER = lazy(r"\s*[|│┃║]\s*")
+_NAME = lazy(r"[A-Za-z_#][\w/.@%()\- ]{0,40}$")
+_GAP = lazy(r"\s{2,}|\t")
+_MISSING = frozenset(("", "-", "--", "—", "n/a", "N/A", "None", "null"))
+
+
+class ColumnTable:
+    """Reads the lines of a log in order."""
+
+    def __init__(self) -> None:
+        self._names: list[str] = []
+        self._idle = 0
+
+    @property
+    def is_open(self) -> bool:
+        """Whether a line of numbers may be a row."""
+        return bool(self._names)
+
+    def heading(self, message: str) -> bool:
+        """Whether a line names columns, one of which counts and another one of which is of training."""
+        for names in _splits(message):
+            if not 2 <= len(names) <= MOST_COLUMNS or len(set(names)) < len(names):
+                continue
+            if not all(_NAME.match(name) for name in names):
+                continue
+            counts = [n for n in names if is_named(n, words().counters) or is_named(n, words().weak_counters)]
+            if counts and any(has_word(n, words().training) for n in names if n not in counts):
+                self._names, self._idle = names, 0
+                return True
+        return False
+
+    def row(self, message: str) -> list[Slot] | None:
+        """The numbers of a row under the names of their columns; None for a line that is no row. A missing number has
+        no text."""
+        if not self._names:
+            return None
+        for cells in _splits(message):
+            if len(cells) == len(self._names) and all(c in _MISSING or NUMBER.fullmatch(c) for c in cells):
+                self._idle = 0
+                pairs = zip(self._names, cells, strict=True)
+                return [Slot(n, "", float("nan")) if c in _MISSING else Slot(n, c, value(c)) for n, c in pairs]
+        self._idle += 1
+        if self._idle > KEPT_LINES:
+            self._names = []
+        return None
+
+
+def _splits(message: str) -> list[list[str]]:
+    """The cells of a line, by each separator that it may be meant with."""
+    bare = message.strip().strip(_BORDERS).strip()
+    if any(border in message for border in _BORDERS):
+        return [_BORDER.split(bare)]
+    if "," in bare:
+        return [[cell.strip() for cell in bare.split(",")]]
+    return [_GAP.split(bare), bare.split()]

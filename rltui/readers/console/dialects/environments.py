@@ -1,0 +1,47 @@
+"""prime-rl's lines of one environment: `Evaluated gsm8k (Step 10) | Policy v10 | 12.0s | Reward 0.25 | ...`, and below
+the line of a step, `╰─ math | Ratio 40.0% | Reward 0.1 | ...`. The step's own line is left to others."""
+
+from __future__ import annotations
+
+import re
+
+from rltui.readers.console.dialects.base import Step
+
+_STEP = re.compile(r"(?:^|\s)Step (\d{1,15}) \|")
+_EVALUATED = re.compile(r"(?:^|\s)Evaluated (\S{1,100}) \(Step (\d{1,15})\) \| (.*)")
+_CELL = re.compile(r"([A-Z][A-Za-z. -]{0,40}) (-?\d{1,20}(?:\.\d{1,20})?)(%?)")
+_BELOW = re.compile(r"\s*╰─ (\S{1,100})\s+\| (Ratio .*)")
+
+
+class Environments:
+    """`eval/gsm8k/reward` and `train/math/reward`, and so on."""
+
+    marks = ("Evaluated ", "╰─ ", "Step ")
+    is_open = False
+
+    def __init__(self) -> None:
+        self._step: int | None = None
+
+    def line(self, prefix: str, message: str) -> list[Step] | None:
+        evaluated, below, step = _EVALUATED.search(message), _BELOW.match(message), _STEP.search(message)
+        if evaluated is not None:
+            return [Step(int(evaluated[2]), _cells(f"eval/{evaluated[1]}", evaluated[3]))]
+        if below is not None and self._step is not None:
+            return [Step(self._step, _cells(f"train/{below[1]}", below[2]))]
+        if step is not None:
+            self._step = int(step[1])
+        return None
+
+    def close(self) -> list[Step]:
+        return []
+
+
+def _cells(prefix: str, text: str) -> dict[str, object]:
+    """What stands between the bars as `Name 0.25` or `Name 3.1%`, the latter as a share."""
+    cells: dict[str, object] = {}
+    for part in text.split("|"):
+        found = _CELL.fullmatch(part.strip())
+        if found is not None:
+            name = found[1].lower().replace(" ", "_").replace("-", "_")
+            cells[f"{prefix}/{name}"] = float(found[2]) / (100 if found[3] else 1)
+    return cells

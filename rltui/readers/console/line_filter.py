@@ -1,0 +1,69 @@
+"""Which lines of a console log can matter: those with one of a few marks. Others are known again by their shape."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from functools import cache
+from typing import TypeVar
+
+from rltui.readers.console.config import MARKS as CONFIG_MARKS
+from rltui.readers.console.config import YAML_MARK
+from rltui.readers.console.notes import triggers
+from rltui.readers.console.prefix import InvalidRounds
+
+SCAN_LIMIT = 20_000
+"""Characters of one line that are looked at."""
+
+_DIGITS = b"0123456789."
+_MAX_SHAPES = 20_000
+_MAX_LENGTH = 1000
+_STEP_MARKS = (b"step", b"Step", b"STEP", b"iter", b"Iter", b"ITER")
+_Shape = TypeVar("_Shape", bytes, str)
+_escaped = cache(re.escape)  # the same marks for each log of a list
+
+
+def shape_of(line: bytes) -> bytes:
+    """A line without its digits."""
+    return line.translate(None, _DIGITS)
+
+
+def remember(shape: _Shape, among: set[_Shape]) -> None:
+    """Adds a shape to a bounded set of them."""
+    if len(among) >= _MAX_SHAPES:
+        among.clear()
+    among.add(shape)
+
+
+class LineFilter:
+    """`dull`: shapes of lines that were of no interest; `bars`: of progress bars that say nothing beside."""
+
+    def __init__(self) -> None:
+        self.dull: set[bytes] = set()
+        self.bars: set[bytes] = set()
+
+    def look_for(self, dialect_marks: Iterable[str], generic: bool, yaml: bool) -> None:
+        """Sets what is searched for in each line beside progress bars: marks of the dialects, of step lines of any
+        trainer, of printed YAML. Rare first letters cost: the search stops at each."""
+        marks = [
+            *CONFIG_MARKS,
+            *InvalidRounds.marks,
+            *(text.encode() for text in triggers()),
+            *(_STEP_MARKS if generic else ()),
+            *sorted({mark.encode() for mark in dialect_marks}),
+        ]
+        self.dull.clear()
+        self.bars.clear()
+        looks = list(map(_escaped, marks))
+        self._looks = re.compile(b"|".join([*looks, YAML_MARK] if yaml else looks))
+        counted = [mark for mark in marks if shape_of(mark) != mark]  # their shape alone tells nothing
+        self._shape_looks = re.compile(b"|".join(_escaped(shape_of(mark)) for mark in counted))
+
+    def speaks(self, line: bytes) -> bool:
+        """Whether a line holds one of the marks."""
+        return self._looks.search(line, 0, SCAN_LIMIT) is not None
+
+    def forget(self, shape: bytes, among: set[bytes]) -> None:
+        """Lines of this shape say nothing, whatever their digits are: `among` is `dull` or `bars`."""
+        if shape not in among and len(shape) < _MAX_LENGTH and self._shape_looks.search(shape) is None:
+            remember(shape, among)

@@ -1,0 +1,67 @@
+"""Step lines in the user's own words: `--line 'round {step}/{total} -> {reward} ({})'`.
+
+`{name}` is a number, `{step}` that of the step, `{total}` the plan; `{}` is a number that does not count, `...` any
+text. Blanks stand for any blanks. Without `{step}` the rows are counted.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from rltui.lazy_regex import lazy
+
+NUMBER = r"[-+]?(?:\d[\d,]*\.?\d*(?:[eE][-+]?\d+)?|\.\d+(?:[eE][-+]?\d+)?|[nN]a[nN]|[iI]nf)"
+_PLACE = lazy(r"\{([^{}]*)\}")
+_ANY = "..."
+
+
+@dataclass(frozen=True, slots=True)
+class LinePattern:
+    """One pattern. `names`: what each number of it is."""
+
+    regex: re.Pattern[str]
+    names: tuple[str, ...]
+
+    @classmethod
+    def of(cls, text: str) -> LinePattern:
+        """Raises ValueError for a pattern that names no number."""
+        parts = _PLACE.split(text.strip())
+        names = tuple(name.strip() for name in parts[1::2])
+        if not any(names):
+            raise ValueError("names no number: write {step} where the step stands, {NAME} where a metric does")
+        twice = next((name for name, count in Counter(filter(None, names)).items() if count > 1), None)
+        if twice is not None:
+            raise ValueError(f"names {{{twice}}} twice")
+        literal = [_literal(part) for part in parts[::2]]
+        return cls(re.compile(f"({NUMBER})".join(literal)), names)
+
+    def cells(self, message: str) -> dict[str, float] | None:
+        """The numbers by name, `step` and `total` among them; None for a line that does not match."""
+        found = self.regex.search(message)
+        if found is None:
+            return None
+        return {
+            name: float(text.replace(",", "")) for name, text in zip(self.names, found.groups(), strict=True) if name
+        }
+
+
+def _literal(text: str) -> str:
+    words = [".*?".join(map(re.escape, word.split(_ANY))) for word in re.split(r"\s+", text)]
+    return r"\s+".join(words)
+
+
+_patterns: tuple[LinePattern, ...] = ()
+
+
+def use(texts: Sequence[str]) -> None:
+    """Every console log that is opened from now on is read by these patterns. Raises ValueError as `LinePattern.of`."""
+    global _patterns
+    _patterns = tuple(map(LinePattern.of, texts))
+
+
+def in_use() -> tuple[LinePattern, ...]:
+    """The user's patterns."""
+    return _patterns

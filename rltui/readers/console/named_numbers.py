@@ -1,0 +1,146 @@
+"""Numbers of a line of words, each with the name that the line gives it.
+
+A number takes the name that stands before it; a bare `std` or `max` belongs to the name before it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from rltui.data_files import Record, kept, read
+from rltui.lazy_regex import lazy
+
+MAX_SLOTS = 200
+"""Numbers of one line that are looked at."""
+
+NUMBER = lazy(
+    r"(?<![\w.])(?:[-+](?=[\d.ni]))?(?:(?:\d{1,3}(?:,\d{3})+(?!\d)|\d+)\.?\d*(?:[eE][-+]?\d+)?|\.\d+(?:[eE][-+]?\d+)?|(?:nan|inf)(?!\w))"
+)
+_UNIT = lazy(r"[%µA-Za-z]{0,8}(?:/[A-Za-z]{1,8})?")
+_SEPARATOR = lazy(r"[|,;\[\](){}<>\t]|\s{2,}|\s[-–—=>]+\s|:\s+(?=\S)|:(?=[A-Za-z])|\.\s")
+_TIED = lazy(r"[\s:=~≈\[({]+$")
+_WORD = lazy(r"[A-Za-z]+")
+_NAME = lazy(r"^\W*([A-Za-z_][\w/.@\-]*(?: [\w/.@\-]+){0,4})$")
+_ASSIGNED = lazy(r"[\w\"'](?:\s|,\s*)([A-Za-z_][\w/.@\-]*)\s*=\s*$")
+"""The name before the last of several `name=`."""
+_PAIR = lazy(
+    rf"(?:^|(?<=[,;|])|(?<=\s))\s*([A-Za-z_][\w/.@\-]*(?: [\w/.@\-()]+){{0,4}})\s*[:=]\s*"
+    rf"({NUMBER.pattern})\s?{_UNIT.pattern}(?:\s*\([\d.]+ ?%\))?(?=[,;|\s]|$)"
+)
+_TIMES = {"k": 1e3, "K": 1e3, "M": 1e6}
+
+
+class TemplateWords(Record):
+    """Words of names: what counts (surely, perhaps), what training, clocks and statistics are called, and what tells
+    that a line counts something else: `evaluation`, `items` of data, `places` in the cluster. `out_of` stands between
+    a count and its total; `prose`: words of sentences, which make no name; `amounts`: words before what is counted,
+    not what counts (`n_steps`)."""
+
+    counters: frozenset[str]
+    weak_counters: frozenset[str]
+    training: frozenset[str]
+    durations: frozenset[str]
+    statistics: frozenset[str]
+    evaluation: frozenset[str]
+    items: frozenset[str]
+    places: frozenset[str]
+    out_of: frozenset[str]
+    prose: frozenset[str]
+    amounts: frozenset[str]
+
+
+@kept
+def words() -> TemplateWords:
+    return read(Path(__file__).with_name("template_words.json"), TemplateWords)
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """A number of a line: its name ("" if nothing names it), its text, its value with the unit's factor. `of`: the
+    number behind a slash, as in `7/300`."""
+
+    name: str
+    text: str
+    value: float
+    of: int | None = None
+
+
+def slots_of(message: str) -> list[Slot]:
+    """The numbers of a line with the names that stand before them."""
+    out: list[Slot] = []
+    end, subject = 0, ""
+    for match in NUMBER.finditer(message):
+        if len(out) >= MAX_SLOTS:
+            break
+        gap = message[end : match.start()]
+        unit = _UNIT.match(message, match.end())
+        end = unit.end() if unit else match.end()
+        factor = _TIMES.get(unit[0], 1.0) if unit else 1.0
+        if (
+            (gap.strip() == "/" or gap.strip().lower() in words().out_of)
+            and out
+            and is_whole(out[-1])
+            and match[0].isdecimal()
+        ):
+            out[-1] = Slot(out[-1].name, out[-1].text, out[-1].value, int(match[0]))
+            continue
+        if gap == ":" and out:  # a clock: 00:12:33
+            out[-1] = Slot("", out[-1].text, out[-1].value)
+            out.append(Slot("", match[0], value(match[0])))
+            continue
+        name = _name(gap)
+        parts = name.split()
+        if gap.strip() in ("±", "+/-", "+-") and subject:
+            name = f"{subject} std"
+        elif parts and parts[-1].lower() in words().statistics:
+            subject = " ".join(parts[:-1]) or subject
+            name = f"{subject} {parts[-1]}" if subject else name
+        elif name:
+            subject = name
+        out.append(Slot(name, match[0], value(match[0]) * factor))
+    return out
+
+
+def pairs(message: str) -> dict[str, float]:
+    """Numbers of a line that holds nothing but `name: number`, empty for any other line."""
+    found = _PAIR.findall(message)
+    if not found or _PAIR.sub("", message).strip(" ,;|•*-\t"):
+        return {}
+    return {name: value(number) for name, number in found}
+
+
+def _name(gap: str) -> str:
+    """The words right before a number, "" if there are none, or too many to be a name."""
+    tied = _TIED.sub("", gap)
+    if tied == gap:  # glued to what stands before, as in `v2`
+        return ""
+    if gap.count("=") > 1 and (one := _ASSIGNED.search(gap)):
+        return str(one[1])
+    found = _NAME.match(_SEPARATOR.split(tied)[-1].strip(" '\"*-"))
+    return str(found[1]) if found and not found[1].endswith(".py") else ""
+
+
+def value(text: str) -> float:
+    return float(text.replace(",", ""))
+
+
+def is_whole(slot: Slot) -> bool:
+    """Whether a number may count something."""
+    return slot.text.replace(",", "").isdecimal() and slot.value < 1e15
+
+
+def last_word(name: str) -> str:
+    """The last word of a name, in small letters."""
+    found = _WORD.findall(name.replace("_", " "))
+    return str(found[-1]).lower() if found else ""
+
+
+def has_word(name: str, wanted: frozenset[str]) -> bool:
+    """Whether a word of a name is one of these."""
+    return any(word.lower() in wanted for word in _WORD.findall(name.replace("_", " ")))
+
+
+def is_named(name: str, wanted: frozenset[str]) -> bool:
+    """Whether the last word of a name is one of these."""
+    return last_word(name) in wanted

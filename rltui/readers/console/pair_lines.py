@@ -1,0 +1,80 @@
+"""Lines that hold nothing but `name: number`, in the ways that people set them, and blocks of such lines."""
+
+from __future__ import annotations
+
+from rltui.lazy_regex import lazy
+from rltui.readers.console.named_numbers import NUMBER, Slot, is_named, pairs, value, words
+
+MOST_PAIRS = 400
+"""Pairs of one block: a log that is one long block fills no memory."""
+
+_BORDERED = lazy(r"^\s*[|│┃║]\s*(.*?)\s*[|│┃║]?\s*$")
+_CELLS = lazy(rf"^([A-Za-z_][\w/.@%()\- ]{{0,60}}?)\s*[|│┃║]\s*({NUMBER.pattern})$")
+_LEADERS = lazy(r"\s*\.{3,}\s*|\s+_{3,}\s+")
+_HEADING = lazy(
+    r"^[^\w]*([A-Za-z][A-Za-z_]*(?:[ _][A-Za-z]+){0,2})[\s:#=]+(\d{1,15})(?:\s?(?:/|of)\s?(\d{1,15}))?[^\w]*$"
+)
+_FILLED_BAR = lazy(
+    r"^\s*(\d+)/(\d+)\s+(?:\[[=>.\-#\s]*\]|[━╸╺█▉▊▋▌▍▎▏░ ]+)(?:[\s\-]*(?:ETA:\s*)?[\d:.]+\s?(?:[mnuµ]?s|h|m)?"
+    r"(?:/(?:step|epoch|sample|batch|it))?)*\s*-\s+(?=[A-Za-z])"
+)
+"""What Keras paints before the numbers of an epoch."""
+_DASHES = lazy(r"\s+-\s+")
+
+
+def pair_cells(message: str) -> dict[str, float] | None:
+    """The numbers of a line that holds nothing but named numbers, empty for any other line; None for one that is
+    painted again later."""
+    if bordered := _BORDERED.match(message):
+        message = bordered[1]
+        if one := _CELLS.match(message):
+            return {one[1].strip(): value(one[2])}
+    if filled := _FILLED_BAR.match(message):
+        if filled[1] != filled[2]:
+            return None
+        parts = [pairs(part) for part in _DASHES.split(message[filled.end() :])]
+        return {name: x for part in parts for name, x in part.items()} if all(parts) else {}
+    if "..." in message or "___" in message:
+        message = _LEADERS.sub(": ", message)
+    return pairs(message)
+
+
+def is_behind_bar(message: str) -> bool:
+    """Whether a bar of Keras stands before the numbers: its counts are of batches, no steps."""
+    return _FILLED_BAR.match(message) is not None
+
+
+def heading(message: str) -> Slot | None:
+    """A line that says only which step begins: `Iteration 7`, `Epoch 3/50`, `--- Round 5 ---`."""
+    found = _HEADING.match(message)
+    if found is None or not (is_named(found[1], words().counters) or is_named(found[1], words().weak_counters)):
+        return None
+    return Slot(found[1], found[2], value(found[2]), int(found[3]) if found[3] else None)
+
+
+class PairBlock:
+    """Pairs of neighbouring lines, until a name comes again or something else stands between."""
+
+    def __init__(self) -> None:
+        self.slots: dict[str, Slot] = {}
+
+    def begins_anew(self, names: list[str]) -> bool:
+        """Whether a line of these names belongs to the next block."""
+        return any(name in self.slots for name in names) or len(self.slots) >= MOST_PAIRS
+
+    def add(self, slots: list[Slot]) -> None:
+        self.slots |= {slot.name: slot for slot in slots}
+
+    def take(self) -> list[Slot]:
+        """The block so far; the next one is empty."""
+        slots, self.slots = list(self.slots.values()), {}
+        return slots
+
+
+def as_slots(cells: dict[str, float]) -> list[Slot]:
+    """Pairs as the numbers of a line."""
+    return [Slot(name, _text(x), x) for name, x in cells.items()]
+
+
+def _text(x: float) -> str:
+    return str(int(x)) if abs(x) < 1e15 and x == int(x) else repr(x)

@@ -1,0 +1,192 @@
+"""What the header of a table says: how its lines are cut, which columns are step, time and metrics, of which run."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from rltui.readers.keys import first_of, step_of
+from rltui.readers.row_kinds import flag_of, is_measure, long_columns, row_words, run_column, words_of
+
+SEPARATORS = ",;\t|"
+SPACES = " "
+_NOT_METRICS = {"parsed_index", ""}
+_INDEX = ("", "unnamed: 0", "index")
+"""Columns that pandas writes before the others: the number of the row."""
+_BANDS = ("__MIN", "__MAX")
+"""W&B exports write each metric three times: the value and the band of the samples that it stands for."""
+_TENSORBOARD_NAME = re.compile(r"(?:run-(.*?)-tag-)?(.+?)(?: ?\(\d+\))?\.(?:csv|tsv|txt)(?:\.\w+)?", re.IGNORECASE)
+"""`run-RUN-tag-TAG.csv`, as TensorBoard names a download."""
+_PREAMBLE = re.compile(rb"(?:\xef\xbb\xbf)?(?:sep=.\s*|\s*(?:#|//|%).*|[\s|:+=\-]*)", re.IGNORECASE | re.DOTALL)
+"""A first line that Excel writes and reads, comments, rules of Markdown."""
+_RUN_MARK = " - "
+_FEWEST_STEPS = 3
+
+
+def is_preamble(line: bytes) -> bool:
+    """Whether a line before the header says how the table is written, or nothing."""
+    return _PREAMBLE.fullmatch(line) is not None
+
+
+def cut(text: str, separator: str) -> list[str]:
+    """The cells of a line. Raises csv.Error."""
+    if separator == SPACES:
+        return text.split()
+    if separator == "|":
+        return [cell.strip() for cell in text.strip().strip("|").split("|")]
+    return next(csv.reader([text], delimiter=separator, skipinitialspace=True), [])
+
+
+@dataclass(frozen=True, slots=True)
+class CsvTable:
+    """`metrics`: column -> key. `steps`: of a table whose columns are steps and whose rows are metrics. `long`: the
+    columns of a name and its value. `flags`: columns that may say what a row is, `run`: the one that tells runs apart.
+    `named_run`: the run that the name of the file tells."""
+
+    separator: str
+    columns: tuple[str, ...]
+    step: str | None
+    time: str | None
+    metrics: dict[str, str]
+    steps: tuple[int, ...] = ()
+    long: tuple[str, str] | None = None
+    flags: tuple[str, ...] = ()
+    run: str | None = None
+    named_run: str = ""
+
+    @property
+    def is_plain(self) -> bool:
+        """A row is a step, and nothing else has to be looked at."""
+        return not (self.steps or self.long or self.flags or self.run)
+
+    def run_prefixes(self) -> list[str]:
+        """The runs whose names stand before their metrics, as W&B exports a chart."""
+        return list(dict.fromkeys(c.partition(_RUN_MARK)[0] for c in self.metrics if _RUN_MARK in c))
+
+    def of_run(self, run: str) -> dict[str, str]:
+        """Column -> key of one run's metrics; those of no run are everyone's."""
+        prefix = run + _RUN_MARK
+        return {
+            column: column.rpartition(_RUN_MARK)[2] if column.startswith(prefix) else key
+            for column, key in self.metrics.items()
+            if column.startswith(prefix) or _RUN_MARK not in column
+        }
+
+    def metric(self, run: str) -> str:
+        """The only metric of a run; empty if there are several."""
+        own = self.of_run(run) if run in self.run_prefixes() else self.metrics
+        return next(iter(own.values())) if len(own) == 1 and not (self.long or self.steps) else ""
+
+
+def header(line: bytes, name: str = "") -> CsvTable:
+    """What a header line says; `name` is the file's. The separator is the one that leaves a column of steps, of several
+    the one that is there most often. Raises csv.Error."""
+    text = line.decode("utf-8-sig", "replace").strip("\r\n")
+    found = {mark: [cell.strip() for cell in cut(text, mark)] for mark in (*SEPARATORS, SPACES)}
+    separator = max(SEPARATORS, key=lambda mark: (step_column(found[mark]) is not None, text.count(mark)))
+    if len(found[separator]) < 2 and len(found[SPACES]) > 1:
+        separator = SPACES
+    columns = _numbered(found[separator])
+    step = step_column(columns)
+    steps = _steps(columns) if step is None else ()
+    time = first_of("time", columns)
+    there = {column.lower(): column for column in reversed(columns)}
+    if step is None:
+        step = next((there[name] for name in _INDEX if name in there), None)
+    long = long_columns(there) if not steps else None
+    flags = tuple(there[key] for key in flag_of(there))
+    run = run_column(columns)
+    aside = {step, time, run, *flags, *(there[key] for key in long or ())}
+    items = row_words().items if step is not None else frozenset()
+    plain = [
+        column
+        for column in columns
+        if column not in aside
+        and column.lower() not in _NOT_METRICS
+        and column.lower() not in items
+        and not column.endswith(_BANDS)
+    ]
+    match = _TENSORBOARD_NAME.fullmatch(name)
+    stated = (match[1] or "") if match else ""
+    return CsvTable(
+        separator,
+        tuple(columns),
+        step,
+        time,
+        {} if long or steps else _keys(plain, match[2] if match else ""),
+        steps,
+        (there[long[0]], there[long[1]]) if long else None,
+        flags,
+        run,
+        stated,
+    )
+
+
+def table_of(lines: Iterable[bytes], name: str) -> CsvTable | None:
+    """The table of which these are the first lines; None if they are none."""
+    for line in lines:
+        commented = line.lstrip().startswith(b"#")
+        try:
+            if commented and (found := commented_header(line, name)) is not None:
+                return found
+            if line.strip() and not is_preamble(line) and not is_title(found := header(line, name)):
+                return found
+        except csv.Error:
+            return None
+    return None
+
+
+def is_title(table: CsvTable) -> bool:
+    """Whether what was taken for a header is words above the table."""
+    named = table.step is not None or table.steps or table.long or looks_like_metrics(table)
+    return not named and (table.separator == SPACES or len(table.columns) < 2)
+
+
+def commented_header(line: bytes, name: str) -> CsvTable | None:
+    """The header behind `#`, as numpy writes it. Raises csv.Error."""
+    found = header(line.lstrip().lstrip(b"#").strip(), name)
+    return found if found.step is not None and len(found.columns) > 1 and found.step in found.columns[:2] else None
+
+
+def step_column(columns: Sequence[str]) -> str | None:
+    """The column of steps among column names in any case."""
+    lowered = {name.lower(): name for name in reversed(columns)}
+    name = first_of("step", columns) or first_of("step", lowered)
+    return None if name is None else lowered.get(name, name)
+
+
+def _numbered(columns: list[str]) -> list[str]:
+    """The names, each once: `loss`, `loss.1`, as pandas has them."""
+    seen: dict[str, int] = {}
+    out = []
+    for column in columns:
+        count = seen[column] = seen.get(column, -1) + 1
+        out.append(f"{column}.{count}" if count else column)
+    return out
+
+
+def _steps(columns: Sequence[str]) -> tuple[int, ...]:
+    """The steps that the columns behind the first one are named by, if all are and they rise."""
+    named = [words_of(column) for column in columns[1:]]
+    if len(named) < _FEWEST_STEPS or not all(words and words[-1].isdecimal() and len(words) < 3 for words in named):
+        return ()
+    steps = [step_of(words[-1])[0] for words in named]
+    found = tuple(step for step in steps if step is not None)
+    return found if len(found) == len(named) and all(a < b for a, b in pairwise(found)) else ()
+
+
+def _keys(columns: list[str], of_file: str) -> dict[str, str]:
+    """The key of each metric column. An export of several W&B runs keeps their names, so that none hides another; of a
+    single value only the name of the file tells which."""
+    if len(columns) == 1 and columns[0].lower() in row_words().values and of_file:
+        return {columns[0]: of_file}
+    plain = [column.rpartition(_RUN_MARK)[2] for column in columns]
+    return dict(zip(columns, plain if len(set(plain)) == len(plain) else columns, strict=True))
+
+
+def looks_like_metrics(table: CsvTable) -> bool:
+    """Whether a table without a column of steps is one of metrics by its names."""
+    return any(is_measure(key) for key in table.metrics.values())

@@ -1,0 +1,232 @@
+"""The rows in a JSON document, whatever its shape: a list of rows, columns, rows by step, points by metric, any of them
+beside a config or below other keys, for training and evaluation apart, or for several runs."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from rltui.readers.keys import first_of, names
+from rltui.readers.row_kinds import as_evaluation, is_measure, is_sample, measures, row_words, words_of
+from rltui.readers.rows import number
+
+Row = dict[str, Any]
+MAX_DEPTH = 4
+OTHER_LENGTH = "column of another length than the others"
+_SUMMARY = "wandb-summary.json"
+
+
+@dataclass(slots=True)
+class Held:
+    """`rows` in their order, `config` what stands beside them, `runs` the rows of each run if there are several;
+    `left_out`: how often and where something could not be taken."""
+
+    rows: list[Row] = field(default_factory=list)
+    config: dict[str, object] = field(default_factory=dict)
+    runs: dict[str, Held] = field(default_factory=dict)
+    left_out: dict[str, tuple[int, str]] = field(default_factory=dict)
+
+
+def held(document: Any, name: str = "") -> Held | None:
+    """What a document holds; None if that is no metrics. `name`: of its file, which tells what the content leaves
+    open."""
+    if name == _SUMMARY and isinstance(document, dict) and measures(document):
+        return Held([document])
+    found = _held(document, 0)
+    if found is None and isinstance(document, list) and (points := _points(document)):
+        key = name.partition(".")[0] or "value"
+        found = Held([{"step": step, key: value} for step, value in points])
+    return found
+
+
+def _held(document: Any, depth: int) -> Held | None:
+    if isinstance(document, list):
+        return _listed(document)
+    if not isinstance(document, dict) or depth > MAX_DEPTH or not document:
+        return None
+    for shape in (_columns, _split, _pairs, _chunks, _by_step):
+        found = shape(document)
+        if found is not None:
+            return found
+    return _below(document, depth)
+
+
+def _listed(items: list[Any]) -> Held | None:
+    """A list of rows. Without a step they have to look like metrics alone."""
+    rows = [item for item in items if isinstance(item, dict)]
+    if 2 * len(rows) <= len(items) or all(map(is_sample, rows[:20])):
+        return None
+    looked_at = [_inner(row) for row in rows[:20]]
+    if not any(
+        first_of("step", row) is not None and _numbers(inner) for row, inner in zip(rows, looked_at, strict=False)
+    ):
+        if len(rows) < 2:
+            return None
+        texts = any(isinstance(value, str) for row in looked_at for value in row.values())
+        if texts or not any(len(_numbers(row)) > 1 and measures(row) for row in looked_at):
+            return None
+    left_out = {} if len(rows) == len(items) else {"element that is no object": (len(items) - len(rows), "document")}
+    return Held(rows, left_out=left_out)
+
+
+def _inner(row: Row) -> Row:
+    return {
+        k: v for key, value in row.items() for k, v in (value.items() if isinstance(value, dict) else [(key, value)])
+    }
+
+
+def _numbers(row: Mapping[str, object]) -> list[str]:
+    return [key for key, value in row.items() if number(value) is not None]
+
+
+def _columns(document: Row) -> Held | None:
+    """Lists of equal length under the names of metrics."""
+    columns = {str(k): v for k, v in document.items() if isinstance(v, list) and v and _is_column(v)}
+    if not columns or any(isinstance(v, list) and k in names("text") for k, v in document.items()):
+        return None
+    step = _step_column(columns)
+    if step is None and not measures(columns):
+        return None
+    lengths = Counter(len(column) for column in columns.values())
+    length = len(columns[step]) if step is not None else max(lengths, key=lambda n: (lengths[n], n))
+    fitting = {k: v for k, v in columns.items() if len(v) == length}
+    if length < 2 or not measures(k for k in fitting if k != step):
+        return None
+    if step is not None and first_of("step", fitting) is None:
+        fitting = {"step": fitting.pop(step), **fitting}
+    rows = [dict(zip(fitting, cells, strict=True)) for cells in zip(*fitting.values(), strict=True)]
+    other = [k for k in columns if k not in fitting and k != step]
+    left_out = {OTHER_LENGTH: (len(other), other[0])} if other else {}
+    return Held(rows, _rest(document, columns), left_out=left_out)
+
+
+def _is_column(values: list[Any]) -> bool:
+    return all(value is None or isinstance(value, bool) or number(value) is not None for value in values)
+
+
+def _step_column(columns: Mapping[str, list[Any]]) -> str | None:
+    """The column of steps: named so, in the singular or the plural, and rising."""
+    known = first_of("step", columns)
+    plural = next((key for key in columns if key.lower().rstrip("s") in names("step")), None)
+    return known or plural
+
+
+def _pairs(document: Row) -> Held | None:
+    """Points (step and value) under the names of metrics."""
+    by_step: dict[int, Row] = {}
+    used = {}
+    for key, values in document.items():
+        if isinstance(values, dict) and values and all(str(step).isdecimal() for step in values):
+            values = [[step, value] for step, value in values.items()]
+        points = _points(values) if isinstance(values, list) else None
+        if points and is_measure(str(key)):
+            used[key] = values
+            for step, value in points:
+                by_step.setdefault(step, {"step": step})[str(key)] = value
+    return Held([by_step[step] for step in sorted(by_step)], _rest(document, used)) if by_step else None
+
+
+def _split(document: Row) -> Held | None:
+    """Names of columns, and rows as lists: what pandas calls split."""
+    names_, data = document.get("columns"), document.get("data") or document.get("rows")
+    if not isinstance(names_, list) or not isinstance(data, list) or not all(isinstance(name, str) for name in names_):
+        return None
+    rows = [dict(zip(names_, row, strict=True)) for row in data if isinstance(row, list) and len(row) == len(names_)]
+    found = _listed(rows)
+    if found is None:
+        return None
+    used = {key: document[key] for key in ("columns", "data", "rows", "index") if key in document}
+    return Held(found.rows, _rest(document, used))
+
+
+def _chunks(document: Row) -> Held | None:
+    """Columns piece by piece, a piece for each epoch."""
+    parts = {
+        key: part
+        for key, value in document.items()
+        if isinstance(value, dict) and _stands_for_a_step(str(key)) and (part := _columns(value)) is not None
+    }
+    if len(parts) < 2 or not all(words_of(str(key))[-1].isdecimal() for key in parts):
+        return None
+    return Held([row for part in parts.values() for row in part.rows], _rest(document, parts))
+
+
+def _points(values: list[Any]) -> list[tuple[int, Any]] | None:
+    """Pairs of step and value, TensorBoard's triples of time, step and value, or objects of both."""
+    out = []
+    for item in values:
+        if isinstance(item, dict) and (key := first_of("step", item)) is not None:
+            value = next((item[k] for k in row_words().values if k in item), None)
+            item = [item[key], value]
+        if not isinstance(item, list) or len(item) not in (2, 3) or any(isinstance(part, list | dict) for part in item):
+            return None
+        step, value = item[-2:]
+        whole = number(step)
+        if whole is None or whole != whole // 1 or whole < 0 or (value is not None and number(value) is None):
+            return None
+        out.append((int(whole), value))
+    return out if len(out) > 1 else None
+
+
+def _by_step(document: Row) -> Held | None:
+    """Rows under their steps: `{"1": {...}, "2": {...}}`, `{"step_1": {...}}`."""
+    rows, used = [], {}
+    for key, row in document.items():
+        digits = "".join(words_of(str(key))[-1:])
+        if isinstance(row, dict) and digits.isdecimal() and len(digits) < 16 and _stands_for_a_step(str(key)):
+            used[key] = row
+            rows.append({"step": int(digits), **row} if first_of("step", row) is None else row)
+    if len(rows) < 2 or not any(measures(_inner(row)) and not is_sample(row) for row in rows[:20]):
+        return None
+    return Held(rows, _rest(document, used))
+
+
+def _stands_for_a_step(key: str) -> bool:
+    words = words_of(key)
+    return len(words) == 1 or (len(words) == 2 and words[0] in (*names("step"), "epoch", "episode"))
+
+
+def _below(document: Row, depth: int) -> Held | None:
+    """What lies under the keys of an object: one table, one each for training and evaluation, or one for each run."""
+    parts = {str(key): part for key, value in document.items() if (part := _held(value, depth + 1)) is not None}
+    if not parts:
+        return None
+    if any(part.runs for part in parts.values()):
+        return next(part for part in parts.values() if part.runs)
+    config = _rest(document, parts)
+    kinds = {key: _kind(key) for key in parts}
+    if len(parts) > 1 and not any(kinds.values()) and len(parts) > len(document) - len(parts) - 2:
+        for part in parts.values():
+            part.config = {**config, **part.config}
+        return Held(runs=parts, config=config)
+    rows: list[Row] = []
+    left_out: dict[str, tuple[int, str]] = {}
+    for key, part in parts.items():
+        rows += [as_evaluation(row, kinds[key]) for row in part.rows] if kinds[key] in ("eval", "test") else part.rows
+        config.update(part.config)
+        left_out.update(part.left_out)
+    return Held(rows, config, left_out=left_out)
+
+
+def _kind(key: str) -> str:
+    """`train`, `eval` or `test` if a key says so, `part` if it names no run either; else empty."""
+    known, said = row_words().words, set(words_of(key))
+    for kind in ("eval", "test", "train"):
+        if said & set(known[kind]):
+            return kind
+    return "part" if said & _PARTS else ""
+
+
+_PARTS = frozenset(("metrics", "history", "log", "logs", "stats", "data", "rows", "results", "records", "curves"))
+
+
+def _rest(document: Row, used: Mapping[Any, object]) -> dict[str, object]:
+    """What stands beside the rows, as config: its values, and what lies in an object that is called so."""
+    out: dict[str, object] = {}
+    for key, value in document.items():
+        if str(key) in used or key in used or (isinstance(value, list) and len(value) > 20):
+            continue
+        out.update(value if key in names("config") and isinstance(value, dict) else {str(key): value})
+    return out

@@ -1,0 +1,175 @@
+"""What one row of a log is, told by its keys and flags: training, evaluation, config, a sample, one value of many. The
+words for it are data (`data/rows.json`)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Mapping
+from functools import cache, lru_cache
+from pathlib import Path
+from typing import Literal, TypeVar
+
+from rltui.data_files import Record, kept, read
+from rltui.readers.keys import first_of, names
+from rltui.readers.rows import number
+
+V = TypeVar("V")
+RowKind = Literal["train", "eval", "test", "config", "end"]
+
+
+class RowWords(Record):
+    """`flags`: keys whose text says what a row is, by the `words` of each kind; `switches`: keys that are true for an
+    evaluation. `measures`: words in the names of what is measured, unless one of `coefficients` ends the name;
+    `settings`: keys of a config. `items`: keys that count samples of one step. `names` and `values`: the two columns of
+    a table that holds one value a row; `runs`: columns that tell the runs of one file apart; `messages`: keys of a
+    logger's text."""
+
+    flags: tuple[str, ...]
+    switches: tuple[str, ...]
+    words: dict[RowKind, tuple[str, ...]]
+    measures: frozenset[str]
+    coefficients: frozenset[str]
+    settings: frozenset[str]
+    items: frozenset[str]
+    names: tuple[str, ...]
+    values: tuple[str, ...]
+    runs: tuple[str, ...]
+    messages: tuple[str, ...]
+
+
+@kept
+def row_words() -> RowWords:
+    """The words of the data file."""
+    return read(Path(__file__).with_name("data") / "rows.json", RowWords)
+
+
+@cache
+def _kind_by_word() -> dict[str, RowKind]:
+    return {word: kind for kind, words in row_words().words.items() for word in words}
+
+
+_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+
+
+def words_of(text: str) -> list[str]:
+    """The words of a name, in lower case."""
+    return [word for word in re.split(r"[^a-z0-9]+", _CAMEL.sub("_", text).lower()) if word]
+
+
+@lru_cache(maxsize=4096)
+def is_measure(key: str) -> bool:
+    """Whether a key names something that is measured: `train/reward_mean`, not `kl_coef`."""
+    words = words_of(key)
+    known = row_words()
+    return bool(words) and words[-1] not in known.coefficients and not known.measures.isdisjoint(words)
+
+
+def measures(keys: Iterable[object]) -> int:
+    """How many of the keys name something that is measured."""
+    return sum(1 for key in keys if isinstance(key, str) and is_measure(key))
+
+
+def is_config(row: Mapping[str, object]) -> bool:
+    """Whether a row without a step holds settings."""
+    settings = sum(1 for key in row if key in row_words().settings)
+    numbers = [key for key, value in row.items() if number(value) is not None]
+    return settings >= 2 and settings > measures(numbers)
+
+
+_YES = frozenset(("true", "1", "yes"))
+
+
+def flag_of(keys: Collection[str]) -> tuple[str, ...]:
+    """The keys that may say what a row is."""
+    known = row_words()
+    return tuple(key for key in (*known.flags, *known.switches) if key in keys)
+
+
+def kind_of(row: Mapping[str, object], flags: Iterable[str]) -> RowKind | None:
+    """What the flags of a row say; None if they say nothing known."""
+    for key in flags:
+        value = row[key]
+        if (value is True or str(value).lower() in _YES) and key in row_words().switches:
+            return "test" if "test" in key else "eval"
+        if isinstance(value, str) and key in row_words().flags and len(value) < 60:
+            found = next((kind for word in words_of(value) if (kind := _kind_by_word().get(word))), None)
+            if found is not None:
+                return found
+    return None
+
+
+def is_message(row: Mapping[str, object]) -> bool:
+    """Whether the row is a line of text: it holds no number."""
+    held = any(isinstance(row.get(key), str) for key in row_words().messages)
+    return held and not any(number(value) is not None for value in row.values())
+
+
+def beside(keys: Iterable[str]) -> frozenset[str]:
+    """Those of the keys that say where a row stands and what it is, and are no metrics."""
+    known = row_words()
+    aside = {*names("step"), *names("total"), *names("time"), *known.flags, *known.switches, "epoch"}
+    return frozenset(key for key in keys if key in aside)
+
+
+_EVALUATION = re.compile(r"(?:eval|val|valid|validation|test|dev)(?:uation)?[-_/.]", re.IGNORECASE)
+
+
+def as_evaluation(row: Mapping[str, V], kind: str) -> dict[str, V]:
+    """The row with `eval/` (or `test/`) before each metric that does not say so itself."""
+    aside = beside(row)
+    return {key if key in aside or _EVALUATION.match(key) else f"{kind}/{key}": value for key, value in row.items()}
+
+
+def long_columns(keys: Collection[str]) -> tuple[str, str] | None:
+    """The columns of a metric's name and its value, if a row holds one value; None otherwise."""
+    known = row_words()
+    name = next((key for key in known.names if key in keys), None)
+    value = next((key for key in known.values if key in keys), None)
+    return None if name is None or value is None else (name, value)
+
+
+def hoisted(row: dict[str, object]) -> dict[str, object]:
+    """The row with what stands beside its step in an object of its own (`{"meta": {"step": 3}, "metrics": {...}}`)."""
+    if first_of("step", row) is not None:
+        return row
+    inner = next((k for k, v in row.items() if isinstance(v, dict) and first_of("step", v) is not None), None)
+    beside_it = row[inner] if inner is not None else None
+    if inner is None or not isinstance(beside_it, dict):
+        return row
+    return {**{key: value for key, value in row.items() if key != inner}, **beside_it}
+
+
+def one_value(row: dict[str, object]) -> dict[str, object]:
+    """A row with the name and the value of one metric as a row with this metric; any other as it is."""
+    found = long_columns(row)
+    if found is None or not isinstance(name := row[found[0]], str) or number(row[found[1]]) is None:
+        return row
+    return {**{key: row[key] for key in row if key in beside(row)}, name: row[found[1]]}
+
+
+def run_column(columns: Iterable[str]) -> str | None:
+    """The column that tells the runs of a file apart."""
+    there = {str(column).lower(): column for column in columns}
+    held = set(row_words().values) & there.keys()  # of a metric's name, then
+    return next((there[name] for name in row_words().runs if name in there and not (name == "name" and held)), None)
+
+
+def is_sample(row: Mapping[str, object]) -> bool:
+    """A rollout, a dataset's example, a result of one item: text is what it is about."""
+    texts = names("text")
+    if first_of("step", row) is not None and sum(1 for key in names("update") if number(row.get(key)) is not None) > 1:
+        return False  # an update's numbers, with what it was made of beside them
+    for key, value in row.items():
+        if isinstance(value, str) and (key in texts or len(value) > PROSE):
+            return True
+        if isinstance(value, list) and value:
+            tokens = len(value) > MANY and not is_measure(key)
+            if key in texts or isinstance(value[0], str | dict) or tokens:
+                return True
+    return False
+
+
+PROSE = 200
+"""A cell with more characters than this is prose: rows of metrics hold none."""
+MANY = 64
+"""A list of more numbers holds tokens, unless its name says that they were measured."""

@@ -1,0 +1,101 @@
+"""Rows of single samples: the mean of those of one step is the step's row."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from math import fsum, isfinite, nan
+
+from rltui.readers.base import NO_STEP, Treated
+from rltui.readers.row_kinds import is_measure
+from rltui.readers.rows import number
+
+Cells = Mapping[str, object]
+StepRow = tuple[int, dict[str, object], float]
+"""Step, cells and time of a row."""
+
+ALONE = 3
+AVERAGED = "rows of samples, averaged by step"
+
+
+class SampleMeans:
+    """Takes the rows of a file in their order. Until two of equal keys follow each other at one step, each is given
+    back as it is; from then on those of a step are held until it ends."""
+
+    def __init__(self) -> None:
+        self.on = False
+        self._keys: tuple[str, ...] = ()
+        self._step = NO_STEP
+        self._time = nan
+        self._held: list[Cells] = []
+        self._open = False  # what is held was not given back yet, or not all of it
+        self._averaged = 0
+        self.alone = 0  # steps that one row told: from `ALONE` on a step that comes twice was done again
+
+    def meet(self, rows: list[dict[str, object]], steps: list[int], times: list[float] | None) -> bool:
+        """Whether these rows of equal keys want `add`; false if they can be taken as they are."""
+        if not rows[0]:
+            return False
+        if self.on or len(set(steps)) < len(steps) or (steps[0] == self._step and tuple(rows[0]) == self._keys):
+            return True
+        self.alone += len(steps)
+        self._keys, self._step, self._held = tuple(rows[-1]), steps[-1], [rows[-1]]
+        self._time = nan if times is None else times[-1]
+        return False
+
+    def add(self, step: int, cells: dict[str, object], time: float) -> Iterator[StepRow]:
+        """Takes one row; yields what is complete with it."""
+        keys = tuple(cells)
+        if not self.on and step == self._step != NO_STEP and cells == self._held[-1]:
+            yield step, cells, time  # written twice, or a sample like the one before: the mean is the same
+            return
+        if step == self._step != NO_STEP and keys == self._keys and (self.on or self.alone < ALONE):
+            self._averaged += 1 if self.on and len(self._held) > 1 else 2 if len(self._held) == 1 else 1
+            self.on = self._open = True
+            self._held.append(cells)
+            self._time = time
+            return
+        yield from self.so_far()
+        self.alone += 1
+        self._keys, self._step, self._time, self._held = keys, step, time, [cells]
+        self._open = self.on
+        if not self.on:
+            yield step, cells, time
+
+    def so_far(self) -> Iterator[StepRow]:
+        """The mean of what is held, once."""
+        if self._open:
+            self._open = False
+            yield self._step, _mean(self._held), self._time
+
+    def remarks(self) -> list[Treated]:
+        """How many rows were averaged since the last call."""
+        count, self._averaged = self._averaged, 0
+        return [Treated(AVERAGED, count)] if count else []
+
+
+def _mean(rows: list[Cells]) -> dict[str, object]:
+    out: dict[str, object] = {}
+    for key in rows[0]:
+        values = [x for row in rows if (x := _number(row[key])) is not None]
+        if values:
+            out[key] = fsum(values) / len(values) if all(map(isfinite, values)) else nan
+    return out
+
+
+def _number(value: object) -> float | None:
+    return float(value) if isinstance(value, bool) else number(value)
+
+
+def mean_cells(row: dict[str, object]) -> dict[str, object]:
+    """The row with the mean of each list of measurements (`"rewards": [1, 0]` is `rewards_mean` 0.5)."""
+    if not any(isinstance(value, list) for value in row.values()):
+        return row
+    out: dict[str, object] = {}
+    for key, value in row.items():
+        if isinstance(value, list) and is_measure(key):
+            numbers = [x for inner in value if (x := _number(inner)) is not None]
+            if numbers and len(numbers) == len(value):
+                out.setdefault(f"{key}_mean", fsum(numbers) / len(numbers) if all(map(isfinite, numbers)) else nan)
+                continue
+        out[key] = value
+    return out

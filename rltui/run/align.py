@@ -1,0 +1,85 @@
+"""Rows without a step beside rows that state theirs: the same values tell which step they are of."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rltui.run.table import Floats, Ints, Table
+
+SAME = 1e-3
+"""Values of two files that agree this closely (relatively) are the same: TensorBoard rounds to 7 digits, a console
+to 4."""
+_KEYS = 12
+_AHEAD = 64
+"""Rows ahead of the last match that are looked at before all others are."""
+_DIGITS = 6
+
+
+def aligned(counted: Table, stated: Table) -> Table | None:
+    """The rows of `counted` at the steps of those of `stated` that hold the same values. Rows behind the last of them
+    go on at the same distance, any other without its like is left out. None if fewer than half find theirs."""
+    keys = _shared(counted, stated)
+    if not keys:
+        return None
+    mine, theirs = _grid(counted, keys), _grid(stated, keys)
+    found = _matches(mine, theirs, _tolerance(mine))
+    rows = np.flatnonzero(found >= 0)
+    if not len(rows) or 2 * len(rows) < int((~np.isnan(mine)).any(axis=1).sum()):
+        return None
+    steps: Ints = np.full(counted.n, -1, dtype=np.int64)
+    steps[rows] = stated.steps[found[rows]]
+    last, apart = int(rows[-1]), np.diff(steps[rows]) // np.maximum(1, np.diff(rows))
+    if len(rows) > 1 and apart[-1] > 0 and (apart == apart[-1]).all():
+        steps[last + 1 :] = steps[last] + apart[-1] * np.arange(1, counted.n - last)
+    out = Table()
+    for row in np.flatnonzero(steps >= 0).tolist():
+        out.put(int(steps[row]), float(counted.times[row]), counted.cells(row), fold=True)
+    return out
+
+
+def _shared(counted: Table, stated: Table) -> list[str]:
+    """The columns that tell rows apart best, of those that both hold."""
+    both = [key for key in counted.columns if key in stated.columns]
+    kinds = {key: len(np.unique(stated.columns[key].values[: stated.columns[key].axis.count])) for key in both}
+    return sorted((key for key in both if kinds[key] > 1), key=lambda key: -kinds[key])[:_KEYS]
+
+
+def _grid(table: Table, keys: list[str]) -> Floats:
+    """The cells of these columns, a line a row; NaN for none."""
+    out: Floats = np.full((table.n, len(keys)), np.nan)
+    for place, key in enumerate(keys):
+        column = table.columns[key]
+        n = column.axis.count
+        out[column.axis.rows[:n], place] = column.values[:n]
+    return out
+
+
+def _tolerance(values: Floats) -> Floats:
+    """Of each column, what rounding to its number of decimals can make of a value."""
+    out: Floats = np.zeros(values.shape[1])
+    for place in range(values.shape[1]):
+        known = values[~np.isnan(values[:, place]), place]
+        for digits in range(_DIGITS):
+            scaled = known * 10.0**digits
+            if np.allclose(scaled, np.round(scaled), rtol=0.0, atol=1e-6):
+                out[place] = 0.51 * 10.0**-digits
+                break
+    return out
+
+
+def _matches(mine: Floats, theirs: Floats, rounding: Floats) -> Ints:
+    """For each row the row of `theirs` with the same values, behind that of the row before; -1 for none."""
+    found: Ints = np.full(len(mine), -1, dtype=np.int64)
+    at = 0
+    for row, cells in enumerate(mine):
+        for begin, end in ((at, at + _AHEAD), (at + _AHEAD, len(theirs))):
+            those = theirs[begin:end]
+            held = ~(np.isnan(those) | np.isnan(cells))
+            allowed = np.maximum(SAME * np.maximum(np.abs(those), np.abs(cells)), rounding)
+            alike = (~held | (np.abs(those - cells) <= allowed)).all(axis=1)
+            alike &= 2 * held.sum(axis=1) >= max(1, int((~np.isnan(cells)).sum()))
+            if alike.any():
+                found[row] = begin + int(alike.argmax())
+                at = int(found[row]) + 1
+                break
+    return found

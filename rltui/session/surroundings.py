@@ -1,0 +1,68 @@
+"""What stands beside the logs of a run: its config files, its checkpoints, its dumps of rollouts."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+
+from rltui.discovery.found import Found
+from rltui.readers.config_file import MAX_BYTES, read_config
+from rltui.run import checkpoints
+from rltui.run.run import Run
+from rltui.session.samples import NamedDumps
+from rltui.sources.base import FileStat
+
+MAX_CONFIGS = 20
+"""Config files of one run."""
+
+
+class Surroundings:
+    """Looks at it as the run's directory was last listed, and tells the run."""
+
+    def __init__(self, run: Run, found: Found) -> None:
+        self._run, self._place = run, found.place
+        self._listing, self._candidate = found.listing, found.candidate
+        self._configs_read: set[str] = set()
+        self._named_dumps = NamedDumps(found.place, run, found.candidate.root)
+
+    @property
+    def dirs(self) -> Sequence[str]:
+        """The directories in which something of the run may appear."""
+        return self._candidate.dirs
+
+    @property
+    def rollout_files(self) -> tuple[str, ...]:
+        return (*self._candidate.rollouts, *(file.path for file in self._named_dumps.files))
+
+    def found_again(self, found: Found) -> None:
+        """The directory was listed anew."""
+        self._listing, self._candidate = found.listing, found.candidate
+        self.find_checkpoints()
+        self.read_configs()
+
+    def find_checkpoints(self) -> None:
+        files = [(f.path, f.size) for f in self._listing.files]
+        self._run.set_checkpoints(checkpoints.find(self._listing.dirs, files))
+
+    def read_configs(self) -> None:
+        """Of several files with one name the newest. What the log says later wins."""
+        known = self._listing.by_path
+        by_time = sorted(self._candidate.configs, key=lambda path: known[path].mtime if path in known else 0.0)
+        newest = {os.path.basename(path): path for path in by_time}
+        for path in list(newest.values())[-MAX_CONFIGS:]:
+            if path not in self._configs_read:
+                self._configs_read.add(path)
+                data = self._place.read(path, MAX_BYTES)
+                config = read_config(data, path) if isinstance(data, bytes) else None
+                if config is not None:
+                    self._run.add_config(config.values, os.path.relpath(path, self._listing.root))
+
+    def look_for_dumps(self, again: bool) -> None:
+        """Where the config says that they are; `again`: whether or not it was looked there before."""
+        self._named_dumps.look(again)
+
+    def dumps(self) -> list[FileStat]:
+        """The files that hold rollouts, in the run's directory and where its config says that they are."""
+        known = self._listing.by_path
+        own = [known[path] for path in self._candidate.rollouts if path in known]
+        return [*own, *self._named_dumps.files]

@@ -1,0 +1,164 @@
+"""Lies about tables, cards and screens, by the rule that is to find them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from tests.contradictions.honest import PAGE, finding
+from tests.contradictions.page import read_page
+from tests.contradictions.surfaces import Said
+
+Lie = Callable[[Said], Any]
+
+
+def _screen(name: str, old: str, new: str) -> Lie:
+    def lie(said: Said) -> None:
+        assert old in said.screens[name], (name, old)
+        said.screens[name] = said.screens[name].replace(old, new)
+
+    return lie
+
+
+def _page(old: str, new: str) -> Lie:
+    def lie(said: Said) -> None:
+        assert old in PAGE, old
+        said.page = read_page(PAGE.replace(old, new))
+
+    return lie
+
+
+def _summary(words: str) -> Lie:
+    return lambda said: said.report["findings"][0].update(summary=words)
+
+
+def _facts(name: str, **more: Any) -> Lie:
+    return lambda said: said.report["facts"][name].update(more)
+
+
+def _verdict(**more: Any) -> Lie:
+    return lambda said: said.report["verdict"].update(more)
+
+
+def _best(**more: Any) -> Lie:
+    return lambda said: said.report["verdict"]["best_checkpoint"].update(more)
+
+
+def _opened(**more: Any) -> Lie:
+    event = {"event": "opened", "finding": "reward-collapse", "subject": None, "severity": "critical", "step": 60}
+    return lambda said: said.watched.append(event | {"onset_step": 50} | more)  # type: ignore[union-attr]
+
+
+def _over(said: Said) -> None:
+    said.report["run"]["state"] = "finished"
+
+
+def _cut(said: Said) -> None:
+    then = said.earlier[30]
+    said.cut = {
+        30: {**then, "metrics": {**then["metrics"], "reward_mean": {**then["metrics"]["reward_mean"], "last": 9.0}}}
+    }
+
+
+MORE: dict[str, tuple[Lie, ...]] = {
+    "numbers are written one way": (
+        _summary("Responses reach 12,800 tokens."),
+        _summary("The learning rate is 1.0e-06."),
+        _summary("Reward fell to -0.3."),
+        _page("| 0.800 | 0.500 | 0.100 |", "| 0.800 | 0.500 | -0.100 |"),
+    ),
+    "page table and json": (
+        _page("| 0.800 | 0.500 | 0.100 |", "| 0.800 | 0.500 | 0.120 |"),
+        _page("| falls |", "| rises |"),
+    ),
+    "card and evidence": (_page("reward mean 0.800 → 0.500 → 0.100", "reward mean 0.800 → 0.500 → 0.130"),),
+    "facts and table": (
+        _facts("score", last=0.3),
+        _facts("score", peak={"value": 0.9, "step": 40}),
+        _facts("clock", step=59),
+        _facts("clock", planned_steps=None),
+        _facts("pace", left_s=400.0),
+    ),
+    "prefix and log cut there": (_cut,),
+    "peaks in sentences": (_summary("Reward stands below its best of 0.8 at step 41."),),
+    "best value everywhere": (
+        _page("0.800 ± 0.020", "0.700 ± 0.020"),
+        lambda s: (s.report.update(findings=[]), _best(path=None, value=0.7)(s)),
+    ),
+    "coverage and table": (
+        lambda s: s.report["coverage"]["missing"].append({"metric": "reward_mean"}),
+        lambda s: s.report["findings"].append(finding("repeated", title="Data repeated")),
+        _screen("coverage", "12 of 13", "11 of 13"),
+        _page("12 of 13", "11 of 13"),
+    ),
+    "cause and config": (
+        lambda s: s.report["config"]["lr"].update(value=1e-5),
+        lambda s: s.report["config"]["lr"].update(active=False),
+    ),
+    "finding and explain": (
+        lambda s: s.explained["reward-collapse"].update(title="Reward fell"),
+        lambda s: s.explained["reward-collapse"].update(stage="loss"),
+        lambda s: s.explained["reward-collapse"].update(severity="warning"),
+    ),
+    "decision on the page": (
+        _page("(stop-use-best), confidence 0.90", "(continue), confidence 0.90"),
+        _page("(stop-use-best), confidence 0.90", "(stop-use-best), confidence 0.80"),
+        _page("(`reward-collapse`)", "(`kl-runaway`)"),
+        _page("- Forecast: 40 steps left. It would change with the pace.\n", ""),
+    ),
+    "outlook and state": (_over,),
+    "watch and findings": (
+        lambda s: s.watched[0].update(badge="CONTINUE"),
+        _opened(finding="kl-runaway"),
+        _opened(severity="warning"),
+        _opened(onset_step=49),
+    ),
+    "compare and table": (
+        lambda s: s.compared.update(badge="CONTINUE"),
+        lambda s: s.compared.update(metric="reward_mean", last=0.5),
+        lambda s: s.compared.update(health={"reward_mean": 0.5}),
+    ),
+    "findings pane and report": (
+        _screen("main", "✗ critical  Reward collapsed", "! warning  Reward collapsed"),
+        _screen("main", "critical  Reward collapsed ", "critical  KL runs away "),
+        _screen("main", "since 50", "since 51"),
+        _screen("main", "→   0.100    −88 %   since", "→   0.200    −88 %   since"),
+    ),
+    "metrics pane and table": (_screen("main", "0.100    −88 %   reward", "0.200    −88 %   reward"),),
+    "metric screen and table": (
+        _screen("metric", "first window           0.800", "first window           0.700"),
+        _screen("metric", "max                    0.800", "max                    0.900"),
+        _screen("metric", "shape  falls", "shape  rises"),
+    ),
+    "pipeline screen and report": (
+        _screen("pipeline", "reward        ✗ fail", "reward        ✓ pass"),
+        lambda s: s.report["outlook"].update(
+            invariants=[{"name": "finite", "stage": "loss", "status": "unknown", "measured": None}]
+        ),
+    ),
+    "coverage screen and report": (
+        _screen("coverage", "12 could not", "11 could not"),
+        _screen("coverage", "1 do not apply", "2 do not apply"),
+        _screen("coverage", "Data repeated ", "KL spike "),
+    ),
+    "decision screen and report": (
+        _screen("decision", "confidence 0.90", "confidence 0.80"),
+        _screen("decision", "reward down", "reward up"),
+        _screen("decision", "divergence", "learning"),
+        _screen("decision", "the next 40 steps bring nothing", "too few points: what going on brings cannot be said"),
+        _screen("decision", "the next 40 steps bring nothing", "no planned end is known"),
+        _screen("decision", "the next 40 steps bring nothing", "the planned end is reached"),
+    ),
+    "head line and report": (
+        _screen("main", "60 %", "70 %"),
+        _screen("main", "Confidence 0.90", "Confidence 0.80"),
+        _screen("main", "mean 0.800 ± 0.020", "mean 0.700 ± 0.020"),
+        _screen("main", "reward mean 0.800 ± 0.020", "reward 0.800 ± 0.020"),
+    ),
+    "finding screen and report": (
+        _screen("finding", "✗ critical", "! warning"),
+        _screen("finding", "since 50", "since 51"),
+        _screen("finding", "confidence 0.90", "confidence 0.70"),
+        _screen("finding", "→ 0.100", "→ 0.200"),
+    ),
+}

@@ -1,0 +1,1 @@
+"""Measures of the diagnosis on runs whose truth is known."""

@@ -1,0 +1,16 @@
+"""python -m tests.evaluation [--full] | drill ... | metamorphic ..."""
+
+from __future__ import annotations
+
+import sys
+
+from tests.evaluation import metamorphic, simulated
+from tests.evaluation.drill import command
+
+if __name__ == "__main__":
+    programs = {"drill": command.main, "metamorphic": metamorphic.main}
+    first, *rest = [*sys.argv[1:], ""]
+    if first in programs:
+        programs[first](rest[:-1])
+    else:
+        simulated.main(sys.argv[1:])

@@ -1,0 +1,88 @@
+"""Settings that scripts print, or that lie beside a run, in the styles that people use, through the command line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.unit.readers.reported import reported
+
+LOG = "".join(f"step {s}/40 reward={s / 100} loss={0.5 / s:.4f}\n" for s in range(1, 41))
+ROWS = "".join(json.dumps({"step": s, "reward": s / 100, "kl": 0.1}) + "\n" for s in range(1, 41))
+
+PRINTED = {
+    "a dict": "Config: {'lr': 2e-06, 'num_generations': 8, 'algorithm': 'rloo', 'sizes': [1, 2]}\n",
+    "JSON behind a logger": '[2026-01-01 10:00:00] INFO cfg = {"lr": 2e-06, "num_generations": 8, "algo": "rloo"}\n',
+    "a line of JSON": '{"lr": 2e-06, "num_generations": 8, "algorithm": "rloo"}\n',
+    "JSON in lines": 'Config:\n{\n  "lr": 2e-06,\n  "num_generations": 8,\n  "algorithm": "rloo"\n}\n',
+    "a dataclass": "TrainConfig(lr=2e-06, num_generations=8, algo='rloo', opt=Opt(name='adamw', betas=(0.9, 0.95)))\n",
+    "a Namespace": "Namespace(lr=2e-06, num_generations=8, algo='rloo', betas=(0.9, 0.95))\n",
+    "words of a command": "+ python train.py lr=2e-6 num_generations=8 algorithm=rloo trainer.total=40\n",
+    "flags of a command": "+ python train.py --lr 2e-6 --num-generations 8 --algorithm rloo\n",
+    "a block": "Hyperparameters:\n  lr: 2e-06\n  num_generations: 8\n  algorithm: rloo\n\n",
+    "assignments": "=== Config ===\nlr = 2e-06\nnum_generations = 8\nalgorithm = rloo\n==============\n",
+    "a list": "Settings\n--------\n- lr: 2e-06\n- num_generations: 8\n- method: rloo\n\n",
+}
+
+
+@pytest.mark.parametrize("text", PRINTED.values(), ids=PRINTED)
+def test_settings_printed_before_the_steps(text: str, tmp_path: Path) -> None:
+    (tmp_path / "train.log").write_text(text + LOG)
+    report = reported(tmp_path)
+    assert (report["config"]["lr"]["value"], report["config"]["group_size"]["value"]) == (2e-6, 8)
+    assert report["run"]["algorithm"] == "RLOO"
+    assert report["run"]["steps"]["rows"] == 40
+    assert set(report["metrics"]) == {"reward_mean", "total_loss"}
+
+
+FILES = {
+    "nested YAML": ("config.yaml", "optim:\n  lr: 2e-6\nrollout:\n  n: 8\nrl:\n  algorithm: rloo\n"),
+    "YAML with a model's keys": (
+        "config.yaml",
+        "architectures: [Qwen2ForCausalLM]\ntransformers_version: 4.5\nlr: 2e-6\nnum_generations: 8\nalgorithm: rloo\n",
+    ),
+    "TOML": ("config.toml", 'algorithm = "rloo"\n[optim]\nlr = 2e-6\n[rollout]\nn = 8\n'),
+    "tags of Python": ("hparams.yaml", "!!python/object:__main__.Args\nlr: 2e-6\nnum_generations: 8\nmethod: rloo\n"),
+    "JSON": ("args.json", '{"train": {"lr": 2e-6, "num_generations": 8}, "trainer": "RLOOTrainer"}'),
+}
+
+
+@pytest.mark.parametrize(("name", "text"), FILES.values(), ids=FILES)
+def test_settings_in_a_file_beside_the_run(name: str, text: str, tmp_path: Path) -> None:
+    (tmp_path / "metrics.jsonl").write_text(ROWS)
+    (tmp_path / name).write_text(text)
+    report = reported(tmp_path)
+    assert (report["config"]["lr"]["value"], report["config"]["group_size"]["value"]) == (2e-6, 8)
+    assert report["run"]["algorithm"] == "RLOO"
+
+
+def test_a_models_own_config_is_no_runs(tmp_path: Path) -> None:
+    (tmp_path / "metrics.jsonl").write_text(ROWS)
+    (tmp_path / "config.json").write_text(json.dumps({"architectures": ["Q"], "hidden_size": 8, "temperature": 0.5}))
+    assert reported(tmp_path)["config"] == {}
+
+
+def test_settings_of_another_model_are_not_the_policys(tmp_path: Path) -> None:
+    (tmp_path / "metrics.jsonl").write_text(ROWS)
+    (tmp_path / "config.yaml").write_text("critic:\n  lr: 1e-4\neval:\n  temperature: 0.0\nseed: 3\nmodel: q\n")
+    assert set(reported(tmp_path)["config"]) == {"seed", "model"}
+
+
+def test_lines_of_values_before_the_steps_are_no_settings(tmp_path: Path) -> None:
+    said = "Loading: done\nTime: 3.5\nMemory: 12\nReward: 0.5\nWords: hello\n"
+    (tmp_path / "train.log").write_text(said + LOG)
+    assert reported(tmp_path)["config"] == {}
+
+
+def test_settings_without_a_canonical_key_are_kept_under_their_own(tmp_path: Path) -> None:
+    (tmp_path / "metrics.jsonl").write_text(ROWS)
+    (tmp_path / "config.yaml").write_text(
+        "lr: 2e-6\nrewards:\n  format_weight: 0.25\ntask_type: math\napi_key: sk-abcdefghijklmnop1234\n"
+    )
+    report = reported(tmp_path)
+    assert set(report["config"]) == {"lr"}
+    assert report["other_config"]["rewards.format_weight"] == 0.25
+    assert report["other_config"]["task_type"] == "math"
+    assert "abcdefgh" not in str(report["other_config"])

@@ -1,0 +1,60 @@
+"""Values near the greatest that a number holds: their sums overflow, the commands do not."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import REPO
+
+GREATEST = 1.7e308
+HUGE = {
+    "signs by turns": lambda i, _: (-1) ** i * GREATEST,
+    "all of one sign": lambda i, _: GREATEST,
+    "now and then": lambda i, _: GREATEST if i % 7 == 0 else 0.5,
+    "after a while": lambda i, _: GREATEST if i > 60 else 0.5,
+    "of every size": lambda i, chance: 10.0 ** chance.uniform(-300, 308),
+}
+NAMES = ("reward", "reward_std", "entropy", "grad_norm", "kl", "loss", "step_time", "clip_ratio", "eval_reward")
+LENGTHS = ("completions/mean_length", "completions/clipped_ratio", "frac_reward_zero_std")
+
+
+def write(folder: Path, kind: str) -> Path:
+    """Each metric in its turn: the others behave."""
+    chance, value = random.Random(kind), HUGE[kind]
+    folder.mkdir()
+    names = [*NAMES, *LENGTHS]
+    with (folder / "metrics.jsonl").open("w") as file:
+        for i in range(1, 121):
+            row = {"step": i, **{name: value(i + len(name), chance) for name in names}}
+            file.write(json.dumps(row) + "\n")
+    (folder / "config.json").write_text(json.dumps({"max_steps": 400, "num_generations": 8, "loss_type": "grpo"}))
+    return folder
+
+
+def command(*words: str) -> subprocess.CompletedProcess[str]:
+    """With every warning an error, as a strict user of Python runs it."""
+    call = [sys.executable, "-W", "error", "-m", "rltui", *words]
+    return subprocess.run(call, capture_output=True, text=True, cwd=REPO, check=False, env={**os.environ})
+
+
+@pytest.mark.parametrize("kind", HUGE)
+def test_nothing_but_the_report_is_written(kind: str, tmp_path: Path) -> None:
+    path = write(tmp_path / "run", kind)
+    done = command("report", str(path), "--format", "json")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert json.loads(done.stdout)["checks_failed"] == []
+    page = command("report", str(path))
+    assert (page.returncode, page.stderr) == (0, "")
+
+
+def test_such_runs_are_compared(tmp_path: Path) -> None:
+    paths = [str(write(tmp_path / kind.replace(" ", "-"), kind)) for kind in HUGE]
+    done = command("compare", *paths)
+    assert (done.returncode, done.stderr) == (0, "")

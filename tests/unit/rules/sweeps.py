@@ -1,0 +1,146 @@
+"""From which value on, and how soon, each rule speaks: its fault laid over a run in growing doses.
+
+A dose is a scale of one of its metrics or settings, a mixture of near miss and fault, the number of rows since the
+fault began, or another finding that is open beside it. A line of `turning/` says at which dose which level is reached;
+whoever moves a threshold, a window or a comparison moves a turning point, and reads which. After a change that is
+meant: `python -m tests.unit.knowledge`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rltui.evidence.look import Look
+from rltui.rules.base import REGISTERED
+from rltui.rules.catalogue import rules
+from tests.unit.diagnosis.series import learning_run
+from tests.unit.rules.cases import BY_GROUP
+from tests.unit.rules.given import Case, N, Rows, feed_of
+
+TURNING = Path(__file__).with_name("turning")
+LOOKS = (25, 50, 100, 150, 200, 240, 260, 270, 280, 290, N)
+SCALES = (0.003, 0.01, 0.03, 0.1, 0.2, 0.5, 0.8, 1.25, 2.0, 5.0, 10.0, 30.0, 100.0)
+MIXED = (0.15, 0.3, 0.45, 0.6, 0.75, 0.9, 1.15, 1.5, 2.5)
+LASTS = (1, 2, 3, 4, 6, 9, 13, 20, 30, 45, 70, 110, 170, 250)
+
+
+def column(values: Any) -> np.ndarray[Any, np.dtype[np.float64]]:
+    return np.array([np.nan if v is None else float(v) for v in values])
+
+
+def cells(values: Any, holes: Any) -> list[float | None]:
+    """`values`, with the holes that the column had: a missing cell is not a logged NaN."""
+    return [None if hole is None else float(v) for v, hole in zip(values, holes, strict=True)]
+
+
+def course(rule: str, given: Rows, opened: Mapping[str, int] | None = None) -> str:
+    """The level at each look, one digit a look; "-" where what the rule needs is not there."""
+    (one,) = (d for d in REGISTERED if d.rule == rule and d.sees is Look)
+    page, memory, out = rules()[rule].values(), {}, ""
+    feed = feed_of(given.run())
+    for n in LOOKS:
+        look = Look(feed, n, opened or given.opened)
+        out += str(max((s.level for s in one.detect(look, page, memory)), default=0)) if one.able(look) else "-"
+    return out
+
+
+def said(rule: str, given: Rows) -> str:
+    """Onset and numbers of the last sentence."""
+    (one,) = (d for d in REGISTERED if d.rule == rule and d.sees is Look)
+    memory: dict[str, float] = {}
+    feed = feed_of(given.run())
+    told = [one.detect(Look(feed, n, given.opened), rules()[rule].values(), memory) for n in LOOKS]
+    return "; ".join(f"@{s.onset_step} {' '.join(re.findall(NUMBER, s.summary))}".strip() for s in told[-1])
+
+
+NUMBER = r"-?\d[\d,.]*(?:e-?\d+)?(?<![,.])"
+
+
+def turns(doses: Mapping[str, str]) -> str:
+    """Doses that say the same stand together: `0.1 to 0.5: 00122`."""
+    out: list[list[str]] = []
+    for dose, found in doses.items():
+        if out and out[-1][2] == found:
+            out[-1][1] = dose
+        else:
+            out.append([dose, dose, found])
+    return " | ".join(f"{a} {found}" if a == b else f"{a}..{b} {found}" for a, b, found in out)
+
+
+def of_case(case: Case) -> Iterator[str]:
+    """The lines of one case of a rule that sees rows."""
+    fault, near = case.fault, case.near
+    assert isinstance(fault, Rows)
+    assert isinstance(near, Rows)
+    rule, base = case.rule, learning_run(0, N)
+    ask = partial(course, rule)
+    yield f"fault: {ask(fault)} {said(rule, fault)}".rstrip()
+    yield f"near: {ask(near)}"
+    full, less = ({**base, **given.columns} for given in (fault, near))
+    both = [name for name in full if name in less and any(v is not None for v in less[name])]  # type: ignore[attr-defined]
+    differ = [name for name in both if list(full[name]) != list(less[name])]  # type: ignore[call-overload]
+    if differ:
+
+        def mixed(dose: float) -> Rows:
+            laid = {n: column(less[n]) + dose * (column(full[n]) - column(less[n])) for n in differ}
+            return replace(fault, columns={**fault.columns, **{n: cells(v, full[n]) for n, v in laid.items()}})
+
+        yield "mixed: " + turns({f"{dose:g}": ask(mixed(dose)) for dose in MIXED})
+
+        def lasting(rows: int) -> Rows:
+            laid = {n: [*list(less[n])[: N - rows], *list(full[n])[N - rows :]] for n in differ}  # type: ignore[call-overload]
+            return replace(fault, columns={**fault.columns, **laid})
+
+        yield "rows since: " + turns({str(rows): ask(lasting(rows)) for rows in LASTS})
+    scaled = dict.fromkeys([*fault.columns, *(name for name in rules()[rule].metrics if name in base)])
+    for name in scaled:
+        values = full[name]
+        if all(v is None for v in values):  # type: ignore[attr-defined]
+            continue
+
+        def times(dose: float, name: str = name, values: Any = values) -> Rows:
+            return replace(fault, columns={**fault.columns, name: cells(dose * column(values), values)})
+
+        yield f"{name} times: " + turns({f"{dose:g}": ask(times(dose)) for dose in SCALES})
+        without = {key: value for key, value in fault.columns.items() if key != name}
+        yield f"{name} missing: " + ask(replace(fault, columns={**without, name: [None] * N}))
+    for key, value in fault.config.items():
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            doses = {f"{d:g}": ask(replace(fault, config={**fault.config, key: value * d})) for d in SCALES}
+            yield f"setting {key} times: " + turns(doses)
+    relations = rules()[rule].relations
+    plain = ask(fault)
+    for other in dict.fromkeys([rule, *relations.caused_by, *relations.leads_to, *relations.suppresses]):
+        for level in (1, 2):
+            if (found := course(rule, fault, {other: level})) != plain:
+                yield f"{other} open at {level}: {found}"
+        if (found := course(rule, near, {other: 2})) != ask(near):
+            yield f"near, {other} open: {found}"
+
+
+def swept() -> dict[str, str]:
+    """Rule -> its group, of those that look at rows."""
+    return {case.rule: group for group, cases in BY_GROUP.items() for case in cases if case.fault.sees is Look}
+
+
+def lines_of(rule: str) -> list[str]:
+    """All lines of a rule."""
+    cases = (case for cases in BY_GROUP.values() for case in cases if case.rule == rule and case.fault.sees is Look)
+    return [line for case in cases for line in of_case(case)]
+
+
+def write() -> None:
+    """Makes `turning/` anew."""
+    TURNING.mkdir(exist_ok=True)
+    texts: dict[str, list[str]] = {}
+    for rule, group in swept().items():
+        texts.setdefault(group, []).append("\n".join([f"# {rule}", *lines_of(rule)]))
+    for group, parts in texts.items():
+        (TURNING / f"{group}.txt").write_text("\n\n".join(parts) + "\n", encoding="utf-8")
