@@ -13,7 +13,20 @@ from importlib import import_module
 from rltui.cli.arguments import Stop
 from rltui.settings import SettingsError
 
-COMMANDS = ("report", "watch", "compare", "runs", "rollouts", "verify", "explain", "config", "doctor", "demo", "help")
+COMMANDS = (
+    "report",
+    "watch",
+    "compare",
+    "runs",
+    "rollouts",
+    "export",
+    "verify",
+    "explain",
+    "config",
+    "doctor",
+    "demo",
+    "help",
+)
 COLLECT_AFTER = 20_000
 """Objects made, and not yet freed, before the garbage collector looks. Start-up makes thousands that stay (classes,
 compiled patterns): at Python's 700 it would look a hundred times before the first paint and find nothing."""

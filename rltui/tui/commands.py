@@ -34,6 +34,7 @@ SCREENS = {
 
 SHELL = {
     "watch": "without a screen, a line for each thing that happens",
+    "export": "the history as CSV, parquet or JSON lines",
     "verify": "numeric invariants of the pipeline's own code",
     "demo": "the sample runs",
     "help": "the pages of the manual",

@@ -1,0 +1,77 @@
+"""`rltui export`: the history of a run, for other programs."""
+
+from __future__ import annotations
+
+import os
+import sys
+from io import BytesIO
+from typing import TYPE_CHECKING
+
+from rltui.cli.arguments import Stop, command_parser, locate_runs, parsed_map, reading_options
+
+if TYPE_CHECKING:
+    import polars as pl
+
+FORMATS = ("csv", "parquet", "jsonl")
+ROWS_AT_ONCE = 2000
+
+
+def run(words: list[str]) -> int:
+    parser = command_parser(
+        "rltui export",
+        "Writes the history under the names that a report gives to the metrics, one row a step. A cell is empty "
+        "(jsonl: its key is absent) if the metric was not logged at that step, NaN (jsonl: null) if it was logged as "
+        "NaN or an infinity.",
+    )
+    parser.add_argument("run", metavar="RUN")
+    parser.add_argument("--format", choices=FORMATS, help="default: by the suffix of FILE, else csv")
+    parser.add_argument("-o", "--output", metavar="FILE", help="write there instead of stdout")
+    reading_options(parser)
+    args = parser.parse_args(words)
+    suffix = os.path.splitext(args.output or "")[1].removeprefix(".").lower()
+    chosen = args.format or (suffix if suffix in FORMATS else "csv")
+    if chosen == "parquet" and args.output is None and sys.stdout.isatty():
+        raise Stop("parquet is no text for a terminal: say -o FILE")
+    found = locate_runs([args.run], args.format_in, args.line)
+    if len(found) > 1:
+        names = "\n".join(f"  {one.candidate.root}" for one in found[:20])
+        raise Stop(f"{args.run} holds {len(found)} runs: name one\n{names}")
+    from rltui.report.build import build
+    from rltui.report.table import table
+    from rltui.session.run_reader import RunReader
+
+    opened = RunReader(found[0], key_map=parsed_map(args.map))
+    opened.load()
+    frame = table(build(opened.frame()))
+    opened.close()
+    if not frame.height:
+        raise Stop(f"{args.run}: no row was read, there is nothing to export")
+    _write(_bytes(frame, chosen), args.output)
+    return 0
+
+
+def _bytes(frame: pl.DataFrame, chosen: str) -> bytes:
+    out = BytesIO()
+    if chosen == "parquet":
+        frame.write_parquet(out)
+    elif chosen == "csv":
+        frame.write_csv(out, datetime_format="%Y-%m-%dT%H:%M:%S%.3fZ")
+    else:
+        import orjson
+
+        for block in frame.iter_slices(ROWS_AT_ONCE):
+            for row in block.iter_rows(named=True):
+                out.write(orjson.dumps({key: cell for key, cell in row.items() if cell is not None}) + b"\n")
+    return out.getvalue()
+
+
+def _write(data: bytes, path: str | None) -> None:
+    if path is None:
+        sys.stdout.flush()
+        sys.stdout.buffer.write(data)
+        return
+    try:
+        with open(path, "wb") as out:
+            out.write(data)
+    except OSError as error:
+        raise Stop(f"{path}: cannot be written ({error.strerror})") from None
