@@ -45,7 +45,7 @@ def truncation_high(look: Look, p: Params, memory: Memory) -> list[Signal]:
         level = WARNING if better and way < 0 else CRITICAL
     elif share > p["harm"] and losing(look):
         level = CRITICAL
-    elif (doubled and share > p["harm"]) or ((doubled or share > p["warn"]) and not better):
+    elif (doubled and share > p["warn"]) or ((doubled or share > p["warn"]) and not better):
         level = WARNING
     cap = look.settings.length_cap
     limit = f"at the length limit of {num(cap)} tokens" if cap else "at the length limit"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tests.unit.rollouts.dumps import GOOD, LOOP
-from tests.unit.rules.given import CRITICAL, LEVEL, N, Writer, ramp, rows, samples, wave
+from tests.unit.rules.given import CRITICAL, LEVEL, NOTICE, N, Writer, ramp, rows, samples, wave
 
 
 def behind(every: int) -> Writer:
@@ -23,6 +23,12 @@ CASES = (
         "truncation-high",
         {**LEVEL, "response_clip_ratio": 0.01 + 0.14 * ramp(150, 60)},
         {**LEVEL, "response_clip_ratio": np.full(N, 0.045)},
+    ),
+    rows(  # a rising reward excuses a share that was there from the start, not one that grew past the limit
+        "truncation-high",
+        {"score_mean": 0.2 + 0.2 * ramp(0, N), "response_clip_ratio": 0.005 + 0.15 * ramp(50, 200)},
+        {"score_mean": 0.2 + 0.2 * ramp(0, N), "response_clip_ratio": np.full(N, 0.155)},
+        still=NOTICE,
     ),
     rows(
         "length-collapse",
