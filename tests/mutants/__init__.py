@@ -4,8 +4,10 @@
 
 A seeded draw takes mutants of the package's data files (a number times and by ten, an element of a list dropped, two
 values exchanged, a truth turned) and of the constants in the code that judges (the same, and a comparison turned). Each
-is made in a copy of the package, and the tests that the map names for its file are run until one fails. Words that
-people read are no knowledge and are left alone.
+is made in a copy of the package, and the tests that the map names for its file are run until one fails: those that name
+what is changed, then the quickest, as they were timed before (`.mutants/times.json`); slow ones are not asked. In the
+end the tests that failed are asked without a mutant. Words that people read are no knowledge and are left alone, as is
+what nobody could see (`equal.toml`).
 
 The table tells who killed it: tests of behaviour, or the locked facts of `tests/unit/knowledge` (which say that
 somebody changed a fact, not that the fact is right). Exit code 1 if fewer than --least of the mutants are killed.

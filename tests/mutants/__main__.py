@@ -13,25 +13,25 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 from pathlib import Path
 from queue import SimpleQueue
-from typing import Any
+from typing import Any, TypeVar
 
 from tests.conftest import REPO
-from tests.mutants.draw import LOCKED, drawn, population, tests_of, words_of
+from tests.mutants.draw import LOCKED, drawn, population, rounds_of, words_of
 from tests.mutants.mutant import Mutant
 from tests.mutants.worker import Answer, Question
 
 COPIED = ("rltui", "tests", "themes", "sample_runs", ".github", "pyproject.toml", "README.md")
-BATCH = 6
-"""Files of tests that are tried together without a mutant."""
-LIMIT_S = 300.0
-SLOW = 4.0
-"""A mutant may take so many times as long as its tests take without it, and half a minute, before it counts as
-hanging."""
+LIMIT_S = 1500.0
+"""Of the clock: a mutant that takes longer counts as hanging, for instance as it waits for what never comes."""
+SLOW_S, MOST_S = 6.0, 45.0
+"""Seconds of the processor: a test that takes longer is not asked, nor more tests at a time than this. What only such
+tests would see counts as survived."""
+T, R = TypeVar("T"), TypeVar("R")
 ENDS = ("behaviour", "locked", "survived")
 
 
@@ -87,8 +87,8 @@ class Copy:
 
 
 class Results:
-    """A file of JSON lines: how the tests do without a mutant, then each mutant. What it holds of the same sources is
-    not done again."""
+    """A file of JSON lines: each mutant, and tests that fail without one. What it holds of the same sources is not done
+    again."""
 
     def __init__(self, path: Path, fresh: bool) -> None:
         self.path = path
@@ -107,63 +107,87 @@ class Results:
             out.write(json.dumps(line) + "\n")
 
     def of(self, one: Mutant) -> dict[str, Any] | None:
-        return next((line for line in self.known if line.get("mutant") == str(one) + f" @{one.offset}"), None)
+        found = [line for line in self.known if line.get("mutant") == f"{one} @{one.offset}"]
+        return found[-1] if found else None
 
 
-def files_of(tests: list[str]) -> list[str]:
-    """The files of these folders and files, the locked ones left out, in the order of the map."""
-    found: dict[str, None] = {}
-    for test in tests:
-        path = REPO / test
-        for file in sorted(path.rglob("test_*.py")) if path.is_dir() else [path]:
-            found.setdefault(file.relative_to(REPO).as_posix())
-    return [name for name in found if name not in LOCKED]
+class Times:
+    """Seconds of the processor that each test took when it was last asked, whatever the sources were then."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.took_s: dict[str, float] = json.loads(path.read_text()) if path.exists() else {}
+
+    def take(self, answer: Answer) -> None:
+        self.took_s |= answer.took_s
+
+    def write(self) -> None:
+        self.path.write_text(json.dumps(self.took_s, indent=0))
 
 
-def without_a_mutant(chosen: list[Mutant], copies: list[Copy], results: Results) -> tuple[list[str], dict[str, float]]:
-    """(the tests that fail without a mutant, seconds that each file takes)."""
-    known = next((line for line in results.known if "seconds" in line), {"failing": [], "seconds": {}})
-    failing: list[str] = list(known["failing"])
-    seconds: dict[str, float] = dict(known["seconds"])
-    asked = {test for one in chosen for test in files_of(tests_of(one.path))} | set(LOCKED)
-    files = [file for file in sorted(asked) if file not in seconds]
-    free: SimpleQueue[Copy] = SimpleQueue()
-    for copy in copies:
-        free.put(copy)
+class Trial:
+    """Mutants and the tests that are asked about them. `without`: tests that fail without a mutant."""
 
-    def try_out(batch: list[str]) -> Answer:
-        copy = free.get()
-        try:
-            return copy.ask(Question(batch, first=False, limit_s=LIMIT_S), write_bytecode=True)
-        finally:
-            free.put(copy)
+    def __init__(self, copies: list[Copy], results: Results, times: Times) -> None:
+        self.copies, self.results, self.times = copies, results, times
+        self.without = [str(test) for line in results.known for test in line.get("without", ())]
+        self.free: SimpleQueue[Copy] = SimpleQueue()
+        for copy in copies:
+            self.free.put(copy)
 
-    batches = [files[n : n + BATCH] for n in range(0, len(files), BATCH)]
-    with ThreadPoolExecutor(len(copies)) as pool:
-        for batch, answer in zip(batches, pool.map(try_out, batches), strict=True):
-            seconds |= dict.fromkeys(batch, 0.0)
-            if answer.error:
-                print(f"left out, {answer.error} without a mutant: {', '.join(batch)}", flush=True)
-                failing += batch
-            for test, took in answer.took_s.items():
-                seconds[test.split("::")[0]] = seconds.get(test.split("::")[0], 0.0) + took
-            failing += answer.failed
-    if files:
-        results.add({"failing": failing, "seconds": seconds})
-    return failing, seconds
+    def each(self, what: Callable[[Copy, T], R], of: Iterable[T]) -> list[R]:
+        """What is done with each of them, in a copy that is free."""
 
+        def one(thing: T) -> R:
+            copy = self.free.get()
+            try:
+                return what(copy, thing)
+            finally:
+                self.free.put(copy)
 
-def judge(one: Mutant, copy: Copy, without: list[str], seconds: dict[str, float]) -> tuple[str, str]:
-    """("behaviour" | "locked" | "survived", the test that fails)."""
-    words = words_of(one, copy.root)
-    with copy.changed(one):
-        for end, tests in (("behaviour", files_of(tests_of(one.path))), ("locked", LOCKED)):
-            asked = [test for test in tests if test not in without]
-            limit = 30 + SLOW * sum(seconds.get(test, 0.0) for test in asked)
-            answer = copy.ask(Question(asked, words, without, limit_s=limit))
+        with ThreadPoolExecutor(len(self.copies)) as pool:
+            return list(pool.map(one, of))
+
+    def prepare(self, tests: list[str]) -> None:
+        """Byte code of all that is imported. Raises RuntimeError if a file of tests cannot be imported."""
+        for copy in self.copies:
+            answer = copy.ask(Question(tests, most_s=-1.0), write_bytecode=True)
             if answer.failed or answer.error:
-                return end, (answer.failed or [answer.error])[0]
-    return "survived", ""
+                raise RuntimeError(f"without a mutant: {answer.failed or answer.error}")
+
+    def judge(self, copy: Copy, one: Mutant) -> dict[str, Any]:
+        """A line of the results."""
+        begun, words = time.monotonic(), words_of(one, copy.root)
+        line = {"mutant": f"{one} @{one.offset}", "kind": one.kind, "end": "survived", "killer": ""}
+        rounds = [("behaviour", tests) for tests in rounds_of(one.path)] + [("locked", LOCKED)]
+        with copy.changed(one):
+            for end, tests in rounds:
+                question = Question(tests, words, self.without, self.times.took_s, SLOW_S, MOST_S, limit_s=LIMIT_S)
+                answer = copy.ask(question)
+                self.times.take(answer)
+                self.times.write()
+                if answer.failed or answer.error:
+                    line |= {"end": end, "killer": (answer.failed or [answer.error])[0]}
+                    break
+        line["took_s"] = round(time.monotonic() - begun, 1)
+        print(f"{line['end']:9} {one.kind:10} {one}   {line['killer']}", flush=True)
+        self.results.add(line)
+        return line
+
+    def failing(self, lines: list[dict[str, Any]]) -> list[str]:
+        """Those that killed but fail without a mutant as well; they are asked no more."""
+        killers = sorted({line["killer"] for line in lines if "::" in line["killer"]} - set(self.without))
+        failed: list[str] = []
+        for answer in self.each(
+            lambda copy, part: copy.ask(Question(part, first=False, limit_s=LIMIT_S * 4)),
+            [part for n in range(len(self.copies)) if (part := killers[n :: len(self.copies)])],
+        ):
+            if answer.error:
+                raise RuntimeError(f"without a mutant: {answer.error}")
+            failed += answer.failed
+        self.without += failed
+        self.results.add({"without": failed})
+        return failed
 
 
 def table(counts: Counter[tuple[str, str]]) -> str:
@@ -191,35 +215,23 @@ def main() -> int:
         print("\n".join(f"{one.kind:10} {one}" for one in chosen))
         return 0
     start = time.monotonic()
-    results = Results(args.results or REPO / ".mutants" / f"seed-{args.seed}.jsonl", args.fresh)
-    counts: Counter[tuple[str, str]] = Counter()
+    path = args.results or REPO / ".mutants" / f"seed-{args.seed}.jsonl"
+    results, times = Results(path, args.fresh), Times(path.parent / "times.json")
     with tempfile.TemporaryDirectory(prefix="mutants-") as name:
-        copies = [Copy(Path(name) / str(number)) for number in range(args.jobs)]
-        without, seconds = without_a_mutant(chosen, copies, results)
-        for test in without:
-            print(f"left out, fails without a mutant: {test}", flush=True)
-        print(f"{len(seconds)} files of tests, {time.monotonic() - start:.0f} s without a mutant", flush=True)
-        free: SimpleQueue[Copy] = SimpleQueue()
-        for copy in copies:
-            free.put(copy)
-
-        def done(one: Mutant) -> None:
-            known = results.of(one)
-            if known is None:
-                copy, begun = free.get(), time.monotonic()
-                try:
-                    end, killer = judge(one, copy, without, seconds)
-                finally:
-                    free.put(copy)
-                known = {"mutant": f"{one} @{one.offset}", "kind": one.kind, "end": end, "killer": killer}
-                results.add(known | {"took_s": round(time.monotonic() - begun, 1)})
-            counts[one.kind, known["end"]] += 1
-            print(f"{known['end']:9} {one.kind:10} {one}   {known['killer']}", flush=True)
-
-        with ThreadPoolExecutor(args.jobs) as pool:
-            list(pool.map(done, chosen))
-        for copy in copies:
+        trial = Trial([Copy(Path(name) / str(number)) for number in range(args.jobs)], results, times)
+        trial.prepare(sorted({test for one in chosen for tests in rounds_of(one.path) for test in tests} | set(LOCKED)))
+        lines = {one: line for one in chosen if (line := results.of(one)) and line["killer"] not in trial.without}
+        while True:
+            left = [one for one in chosen if one not in lines]
+            lines |= dict(zip(left, trial.each(trial.judge, left), strict=True))
+            failed = trial.failing(list(lines.values()))
+            if not failed:
+                break
+            print(f"left out, for they fail without a mutant: {', '.join(failed)}", flush=True)
+            lines = {one: line for one, line in lines.items() if line["killer"] not in failed}
+        for copy in trial.copies:
             copy.close()
+    counts = Counter((line["kind"], line["end"]) for line in lines.values())
     totals = [sum(n for (_, how), n in counts.items() if how == end) for end in ENDS]
     print(f"\n{table(counts)}\n| all | {' | '.join(map(str, totals))} |")
     killed = (totals[0] + totals[1]) / max(1, sum(totals))

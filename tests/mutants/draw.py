@@ -8,6 +8,7 @@ import re
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from tests.mutants import code, data
 from tests.mutants.mutant import Mutant
@@ -17,11 +18,21 @@ CODE = ("rltui/evidence", "rltui/rules", "rltui/diagnosis")
 NO_KNOWLEDGE = ("schema.json", "rltui/tui/", "rltui/settings/", "rltui/verify/")
 """Data that is a form or a taste."""
 TESTS_OF = tomllib.loads(Path(__file__).with_name("tests_of.toml").read_text(encoding="utf-8"))
+EQUAL: list[dict[str, Any]] = tomllib.loads(Path(__file__).with_name("equal.toml").read_text(encoding="utf-8"))["equal"]
 LOCKED: list[str] = TESTS_OF["locked"]
 
 
+def excluded(one: Mutant) -> bool:
+    """Whether it changes nothing that anybody could see (`equal.toml` says why)."""
+    return any(one.path == e["path"] and one.where.split(":")[0] in e["where"] for e in EQUAL)
+
+
 def population(root: Path) -> Iterator[Mutant]:
-    """Every mutant there is."""
+    """Every mutant there is, without those that are excluded."""
+    return (one for one in _all(root) if not excluded(one))
+
+
+def _all(root: Path) -> Iterator[Mutant]:
     for path in sorted((root / "rltui").rglob("*")):
         name = path.relative_to(root).as_posix()
         if path.suffix in (".json", ".toml") and not any(part in name for part in NO_KNOWLEDGE):
@@ -49,11 +60,11 @@ def drawn(every: list[Mutant], n: int, seed: int) -> list[Mutant]:
     return out
 
 
-def tests_of(path: str) -> list[str]:
-    """The tests that are asked about a file, the quickest first."""
-    known: dict[str, list[str]] = TESTS_OF["of"]
+def rounds_of(path: str) -> list[list[str]]:
+    """The tests that are asked about a file, round after round: most mutants are seen in the first."""
+    known: dict[str, list[list[str]]] = TESTS_OF["of"]
     fits = [prefix for prefix in known if path.startswith(prefix)]
-    return known[max(fits, key=len)] if fits else ["tests/unit"]
+    return known[max(fits, key=len)] if fits else [["tests/unit"]]
 
 
 def words_of(one: Mutant, root: Path) -> list[str]:

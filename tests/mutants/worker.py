@@ -10,39 +10,51 @@ import contextlib
 import importlib
 import json
 import os
+import resource
 import signal
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import asdict, dataclass, field
-from pathlib import Path
+from itertools import accumulate
+from math import inf
 from select import select
-from typing import Any
+from typing import Any, TextIO
 
 import pytest
 
 FOREIGN = ("_pytest.assertion.rewrite", "hypothesis", "jsonschema", "msgspec", "numpy", "orjson", "psutil", "yaml")
 FOREIGN_PLUGINS = ("pytest_asyncio.plugin", "hypothesis.extra.pytestplugin")
+UNKNOWN_S = 0.1
+"""What a test is taken to take that was never asked."""
 
 
 @dataclass
 class Question:
-    """`tests`: files or folders, in the order in which they are asked; within it a test whose name holds one of the
-    `words` comes first. `without`: tests that are left out. `first`: the first that fails ends it."""
+    """`tests`: files or folders. A test whose name holds one of the `words` comes first, else the quickest by `took_s`;
+    `without`: tests that are left out, `slow_s`: those that take longer are, too, and the slowest of all that together
+    take longer than `most_s`. `first`: the first that fails ends it. `limit_s`, `processor_s`: seconds of the clock and
+    of the processor after which it is ended."""
 
     tests: list[str]
     words: list[str] = field(default_factory=list)
     without: list[str] = field(default_factory=list)
+    took_s: dict[str, float] = field(default_factory=dict)
+    slow_s: float = inf
+    most_s: float = inf
     first: bool = True
     limit_s: float = 600.0
+    processor_s: int = 400
 
 
 @dataclass
 class Answer:
     failed: list[str] = field(default_factory=list)
     took_s: dict[str, float] = field(default_factory=dict)
+    """Test -> seconds of the processor."""
     error: str = ""
-    """"time-out", or the exit code if pytest failed and no test did."""
+    """"time-out" of the clock, "died" (by the limit of the processor's time, too), or the exit code of a pytest that
+    failed where no test did."""
 
 
 class Asked:
@@ -53,20 +65,26 @@ class Asked:
         self.answer = Answer()
 
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        left_out = set(self.question.without)
-        ranks = {test: n for n, test in enumerate(self.question.tests)}
+        left_out, took = set(self.question.without), self.question.took_s
+        kept = [i for i in items if i.nodeid not in left_out and took.get(i.nodeid, 0.0) <= self.question.slow_s]
 
-        def key(item: pytest.Item) -> tuple[int, int]:
+        def key(item: pytest.Item) -> tuple[int, float]:
             name = plain(item.nodeid)
-            file = item.nodeid.split("::")[0]
-            rank = next((ranks[part] for part in (file, *map(str, Path(file).parents)) if part in ranks), len(ranks))
-            return -sum(word in name for word in self.question.words), rank
+            return -sum(word in name for word in self.question.words), took.get(item.nodeid, UNKNOWN_S)
 
-        items[:] = sorted((item for item in items if item.nodeid not in left_out), key=key)
+        kept.sort(key=key)
+        until = accumulate(took.get(item.nodeid, UNKNOWN_S) for item in kept)
+        items[:] = [item for item, end in zip(kept, until, strict=True) if end <= self.question.most_s]
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, object, object]:
+        """Counts the seconds of the processor: those of the clock are other people's, too."""
+        begun = time.process_time()
+        done = yield
+        self.answer.took_s[item.nodeid] = round(time.process_time() - begun, 3)
+        return done
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        took = self.answer.took_s
-        took[report.nodeid] = took.get(report.nodeid, 0.0) + report.duration
         if report.failed:
             self.answer.failed.append(report.nodeid)
 
@@ -79,13 +97,14 @@ def plain(name: str) -> str:
     return name.lower().replace("-", "_")
 
 
-def ask(question: Question, write_bytecode: bool) -> Answer:
-    """The tests in a fork of this process."""
+def ask(question: Question, write_bytecode: bool, asked: TextIO = sys.stdin) -> Answer:
+    """The tests in a fork of this process. Nothing comes from who asked before there is an answer, but its end."""
     read, write = os.pipe()
     child = os.fork()
     if child == 0:
         os.close(read)
         os.setsid()
+        resource.setrlimit(resource.RLIMIT_CPU, (question.processor_s, question.processor_s))
         with contextlib.suppress(BaseException):
             answer = _run(question, write_bytecode)
             with os.fdopen(write, "w") as out:
@@ -95,7 +114,9 @@ def ask(question: Question, write_bytecode: bool) -> Answer:
     told = b""
     end = time.monotonic() + question.limit_s
     with os.fdopen(read, "rb", buffering=0) as answered:
-        while (left := end - time.monotonic()) > 0 and select([answered], [], [], left)[0]:
+        while (left := end - time.monotonic()) > 0 and (ready := select([answered, asked], [], [], left)[0]):
+            if answered not in ready:
+                break  # whoever asked has gone
             part = answered.read(65536)
             if not part:
                 break
@@ -117,7 +138,7 @@ def _run(question: Question, write_bytecode: bool) -> Answer:
     asked = Asked(question)
     words = [*(["-x"] if question.first else []), "-p", "no:cacheprovider", "-p", "no:randomly", "--tb=no"]
     code = pytest.main([*words, *question.tests], plugins=[asked])
-    if code and not asked.answer.failed:
+    if code not in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED) and not asked.answer.failed:
         asked.answer.error = f"exit {int(code)}"
     return asked.answer
 

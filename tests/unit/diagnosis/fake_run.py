@@ -24,6 +24,7 @@ class FakeRun(Run):
         planned: int | None = None,
         framework: str = "trl",
         algorithm: str = "grpo",
+        times: Sequence[float] | None = None,
     ) -> None:
         super().__init__("fake", "fake")
         self.framework, self.algorithm, self.planned_steps = framework, algorithm, planned
@@ -35,13 +36,14 @@ class FakeRun(Run):
         self.columns = {k: list(v) for k, v in columns.items()}
         n = len(next(iter(self.columns.values()), []))
         self.all_steps = list(steps) if steps is not None else list(range(1, n + 1))
+        self.times = list(times) if times is not None else [np.nan] * len(self.all_steps)
         self.taken = 0
 
     def grow(self, n: int | None = None) -> FakeRun:
         """Takes rows up to number `n` (default: all) into the history."""
         end = len(self.all_steps) if n is None else n
         a, b = self.taken, end
-        rows = Rows(array("q", self.all_steps[a:b]), array("d", [np.nan] * (b - a)))
+        rows = Rows(array("q", self.all_steps[a:b]), array("d", self.times[a:b]))
         for key, values in self.columns.items():
             part = values[a:b]
             if all(v is None for v in part):

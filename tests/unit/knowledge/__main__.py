@@ -10,6 +10,7 @@ from pathlib import Path
 from tests.unit.knowledge.facts import FACTS, all_facts
 from tests.unit.knowledge.names import NAMES, called, dialects, runs_of, write
 from tests.unit.knowledge.questions import write as write_answers
+from tests.unit.knowledge.told import write as write_told
 from tests.unit.rules.contexts import write as write_contexts
 from tests.unit.rules.sweeps import write as write_turning_points
 
@@ -33,3 +34,4 @@ for name, dialect in dialects().items():
 write_answers()
 write_turning_points()
 write_contexts()
+write_told()

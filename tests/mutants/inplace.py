@@ -1,0 +1,130 @@
+"""A mutant of a module that is loaded: its functions get other code and its constants other values, for a while.
+
+That costs a hundredth of a process of its own, so searches use it; what the table of `python -m tests.mutants` counts
+is a file that was edited.
+"""
+
+from __future__ import annotations
+
+import functools
+import gc
+import importlib
+import sys
+import types
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from rltui.data_files import READERS
+from rltui.rules.base import REGISTERED
+from tests.mutants.mutant import Mutant
+
+Function = types.FunctionType
+Edit = tuple[Callable[[], None], Callable[[], None]]
+"""Make it and take it back."""
+
+
+def functions(holder: object, seen: set[int] | None = None) -> Iterator[tuple[str, Function]]:
+    """Functions of a module or a class and those within their decorators, by a name that a second copy of the module
+    has too."""
+    seen = set() if seen is None else seen
+    for name, value in list(vars(holder).items()):
+        yield from _within(name, value, getattr(holder, "__name__", ""), seen)
+
+
+def _within(name: str, value: Any, module: str, seen: set[int]) -> Iterator[tuple[str, Function]]:
+    if id(value) in seen:
+        return
+    seen.add(id(value))
+    if isinstance(value, Function):
+        yield name, value
+        for number, cell in enumerate(value.__closure__ or ()):
+            yield from _within(f"{name}>{number}", cell.cell_contents, module, seen)
+    elif isinstance(value, type) and value.__module__ == module:
+        for inner, member in list(vars(value).items()):
+            yield from _within(f"{name}.{inner}", member, module, seen)
+    for inside in ("__wrapped__", "func", "fget", "__func__"):
+        made = None if isinstance(value, type) else getattr(value, inside, None)
+        if isinstance(made, Function):
+            yield from _within(f"{name}/{inside}", made, module, seen)
+
+
+def edits(mutant: Mutant, text: str) -> tuple[list[Edit], set[types.CodeType]]:
+    """What the mutant changes of its module, and the code of the functions that are changed or use what is. Raises
+    whatever importing it raises."""
+    name = mutant.path.removesuffix(".py").replace("/", ".").removesuffix(".__init__")
+    module = importlib.import_module(name)
+    made = types.ModuleType(name)
+    made.__dict__.update({"__package__": module.__package__, "__file__": module.__file__})
+    registered, readers = list(REGISTERED), list(READERS)
+    try:
+        exec(compile(mutant.applied(text), str(module.__file__), "exec"), made.__dict__)
+    finally:
+        REGISTERED[:], READERS[:] = registered, readers
+    out: list[Edit] = []
+    used: set[types.CodeType] = set()
+    theirs = dict(functions(made))
+    for where, own in functions(module):
+        if own.__module__ == name and where in theirs and own.__code__ != theirs[where].__code__:
+            out.append(_code(own, theirs[where].__code__))
+            used.add(own.__code__)
+    changed = {
+        constant
+        for constant, value in vars(module).items()
+        if constant.strip("_").isupper() and constant in vars(made) and _plain(value) != _plain(vars(made)[constant])
+    }
+    for constant in changed:
+        value = getattr(module, constant)
+        holders = [m for n, m in list(sys.modules.items()) if n.startswith("rltui.") and vars(m).get(constant) is value]
+        out += [_value(holder, constant, getattr(made, constant)) for holder in holders]
+        used |= {f.__code__ for holder in holders for _, f in functions(holder) if constant in _names(f.__code__)}
+    return out, used
+
+
+def _plain(value: object) -> object:
+    return repr(value)
+
+
+def _names(code: types.CodeType) -> set[str]:
+    inner = [const for const in code.co_consts if isinstance(const, types.CodeType)]
+    return {*code.co_names, *(name for one in inner for name in _names(one))}
+
+
+def _code(function: Function, code: types.CodeType) -> Edit:
+    before = function.__code__
+    return lambda: setattr(function, "__code__", code), lambda: setattr(function, "__code__", before)
+
+
+def _value(module: types.ModuleType, name: str, value: object) -> Edit:
+    before = getattr(module, name)
+    return lambda: setattr(module, name, value), lambda: setattr(module, name, before)
+
+
+@contextmanager
+def changed(made: list[Edit]) -> Iterator[None]:
+    """While it lasts nothing kept from before or after is used."""
+    try:
+        for make, _ in made:
+            make()
+        _forget()
+        yield
+    finally:
+        for _, back in made:
+            back()
+        _forget()
+
+
+_CACHES: list[Any] = []
+
+
+def _forget() -> None:
+    """Empties the caches of the modules that judge."""
+    if not _CACHES:
+        kind = type(functools.lru_cache(lambda: None))
+        found = (one for one in gc.get_objects() if isinstance(one, kind))
+        _CACHES.extend(
+            c for c in found if str(getattr(c, "__module__", "")).startswith(("rltui.evidence", "rltui.diagnosis"))
+        )
+    for cache in _CACHES:
+        if cache not in READERS:
+            cache.cache_clear()
