@@ -98,8 +98,9 @@ COUNTED = "steps not known, rows counted"
 
 
 def _not_known(run: RunSnapshot) -> list[str]:
-    """What no source of the run tells."""
-    return [f"{COUNTED}: no source says which step a row is of."] if run.counted else []
+    """What no source of the run tells, or two tell differently."""
+    counted = [f"{COUNTED}: no source says which step a row is of."] if run.counted else []
+    return [*counted, *(f"{text}." for text in run.contradictions)]
 
 
 def _failed(frame: Frame) -> tuple[CheckFailed, ...]:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
 from rltui.readers.base import NO_STEP, Rows
-from rltui.run.align import SAME, aligned
+from rltui.run.align import aligned
 from rltui.run.columns import Axis
+from rltui.run.contradictions import Contradiction, between, distance, in_order, moved
+from rltui.run.part import LOOKED_AT, Part, attempts
 from rltui.run.table import Floats, Ints, Series, Table
 
 __all__ = ["History", "Part", "Series", "Table"]
@@ -17,28 +18,6 @@ __all__ = ["History", "Part", "Series", "Table"]
 FEW_ROWS = 16
 """Up to so many new rows, or an eighth of all, are folded into the merged table one by one; more, and it is built anew
 (and diagnosed anew: a writer that flushes every two minutes brings many rows at once)."""
-
-LOOKED_AT = 8
-"""First rows of a file by which it is told whether it is a later attempt."""
-
-
-@dataclass(slots=True)
-class Part:
-    """The table of one source within a run. The higher `rank` wins a cell; among equals the later start wins.
-
-    `rank` is (class of the container, start in seconds since the epoch). Parts of one class are attempts at the run,
-    one after the other, where they hold the same keys with other values. `counts`: its reader counted rows.
-    """
-
-    name: str
-    rank: tuple[int, float]
-    table: Table = field(default_factory=Table)
-    counts: bool = False
-
-    @property
-    def counted(self) -> bool:
-        """Whether its steps are not known: most of its rows were counted."""
-        return self.counts or 2 * self.table.counted > self.table.n
 
 
 class History:
@@ -50,6 +29,10 @@ class History:
         self._ends: dict[str, int] = {}
         self._placed: dict[str, Part] = {}  # parts that state no steps, at those of another part
         self.unplaced: dict[str, int] = {}  # part -> rows left out: nothing tells which step they are of
+        self.ahead: dict[str, int] = {}  # part -> steps by which it numbers the same rows higher than a better one
+        self.contradictions: tuple[Contradiction, ...] = ()
+        self.meaning: Callable[[str], str] = str  # of a key: two keys of one meaning are of one metric
+        self._since = 0  # rows folded in since the sources were compared
 
     @property
     def counted(self) -> bool:
@@ -75,8 +58,35 @@ class History:
             if len(filled) == 1:
                 return filled[0].table
             self._ends = attempts(filled)
-            self._merged = _merge(filled, self._ends)
+            filled = self._agreeing(filled)
+            self._merged = _merge(filled, self._ends, self.contradictions)
         return self._merged
+
+    def _agreeing(self, filled: list[Part]) -> list[Part]:
+        """The parts, each under the step numbers of the better ones; what one of them contradicts is looked up."""
+        self.ahead, self._since = {}, 0
+        left_before = frozenset(one.left for one in self.contradictions)
+        kept: list[Part] = []
+        found: list[Contradiction] = []
+        out = []
+        for part in in_order(filled, left_before):
+            others = [other for other in kept if other.rank[0] != part.rank[0]]
+            apart = next((n for other in others if (n := distance(other.table, part.table, self.meaning))), 0)
+            if apart:
+                self.ahead[part.name] = apart
+                part = Part(part.name, part.rank, moved(part.table, apart))
+            against = [one for other in others if (one := self._between(other, part)) is not None]
+            whole = min((one for one in against if one.whole), key=lambda one: one.since, default=None)
+            found += against if whole is None else [whole]
+            if whole is None:
+                kept.append(part)
+            out.append(part)
+        self.contradictions = tuple(found)
+        return sorted(out, key=lambda p: p.rank)
+
+    def _between(self, kept: Part, left: Part) -> Contradiction | None:
+        ends = [self._ends[part.name] for part in (kept, left) if part.name in self._ends]
+        return between(kept, left, self.meaning, min(ends, default=None))
 
     def _place(self, stated: list[Part], counted: list[Part]) -> list[Part]:
         """Parts whose rows were counted never mix with those that state their steps, but by the same values."""
@@ -126,7 +136,9 @@ class History:
         table.add(rows)
         if merged is None:
             return
-        if self.unplaced:
+        self._since += len(rows)
+        in_doubt = any(part.name in (one.kept, one.left) for one in self.contradictions)
+        if self.unplaced or part.name in self.ahead or in_doubt or self._since > max(FEW_ROWS, merged.n // 8):
             self.rebuild()
             return
         few = len(rows) <= max(FEW_ROWS, merged.n // 8)
@@ -152,44 +164,16 @@ class History:
         self._merged = None
 
 
-def attempts(ordered: list[Part]) -> dict[str, int]:
-    """Part -> the step from which a later attempt at the run took over: parts of one class that hold the same keys,
-    where the later one begins within the earlier or right behind it and does not just repeat it."""
-    ends: dict[str, int] = {}
-    for i, earlier in enumerate(ordered):
-        for later in ordered[i + 1 :]:
-            if later.rank[0] == earlier.rank[0] and _takes_over(earlier, later):
-                first = int(later.table.steps[0])
-                ends[earlier.name] = min(ends.get(earlier.name, first), first)
-    return ends
-
-
-def _takes_over(earlier: Part, later: Part) -> bool:
-    a, b = earlier.table, later.table
-    shared = [key for key in b.columns if key in a.columns]
-    if not later.rank[1] > earlier.rank[1] or 2 * len(shared) < min(len(a.columns), len(b.columns)):
-        return False
-    first, last = int(b.steps[0]), int(a.steps[-1])
-    if first > last + 1:
-        return False
-    repeated = [row for row in (a.row_at(step) for step in b.steps[:LOOKED_AT].tolist()) if row is not None]
-    if not repeated:
-        return True
-    for row in repeated:
-        at = b.row_at(int(a.steps[row]))
-        old, new = a.cells(row), b.cells(at if at is not None else 0)
-        if any(k in old and abs(old[k] - v) > SAME * max(abs(old[k]), abs(v)) for k, v in new.items()):
-            return True
-    return False
-
-
-def _merge(ordered: list[Part], ends: Mapping[str, int]) -> Table:
-    """All parts in one table; `ordered` by rising rank. `ends`: see `attempts`. Columns that one part holds alone are
-    shared with it, not copied."""
+def _merge(ordered: list[Part], ends: Mapping[str, int], contradictions: Sequence[Contradiction] = ()) -> Table:
+    """All parts in one table; `ordered` by rising rank. `ends`: see `attempts`. What a better source contradicts is
+    left out. Columns that one part holds alone are shared with it, not copied."""
     out = Table()
     if not ordered:
         return out
-    live = {p.name: int(p.table.steps.searchsorted(ends[p.name])) if p.name in ends else p.table.n for p in ordered}
+    lost = {one.left: one.since for one in contradictions if one.whole}
+    cut = {(one.left, key): one.since for one in contradictions if not one.whole for key in one.keys}
+    until = {**ends, **{name: min(step, ends.get(name, step)) for name, step in lost.items()}}
+    live = {p.name: int(p.table.steps.searchsorted(until[p.name])) if p.name in until else p.table.n for p in ordered}
     steps: Ints = np.unique(np.concatenate([p.table.steps[: live[p.name]] for p in ordered]))
     times: Floats = np.full(len(steps), np.nan)
     for part in ordered:
@@ -203,9 +187,14 @@ def _merge(ordered: list[Part], ends: Mapping[str, int]) -> Table:
             count = axis.place(live[part.name])
             if not count:
                 continue
-            rows: Ints = steps.searchsorted(axis.steps[:count])
+            every: Ints = steps.searchsorted(axis.steps[:count])
             for key in keys:
-                values = part.table.columns[key].values[:count]
+                rows = every
+                if (part.name, key) in cut:
+                    rows = every[: int(axis.steps[:count].searchsorted(cut[part.name, key]))]
+                    if not len(rows):
+                        continue
+                values = part.table.columns[key].values[: len(rows)]
                 held = merged.get(key)
                 if held is None:
                     merged[key] = rows, values
@@ -225,8 +214,8 @@ def _merge(ordered: list[Part], ends: Mapping[str, int]) -> Table:
     out.load(steps, times, groups.values())
     restarts = {step for part in ordered for step in part.table.restarts} | set(ends.values())
     out.restarts = sorted(step for step in restarts if step > int(steps[0]))
-    heads = [h for p in ordered if p.name not in ends and (h := p.table.head_step) is not None]
-    out.set_head(max(heads))
+    heads = [h for p in ordered if p.name not in until and (h := p.table.head_step) is not None]
+    out.set_head(max(heads, default=int(steps[-1])))
     return out
 
 

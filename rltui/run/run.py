@@ -17,7 +17,7 @@ import numpy as np
 
 from rltui.frameworks.detect import detect_dialect
 from rltui.frameworks.load import GENERIC, dialect, metrics
-from rltui.frameworks.resolve import keys_for
+from rltui.frameworks.resolve import keys_for, resolve
 from rltui.frameworks.schema import PHASE
 from rltui.hardware.base import HardwareSample
 from rltui.readers.base import Exit, HardwareRow, Note, RunInfo
@@ -85,6 +85,7 @@ class Run:
         self.id = run_id
         self.path = path
         self.history = History()
+        self.history.meaning = lambda key: resolve(key, self.dialect).canonical or key
         self.sources: list[SourceInfo] = []
         self.checkpoints: list[Checkpoint] = []
         self.exit: Exit | None = None

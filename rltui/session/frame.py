@@ -85,6 +85,7 @@ class RunSnapshot:
     sources: tuple[SourceInfo, ...]
     samples: Samples
     counted: bool = False  # its steps are not known: its rows are counted
+    contradictions: tuple[str, ...] = ()  # where two of its sources state other values for the same steps
     cut: bool = False  # the run has later rows than this tells
 
     def until(self, step: int, phases: PhaseTable) -> RunSnapshot:
@@ -139,6 +140,7 @@ def snapshot(run: Run, state: RunState) -> RunSnapshot:
         sources=tuple(run.sources),
         samples=run.samples,
         counted=run.history.counted,
+        contradictions=tuple(one.text for one in run.history.contradictions),
     )
 
 

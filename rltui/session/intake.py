@@ -100,6 +100,14 @@ class Intake:
         unplaced = self._run.history.unplaced.get(feed.part.name, 0)
         if unplaced:
             found = replace(found, skipped=found.skipped | {UNPLACED: unplaced})
+        against = [one.text for one in self._run.history.contradictions if one.left == feed.part.name]
+        ahead = self._run.history.ahead.get(feed.part.name, 0)
+        if ahead:
+            against.append(
+                f"{abs(ahead)} {'ahead of' if ahead > 0 else 'behind'} the steps of the others: read as theirs"
+            )
+        if against:
+            found = replace(found, note="; ".join([*against, found.note] if found.note else against))
         if why is None:
             return found
         note = "; ".join(part for part in (f"not read on, its reader failed: {why}", found.note) if part)
@@ -122,6 +130,7 @@ class Intake:
         self._lost.pop(feed.path, None)
         if batch.error is not None and batch.error.kind != "dropped":
             self._lost[feed.path] = failed.replace(feed.path, os.path.basename(feed.path))
+        feed.part.written = feed.mtime
         pulse = self._run.pulse
         pulse.unread, pulse.blind = tuple(self._lost.values()), len(self._lost) == len(self._feeds)
         if batch.restarted:

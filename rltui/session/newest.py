@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from array import array
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import nan
 
@@ -23,6 +23,11 @@ from rltui.session.choice import left_out
 from rltui.session.ends import QUIET_S, read_ends
 from rltui.session.extent import NEWEST
 from rltui.sources.base import SourceError
+
+LOOKED_AT = 3
+"""The newest points of a metric by which two files are compared..."""
+ROUNDED = 0.01
+"""...and how much of a value a console may round away."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +75,7 @@ class _End:
 
 def newest(found: Found, key_map: Mapping[str, str]) -> Newest | None:
     """The newest values of a run on this machine; None where its files are not read from their ends, tell of the same
-    steps twice, or begin anew there."""
+    steps twice or differently, or begin anew there."""
     away = left_out(found)
     files = [(path, format) for path, format in found.candidate.files if path not in away]
     if found.place.name or not all(formats()[format].states_step or formats()[format].copies for _, format in files):
@@ -112,6 +117,8 @@ def newest(found: Found, key_map: Mapping[str, str]) -> Newest | None:
         for key, (steps, values) in end.cells.items():
             name = bare_key(key, framework)
             held = cells.get(name)
+            if held is not None and _differ(dict(zip(*held, strict=True)), steps, values):
+                return None
             if held is None or steps[-1] > held[0][-1]:
                 cells[name] = steps, values
     if not cells:
@@ -129,6 +136,14 @@ def newest(found: Found, key_map: Mapping[str, str]) -> Newest | None:
         last_step=max(steps[-1] for steps, _ in cells.values()),
         bytes=sum(file.size for file in found.files),
     )
+
+
+def _differ(held: Mapping[int, float], steps: Sequence[int], values: Sequence[float]) -> bool:
+    """Whether the newest points that two files share are other than rounding makes them: then the whole run tells which
+    of them counts."""
+    both = [(held[step], value) for step, value in zip(reversed(steps), reversed(values), strict=True) if step in held]
+    some = both[:LOOKED_AT]
+    return bool(some) and all(abs(a - b) > max(ROUNDED * max(abs(a), abs(b)), ROUNDED**2) for a, b in some)
 
 
 def _signs(records: Iterable[Record], config: set[str], hints: list[str]) -> None:

@@ -69,11 +69,21 @@ def test_of_rows_in_json_and_in_csv(tmp_path: Path) -> None:
 def test_of_several_files_the_one_that_is_believed_says_a_step_the_newer_one_is_newer(tmp_path: Path) -> None:
     """A console rounds, and is ahead of a file that is written late."""
     (tmp_path / "metrics.jsonl").write_text("".join(runs.line(s, score=s / 7) for s in range(1, STEPS + 1)))
-    (tmp_path / "console.log").write_text("".join(map(verl_line, range(1, STEPS + 1))))
+
+    def console_line(step: int) -> str:
+        return verl_line(step, **{"critic/score/mean": round(step / 7, 1), "actor/grad_norm": round(1 + step / 100, 1)})
+
+    (tmp_path / "console.log").write_text("".join(map(console_line, range(1, STEPS + 1))))
     assert agrees(tmp_path).metrics["score_mean"].last_value == STEPS / 7
     with (tmp_path / "console.log").open("a") as out:
-        out.write(verl_line(STEPS + 1))
-    assert agrees(tmp_path).metrics["score_mean"].last_value == (STEPS + 1) / 1000
+        out.write(console_line(STEPS + 1))
+    assert agrees(tmp_path).metrics["score_mean"].last_value == round((STEPS + 1) / 7, 1)
+
+
+def test_of_files_that_contradict_each_other_the_whole_run_tells_which_counts(tmp_path: Path) -> None:
+    (tmp_path / "metrics.jsonl").write_text("".join(runs.line(s, score=1 - s / 7) for s in range(1, STEPS + 1)))
+    (tmp_path / "console.log").write_text("".join(map(verl_line, range(1, STEPS + 1))))
+    assert first_of(tmp_path) is None
 
 
 def test_a_value_that_is_no_number_is_none(tmp_path: Path) -> None:
