@@ -2,28 +2,34 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 from numpy.typing import NDArray
+
+from rltui.readers.slots import WORD, masks, slots
 
 Bytes = NDArray[np.uint8]
 Ints = NDArray[np.int64]
 Words = NDArray[np.uint64]
 
-PAD = 8
-"""A buffer has so many bytes after the end of its last key."""
-_MASKS: Words = np.array([(1 << (8 * n)) - 1 for n in range(9)], dtype=np.uint64)
-_PRIME = np.uint64(0x9E3779B97F4A7C15)
+_MOST_BITS = 14
+"""A table of so many places stays in the processor's nearer caches."""
 
 
 class KeyTable:
-    """Gives each distinct key a number, counting from 0 in order of appearance."""
+    """Gives each distinct key a number, counting from 0 in order of appearance.
+
+    Keys in a buffer are told apart by 64 bits of hash: that two of the thousand keys of a run share them has a chance
+    of one in 10^13, far less than what the checksums of the files let pass.
+    """
 
     def __init__(self) -> None:
         self.keys: list[bytes] = []
         self._numbers: dict[bytes, int] = {}
-        self._hashes: Words = np.zeros(0, dtype=np.uint64)  # of the known keys, sorted
+        self._hashes: Words = np.zeros(0, dtype=np.uint64)  # of the keys met in a buffer, sorted
         self._sorted: Ints = np.zeros(0, dtype=np.int64)  # their numbers in that order
-        self._words: Words = np.zeros((0, 1), dtype=np.uint64)  # the keys themselves, eight bytes a word
+        self._first = _FirstBits(self._hashes)
 
     def number(self, key: bytes) -> int:
         number = self._numbers.get(key)
@@ -33,66 +39,69 @@ class KeyTable:
         return number
 
     def numbers(self, buffer: Bytes, starts: Ints, lengths: Ints) -> Ints:
-        """The numbers of the keys at `starts`. Keys are compared whole: a hash only finds the candidate."""
+        """The numbers of the keys at `starts`. A buffer goes on behind its last key as `slots` wants it."""
         if not len(starts):
             return np.zeros(0, dtype=np.int64)
-        words = _words(buffer, starts, lengths)
-        hashes = _hash(words)
-        found, known = self._find(hashes, words)
-        if not known.all():
-            unknown = np.flatnonzero(~known)
-            _, at = np.unique(hashes[unknown], return_index=True)
-            new = unknown[np.sort(at)]
-            self._learn([_key(buffer, starts, lengths, i) for i in new.tolist()], hashes[new], [w[new] for w in words])
-            found, known = self._find(hashes, words)
-            for i in np.flatnonzero(~known).tolist():  # two keys of one hash
-                found[i] = self.number(_key(buffer, starts, lengths, i))
-        return found
+        hashes = _hashes(buffer, starts, lengths)
+        at = self._places(hashes)
+        unknown = np.flatnonzero(at == len(self._hashes))
+        if len(unknown):
+            new, first = np.unique(hashes[unknown], return_index=True)
+            first = np.sort(unknown[first])
+            self._learn([buffer[starts[i] : starts[i] + lengths[i]].tobytes() for i in first.tolist()], hashes[first])
+            at = self._places(hashes)
+        return self._sorted[at]
 
-    def _find(self, hashes: Words, words: list[Words]) -> tuple[Ints, NDArray[np.bool_]]:
+    def _places(self, hashes: Words) -> Ints:
+        """Where in `_hashes` they are; behind its end those that are not."""
         if not len(self._hashes):
-            return np.zeros(len(hashes), dtype=np.int64), np.zeros(len(hashes), dtype=np.bool_)
-        at = np.searchsorted(self._hashes, hashes)
-        np.minimum(at, len(self._hashes) - 1, out=at)
-        found = self._sorted[at]
-        known = self._hashes[at] == hashes
-        width = self._words.shape[1]
-        for i, word in enumerate(words):
-            known &= word == (self._words[found, i] if i < width else 0)
-        return found, known
+            return np.zeros(len(hashes), dtype=np.int64)
+        at = self._first.places(hashes)
+        missed = np.flatnonzero(self._hashes.take(at) != hashes)
+        if len(missed):
+            some = hashes[missed]
+            found = np.minimum(np.searchsorted(self._hashes, some), len(self._hashes) - 1)
+            at[missed] = np.where(self._hashes[found] == some, found, len(self._hashes))
+        return at
 
-    def _learn(self, keys: list[bytes], hashes: Words, words: list[Words]) -> None:
-        fresh = np.flatnonzero(~np.isin(hashes, self._hashes))
-        numbers = np.array([self.number(keys[i]) for i in fresh.tolist()], dtype=np.int64)
-        grown: Words = np.zeros((len(self.keys), max(self._words.shape[1], len(words))), dtype=np.uint64)
-        grown[: self._words.shape[0], : self._words.shape[1]] = self._words
-        for i, word in enumerate(words):
-            grown[numbers, i] = word[fresh]
-        self._words = grown
-        together = np.concatenate([self._hashes, hashes[fresh]])
-        order = np.argsort(together, kind="stable")
-        self._hashes = together[order]
+    def _learn(self, keys: list[bytes], hashes: Words) -> None:
+        numbers = np.array([self.number(key) for key in keys], dtype=np.int64)
+        known = np.concatenate([self._hashes, hashes])
+        order = np.argsort(known, kind="stable")
+        self._hashes = known[order]
         self._sorted = np.concatenate([self._sorted, numbers])[order]
+        self._first = _FirstBits(self._hashes)
 
 
-def _key(buffer: Bytes, starts: Ints, lengths: Ints, i: int) -> bytes:
-    return buffer[starts[i] : starts[i] + lengths[i]].tobytes()
+class _FirstBits:
+    """A guess where in a sorted list a hash is, by its first bits: wrong for a few where the list is long."""
+
+    def __init__(self, known: Words) -> None:
+        bits = min(_MOST_BITS, 2 * len(known).bit_length() + 2)
+        self._shift = np.uint64(64 - bits)
+        self._places: Ints = np.zeros(1 << bits, dtype=np.int64)
+        self._places[known >> self._shift] = np.arange(len(known))
+
+    def places(self, hashes: Words) -> Ints:
+        return self._places.take((hashes >> self._shift).view(np.int64))
 
 
-def _words(buffer: Bytes, starts: Ints, lengths: Ints) -> list[Words]:
-    """The keys as words of equal number: the length, then eight bytes each, zeros after the end."""
-    every: Words = np.ndarray((len(buffer) - 7,), dtype="<u8", buffer=buffer, strides=(1,))
-    last = len(every) - 1
-    words = [lengths.astype(np.uint64), every[starts] & _MASKS[np.minimum(lengths, 8)]]
-    for offset in range(8, int(lengths.max()), 8):
-        left = np.minimum(np.maximum(lengths - offset, 0), 8)
-        words.append(every[np.minimum(starts + offset, last)] & _MASKS[left])
-    return words
+def _hashes(buffer: Bytes, starts: Ints, lengths: Ints) -> Words:
+    words = -(-int(lengths.max()) // WORD) or 1
+    keys = slots(buffer, starts, words)
+    keys &= masks(words).take(lengths, axis=0)
+    factors = _factors(words + 1)
+    hashes = lengths.astype(np.uint64)
+    hashes *= factors[0]
+    for i in range(words):
+        hashes += keys[:, i] * factors[i + 1]
+    return hashes
 
 
-def _hash(words: list[Words]) -> Words:
-    mixed = words[0] * _PRIME
-    for word in words[1:]:
-        mixed = (mixed ^ word) * _PRIME
-        mixed ^= mixed >> np.uint64(32)
-    return mixed
+@cache
+def _factors(count: int) -> Words:
+    """Odd numbers without a pattern, the same ones always (splitmix64): their sum of products is a universal hash."""
+    mixed = np.arange(1, count + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+        mixed = (mixed ^ mixed >> np.uint64(shift)) * np.uint64(factor)
+    return mixed ^ mixed >> np.uint64(31) | np.uint64(1)

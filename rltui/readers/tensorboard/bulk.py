@@ -16,8 +16,8 @@ from rltui.readers.key_table import KeyTable
 
 Ints = NDArray[np.int64]
 
-PAD = 32
-"""A buffer has so many bytes behind its last event."""
+PAD = 160
+"""A buffer has so many bytes behind its last event: the longest that is taken."""
 _LONGEST_STEP = 5
 
 
