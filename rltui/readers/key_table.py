@@ -46,8 +46,7 @@ class KeyTable:
         at = self._places(hashes)
         unknown = np.flatnonzero(at == len(self._hashes))
         if len(unknown):
-            new, first = np.unique(hashes[unknown], return_index=True)
-            first = np.sort(unknown[first])
+            first = np.sort(unknown[np.unique(hashes[unknown], return_index=True)[1]])
             self._learn([buffer[starts[i] : starts[i] + lengths[i]].tobytes() for i in first.tolist()], hashes[first])
             at = self._places(hashes)
         return self._sorted[at]

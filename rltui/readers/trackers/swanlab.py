@@ -37,7 +37,7 @@ class SwanlabReader:
     whole = False
 
     def __init__(self) -> None:
-        self._blocks = BlockLog(IDENT, lambda record, at: False)
+        self._blocks = BlockLog(IDENT)
         self.skipped: Counter[str] = self._blocks.skipped
         self.skipped_at: dict[str, str] = self._blocks.skipped_at
         self._rows = RowBuilder(self.skipped, self.skipped_at)

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import struct
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Sequence
 from zlib import crc32
 
-BLOCK = 32768
-HEADER = 7  # bytes of the file header, and also of a chunk header
-WHOLE, FIRST, MIDDLE, LAST = 1, 2, 3, 4
+from rltui.readers.wandb.chunks import BLOCK, FIRST, HEADER, LAST, MIDDLE, WHOLE, begins_with, of_blocks
+
+MANY = 4
+"""Of so many whole blocks, the chunks are found side by side."""
 _chunk_header = struct.Struct("<IHB").unpack_from
 _SEED = [crc32(bytes([kind])) for kind in range(5)]
 MAX_RECORD = 1 << 28
@@ -26,11 +27,11 @@ class BlockLog:
     A chunk with a wrong checksum, an impossible length or a header of zeros (space that was reserved, not written)
     makes the rest of its block worthless: reading goes on at the next block. `skipped` counts such places.
 
-    `unwanted` looks at the start of a record (buffer, position) and may say that nobody needs it: such a record is
-    neither checked nor copied.
+    Protobuf records `08 NUMBER TAG ..` whose tag is `unwanted` are needed by nobody: they are neither checked nor
+    copied.
     """
 
-    def __init__(self, header: bytes, unwanted: Callable[[bytes, int], bool]) -> None:
+    def __init__(self, header: bytes, unwanted: int | None = None) -> None:
         self.skipped: Counter[str] = Counter()
         self.skipped_at: dict[str, str] = {}
         self._header = header
@@ -66,7 +67,6 @@ class BlockLog:
     def _cut(self, buffer: bytes, records: list[bytes]) -> int:
         """Takes the chunks of `buffer`; returns how many bytes were used and sets how many the next step needs."""
         at, end = self._at, len(buffer)
-        unwanted = self._unwanted
         pos = 0
         if not at:
             if not buffer.startswith(self._header):
@@ -74,6 +74,9 @@ class BlockLog:
             pos = HEADER
         while True:
             left = BLOCK - (at + pos) % BLOCK
+            if left == BLOCK and end - pos >= MANY * BLOCK and not self._lost:
+                pos = self._take_blocks(buffer, pos, records)
+                continue
             if self._lost or left < HEADER:
                 if end - pos < left:
                     self._need = left
@@ -93,20 +96,41 @@ class BlockLog:
             if stop > end:
                 self._need = HEADER + length
                 return pos
-            if kind == WHOLE and unwanted(buffer, start):
-                self._close(at + pos)
+            self._take_chunk(buffer, pos, (crc, length, kind), records)
+            if not self._lost:
                 pos = stop
+
+    def _take_blocks(self, buffer: bytes, begin: int, records: list[bytes]) -> int:
+        """Takes the whole blocks that begin at `begin`; returns their end."""
+        count = (len(buffer) - begin) // BLOCK
+        lost = -1  # the block of which nothing more is to be had
+        for pos, *head, fits in of_blocks(buffer, begin, count, self._unwanted):
+            if (block := (pos - begin) // BLOCK) == lost:
                 continue
-            chunk = buffer[start:stop]
-            if not (self._dropping and kind >= MIDDLE) and crc32(chunk, _SEED[kind]) != crc:
-                self._lose("damaged block", at + pos)
-                continue
-            if kind == WHOLE:
-                self._close(at + pos)
-                records.append(chunk)
+            if fits:
+                self._take_chunk(buffer, pos, head, records)
             else:
-                self._part(kind, chunk, at + pos, records)
-            pos = stop
+                self._lose("damaged block" if any(head) else "unwritten space", self._at + pos)
+            if self._lost:
+                lost, self._lost = block, False
+        return begin + count * BLOCK
+
+    def _take_chunk(self, buffer: bytes, pos: int, head: Sequence[int], records: list[bytes]) -> None:
+        """One chunk at `pos`, with its checksum, length and kind."""
+        crc, length, kind = head
+        start = pos + HEADER
+        where = self._at + pos
+        if kind == WHOLE and begins_with(buffer, start, self._unwanted):
+            self._close(where)
+            return
+        chunk = buffer[start : start + length]
+        if not (self._dropping and kind >= MIDDLE) and crc32(chunk, _SEED[kind]) != crc:
+            self._lose("damaged block", where)
+        elif kind == WHOLE:
+            self._close(where)
+            records.append(chunk)
+        else:
+            self._part(kind, chunk, where, records)
 
     def _lose(self, reason: str, where: int) -> None:
         self._skip(reason, where)
@@ -122,7 +146,7 @@ class BlockLog:
     def _part(self, kind: int, chunk: bytes, where: int, records: list[bytes]) -> None:
         if kind == FIRST:
             self._close(where)
-            self._dropping = self._unwanted(chunk, 0)
+            self._dropping = begins_with(chunk, 0, self._unwanted)
             self._parts, self._size = [chunk], len(chunk)
             return
         if self._parts is None:

@@ -18,14 +18,14 @@ from numpy.typing import NDArray
 from rltui.readers.base import NO_STEP
 from rltui.readers.json_number import NONFINITE, leaves, number
 from rltui.readers.key_table import KeyTable
-from rltui.readers.protobuf import BYTES, WireError, fields, last, signed, varint
+from rltui.readers.protobuf import BYTES, WireError, fields, last, signed
 from rltui.readers.slots import WORD, masks, separators, slots
+from rltui.readers.wandb.messages import Messages, steps_at_end
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 _KEY, _NESTED_KEY, _VALUE_JSON = 1, 2, 16
-_PAD = b"\0" * 272  # the farthest that a length byte can point behind the end
 FEW = 4
 """A batch of fewer rows is decoded field by field: the arrays would cost more."""
 
@@ -43,39 +43,28 @@ class Cells:
     undecodable: list[int] = field(default_factory=list)  # rows that are not protobuf
 
 
-def decode(records: list[bytes], table: KeyTable) -> Cells:
+def decode(messages: Messages, table: KeyTable) -> Cells:
     """The cells of HistoryRecord messages, one row each, in order."""
-    steps = [NO_STEP] * len(records)
     rows: list[int] = []
     keys: list[int] = []
     values: list[float] = []
     undecodable: list[int] = []
     found: list[tuple[Ints, Ints, Floats]] = []
-    slow: list[int] = list(range(len(records)))
-    if len(records) >= FEW:
-        bodies = []
-        quick = []
-        slow = []
-        for i, record in enumerate(records):
-            tail = _step_at_end(record)
-            if tail is None:
-                slow.append(i)
-            else:
-                quick.append(i)
-                bodies.append(record[: tail[0]])
-                steps[i] = tail[1]
-        if bodies:
-            numbers: Ints = np.array(quick, dtype=np.int64)
-            at, key, value, refused = _items(bodies, table)
-            found.append((numbers[at], key, value))
-            slow += numbers[refused].tolist()
-    for i in slow:
+    slow: Ints = np.arange(len(messages))
+    steps = np.full(len(messages), NO_STEP)
+    if len(messages) >= FEW:
+        ends, steps = steps_at_end(messages)
+        quick = np.flatnonzero(steps != NO_STEP)
+        at, key, value, refused = _items(Messages(messages.buffer, messages.starts[quick], ends[quick]), table)
+        found.append((quick[at], key, value))
+        slow = np.sort(np.concatenate([np.flatnonzero(steps == NO_STEP), quick[refused]]))
+    for i in slow.tolist():
         try:
-            step, items = _message(records[i])
+            steps[i], items = _message(messages.message(i))
         except WireError:
             undecodable.append(i)
+            steps[i] = NO_STEP
             continue
-        steps[i] = step
         for name, value_ in items:
             rows.append(i)
             keys.append(table.number(name))
@@ -83,36 +72,21 @@ def decode(records: list[bytes], table: KeyTable) -> Cells:
     found.append((np.array(rows, dtype=np.int64), np.array(keys, dtype=np.int64), np.array(values, dtype=np.float64)))
     parts = list(zip(*found, strict=True))
     return Cells(
-        count=len(records),
-        steps=np.array(steps, dtype=np.int64),
+        count=len(messages),
+        steps=steps,
         rows=np.concatenate(parts[0]),
         keys=np.concatenate(parts[1]),
         values=np.concatenate(parts[2]),
-        undecodable=sorted(undecodable),
+        undecodable=undecodable,
     )
 
 
-def _step_at_end(record: bytes) -> tuple[int, int] | None:
-    """Where the items end and the step that stands behind them; None where the end is of another shape."""
-    if record[-2:] == b"\x12\x00":
-        return len(record) - 2, 0
-    for length in (2, 3, 4, 5, 6):
-        if len(record) < length + 2:
-            break
-        if record[-length] == 8 and record[-length - 1] == length and record[-length - 2] == 0x12:
-            step, end = varint(record, len(record) - length + 1)
-            return (len(record) - length - 2, step) if end == len(record) else None
-    return None
-
-
-def _items(bodies: list[bytes], table: KeyTable) -> tuple[Ints, Ints, Floats, Ints]:
+def _items(bodies: Messages, table: KeyTable) -> tuple[Ints, Ints, Floats, Ints]:
     """Row, key and value of each item; and the rows that have to be decoded otherwise."""
-    sizes: Ints = np.fromiter(map(len, bodies), dtype=np.int64, count=len(bodies))
-    ends = np.cumsum(sizes)
-    b = np.frombuffer(b"".join([*bodies, _PAD]), dtype=np.uint8)
+    b, starts, ends = bodies.buffer, bodies.starts, bodies.ends
     mark = np.flatnonzero(b == 0x82)
-    mark = mark[b[mark + 1] == 1]
-    good_rows = sizes == 0
+    mark = _within(mark[b[mark + 1] == 1], starts, ends)
+    good_rows = starts == ends
     none: Ints = np.zeros(0, dtype=np.int64)
     if not len(mark):
         return none, none, np.zeros(0), np.flatnonzero(~good_rows)
@@ -126,7 +100,7 @@ def _items(bodies: list[bytes], table: KeyTable) -> tuple[Ints, Ints, Floats, In
     end = value + size
     key = np.empty_like(mark)
     key[1:] = end[:-1] + 4
-    key[opens] = (ends - sizes)[filled] + 4
+    key[opens] = starts[filled] + 4
     length = mark - key
     span = end - key + 2  # what the length of the item says
     heads = np.ndarray((len(b) - 3,), dtype="<u4", buffer=b, strides=(1,))[key - 4].astype(np.int64)
@@ -147,12 +121,23 @@ def _items(bodies: list[bytes], table: KeyTable) -> tuple[Ints, Ints, Floats, In
         row, key, length, value, size, odd = (a[kept] for a in (row, key, length, value, size, odd))
     floats = _numbers(b, value, size, odd)
     if floats is None:
-        return none, none, np.zeros(0), np.flatnonzero(sizes > 0)
+        return none, none, np.zeros(0), np.flatnonzero(starts < ends)
     keys = table.numbers(b, key, length)
     there = floats == floats
     if not there.all():
         row, keys, floats = row[there], keys[there], floats[there]
     return row, keys, floats, np.flatnonzero(~good_rows)
+
+
+def _within(mark: Ints, starts: Ints, ends: Ints) -> Ints:
+    """Those between a start and its end."""
+    first, behind = np.searchsorted(mark, starts), np.searchsorted(mark, ends)
+    if int((behind - first).sum()) == len(mark):
+        return mark
+    inside = np.zeros(len(mark) + 1, dtype=np.int64)
+    np.add.at(inside, first, 1)
+    np.subtract.at(inside, behind, 1)
+    return mark[np.cumsum(inside)[:-1] > 0]
 
 
 def _numbers(b: NDArray[np.uint8], starts: Ints, sizes: Ints, odd: NDArray[np.bool_]) -> Floats | None:

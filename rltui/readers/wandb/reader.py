@@ -11,9 +11,10 @@ from math import isfinite
 from rltui.readers.base import ConfigRecord, Exit, HardwareRow, Record, RunInfo
 from rltui.readers.config_file import flatten
 from rltui.readers.json_number import number
-from rltui.readers.protobuf import WireError, fields, last, messages, signed, text, timestamp, varint
+from rltui.readers.protobuf import WireError, fields, last, messages, signed, text, timestamp
 from rltui.readers.wandb.blocks import BlockLog
 from rltui.readers.wandb.console import CapturedConsole
+from rltui.readers.wandb.messages import Messages, in_records
 from rltui.readers.wandb.rows import HistoryRows
 from rltui.text import clean
 
@@ -23,30 +24,6 @@ _RUN, _EXIT, _ENVIRONMENT = 17, 18, 26
 _ENVIRONMENT_FIELDS = {2: "python", 12: "host", 18: "gpu", 19: "gpu_count"}
 _SLICE = 1 << 20
 """Bytes that are decoded at once: bounds the memory, whatever the size of the pieces fed."""
-
-
-def _is_summary(buffer: bytes, pos: int) -> bool:
-    """The record repeats the latest values (half of a file's bytes): `08 NUM 1a`."""
-    try:
-        if buffer[pos] != 8:
-            return False
-        pos += 1
-        while buffer[pos] > 127:
-            pos += 1
-        return buffer[pos + 1] == _SUMMARY << 3 | 2
-    except IndexError:
-        return False
-
-
-def _only_history(record: bytes) -> bytes | None:
-    """The history message of a record of the usual shape `08 NUM 12 LEN history`, without a walk through its fields."""
-    if record[:1] != b"\x08":
-        return None
-    _, pos = varint(record, 1)
-    if record[pos : pos + 1] != b"\x12":
-        return None
-    length, pos = varint(record, pos + 1)
-    return record[pos:] if length == len(record) - pos else None
 
 
 class WandbReader:
@@ -60,12 +37,13 @@ class WandbReader:
     whole = False
 
     def __init__(self) -> None:
-        self._blocks = BlockLog(HEADER, _is_summary)
+        self._blocks = BlockLog(HEADER, unwanted=_SUMMARY << 3 | 2)
         self.skipped: Counter[str] = self._blocks.skipped
         self.skipped_at: dict[str, str] = self._blocks.skipped_at
         self._rows = HistoryRows()
         self._console = CapturedConsole()
-        self._history: list[bytes] = []  # waiting to be decoded together
+        self._waiting: list[bytes] = []  # history messages, to be decoded with those that follow
+        self._declared: str | None = None  # a step key, from the next row on
         self._records = 0
         self._start: float | None = None
         self._step_key: str | None = None
@@ -76,18 +54,39 @@ class WandbReader:
             piece = data if len(data) <= _SLICE else data[begin : begin + _SLICE]
             others: list[Record] = []
             rows: list[Record] = []
-            for record in self._blocks.feed(piece):
-                self._records += 1
-                try:
-                    self._take(record, others, rows)
-                except WireError:
-                    self._skip("undecodable record", f"record {self._records}")
-            self._decode(rows)
+            self._take_records(self._blocks.feed(piece), others, rows)
             others += self._console.flush()
             out += [r for r in others if not isinstance(r, Exit)]
             out += rows
             out += [r for r in others if isinstance(r, Exit)]
         return out
+
+    def _take_records(self, records: list[bytes], others: list[Record], rows: list[Record]) -> None:
+        """History of the usual shape is decoded together, up to where a record says how its steps are to be read."""
+        history, odd = in_records(records, _HISTORY << 3 | 2)
+        before, begun = self._records, 0
+        for count, i in enumerate(odd.tolist()):
+            usual = history[begun : i - count]
+            if len(usual):
+                self._console.history_seen()
+            self._records = before + i + 1
+            messages: list[bytes] = []
+            try:
+                self._take(records[i], others, messages)
+            except WireError:
+                self._skip("undecodable record", f"record {self._records}")
+            if messages:
+                self._waiting += [*usual.each(), *messages]
+                begun = i - count
+            if self._declared is not None:
+                self._decode(history[begun : i - count], rows)
+                begun = i - count
+                self._rows.step_key, self._declared = self._declared, None
+                others += self._announce_step_key()
+        self._records = before + len(records)
+        if begun < len(history):
+            self._console.history_seen()
+        self._decode(history[begun:], rows)
 
     def finish(self) -> list[Record]:
         return self._console.finish()
@@ -96,19 +95,14 @@ class WandbReader:
         self.skipped[reason] += 1
         self.skipped_at.setdefault(reason, where)
 
-    def _take(self, record: bytes, others: list[Record], rows: list[Record]) -> None:
+    def _take(self, record: bytes, others: list[Record], history: list[bytes]) -> None:
         """One record of the log. Of its fields only the payload counts (control, uuid and number stand beside it)."""
-        history = _only_history(record)
-        if history is not None:
-            self._console.history_seen()
-            self._history.append(history)
-            return
         for kind, _, value in fields(record):
             if not isinstance(value, bytes):
                 continue
             if kind == _HISTORY:
                 self._console.history_seen()
-                self._history.append(value)
+                history.append(value)
             elif kind == _OUTPUT_RAW:
                 others += self._output(value)
             elif kind == _STATS:
@@ -119,21 +113,21 @@ class WandbReader:
                 others += self._run(value)
             elif kind == _METRIC:
                 if text(last(value, 2)) == "*" and last(value, 4):
-                    self._decode(rows)
-                    self._rows.step_key = clean(text(last(value, 4)))
-                    others += self._announce_step_key()
+                    self._declared = clean(text(last(value, 4)))
             elif kind == _EXIT:
                 others.append(self._exit(value))
             elif kind == _ENVIRONMENT:
                 others += _environment(value)
 
-    def _decode(self, rows: list[Record]) -> None:
-        """The rows of the history records that wait."""
-        if not self._history:
+    def _decode(self, history: Messages, rows: list[Record]) -> None:
+        """The rows of the history messages that wait and of those behind them."""
+        if self._waiting:
+            history = Messages.joined([*self._waiting, *history.each()])
+            self._waiting = []
+        if not len(history):
             return
         before = self._rows.undecodable
-        rows += self._rows.rows(self._history)
-        self._history = []
+        rows += self._rows.rows(history)
         for _ in range(self._rows.undecodable - before):
             self._skip("undecodable record", f"record {self._records}")
         rows += self._announce_step_key()

@@ -21,6 +21,7 @@ from rltui.readers.base import NO_STEP, Rows
 from rltui.readers.grid import MAX_CELLS, Grid
 from rltui.readers.json_number import NONFINITE
 from rltui.readers.wandb.history import Cells, decode
+from rltui.readers.wandb.messages import Messages
 
 STEP_KEYS = ("train/global_step", "trainer/global_step", "rollout/step", "training_step", "step")
 TIMER = "profiling/Time taken: "
@@ -43,12 +44,12 @@ class HistoryRows:
         self._interval: int | None = None  # steps between the last two of them
         self._first_timers: tuple[int, dict[int, float]] | None = None  # of the first step, until an interval is known
 
-    def rows(self, records: list[bytes]) -> list[Rows]:
+    def rows(self, messages: Messages) -> list[Rows]:
         """The rows of HistoryRecord messages, in order."""
-        cells = decode(records, self._grid.table)
+        cells = decode(messages, self._grid.table)
         if cells.count > 1 and cells.count * len(self._grid.table.keys) > MAX_CELLS:
             half = cells.count // 2
-            return self.rows(records[:half]) + self.rows(records[half:])
+            return self.rows(messages[:half]) + self.rows(messages[half:])
         return self.rows_of(cells)
 
     def key_number(self, key: str) -> int:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import random
+import struct
 from collections.abc import Callable
 from pathlib import Path
+from zlib import crc32
 
 import pytest
 
@@ -101,7 +103,7 @@ def test_byte_by_byte(kind: type[WandbReader] | type[TfeventsReader], data: byte
 
 
 def _records(data: bytes, cuts: int) -> tuple[list[bytes], BlockLog]:
-    log = BlockLog(b":W&B\xe1\xbe\x00", lambda _buffer, _pos: False)
+    log = BlockLog(b":W&B\xe1\xbe\x00")
     out = []
     for begin in range(0, len(data), cuts):
         out += log.feed(data[begin : begin + cuts])
@@ -141,6 +143,38 @@ def test_space_that_was_not_written_is_passed_over() -> None:
     assert found[:10] == records[:10]
     assert found[10:] == [r for r, end in zip(records, ends, strict=True) if end - 1007 > BLOCK]
     assert log.skipped == {"unwritten space": 1}
+
+
+def _disorder(chance: random.Random, records: list[bytes]) -> bytes:
+    """Chunks whose kinds are in no order: beginnings without ends, ends without beginnings."""
+    out = bytearray(b":W&B\xe1\xbe\x00")
+    for record in records:
+        left = BLOCK - len(out) % BLOCK
+        if left < 7 + len(record):
+            out += bytes(left)
+        kind = chance.choice((1, 1, 1, 2, 3, 4))
+        out += struct.pack("<IHB", crc32(record, crc32(bytes([kind]))), len(record), kind) + record
+    return bytes(out)
+
+
+def test_many_blocks_at_once_are_read_like_one_after_another() -> None:
+    """Chunks of many blocks are found side by side: what is lost and told must be what piecemeal reading loses."""
+    chance = random.Random(11)
+    for case in range(25):
+        big = [chance.randbytes(chance.choice((0, 3, 40, 700, 5000, 30_000))) for _ in range(120)]
+        summaries = [summary(n, {"a": "1" * chance.randrange(3000)}) for n in range(120)]
+        records = [record for pair in zip(big, summaries, strict=True) for record in pair]
+        data = bytearray(_disorder(chance, records) if case % 2 else blocks(records)[0])
+        for _ in range(chance.randrange(6)):
+            at, size = chance.randrange(len(data)), chance.choice((1, 7, 60, BLOCK))
+            data[at : at + size] = chance.choice((bytes(size), chance.randbytes(size)))[: len(data) - at]
+        for tag in (None, 3 << 3 | 2):
+            whole, pieces = (BlockLog(b":W&B\xe1\xbe\x00", tag) for _ in range(2))
+            found = whole.feed(bytes(data))
+            assert found == [
+                r for at in range(0, len(data), 20_011) for r in pieces.feed(bytes(data[at : at + 20_011]))
+            ]
+            assert (whole.skipped, whole.skipped_at) == (pieces.skipped, pieces.skipped_at)
 
 
 # -- files of real runs ------------------------------------------------------------------------------------------------

@@ -222,6 +222,15 @@ def test_step_lines_of_the_captured_console_are_left_out_where_there_is_history(
 
 # -- properties --------------------------------------------------------------------------------------------------------
 
+
+def _record(number: int, cells: dict[str, str], step: int | None, shape: str) -> bytes:
+    if shape == "declares a step key":
+        return field(1, number) + field(12, field(2, "*") + field(4, "train/global_step"))
+    usual = history(number, cells, step)
+    head = len(field(1, number))
+    return usual if shape == "usual" else usual[:head] + field(16, field(1, 1)) + usual[head:]
+
+
 _key = st.sampled_from(["actor/loss", "a", "critic/score/mean", "k" * 130, "_timestamp", "train/global_step", "step"])
 _value = st.one_of(
     st.floats(allow_nan=False, allow_infinity=False).map(json.dumps),
@@ -230,9 +239,12 @@ _value = st.one_of(
         ["NaN", "-Infinity", '"x"', "null", "true", "[1, 2]", "", "1,2", "-", "1]", "{", "0x1", "\x82\x01"]
     ),
 )
-_row = st.tuples(st.dictionaries(_key, _value, max_size=6), st.one_of(st.none(), st.integers(0, 300)))
+_shape = st.sampled_from(["usual", "with a field before the payload", "declares a step key"])
+_row = st.tuples(
+    st.dictionaries(_key, _value, max_size=6), st.one_of(st.none(), st.integers(0, 300), st.integers(0, 2**34)), _shape
+)
 _records = st.lists(st.one_of(_row, st.binary(max_size=40)), max_size=30).map(
-    lambda found: [r if isinstance(r, bytes) else history(i, r[0], r[1]) for i, r in enumerate(found)]
+    lambda found: [r if isinstance(r, bytes) else _record(i, *r) for i, r in enumerate(found)]
 )
 
 
