@@ -6,10 +6,12 @@ import os
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
+from functools import cache
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
+from jsonschema import Draft202012Validator
 
 # a loaded machine is no failure; CI tries the same examples each time, a developer new ones
 settings.register_profile("rltui", deadline=None, derandomize=bool(os.environ.get("CI")))
@@ -23,6 +25,14 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
     seed = config.getoption("randomly_seed", None)
     if isinstance(seed, int):
         terminalreporter.write_line(f"this order again: pytest --randomly-seed={seed}")
+
+
+@cache
+def report_schema() -> Draft202012Validator:
+    """The schema of the JSON report, compiled once. That it is a schema has a test of its own, for that takes long."""
+    from rltui.report.to_json import load_schema
+
+    return Draft202012Validator(load_schema())
 
 
 def labelled_runs() -> Path | None:

@@ -6,9 +6,11 @@ import contextlib
 import io
 import json
 import re
+import signal
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 from tests.contradictions.page import Page, read_page
 
@@ -82,11 +84,11 @@ def bare(badge: str) -> str:
     return re.sub(r"^[^\w]+", "", badge).strip()
 
 
-def command(*words: str) -> tuple[int, str, str]:
+def command(*words: str, out: io.StringIO | None = None) -> tuple[int, str, str]:
     """Exit code, standard output and standard error of a command, run in this process."""
     from rltui.cli import main
 
-    out, error = io.StringIO(), io.StringIO()
+    out, error = out or io.StringIO(), io.StringIO()
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(error):
         try:
             code = main(list(words))
@@ -109,18 +111,22 @@ def runs(folder: Path, *options: str) -> dict[str, Json]:
     return {row["path"].rstrip("/"): row for row in json.loads(text)["runs"]}
 
 
-def watch(path: Path, step: int | None) -> list[Json]:
-    """The events of a first look; the time is longer the longer it takes to read up to this step."""
-    events: list[Json] = []
-    for seconds in ("0.5", "4", "30"):
-        code, text, error = command(
-            "watch", str(path), "--format", "json", "--fresh", "--fail-on", "never", "--timeout", seconds
-        )
-        assert code == 0, error
-        events = [json.loads(line) for line in text.splitlines() if line.startswith("{")]
-        if any(event["event"] == "summary" and event["step"] == step for event in events):
-            break
-    return events
+class UntilSummary(io.StringIO):
+    """Standard output of a watch that is asked to end, as by Ctrl-C, once it has told its first look, in one write."""
+
+    def write(self, text: str) -> int:
+        if '"event": "summary"' in text:
+            signal.raise_signal(signal.SIGTERM)
+        return super().write(text)
+
+
+def watch(path: Path) -> list[Json]:
+    """The events of a first look."""
+    words = ("watch", str(path), "--format", "json", "--fresh", "--fail-on", "never", "--timeout", "180")
+    with patch("rltui.watch.follow.WAIT_S", 0.02):  # nothing more comes: how long its thread waits for it
+        code, text, error = command(*words, out=UntilSummary())
+    assert code == 0, error
+    return [json.loads(line) for line in text.splitlines() if line.startswith("{")]
 
 
 def said(path: Path, rows: dict[str, Json] | None = None, *, deep: bool = True) -> Said | None:
@@ -142,7 +148,7 @@ def said(path: Path, rows: dict[str, Json] | None = None, *, deep: bool = True) 
         found.compared = None if row is None else row | {"metric": told["primary"]["name"]}
     for name in {f["id"] for f in whole["findings"]}:
         found.explained[name] = json.loads(command("explain", name, "--format", "json")[1])
-    found.watched = watch(path, whole["run"]["steps"]["last"])
+    found.watched = watch(path)
     code, text, _ = command("verify", "--metrics", str(path), "--format", "json")
     if code in (0, 1):
         told = json.loads(text)

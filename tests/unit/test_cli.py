@@ -9,12 +9,10 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
 
-import jsonschema
 import pytest
 
 from rltui.cli import main
-from rltui.report.to_json import load_schema
-from tests.conftest import REPO
+from tests.conftest import REPO, report_schema
 
 SAMPLES = REPO / "sample_runs"
 CRASH = SAMPLES / "verl-grpo-crash"
@@ -102,7 +100,7 @@ def test_every_sample_run_gives_a_valid_report(capsys: pytest.CaptureFixture[str
     assert code == 0
     assert len(reports) == 6
     for report in reports:
-        jsonschema.validate(report, load_schema())
+        report_schema().validate(report)
 
 
 def test_the_same_input_and_time_give_the_same_bytes(capsys: pytest.CaptureFixture[str]) -> None:

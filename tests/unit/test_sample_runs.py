@@ -9,16 +9,15 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import pytest
 
 from rltui.evidence.model import SEVERITY_RANK
 from rltui.report.build import build
 from rltui.report.markdown import render
-from rltui.report.to_json import load_schema, to_json
+from rltui.report.to_json import to_json
 from rltui.session.locate import locate
 from rltui.session.run_reader import RunReader
-from tests.conftest import REPO
+from tests.conftest import REPO, report_schema
 
 SAMPLES = REPO / "sample_runs"
 STOPS = {"stop-use-best", "pause-and-fix", "abort-now"}
@@ -94,7 +93,7 @@ def test_every_sample_run_has_its_truth_and_its_line_in_the_readme() -> None:
 @pytest.mark.parametrize("name", TRUTH)
 def test_the_report_keeps_the_schema(name: str) -> None:
     data, markdown = reported(name)
-    jsonschema.Draft202012Validator(load_schema()).validate(data)
+    report_schema().validate(data)
     assert len(re.findall(r"^## \d\. ", markdown, re.MULTILINE)) == 9
 
 

@@ -6,20 +6,25 @@ import json
 import os
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from rltui.cli import main
-from rltui.compare.runs import in_order
-from rltui.session.locate import discover
-from rltui.session.run_reader import RunReader
-from tests.conftest import labelled_runs
+from rltui.session.extent import ENDS
 
 DAY = 86_400.0
-LONG = 4000
-"""Steps of a run of which the list reads no more than the ends."""
-SHORT = 30
+LONG = 320
+"""Steps of a run of which the list reads no more than the ends, if they are as short as `short_ends` makes them."""
+SHORT = 20
+
+
+@pytest.fixture
+def short_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each part a sixteenth of what it is: what holds of 320 steps then holds of 5000, and takes a twentieth."""
+    parts = {name: getattr(ENDS, name) // 16 for name in ("head_bytes", "tail_bytes", "whole_bytes", "again_bytes")}
+    monkeypatch.setattr("rltui.compare.runs.ENDS", replace(ENDS, **parts))
 
 
 def verl(steps: range, started: float, total: int = 0, lift: float = 0.0) -> Iterator[str]:
@@ -136,7 +141,7 @@ def contradictions(row: dict[str, object], report: dict[str, object]) -> list[st
 @pytest.mark.parametrize("steps", [SHORT, LONG])
 @pytest.mark.parametrize("kind", [*WRITERS, "trainer-state"])
 def test_the_list_says_nothing_else_than_the_report(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], kind: str, steps: int
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], short_ends: None, kind: str, steps: int
 ) -> None:
     now = time.time()
     for life in LIVES:
@@ -184,7 +189,7 @@ def test_a_young_file_alone_is_no_sign_of_life(tmp_path: Path, capsys: pytest.Ca
     assert "may be running: written" in str(told(capsys, "report", str(log))["run"]["state_because"])  # type: ignore[index]
 
 
-def test_what_nobody_judged_is_not_ok(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_nobody_judged_is_not_ok(tmp_path: Path, capsys: pytest.CaptureFixture[str], short_ends: None) -> None:
     written(tmp_path / "run", "jsonl", "no plan", LONG, 1.7e9)
     (row,) = told(capsys, "runs", str(tmp_path))["runs"]  # type: ignore[misc]
     assert (row["health"], row["decision"]) == ("not looked", None)
@@ -192,24 +197,3 @@ def test_what_nobody_judged_is_not_ok(tmp_path: Path, capsys: pytest.CaptureFixt
     assert "not looked" in capsys.readouterr().out
     (whole,) = told(capsys, "runs", "--full", str(tmp_path))["runs"]  # type: ignore[misc]
     assert whole["decision"] == told(capsys, "report", str(tmp_path / "run"))["verdict"]["decision"]  # type: ignore[index]
-
-
-ROOT = labelled_runs()
-
-
-@pytest.mark.skipif(ROOT is None, reason="no labelled runs: set RLTUI_TEST_RUNS")
-def test_the_list_of_labelled_runs_says_nothing_else_than_reading_them_whole() -> None:
-    """The same by reading alone, without a diagnosis of each."""
-    assert ROOT is not None
-    now, wrong = time.time(), []
-    for one in discover(str(ROOT / "zoo")) + discover(str(ROOT / "zoo2")) + discover(str(ROOT / "real")):
-        (row,) = in_order([one], now)
-        reader = RunReader(one)
-        reader.load()
-        reader.close()
-        whole = reader.known(now)
-        assert whole.state is not None
-        said = (row.framework, row.algorithm, row.last_step, row.total_steps, row.state)
-        is_so = (whole.framework, whole.algorithm, whole.last_step, whole.planned_steps, whole.state.state)
-        wrong += [(row.path, a, b) for a, b in zip(said, is_so, strict=True) if a is not None and a != b]
-    assert wrong == []

@@ -8,15 +8,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import pytest
 
 from rltui.cli import main
 from rltui.diagnosis import engine, insight, remarks
 from rltui.evidence import forecast
 from rltui.hardware.base import HardwareSample
-from rltui.report.to_json import load_schema
 from rltui.rules import catalogue, registry
+from tests.conftest import report_schema
 from tests.unit.diagnosis.machines import HOST, START, gpus
 from tests.unit.rollouts.dumps import verl
 
@@ -64,7 +63,7 @@ def report(everything: Path, measured: None, capsys: pytest.CaptureFixture[str])
     def read() -> dict[str, Any]:
         assert main(["report", str(everything), "--format", "json", "--map", f"reward_component_mean={COMPONENT}"]) == 0
         data: dict[str, Any] = json.loads(capsys.readouterr().out)
-        jsonschema.validate(data, load_schema())
+        report_schema().validate(data)
         return data
 
     return read

@@ -8,12 +8,11 @@ import random
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import pytest
 
 from rltui.cli import main
-from rltui.report.to_json import load_schema
 from rltui.rules.catalogue import rules
+from tests.conftest import report_schema
 
 RUNS, BATCHES = 500, 20
 NAMES = sorted(
@@ -60,7 +59,6 @@ def young(rng: random.Random) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize("batch", range(BATCHES))
 def test_young_runs_with_holes_are_reported(batch: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    schema = jsonschema.Draft202012Validator(load_schema())
     rng = random.Random(f"young runs {batch}")
     for number in range(RUNS // BATCHES):
         log = tmp_path / f"{number}.jsonl"
@@ -68,5 +66,5 @@ def test_young_runs_with_holes_are_reported(batch: int, tmp_path: Path, capsys: 
         log.write_text("".join(json.dumps(row) + "\n" for row in rows))
         assert main(["report", str(log), "--format", "json"]) == 0, rows
         data = json.loads(capsys.readouterr().out, parse_constant=pytest.fail)
-        schema.validate(data)
+        report_schema().validate(data)
         assert data["checks_failed"] == [], rows

@@ -6,7 +6,6 @@ import json
 import re
 from dataclasses import replace
 
-import jsonschema
 import numpy as np
 import pytest
 
@@ -14,7 +13,8 @@ from rltui.diagnosis.engine import Engine
 from rltui.hardware.base import DiskSample, GpuSample, HostSample
 from rltui.report.build import build
 from rltui.report.markdown import render
-from rltui.report.to_json import load_schema, to_json
+from rltui.report.to_json import to_json
+from tests.conftest import report_schema
 from tests.unit.diagnosis.fake_run import FakeRun
 from tests.unit.diagnosis.machines import HOST, gpus, sampled
 from tests.unit.report import fakes
@@ -51,7 +51,7 @@ def test_json_and_markdown_tell_gpus_phases_host_and_what_runs_out() -> None:
     frame = replace(fakes.frame(result=result, hardware=seen.hardware), insight=insight)
     report = build(frame)
     data = json.loads(to_json(report))
-    jsonschema.validate(data, load_schema())
+    report_schema().validate(data)
     hardware = data["hardware"]
     assert len(hardware["gpus"]) == 8
     assert hardware["gpus"][3]["throttle"] == ["thermal"]
@@ -95,7 +95,7 @@ def test_the_hosts_of_several_nodes() -> None:
     seen.hardware = tuple(replace(s, others=others) for s in seen.hardware)
     report = build(fakes.frame(result=engine.advance(seen), hardware=seen.hardware))
     data = json.loads(to_json(report))
-    jsonschema.validate(data, load_schema())
+    report_schema().validate(data)
     assert data["hardware"]["host"]["node"] == "n"
     assert [(h["node"], h["ram_used_gb"]) for h in data["hardware"]["others"]] == [("n2", 900.0)]
     text = render(report)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from typing import get_args
 
-import jsonschema
 import pytest
 
 from rltui.cli.demo import sample_runs
@@ -13,9 +12,10 @@ from rltui.frameworks.load import dialect
 from rltui.frameworks.schema import Topic
 from rltui.report.build import build
 from rltui.report.markdown import render
-from rltui.report.to_json import load_schema, to_json
+from rltui.report.to_json import to_json
 from rltui.session.locate import locate
 from rltui.session.run_reader import RunReader
+from tests.conftest import report_schema
 
 
 def _report(name: str, until: int | None = None) -> tuple[dict[str, object], str]:
@@ -29,7 +29,7 @@ def _report(name: str, until: int | None = None) -> tuple[dict[str, object], str
 
 def test_the_json_keeps_the_schema_and_says_what_moved_first() -> None:
     data, text = _report("trl-reward-flip")
-    jsonschema.validate(data, load_schema())
+    report_schema().validate(data)
     moves = data["outlook"]["first_moves"]  # type: ignore[index]
     assert moves["finding"] in {f["id"] for f in data["findings"]}  # type: ignore[attr-defined]
     assert [m["step"] for m in moves["moves"]] == sorted(m["step"] for m in moves["moves"])
@@ -54,7 +54,7 @@ def test_a_report_of_the_screen_without_insight_is_a_valid_report() -> None:
     report = build(opened.frame(0.0))
     opened.close()
     data = json.loads(to_json(report))
-    jsonschema.validate(data, load_schema())
+    report_schema().validate(data)
     assert data["outlook"] is None
 
 
