@@ -64,7 +64,7 @@ def _listed(items: list[Any]) -> Held | None:
     ):
         if len(rows) < 2:
             return None
-        texts = any(isinstance(value, str) for row in looked_at for value in row.values())
+        texts = any(isinstance(v, str) for row in looked_at for k, v in row.items() if k not in names("time"))
         if texts or not any(len(_numbers(row)) > 1 and measures(row) for row in looked_at):
             return None
     left_out = {} if len(rows) == len(items) else {"element that is no object": (len(items) - len(rows), "document")}

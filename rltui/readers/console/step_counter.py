@@ -82,6 +82,8 @@ def counter_of(lines: list[list[Slot]], fewest: int) -> int | None:
             continue
         values = [line[i].value for line in lines]
         rises = sum(1 for a, b in pairwise(values) if b > a)
+        if not (plain or weak) and is_about(first[:i], words().training) and rises < BY_COURSE - 1:
+            continue  # behind the numbers it may tell of what share of something they are: `rewards [..] (1/2 valid)`
         if rises >= fewest and all(b >= a for a, b in pairwise(values)):
             found.append((-rises, 0 if plain else 1 if slot.of is not None else 2, i))
     if found:

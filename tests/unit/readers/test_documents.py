@@ -32,6 +32,16 @@ DOCUMENTS = {
     "rows by name of a step": json.dumps({f"step_{row['step']}": {**row} for row in ROWS}),
     "points by metric": json.dumps({k: [[i + 1, v] for i, v in enumerate(column)] for k, column in STEPLESS.items()}),
     "rows without steps": json.dumps([{k: v for k, v in row.items() if k != "step"} for row in ROWS]),
+    "rows of epochs, each with its time": json.dumps(
+        [
+            {
+                "epoch": row["step"],
+                **{k: v for k, v in row.items() if k != "step"},
+                "timestamp": f"2026-04-18T21:{i:02}:52.8",
+            }
+            for i, row in enumerate(ROWS)
+        ]
+    ),
     "trailing commas": "[\n" + "".join(json.dumps(row) + ",\n" for row in ROWS) + "]\n",
     "comments": "// of tonight\n[\n" + ",\n".join(json.dumps(row) for row in ROWS) + "\n/* more to come */]\n",
     "one behind the other": "".join(json.dumps(row) for row in ROWS),

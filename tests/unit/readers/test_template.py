@@ -153,6 +153,19 @@ NO_STEPS = {
 }
 
 
+def test_a_share_that_happens_to_rise_is_no_step(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """How many of a step's samples were valid, behind their rewards: 0, 1, 2 of 2 in the first three lines."""
+    valid = [0, 1, 2, 2, 1, 0, 2, 0, 1, 2]
+    text = "".join(
+        f"  Step {i}: sampling 2 answers ...\n  Rewards: [-1.0, 0.{i:02}] ({valid[i % 10]}/2 valid)\n"
+        + (f"GRPO step {i + 1}/500 | loss: 0.1 | mean_reward: 0.{i:02}\n" if i % 5 == 4 else "")
+        for i in range(60)
+    )
+    report = reported(tmp_path, capsys, text)
+    assert report["run"]["steps"] == {"first": 5, "last": 60, "total": 500, "rows": 12}
+    assert values(report) == {"loss": (12, 0.1), "mean_reward": (12, 0.59)}
+
+
 @pytest.mark.parametrize("kind", NO_STEPS)
 def test_numbers_that_are_no_steps(kind: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """They stand in a log of training whose steps are stated otherwise: none of them becomes a metric."""
