@@ -20,6 +20,7 @@ from rltui.discovery.found import NotARun
 from rltui.evidence.model import Decision, Diagnosis, Finding
 from rltui.session.locate import locate
 from rltui.session.run_reader import RunReader
+from tests.moments import A_DAY_S, judged_after
 
 LEAST = {"any_of": 0.92, "none_of": 0.95, "healthy": 0.95, "decision": 0.92, "onset": 0.85, "best_step": 0.80}
 """Shares of the labels that the diagnosis promises to meet."""
@@ -41,8 +42,9 @@ class Judged:
 
 
 def judged(root: Path, every: int = 1, later: bool | None = None) -> Iterator[Judged]:
-    """The labelled runs under `root` that are there, or one of `every` so many; each is read from its own files.
-    `later`: only those that came after the rules were made, or only those before."""
+    """The labelled runs under `root` that are there, or one of `every` so many; each is read from its own files, and
+    judged a day after they were written. `later`: only those that came after the rules were made, or only those
+    before."""
     labels = [orjson.loads(line) for line in (root / "LABELS.jsonl").read_bytes().splitlines()]
     for label in [one for one in labels if later is None or bool(LATER.match(one["path"])) is later][::every]:
         path = root / label["path"]
@@ -54,7 +56,8 @@ def judged(root: Path, every: int = 1, later: bool | None = None) -> Iterator[Ju
                 continue
             try:
                 opened.load()
-                d = opened.diagnosis()
+                with judged_after(path, A_DAY_S):
+                    d = opened.diagnosis()
                 rows = opened.run.history.table.n
             finally:
                 opened.close()

@@ -1,8 +1,9 @@
 """Contradictions in what is said of runs, counted by class.
 
-    python -m tests.contradictions [RUN ...] [--every N] [--shallow] [--screen] [--list]
+    python -m tests.contradictions [RUN ...] [--every N] [--shallow] [--screen] [--list] [--age S ...]
 
-Without RUN: the labelled runs (RLTUI_TEST_RUNS) and the written ones. Exit code 1 if there is any.
+Without RUN: the labelled runs (RLTUI_TEST_RUNS) and the written ones. Each run is judged twice: a minute after it was
+written, when it may be running, and a day after. Exit code 1 if there is any.
 """
 
 from __future__ import annotations
@@ -11,9 +12,11 @@ import argparse
 import os
 import sys
 import tempfile
+import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -22,18 +25,39 @@ from tests.contradictions.engine import RULES, Contradiction, contradictions
 from tests.contradictions.labelled import all_labelled
 from tests.contradictions.surfaces import Json, runs, said
 from tests.contradictions.written import write_all
+from tests.moments import AGES, judged_after, judged_at
 
 
-def found(path: Path, rows: dict[str, Json], deep: bool, screen: bool) -> tuple[bool, list[Contradiction]]:
+@dataclass(frozen=True)
+class Asked:
+    """A run at an age, in seconds. `rows`: of `runs`, asked of the folder at that moment."""
+
+    path: Path
+    age: float
+    moment: float
+    rows: dict[str, Json]
+
+
+def found(asked: Asked, deep: bool, screen: bool) -> tuple[bool, list[Contradiction]]:
     """Whether the run was read, and what contradicts itself."""
-    told = said(path, rows, deep=deep)
-    if told is None:
-        return False, []
-    if screen:
-        from tests.contradictions.screens import look_now
+    with judged_at(asked.moment):
+        told = said(asked.path, asked.rows, deep=deep)
+        if told is None:
+            return False, []
+        if screen:
+            from tests.contradictions.screens import look_now
 
-        look_now(told, path)
-    return True, contradictions(told)
+            look_now(told, asked.path)
+    return True, [replace(one, run=f"{one.run} at {asked.age:g} s") for one in contradictions(told)]
+
+
+def asked(paths: list[Path], ages: Iterable[float]) -> Iterator[Asked]:
+    """Each run at each age, counted from when the newest file of its folder was written."""
+    for folder in sorted({path.parent for path in paths}):
+        for age in ages:
+            with judged_after(folder, age):
+                moment, rows = time.time(), runs(folder)
+            yield from (Asked(path, age, moment, rows) for path in paths if path.parent == folder)
 
 
 def inputs(names: list[str], every: int, folder: Path) -> Iterator[Path]:
@@ -53,22 +77,21 @@ def main() -> int:
     parser.add_argument("--shallow", action="store_true", help="only report and runs")
     parser.add_argument("--screen", action="store_true", help="also the screens")
     parser.add_argument("--list", action="store_true", help="every contradiction, not only their number")
+    parser.add_argument("--age", type=float, action="append", metavar="S", help="seconds since a run was written")
     parser.add_argument("--jobs", type=int, default=1)
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         os.environ["XDG_STATE_HOME"] = os.environ["XDG_CONFIG_HOME"] = f"{name}/state"
         paths = list(inputs(args.run, args.every, Path(name) / "runs"))
-        rows: dict[str, Json] = {}
-        for parent in sorted({path.parent for path in paths}):
-            rows |= runs(parent)
-        one = partial(found, rows=rows, deep=not args.shallow, screen=args.screen)
+        every = list(asked(paths, args.age or AGES))
+        one = partial(found, deep=not args.shallow, screen=args.screen)
         with ProcessPoolExecutor(args.jobs) as pool:
-            done = list(pool.map(one, paths))
+            done = list(pool.map(one, every))
     everything = [c for _, cs in done for c in cs]
     counts = Counter(c.rule for c in everything)
     where = {rule: len({c.run for c in everything if c.rule == rule}) for rule in counts}
-    print(f"{sum(read for read, _ in done)} of {len(paths)} runs read")
-    print("| class | contradictions | runs |\n|---|--:|--:|")
+    print(f"{sum(read for read, _ in done)} of {len(every)} readings of {len(paths)} runs")
+    print("| class | contradictions | readings |\n|---|--:|--:|")
     for rule in sorted(RULES, key=lambda r: -counts[r]):
         print(f"| {rule} | {counts[rule]} | {where.get(rule, 0)} |")
     print(f"| all | {len(everything)} | {len({c.run for c in everything})} |")

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from tests.contradictions.holding import hold
-from tests.contradictions.labelled import draws
 from tests.contradictions.screens import look, look_picker
 from tests.contradictions.surfaces import report, runs, said
 from tests.contradictions.written import COURSES, draw, write, write_all
+from tests.moments import draws
 from tests.unit.tui.conftest import own_state, quick_keys  # noqa: F401  the screen's fixtures
 
 SEED = 14
@@ -32,7 +32,7 @@ def test_a_written_run(number: int, tmp_path: Path) -> None:
     hold(told)
 
 
-@pytest.mark.parametrize("number", [n for n in range(COUNT) if draws(f"written {n}", 4)])
+@pytest.mark.parametrize("number", [n for n in range(COUNT) if draws(f"written {n}", 4, "contradictions")])
 async def test_a_written_run_on_the_screen(number: int, tmp_path: Path) -> None:
     path = write(draw(number, SEED), tmp_path)
     told = said(path)

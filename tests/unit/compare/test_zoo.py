@@ -16,6 +16,7 @@ from rltui.compare.read import read
 from rltui.compare.to_json import load_schema
 from rltui.session.locate import locate
 from tests.conftest import REPO, labelled_runs
+from tests.moments import A_DAY_S, judged_after
 
 HEALTHY = ("g01-add-s0", "g54-add-s0")
 SLOW = ("g43-add-s0",)  # a slow step is no fault of the policy
@@ -36,7 +37,8 @@ def zoo() -> Comparison:
     root = labelled_runs()
     if root is None:
         pytest.skip("no labelled runs: set RLTUI_TEST_RUNS")
-    return compare(read(locate([str(root / "zoo" / n) for n in (*HEALTHY, *SLOW, *NOT_LEARNING, *BROKEN)])))
+    with judged_after(root / "zoo", A_DAY_S):
+        return compare(read(locate([str(root / "zoo" / n) for n in (*HEALTHY, *SLOW, *NOT_LEARNING, *BROKEN)])))
 
 
 def test_the_metric_is_the_one_that_all_log(zoo: Comparison) -> None:

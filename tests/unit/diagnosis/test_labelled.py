@@ -10,6 +10,7 @@ import pytest
 from rltui.evidence.model import Diagnosis
 from rltui.session.locate import locate
 from rltui.session.run_reader import RunReader
+from tests.moments import A_DAY_S, judged_after
 
 LOUD = ("warning", "critical")
 
@@ -18,7 +19,8 @@ def diagnose(path: Path) -> Diagnosis:
     opened = RunReader(locate([str(path)])[0])
     opened.load()
     try:
-        return opened.diagnosis()
+        with judged_after(path, A_DAY_S):
+            return opened.diagnosis()
     finally:
         opened.close()
 

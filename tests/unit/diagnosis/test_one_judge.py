@@ -19,6 +19,7 @@ from rltui.rules.invariants import Invariant
 from rltui.session.locate import locate
 from rltui.session.run_reader import RunReader
 from tests.conftest import labelled_runs
+from tests.moments import age_of, judged_after
 from tests.unit.diagnosis.test_badge import ENDED, GOES_ON
 from tests.unit.diagnosis.test_roots import wrong_folds
 
@@ -75,7 +76,8 @@ def test_what_is_said_of_a_run_goes_together(label: dict[str, str]) -> None:
         table = run.run.history.table
         steps = [int(table.steps[int(share * (table.n - 1))]) for share in ON_THE_WAY] if table.n > 20 else []
         for at in [None, *steps]:
-            frame = run.frame() if at is None else run.past_frame(at)
+            with judged_after(path, age_of(path.name)):
+                frame = run.frame() if at is None else run.past_frame(at)
             assert not list(wrong(build(frame), at is not None)), f"at {at}"
             if table.n:
                 step = int(table.steps[-1]) if at is None else at

@@ -12,6 +12,7 @@ import pytest
 from rltui.report.build import build
 from rltui.report.first_values import FirstValues, first_values
 from rltui.session.locate import locate
+from tests.moments import age_of, judged_after
 
 from . import runs
 
@@ -152,11 +153,12 @@ def test_of_labelled_runs(runs_dir: Path) -> None:
     seen = 0
     for line in (runs_dir / "LABELS.jsonl").read_text().splitlines()[::9]:
         path = runs_dir / json.loads(line)["path"]
-        first = first_of(path)
-        if first is None:
-            continue
+        with judged_after(path, age_of(path.name)):
+            first = first_of(path)
+            if first is None:
+                continue
+            report = build(runs.opened(path).frame())
         seen += 1
-        report = build(runs.opened(path).frame())
         by_key = {metric.key: metric for metric in report.metrics.values()}
         assert (path.name, first.last_step, first.framework) == (path.name, report.run.steps.last, report.run.framework)
         told = {key.key: (key.last_value, key.label, key.unit) for key in first.metrics.values()}
