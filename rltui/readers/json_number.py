@@ -10,14 +10,14 @@ from typing import Any
 import orjson
 
 from rltui.lazy_regex import lazy
+from rltui.readers.number_text import NUMBER, unwrapped, value
 
-_NUMBER = r"[-+]?(?:\d[\d,]*\.?\d*(?:[eE][-+]?\d+)?|\.\d+|nan|inf)"
-_CELL = lazy(rf"['\"]([^'\"]{{1,300}})['\"]: ?['\"]?(?:[A-Za-z_][\w.]*\(\[?)?({_NUMBER})\]?\)?['\"]?(?=[,}}\s]|$)")
+_CELL = lazy(rf"['\"]([^'\"]{{1,300}})['\"]: ?['\"]?\[?({NUMBER})\]?['\"]?(?=[,}}\s]|$)")
 
 
 def dict_cells(text: str) -> dict[str, float]:
     """Key to number; what is no number is left out."""
-    return {key: float(value.replace(",", "")) for key, value in _CELL.findall(text)}
+    return {key: value(text) for key, text in _CELL.findall(unwrapped(text))}
 
 
 _NOT_FINITE = frozenset(

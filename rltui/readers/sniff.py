@@ -11,12 +11,13 @@ from rltui.readers.console import dialects, line_pattern
 from rltui.readers.console import trl as trl_console
 from rltui.readers.console import verl as verl_console
 from rltui.readers.console.generic import dict_line, step_line
+from rltui.readers.console.lead import plain
 from rltui.readers.console.notes import split_prefix
-from rltui.readers.console.prefix import plain
-from rltui.readers.console.template import TemplateLearner
+from rltui.readers.console.own_words import OwnWords
 from rltui.readers.console.wrapped import is_wrapped
 from rltui.readers.formats import SAMPLES, SEVERAL
 from rltui.readers.keys import first_of, names
+from rltui.readers.number_text import unwrapped
 from rltui.readers.row_kinds import PROSE as _TEXT
 from rltui.readers.row_kinds import hoisted, is_measure, is_sample, measures, run_column
 from rltui.readers.rows import number
@@ -223,7 +224,7 @@ def _console(text: bytes, name: str) -> str | None:
     if patterns and (name.endswith(_TEXTS) or _LOG_NAMES.search(name)):
         return "console"  # the user says what its step lines are
     lines = text.decode("utf-8", "replace").splitlines()[: 5 * _LOOKED_AT]
-    messages = [(prefix, plain(message)) for prefix, message in map(split_prefix, lines)]
+    messages = [(prefix, unwrapped(plain(message))) for prefix, message in map(split_prefix, lines)]
     for _, message in messages:
         if any(pattern.cells(message) for pattern in patterns):
             return "console"
@@ -236,16 +237,10 @@ def _console(text: bytes, name: str) -> str | None:
 
 def _learnt(text: bytes) -> str | None:
     """A console's log whose step lines no dialect knows."""
-    learner = TemplateLearner()
+    own = OwnWords()
     lines = text.decode("utf-8", "replace").splitlines()[: 5 * _LOOKED_AT]
-    learnt = [_learn(learner, plain(message).strip()) for _, message in map(split_prefix, lines)]
-    return "console" if any(learnt) or learner.settle() else None
-
-
-def _learn(learner: TemplateLearner, message: str) -> bool:
-    """Whether a line tells of steps, or of steps of the lines before it."""
-    digits = any(c.isdigit() for c in message)
-    return bool(learner.line(message) if digits else learner.words(message))
+    learnt = [own.line(plain(message), b"", prefix) for prefix, message in map(split_prefix, lines)]
+    return "console" if any(learnt) or own.settle() else None
 
 
 def _csv(text: bytes, name: str) -> str | None:

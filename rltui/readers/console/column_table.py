@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from rltui.lazy_regex import lazy
-from rltui.readers.console.named_numbers import NUMBER, Slot, has_word, is_named, value, words
+from rltui.readers.console.named_numbers import NUMBER, Slot, has_word, is_named, words
+from rltui.readers.number_text import value
 
 MOST_COLUMNS = 60
 KEPT_LINES = 200

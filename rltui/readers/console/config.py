@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from rltui.readers import config_file, printed_settings
 from rltui.readers.base import ConfigRecord
 from rltui.readers.config_file import PrintedDict, overrides, yaml_values
-from rltui.readers.console.prefix import bare, plain
+from rltui.readers.console.lead import bare, plain
 from rltui.readers.printed_settings import PrintedPairs
 
 FEWEST_KEYS = 3

@@ -11,13 +11,14 @@ import re
 from dataclasses import dataclass, field
 
 from rltui.lazy_regex import lazy
-from rltui.readers.console.prefix import bare
+from rltui.readers.console.lead import bare
 from rltui.readers.json_number import dict_cells
+from rltui.readers.keys import first_of
+from rltui.readers.number_text import NUMBER, value
 
 MAX_BLOCK = 400
 """Lines after a step line that can still belong to it, and cells of one step."""
 
-_NUMBER = r"[-+]?(?:(?:\d{1,3}(?:,\d{3})+(?!\d)|\d+)\.?\d*(?:[eE][-+]?\d+)?|\.\d+|nan|inf)"
 _UNIT = (
     r"(?:\s?(?:%|m?s|sec|seconds|steps|[KMGT]i?B|tokens?|(?:tokens?|tok|toks|it|samples)/s(?:ec)?))?(?:\s*\([\d.]+%\))?"
 )
@@ -32,11 +33,11 @@ _BEGIN = lazy(
     r"(?:\s*[:,;|>\-]+\s+|\s+)(?=[A-Za-z])",
     re.IGNORECASE,
 )
-_WORD_PAIR = lazy(rf"^([A-Za-z][\w/.@\-]*) ({_NUMBER}){_UNIT}$")
-_WORD = lazy(rf"([A-Za-z][\w/.@\-]*)\s*[:=]\s*({_NUMBER})%?(?=[\s,;|]|$)")
-_PAIR = lazy(rf"^({_NAME})(?:\s*[:=]\s*|\s+)({_NUMBER}){_UNIT}$")
-_STRICT_PAIR = lazy(rf"^({_NAME})\s*[:=]\s*({_NUMBER}){_UNIT}$")
-_WORDS = lazy(rf"([\w/.@\-]+)[:=]({_NUMBER})(?=\s|$)")
+_WORD_PAIR = lazy(rf"^([A-Za-z][\w/.@\-]*) ({NUMBER}){_UNIT}$")
+_WORD = lazy(rf"([A-Za-z][\w/.@\-]*)\s*[:=]\s*({NUMBER})%?(?=[\s,;|]|$)")
+_PAIR = lazy(rf"^({_NAME})(?:\s*[:=]\s*|\s+)({NUMBER}){_UNIT}$")
+_STRICT_PAIR = lazy(rf"^({_NAME})\s*[:=]\s*({NUMBER}){_UNIT}$")
+_WORDS = lazy(rf"([\w/.@\-]+)[:=]({NUMBER})(?=\s|$)")
 _TOOK = lazy(
     r"^(?:(Time|Step Time)\s*[:=]?\s*)?(?:(\d{1,9})d ?)?(?:(\d{1,9})h ?)?(?:(\d{1,9})m ?)?"
     r"(?:(\d{1,9}(?:\.\d*)?)s)?(?:(\d{1,9})ms)?$"
@@ -79,12 +80,9 @@ class StepBlock:
             self.over |= not lead and self.apart and not self.headed
         if self.over or bool(lead) != bool(self.lead):
             return
-        for key, value in cells.items():  # the first one of a name counts
+        for key, x in cells.items():  # the first one of a name counts
             if len(self.cells) < MAX_BLOCK:
-                self.cells.setdefault(key, value)
-
-
-_STEP_CELLS = ("step", "global_step", "iteration", "iter")
+                self.cells.setdefault(key, x)
 
 
 def dict_line(message: str) -> tuple[int, dict[str, float]] | None:
@@ -97,7 +95,8 @@ def dict_line(message: str) -> tuple[int, dict[str, float]] | None:
     if not (text.startswith(("{'", '{"')) and text.rstrip().endswith("}")):
         return None
     cells = dict_cells(text)
-    step = next((cells.pop(name) for name in _STEP_CELLS if name in cells), None)
+    counter = first_of("step", cells)
+    step = None if counter is None else cells.pop(counter)
     if step is None or len(cells) < 2 or not 0 <= step < 1e15 or not step.is_integer():
         return None
     return int(step), cells
@@ -129,11 +128,11 @@ def _begun(message: str) -> StepBlock | None:
     for part in _SPLIT.split(text[begin.end() :]):
         pair = _STRICT_PAIR.match(part) or _WORD_PAIR.match(part)
         if pair is not None:
-            cells[pair[1]] = _value(pair[2])
+            cells[pair[1]] = value(pair[2])
         elif _WORD.sub("", part).strip(" ,;|"):
             return None
         else:
-            cells.update((name, _value(number)) for name, number in _WORD.findall(part)[:MAX_BLOCK])
+            cells.update((name, value(number)) for name, number in _WORD.findall(part)[:MAX_BLOCK])
     total = begin[2]
     return StepBlock(int(begin[1]), int(total) if total else None, cells) if len(cells) > 1 else None
 
@@ -158,10 +157,10 @@ def _pairs(parts: list[str], pair: re.Pattern[str]) -> tuple[dict[str, float], i
             cells[took[1] or _TIME] = sum(float(n) * s for n, s in zip(took.groups()[1:], _SECONDS, strict=True) if n)
             understood += 1
         elif found is not None:
-            cells[found[1]] = _value(found[2])
+            cells[found[1]] = value(found[2])
             understood += 1
         elif " " in part and len(words := _WORDS.findall(part)) > 1 and (pair is _PAIR or not _beside(part)):
-            cells.update((key, _value(text)) for key, text in words)
+            cells.update((key, value(text)) for key, text in words)
             understood += 1
     return cells, understood
 
@@ -169,7 +168,3 @@ def _pairs(parts: list[str], pair: re.Pattern[str]) -> tuple[dict[str, float], i
 def _beside(part: str) -> str:
     """What stands in a text beside its numbers by name."""
     return _WORDS.sub("", part).strip()
-
-
-def _value(text: str) -> float:
-    return float(text.replace(",", ""))

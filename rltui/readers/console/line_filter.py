@@ -9,8 +9,8 @@ from typing import TypeVar
 
 from rltui.readers.console.config import MARKS as CONFIG_MARKS
 from rltui.readers.console.config import YAML_MARK
+from rltui.readers.console.invalid_rounds import InvalidRounds
 from rltui.readers.console.notes import triggers
-from rltui.readers.console.prefix import InvalidRounds
 
 SCAN_LIMIT = 20_000
 """Characters of one line that are looked at."""

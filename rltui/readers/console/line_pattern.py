@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rltui.lazy_regex import lazy
+from rltui.readers.number_text import NUMBER, value
 
-NUMBER = r"[-+]?(?:\d[\d,]*\.?\d*(?:[eE][-+]?\d+)?|\.\d+(?:[eE][-+]?\d+)?|[nN]a[nN]|[iI]nf)"
 _PLACE = lazy(r"\{([^{}]*)\}")
 _ANY = "..."
 
@@ -43,9 +43,7 @@ class LinePattern:
         found = self.regex.search(message)
         if found is None:
             return None
-        return {
-            name: float(text.replace(",", "")) for name, text in zip(self.names, found.groups(), strict=True) if name
-        }
+        return {name: value(text) for name, text in zip(self.names, found.groups(), strict=True) if name}
 
 
 def _literal(text: str) -> str:

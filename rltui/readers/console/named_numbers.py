@@ -5,21 +5,23 @@ A number takes the name that stands before it; a bare `std` or `max` belongs to 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rltui.data_files import Record, kept, read
 from rltui.lazy_regex import lazy
+from rltui.readers.number_text import NUMBER as NUMBER_TEXT
+from rltui.readers.number_text import value
 
 MAX_SLOTS = 200
 """Numbers of one line that are looked at."""
 
-NUMBER = lazy(
-    r"(?<![\w.])(?:[-+](?=[\d.ni]))?(?:(?:\d{1,3}(?:,\d{3})+(?!\d)|\d+)\.?\d*(?:[eE][-+]?\d+)?|\.\d+(?:[eE][-+]?\d+)?|(?:nan|inf)(?!\w))"
-)
+NUMBER = lazy(r"(?<![\w.])" + NUMBER_TEXT)
 _UNIT = lazy(r"[%µA-Za-z]{0,8}(?:/[A-Za-z]{1,8})?")
-_SEPARATOR = lazy(r"[|,;\[\](){}<>\t]|\s{2,}|\s[-–—=>]+\s|:\s+(?=\S)|:(?=[A-Za-z])|\.\s")
-_TIED = lazy(r"[\s:=~≈\[({]+$")
+_SEPARATOR = lazy(r"[|│┃║•·,;\[\](){}<>\t→]|\s{2,}|\s[-–—=>/]+\s|:\s+(?=\S)|:(?=[A-Za-z])|\.\s")
+_TIED = lazy(r"(?:[\s:=~≈\[({'\"]|->|=>|→)+$")
+_ARGUMENT = lazy(r"(?:^|([,|;\t])\s*)([A-Za-z_][\w/.@\-]*(?: [\w/.@\-]+){0,4}):?\s*([,|;\t])\s*$")
+"""A name that `print` set apart from its number as it sets apart all: `step | 5 | loss | 0.3`."""
 _WORD = lazy(r"[A-Za-z]+")
 _NAME = lazy(r"^\W*([A-Za-z_][\w/.@\-]*(?: [\w/.@\-]+){0,4})$")
 _ASSIGNED = lazy(r"[\w\"'](?:\s|,\s*)([A-Za-z_][\w/.@\-]*)\s*=\s*$")
@@ -58,12 +60,13 @@ def words() -> TemplateWords:
 @dataclass(frozen=True, slots=True)
 class Slot:
     """A number of a line: its name ("" if nothing names it), its text, its value with the unit's factor. `of`: the
-    number behind a slash, as in `7/300`."""
+    number behind a slash, as in `7/300`; `end`: where it ends in the line."""
 
     name: str
     text: str
     value: float
     of: int | None = None
+    end: int = 0
 
 
 def slots_of(message: str) -> list[Slot]:
@@ -83,11 +86,11 @@ def slots_of(message: str) -> list[Slot]:
             and is_whole(out[-1])
             and match[0].isdecimal()
         ):
-            out[-1] = Slot(out[-1].name, out[-1].text, out[-1].value, int(match[0]))
+            out[-1] = replace(out[-1], of=int(match[0]), end=match.end())
             continue
         if gap == ":" and out:  # a clock: 00:12:33
-            out[-1] = Slot("", out[-1].text, out[-1].value)
-            out.append(Slot("", match[0], value(match[0])))
+            out[-1] = replace(out[-1], name="")
+            out.append(Slot("", match[0], value(match[0]), end=match.end()))
             continue
         name = _name(gap)
         parts = name.split()
@@ -98,7 +101,7 @@ def slots_of(message: str) -> list[Slot]:
             name = f"{subject} {parts[-1]}" if subject else name
         elif name:
             subject = name
-        out.append(Slot(name, match[0], value(match[0]) * factor))
+        out.append(Slot(name, match[0], value(match[0]) * factor, end=match.end()))
     return out
 
 
@@ -115,14 +118,12 @@ def _name(gap: str) -> str:
     tied = _TIED.sub("", gap)
     if tied == gap:  # glued to what stands before, as in `v2`
         return ""
+    if (set_apart := _ARGUMENT.search(gap)) and set_apart[1] in (None, set_apart[3]):
+        return str(set_apart[2])
     if gap.count("=") > 1 and (one := _ASSIGNED.search(gap)):
         return str(one[1])
     found = _NAME.match(_SEPARATOR.split(tied)[-1].strip(" '\"*-"))
     return str(found[1]) if found and not found[1].endswith(".py") else ""
-
-
-def value(text: str) -> float:
-    return float(text.replace(",", ""))
 
 
 def is_whole(slot: Slot) -> bool:

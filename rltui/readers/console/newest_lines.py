@@ -6,7 +6,7 @@ from collections import deque
 
 from rltui.readers.base import LogLine, Record
 from rltui.readers.console.notes import split_prefix, time_of
-from rltui.readers.console.prefix import bar
+from rltui.readers.console.progress_bar import bar
 from rltui.text import clean
 
 MAX_LOG_LINES = 500

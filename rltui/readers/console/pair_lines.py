@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from rltui.lazy_regex import lazy
-from rltui.readers.console.named_numbers import NUMBER, Slot, is_named, pairs, value, words
+from rltui.readers.console.named_numbers import NUMBER, Slot, is_named, pairs, words
+from rltui.readers.number_text import value
 
 MOST_PAIRS = 400
 """Pairs of one block: a log that is one long block fills no memory."""

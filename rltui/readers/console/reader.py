@@ -15,18 +15,21 @@ from dataclasses import dataclass
 from itertools import accumulate
 
 from rltui.readers.base import Counted, Hint, Note, Record
-from rltui.readers.console import generic as generic_console
 from rltui.readers.console import line_pattern
 from rltui.readers.console import trl as trl_console
 from rltui.readers.console import verl as verl_console
+from rltui.readers.console.bar_numbers import BarNumbers
 from rltui.readers.console.broken_lines import BrokenLines
 from rltui.readers.console.config import YAML_LINES, ConfigFinder
 from rltui.readers.console.dialects import DIALECTS
-from rltui.readers.console.line_filter import SCAN_LIMIT, LineFilter, remember, shape_of
+from rltui.readers.console.invalid_rounds import InvalidRounds
+from rltui.readers.console.lead import plain
+from rltui.readers.console.line_filter import SCAN_LIMIT, LineFilter, shape_of
 from rltui.readers.console.newest_lines import NewestLines
 from rltui.readers.console.notes import NoteFinder, split_prefix
-from rltui.readers.console.prefix import TRAINING, InvalidRounds, ProgressBar, bar, bare, behind_bar, plain
-from rltui.readers.console.template import StepRow, TemplateLearner, measures, postfix, trains, without_logging
+from rltui.readers.console.own_words import OwnWords
+from rltui.readers.console.progress_bar import TRAINING, ProgressBar, bar, behind_bar
+from rltui.readers.console.step_template import StepRow
 from rltui.readers.console.unread import UnreadLines
 from rltui.readers.console.wrapped import Unwrapper
 from rltui.readers.lines import TOO_LONG, LineBuffer
@@ -37,9 +40,7 @@ FULL_BLOCK = 1_000_000
 """A read of so many bytes is one of many through a long file: its plain lines wait until the last one."""
 
 CUT_OFF = "line cut off by the one that follows it"
-_PROSE = 2000  # a line with more characters is no list of numbers
 _BLANK = re.compile(rb" {10,}")
-_WORDS = re.compile(r"[^\d]*")
 
 
 @dataclass(slots=True)
@@ -75,20 +76,12 @@ class ConsoleReader:
         self._stepper = trl_console.Stepper()
         self._patterns = line_pattern.in_use()
         self._unread: UnreadLines | None = UnreadLines()  # None: a row came
-        self._step_names: set[str] = set()  # names in step lines, and how many steps apart they came
-        self._apart = 0
-        self._begin = self._head = ""  # what step lines begin with, with and without what logging puts before it
         self._counted_lines = False  # the user's pattern names no step
-        self._generic = format == "console" and not self._patterns
-        self._dialects = [dialect() for dialect in DIALECTS] if self._generic else []
-        self._step_block: generic_console.StepBlock | None = None
-        self._learner = TemplateLearner() if self._generic else None
-        self._learnt = False  # steps came from it
-        self._ahead: tuple[TemplateLearner, set[bytes]] | None = None  # with the line that was read before its end came
-        self._never: set[bytes] = set()  # shapes of lines that are no step lines of any wording
-        self._behind_bar: tuple[int, dict[str, float]] | None = None  # numbers painted behind a bar, of its step
+        self._own = OwnWords(self._cut_line) if format == "console" and not self._patterns else None
+        self._dialects = [dialect() for dialect in DIALECTS] if self._own is not None else []
+        self._bar_numbers = BarNumbers()
         self._config = ConfigFinder()
-        self._before_steps = self._generic  # YAML may be printed
+        self._before_steps = self._own is not None  # YAML may be printed
         self._line = 1  # number of the line that the next byte belongs to
         self._step: int | None = None  # newest training step
         self._after_blank = False  # the newest segment of the file was a blanked progress bar
@@ -109,11 +102,8 @@ class ConsoleReader:
         self._skip("line that is not JSON in a log of JSON lines", self._line, self._unwrapper.foreign)
         for before in [*self._buffer.too_long, *(0 for _ in range(self._unwrapper.too_long))]:
             self._skip(TOO_LONG, self._line + before)
-        if block and self._ahead is not None:
-            if self._buffer.peeked_whole and self._learner is not None:
-                self._learner, self._never = self._ahead
-                self._learner.go_on()
-            self._ahead = None
+        if block and self._own is not None:
+            self._own.go_on(self._buffer.peeked_whole)
         records = self._read(block) if block else []
         if self.gives_lines and len(data) < FULL_BLOCK:
             records += self._newest.take()
@@ -123,27 +113,23 @@ class ConsoleReader:
         opened = self.feed(head) if (head := self._unwrapper.finish()) else []
         rest = self._buffer.peek()
         line = self._line
-        learner, never = self._learner, self._never
-        self._settle()
-        if learner is not None and rest:  # a copy reads it: more of the line may come
-            self._learner, self._never = learner.copy(), set(never)
-        records = self._read(rest) if rest else []
         newest: dict[str, Note] = {}
+        if self._own is not None:
+            self._tell(self._own.settle())
+            if rest:
+                self._own.look_ahead()
+        records = self._read(rest) if rest else []
         self._give(self._broken.give_back(), records, newest)
-        records += newest.values()
         self._line = line  # the line is not over
         self._add_placed(self._stepper.settle())
         for dialect in self._dialects:
             for done in dialect.close():
                 self._add(done.step, done.cells)
-        if self._learner is not learner:
-            self._settle()
-            if self._learner is not None:
-                self._ahead = self._learner, self._never
-                self._learner, self._never = learner, never
-        if self._behind_bar is not None:
-            self._add(*self._behind_bar)
-        self._close_step_block()
+        if self._own is not None:
+            self._tell([*self._own.look_back(), *self._own.close()])
+        if self._bar_numbers.held is not None:
+            self._add(*self._bar_numbers.held)
+        records += newest.values()
         ends = self._notes.finish(line, self._step)
         out = [*opened, *records, *self._config.finish(), *ends, *self._take_rows(), *self._newest.take()]
         return out if self._unread is None else [*out, Hint(self._unread.hint())]
@@ -151,23 +137,20 @@ class ConsoleReader:
     def rest(self) -> list[Record]:
         """Rows that are held back until what follows tells more of them: nothing follows for now."""
         painted = self._buffer.rest.rpartition(b"\r")[2].rstrip()
-        if self._learner is not None and painted.endswith(b"]") and (shown := bar(painted)) is not None:
+        if (
+            self._own is not None
+            and self._own.learns
+            and painted.endswith(b"]")
+            and (shown := bar(painted)) is not None
+        ):
             self._take_postfix(shown, painted)  # a bar ends when it is painted again
         self._add_placed(self._stepper.settle())
-        self._settle()
-        if self._behind_bar is not None:
-            self._add(*self._behind_bar)
-        if self._step_block is not None and self._step_block.cells:
-            self._add(self._step_block.step, self._step_block.cells)  # it may go on
+        if self._bar_numbers.held is not None:
+            self._add(*self._bar_numbers.held)
+        if self._own is not None:
+            self._tell(self._own.so_far())
         hint = [] if self._unread is None or self._unread.hint() == "" else [Hint(self._unread.told)]
         return [*self._take_rows(), *hint]
-
-    def _settle(self) -> None:
-        """Rows of step lines that are likely ones, as nothing more comes for now."""
-        if self._learner is not None:
-            for row in self._learner.settle():
-                self._add(row.step, row.cells)
-                self._learnt = True
 
     # -- blocks ----------------------------------------------------------------------------------------------------
 
@@ -213,9 +196,9 @@ class ConsoleReader:
                     if not self._segment(segment, shape, text, at, out, newest):
                         self._filter.forget(shape, self._filter.dull)
                     follows = self._follows()
-                elif shape and self._learner is not None:
-                    self._learn(segment, shape, newest)
-                    follows = self._learner is not None and self._learner.is_open
+                elif shape and self._own is not None and self._own.learns:
+                    self._any_line(self._own, segment, shape, newest)
+                    follows = self._own.is_open
                 at += len(segment) + 1
             self._line += 1
         self._line -= 1
@@ -276,9 +259,7 @@ class ConsoleReader:
 
     def _follows(self) -> bool:
         """Whether lines matter now that would not matter by themselves."""
-        if self._config.is_open or self._step_block or self._notes.in_traceback:
-            return True
-        if self._learner is not None and self._learner.is_open:
+        if self._config.is_open or self._notes.in_traceback or (self._own is not None and self._own.is_open):
             return True
         return bool(self._dialects) and any(dialect.is_open for dialect in self._dialects)
 
@@ -301,11 +282,11 @@ class ConsoleReader:
         speaks = following or (shape not in self._filter.bars and self._filter.speaks(segment))
         barred = b"%|" in segment
         if not speaks and not barred and b"'epoch'" not in segment:
-            return not behind and self._learn(segment, shape, newest)
+            return not behind and self._own is not None and self._any_line(self._own, segment, shape, newest)
         segment = segment[:SCAN_LIMIT]
         painted = bar(segment) if barred else None
         if painted is not None:
-            if self._learner is not None:
+            if self._own is not None and self._own.learns:
                 self._take_postfix(painted, segment)
             self._paint(painted, text, at, newest)
             glued = behind_bar(segment)
@@ -347,17 +328,15 @@ class ConsoleReader:
             self._add_cut()
             self._rows.add(*counted)
             return True
-        if self._generic and painted is None:
+        if self._own is not None and painted is None:
             message = plain(message)
-            found = self._dialect_line(prefix, message, newest)
-            learnt = not found and not behind and self._learner is not None and self._learner.knows_steps
-            if learnt:
-                found = self._learn(segment, shape, newest)
-            if found and self._step_block is not None:
-                self._step_block.over = True  # what follows belongs to that line
-            matters = found or self._generic_line(prefix, message, newest) or matters
-            if not matters and not behind and not learnt:
-                matters = self._learn(segment, shape, newest)
+            if self._dialect_line(prefix, message, newest):
+                self._own.other()
+                matters = True
+            else:
+                rows, found = self._own.named(message, shape, prefix, self._step, behind)
+                self._tell(rows, newest)
+                matters |= found
         return bool(painted or notes or matters or following or self._follows())
 
     def _paint(self, painted: ProgressBar, text: bytes, at: int, newest: dict[str, Note]) -> None:
@@ -373,10 +352,9 @@ class ConsoleReader:
     # -- dialects --------------------------------------------------------------------------------------------------
 
     def _found_dialect(self) -> None:
-        if self._generic:
-            self._close_step_block()
-            self._generic = self._before_steps = False
-            self._learner = None
+        if self._own is not None:
+            self._tell(self._own.close())
+            self._own, self._before_steps = None, False
             self._dialects = []
             self._set_looks()
 
@@ -389,84 +367,34 @@ class ConsoleReader:
                     continue
                 for step in done:
                     self._add(step.step, step.cells)
+                    if self._own is not None:
+                        self._own.stop()
                     if step.total is not None:
                         self._report(newest, step.step, step.total)
                 return True
         return False
 
-    def _generic_line(self, prefix: str, message: str, newest: dict[str, Note]) -> bool:
-        logged = generic_console.dict_line(message) if "{" in message else None
-        if logged is not None:
-            self._add(*logged)
-            return True
-        if len(message) > _PROSE:
-            return False
-        begun = generic_console.step_line(self._whole(message, bare(message)))
-        if begun is not None and not self._believes(begun):
-            return False
-        if begun is not None:
-            self._begin, self._head = _head_of(message), _head_of(bare(message))
-        block = self._step_block
-        if begun is None:
-            if block is not None:
-                block.lines += 1
-                if block.lines > generic_console.MAX_BLOCK:
-                    self._close_step_block()
-                elif not prefix:
-                    block.below(message)
-            return False
-        if block is not None and block.step == begun.step:
-            block.cells.update(begun.cells)
-            block.lines = 0
-            return True
-        self._close_step_block()
-        self._step_block, self._step = begun, begun.step
-        if begun.total is not None:
-            self._report(newest, begun.step, begun.total)
-        return True
-
-    def _learn(self, segment: bytes, shape: bytes, newest: dict[str, Note]) -> bool:
-        """A line that no dialect knows: step lines of any wording are known by how they recur. Returns whether it told
-        of a step."""
-        learner = self._learner
-        if learner is None or len(segment) > _PROSE or (shape in self._never and not learner.is_open):
-            return False
-        if self._step is not None and not self._learnt:
-            self._learner = None  # a dialect tells the steps
-            return False
+    def _any_line(self, own: OwnWords, segment: bytes, shape: bytes, newest: dict[str, Note]) -> bool:
+        """A line without a mark: it may be a step line in words of its own. Returns whether it told of a step."""
         prefix, message = split_prefix(segment.decode("utf-8", "replace"))
-        if "Worker" in prefix:
-            return False  # one of many processes, each with a count of its own
-        raw = plain(message).strip()
-        if len(shape) == len(segment):
-            rows: list[StepRow] | None = learner.words(raw)
-        else:
-            message = self._whole(raw, without_logging(raw))
-            rows = learner.line(message)
-            if rows:
-                self._begin, self._head = _head_of(raw), _head_of(message)
-        if rows is None:
-            remember(shape, self._never)
-            return False
-        for row in rows:
-            self._close_step_block()
-            self._add(row.step, row.cells)
-            self._learnt = True
-            if row.total is not None:
-                self._report(newest, row.step, row.total)
+        rows = own.line(plain(message), shape, prefix)
+        self._tell(rows, newest)
         return bool(rows)
 
+    def _tell(self, rows: list[StepRow], newest: dict[str, Note] | None = None) -> None:
+        """Adds rows; their plans are news if `newest` is there to take them."""
+        for row in rows:
+            if row.cells:
+                self._add(row.step, row.cells)
+            self._step = row.step
+            if row.total is not None and newest is not None:
+                self._report(newest, row.step, row.total)
+
     def _take_postfix(self, painted: ProgressBar, segment: bytes) -> None:
-        """Numbers behind a bar of training belong to the step that it shows; the last ones painted there count."""
-        known = not painted.name or painted.name in TRAINING or trains(painted.name)
-        if painted.nested or not known or (self._step is not None and self._behind_bar is None):
-            return  # another work's bar, or one within steps that are stated otherwise
-        cells = postfix(segment.decode("utf-8", "replace"))
-        if not cells:
-            return
-        if self._behind_bar is not None and self._behind_bar[0] != painted.done:
-            self._add(*self._behind_bar)
-        self._behind_bar = painted.done, cells
+        if self._step is None or self._bar_numbers.held is not None:  # no steps are stated otherwise
+            over = self._bar_numbers.take(painted, segment.decode("utf-8", "replace"))
+            if over is not None:
+                self._add(*over)
 
     def _by_pattern(self, segment: bytes, at: int, newest: dict[str, Note]) -> bool:
         """A line in the user's words. One without a step is of the newest step, if others state theirs."""
@@ -489,52 +417,17 @@ class ConsoleReader:
             return True
         return False
 
-    def _believes(self, begun: generic_console.StepBlock) -> bool:
-        """Whether a line that names a step is one of training. Where others told steps, a line of other names is of a
-        step near theirs: sentences and tables number steps, too."""
-        if not begun.cells:
-            return True
-        if not measures(begun.cells):
-            return False
-        known = self._step_names.isdisjoint(begun.cells)
-        if known and self._step is not None and not 0 <= begun.step - self._step <= max(1, self._apart):
-            return False
-        if self._step is not None and begun.step > self._step:
-            self._apart = begun.step - self._step
-        if len(self._step_names) < generic_console.MAX_BLOCK:
-            self._step_names.update(begun.cells)
-        return True
-
-    def _whole(self, raw: str, message: str) -> str:
-        """The step line behind one that was cut off as its writer ended; any other line as it is. `message`: the line
-        without what logging puts before it."""
-        at = raw.rfind(self._begin) if self._begin else 0
-        if at > 0 and self._begin.startswith(raw[:at]):  # cut off before its first number
-            return raw[at:]
-        at = message.rfind(self._head) if self._head else 0
-        if at <= 0 or message.find(self._head) > 0:
-            return raw
-        self._skip(CUT_OFF, self._line)
-        return message[at:]
-
     def _read_one(self) -> None:
         """A row was read: no line needs to be suggested any more."""
         if self._unread is not None:
             self._given += [Hint("")] if self._unread.told else []
             self._unread = None
 
-    def _close_step_block(self) -> None:
-        block, self._step_block = self._step_block, None
-        if block is not None and block.cells:
-            self._add_cut()
-            self._rows.add(block.step, block.cells)
-            self._read_one()
-
     # -- small parts -----------------------------------------------------------------------------------------------
 
     def _set_looks(self) -> None:
         marks = [mark for dialect in self._dialects for mark in dialect.marks]
-        self._filter.look_for(marks, self._generic, self._before_steps)
+        self._filter.look_for(marks, self._own is not None, self._before_steps)
 
     def _report(self, newest: dict[str, Note], done: int, total: int) -> None:
         if self._progress != (done, total):
@@ -552,14 +445,10 @@ class ConsoleReader:
         begin = max(text.rfind(b"\n", 0, start), text.rfind(b"\r", 0, start)) + 1
         return _BLANK.fullmatch(text, begin, start) is not None
 
+    def _cut_line(self) -> None:
+        self._skip(CUT_OFF, self._line)
+
     def _skip(self, reason: str, line: int, lines: int = 1) -> None:
         if lines:
             self.skipped[reason] += lines
             self.skipped_at.setdefault(reason, f"line {line}")
-
-
-def _head_of(message: str) -> str:
-    """The words that a step line begins with, if they tell it from others."""
-    words = _WORDS.match(message)
-    head = words[0] if words is not None else ""
-    return head if len(head) > 3 and any(map(str.isalpha, head)) and message.count(head) == 1 else ""

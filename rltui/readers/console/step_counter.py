@@ -65,11 +65,14 @@ def rises(lines: list[list[Slot]]) -> bool:
 
 
 def counter_of(lines: list[list[Slot]], fewest: int) -> int | None:
-    """Place of the number that counts the steps: whole, never falling, risen at least `fewest` times, and named like
-    a step or given with its total. The one that rises most often wins, then the one with the plainer name. If there is
-    none, a number that rises evenly (`BY_COURSE`)."""
+    """Place of the number that counts the steps: whole, never falling (but where the epoch rises it may begin anew),
+    risen at least `fewest` times, and named like a step or given with its total. The one that rises most often wins,
+    then the one with the plainer name. If there is none, a number that rises evenly (`BY_COURSE`)."""
     first = lines[0]
     found: list[tuple[int, int, int]] = []
+    epoch = next((i for i, slot in enumerate(first) if last_word(slot.name) == "epoch"), None)
+    if epoch is not None and not all(len(line) > epoch and is_whole(line[epoch]) for line in lines):
+        epoch = None
     for i, slot in enumerate(first):
         if not all(len(line) > i and is_whole(line[i]) for line in lines):
             continue
@@ -80,7 +83,7 @@ def counter_of(lines: list[list[Slot]], fewest: int) -> int | None:
         wanted = words().training | words().durations if plain else words().training
         if not is_about(others, wanted):
             continue
-        values = [line[i].value for line in lines]
+        values = [(line[epoch].value if epoch is not None and epoch != i else 0, line[i].value) for line in lines]
         rises = sum(1 for a, b in pairwise(values) if b > a)
         if not (plain or weak) and is_about(first[:i], words().training) and rises < BY_COURSE - 1:
             continue  # behind the numbers it may tell of what share of something they are: `rewards [..] (1/2 valid)`

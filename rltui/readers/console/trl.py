@@ -11,7 +11,7 @@ import re
 from collections import deque
 from dataclasses import dataclass, field
 
-from rltui.readers.console.prefix import ProgressBar
+from rltui.readers.console.progress_bar import ProgressBar
 from rltui.readers.rows import number
 
 HOLD = 20

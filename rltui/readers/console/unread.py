@@ -9,10 +9,9 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 from rltui.lazy_regex import lazy
-from rltui.readers.console.line_pattern import NUMBER
+from rltui.readers.console.lead import plain, without_lead
 from rltui.readers.console.notes import split_prefix
-from rltui.readers.console.prefix import plain
-from rltui.readers.console.template import without_logging
+from rltui.readers.number_text import NUMBER
 from rltui.text import clean
 
 SAMPLE = 4000
@@ -72,7 +71,7 @@ def suggested(lines: Iterable[tuple[int, str]]) -> Suggestion | None:
     """Of numbered lines those that hold numbers and recur most, best with one that only rises. None if none recurs."""
     kinds: dict[str, _Alike] = {}
     for at, raw in lines:
-        text = without_logging(plain(split_prefix(raw)[1])).strip()
+        text = without_lead(plain(split_prefix(raw)[1]))
         numbers = _SLOT.findall(text)
         if not numbers or "%|" in text or not any(c.isalpha() for c in text):
             continue

@@ -4,37 +4,76 @@ from __future__ import annotations
 
 import orjson
 
+from rltui.readers.keys import first_of
 from rltui.readers.lines import LineBuffer
 
-_HEAD = 32  # bytes that may tell; else the first line does
 _NOTEBOOK = (b'[{"stream_name"', b'{"stream_name"')
-_STAMPED = b'{"timestamp":'
+_LINE = 1 << 16
+"""Bytes of a first line that are waited for."""
+_MESSAGE = ("message", "msg", "event", "log", "text")
+_LEVEL = ("level", "levelname", "severity", "lvl", "log_level", "stream")
+"""What tells a logger's line from a row of metrics: each line has one of these beside its message."""
+_TIME = ("timestamp", "time", "asctime", "ts", "@timestamp", "created", "exc_info")
+_PLACE = frozenset(("line", "lineno", "pid", "process", "thread", "v", "hostname", "rank", "version", *_LEVEL, *_TIME))
+"""Numbers of the logger's own."""
 
 
 def is_wrapped(head: bytes) -> bool:
     """Whether a file begins so. Only its first line counts: how much of the file is there makes no difference."""
-    start = head.lstrip().partition(b"\n")[0][:1000]
-    return start.startswith(_NOTEBOOK) or (
-        start.startswith(_STAMPED) and b'"message":' in start and b'"level":' in start
-    )
+    start = head.lstrip().partition(b"\n")[0]
+    if start.startswith(_NOTEBOOK):
+        return True
+    row = _row(start) if start.startswith((b"{", b"[{")) else None
+    return row is not None and _logged(row) is not None and first_of("step", row) is None
 
 
 def _may_be_wrapped(head: bytes) -> bool:
     """Whether only the rest of the first line will tell."""
     start = head.lstrip()
-    return len(head) < 1 << 16 and b"\n" not in start and (_STAMPED.startswith(start) or start.startswith(_STAMPED))
+    return len(head) < _LINE and b"\n" not in start and (not start or start.startswith((b"{", b"[")))
+
+
+def _row(line: bytes) -> dict[str, object] | None:
+    try:
+        item = orjson.loads(line.lstrip(b"[, ").rstrip(b"],\r\n "))
+    except orjson.JSONDecodeError:
+        return None
+    return item if isinstance(item, dict) else None
+
+
+def _logged(row: dict[str, object]) -> str | None:
+    """The line that a logger would have written for a row; None for a row of something else."""
+    record = row.get("record")
+    if isinstance(record, dict) and isinstance(row.get("text"), str):  # loguru
+        return str(row["text"])
+    level = next((row[key] for key in _LEVEL if isinstance(row.get(key), str | int)), None)
+    name = next((key for key in _MESSAGE if isinstance(row.get(key), str)), None)
+    if level is None or name is None:
+        return None
+    if name == "log":  # Docker
+        return str(row[name])
+    time = next((str(row[key]) for key in _TIME if isinstance(row.get(key), str)), "")
+    numbers = (
+        f"{key}={value}"
+        for key, value in row.items()
+        if key not in _PLACE and isinstance(value, int | float) and not isinstance(value, bool)
+    )
+    return " ".join(filter(None, (time, level if isinstance(level, str) else "", str(row[name]), *numbers)))
 
 
 def _text_of(line: bytes) -> bytes | None:
     """The text within one line, with its newline; None for what is no such line. The brackets and commas of a JSON
     array around the lines do not matter."""
-    try:
-        item = orjson.loads(line.lstrip(b"[,").rstrip(b"],\r\n"))
-        if "stream_name" in item:
-            return str(item["data"]).encode("utf-8", "replace")
-        text = f"{item['timestamp']} {item['level']} {item['message']}\n{item.get('exception') or ''}"
-    except (orjson.JSONDecodeError, TypeError, KeyError, AttributeError):
+    row = _row(line)
+    if row is None:
         return None
+    if "stream_name" in row:
+        return str(row.get("data", "")).encode("utf-8", "replace")
+    text = _logged(row)
+    if text is None:
+        return None
+    if row.get("exception"):
+        text += f"\n{row['exception']}"
     return (text if text.endswith("\n") else text + "\n").encode("utf-8", "replace")
 
 
@@ -54,7 +93,7 @@ class Unwrapper:
         if self._wrapped is None:
             data = self._head + data
             self._head = b""
-            if len(data) < _HEAD or _may_be_wrapped(data):
+            if _may_be_wrapped(data):
                 self._head = data
                 return b""
             self._wrapped = is_wrapped(data)

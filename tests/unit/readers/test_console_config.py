@@ -52,7 +52,7 @@ def test_a_line_of_settings(format: str) -> None:
 def test_lines_that_are_no_settings() -> None:
     assert values("console", "loading took 3 steps = fine\nFree steps = 5 x\nNum examples = 12\n" + TRL) == {}
     many = "".join(f"i={i}, lr=0.{i}, loss=0.5\n" for i in range(1, 40))
-    assert len(read("console", many).configs) == 8, "a loop that logs this way floods no config"
+    assert len(read("console", many).configs) <= 8, "a loop that logs this way floods no config"
 
 
 def test_arguments_of_rays_worker_are_no_config() -> None:

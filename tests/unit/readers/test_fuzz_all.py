@@ -20,8 +20,8 @@ from hypothesis import strategies as st
 from rltui.readers.base import Record, Rows
 from rltui.readers.console.dialects import DIALECTS
 from rltui.readers.console.dialects.base import LineDialect
+from rltui.readers.console.lead import plain
 from rltui.readers.console.notes import split_prefix
-from rltui.readers.console.prefix import plain
 from rltui.readers.registry import DATABASES, FORMATS, make_database, make_unpacking, runs_in_database
 from rltui.readers.sniff import sniff
 from rltui.readers.trackers.mlflow_store import MlflowStoreReader

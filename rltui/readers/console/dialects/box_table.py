@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from rltui.readers.console.dialects.base import MAX_CELLS, MAX_LINES, Step
-from rltui.readers.console.prefix import bare
+from rltui.readers.console.lead import bare
 from rltui.readers.rows import number
 
 _AREAL = re.compile(r"\bTrain step (\d{1,15})/(\d{1,15}) done\.")

@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 
 from rltui.readers.console.dialects.base import MAX_CELLS, MAX_LINES, Step
-from rltui.readers.console.prefix import bare
+from rltui.readers.console.lead import bare
 from rltui.readers.json_number import dict_cells
 
 _HEAD = re.compile(r"^Step (\d{1,15}):$")

@@ -1,0 +1,188 @@
+"""Step lines of a trainer that no dialect speaks: those that name their step are read at once, others as they recur."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from rltui.readers.console import generic
+from rltui.readers.console.lead import bare, without_lead
+from rltui.readers.console.line_filter import remember
+from rltui.readers.console.step_template import StepRow, measures
+from rltui.readers.console.template import TemplateLearner
+from rltui.readers.number_text import unwrapped
+
+PROSE = 2000
+"""A line with more characters is no list of numbers."""
+_WORDS = re.compile(r"[^\d]*")
+
+
+class OwnWords:
+    """Takes lines in file order. A row without cells only says at which step the log is."""
+
+    def __init__(self, cut_off: Callable[[], None] = lambda: None) -> None:
+        self._cut_off = cut_off  # told of each line that the one behind it cut off
+        self._learner: TemplateLearner | None = TemplateLearner()
+        self._never: set[bytes] = set()  # shapes of lines that are no step lines of any wording
+        self._ahead: tuple[TemplateLearner, set[bytes]] | None = None  # with the line that was read before its end came
+        self._kept: tuple[TemplateLearner, set[bytes]] | None = None  # while that line is read: without it
+        self._block: generic.StepBlock | None = None
+        self._begin = self._head = ""  # what step lines begin with, with and without what logging puts before it
+        self._names: set[str] = set()  # names in step lines, and how many steps apart they came
+        self._apart = 0
+
+    @property
+    def learns(self) -> bool:
+        """Whether a line of any shape may matter."""
+        return self._learner is not None
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the next line may belong to what stands above it."""
+        return self._block is not None or (self._learner is not None and self._learner.is_open)
+
+    def stop(self) -> None:
+        """Others tell the steps: only lines that name theirs count."""
+        self._learner = self._ahead = None
+
+    # -- lines -----------------------------------------------------------------------------------------------------
+
+    def named(self, raw: str, shape: bytes, prefix: str, step: int | None, behind: bool) -> tuple[list[StepRow], bool]:
+        """A line that holds a word for a step, behind Ray's `prefix`, and `behind` a bar or not. `step`: the newest
+        one. The rows that it tells, and whether it is a step line."""
+        first = not behind and self._learner is not None and self._learner.knows_steps
+        rows = self.line(raw, shape, prefix) if first else []
+        if rows and self._block is not None:
+            self._block.over = True  # what follows belongs to that line
+        told = self._plain(unwrapped(raw), prefix, step)
+        if told is not None:
+            return [*rows, *told], True
+        if not rows and not behind and not first:
+            rows = self.line(raw, shape, prefix)
+        return rows, bool(rows)
+
+    def other(self) -> None:
+        """A line of a dialect: what follows belongs to that."""
+        if self._block is not None:
+            self._block.over = True
+
+    def line(self, raw: str, shape: bytes, prefix: str) -> list[StepRow]:
+        """Any line: step lines of any wording are known by how they recur."""
+        learner = self._learner
+        if learner is None or len(raw) > PROSE or (shape in self._never and not learner.is_open):
+            return []
+        if "Worker" in prefix:
+            return []  # one of many processes, each with a count of its own
+        raw = unwrapped(raw.strip())
+        message = self._whole(raw, without_lead(raw))
+        rows = learner.take(message)
+        if rows:
+            self._begin, self._head = _head_of(raw), _head_of(without_lead(message))
+        if rows is None:
+            if shape:
+                remember(shape, self._never)
+            return []
+        return [*self.close(), *rows] if rows else []
+
+    def _plain(self, message: str, prefix: str, step: int | None) -> list[StepRow] | None:
+        """The rows that end with a line which names its step in plain words; None for any other line."""
+        logged = generic.dict_line(message) if "{" in message else None
+        if logged is not None:
+            return [StepRow(*logged)]
+        if len(message) > PROSE:
+            return None
+        begun = generic.step_line(self._whole(message, bare(message)))
+        block = self._block
+        if begun is None or not self._believes(begun, step):
+            if block is None or begun is not None:
+                return None
+            block.lines += 1
+            if block.lines > generic.MAX_BLOCK:
+                return self.close() or None
+            if not prefix:
+                block.below(message)
+            return None
+        self._begin, self._head = _head_of(message), _head_of(bare(message))
+        if self._learner is not None:
+            self._learner.follow(message, begun.step)
+        if block is not None and block.step == begun.step:
+            block.cells.update(begun.cells)
+            block.lines = 0
+            return []
+        closed, self._block = self.close(), begun
+        return [*closed, StepRow(begun.step, {}, begun.total)]
+
+    def _believes(self, begun: generic.StepBlock, step: int | None) -> bool:
+        """Whether a line that names a step is one of training. Where others told steps, a line of other names is of a
+        step near theirs: sentences and tables number steps, too."""
+        if not begun.cells:
+            return True
+        if not measures(begun.cells):
+            return False
+        known = self._names.isdisjoint(begun.cells)
+        if known and step is not None and not 0 <= begun.step - step <= max(1, self._apart):
+            return False
+        if step is not None and begun.step > step:
+            self._apart = begun.step - step
+        if len(self._names) < generic.MAX_BLOCK:
+            self._names.update(begun.cells)
+        return True
+
+    def _whole(self, raw: str, message: str) -> str:
+        """The step line behind one that was cut off as its writer ended; any other line as it is. `message`: the line
+        without what logging puts before it."""
+        at = raw.rfind(self._begin) if self._begin else 0
+        if at > 0 and self._begin.startswith(raw[:at]):  # cut off before its first number
+            return raw[at:]
+        at = message.rfind(self._head) if self._head else 0
+        if at <= 0 or message.find(self._head) > 0:
+            return raw
+        self._cut_off()
+        return message[at:]
+
+    # -- what is held back -----------------------------------------------------------------------------------------
+
+    def close(self) -> list[StepRow]:
+        """The step that lines belonged to is over."""
+        block, self._block = self._block, None
+        return [StepRow(block.step, block.cells)] if block is not None and block.cells else []
+
+    def so_far(self) -> list[StepRow]:
+        """Rows that are likely ones, as nothing more comes for now: they may go on."""
+        block = self._block
+        held = [] if block is None or not block.cells else [StepRow(block.step, dict(block.cells))]
+        return [*self.settle(), *held]
+
+    def settle(self) -> list[StepRow]:
+        """Rows of step lines that are likely ones, as nothing more comes for now."""
+        return [] if self._learner is None else self._learner.settle()
+
+    def look_ahead(self) -> None:
+        """The line that comes now may be the beginning of one: a copy reads it."""
+        if self._learner is not None:
+            self._kept = self._learner, self._never
+            self._learner, self._never = self._learner.copy(), set(self._never)
+
+    def look_back(self) -> list[StepRow]:
+        """That line was read: what it is likely to tell. What is known is known without it, until its end comes."""
+        kept, self._kept = self._kept, None
+        if kept is None or self._learner is None:
+            return []
+        rows = self.settle()
+        self._ahead = self._learner, self._never
+        self._learner, self._never = kept
+        return rows
+
+    def go_on(self, whole: bool) -> None:
+        """Bytes came behind that line; `whole`: it had ended there."""
+        if whole and self._ahead is not None and self._learner is not None:
+            self._learner, self._never = self._ahead
+            self._learner.go_on()
+        self._ahead = None
+
+
+def _head_of(message: str) -> str:
+    """The words that a step line begins with, if they tell it from others."""
+    words = _WORDS.match(message)
+    head = words[0] if words is not None else ""
+    return head if len(head) > 3 and any(map(str.isalpha, head)) and message.count(head) == 1 else ""

@@ -1,0 +1,44 @@
+"""Progress bars as tqdm paints them."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+TRAINING = frozenset(("", "Training Progress", "Training Batches Processed", "Training Step Progress"))
+"""Names of the bars that count training steps: the HF Trainer's, verl's, SkyRL's."""
+
+_BAR = re.compile(
+    rb"^(?P<process>(?:\x1b\[[0-9;]{0,9}m)*\([\w.]{0,80} ?pid=\d{1,9}(?:, ip=[0-9.]{1,40})?\)(?:\x1b\[[0-9;]{0,9}m)*)?"
+    rb"[ ]*(?:(?P<name>[\w .\-/]+):[ ]+)?\d{1,3}%\|[^|]{0,1000}\|[ ]*(?P<done>\d{1,12})/(?P<total>\d{1,12})[ ]\["
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ProgressBar:
+    """A painted bar. `nested`: it stands below another one (an evaluation's bar within the training's)."""
+
+    done: int
+    total: int
+    name: str
+    nested: bool
+
+
+def bar(segment: bytes) -> ProgressBar | None:
+    """The bar that a segment starts with, None where there is none. Text of other output may be glued after it."""
+    found = _BAR.match(segment)
+    if found is None:
+        return None
+    name = (found["name"] or b"").decode("ascii", "replace")
+    if found["process"] and not name:
+        return None  # any work of one of many processes
+    return ProgressBar(int(found["done"]), int(found["total"]), name, segment.endswith(b"\x1b[A"))
+
+
+_BAR_END = re.compile(rb"\|[ ]*\d{1,12}/\d{1,12}[ ]\[[^\]\n]{0,2000}\](?:\x1b\[[0-9;]*[A-Za-z]|\s)*")
+
+
+def behind_bar(segment: bytes) -> bytes:
+    """What is glued behind a painted bar, empty if nothing is."""
+    found = _BAR_END.search(segment)
+    return segment[found.end() :] if found else b""

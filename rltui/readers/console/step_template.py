@@ -1,0 +1,145 @@
+"""What is known of the lines that tell steps in one wording, and the rows that they make."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+
+from rltui.readers.console.named_numbers import NUMBER, Slot, has_word, is_named, is_whole, last_word, words
+from rltui.readers.console.step_counter import is_about
+
+
+@dataclass(frozen=True, slots=True)
+class StepRow:
+    """A step line read by its template. `total`: the plan, if the line states one."""
+
+    step: int
+    cells: dict[str, float]
+    total: int | None = None
+
+
+@dataclass(slots=True)
+class Line:
+    """A line that may be a step line: its numbers, and those of the `name: number` lines right below it. `message`:
+    its text, "" for a block or a row; `place`: its number among all that were held."""
+
+    slots: list[Slot]
+    message: str = ""
+    place: int = 0
+    below: dict[str, float] = field(default_factory=dict)
+
+    def head(self, counter: int) -> str:
+        """Its words up to the number that counts, "" if it has none there."""
+        if not self.message or counter >= len(self.slots) or not is_whole(self.slots[counter]):
+            return ""
+        return skeleton(self.message[: self.slots[counter].end])
+
+    def names(self, counter: int | None) -> set[str]:
+        """Of its numbers, without the one that counts."""
+        return {slot.name for i, slot in enumerate(self.slots) if i != counter and slot.name}
+
+
+@dataclass(slots=True)
+class Template:
+    """What is known of a skeleton. `lines` are held back until `counter` is known, the place of its counter. `told`: so
+    many of them were given already, as the log was quiet."""
+
+    lines: list[Line] = field(default_factory=list)
+    counter: int | None = None
+    epoch: int | None = None
+    prefix: str = ""
+    told: int = 0
+    head: str = ""  # the words up to the counter
+    names: set[str] = field(default_factory=set)  # of the numbers behind it
+    base: int = 0
+    last: tuple[int, int] | None = None  # epoch and count of the line before
+    first: int = 0  # count at which this epoch began
+    stride: int = 0  # the smallest distance of two counts, 0 while there are not two
+
+    def copy(self) -> Template:
+        """One that takes lines without changing this one."""
+        lines = [replace(line, below=dict(line.below)) for line in self.lines]
+        return replace(self, lines=lines, names=set(self.names))
+
+    def count(self, line: Line) -> int:
+        """What the counter of a line says."""
+        return int(line.slots[self.counter or 0].value)
+
+    def decide(self, counter: int) -> None:
+        """The place of the counter is known."""
+        first = self.lines[0]
+        others = [i for i, slot in enumerate(first.slots) if i != counter and last_word(slot.name) == "epoch"]
+        self.epoch = next((i for i in others if is_whole(first.slots[i])), None)
+        self.counter, self.head = counter, first.head(counter)
+
+    def fits(self, line: Line) -> bool:
+        """Whether a line in other words than these is of them: it begins alike, counts on from the newest one, and
+        names what they name or what is of training."""
+        if self.counter is None or not self.head or line.head(self.counter) != self.head:
+            return False
+        names = line.names(self.counter)
+        shared = names & self.names
+        if len(shared) > 1 and len(names - shared) < 2:
+            return True
+        ahead = 0 if self.last is None else self.count(line) - self.last[1]
+        near = self.epoch is not None or 0 <= ahead <= 2 * max(self.stride, 1)
+        return near and (bool(shared) or is_about(line.slots, words().training))
+
+    def rows(self, lines: Iterable[Line]) -> list[StepRow]:
+        """The rows that lines of it make, in their order."""
+        out = []
+        for line in lines:
+            slots, counter = line.slots, self.counter
+            if counter is None or len(slots) <= counter or not is_whole(slots[counter]):
+                continue
+            count, total = int(slots[counter].value), slots[counter].of
+            at = self.epoch if self.epoch is not None and self.epoch < len(slots) else None
+            epoch, epochs = (int(slots[at].value), slots[at].of) if at is not None else (0, None)
+            self._go_on(epoch, count, total)
+            if self.base and total is not None:
+                total = total * epochs if epochs else None
+            if len(self.names) < 400:
+                self.names |= line.names(counter)
+            cells = cells_of(slots, (counter, at), self.prefix) | line.below
+            out.append(StepRow(self.base + count, cells, None if self.prefix else total))
+        return out
+
+    def _go_on(self, epoch: int, count: int, total: int | None) -> None:
+        """A line of this epoch and count follows: where it counts anew in each epoch, the steps go on."""
+        if self.last is None:
+            self.first = count
+        elif epoch > self.last[0] and count < self.last[1]:
+            self.base += total or self.last[1] - self.first + (self.stride or 1)
+            self.first = count
+        elif epoch < self.last[0]:
+            self.base, self.first = 0, count  # begun again
+        elif count > self.last[1]:
+            apart = count - self.last[1]
+            self.stride = min(self.stride or apart, apart)
+        self.last = epoch, count
+
+
+def skeleton(message: str) -> str:
+    """A message with a mark for each of its numbers, and single blanks."""
+    return " ".join(NUMBER.sub("#", message).split())
+
+
+def key_of(kind: str, slots: list[Slot]) -> str:
+    """Name of the template of blocks and rows: they are alike if their names are."""
+    return "\0".join([kind, *(slot.name for slot in slots)])
+
+
+def cells_of(slots: list[Slot], without: tuple[int | None, ...], prefix: str) -> dict[str, float]:
+    """The named numbers; of two with one name the first counts."""
+    cells: dict[str, float] = {}
+    for i, slot in enumerate(slots):
+        if slot.name and slot.text and i not in without and not is_named(slot.name, words().places) and slot.of is None:
+            cells.setdefault(prefix + slot.name, slot.value)
+    return cells
+
+
+def measures(names: Iterable[str]) -> bool:
+    """Whether one of these names is one of training: a sentence has none, be it about loss."""
+    known = words()
+    of_training = known.training | known.durations | known.evaluation
+    return any(has_word(name, of_training) and not has_word(name, known.prose) for name in names)
