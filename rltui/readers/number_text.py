@@ -14,7 +14,7 @@ _REPR = lazy(
     r"\b(?:[A-Za-z_]\w*\.)*(?:[Tt]ensor|[Aa]rray|DeviceArray|Parameter|Decimal|(?:b?float|u?int)\d{0,2}_?)"
     rf"\(\[*['\"]?({NUMBER})['\"]?\]*(?:,\s*[a-z_]+=(?:<[^<>]*>|'[^']*'|\([^()]*\)|[\w.:]+))*,?\)"
 )
-_ITEM = lazy(rf"[(\[](['\"])([^'\"]{{1,200}})\1\s*,\s*(['\"]?)({NUMBER})\3[)\]]")
+_ITEM = lazy(rf"[(\[](['\"])([^'\"]{{1,200}})\1\s*,\s*(['\"]?)\[?({NUMBER})\]?\3[)\]]")
 
 
 def value(text: str) -> float:

@@ -8,6 +8,8 @@ from rltui.readers.console.progress_bar import TRAINING, ProgressBar
 from rltui.readers.number_text import unwrapped, value
 
 _POSTFIX = lazy(rf"[,\[]\s*([A-Za-z_][\w/.@\- ]*)=({NUMBER.pattern})")
+_ALGORITHM = lazy(r"(?<![A-Z])(?!LLM|GPU|CPU)[A-Z]{2}[A-Z+]{1,4}$")
+"""What a loop is called by its algorithm: GRPO, RLOO, DPO."""
 
 
 class BarNumbers:
@@ -37,4 +39,4 @@ def trains(name: str) -> bool:
     """Whether a progress bar of this name counts training steps."""
     if any(c.isdigit() for c in name) or has_word(name, words().evaluation):
         return False  # a bar within one of many rounds
-    return has_word(name, words().counters) or "train" in name.lower()
+    return has_word(name, words().counters) or "train" in name.lower() or _ALGORITHM.search(name) is not None

@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass, field
 
 from rltui.lazy_regex import lazy
-from rltui.readers.console.lead import bare
+from rltui.readers.console.lead import bare, without_lead
 from rltui.readers.json_number import dict_cells
 from rltui.readers.keys import first_of
 from rltui.readers.number_text import NUMBER, value
@@ -65,12 +65,15 @@ class StepBlock:
     over: bool = False  # nothing below belongs to it any more
     apart: bool = False  # something else stands right below it
     headed: bool = False  # a heading began it
+    source: str = ""  # of the program that wrote it
 
     def below(self, message: str) -> None:
         """A further line. Its numbers by name belong to the step if it is indented or marked as the first of them was;
         without either they have to follow each other."""
         cells = attributes(message)
-        lead = message[: len(message) - len(message.lstrip("•*- \t"))]
+        text = without_lead(message)
+        before = message[: len(message.rstrip()) - len(text)]
+        lead = before[len(before.rstrip()) + bool(before.strip()) :] + text[: len(text) - len(text.lstrip("•*- \t"))]
         if not cells:
             self.over |= self.lead == "" and bool(message.strip())
             self.apart |= bool(message.strip())
@@ -104,7 +107,7 @@ def dict_line(message: str) -> tuple[int, dict[str, float]] | None:
 
 def step_line(message: str) -> StepBlock | None:
     """A line or heading that begins a step."""
-    heading = _HEADING.match(message)
+    heading = _HEADING.match(without_lead(message))
     if heading is not None:
         return StepBlock(int(heading[1]), int(heading[2]) if heading[2] else None, headed=True)
     parts = _parts(message)
@@ -139,7 +142,7 @@ def _begun(message: str) -> StepBlock | None:
 
 def attributes(message: str) -> dict[str, float]:
     """Numbers of a line below a step line; empty where the line holds anything else."""
-    parts = _parts(message.lstrip("•*- \t"))
+    parts = _parts(without_lead(message).lstrip("•*- \t"))
     cells, understood = _pairs(parts, _STRICT_PAIR)
     return cells if cells and understood == len(parts) else {}
 

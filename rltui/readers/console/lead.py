@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from rltui.lazy_regex import lazy
+from rltui.readers.console.named_numbers import has_word, words
 
 _ANSI = lazy(r"\x1b\[[0-9;]*m")
 _DATE = r"\d{4}[-/]?\d\d[-/]?\d\d"
@@ -33,7 +36,10 @@ _RANK = lazy(
     r"|(?P<task>\d{1,5}): (?=(?i:.{0,200}?(?<![a-z])(?:step|iter|iteration|update|episode|epoch|batch|round)(?![a-z])))"
     r")\s*"
 )
-_BETWEEN = lazy(r"^(?:[A-Za-z_][\w.]{0,60} -(?=\s)|>+|[-|:](?=\s))\s*")
+_BETWEEN = lazy(
+    rf"^(?:[A-Za-z_][\w.]{{0,60}} -(?=\s)|[A-Za-z_][\w.\-]{{0,60}}\s*[|:\-]+\s*(?=[\[(]?{_LEVEL}\W)"
+    r"|>+|[-|:](?=\s|$))\s*"
+)
 """What stands behind a time or level: the name of a logger, a mark."""
 _TAG = lazy(
     r"^(?:\[(?!(?:global[_ ]?)?step\b|iter)[^\]]{1,80}\]|\(AReaL\)|StatsLogger"
@@ -42,14 +48,34 @@ _TAG = lazy(
 """What else may stand before a step that is named."""
 
 
+_NAMED = lazy(r"^(?:\[([A-Za-z][\w .\-]{0,40})\](?=\s)|([A-Za-z][\w.\-]{0,40}):\s(?=.*[:=]))\s*")
+"""The name of a program or a part of one, in brackets or before a colon."""
+
+
+_WORD = lazy(r"[A-Za-z][\w.]*[A-Za-z]")
+_NO_SOURCE = lazy(
+    r"(?i:trace|debug|info|notice|success|warning|warn|rank|pid|ip|stdout|stderr"
+    r"|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)$"
+)
+
+
 def plain(message: str) -> str:
     """A message without colours."""
     return _ANSI.sub("", message) if "\x1b" in message else message
 
 
-def split_lead(message: str) -> tuple[str, str]:
-    """The rank that stands before a message ("" if none does), and the message."""
-    text, rank = message.strip(), ""
+class Lead(NamedTuple):
+    """What stands before a message: the rank, "" if none does; the words, which tell one program's lines from
+    another's; and the message behind it."""
+
+    rank: str
+    source: str
+    message: str
+
+
+def split_lead(line: str) -> Lead:
+    """A line without colours, cut where its message begins."""
+    text, rank = line.strip(), ""
     begin = text
     while True:
         if found := _LEAD.match(text) or (text != begin and _BETWEEN.match(text)):
@@ -57,13 +83,25 @@ def split_lead(message: str) -> tuple[str, str]:
         elif not rank and (ranked := _RANK.match(text)):
             rank = ranked["rank"] or ranked["mpi"] or ranked["task"]
             text = text[ranked.end() :]
+        elif (named := _NAMED.match(text)) and not _says(named[1] or named[2]):
+            text = text[named.end() :]
         else:
-            return rank, text
+            break
+    before = begin[: len(begin) - len(text)]
+    words = () if not before else (word for word in _WORD.findall(before) if _NO_SOURCE.match(word) is None)
+    return Lead(rank, " ".join(words), text)
+
+
+def _says(name: str) -> bool:
+    """Whether a name tells what the numbers behind it are."""
+    known = words()
+    meant = known.counters | known.weak_counters | known.training | known.evaluation | known.durations | known.items
+    return any(map(str.isdecimal, name)) or has_word(name, meant | known.places | known.statistics)
 
 
 def without_lead(message: str) -> str:
     """The message alone."""
-    return split_lead(message)[1]
+    return split_lead(message).message
 
 
 def bare(message: str) -> str:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 
 from rltui.readers.console import generic
-from rltui.readers.console.lead import bare, without_lead
+from rltui.readers.console.lead import bare, split_lead, without_lead
 from rltui.readers.console.line_filter import remember
 from rltui.readers.console.step_template import StepRow, measures
 from rltui.readers.console.template import TemplateLearner
@@ -99,7 +99,7 @@ class OwnWords:
             block.lines += 1
             if block.lines > generic.MAX_BLOCK:
                 return self.close() or None
-            if not prefix:
+            if prefix + split_lead(message).source == block.source:
                 block.below(message)
             return None
         self._begin, self._head = _head_of(message), _head_of(bare(message))
@@ -110,6 +110,7 @@ class OwnWords:
             block.lines = 0
             return []
         closed, self._block = self.close(), begun
+        begun.source = prefix + split_lead(message).source
         return [*closed, StepRow(begun.step, {}, begun.total)]
 
     def _believes(self, begun: generic.StepBlock, step: int | None) -> bool:

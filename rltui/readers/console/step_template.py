@@ -30,8 +30,10 @@ class Line:
 
     def head(self, counter: int) -> str:
         """Its words up to the number that counts, "" if it has none there."""
-        if not self.message or counter >= len(self.slots) or not is_whole(self.slots[counter]):
+        if counter >= len(self.slots) or not is_whole(self.slots[counter]):
             return ""
+        if not self.message:
+            return key_of("", self.slots[: counter + 1])
         return skeleton(self.message[: self.slots[counter].end])
 
     def names(self, counter: int | None) -> set[str]:

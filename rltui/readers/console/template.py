@@ -17,12 +17,21 @@ from rltui.readers.console.lead import split_lead
 from rltui.readers.console.line_filter import remember
 from rltui.readers.console.named_numbers import Slot, is_named, is_whole, slots_of, words
 from rltui.readers.console.pair_lines import PairBlock, as_slots, heading, is_behind_bar, pair_cells
-from rltui.readers.console.step_counter import counter_name, counter_of, is_about, is_evaluation, promising, rises
+from rltui.readers.console.step_counter import (
+    counter_name,
+    counter_of,
+    is_about,
+    is_evaluation,
+    may_count,
+    promising,
+    rises,
+)
 from rltui.readers.console.step_template import Line, StepRow, Template, cells_of, key_of
 from rltui.readers.console.step_template import skeleton as skeleton_of
 
 SEEN = 3
 """Lines of one skeleton before it counts as a step line: two rises of its counter."""
+MAX_SOURCES = 100
 MAX_SKELETONS = 4000
 """Skeletons that are kept at once; prose makes a new one with each line."""
 
@@ -42,6 +51,9 @@ class TemplateLearner:
         self._told: set[str] = set()  # names of the open block that were given, as the log was quiet
         self._table = ColumnTable()
         self._rank: str | None = None  # of the process whose lines tell the steps
+        self._sources = {""}  # words before the lines that may tell steps
+        self._headed, self._block_source = False, ""  # the open block began with a heading; the words before its lines
+        self._opening = ""  # words before a message that begins on the next line
         self._followed: Template | None = None  # of lines that are read elsewhere
         self._held = 0  # lines that were held so far
         self._whole: frozenset[str] | None = None  # of a copy: names of the block that stood in whole lines
@@ -63,7 +75,7 @@ class TemplateLearner:
         copies = {id(t): t.copy() for t in (*self._templates.values(), *([self._followed] if self._followed else []))}
         twin._followed = None if self._followed is None else copies[id(self._followed)]
         twin._templates = {key: copies[id(t)] for key, t in self._templates.items()}
-        twin._none, twin._told = set(self._none), set(self._told)
+        twin._none, twin._told, twin._sources = set(self._none), set(self._told), set(self._sources)
         twin._block, twin._table = copy.copy(self._block), copy.copy(self._table)
         twin._block.slots = dict(self._block.slots)
         twin._whole = frozenset(self._block.slots)
@@ -81,11 +93,17 @@ class TemplateLearner:
     def take(self, message: str) -> list[StepRow] | None:
         """The steps that this line tells, those of the lines that were held back until now before it. None if no line
         of its shape can matter."""
-        rank, message = split_lead(message)
+        rank, source, message = split_lead(message)
         if rank and self._rank is not None and rank != self._rank:
             return []  # another process says of the same step what it sees
+        if not message:
+            self._opening = source  # its message begins on the next line
+            return []
+        opening, self._opening = self._opening, ""
         if any(map(str.isdecimal, message)):
-            rows = self._numbers(message, rank)
+            rows = self._numbers(message, rank, source)
+            if opening and source == "" and self._under is not None:
+                self._source(opening)
             if rows and rank:
                 self._rank = rank
             return rows
@@ -93,7 +111,8 @@ class TemplateLearner:
 
     def follow(self, message: str, step: int) -> None:
         """A line told this step that was read without this learner: what begins as it does may be of it, too."""
-        rank, message = split_lead(message)
+        rank, source, message = split_lead(message)
+        self._source(source)
         self._rank = self._rank or rank or None
         self._step = step
         if self._main is None:
@@ -116,7 +135,7 @@ class TemplateLearner:
             return []
         return self._end_block()
 
-    def _numbers(self, message: str, rank: str) -> list[StepRow] | None:
+    def _numbers(self, message: str, rank: str, source: str) -> list[StepRow] | None:
         row = self._table.row(message)
         if row is not None:
             self._under = None
@@ -124,20 +143,26 @@ class TemplateLearner:
             return ended + self._take("table", key_of("table", row), Line(row))
         begins = heading(message)
         if begins is not None or is_behind_bar(message):
-            return self._below(message, begins)
+            return self._below(message, source, begins)
         skeleton = skeleton_of(message)
         key = f"{rank}:{skeleton}" if skeleton.count("#") > 1 else ""
         if not key or key in self._none:
-            return self._below(message)
+            return self._below(message, source)
         line = Line(slots_of(message), message)
         if key not in self._templates and not self._adopts(key, line) and not promising(line.slots):
             remember(key, self._none)
-            return self._below(message)
+            return self._below(message, source)
         ended = self._end_block()
+        self._source(source)
         rows = self._take("line", key, line)
         self._under = line if key in self._templates else None
         self._under_step = rows[-1].step if rows else None
         return ended + rows
+
+    def _source(self, source: str) -> None:
+        """A line of this program may tell a step."""
+        if len(self._sources) < MAX_SOURCES:
+            self._sources.add(source)
 
     def _adopts(self, key: str, line: Line) -> bool:
         """Whether a line of a skeleton that is new is of the step lines that are known."""
@@ -185,12 +210,12 @@ class TemplateLearner:
                     template.told = len(template.lines)
         return out + self._open_block()
 
-    def _below(self, message: str, begins: Slot | None = None) -> list[StepRow] | None:
+    def _below(self, message: str, source: str, begins: Slot | None = None) -> list[StepRow] | None:
         """Numbers of a line right below a step line, or below one that may turn out to be one; or of a block, which
         `begins` with the step of a heading."""
         cells = {} if begins is not None else pair_cells(message)
-        if cells is None:
-            return []
+        if cells is None or (cells and source not in self._sources and (self._under is not None or self._headed)):
+            return []  # another program's
         if self._under is not None and cells:
             if self._under_step is not None:
                 return [StepRow(self._under_step, cells)]
@@ -201,19 +226,28 @@ class TemplateLearner:
         if begins is None and not cells:
             of_table = self._table.heading(message)
             return self._end_block() or ([] if of_table else None)
+        if begins is not None:
+            self._source(source)
         slots = as_slots(cells) if begins is None else [begins]
-        anew = begins is not None or self._block.begins_anew([slot.name for slot in slots])
+        other = source != self._block_source and not self._headed
+        anew = begins is not None or other or self._block.begins_anew([slot.name for slot in slots])
         ended = self._end_block() if anew else []
+        self._headed = begins is not None or (self._headed and not anew)
+        self._block_source = source
         self._block.add(slots)
         return ended
 
     def _end_block(self) -> list[StepRow]:
         """The block above is whole."""
         told, self._told = self._told, set()
-        slots = self._block.take()
+        self._headed = False
+        slots = sorted(self._block.take(), key=lambda slot: not (is_whole(slot) and may_count(slot)))
         if len(slots) < 2:
             return []
-        rows = self._take("block", key_of("block", slots), Line(slots))
+        line, key = Line(slots), key_of("block", slots)
+        if key not in self._templates:
+            self._adopts(key, line)
+        rows = self._take("block", key, line)
         if told and rows:
             cells = {name: x for name, x in rows[-1].cells.items() if name not in told}
             rows[-1] = StepRow(rows[-1].step, cells, rows[-1].total)

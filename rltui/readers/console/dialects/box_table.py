@@ -59,7 +59,7 @@ class BoxTable:
             done = self.close()
             self._total = None
             self._begin(prefix, int(title[1]))
-            return done
+            return done or None  # it may be another's heading
         if self._step is not None and prefix == self._prefix and text:
             self._others += 1
             if self._others > _GAP:

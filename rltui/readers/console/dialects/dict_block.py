@@ -46,7 +46,7 @@ class DictBlock:
             return None
         done = self.close()
         self._step, self._prefix, self._lines, self._depth = int(found[1]), prefix, 0, 0
-        return done
+        return done or None  # it may be another's heading
 
     def close(self) -> list[Step]:
         step, cells, self._step, self._cells = self._step, self._cells, None, {}
