@@ -19,7 +19,7 @@ class StepRow:
 
 
 @dataclass(slots=True)
-class Line:
+class TemplateLine:
     """A line that may be a step line: its numbers, and those of the `name: number` lines right below it. `message`:
     its text, "" for a block or a row; `place`: its number among all that were held."""
 
@@ -46,7 +46,7 @@ class Template:
     """What is known of a skeleton. `lines` are held back until `counter` is known, the place of its counter. `told`: so
     many of them were given already, as the log was quiet."""
 
-    lines: list[Line] = field(default_factory=list)
+    lines: list[TemplateLine] = field(default_factory=list)
     counter: int | None = None
     epoch: int | None = None
     prefix: str = ""
@@ -63,7 +63,7 @@ class Template:
         lines = [replace(line, below=dict(line.below)) for line in self.lines]
         return replace(self, lines=lines, names=set(self.names))
 
-    def count(self, line: Line) -> int:
+    def count(self, line: TemplateLine) -> int:
         """What the counter of a line says."""
         return int(line.slots[self.counter or 0].value)
 
@@ -74,7 +74,7 @@ class Template:
         self.epoch = next((i for i in others if is_whole(first.slots[i])), None)
         self.counter, self.head = counter, first.head(counter)
 
-    def fits(self, line: Line) -> bool:
+    def fits(self, line: TemplateLine) -> bool:
         """Whether a line in other words than these is of them: it begins alike, counts on from the newest one, and
         names what they name or what is of training."""
         if self.counter is None or not self.head or line.head(self.counter) != self.head:
@@ -87,7 +87,7 @@ class Template:
         near = self.epoch is not None or 0 <= ahead <= 2 * max(self.stride, 1)
         return near and (bool(shared) or is_about(line.slots, words().training))
 
-    def rows(self, lines: Iterable[Line]) -> list[StepRow]:
+    def rows(self, lines: Iterable[TemplateLine]) -> list[StepRow]:
         """The rows that lines of it make, in their order."""
         out = []
         for line in lines:

@@ -26,7 +26,7 @@ from rltui.readers.console.step_counter import (
     promising,
     rises,
 )
-from rltui.readers.console.step_template import Line, StepRow, Template, cells_of, key_of
+from rltui.readers.console.step_template import StepRow, Template, TemplateLine, cells_of, key_of
 from rltui.readers.console.step_template import skeleton as skeleton_of
 
 SEEN = 3
@@ -45,7 +45,7 @@ class TemplateLearner:
         self._main: str | None = None  # name of the counter that tells the step
         self._kind = ""  # of what tells it: a line, a block of lines, a table
         self._step: int | None = None
-        self._under: Line | None = None  # the line above, if lines below it may belong to it
+        self._under: TemplateLine | None = None  # the line above, if lines below it may belong to it
         self._under_step: int | None = None  # its step, None while that is not known
         self._block = PairBlock()
         self._told: set[str] = set()  # names of the open block that were given, as the log was quiet
@@ -116,7 +116,7 @@ class TemplateLearner:
         self._rank = self._rank or rank or None
         self._step = step
         if self._main is None:
-            line = Line(slots_of(message), message)
+            line = TemplateLine(slots_of(message), message)
             counter = next((i for i, s in enumerate(line.slots) if is_whole(s) and s.value == step and s.name), None)
             if counter is None:
                 return
@@ -125,7 +125,7 @@ class TemplateLearner:
             self._followed.decide(counter)
             self._templates[f"{rank}:{skeleton_of(message)}"] = self._followed
         if self._followed is not None:
-            self._followed.rows([Line(slots_of(message), message)])
+            self._followed.rows([TemplateLine(slots_of(message), message)])
 
     def _words(self, message: str) -> list[StepRow]:
         """A line without a digit: it may be a heading. What follows belongs to no step line above it, but a line
@@ -140,7 +140,7 @@ class TemplateLearner:
         if row is not None:
             self._under = None
             ended = self._end_block()
-            return ended + self._take("table", key_of("table", row), Line(row))
+            return ended + self._take("table", key_of("table", row), TemplateLine(row))
         begins = heading(message)
         if begins is not None or is_behind_bar(message):
             return self._below(message, source, begins)
@@ -148,7 +148,7 @@ class TemplateLearner:
         key = f"{rank}:{skeleton}" if skeleton.count("#") > 1 else ""
         if not key or key in self._none:
             return self._below(message, source)
-        line = Line(slots_of(message), message)
+        line = TemplateLine(slots_of(message), message)
         if key not in self._templates and not self._adopts(key, line) and not promising(line.slots):
             remember(key, self._none)
             return self._below(message, source)
@@ -164,7 +164,7 @@ class TemplateLearner:
         if len(self._sources) < MAX_SOURCES:
             self._sources.add(source)
 
-    def _adopts(self, key: str, line: Line) -> bool:
+    def _adopts(self, key: str, line: TemplateLine) -> bool:
         """Whether a line of a skeleton that is new is of the step lines that are known."""
         for template in self._steps():
             if template.fits(line):
@@ -176,7 +176,7 @@ class TemplateLearner:
         """The templates that tell steps, each once."""
         return list({id(t): t for t in self._templates.values() if t.counter is not None}.values())
 
-    def _take(self, kind: str, key: str, line: Line) -> list[StepRow]:
+    def _take(self, kind: str, key: str, line: TemplateLine) -> list[StepRow]:
         """A line, block or row that may be of a step."""
         if key in self._none:
             return []
@@ -244,7 +244,7 @@ class TemplateLearner:
         slots = sorted(self._block.take(), key=lambda slot: not (is_whole(slot) and may_count(slot)))
         if len(slots) < 2:
             return []
-        line, key = Line(slots), key_of("block", slots)
+        line, key = TemplateLine(slots), key_of("block", slots)
         if key not in self._templates:
             self._adopts(key, line)
         rows = self._take("block", key, line)
@@ -284,16 +284,16 @@ class TemplateLearner:
         template.names = {name for line in held for name in line.names(counter)}
         return self._given(template, [*held, *self._siblings(template)])
 
-    def _siblings(self, template: Template) -> list[Line]:
+    def _siblings(self, template: Template) -> list[TemplateLine]:
         """The lines held of other skeletons that are of this template: they are its own from now on."""
-        out: list[Line] = []
+        out: list[TemplateLine] = []
         for key, other in self._templates.items():
             if other.counter is None and other.lines and template.fits(other.lines[0]):
                 out += other.lines[other.told :]
                 self._templates[key] = template
         return out
 
-    def _given(self, template: Template, lines: list[Line]) -> list[StepRow]:
+    def _given(self, template: Template, lines: list[TemplateLine]) -> list[StepRow]:
         """The rows of lines, in the order in which they came."""
         rows = template.rows(sorted(lines, key=lambda line: line.place))
         if rows and not template.prefix:
