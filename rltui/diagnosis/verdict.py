@@ -18,11 +18,11 @@ from rltui.evidence.model import (
     Finding,
     Kind,
     Level,
+    Mark,
     Severity,
     StageResult,
     Verdict,
 )
-from rltui.evidence.signal import Mark
 from rltui.evidence.standing import OVER
 from rltui.rules.base import validation
 from rltui.rules.page import Rule

@@ -152,8 +152,10 @@ class Changes:
             events.append(event(report, "summary", report.verdict.text))
         restarts = report.run.restarts
         if seen.began:
+            why = {end.step: f"; what ended the one before: {end.because}" for end in report.run.ends}
             events += [
-                event(report, "restart", f"goes on from step {at} in a new attempt") for at in restarts[seen.restarts :]
+                event(report, "restart", f"goes on from step {at} in a new attempt{why.get(at, '')}")
+                for at in restarts[seen.restarts :]
             ]
         seen.restarts = len(restarts)
         about_state = having(Trait.STALL) | having(Trait.CRASH)  # the events stall, recovery and end tell of them

@@ -196,8 +196,9 @@ def _attempts(report: Report, look: Mapping[str, Any], events: Sequence[Mapping[
     restarts = report.run.restarts
     before = look.get("restarts")
     new = restarts[before:] if isinstance(before, int) else []
+    why = {end.step: f": {end.because}" for end in report.run.ends}
     for at in new[:MOST]:
-        yield Item("restart", "warning", f"restarted from step {at}")
+        yield Item("restart", "warning", f"restarted from step {at}{why.get(at, '')}")
     card = report.recording.stall
     if any(event["event"] == "end" for event in events) and card is not None and card.over:
         because = "; ".join(card.because)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from enum import StrEnum
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
     from rltui.evidence.facts import RunFacts
-    from rltui.evidence.signal import Mark
     from rltui.run.phase_hardware import PhaseHardware
 
 Severity = Literal["info", "warning", "critical"]
@@ -21,6 +21,16 @@ Kind = Literal["healthy", "unstable", "not-learning", "reward-hacking", "misconf
 Tone = Literal["ok", "warn", "crit", "none"]
 
 SEVERITY_RANK: dict[str, int] = {"info": 0, "warning": 1, "critical": 2}
+
+
+class Mark(StrEnum):
+    """What a judge asks of one signal beyond its level, so that no sentence has to be read for it."""
+
+    TO_ITS_FLOOR = "to-its-floor"
+    """The fall left nothing of the reward."""
+
+    DISK_FULL = "disk-full"
+    """There is no room left, not only little."""
 
 
 @dataclass(frozen=True, slots=True)

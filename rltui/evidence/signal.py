@@ -3,22 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import StrEnum
 
+from rltui.evidence.model import Cause, Fix, Mark
 from rltui.plots.numbers import number, shorn
 
 EASED, NOTICE, WARNING, CRITICAL = 0, 1, 2, 3
 """Levels. `EASED` holds no finding open: it brings the numbers of one that is open up to date until it closes."""
-
-
-class Mark(StrEnum):
-    """What a judge asks of one signal beyond its level, so that no sentence has to be read for it."""
-
-    TO_ITS_FLOOR = "to-its-floor"
-    """The fall left nothing of the reward."""
-
-    DISK_FULL = "disk-full"
-    """There is no room left, not only little."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +30,8 @@ class Signal:
     confidence: float | None = None
     marks: tuple[Mark, ...] = ()
     stage: str | None = None  # of the pipeline, if it is another one than that of the rule
+    causes: tuple[Cause, ...] = ()  # what this very case shows; they lead those of the page
+    fixes: tuple[Fix, ...] = ()
 
 
 def num(value: float | None) -> str:

@@ -74,7 +74,8 @@ NoteKind = Literal[
 
 
 class Note(NamedTuple):
-    """A line of text that matters beyond its numbers. `step` and `total` where the line states them."""
+    """A line of text that matters beyond its numbers. `step` and `total` if the line states them. `frames`: of a
+    traceback, "file.py:12 function", the innermost last."""
 
     kind: NoteKind
     text: str
@@ -82,6 +83,7 @@ class Note(NamedTuple):
     step: int | None = None
     total: int | None = None
     time: float | None = None
+    frames: tuple[str, ...] = ()
 
 
 class LogLine(NamedTuple):

@@ -208,6 +208,7 @@ def _identity(run: RunSnapshot, span: _Span, frame: Frame) -> RunIdentity:
         eta_s=pace.left_s if pace is not None else None,
         last_row_time=span.last_time,
         attempts=run.attempts if not span.cut else (),
+        ends=tuple(end for end in run.ended if span.last_step is not None and end.step <= span.last_step),
     )
 
 

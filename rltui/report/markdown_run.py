@@ -118,7 +118,9 @@ def identity(report: Report) -> list[str]:
     if run.eta_s is not None:
         lines.append(f"- Time left: {duration(run.eta_s)}")
     if run.restarts:
-        lines.append(f"- Restarts: from step {', '.join(str(step) for step in run.restarts)}")
+        why = {end.step: f" ({plain(end.because)})" for end in run.ends}
+        restarts = [f"{step}{why.get(step, '')}" for step in run.restarts]
+        lines.append(f"- Restarts: from step {', '.join(restarts)}")
     lines += _attempts(run.attempts)
     return [*lines, "", *_sources(run), "", *_config(report)]
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from rltui.evidence.model import Forecast, MachineView
     from rltui.evidence.step_time import OwnShare, SlowStep, Waits
     from rltui.rules.invariants import Invariant
-    from rltui.run.attempts import Attempt
+    from rltui.run.attempts import Attempt, Ended
     from rltui.session.frame import Recording
 
 SCHEMA = "rltui.report/1"
@@ -63,6 +63,7 @@ class RunIdentity:
     eta_s: float | None = None
     last_row_time: float | None = None
     attempts: tuple[Attempt, ...] = ()
+    ends: tuple[Ended, ...] = ()  # why it had to be restarted
     rows_counted: bool = False  # no source tells the steps: rows are counted from 1
 
 

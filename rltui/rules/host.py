@@ -6,7 +6,8 @@ import numpy as np
 
 from rltui.evidence.forecast import disk_full, free_now, host_memory, saves
 from rltui.evidence.measured import Measured, name
-from rltui.evidence.signal import CRITICAL, NOTICE, WARNING, Mark, Signal, num
+from rltui.evidence.model import Mark
+from rltui.evidence.signal import CRITICAL, NOTICE, WARNING, Signal, num
 from rltui.evidence.trends import WINDOW, onset, trend
 from rltui.hardware.base import HardwareSample, HostSample
 from rltui.plots.numbers import percent

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from rltui.evidence.look import Look
+from rltui.evidence.model import Cause, Fix
 from rltui.evidence.signal import CRITICAL, NOTICE, WARNING, Signal
 from rltui.evidence.standing import Standing
 from rltui.rules.base import Memory, Params, rule
@@ -16,8 +19,19 @@ def run_crashed(seen: Standing, p: Params, memory: Memory) -> list[Signal]:
     if state is None or state.state != "crashed":
         return []
     ended = f"The run ended {_where(look)}: " if not look.n or f"step {look.step}" not in state.because else ""
-    text = f"{ended}{state.because}.{_quote(state)}"
-    return [_now(CRITICAL if state.quote else WARNING, text[:1].upper() + text[1:], look)]
+    text = f"{ended}{state.because}."
+    signal = _now(CRITICAL if state.quote else WARNING, "", look)
+    if (crash := state.crash) is not None:
+        cause = crash.text + (f"; {state.loop}" if state.loop else "")
+        text += f" {crash.shown[:1].upper()}{crash.shown[1:]}." if crash.shown else ""
+        text += f" {state.loop[:1].upper()}{state.loop[1:]}." if state.loop else ""
+        family = look.dialect.family
+        signal = replace(
+            signal,
+            causes=(Cause(cause[:1].upper() + cause[1:]),),
+            fixes=tuple(Fix(r.text, r.config.get(family), r.impact, r.risk) for r in crash.kind.to_do),
+        )
+    return [replace(signal, summary=text[:1].upper() + text[1:] + _quote(state))]
 
 
 @rule("run-stalled", Standing)

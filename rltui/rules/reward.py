@@ -11,7 +11,8 @@ import numpy as np
 from rltui.data_files import Record, kept, read
 from rltui.evidence.look import Look
 from rltui.evidence.metric import alone
-from rltui.evidence.signal import CRITICAL, NOTICE, WARNING, Mark, Signal, num
+from rltui.evidence.model import Mark
+from rltui.evidence.signal import CRITICAL, NOTICE, WARNING, Signal, num
 from rltui.evidence.trends import MAD_TO_SD, block_medians, onset, sd_d, sd_m, windows
 from rltui.plots.numbers import percent
 from rltui.rules.base import (

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from rltui.readers.base import Exit, Note
+from rltui.run.attempts import earlier_ends
+from rltui.run.crash import Crash, again, first_first, named_end
 from rltui.run.notes import Notes, quoted
 from rltui.run.pace import LearnedPace, Pulse, Usual
 from rltui.run.progress import row_gap, steps_short
@@ -24,11 +25,6 @@ _STATES: dict[Word, State] = {
     "crashed": "crashed",
     "unknown": "unknown",
 }
-_CONSEQUENCE = re.compile(
-    r"Actor\w*Error|WorkerCrashedError|ChildFailedError|closing signal|BrokenPipe|SignalException"
-)
-"""What processes say that lost another one: another line of the same end is the better quote."""
-
 ZONE_S, ZONES = 1800.0, 28
 """Rows may bear the time of another zone: so many half hours off the last write at most..."""
 WRITTEN_S = 60.0
@@ -39,8 +35,10 @@ WRITTEN_S = 60.0
 class RunState:
     """State by the time rules of the design, with the evidence in words and the quoted line if there is one.
 
-    `card` is there if the run is followed. `sure`: a stall beyond doubt; no log that merely ends is one. `followed`:
-    its growth is watched. `expected`: a process or the scheduler says that it should be going."""
+    `crash`: what the errors of a crashed run are called, None if they have no name; `loop`: what the ends of earlier
+    attempts have in common with that one. `card` is there if the run is followed. `sure`: a stall beyond doubt; no log
+    that merely ends is one. `followed`: its growth is watched. `expected`: a process or the scheduler says that it
+    should be going."""
 
     state: State
     because: str
@@ -48,6 +46,8 @@ class RunState:
     card: StallCard | None = None
     followed: bool = False
     expected: bool = False
+    crash: Crash | None = None
+    loop: str = ""
 
     @property
     def sure(self) -> bool:
@@ -98,15 +98,19 @@ def _judged(seen: LifeSigns) -> RunState:
     if _counted_out(seen.notes, planned):
         return _ended(seen, "finished", f"the progress bar ended at {planned} of {planned}, the rows at {stood}")
     ended, deadly = _last_words(seen, last, gap)
+    crash = named_end(deadly)
     quote = quoted(deadly[0]) if deadly else ""
     if seen.exit is not None and seen.exit.code != 0:
-        return _ended(seen, "crashed", f"the process exited with code {seen.exit.code} at {of}", quote)
+        because = f"{crash.title}, and the process exited" if crash is not None else "the process exited"
+        return _crashed(seen, f"{because} with code {seen.exit.code} at {of}", quote, crash)
     pulse, is_seen = _life(seen)
     if deadly and (seen.now is None or not is_seen or error_counts(pulse, seen.pace(), seen.now)):
-        return _ended(seen, "crashed", f"an error ended the log at {of}", quote)
+        because = crash.title if crash is not None else "an error ended the log"
+        return _crashed(seen, f"{because} at {of}", quote, crash)
     if deadly and seen.now is not None:
         ago = span(max(0.0, seen.now - (pulse.output_at or seen.now)))
-        because = f"an error {ago} ago may have ended the run at {of}"
+        error = f"an error ({crash.title})" if crash is not None else "an error"
+        because = f"{error} {ago} ago may have ended the run at {of}"
         card = StallCard("slow", (because,), quote=quote) if seen.followed else None
         return RunState("running", because, quote, card)
     if short is not None and short < gap:
@@ -176,6 +180,11 @@ def _on_our_clock(stamped: float | None, written: float | None, now: float) -> f
     return stamped if stamped <= min(now, now if written is None else written) + WRITTEN_S else None
 
 
+def _crashed(seen: LifeSigns, because: str, quote: str, crash: Crash | None) -> RunState:
+    loop = again([*earlier_ends(seen.notes.all), crash]) if crash is not None else ""
+    return replace(_ended(seen, "crashed", because, quote), crash=crash, loop=loop)
+
+
 def _ended(seen: LifeSigns, word: Literal["finished", "crashed"], because: str, quote: str = "") -> RunState:
     card = StallCard(word, (because,), quote=quote, sure=True, over=True) if seen.followed else None
     return RunState(_STATES[word], because, quote, card)
@@ -202,4 +211,4 @@ def _last_words(seen: LifeSigns, last: int | None, gap: int) -> tuple[Note | Non
             ended = words[end].note
             words = words[:end]
         deadly += [word.note for word in words]
-    return ended, sorted(deadly, key=lambda note: _CONSEQUENCE.search(note.text) is not None)
+    return ended, first_first(deadly)

@@ -10,7 +10,7 @@ from rltui.evidence.model import Diagnosis
 from rltui.hardware.base import HardwareSample
 from rltui.readers.base import LogLine, Note
 from rltui.rollouts.samples import Samples
-from rltui.run.attempts import Attempt, attempts
+from rltui.run.attempts import Attempt, Ended, attempts, ends
 from rltui.run.names import preferred
 from rltui.run.phase_hardware import written
 from rltui.run.run import Checkpoint, ConfigValue, MetricName, PhaseTable, Run, RunState, SourceInfo, StallCard
@@ -74,6 +74,7 @@ class RunSnapshot:
     beats: tuple[tuple[int, float], ...]
     restarts: tuple[int, ...]
     attempts: tuple[Attempt, ...]
+    ended: tuple[Ended, ...]  # what had ended the attempts before
     phases: PhaseTable
     checkpoints: tuple[Checkpoint, ...]
     config: Mapping[str, ConfigValue]
@@ -129,6 +130,7 @@ def snapshot(run: Run, state: RunState) -> RunSnapshot:
         beats=tuple(run.pulse.beats),
         restarts=tuple(table.restarts),
         attempts=attempts(run.history, run.notes),
+        ended=ends(table.restarts, run.notes),
         phases=run.phases(),
         checkpoints=tuple(run.checkpoints),
         config=run.config,

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections import deque
+from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cache
 from pathlib import Path
@@ -17,6 +18,8 @@ WARNINGS = 100
 error may be the one that ends the run."""
 MAX_TRACEBACK = 1000
 """Lines followed of one traceback; a longer one is a log that is no traceback."""
+FRAMES = 16
+"""Innermost frames of a traceback that are kept."""
 TRACEBACK = "Traceback (most recent call last)"
 
 _PREFIX = re.compile(r"^(?:\x1b\[[0-9;]*m)*\((?:[^()]*?\s?pid=\d+(?:, ip=[0-9.]+)?)\)(?:\x1b\[[0-9;]*m)*[ ]?")
@@ -29,6 +32,7 @@ _CHAINED = (
     "ray::",
     "\x1b[36mray::",
 )
+_FRAME = re.compile(r'File "([^"\n]+)", line (\d+), in (\S+)|^[│|]\s*(\S+\.py):(\d+) in (\S+)')
 _DIGITS = re.compile(r"[\d.]+")
 
 
@@ -103,6 +107,10 @@ def triggers() -> tuple[str, ...]:
 class _Traceback:
     lines: int = 0
     last: str = ""
+    frames: deque[str] = field(default_factory=lambda: deque(maxlen=FRAMES))
+
+    def note(self, message: str, line: int, step: int | None, time: float | None = None) -> Note:
+        return Note("traceback", clean(message, 500), line, step, None, time, tuple(self.frames))
 
 
 class NoteFinder:
@@ -122,9 +130,10 @@ class NoteFinder:
         time = time_of(message)
         out: list[Note] = []
         if self._open and prefix in self._open:
+            traceback = self._open[prefix]
             ended = self._follow(prefix, message)
             if ended is not None:
-                out.append(Note("traceback", clean(ended, 500), line, step, None, time))
+                out.append(traceback.note(ended, line, step, time))
         if TRACEBACK in message:
             if len(self._open) < 64:
                 self._open[prefix] = _Traceback()
@@ -158,7 +167,7 @@ class NoteFinder:
         out: list[Note] = []
         for traceback in self._open.values():
             if traceback.last:
-                out.append(Note("traceback", clean(traceback.last, 500), line, step))
+                out.append(traceback.note(traceback.last, line, step))
                 traceback.last = ""
         return out
 
@@ -168,6 +177,9 @@ class NoteFinder:
         if traceback.lines > MAX_TRACEBACK:
             del self._open[prefix]
             return None
+        if (frame := _FRAME.search(message)) is not None:
+            path, number, function = frame.group(1, 2, 3) if frame[1] else frame.group(4, 5, 6)
+            traceback.frames.append(clean(f"{path}:{number} {function}", 200))
         if not message.strip() or message.startswith(_INSIDE):
             return None
         if message.startswith(_CHAINED) and traceback.lines > 1:

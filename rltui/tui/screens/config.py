@@ -31,10 +31,11 @@ class ConfigScreen(TextScreen):
         run = report.run
         blocks: list[Block] = []
         rows: list[Row]
+        ended = {end.step: f" ({end.because})" for end in run.ends}
         for name, value in (
             ("path", run.path),
             ("state", f"{run.state}{': ' + run.state_because if run.state_because else ''}"),
-            ("restarts", ", ".join(f"at step {step}" for step in run.restarts)),
+            ("restarts", ", ".join(f"at step {step}{ended.get(step, '')}" for step in run.restarts)),
             ("replaced", "; ".join(one.text for one in run.attempts[-ATTEMPTS_SHOWN:])),
             ("as of", report.as_of or ""),
         ):

@@ -29,6 +29,7 @@ from rltui.rollouts.formats.fields import KnownNames
 from rltui.rollouts.statistics import Limits
 from rltui.rules.coverage import ExpectedMetrics, Kinds
 from rltui.rules.reward import TrueComponents
+from rltui.run.crash import Crashes
 from rltui.tui.headings import Overview
 from tests.conftest import REPO
 
@@ -56,6 +57,7 @@ TYPES: dict[str, Any] = {
     "evidence/data/forecasts.json": dict[str, KnownForecast],
     "hardware/process_roles.json": Roles,
     "readers/console/notes.toml": NoteRules,
+    "run/crashes.toml": Crashes,
     "readers/console/template_words.json": TemplateWords,
     "readers/data/config_files.json": ConfigFiles,
     "readers/data/formats.json": dict[str, Format],

@@ -23,7 +23,7 @@ def test_a_run_begun_anew_in_one_file_names_the_earlier_attempts_and_what_ended_
         Note("warning", "deprecated", 92, step=11),
     ]
     assert [one.text for one in attempts(history, notes)] == [
-        "steps 5 to 30, 26 rows, ended by: torch.OutOfMemoryError: CUDA out of memory.",
+        "steps 5 to 30, 26 rows, ended by: GPU memory ran out",
         "steps 2 to 11, 10 rows",
     ]
     assert history.table.steps.tolist() == [1, 2, 3]

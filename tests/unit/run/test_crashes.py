@@ -1,0 +1,289 @@
+"""A run that crashed is told by the name of what ended it: the first error, not the last; where, with which numbers,
+and what to do. Through `rltui report`, on logs with the lines that the programs print."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rltui.cli import main
+
+RAY = "\x1b[36m(WorkerDict pid=48301, ip=10.0.0.2)\x1b[0m "
+CUDA = (
+    "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.32 GiB. GPU 0 has a total capacity of 79.11 GiB of"
+    " which 1.19 GiB is free. Including non-PyTorch memory, this process has 77.90 GiB memory in use. Of the allocated"
+    " memory {allocated} GiB is allocated by PyTorch, and 5.10 GiB is reserved by PyTorch but unallocated."
+)
+
+
+def traceback(error: str, *frames: str) -> str:
+    shown = "".join(f'  File "{frame.split(":")[0]}", line 7, in {frame.split(":")[1]}\n    x()\n' for frame in frames)
+    return f"Traceback (most recent call last):\n{shown}{error}\n"
+
+
+def rows(first: int, last: int, more: float = 0) -> str:
+    return "".join(
+        f"step:{n} - critic/score/mean:{0.2 + 0.001 * n + more:.3f} - actor/grad_norm:{0.3 + more}\n"
+        for n in range(first, last + 1)
+    )
+
+
+def told(tmp_path: Path, capsys: pytest.CaptureFixture[str], log: str) -> dict[str, Any]:
+    """The finding about the end of the run."""
+    path = tmp_path / "run.log"
+    path.write_text("Total training steps: 200\n" + log, encoding="utf-8")
+    main(["report", "--format", "json", str(path)])
+    report = json.loads(capsys.readouterr().out)
+    assert report["run"]["state"] == "crashed"
+    (finding,) = (f for f in report["findings"] if f["id"] == "run-crashed")
+    assert isinstance(finding, dict)
+    return finding
+
+
+SAVED = ("train.py:fit", "/opt/env/lib/python3.11/site-packages/torch/serialization.py:save")
+ENDS = {
+    "gpu memory": (
+        traceback(CUDA.format(allocated=70.31), "main_ppo.py:run", "verl/workers/actor/dp_actor.py:update_policy"),
+        ["GPU memory ran out in the update", "2.32 GiB were asked for", "1.19 GiB of 79.11 GiB", "70.31 GiB"],
+        "ppo_micro_batch_size",
+    ),
+    "gpu memory, as older versions say it": (
+        traceback(
+            "RuntimeError: CUDA out of memory. Tried to allocate 20.00 MiB (GPU 0; 23.69 GiB total capacity; 21.30 GiB"
+            " already allocated; 12.94 MiB free; 22.10 GiB reserved in total by PyTorch)",
+            "grpo.py:get_per_token_logps",
+        ),
+        ["GPU memory ran out in the log-probs", "12.94 MiB of 23.69 GiB were free", "21.30 GiB"],
+        "micro",
+    ),
+    "gpu memory in a worker, before what the driver says of it": (
+        "".join(
+            RAY + line + "\n" for line in traceback(CUDA.format(allocated=70.31), "w.py:compute_log_prob").splitlines()
+        )
+        + "ray.exceptions.ActorDiedError: The actor died unexpectedly before finishing this task.\n",
+        ["GPU memory ran out in the log-probs"],
+        "micro",
+    ),
+    "the engine finds no memory": (
+        traceback("ValueError: No available memory for the cache blocks. Try increasing `gpu_memory_utilization`."),
+        ["rollout engine found too little GPU memory"],
+        "gpu_memory_utilization",
+    ),
+    "disk": (
+        traceback("OSError: [Errno 28] No space left on device: '/ckpt/global_step_30/model.pt'", *SAVED),
+        ["the disk is full while the checkpoint was saved", "/ckpt/global_step_30/model.pt"],
+        "Free the disk",
+    ),
+    "disk, in the words of torch": (
+        traceback(
+            "RuntimeError: [enforce fail at inline_container.cc:595] . PytorchStreamWriter failed writing file data/12:"
+            " file write failed",
+            *SAVED,
+        ),
+        ["the disk is full"],
+        "max_actor_ckpt_to_keep",
+    ),
+    "disk, in the words of safetensors": (
+        traceback(
+            "safetensors_rust.SafetensorError: Error while serializing: IoError(Os { code: 28, kind: StorageFull,"
+            ' message: "No space left on device" })',
+            "trainer.py:_save",
+        ),
+        ["the disk is full while the checkpoint was saved"],
+        "Free the disk",
+    ),
+    "host memory, by the kernel": (
+        "[123.4] Memory cgroup out of memory: Killed process 4711 (python3) total-vm:91kB, anon-rss:61341234kB\n"
+        "bash: line 1: 4711 Killed                  python3 train.py\n",
+        ["host memory ran out", "python3", "61341234kB"],
+        "more memory",
+    ),
+    "host memory, by the scheduler": (
+        "slurmstepd: error: Detected 1 oom_kill event in StepId=77.batch. Some tasks have been OOM Killed.\n",
+        ["host memory ran out"],
+        "more memory",
+    ),
+    "host memory, by Ray": (
+        "ray.exceptions.OutOfMemoryError: Task was killed due to the node running low on memory.\n"
+        "Memory on the node (IP: 10.0.0.2, ID: 5f) where the task (actor ID: 7) was running was 493.05GB / 503.51GB"
+        " (0.979), which exceeds the memory usage threshold of 0.95. Ray killed this worker.\n",
+        ["host memory ran out", "493.05GB of 503.51GB were in use"],
+        "more memory",
+    ),
+    "shared memory": (
+        traceback(
+            "RuntimeError: DataLoader worker (pid 99) is killed by signal: Bus error. It is possible that dataloader's"
+            " workers are out of shared memory. Please try to raise your shared memory limit."
+        ),
+        ["shared memory"],
+        "--shm-size",
+    ),
+    "a rank that raised, and the others that waited for it": (
+        "[rank3]: " + "AssertionError: bad mask\n"
+        "[rank0]:[E ProcessGroupNCCL.cpp:616] [Rank 0] Watchdog caught collective operation timeout: WorkNCCL("
+        "SeqNum=12, OpType=ALLREDUCE, NumelIn=1, Timeout(ms)=600000) ran for 600012 milliseconds before timing out.\n"
+        + traceback(CUDA.format(allocated=60.0), "a.py:backward"),
+        ["GPU memory ran out in the update"],
+        "micro",
+    ),
+    "a collective operation that nobody explains": (
+        "[rank5]:[E ProcessGroupNCCL.cpp:616] [Rank 5] Watchdog caught collective operation timeout: WorkNCCL("
+        "SeqNum=12, OpType=_ALLGATHER_BASE, NumelIn=1, Timeout(ms)=600000) ran for 600012 milliseconds before timing"
+        " out.\n[rank2]:[E ProcessGroupNCCL.cpp:616] [Rank 2] Watchdog caught collective operation timeout: WorkNCCL("
+        "SeqNum=12, OpType=ALLREDUCE, Timeout(ms)=600000) ran for 600090 milliseconds before timing out.\n",
+        ["a collective operation timed out", "rank 5 was the first", "_ALLGATHER_BASE", "600012 ms"],
+        "the rank that is missing",
+    ),
+    "NCCL": (
+        traceback(
+            "torch.distributed.DistBackendError: NCCL error in: ProcessGroupNCCL.cpp:2251, unhandled system error"
+            " (run with NCCL_DEBUG=INFO for details), NCCL version 2.21.5"
+        ),
+        ["communication between GPUs failed"],
+        "NCCL_DEBUG",
+    ),
+    "a module that is not there": (
+        traceback("ModuleNotFoundError: No module named 'flash_attn.bert_padding'", "x.py:<module>"),
+        ["a module is missing", "flash_attn.bert_padding"],
+        "pip check",
+    ),
+    "a library of another version": (
+        traceback("ImportError: /x/flash_attn_2_cuda.so: undefined symbol: _ZN3c105ErrorC2E"),
+        ["wrong version", "_ZN3c105ErrorC2E"],
+        "pip check",
+    ),
+    "reward code": (
+        traceback(
+            "AssertionError: answer is empty",
+            "/opt/env/lib/python3.11/site-packages/verl/trainer/ppo/ray_trainer.py:fit",
+            "/home/me/rewards/math_reward.py:compute_score",
+            "/opt/env/lib/python3.11/site-packages/sympy/parsing/latex.py:parse",
+        ),
+        ["the reward code raised an error"],
+        "Run the reward function",
+    ),
+    "port": (
+        traceback(
+            "torch.distributed.DistNetworkError: The server socket has failed to listen on any local network"
+            " address. port: 29500, useIpv6: false, code: -98, name: EADDRINUSE"
+        ),
+        ["a port is in use", "port 29500"],
+        "another port",
+    ),
+    "time limit": (
+        "slurmstepd: error: *** JOB 7 ON gpu-3 CANCELLED AT 2026-08-04T20:40:01 DUE TO TIME LIMIT ***\n",
+        ["the scheduler's time limit"],
+        "resume_mode",
+    ),
+    "time limit, with the signal that it sends": (
+        "Received SIGTERM\nslurmstepd: error: *** STEP 7.0 CANCELLED AT 2026-08-04T20:40:01 DUE TO TIME LIMIT ***\n",
+        ["the scheduler's time limit"],
+        "resume",
+    ),
+    "preemption": (
+        "slurmstepd: error: *** JOB 7 ON gpu-3 CANCELLED AT 2026-08-04T20:40:01 DUE TO PREEMPTION ***\n",
+        ["the job was preempted"],
+        "resume",
+    ),
+    "a node": (
+        "slurmstepd: error: *** JOB 7 ON gpu-3 CANCELLED AT 2026-08-04T20:40:01 DUE TO NODE FAILURE ***\n",
+        ["a node was lost"],
+        "--exclude",
+    ),
+    "a card": (
+        "NVRM: Xid (PCI:0000:3b:00): 79, pid=1, GPU has fallen off the bus.\n",
+        ["a GPU failed", "Xid 79"],
+        "out of the job",
+    ),
+    "an index on the card": (
+        traceback("RuntimeError: CUDA error: device-side assert triggered", "m.py:forward"),
+        ["an index outside its range"],
+        "CUDA_LAUNCH_BLOCKING",
+    ),
+    "NaN in the sampler": (
+        traceback("RuntimeError: probability tensor contains either `inf`, `nan` or element < 0", "g.py:generate"),
+        ["NaN or infinity reached the sampler"],
+        "before the first NaN",
+    ),
+    "a damaged checkpoint": (
+        traceback("RuntimeError: PytorchStreamReader failed reading zip archive: failed finding central directory"),
+        ["a checkpoint could not be read"],
+        "the one before it",
+    ),
+    "groups": (
+        traceback(
+            "ValueError: num_gen_batches=10 >= max_num_gen_batches=10. Generated too many. Please check if your"
+            " data are too difficult."
+        ),
+        ["too few groups with both right and wrong answers"],
+        "max_num_gen_batches",
+    ),
+    "a long prompt": (
+        traceback("ValueError: The decoder prompt (length 5121) is longer than the maximum model length of 4096."),
+        ["a prompt is longer than the model takes"],
+        "filter_overlong_prompts",
+    ),
+    "a setting": (
+        traceback("AssertionError: real_train_batch_size (63) must be divisible by total n_gpus (8)", "r.py:_validate"),
+        ["the configuration was refused"],
+        "setting that the line names",
+    ),
+    "by hand": (traceback("KeyboardInterrupt", "t.py:fit"), ["stopped by hand"], "nobody stopped it"),
+    "from outside": (
+        "bash: line 1: 4711 Killed                  python3 train.py\n",
+        ["killed from outside"],
+        "Ask who",
+    ),
+}
+
+
+@pytest.mark.parametrize(("end", "said", "to_do"), ENDS.values(), ids=list(ENDS))
+def test_an_end_has_a_name(
+    end: str, said: list[str], to_do: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    finding = told(tmp_path, capsys, rows(1, 40) + end)
+    for words in said:
+        assert words.lower() in finding["summary"].lower()
+    first = " ".join(f"{fix['text']} {fix['config_key']}" for fix in finding["fixes"][:2])
+    assert to_do in first
+
+
+def test_an_error_without_a_name_is_quoted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    finding = told(tmp_path, capsys, rows(1, 40) + traceback("ValueError: all rows are blue", "t.py:fit"))
+    assert "an error ended the log at step 40 of 200" in finding["summary"].lower()
+    assert "all rows are blue" in finding["summary"]
+
+
+def test_what_training_survived_names_no_end(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A grader's caught error at step 10 is not what ended the run at 40."""
+    caught = traceback("requests.exceptions.ConnectionError: Max retries exceeded", "reward.py:score")
+    finding = told(tmp_path, capsys, rows(1, 10) + caught + rows(11, 40) + ENDS["disk"][0])
+    assert "disk" in finding["summary"]
+
+
+def test_a_loop_of_crashes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    log = "".join(
+        f"Resuming from checkpoint-{20 * n}\n" + rows(20 * n + 1, 20 * n + 30)
+        + traceback(CUDA.format(allocated=60 + 2 * n), "a.py:update_policy")
+        for n in range(3)
+    )  # fmt: skip
+    finding = told(tmp_path, capsys, log)
+    assert "it is the 3rd end of this kind, with 2.0 gib more each time" in finding["summary"].lower()
+
+
+def test_two_different_ends_are_no_loop(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    log = rows(1, 30) + ENDS["disk"][0] + "Resuming from checkpoint-30\n" + rows(31, 60) + ENDS["gpu memory"][0]
+    assert "end of this kind" not in told(tmp_path, capsys, log)["summary"].lower()
+
+
+def test_an_earlier_attempt_says_by_name_what_ended_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "run.log"
+    log = rows(1, 30) + ENDS["gpu memory"][0] + "Resuming from checkpoint-20\n"
+    path.write_text(log + rows(21, 60, 0.01), encoding="utf-8")
+    main(["report", "--format", "markdown", str(path)])
+    page = capsys.readouterr().out
+    assert "ended by: GPU memory ran out in the update" in page
+    assert "Restarts: from step 21 (GPU memory ran out in the update" in page
