@@ -179,13 +179,18 @@ def _in_code(pattern: str, frames: tuple[str, ...], own: bool) -> bool:
     """Frames stand outermost first."""
     if own:
         frames = tuple(frame for frame in frames if "site-packages" not in frame and "/lib/python" not in frame)[-1:]
-    return any(re.search(pattern, frame) for frame in frames)
+    return any(re.search(pattern, _near(frame)) for frame in frames)
+
+
+def _near(frame: str) -> str:
+    """A frame with the file's own folder only: how a project or a home is called says nothing."""
+    return "/".join(frame.split("/")[-2:])
 
 
 def _phase(note: Note) -> str:
     for frame in (*reversed(note.frames), note.text):
         for phase in _crashes().phase:
-            if re.search(phase.code, frame):
+            if re.search(phase.code, _near(frame)):
                 return phase.name
     return ""
 

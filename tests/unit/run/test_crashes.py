@@ -223,7 +223,7 @@ ENDS = {
     ),
     "a long prompt": (
         traceback("ValueError: The decoder prompt (length 5121) is longer than the maximum model length of 4096."),
-        ["a prompt is longer than the model takes"],
+        ["a length is beyond what the model takes"],
         "filter_overlong_prompts",
     ),
     "a setting": (
@@ -255,6 +255,11 @@ def test_an_error_without_a_name_is_quoted(tmp_path: Path, capsys: pytest.Captur
     finding = told(tmp_path, capsys, rows(1, 40) + traceback("ValueError: all rows are blue", "t.py:fit"))
     assert "an error ended the log at step 40 of 200" in finding["summary"].lower()
     assert "all rows are blue" in finding["summary"]
+
+
+def test_the_name_of_a_project_is_no_reward_code(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    end = traceback("AssertionError: no batch", "/home/me/reward-hacking/src/trainer/loop.py:fit")
+    assert "reward code" not in told(tmp_path, capsys, rows(1, 40) + end)["summary"]
 
 
 def test_what_training_survived_names_no_end(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
