@@ -17,6 +17,7 @@ from rltui.diagnosis.findings import Kept, build
 from rltui.diagnosis.insight import Insight, insight
 from rltui.diagnosis.life import Life, dated, follow
 from rltui.diagnosis.machine import Machine, due, judge_machine, view_of
+from rltui.diagnosis.recovery import band_of, upheld
 from rltui.diagnosis.remarks import confirmed
 from rltui.diagnosis.verdict import Case, ended, judge, stages
 from rltui.evidence.blocks import BlockCache
@@ -28,7 +29,7 @@ from rltui.evidence.model import SEVERITY_RANK, Coverage, Decision, Diagnosis, F
 from rltui.evidence.profile import RunSettings
 from rltui.evidence.ranking import ranking
 from rltui.evidence.sampled import Sampled
-from rltui.evidence.signal import CRITICAL
+from rltui.evidence.signal import CRITICAL, WARNING
 from rltui.evidence.standing import Standing
 from rltui.rules.base import Detect
 from rltui.rules.catalogue import having, rules, unread_pages
@@ -202,9 +203,12 @@ class Engine:
             signals = {s.subject: s for s in found}
             for subject in {*signals, *lived.get(rule_id, ())}:
                 before = lives.get((rule_id, subject), Life())
-                after = follow(before, signals.get(subject), n, look.step, rule.hold.looks, rule.hold.rows)
+                signal = upheld(rule.recovery, before, signals.get(subject), look)
+                after = follow(before, signal, n, look.step, rule.hold.looks, rule.hold.rows)
                 if after.level > before.level and after.signal is not None:
                     after = dated(after, before, after.signal, look)
+                    if after.level >= WARNING > before.level:
+                        after = replace(after, band=band_of(rule.recovery, after, look))
                 lives[rule_id, subject] = after
         return State(n, lives, memory, self._past_machine(feed.run, look, state.machine), guard.failed)
 

@@ -8,6 +8,7 @@ from math import isfinite
 
 from rltui.diagnosis.causes import causes, fixes, where
 from rltui.diagnosis.life import Life, Opening
+from rltui.diagnosis.recovery import told
 from rltui.diagnosis.remarks import Remark, remarks
 from rltui.diagnosis.roots import Fired, Key, roots, tempered
 from rltui.evidence.guard import Guard
@@ -185,6 +186,7 @@ def _finding(
         summary=signal.summary + _since_eased(life, look),
         where=advice[2],
         marks=signal.marks,
+        band=told(life.band, look) if life.level >= WARNING and life.band is not None else None,
     )
 
 

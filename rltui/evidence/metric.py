@@ -111,6 +111,15 @@ class MetricFacts:
         x, steps = self.values[-k:], self.series.steps
         return Level(median(x), median_error(k, self.noise, self.carried), k, int(steps[-k]), int(steps[-1]))
 
+    def before(self, step: int, points: int) -> Level | None:
+        """Median of the newest points before a step, so many at most; None if there is none."""
+        at = int(self.series.steps.searchsorted(step))
+        x, steps = self.values[max(0, at - points) : at], self.series.steps
+        if not len(x):
+            return None
+        error = median_error(len(x), self.noise, self.carried)
+        return Level(median(x), error, len(x), int(steps[at - len(x)]), int(steps[at - 1]))
+
     @cached_property
     def since_start(self) -> Effect | None:
         """Last window against the first one; None below 20 points."""

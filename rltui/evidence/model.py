@@ -56,6 +56,20 @@ class Evidence:
 
 
 @dataclass(frozen=True, slots=True)
+class Band:
+    """Where `metric` has to be again before a loud finding is over, in its own unit: `side` of `edge`. `before`: its
+    median before step `onset_step`; `now`: that of its newest points; `text` says all of it in words."""
+
+    metric: str
+    side: Literal["below", "above"]
+    before: float
+    edge: float
+    onset_step: int
+    now: float | None
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class Cause:
     """A likely cause; `config_key` in this framework's spelling and its value here, None where not tied to config."""
 
@@ -97,6 +111,7 @@ class Finding:
     summary: str = ""  # one sentence: what is wrong, in this run's numbers
     marks: tuple[Mark, ...] = ()
     where: tuple[str, ...] = ()  # files of this framework's code to open, to confirm or refute it
+    band: Band | None = None  # None if it is over when its condition is
 
 
 @dataclass(frozen=True, slots=True)

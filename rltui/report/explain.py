@@ -259,6 +259,7 @@ def _rule_text(rule: Rule) -> str:
     lines += _section("Thresholds", _items(f"{name} = {p.value:g}: {p.why}" for name, p in rule.params.items()))
     why_so = [rule.why, f"Basis: {rule.threshold_basis}." if rule.threshold_basis else ""]
     lines += _section("Why these", [line for text in why_so if text for line in _wrap(text)])
+    lines += _section("Over when", _wrap(_over(rule)))
     lines += _section("Does not run", _items(_silence(rule)))
     lines += _section("False alarms known", _items(rule.false_alarms))
     lines += _section("Likely causes", _items(c.text for c in rule.causes))
@@ -269,6 +270,17 @@ def _rule_text(rule: Rule) -> str:
     lines += _section("Pages", _items(f"{p.id}: {p.when}" for p in pages_for(rule.id)))
     lines += _section("Sources", _items(f"{source.key}: {source.url}" for source in rule.sources))
     return "\n".join(lines) + "\n"
+
+
+def _over(rule: Rule) -> str:
+    """What ends a loud finding beyond its condition; empty if nothing does."""
+    back = rule.recovery
+    if back is None:
+        return ""
+    least = f", or {back.side} {back.least:g}" if back.least else ""
+    paid = "; or the score has risen above its level before it" if back.paid else ""
+    text = f"{label_of(back.metric)} is {back.side} {back.factor:g} times its median before the onset{least}{paid}"
+    return f"{text}: {back.why}"
 
 
 def _section(title: str, lines: list[str]) -> list[str]:
@@ -355,6 +367,7 @@ def _rule_data(rule: Rule) -> dict[str, object]:
         "params": {name: {"value": p.value, "why": p.why} for name, p in rule.params.items()},
         "why": rule.why,
         "threshold_basis": rule.threshold_basis,
+        "over_when": _over(rule) or None,
         "silent": _silence(rule),
         "false_alarms": rule.false_alarms,
         "causes": [c.text for c in rule.causes],

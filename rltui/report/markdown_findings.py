@@ -53,6 +53,7 @@ def _card(report: Report, finding: Finding) -> list[str]:
     if finding.summary:
         lines += [plain(finding.summary), ""]
     lines += [f"- {_evidence(report, evidence)}" for evidence in finding.evidence]
+    lines += [] if finding.band is None else [f"- over when: {plain(finding.band.text)}"]
     lines += [f"- would be refuted by: {plain(text)}" for text in finding.refute]
     return [*lines, f"- {', '.join(facts)}"]
 

@@ -95,6 +95,19 @@ class Hold(Record, frozen=True):
     rows: Count
 
 
+class Recovery(Record, frozen=True, kw_only=True):
+    """A loud finding is over only if `metric` is back on this `side` of `factor` times what it was before the onset.
+    `least`: a limit below this, in the metric's own unit, is never asked for. `paid`: it is over too if the task's
+    score has risen above its level before the onset."""
+
+    metric: Words
+    side: Literal["below", "above"]
+    factor: Annotated[float, Meta(gt=0)]
+    why: Words
+    least: Annotated[float, Meta(ge=0)] = 0.0
+    paid: bool = False
+
+
 class Reference(Record, frozen=True):
     """Where a number or a claim comes from."""
 
@@ -129,6 +142,7 @@ class Rule(Record, frozen=True, kw_only=True):
     metrics: tuple[str, ...]
     needs: tuple[tuple[str, ...], ...]
     hold: Hold
+    recovery: Recovery | None = None
     params: Mapping[str, Param]
     applies_if: str
     formula: str

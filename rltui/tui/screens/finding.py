@@ -323,6 +323,10 @@ class FindingScreen(PaneScreen):
                 if fix.config_key:
                     rows += [[("   ", "fg"), (line, "dim")] for line in wrap(fix.config_key, width - 4)]
             rows.append([])
+        if finding.band is not None:
+            rows.append(title(width, "", "Over when"))
+            rows += [[(" ", "fg"), (line, "fg")] for line in wrap(finding.band.text, width - 2)]
+            rows.append([])
         if finding.refute:
             rows.append(title(width, "", "What would refute it"))
             for text in finding.refute:
