@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from rltui.evidence.look import Look
-from rltui.evidence.model import Band
+from rltui.evidence.model import RecoveryBand
 from rltui.evidence.signal import WARNING, Signal
 from rltui.evidence.trends import turn
 from rltui.run.table import Series
@@ -54,7 +54,7 @@ class Life:
     word: str = "open"
     word_row: int = 0
     last_step: int = 0
-    band: Band | None = None  # where its metric has to be again; of the newest time that it became loud
+    band: RecoveryBand | None = None  # where its metric has to be again; of the newest time that it became loud
 
     @property
     def peak(self) -> int:

@@ -8,17 +8,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 from rltui.diagnosis.life import Life
-from rltui.evidence.effects import between
 from rltui.evidence.look import Look
-from rltui.evidence.metric import MetricFacts
-from rltui.evidence.model import Band
+from rltui.evidence.model import RecoveryBand
 from rltui.evidence.signal import WARNING, Signal, num
 from rltui.frameworks.load import metrics
 from rltui.rules.page import Recovery
-from rltui.run.sums import median
 
-BEFORE = 50
-"""Most points before the onset that tell the band; earlier ones are of another time of the training."""
 LEAST = 5
 NEWEST = 10
 """Points whose median is the value now, of those since the onset: one good row is no recovery."""
@@ -26,12 +21,12 @@ SPREAD = 4.0
 """Sd of the noise that a band holds beside its middle, at least: of a noisy metric a factor may be less than that."""
 
 
-def band_of(rule: Recovery | None, life: Life, look: Look) -> Band | None:
+def band_of(rule: Recovery | None, life: Life, look: Look) -> RecoveryBand | None:
     """The band of an episode that has just become loud; None if the rule has none, or if too few points were logged
     before the onset or they stood at 0."""
     onset = life.onset_step
     metric = None if rule is None else look.facts.metric(rule.metric)
-    level = None if metric is None or onset is None else metric.before(onset, BEFORE)
+    level = None if metric is None or onset is None else metric.before(onset)
     if rule is None or metric is None or onset is None or level is None or level.points < LEAST:
         return None
     spread = SPREAD * metric.noise
@@ -41,10 +36,10 @@ def band_of(rule: Recovery | None, life: Life, look: Look) -> Band | None:
         edge = min(level.value * rule.factor, level.value - spread)
     if edge <= 0.0:
         return None
-    return Band(rule.metric, rule.side, level.value, edge, onset, None, "")
+    return RecoveryBand(rule.metric, rule.side, level.value, edge, onset, None, "")
 
 
-def told(band: Band, look: Look) -> Band:
+def told(band: RecoveryBand, look: Look) -> RecoveryBand:
     """The band with the value now, for a report."""
     now = _now(band, look)
     text = f"{metrics()[band.metric].label} is back {band.side} {num(band.edge)}; "
@@ -62,22 +57,16 @@ def upheld(rule: Recovery | None, life: Life, signal: Signal | None, look: Look)
     return replace(newest, level=WARNING)
 
 
-def _now(band: Band, look: Look) -> float | None:
+def _now(band: RecoveryBand, look: Look) -> float | None:
     metric = look.facts.metric(band.metric)
-    since = None if metric is None else metric.since_step(band.onset_step)
-    return None if since is None else median(since.values[-NEWEST:])
+    level = None if metric is None else metric.after(band.onset_step, NEWEST)
+    return None if level is None else level.value
 
 
-def _over(band: Band, paid: bool, look: Look) -> bool:
+def _over(band: RecoveryBand, paid: bool, look: Look) -> bool:
     now = _now(band, look)
     if now is None or (now <= band.edge if band.side == "below" else now >= band.edge):
         return True
     score = look.facts.metric(look.reward) if paid else None
-    return score is not None and _gained(score, band.onset_step)
-
-
-def _gained(metric: MetricFacts, onset: int) -> bool:
-    """It stands clearly better than before the onset."""
-    before, now = metric.before(onset, BEFORE), metric.now
-    change = between(before, now) if before is not None and now.first_step >= onset else None
-    return change is not None and change.direction * metric.better > 0
+    change = None if score is None else score.beyond(band.onset_step)
+    return change is not None and change.direction > 0

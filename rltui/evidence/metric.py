@@ -111,14 +111,29 @@ class MetricFacts:
         x, steps = self.values[-k:], self.series.steps
         return Level(median(x), median_error(k, self.noise, self.carried), k, int(steps[-k]), int(steps[-1]))
 
-    def before(self, step: int, points: int) -> Level | None:
+    def beyond(self, step: int) -> Effect | None:
+        """The level now against the one before a step; None if too few points lie before it, or if the newest points
+        begin before it."""
+        before = self.before(step)
+        known = before is not None and before.points >= FIRST and self.now.first_step >= step
+        return between(before, self.now) if before is not None and known else None
+
+    def before(self, step: int, points: int = NOW_POINTS) -> Level | None:
         """Median of the newest points before a step, so many at most; None if there is none."""
         at = int(self.series.steps.searchsorted(step))
-        x, steps = self.values[max(0, at - points) : at], self.series.steps
-        if not len(x):
+        return self._middle(max(0, at - points), at)
+
+    def after(self, step: int, points: int) -> Level | None:
+        """Median of the newest points, so many at most, from a step on; None if there is none."""
+        n = len(self.series)
+        return self._middle(max(int(self.series.steps.searchsorted(step)), n - points), n)
+
+    def _middle(self, begin: int, stop: int) -> Level | None:
+        if begin >= stop:
             return None
+        x, steps = self.values[begin:stop], self.series.steps
         error = median_error(len(x), self.noise, self.carried)
-        return Level(median(x), error, len(x), int(steps[at - len(x)]), int(steps[at - 1]))
+        return Level(median(x), error, len(x), int(steps[begin]), int(steps[stop - 1]))
 
     @cached_property
     def since_start(self) -> Effect | None:

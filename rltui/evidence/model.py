@@ -56,7 +56,7 @@ class Evidence:
 
 
 @dataclass(frozen=True, slots=True)
-class Band:
+class RecoveryBand:
     """Where `metric` has to be again before a loud finding is over, in its own unit: `side` of `edge`. `before`: its
     median before step `onset_step`; `now`: that of its newest points; `text` says all of it in words."""
 
@@ -111,7 +111,7 @@ class Finding:
     summary: str = ""  # one sentence: what is wrong, in this run's numbers
     marks: tuple[Mark, ...] = ()
     where: tuple[str, ...] = ()  # files of this framework's code to open, to confirm or refute it
-    band: Band | None = None  # None if it is over when its condition is
+    band: RecoveryBand | None = None  # None if it is over when its condition is
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ import numpy as np
 from rltui.evidence import words
 from rltui.evidence.facts import SHARE_ROWS
 from rltui.evidence.look import Look
+from rltui.evidence.shifts import Shift
 from rltui.evidence.signal import CRITICAL, EASED, NOTICE, WARNING, Signal, num
 from rltui.evidence.trends import trend
 from rltui.plots.numbers import percent
@@ -14,6 +15,8 @@ from rltui.rules.base import (
     Memory,
     Params,
     compared,
+    errors_of,
+    farmed,
     gaining,
     head,
     held,
@@ -92,7 +95,7 @@ def length_collapse(look: Look, p: Params, memory: Memory) -> list[Signal]:
     if eased and not held(look, "length-collapse"):
         return []
     held_out = validation(look)
-    gain = gaining(look, errors=p["gain_se"]) or (held_out is not None and held_out >= p["gain_se"])
+    gain = _paid(look, 0, p) or (held_out is not None and held_out >= p["gain_se"])
     worse = losing(look) or (held_out is not None and held_out <= -p["gain_se"]) or _task_falls(look)
     level = EASED if eased else NOTICE
     if empty > p["empty_critical"] or (ratio < p["critical"] and worse and not solved(look)):
@@ -107,6 +110,22 @@ def length_collapse(look: Look, p: Params, memory: Memory) -> list[Signal]:
     text += f"; {reward_course(look)}." if reward_course(look) else "."
     proofs = (("response_length_mean", ""), told(look))
     return [Signal(level, text, proofs, moved="response_length_mean", hurt=look.reward)]
+
+
+def _jumped(look: Look, p: Params) -> Shift | None:
+    """The newest step at which the mean length changed at once by what the rule notices; no trend shows that."""
+    length = look.facts.metric("response_length_mean")
+    far = [s for s in length.shifts if (s.after - p["notice"] * s.before) * (p["notice"] - 1.0) > 0.0] if length else []
+    return far[-1] if far else None
+
+
+def _paid(look: Look, rows: int, p: Params) -> bool:
+    """Reward gained over the last `rows` rows (0: since the start). If the length changed at once, what was gained
+    before that does not count."""
+    jumped, reward = _jumped(look, p), look.facts.metric(look.reward)
+    if jumped is None or reward is None:
+        return gaining(look, rows, p["gain_se"])
+    return (errors_of(reward.beyond(jumped.step)) or 0.0) >= p["gain_se"] and not farmed(look)
 
 
 def _task_falls(look: Look) -> bool:
@@ -127,12 +146,11 @@ def length_explosion(look: Look, p: Params, memory: Memory) -> list[Signal]:
     if eased and not opened:
         return []
     window = int(p["window"])
-    growing = trend(np.log(length[-window:])).direction > 0
+    growing = trend(np.log(length[-window:])).direction > 0 or _jumped(look, p) is not None
     if not growing and not opened:
         return []
-    rows = min(window, len(length))
     held_out = validation(look)
-    gain = gaining(look, rows, p["gain_se"]) or (held_out is not None and held_out >= p["gain_se"])
+    gain = _paid(look, min(window, len(length)), p) or (held_out is not None and held_out >= p["gain_se"])
     cut = look.values("response_clip_ratio")
     cut_now = tail(cut, p["rows"]) if len(cut) else 0.0
     level = EASED if eased else NOTICE

@@ -8,6 +8,7 @@ from rltui.evidence.step_time import grown, own_share, phase_share, waits
 from rltui.frameworks.load import phases
 from rltui.plots.numbers import percent
 from rltui.rules.base import Memory, Params, held, rule, tail
+from rltui.run.sums import median
 
 
 @rule("step-time-regression", Look)
@@ -35,10 +36,12 @@ def step_time_regression(look: Look, p: Params, memory: Memory) -> list[Signal]:
     eased = ratio < p["notice"]
     if eased and not held(look, "step-time-regression"):
         return []
+    start = median(seconds[int(p["warmup"]) :][:window])
     level = EASED if eased else NOTICE
-    if unexplained >= p["critical"]:
+    slower = now >= p["notice"] * start  # if not, the fast steps between were the exception
+    if slower and unexplained >= p["critical"]:
         level = CRITICAL
-    elif unexplained >= p["warn"]:
+    elif slower and unexplained >= p["warn"]:
         level = WARNING
     summary = f"A step takes {num(now)} s, {num(ratio)} times its best of {num(best)} s"
     summary += (
