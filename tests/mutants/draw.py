@@ -12,7 +12,6 @@ from typing import Any
 
 from tests.mutants import code, data
 from tests.mutants.mutant import Mutant
-from tests.mutants.worker import plain
 
 CODE = ("rltui/evidence", "rltui/rules", "rltui/diagnosis")
 NO_KNOWLEDGE = ("schema.json", "rltui/tui/", "rltui/settings/", "rltui/verify/")
@@ -60,11 +59,15 @@ def drawn(every: list[Mutant], n: int, seed: int) -> list[Mutant]:
     return out
 
 
-def rounds_of(path: str) -> list[list[str]]:
-    """The tests that are asked about a file, round after round: most mutants are seen in the first."""
-    known: dict[str, list[list[str]]] = TESTS_OF["of"]
+def tests_of(path: str) -> list[str]:
+    """The files and folders of tests that are asked about a file."""
+    known: dict[str, list[str]] = TESTS_OF["of"]
     fits = [prefix for prefix in known if path.startswith(prefix)]
-    return known[max(fits, key=len)] if fits else [["tests/unit"]]
+    return known[max(fits, key=len)] if fits else ["tests/unit/knowledge", "tests/unit/report", "tests/unit/diagnosis"]
+
+
+def plain(name: str) -> str:
+    return name.lower().replace("-", "_")
 
 
 def words_of(one: Mutant, root: Path) -> list[str]:

@@ -1,8 +1,5 @@
-"""A mutant of a module that is loaded: its functions get other code and its constants other values, for a while.
-
-That costs a hundredth of a process of its own, so searches use it; what the table of `python -m tests.mutants` counts
-is a file that was edited.
-"""
+"""Another text of a module or a data file, in a process that has loaded it: its functions get other code, its constants
+other values. That costs a hundredth of a process of its own."""
 
 from __future__ import annotations
 
@@ -13,11 +10,12 @@ import sys
 import types
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from rltui.data_files import READERS
 from rltui.rules.base import REGISTERED
-from tests.mutants.mutant import Mutant
+from tests.conftest import REPO
 
 Function = types.FunctionType
 Edit = tuple[Callable[[], None], Callable[[], None]]
@@ -49,16 +47,16 @@ def _within(name: str, value: Any, module: str, seen: set[int]) -> Iterator[tupl
             yield from _within(f"{name}/{inside}", made, module, seen)
 
 
-def edits(mutant: Mutant, text: str) -> tuple[list[Edit], set[types.CodeType]]:
-    """What the mutant changes of its module, and the code of the functions that are changed or use what is. Raises
-    whatever importing it raises."""
-    name = mutant.path.removesuffix(".py").replace("/", ".").removesuffix(".__init__")
+def edits(path: str, text: str) -> tuple[list[Edit], set[types.CodeType]]:
+    """What another text of a module changes in it, and the code of the functions that are changed or use what is.
+    Raises whatever importing it raises."""
+    name = path.removesuffix(".py").replace("/", ".").removesuffix(".__init__")
     module = importlib.import_module(name)
     made = types.ModuleType(name)
     made.__dict__.update({"__package__": module.__package__, "__file__": module.__file__})
     registered, readers = list(REGISTERED), list(READERS)
     try:
-        exec(compile(mutant.applied(text), str(module.__file__), "exec"), made.__dict__)
+        exec(compile(text, str(module.__file__), "exec"), made.__dict__)
     finally:
         REGISTERED[:], READERS[:] = registered, readers
     out: list[Edit] = []
@@ -114,17 +112,35 @@ def changed(made: list[Edit]) -> Iterator[None]:
         _forget()
 
 
+def take(path: str, text: str) -> None:
+    """Another text of a file of the package, for good: for a process that is forked for it. What was made of a data
+    file while modules were imported stays as it was."""
+    if path.endswith(".py"):
+        for make, _ in edits(path, text)[0]:
+            make()
+    else:
+        file, usual = REPO / path, Path.read_bytes
+        usual_text = Path.read_text
+
+        def read_bytes(asked: Path) -> bytes:
+            return text.encode() if asked == file else usual(asked)
+
+        def read_text(asked: Path, *how: Any, **more: Any) -> str:
+            return text if asked == file else usual_text(asked, *how, **more)
+
+        Path.read_bytes, Path.read_text = read_bytes, read_text  # type: ignore[method-assign]
+    _forget("rltui")
+
+
 _CACHES: list[Any] = []
 
 
-def _forget() -> None:
-    """Empties the caches of the modules that judge."""
+def _forget(within: str = "rltui.evidence rltui.diagnosis") -> None:
+    """Empties the caches of these packages."""
     if not _CACHES:
         kind = type(functools.lru_cache(lambda: None))
         found = (one for one in gc.get_objects() if isinstance(one, kind))
-        _CACHES.extend(
-            c for c in found if str(getattr(c, "__module__", "")).startswith(("rltui.evidence", "rltui.diagnosis"))
-        )
+        _CACHES.extend(c for c in found if str(getattr(c, "__module__", "")).startswith(tuple(within.split())))
     for cache in _CACHES:
-        if cache not in READERS:
+        if within == "rltui" or cache not in READERS:
             cache.cache_clear()

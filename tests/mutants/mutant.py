@@ -26,7 +26,8 @@ class Mutant:
 
     def __str__(self) -> str:
         old, new = (part if len(part) < 50 else part[:47] + "..." for part in (self.old, self.new))
-        return f"{self.path} {self.where}: {self.how}: {' '.join(old.split())} -> {' '.join(new.split())}"
+        edit = f"{' '.join(old.split())} -> {' '.join(new.split())}"
+        return f"{self.path} {self.where}: {self.how}: {edit} @{self.offset}"
 
 
 def scaled(text: str) -> list[tuple[str, str]]:

@@ -78,7 +78,7 @@ def population(only: str) -> Iterator[Alive]:
                 if only not in f"{mutant.kind} {mutant}" or excluded(mutant):
                     continue
                 try:
-                    made, uses = edits(mutant, text)
+                    made, uses = edits(name, mutant.applied(text))
                 except Exception:
                     continue  # it cannot be imported: any test sees it
                 if made:

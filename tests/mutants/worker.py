@@ -1,80 +1,46 @@
-"""Runs tests again and again in one copy of the repository, each time in a fresh process.
+"""Asks the tests about a mutant in a fork of a process that has imported and collected them all.
 
-It is started in the copy and asked by lines of JSON. What the tests need of other people's packages is imported once;
-each question is answered by a fork of it, which imports the package as its files are then.
+The fork changes the package in memory (`inplace`) and runs the items it is asked for; nothing of it outlives it.
 """
 
 from __future__ import annotations
 
 import contextlib
-import importlib
 import json
 import os
-import resource
 import signal
-import sys
 import time
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
-from itertools import accumulate
-from math import inf
 from select import select
-from typing import Any, TextIO
+from typing import TypeVar
 
+import _pytest.main
 import pytest
 
-FOREIGN = ("_pytest.assertion.rewrite", "hypothesis", "jsonschema", "msgspec", "numpy", "orjson", "psutil", "yaml")
-FOREIGN_PLUGINS = ("pytest_asyncio.plugin", "hypothesis.extra.pytestplugin")
-UNKNOWN_S = 0.1
-"""What a test is taken to take that was never asked."""
+from tests.mutants import inplace
 
-
-@dataclass
-class Question:
-    """`tests`: files or folders. A test whose name holds one of the `words` comes first, else the quickest by `took_s`;
-    `without`: tests that are left out, `slow_s`: those that take longer are, too, and the slowest of all that together
-    take longer than `most_s`. `first`: the first that fails ends it. `limit_s`, `processor_s`: seconds of the clock and
-    of the processor after which it is ended."""
-
-    tests: list[str]
-    words: list[str] = field(default_factory=list)
-    without: list[str] = field(default_factory=list)
-    took_s: dict[str, float] = field(default_factory=dict)
-    slow_s: float = inf
-    most_s: float = inf
-    first: bool = True
-    limit_s: float = 600.0
-    processor_s: int = 400
+T = TypeVar("T")
+LIMIT_S, PROCESSOR_S = 900.0, 25.0
+"""Seconds of the clock after which a fork is ended, and of the processor after which it asks no further test."""
 
 
 @dataclass
 class Answer:
-    failed: list[str] = field(default_factory=list)
+    """`failed`: the first test that did. `error`: what importing the mutant raised. A fork that dies or waits too long
+    has found neither."""
+
+    failed: str = ""
     took_s: dict[str, float] = field(default_factory=dict)
     """Test -> seconds of the processor."""
     error: str = ""
-    """"time-out" of the clock, "died" (by the limit of the processor's time, too), or the exit code of a pytest that
-    failed where no test did."""
 
 
-class Asked:
-    """A plugin of pytest: the order of the tests, and what became of them."""
+class Noted:
+    """A plugin of pytest: what became of the tests."""
 
-    def __init__(self, question: Question) -> None:
-        self.question = question
-        self.answer = Answer()
-
-    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        left_out, took = set(self.question.without), self.question.took_s
-        kept = [i for i in items if i.nodeid not in left_out and took.get(i.nodeid, 0.0) <= self.question.slow_s]
-
-        def key(item: pytest.Item) -> tuple[int, float]:
-            name = plain(item.nodeid)
-            return -sum(word in name for word in self.question.words), took.get(item.nodeid, UNKNOWN_S)
-
-        kept.sort(key=key)
-        until = accumulate(took.get(item.nodeid, UNKNOWN_S) for item in kept)
-        items[:] = [item for item, end in zip(kept, until, strict=True) if end <= self.question.most_s]
+    def __init__(self, session: pytest.Session) -> None:
+        self.session, self.answer = session, Answer()
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, object, object]:
@@ -82,77 +48,71 @@ class Asked:
         begun = time.process_time()
         done = yield
         self.answer.took_s[item.nodeid] = round(time.process_time() - begun, 3)
+        if sum(self.answer.took_s.values()) > PROCESSOR_S:
+            self.session.shouldstop = "it took long enough"
         return done
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        if report.failed:
-            self.answer.failed.append(report.nodeid)
-
-    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
-        if report.failed:
-            self.answer.failed.append(report.nodeid)
+        self.answer.failed = self.answer.failed or (report.nodeid if report.failed else "")
 
 
-def plain(name: str) -> str:
-    return name.lower().replace("-", "_")
+def asked(session: pytest.Session, path: str, text: str, items: Sequence[pytest.Item]) -> Answer:
+    """What these tests say of a package of which one file has another text; the first that fails ends it."""
+    noted = Noted(session)
+    try:
+        inplace.take(path, text)
+    except Exception as error:
+        return Answer(error=f"{type(error).__name__} when it is imported")
+    session.config.pluginmanager.register(noted)
+    session.config.option.maxfail = 1
+    session.items[:] = items
+    with contextlib.suppress(session.Failed, session.Interrupted):
+        _pytest.main.pytest_runtestloop(session)
+    return noted.answer
 
 
-def ask(question: Question, write_bytecode: bool, asked: TextIO = sys.stdin) -> Answer:
-    """The tests in a fork of this process. Nothing comes from who asked before there is an answer, but its end."""
-    read, write = os.pipe()
-    child = os.fork()
-    if child == 0:
-        os.close(read)
-        os.setsid()
-        resource.setrlimit(resource.RLIMIT_CPU, (question.processor_s, question.processor_s))
-        with contextlib.suppress(BaseException):
-            answer = _run(question, write_bytecode)
-            with os.fdopen(write, "w") as out:
-                json.dump(asdict(answer), out)
-        os._exit(0)
-    os.close(write)
-    told = b""
-    end = time.monotonic() + question.limit_s
-    with os.fdopen(read, "rb", buffering=0) as answered:
-        while (left := end - time.monotonic()) > 0 and (ready := select([answered, asked], [], [], left)[0]):
-            if answered not in ready:
-                break  # whoever asked has gone
-            part = answered.read(65536)
+def each(work: Callable[[T], Answer], of: Iterable[T], jobs: int) -> Iterator[tuple[T, Answer, float]]:
+    """What becomes of each, and how long it took: so many forks at a time, in the order in which they end."""
+    waiting, running = iter(of), {}
+    while True:
+        while len(running) < jobs and (one := next(waiting, None)) is not None:
+            child, end = _fork(lambda thing=one: work(thing))  # type: ignore[misc]
+            running[end] = (one, child, b"", time.monotonic())
+        if not running:
+            return
+        for end in select(list(running), [], [], 10.0)[0]:
+            one, child, told, begun = running[end]
+            part = os.read(end, 65536)
+            running[end] = (one, child, told + part, begun)
             if not part:
-                break
-            told += part
-        late = time.monotonic() >= end
-    with contextlib.suppress(ProcessLookupError):
-        os.killpg(child, signal.SIGKILL)  # what the tests have started goes with them
-    os.waitpid(child, 0)
-    if late:
-        return Answer(error="time-out")
-    return Answer(**json.loads(told)) if told else Answer(error="died")
+                del running[end]
+                yield one, _ended(child, end, told), time.monotonic() - begun
+        for end, (one, child, _, begun) in list(running.items()):
+            if time.monotonic() - begun > LIMIT_S:
+                del running[end]
+                _ended(child, end, b"")
+                yield one, Answer(), LIMIT_S
 
 
-def _run(question: Question, write_bytecode: bool) -> Answer:
-    sys.dont_write_bytecode = not write_bytecode  # byte code of a mutant must not outlive it
+def _fork(work: Callable[[], Answer]) -> tuple[int, int]:
+    """The child and the end at which its answer comes."""
+    end, write = os.pipe()
+    child = os.fork()
+    if child:
+        os.close(write)
+        return child, end
+    os.setsid()
     nothing = os.open(os.devnull, os.O_RDWR)
     for stream in (0, 1, 2):
         os.dup2(nothing, stream)
-    asked = Asked(question)
-    words = [*(["-x"] if question.first else []), "-p", "no:cacheprovider", "-p", "no:randomly", "--tb=no"]
-    code = pytest.main([*words, *question.tests], plugins=[asked])
-    if code not in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED) and not asked.answer.failed:
-        asked.answer.error = f"exit {int(code)}"
-    return asked.answer
+    with contextlib.suppress(BaseException), os.fdopen(write, "w") as out:
+        json.dump(asdict(work()), out)
+    os._exit(0)
 
 
-def main(lines: Sequence[str] | Any = sys.stdin) -> None:
-    for name in (*FOREIGN, *FOREIGN_PLUGINS):
-        with contextlib.suppress(ImportError):
-            importlib.import_module(name)
-    assert not any(name.split(".")[0] == "rltui" for name in sys.modules)
-    for line in lines:
-        asked = json.loads(line)
-        write_bytecode = asked.pop("write_bytecode", False)
-        print(json.dumps(asdict(ask(Question(**asked), write_bytecode))), flush=True)
-
-
-if __name__ == "__main__":
-    main()
+def _ended(child: int, end: int, told: bytes) -> Answer:
+    os.close(end)
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(child, signal.SIGKILL)  # what the tests have started goes with them
+    os.waitpid(child, 0)
+    return Answer(**json.loads(told)) if told else Answer()

@@ -35,6 +35,7 @@ from rltui.frameworks.detect import detect_dialect
 from rltui.frameworks.load import dialect
 from rltui.frameworks.resolve import resolve
 from rltui.hardware.roles import role_of
+from rltui.readers.config_file import read_config
 from rltui.readers.console.notes import NoteFinder
 from rltui.report.explain import as_json
 from rltui.rollouts.statistics import SampleStats
@@ -49,6 +50,7 @@ from rltui.text import redact
 from tests.unit.diagnosis.fake_run import FakeRun
 from tests.unit.diagnosis.looks import look_at
 from tests.unit.diagnosis.series import learning_run, noise
+from tests.unit.knowledge import rollouts
 from tests.unit.readers.reading import read
 
 ANSWERS = Path(__file__).parent / "answers"
@@ -113,6 +115,12 @@ def rows_of(format: str, lines: list[str]) -> Any:
     first, last = (found.steps[0], found.steps[-1]) if found.steps else (None, None)
     timed = bool(found.times) and found.times[-1] == found.times[-1]
     return [len(found.rows), first, last, names, [sorted(c.values) for c in found.configs], timed]
+
+
+def a_config(name: str, tree: dict[str, Any]) -> Any:
+    """The settings that a file holds; null if it is no run's config."""
+    found = read_config(json.dumps(tree).encode(), name)
+    return None if found is None else found.values
 
 
 def sorts(folder: str) -> Any:
@@ -258,6 +266,7 @@ KINDS: dict[str, Callable[..., Any]] = {
         *(written_by, meaning, beside_the_step, acting, checkpoint, file_role, process, algorithm_of, hidden, noted),
         *(
             rows_of,
+            a_config,
             sorts,
             file_label,
             opens,
@@ -272,7 +281,7 @@ KINDS: dict[str, Callable[..., Any]] = {
             ranked_by,
         ),
     )
-}
+} | rollouts.KINDS
 
 
 def answered(kind: str, asked: list[Any]) -> Any:

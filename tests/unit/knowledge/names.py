@@ -8,6 +8,7 @@ import json
 import re
 import re._constants as op
 import re._parser as sre
+import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,14 @@ import yaml
 from tests.conftest import REPO
 
 NAMES = Path(__file__).parent / "names"
+PACKAGE = REPO / "rltui"
 ROWS = 12
+
+
+def data(name: str) -> Any:
+    """A data file of the package, as it is stored."""
+    text = (PACKAGE / name).read_text(encoding="utf-8")
+    return tomllib.loads(text) if name.endswith(".toml") else json.loads(text)
 
 
 def example(pattern: str) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import tomllib
 from collections.abc import Iterator
 from itertools import product
 from pathlib import Path
@@ -12,17 +11,11 @@ from typing import Any
 
 from rltui.diagnosis.tail import needed
 from rltui.rules.catalogue import rules
-from tests.conftest import REPO
+from tests.unit.knowledge import rollouts
 from tests.unit.knowledge.behaviour import ANSWERS, answered
-from tests.unit.knowledge.names import dialects, example, signs_of
+from tests.unit.knowledge.names import data, dialects, example, signs_of
 
 Question = tuple[str, list[Any]]
-PACKAGE = REPO / "rltui"
-
-
-def data(name: str) -> Any:
-    text = (PACKAGE / name).read_text(encoding="utf-8")
-    return tomllib.loads(text) if name.endswith(".toml") else json.loads(text)
 
 
 def texts(patterns: list[str]) -> Iterator[str]:
@@ -106,6 +99,90 @@ def frameworks() -> Iterator[Question]:
     yield from (("process", [c]) for c in ("bash -c vllm", "python -m rltui vllm", "/usr/sbin/sshd"))
 
 
+def rows() -> Iterator[Question]:
+    """What a row of a log is by its keys and flags."""
+    told = data("readers/data/rows.json")
+
+    def log(**cells: Any) -> Question:
+        lines = [
+            json.dumps({key: value + n if key == "step" else value for key, value in cells.items()}) for n in (0, 1)
+        ]
+        return "rows_of", ["jsonl", lines]
+
+    for flag in told["flags"]:
+        yield log(step=3, loss=0.5, **{flag: "eval"})
+    for switch in told["switches"]:
+        yield log(step=3, loss=0.5, **{switch: True})
+        yield log(step=3, loss=0.5, **{switch: False})
+    for of in told["words"].values():
+        for word in of:
+            yield log(step=3, quality=0.5, split=word)
+            yield log(event=word, lr=1e-6, quality=0.5)
+    for name in told["settings"]:
+        yield "rows_of", ["jsonl", [json.dumps({name: 3, "zeta": 0.5}), json.dumps({"step": 1, "loss": 1.0})]]
+        yield "rows_of", ["jsonl", [json.dumps({name: 3, "beta": 0.5}), json.dumps({"step": 1, "loss": 1.0})]]
+        yield "rows_of", ["jsonl", [json.dumps({name: 3, "seed": 5}), json.dumps({"step": 1, "loss": 1.0})]]
+    for word in told["measures"]:
+        config = {"seed": 3, "gamma": 5, f"final_{word}": 0.5, f"best_{word}": 0.5}
+        yield "rows_of", ["jsonl", [json.dumps(config), json.dumps({"step": 1, "loss": 1.0})]]
+    for word in told["coefficients"]:
+        config = {"seed": 3, "gamma": 5, f"kl_{word}": 0.5, f"loss_{word}": 0.5}
+        yield "rows_of", ["jsonl", [json.dumps(config), json.dumps({"step": 1, "loss": 1.0})]]
+    for item in told["items"]:
+        lines = [{"step": n // 4, item: n % 4, "reward": float(n % 2)} for n in range(16)]
+        yield "rows_of", ["jsonl", list(map(json.dumps, lines))]
+    for name in told["names"]:
+        yield log(step=3, value=0.5, **{name: "loss"})
+    for value in told["values"]:
+        yield log(step=3, metric="loss", **{value: 0.5})
+    for run in told["runs"]:
+        lines = [{"step": n % 4, run: f"r{n // 4}", "reward": n / 10} for n in range(8)]
+        yield "rows_of", ["jsonl", list(map(json.dumps, lines))]
+        cells = "".join(f"{line['step']},{line[run]},{line['reward']}|" for line in lines).strip("|").split("|")
+        yield "rows_of", ["csv", [f"step,{run},reward", *cells]]
+    for text in told["messages"]:
+        yield "rows_of", ["jsonl", [json.dumps({text: f"step {n}: loss 0.{n}", "level": "INFO"}) for n in (1, 2, 3)]]
+    files = data("readers/data/config_files.json")
+    yield from (("a_config", ["config.yaml", {key: "x", "lr": 1e-6}]) for key in files["not_a_run"])
+    yield from (("a_config", ["config.yaml", {"peft_type": "x", "seed": 1, key: 2}]) for key in files["of_a_run"])
+    yield from (("a_config", [f"{stem}.yaml", {"steps": 3}]) for stem in [*files["prefixed_by_name"], "config"])
+
+
+def spellings() -> Iterator[Question]:
+    """What a name means that nobody listed, by its words."""
+    told = data("frameworks/data/spellings.json")
+    plain = [("reward", "mean"), ("entropy",), ("policy", "loss"), ("grad", "norm"), ("learning", "rate"), ("kl",)]
+    plain += [
+        ("clip", "frac"),
+        ("response", "length", "mean"),
+        ("advantage", "mean"),
+        ("reward", "std"),
+        ("value", "loss"),
+    ]
+    plain += [
+        ("accuracy",),
+        ("score", "mean"),
+        ("explained", "variance"),
+        ("reward", "min"),
+        ("temperature",),
+        ("memory",),
+    ]
+    plain += [("clip", "ratio"), ("completion", "length"), ("approx", "kl"), ("tokens", "per", "second"), ("time",)]
+    for word, spelt in told["same"].items():
+        for parts in plain:
+            if spelt and set(spelt.split()) <= set(parts):
+                yield "meaning", ["_".join([word, *(part for part in parts if part not in spelt.split())]), "generic"]
+            elif not spelt:
+                yield "meaning", ["_".join([word, *parts]), "generic"]
+    for unit in told["units"]:
+        for name in ("clip fraction", "step time", "entropy", "reward", "completion length", "grad norm", "memory"):
+            yield "meaning", [f"{name} ({unit})", "generic"]
+    for group in [*told["groups"], "nonsense"]:
+        yield "meaning", [f"{group}/avg rew", "generic"]
+    for part in [*told["other_parts"], "actor"]:
+        yield "acting", ["generic", {f"{part}.learning_rate": 1e-6}]
+
+
 def words() -> Iterator[Question]:
     secret = data("secret_names.json")
     value = "Xk29fjQpLm38ZtVw"
@@ -163,6 +240,8 @@ def words() -> Iterator[Question]:
     for key in [*keys["update"], *keys["text"]]:
         cell = "a text" if key in keys["text"] else 0.25
         yield "rows_of", ["jsonl", [json.dumps({"score": 0.5 + n, key: cell}) for n in range(4)]]
+    yield from rows()
+    yield from spellings()
     files = data("discovery/file_words.json")
     yield from (("sorts", [folder]) for folder in [*files["structure_folders"], "seed-1", "lr-1e-6"])
     yield from (("file_label", [f"{word}.log"]) for word in [*files["role_words"], "a100", "baseline"])
@@ -252,7 +331,7 @@ def judging() -> Iterator[Question]:
             yield "borne_out", [field, 100.0, 100.0 * (1 + 2 * dose)]
 
 
-TOPICS = {"frameworks": frameworks, "words": words, "judging": judging}
+TOPICS = {"frameworks": frameworks, "words": words, "judging": judging, "rollouts": rollouts.questions}
 
 
 def write() -> None:

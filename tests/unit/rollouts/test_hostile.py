@@ -7,6 +7,7 @@ import io
 import json
 import unicodedata
 from dataclasses import asdict
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -163,7 +164,7 @@ def test_json_of_any_shape_breaks_no_reader(name: str, values: list[object], cut
 @settings(deadline=None, max_examples=100)
 @given(st.sampled_from(NAMES), st.binary(max_size=200), st.integers(0, 10_000), st.integers(0, 255))
 def test_damaged_bytes_break_no_reader(name: str, noise: bytes, at: int, byte: int) -> None:
-    sound = SOUND[name.rpartition(".")[2] if name != "train.log" else "log"]
+    sound = _sound()[name.rpartition(".")[2] if name != "train.log" else "log"]
     at %= len(sound)
     walk_all(name, noise)
     walk_all(name, sound[:at])
@@ -171,7 +172,9 @@ def test_damaged_bytes_break_no_reader(name: str, noise: bytes, at: int, byte: i
     walk_all(name, sound[:at] + noise + sound[at:])
 
 
+@cache
 def _sound() -> dict[str, bytes]:
+    """Made when it is asked for: importing this module starts no threads of polars, of which a fork would have none."""
     import polars
 
     buffer = io.BytesIO()
@@ -188,6 +191,3 @@ def _sound() -> dict[str, bytes]:
         "parquet": buffer.getvalue(),
         "log": log,
     }
-
-
-SOUND = _sound()

@@ -18,6 +18,9 @@ import msgspec
 import numpy as np
 
 from rltui.diagnosis.engine import Engine
+from rltui.evidence.blocks import BlockCache
+from rltui.evidence.look import Look, LookFeed
+from rltui.evidence.profile import RunSettings
 from rltui.evidence.shapes import describe
 from rltui.rules.catalogue import rules
 from rltui.run.checkpoints import Checkpoint
@@ -29,6 +32,8 @@ from tests.unit.knowledge.behaviour import only
 RUNS = Path(__file__).with_name("runs.jsonl")
 NAMED_BY = ("id", "metric", "what", "name", "phase", "stage")
 """Fields by which an element of a list is called."""
+FACTS = ("course", "shifts", "since_first", "late")
+"""Of a metric: what rules and texts take from the fact table."""
 
 
 @dataclass(frozen=True)
@@ -98,7 +103,11 @@ def told(written: Written) -> dict[str, str]:
         around = written.stride * (written.around + 1)
         insight = engine.insight(run, written.n, around, found.findings, found.verdict.decision)
         shapes = {name: describe(run.series(name)) for name in written.lines}
-    return dict(_flat({"diagnosis": found, "insight": insight, "shapes": shapes}, ""))
+        look = Look(LookFeed(run, BlockCache(), RunSettings.of(run)), written.n, {})
+        facts = {name: of for name in written.lines if (of := look.facts.metric(name)) is not None}
+        metrics = {name: {part: getattr(of, part) for part in FACTS} for name, of in facts.items()}
+        parts = {"diagnosis": found, "insight": insight, "shapes": shapes, "metrics": metrics, "profile": look.profile}
+    return dict(_flat(parts, ""))
 
 
 def _flat(value: Any, where: str) -> Iterator[tuple[str, str]]:
