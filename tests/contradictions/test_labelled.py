@@ -1,6 +1,6 @@
 """No two statements about a labelled run contradict each other: its report and its row of `runs` for each run, all
-commands for one in six, the screens for one in fourteen. Half of them are judged a minute after they were written,
-half a day after. `python -m tests.contradictions` asks all of all, at both ages."""
+commands for one in twelve, the screens for one in 28. Half of them are judged a minute after they were written, half a
+day after. `python -m tests.contradictions --screen` asks all of all, at both ages."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.unit.tui.conftest import own_state, quick_keys  # noqa: F401  the scr
 
 ROOT = labelled_runs()
 PATHS = all_labelled(ROOT) if ROOT is not None else []
-DEEP, SCREEN = 6, 14
+DEEP, SCREEN = 12, 28
 
 pytestmark = pytest.mark.skipif(not PATHS, reason="no labelled runs: set RLTUI_TEST_RUNS")
 

@@ -15,7 +15,7 @@ from tests.moments import draws
 from tests.unit.tui.conftest import own_state, quick_keys  # noqa: F401  the screen's fixtures
 
 SEED = 14
-COUNT = len(COURSES) + len(COURSES) // 2
+COUNT = len(COURSES)
 
 
 @pytest.mark.parametrize("number", range(COUNT))
@@ -32,7 +32,7 @@ def test_a_written_run(number: int, tmp_path: Path) -> None:
     hold(told)
 
 
-@pytest.mark.parametrize("number", [n for n in range(COUNT) if draws(f"written {n}", 4, "contradictions")])
+@pytest.mark.parametrize("number", [n for n in range(COUNT) if draws(f"written {n}", 8, "contradictions")])
 async def test_a_written_run_on_the_screen(number: int, tmp_path: Path) -> None:
     path = write(draw(number, SEED), tmp_path)
     told = said(path)

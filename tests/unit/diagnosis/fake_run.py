@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from array import array
 from collections.abc import Mapping, Sequence
 
@@ -33,7 +34,7 @@ class FakeRun(Run):
         self._given_state = state or RunState("running", "rows arrive")
         self.part = Part("fake", (0, 0.0))
         self.history.add_part(self.part)
-        self.columns = {k: list(v) for k, v in columns.items()}
+        self.columns = {k: v.tolist() if isinstance(v, np.ndarray) else list(v) for k, v in columns.items()}
         n = len(next(iter(self.columns.values()), []))
         self.all_steps = list(steps) if steps is not None else list(range(1, n + 1))
         self.times = list(times) if times is not None else [np.nan] * len(self.all_steps)
@@ -49,7 +50,7 @@ class FakeRun(Run):
             if all(v is None for v in part):
                 continue
             rows.values[key] = array("d", [np.nan if v is None else float(v) for v in part])
-            bad = [i for i, v in enumerate(part) if v is not None and not np.isfinite(v)]
+            bad = [i for i, v in enumerate(part) if v is not None and not math.isfinite(v)]
             if bad:
                 rows.nonfinite[key] = bad
                 for i in bad:

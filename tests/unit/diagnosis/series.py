@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import math
+from copy import copy
+from functools import cache
+
 import numpy as np
 
 
 def noise(rng: np.random.Generator, n: int, rho: float = 0.0) -> np.ndarray:
     """Unit-variance AR(1) noise."""
-    e = rng.standard_normal(n)
-    x = np.empty(n)
-    x[0] = e[0]
+    x, fresh = rng.standard_normal(n).tolist(), math.sqrt(1 - rho * rho)
     for i in range(1, n):
-        x[i] = rho * x[i - 1] + np.sqrt(1 - rho * rho) * e[i]
-    return x
+        x[i] = rho * x[i - 1] + fresh * x[i]
+    return np.array(x)
 
 
 def still_run(seed: int, n: int, rho: float) -> dict[str, object]:
@@ -45,6 +47,11 @@ def still_run(seed: int, n: int, rho: float) -> dict[str, object]:
 
 def learning_run(seed: int = 0, n: int = 400) -> dict[str, object]:
     """A run that learns: reward and validation rise, entropy and KL move as they do then."""
+    return {name: copy(values) for name, values in _learning_run(seed, n).items()}
+
+
+@cache
+def _learning_run(seed: int, n: int) -> dict[str, object]:
     rng = np.random.default_rng(seed)
     t = np.minimum(1.0, np.arange(n) / (0.8 * n))
 

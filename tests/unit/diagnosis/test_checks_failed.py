@@ -19,7 +19,7 @@ from tests.conftest import report_schema
 from tests.unit.diagnosis.machines import HOST, START, gpus
 from tests.unit.rollouts.dumps import verl
 
-ROWS = 60
+ROWS = 36
 ERROR = "a detector's own fault"
 COMPONENT = "rewards/correctness/mean"
 
@@ -41,7 +41,7 @@ def everything(tmp_path_factory: pytest.TempPathFactory) -> Path:
             log.write(json.dumps({"step": step, "_timestamp": START + 60 * step, **row, **planned}) + "\n")
     for step in range(5, ROWS, 5):
         verl(root, step, [(f"What is {n}?", f"<answer>{n}</answer>", float(n % 2)) for n in range(16)])
-    for step in (20, 40):
+    for step in (20, 30):
         saved = root / f"checkpoint-{step}"
         saved.mkdir()
         (saved / "model.safetensors").write_bytes(b"0" * 4096)

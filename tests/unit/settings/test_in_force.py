@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from rltui import settings
+from rltui.cli import main
 from rltui.rules.catalogue import adjusted
 from rltui.run.names import own_aliases
 from rltui.settings import SettingsError, parse
@@ -125,11 +126,10 @@ def test_away_by_the_minutes_of_the_settings() -> None:
     assert attention.seen()
 
 
-def test_compare_by_cost_and_direction_of_the_settings(own: Path) -> None:
+def test_compare_by_cost_and_direction_of_the_settings(own: Path, capsys: pytest.CaptureFixture[str]) -> None:
     def compared(*more: str) -> dict[str, Any]:
-        words = [sys.executable, "-m", "rltui", "compare", HEALTHY, FLIP, "--format", "json", *more]
-        done = subprocess.run(words, capture_output=True, text=True, check=True)
-        loaded: dict[str, Any] = json.loads(done.stdout)
+        assert main(["compare", HEALTHY, FLIP, "--format", "json", *more]) == 0
+        loaded: dict[str, Any] = json.loads(capsys.readouterr().out)
         return loaded
 
     own.write_text('[compare]\nprimary = "entropy"\nlower_is_better = true\ncost = "steps"\n')
