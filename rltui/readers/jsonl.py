@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from io import BytesIO
 from itertools import groupby
 from math import nan
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import orjson
 
@@ -16,7 +16,7 @@ from rltui.readers.base import NO_STEP, ConfigRecord, LogLine, Note, Record
 from rltui.readers.config_file import flatten
 from rltui.readers.json_number import lenient
 from rltui.readers.keys import MAX_STEP, StepColumn, first_of, names, step_of, time_of, times_of
-from rltui.readers.lines import TOO_LONG, LineBuffer, unchanged
+from rltui.readers.lines import MANY_BYTES, TOO_LONG, LineBuffer, unchanged
 from rltui.readers.row_kinds import (
     as_evaluation,
     flag_of,
@@ -35,12 +35,18 @@ from rltui.readers.rows import RowBuilder, number
 from rltui.readers.sample_means import SampleMeans, mean_cells
 from rltui.text import clean
 
+if TYPE_CHECKING:
+    from rltui.readers.bulk import Floats
+    from rltui.readers.json_bulk import Skeleton
+
 Object = dict[str, object]
 
 MAX_LAYOUTS = 10_000
 MAX_DEPTH = 8
 AT_ONCE = 64
 """Rows parsed at once: their objects stay in the processor's cache."""
+LEARNT = 4
+"""Times so many rows are read before it is seen again whether those that follow are alike."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +87,8 @@ class JsonlReader:
         self._surplus = 0  # rows that state their step, less those that do not
         self._flags: dict[tuple[str, ...], tuple[str, ...]] = {}
         self._means = SampleMeans()
+        self._newest = b""  # of the lines that were read one by one since, the last
+        self._skeleton: Skeleton | None = None
 
     def feed(self, data: bytes) -> list[Record]:
         block = self._buffer.feed(data)
@@ -88,7 +96,12 @@ class JsonlReader:
             self._skip(TOO_LONG, line=self._line + before + 1)
         if not block:
             return []
-        return self._read(BytesIO(block).readlines())  # twice as fast as split
+        lines = BytesIO(block).readlines()  # twice as fast as split
+        if len(block) < MANY_BYTES:
+            return self._read(lines)
+        out: list[Record] = []
+        self._read_many(lines, out)
+        return [*out, *self._rows.take(), *self._means.remarks()]
 
     def finish(self) -> list[Record]:
         rest = self._buffer.peek()
@@ -104,6 +117,7 @@ class JsonlReader:
 
     def _read(self, lines: list[bytes]) -> list[Record]:
         out: list[Record] = []
+        self._newest = lines[-1] if lines else b""
         for at in range(0, len(lines), AT_ONCE):
             for line, rows, strict in self._parse(lines[at : at + AT_ONCE]):
                 for keys, group in groupby(rows, tuple):
@@ -121,6 +135,66 @@ class JsonlReader:
             out.append(Note("progress", f"step {step} of {total}", self._line, step, total))
             self._plan = None
         return [*out, *self._rows.take(), *self._means.remarks()]
+
+    def _read_many(self, lines: list[bytes], out: list[Record]) -> None:
+        """Reads lines that are like those before but for their numbers at once, the others one by one."""
+        from rltui.readers.json_bulk import Skeleton, stretches
+
+        done = 0
+        while done < len(lines):
+            rest = lines[done:]
+            if self._newest:
+                self._skeleton = Skeleton.of(self._newest) if self._is_plain(self._newest) else None
+                self._newest = b""
+            if self._skeleton is None:
+                out += self._read(rest[: LEARNT * AT_ONCE])
+                done += LEARNT * AT_ONCE
+                continue
+            for some, numbers in stretches(self._skeleton, rest):
+                done += len(some)
+                if numbers is None or not self._take(self._skeleton.paths, numbers, some[-1]):
+                    out += self._read(some)
+                    if len(some) > AT_ONCE:
+                        break  # they have a shape of their own
+
+    def _is_plain(self, line: bytes) -> bool:
+        """Nothing but its numbers counts of a row like this line."""
+        try:
+            row = orjson.loads(line)
+        except orjson.JSONDecodeError:
+            return False
+        if not isinstance(row, dict) or self._flags.get(tuple(row)) != ():
+            return False
+        data = row.get("data")
+        layout = self._layouts.get((*row, "", *(data if isinstance(data, dict) else row)))
+        return layout is not None and layout.step is not None and layout.total is None and not layout.nested
+
+    def _take(self, paths: tuple[tuple[str, ...], ...], numbers: Floats, last: bytes) -> bool:
+        """Adds rows by the columns of their numbers, and the last row as it stands; false if they need another look."""
+        from rltui.readers import bulk
+
+        newest = orjson.loads(last)
+        data = newest.get("data")
+        inner: Object = data if isinstance(data, dict) else newest
+        layout = self._layout(newest, inner)
+        columns = dict(zip(paths, numbers, strict=True))
+        steps = columns[(layout.step or "",)]
+        rising = bool((steps[1:] > steps[:-1]).all()) and steps[0] != self._means.step
+        if not rising or self._means.on or self._steps_of.counted or not bulk.whole(steps, MAX_STEP).all():
+            return False
+        times = None if layout.time is None else bulk.times(columns[(layout.time,)])
+        under = () if inner is newest else ("data",)
+        self._rows.add_columns(
+            steps.astype(int),
+            bulk.no_times(len(steps)) if times is None else times,
+            {key: columns[(*under, key)] for key in inner},
+        )
+        self._line += len(steps)
+        self._stated = int(steps[-1])
+        self._surplus += len(steps)
+        self._means.alone += len(steps) - 1
+        self._means.meet([inner], [self._stated], None if times is None else [float(times[-1])])
+        return True
 
     def _flags_of(self, row: Object, keys: tuple[str, ...]) -> tuple[str, ...]:
         """The keys of such rows that may say what they are; `""` among them if rows may hold a text, a list of

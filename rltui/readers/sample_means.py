@@ -31,6 +31,11 @@ class SampleMeans:
         self._averaged = 0
         self.alone = 0  # steps that one row told: from `ALONE` on a step that comes twice was done again
 
+    @property
+    def step(self) -> int:
+        """Of the newest row."""
+        return self._step
+
     def meet(self, rows: list[dict[str, object]], steps: list[int], times: list[float] | None) -> bool:
         """Whether these rows of equal keys want `add`; false if they can be taken as they are."""
         if not rows[0]:

@@ -117,10 +117,11 @@ def kl_penalty_gaming(look: Look, p: Params, memory: Memory) -> list[Signal]:
         return []
     first, last = head(length, 10), tail(length, 10)
     ratio = last / first if first > 0 else 1.0
-    opened = held(look, "kl-penalty-gaming")
+    if not ratio < p["length"] and not held(look, "kl-penalty-gaming"):
+        return []
     rises = trend(shaped).direction > 0 or look.facts.errors("reward_mean") >= p["gain_se"]
     pays = trend(raw).direction > 0 or look.facts.errors("score_mean") >= p["gain_se"]
-    if pays or not rises or not (ratio < p["length"] or opened):
+    if pays or not rises:
         return []
     level = CRITICAL if ratio < p["critical"] else WARNING
     courses = [f"{name} {words.since_start(c)}" for name, c in _both(look) if c is not None]

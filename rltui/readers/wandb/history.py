@@ -7,19 +7,17 @@ no accident of bytes can pass for an item. All other rows (long or nested items,
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
-import orjson
 from numpy.typing import NDArray
 
 from rltui.readers.base import NO_STEP
-from rltui.readers.json_number import NONFINITE, leaves, number
+from rltui.readers.json_number import leaves, number
 from rltui.readers.key_table import KeyTable
 from rltui.readers.protobuf import BYTES, WireError, fields, last, signed
-from rltui.readers.slots import WORD, masks, separators, slots
+from rltui.readers.slots import parsed
 from rltui.readers.wandb.messages import Messages, steps_at_end
 
 Ints = NDArray[np.int64]
@@ -144,41 +142,17 @@ def _numbers(b: NDArray[np.uint8], starts: Ints, sizes: Ints, odd: NDArray[np.bo
     """The JSON values at `starts` as numbers, NaN for what is none. All but the `odd` ones begin like a number and are
     parsed at once; None where one of them is no number."""
     if not odd.any():
-        return _parsed(b, starts, sizes)
+        return parsed(b, starts, sizes)
     numbers = np.full(len(starts), np.nan)
     plain = np.flatnonzero(~odd)
-    parsed = _parsed(b, starts[plain], sizes[plain])
-    if parsed is None:
+    found = parsed(b, starts[plain], sizes[plain])
+    if found is None:
         return None
-    numbers[plain] = parsed
+    numbers[plain] = found
     for i in np.flatnonzero(odd).tolist():
         value = number(b[starts[i] : starts[i] + sizes[i]].tobytes())
         if value is not None:
             numbers[i] = value
-    return numbers
-
-
-def _parsed(b: NDArray[np.uint8], starts: Ints, sizes: Ints) -> Floats | None:
-    """Texts that begin like a number, parsed at once; None where one of them is no number.
-
-    All are set side by side as one JSON array; if that parses to as many elements as there are texts, each text is one
-    number.
-    """
-    if not len(starts):
-        return np.zeros(0)
-    words = int(sizes.max()) // WORD + 1
-    texts = slots(b, starts, words)
-    texts &= masks(words).take(sizes, axis=0)
-    texts |= separators(words).take(sizes, axis=0)
-    joined = bytearray(b"[") + texts.tobytes().rstrip(b", ") + b"]"
-    try:
-        parsed = orjson.loads(joined)
-        numbers: Floats = np.frombuffer(bytearray(struct.pack(f"{len(parsed)}d", *parsed)))  # far quicker than numpy
-    except (ValueError, OverflowError, struct.error):
-        return None
-    if numbers.shape != starts.shape:
-        return None
-    numbers[~np.isfinite(numbers)] = NONFINITE
     return numbers
 
 

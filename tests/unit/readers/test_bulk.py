@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from rltui.readers.base import Reader, Rows
 from rltui.readers.console.reader import ConsoleReader
 from rltui.readers.csv_file import CsvReader
+from rltui.readers.jsonl import JsonlReader
 from rltui.readers.lines import FEW_BYTES, MANY_BYTES
 
 Row = tuple[int, float | None, dict[str, float | None]]
@@ -171,6 +172,48 @@ def consoles(draw: st.DrawFn) -> bytes:
 @given(consoles())
 def test_step_lines_are_read_alike_at_once_and_in_pieces(data: bytes) -> None:
     assert len(same(ConsoleReader(), ConsoleReader(), data)) >= 2200
+
+
+@st.composite
+def json_logs(draw: st.DrawFn) -> bytes:
+    """Rows whose keys keep an order, flat or below `data`, and rows that differ from them in anything."""
+    names = st.sampled_from(["loss", "a:b", "x y", "val-core/set/reward", "ü", "step:", "k" * 170, "flag", "step"])
+    keys = ["reward", *draw(st.lists(names, min_size=1, max_size=6, unique=True))]
+    nested, spaced = draw(st.booleans()), draw(st.booleans())
+    timed = draw(st.sampled_from([{}, {}, {"time": 1.7e9}, {"_timestamp": 5}]))
+    every = draw(st.sampled_from([1, 7, 10_000]))
+
+    def text(step: object, cells: dict[str, str]) -> bytes:
+        separators = (", ", ": ") if spaced else (",", ":")
+        inner = separators[0].join(f"{json.dumps(key)}{separators[1]}{value}" for key, value in cells.items())
+        head = separators[0].join(f"{json.dumps(k)}{separators[1]}{v}" for k, v in {"step": step, **timed}.items())
+        if nested:
+            return f'{{{head}{separators[0]}"data"{separators[1]}{{{inner}}}}}'.encode("utf-8", "replace")
+        return f"{{{head}{separators[0]}{inner}}}".encode("utf-8", "replace")
+
+    def plain(i: int) -> bytes:
+        cells = {key: f"{i / 8:.24f}" for key in keys if nested or key != "step"}
+        return text(i, {**cells, "late": f"{i}"} if i % every == 1 else cells)
+
+    @st.composite
+    def row(draw: st.DrawFn) -> bytes:
+        kept = keys if draw(st.booleans()) else draw(st.permutations(keys))
+        cells = {key: draw(ODD_JSON) for key in kept if nested or key != "step"}
+        return text(draw(st.integers(0, 3000) | st.sampled_from(["3.5", '"7"', "-1", "null", "1e3"])), cells)
+
+    return draw(lines(row(), st.just([plain(i) for i in range(3500)])))
+
+
+ODD_JSON = st.one_of(
+    NUMBERS,
+    st.sampled_from(["true", "null", "NaN", "-Infinity", '"0.5"', '"x"', "[1, 2]", '{"a": 1}', "1.", "01", "1e400"]),
+)
+
+
+@FEW
+@given(json_logs())
+def test_json_lines_are_read_alike_at_once_and_in_pieces(data: bytes) -> None:
+    assert len(same(JsonlReader(), JsonlReader(), data)) > 3400
 
 
 IMPORTS = "import sys; from rltui.cli import main; main(sys.argv[1:]); print('polars' in sys.modules, file=sys.stderr)"

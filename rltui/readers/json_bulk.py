@@ -1,0 +1,149 @@
+"""Lines of JSON that differ in their numbers alone, many at once: what stands around the numbers is compared whole.
+
+A trainer's rows have the same keys in the same order. So all but the numbers is the same text in each line, and the
+numbers stand where it says. A line that differs in anything else is left to the reader's own parser.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import orjson
+from numpy.typing import NDArray
+
+from rltui.readers.bulk import ODD_SHARE
+from rltui.readers.slots import WORD, Bytes, Ints, masks, parsed, slots
+
+Floats = NDArray[np.float64]
+Flags = NDArray[np.bool_]
+Path = tuple[str, ...]
+
+_MARK = rb'":'
+_VALUE = re.compile(rb'":( *)(-?[0-9][0-9.eE+-]*)(?=[ ,}])')
+_LONGEST_GAP = 160
+"""Bytes between two numbers: a longer key is rare, and each gap of a line costs as much as the longest."""
+_LONGEST_NUMBER = 31
+
+
+@dataclass(frozen=True, slots=True)
+class Skeleton:
+    """What stands around the numbers of a line. `paths`: where in the object each number is, in the order of the line.
+
+    `marks`: how often `":` stands in the line; `at`: behind which of them a number begins, `pads`: after so many
+    spaces. `gaps`: the texts before the first number, between two, and behind the last.
+    """
+
+    paths: tuple[Path, ...]
+    marks: int
+    at: Ints
+    pads: Ints
+    gaps: tuple[bytes, ...]
+
+    @classmethod
+    def of(cls, line: bytes) -> Skeleton | None:
+        """That of a line of strict JSON; None if it holds anything but numbers, in an object or one within it."""
+        line = line.rstrip(b"\r\n")
+        found = list(_VALUE.finditer(line))
+        starts, ends = [one.start(2) for one in found], [one.end(2) for one in found]
+        gaps = tuple(line[a:b] for a, b in zip([0, *ends], [*starts, len(line)], strict=True))
+        numbered = b"".join(b"%b%d" % (gap, i) for i, gap in enumerate(gaps[:-1])) + gaps[-1]
+        try:
+            row = orjson.loads(line)
+            places = orjson.loads(numbered)
+        except orjson.JSONDecodeError:
+            return None
+        if not isinstance(row, dict) or not found or max(map(len, gaps)) > _LONGEST_GAP:
+            return None
+        paths = {place: path for path, place in _leaves(places) if type(place) is int}
+        if sorted(paths) != list(range(len(found))) or len(_leaves(row)) != len(found):
+            return None
+        marks = [place.start() for place in re.finditer(_MARK, line)]
+        at = [marks.index(one.start()) for one in found]
+        return cls(
+            tuple(paths[i] for i in range(len(found))),
+            len(marks),
+            np.array(at, dtype=np.int64),
+            np.array([len(_MARK) + len(one.group(1)) for one in found], dtype=np.int64),
+            gaps,
+        )
+
+    def read(self, lines: list[bytes]) -> tuple[Flags, Floats]:
+        """Which of these whole lines are of this shape, and their numbers: lines by paths."""
+        words = -(-max(map(len, self.gaps)) // WORD)
+        pad = bytes(WORD * max(words, _LONGEST_NUMBER // WORD + 1))
+        b = np.frombuffer(b"".join([*lines, pad]), dtype=np.uint8)
+        ends = np.cumsum(np.fromiter(map(len, lines), dtype=np.int64, count=len(lines)))
+        starts = np.zeros_like(ends)
+        starts[1:] = ends[:-1]
+        ends -= 1
+        ends -= b[np.maximum(ends - 1, 0)] == 13
+        marks = np.flatnonzero(b == 58) - 1
+        marks = marks[b[marks] == 34]
+        first, behind = np.searchsorted(marks, starts), np.searchsorted(marks, ends)
+        fits = behind - first == self.marks
+        some = np.flatnonzero(fits)
+        begins = marks[first[some][:, None] + self.at] + self.pads
+        lengths = np.array([len(gap) for gap in self.gaps])
+        around = np.empty((len(some), len(self.gaps)), dtype=np.int64)  # where the texts between the numbers begin
+        around[:, :-1] = begins - lengths[:-1]
+        around[:, -1] = ends[some] - lengths[-1]
+        sizes = around[:, 1:] - begins
+        good = (around[:, 0] == starts[some]) & ((sizes > 0) & (sizes <= _LONGEST_NUMBER)).all(axis=1)
+        good &= _begin_numbers(b, begins).all(axis=1)
+        if not good.all():
+            some, around, begins, sizes = some[good], around[good], begins[good], sizes[good]
+        text = np.frombuffer(b"".join(gap.ljust(WORD * words, b"\0") for gap in self.gaps), dtype="<u8")
+        found = slots(b, around.ravel(), words).reshape(-1, len(text))
+        found &= masks(words)[lengths].ravel()
+        good = (found == text).all(axis=1)
+        if not good.all():
+            some, begins, sizes = some[good], begins[good], sizes[good]
+        fits[:] = False
+        numbers = parsed(b, begins.ravel(), sizes.ravel())
+        if numbers is None:
+            return fits, np.empty((0, len(self.paths)))
+        fits[some] = True
+        return fits, numbers.reshape(-1, len(self.paths))
+
+
+def stretches(skeleton: Skeleton, lines: list[bytes]) -> Iterator[tuple[list[bytes], Floats | None]]:
+    """Lines in order, those of the skeleton's shape with their numbers, a column a path; of too many short pieces
+    none."""
+    fits, numbers = skeleton.read(lines)
+    borders = [0, *(np.flatnonzero(fits[1:] != fits[:-1]) + 1).tolist(), len(fits)]
+    if len(borders) > 2 + len(fits) // ODD_SHARE:
+        yield lines, None
+        return
+    taken = 0
+    for start, stop in pairwise(borders):
+        if fits[start]:
+            yield lines[start:stop], np.ascontiguousarray(numbers[taken : taken + stop - start].T)
+            taken += stop - start
+        else:
+            yield lines[start:stop], None
+
+
+def _begin_numbers(b: Bytes, at: Ints) -> Flags:
+    begins: Flags = _digit(b[at]) | ((b[at] == 0x2D) & _digit(b[at + 1]))
+    return begins
+
+
+def _digit(byte: Bytes) -> Flags:
+    digit: Flags = byte - np.uint8(0x30) <= 9
+    return digit
+
+
+def _leaves(row: Any) -> list[tuple[Path, object]]:
+    """What a row holds, with its keys; objects within the objects of a row are leaves."""
+    out: list[tuple[Path, object]] = []
+    for key, value in row.items():
+        if isinstance(value, dict):
+            out += [((key, name), inner) for name, inner in value.items()]
+        else:
+            out.append(((key,), value))
+    return out
