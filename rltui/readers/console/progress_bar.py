@@ -10,7 +10,7 @@ TRAINING = frozenset(("", "Training Progress", "Training Batches Processed", "Tr
 
 _BAR = re.compile(
     rb"^(?P<process>(?:\x1b\[[0-9;]{0,9}m)*\([\w.]{0,80} ?pid=\d{1,9}(?:, ip=[0-9.]{1,40})?\)(?:\x1b\[[0-9;]{0,9}m)*)?"
-    rb"[ ]*(?:(?P<name>[\w .\-/]+):[ ]+)?\d{1,3}%\|[^|]{0,1000}\|[ ]*(?P<done>\d{1,12})/(?P<total>\d{1,12})[ ]\["
+    rb"[ ]*(?:(?P<name>[\w .\-/\[\]()#]+):[ ]+)?\d{1,3}%\|[^|]{0,1000}\|[ ]*(?P<done>\d{1,12})/(?P<total>\d{1,12})[ ]\["
 )
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from itertools import accumulate
 
@@ -127,8 +127,7 @@ class ConsoleReader:
                 self._add(done.step, done.cells)
         if self._own is not None:
             self._tell([*self._own.look_back(), *self._own.close()])
-        if self._bar_numbers.held is not None:
-            self._add(*self._bar_numbers.held)
+        self._add_painted(self._bar_numbers.so_far)
         records += newest.values()
         ends = self._notes.finish(line, self._step)
         out = [*opened, *records, *self._config.finish(), *ends, *self._take_rows(), *self._newest.take()]
@@ -145,8 +144,7 @@ class ConsoleReader:
         ):
             self._take_postfix(shown, painted)  # a bar ends when it is painted again
         self._add_placed(self._stepper.settle())
-        if self._bar_numbers.held is not None:
-            self._add(*self._bar_numbers.held)
+        self._add_painted(self._bar_numbers.so_far)
         if self._own is not None:
             self._tell(self._own.so_far())
         hint = [] if self._unread is None or self._unread.hint() == "" else [Hint(self._unread.told)]
@@ -344,6 +342,9 @@ class ConsoleReader:
         trains = not painted.nested and painted.name in TRAINING
         if trains and painted.total == (self._stepper.total or painted.total):
             self._report(newest, painted.done, painted.total)
+        elif self._bar_numbers.tell and (place := self._bar_numbers.place(painted)) is not None:
+            if place[1]:
+                self._report(newest, place[0], place[1])
         elif painted.total and painted != self._other_bar:
             self._other_bar = painted  # a validation or a rollout under way
             done = f"{painted.name or 'other work'}: {painted.done} of {painted.total}"
@@ -391,10 +392,15 @@ class ConsoleReader:
                 self._report(newest, row.step, row.total)
 
     def _take_postfix(self, painted: ProgressBar, segment: bytes) -> None:
-        if self._step is None or self._bar_numbers.held is not None:  # no steps are stated otherwise
-            over = self._bar_numbers.take(painted, segment.decode("utf-8", "replace"))
-            if over is not None:
-                self._add(*over)
+        self._add_painted(lambda: self._bar_numbers.take(painted, segment.decode("utf-8", "replace")))
+
+    def _add_painted(self, numbers: Callable[[], list[tuple[int, dict[str, float]]]]) -> None:
+        """Adds what bars show, if nothing else states steps."""
+        if self._step is None or self._bar_numbers.tell:
+            for row in numbers():
+                self._add(*row)
+        elif lost := self._bar_numbers.drop():
+            self._skip("number behind a bar of batches, beside lines that state their steps", self._line, lost)
 
     def _by_pattern(self, segment: bytes, at: int, newest: dict[str, Note]) -> bool:
         """A line in the user's words. One without a step is of the newest step, if others state theirs."""

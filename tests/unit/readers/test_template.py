@@ -140,6 +140,49 @@ def test_numbers_behind_a_bar(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     assert values(report)["loss"][1] == pytest.approx(0.30)
 
 
+EPOCH_BARS = {
+    "with their plan": ("Epoch {}/3", 1),
+    "in brackets": ("GRPO Epoch [{}/3]", 1),
+    "from 0": ("Epoch {}", 0),
+    "of training": ("Epoch {} (train)", 1),
+}
+
+
+def epoch_bar(name: str, done: int, total: int, loss: float) -> str:
+    share = 100 * done // total
+    return f"\r{name}: {share:3}%|##   | {done}/{total} [00:10<01:30,  1.0it/s, loss={loss:.3f}, reward=0.5]"
+
+
+@pytest.mark.parametrize("kind", EPOCH_BARS)
+def test_numbers_behind_a_bar_of_each_epoch(kind: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    name, first = EPOCH_BARS[kind]
+    text = ""
+    for epoch in range(3):
+        title = name.format(first + epoch)
+        text += epoch_bar(title, 40, 40, 9.0) if epoch else ""  # as Lightning does
+        text += "".join(epoch_bar(title, i, 40, 2 - (40 * epoch + i) / 100) for i in range(1, 41))
+        text += "".join(epoch_bar(f"Epoch {epoch} validation", i, 5, 7.0) for i in range(1, 6)) + "\n"
+    report = reported(tmp_path, capsys, text)
+    planned = 120 if "/3" in name else None
+    assert report["run"]["steps"] == {"first": 1, "last": 120, "total": planned, "rows": 120}
+    assert report["metrics"]["total_loss"]["first_value"] == pytest.approx(1.99)
+    assert values(report)["loss"] == (120, pytest.approx(0.8))
+    assert report["metrics"]["total_loss"]["max"] == pytest.approx(1.99)
+
+
+def test_bars_of_batches_do_not_mix_with_lines_that_state_their_step(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = "".join(
+        epoch_bar("Epoch 1/1", i, 200, 0.5) + (f"\nstep {i // 4} | reward: 0.{i // 4:02} | kl: 0.01\n" * (i % 4 == 0))
+        for i in range(1, 201)
+    )
+    report = reported(tmp_path, capsys, text)
+    assert (report["run"]["steps"]["last"], report["run"]["steps"]["rows"]) == (50, 50)
+    assert set(values(report)) == {"reward", "kl"}
+    assert "behind a bar of batches" in report["run"]["sources"][0]["note"]
+
+
 NO_STEPS = {
     "problems": "Problem {i}/30: total = {i}, loss of generality 0.5",
     "shards": "Loading checkpoint shards {i}/30 speed=3.2MB/s",
