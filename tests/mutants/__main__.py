@@ -85,19 +85,17 @@ class Trial:
         return [i for i in self.items if i.nodeid.startswith(tuple(tests)) and i.nodeid not in self.without]
 
     def order(self, one: Mutant) -> list[pytest.Item]:
-        """The tests of behaviour that are asked about a mutant: those that name it, then the quickest."""
-        words = words_of(one, REPO)
-
-        def took(item: pytest.Item) -> float:
-            return self.took_s.get(item.nodeid, UNKNOWN_S)
-
-        def key(item: pytest.Item) -> tuple[int, float]:
-            name = plain(item.nodeid)
-            return -sum(word in name for word in words), took(item)
-
+        """The tests of behaviour that are asked about a mutant: those that name it, then the quickest. A word that many
+        tests have in their names names nothing."""
         locked = {item.nodeid for item in self.of(LOCKED)}
-        items = [i for i in self.of(tests_of(one.path)) if i.nodeid not in locked and took(i) <= SLOW_S]
-        return sorted(items, key=key)
+        names = {i: plain(i.nodeid) for i in self.of(tests_of(one.path)) if i.nodeid not in locked}
+        found = {word: [i for i, name in names.items() if word in name] for word in words_of(one, REPO)}
+        naming = Counter(i for items in found.values() if len(items) < len(names) / 20 for i in items)
+        quick = [i for i in names if self.took(i) <= SLOW_S]
+        return sorted(quick, key=lambda i: (-naming[i], self.took(i)))
+
+    def took(self, item: pytest.Item) -> float:
+        return self.took_s.get(item.nodeid, UNKNOWN_S)
 
     def take(self, answer: Answer) -> None:
         self.took_s |= answer.took_s

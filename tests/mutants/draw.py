@@ -23,7 +23,10 @@ LOCKED: list[str] = TESTS_OF["locked"]
 
 def excluded(one: Mutant) -> bool:
     """Whether it changes nothing that anybody could see (`equal.toml` says why)."""
-    return any(one.path == e["path"] and one.where.split(":")[0] in e["where"] for e in EQUAL)
+    return any(
+        one.path == of["path"] and one.where.split(":")[0] in of["where"] and one.how in of.get("how", [one.how])
+        for of in EQUAL
+    )
 
 
 def population(root: Path) -> Iterator[Mutant]:

@@ -50,7 +50,7 @@ from rltui.text import redact
 from tests.unit.diagnosis.fake_run import FakeRun
 from tests.unit.diagnosis.looks import look_at
 from tests.unit.diagnosis.series import learning_run, noise
-from tests.unit.knowledge import rollouts
+from tests.unit.knowledge import rollouts, signals
 from tests.unit.readers.reading import read
 
 ANSWERS = Path(__file__).parent / "answers"
@@ -260,28 +260,43 @@ def ranked_by(names: list[str]) -> Any:
     return [chosen.name, chosen.higher_is_better]
 
 
-KINDS: dict[str, Callable[..., Any]] = {
-    one.__name__: one
-    for one in (
-        *(written_by, meaning, beside_the_step, acting, checkpoint, file_role, process, algorithm_of, hidden, noted),
-        *(
-            rows_of,
-            a_config,
-            sorts,
-            file_label,
-            opens,
-            explains,
-            explained,
-            judged,
-            moved,
-            courses,
-            ends,
-            borne_out,
-            flagged,
-            ranked_by,
-        ),
-    )
-} | rollouts.KINDS
+KINDS: dict[str, Callable[..., Any]] = (
+    {
+        one.__name__: one
+        for one in (
+            *(
+                written_by,
+                meaning,
+                beside_the_step,
+                acting,
+                checkpoint,
+                file_role,
+                process,
+                algorithm_of,
+                hidden,
+                noted,
+            ),
+            *(
+                rows_of,
+                a_config,
+                sorts,
+                file_label,
+                opens,
+                explains,
+                explained,
+                judged,
+                moved,
+                courses,
+                ends,
+                borne_out,
+                flagged,
+                ranked_by,
+            ),
+        )
+    }
+    | rollouts.KINDS
+    | signals.KINDS
+)
 
 
 def answered(kind: str, asked: list[Any]) -> Any:

@@ -11,7 +11,7 @@ from typing import Any
 
 from rltui.diagnosis.tail import needed
 from rltui.rules.catalogue import rules
-from tests.unit.knowledge import rollouts
+from tests.unit.knowledge import rollouts, signals
 from tests.unit.knowledge.behaviour import ANSWERS, answered
 from tests.unit.knowledge.names import data, dialects, example, signs_of
 
@@ -331,7 +331,13 @@ def judging() -> Iterator[Question]:
             yield "borne_out", [field, 100.0, 100.0 * (1 + 2 * dose)]
 
 
-TOPICS = {"frameworks": frameworks, "words": words, "judging": judging, "rollouts": rollouts.questions}
+TOPICS = {
+    "frameworks": frameworks,
+    "words": words,
+    "judging": judging,
+    "rollouts": rollouts.questions,
+    "signals": signals.questions,
+}
 
 
 def write() -> None:
