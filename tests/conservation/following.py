@@ -44,7 +44,7 @@ def followed(source: Path, copy: Path, expected: int, seed: int = 0) -> Run | No
             pass
     if live is None:
         return None
-    until = time.monotonic() + 30
+    until = time.monotonic() + 180
     while live.opened.run.history.table.n < expected and time.monotonic() < until:
         live.next_frame(0.05)
     live.close()

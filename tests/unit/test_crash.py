@@ -18,7 +18,7 @@ from rltui.cli import main
 
 TOKEN = "hf_" + "AbCdEfGhIjKlMnOpQrStUvWxYz012345"[:30]
 ALTERNATE_SCREEN_LEFT = b"\x1b[?1049l"
-PATIENCE_S = 60.0
+PATIENCE_S = 180.0
 
 
 @pytest.fixture

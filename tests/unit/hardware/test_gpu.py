@@ -61,7 +61,7 @@ def run(code: str, driver: Path | None, mode: str = "", **env: str) -> Any:
         capture_output=True,
         text=True,
         check=False,
-        timeout=60,
+        timeout=240,
     )
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
@@ -209,7 +209,7 @@ import json, time
 from rltui.hardware.sampler import Sampler
 sampler = Sampler("n", ".", 0.001)
 sampler.start()
-end = time.monotonic() + 30
+end = time.monotonic() + 180
 while len(sampler.history().samples) < 7 and time.monotonic() < end:
     time.sleep(0.001)
 sampler.stop()

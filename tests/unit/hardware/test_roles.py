@@ -111,7 +111,7 @@ def one(watch: RoleWatch, pid: int) -> HostProcess:
 
 
 def wait_until(holds: Callable[[], bool]) -> None:
-    end = time.monotonic() + 20
+    end = time.monotonic() + 180
     while not holds():
         assert time.monotonic() < end
         time.sleep(0.005)

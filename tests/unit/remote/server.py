@@ -14,6 +14,7 @@ from pathlib import Path
 
 SSHD = Path("/usr/sbin/sshd")
 PYTHON_PATH = "/usr/bin:/bin"
+PATIENCE_S = 180.0
 
 
 @dataclass
@@ -78,7 +79,7 @@ def sshd(root: Path, path: str = PYTHON_PATH, more: str = "") -> Iterator[Server
         [str(SSHD), "-D", "-e", "-f", str(root / "sshd_config")], stderr=log, stdin=subprocess.DEVNULL
     )
     try:
-        until(lambda: _answers(port), 10)
+        until(lambda: _answers(port))
         yield Server(root, port, process)
     finally:
         for pid in [*descendants(process.pid), process.pid]:
@@ -95,9 +96,9 @@ def write_config(root: Path, port: int, host: str = "loop", more: str = "") -> N
     )
 
 
-def until(condition: Callable[[], object], seconds: float) -> None:
-    """Waits until it holds; AssertionError after the time."""
-    deadline = time.monotonic() + seconds
+def until(condition: Callable[[], object]) -> None:
+    """Waits until it holds, however busy the machine is; AssertionError if it never does."""
+    deadline = time.monotonic() + PATIENCE_S
     while not condition():
         assert time.monotonic() < deadline, "waited in vain"
         time.sleep(0.01)

@@ -111,12 +111,12 @@ def test_oldest_and_newest_python(python: str, start: Open, tmp_path: Path) -> N
     assert read_all(follower) == log.read_bytes()
     log.write_bytes(b"anew\n")
     news: list[Delta] = []
-    until(lambda: news.append(follower.read()) or news[-1].data, 10)  # type: ignore[func-returns-value]
+    until(lambda: news.append(follower.read()) or news[-1].data)  # type: ignore[func-returns-value]
     assert news[-1].data == b"anew\n"
     assert any(delta.reset for delta in news)
     samples: list[dict[str, object]] = []
     far.sample(0.05, str(tmp_path), samples.append)
-    until(lambda: len(samples) >= 2, 10)
+    until(lambda: len(samples) >= 2)
     sample = sample_from(samples[-1], "far")
     assert sample is not None
     assert sample.host is not None
@@ -224,7 +224,7 @@ def test_whatever_is_done_to_a_file_its_content_arrives(
         return have
 
     try:
-        until(lambda: read() == b"begin\n", 10)
+        until(lambda: read() == b"begin\n")
         for kind, data in actions:
             if kind == "append":
                 with path.open("ab") as file:
@@ -243,7 +243,7 @@ def test_whatever_is_done_to_a_file_its_content_arrives(
         if not path.exists():
             path.write_bytes(b"end\n")
         wanted = path.read_bytes()
-        until(lambda: read() == wanted, 10)
+        until(lambda: read() == wanted)
     finally:
         far.close()
 
@@ -254,9 +254,9 @@ def test_a_waiting_thread_learns_of_files_and_directories(far: SshPlace, tmp_pat
     os.utime(tmp_path / "dir", (1, 1))  # the shell's times are in seconds
     far.wait(paths, 0.0)
     (tmp_path / "later.log").write_bytes(b"x")
-    until(lambda: far.wait(paths, 3.0), 10)
+    until(lambda: far.wait(paths, 3.0))
     (tmp_path / "dir" / "x").write_bytes(b"x")
-    until(lambda: far.wait(paths, 3.0), 10)
+    until(lambda: far.wait(paths, 3.0))
 
 
 def test_nothing_is_written_over_there(start: Open, tmp_path: Path) -> None:
@@ -343,7 +343,7 @@ def test_a_message_that_cannot_be_is_an_error_value(message: object) -> None:
     try:
         far.open()
         follower = far.follow("/x")
-        until(lambda: follower.read().error, 10)
+        until(lambda: follower.read().error)
         assert far.link().state == "reconnecting"
     finally:
         far.close()

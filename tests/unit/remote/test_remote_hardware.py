@@ -45,7 +45,7 @@ def test_gpus_of_all_nodes_and_what_each_is_asked_for() -> None:
     sampler = RemoteSampler(lambda: cast("Mapping[str, SshPlace]", nodes), "/run", 0.5)
     sampler.attend({"log": "/run/logs"})
     sampler.start()
-    until(lambda: all(node.taken for node in nodes.values()), 10)
+    until(lambda: all(node.taken for node in nodes.values()))
     every, disk, disks, words = nodes["node2"].asked
     assert (every, disk) == (0.5, "/run")
     assert disks["log"] == "/run/logs"
@@ -78,7 +78,7 @@ def test_a_node_that_falls_silent_is_left_out_and_told(monkeypatch: pytest.Monke
     nodes = {name: Node(name) for name in ("node1", "node2")}
     sampler = RemoteSampler(lambda: cast("Mapping[str, SshPlace]", nodes), "/run", 0.5)
     sampler.start()
-    until(lambda: all(node.taken for node in nodes.values()), 10)
+    until(lambda: all(node.taken for node in nodes.values()))
     nodes["node2"].send(1.0, 200.0)
     nodes["node1"].send(1.0, 100.0)
     now[0] += SILENT_S + 1

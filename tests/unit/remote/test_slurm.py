@@ -78,7 +78,7 @@ def test_hardware_comes_from_the_nodes_of_the_job(cluster: Path) -> None:
     (cluster / "w k" / "slurm-1.out").write_text(LOG)
     live = LiveRun(locate(["slurm:1"])[0])
     try:
-        until(lambda: live.next_frame(0.1) and live.opened.frame().hardware, 30)
+        until(lambda: live.next_frame(0.1) and live.opened.frame().hardware)
         assert live.opened.frame().hardware[-1].host is not None
         assert "--overlap --jobid=1 --nodelist=node1" in (cluster / "srun.log").read_text()
     finally:

@@ -104,17 +104,17 @@ def test_a_growing_remote_run_gives_the_same_frames(user_ssh: Server, tmp_path: 
                 newest[live] = frame or newest.get(live)
             return {f.run.rows if f and f.loading.done else 0 for f in newest.values()}
 
-        until(lambda: steps() == {49}, 20)
+        until(lambda: steps() == {49})
         with log.open("a") as file:
             for step in range(50, 60):
                 file.write(log_line(step))
                 file.flush()
-        until(lambda: steps() == {59}, 20)
+        until(lambda: steps() == {59})
         reports = [json.loads(to_json(build(live.opened.frame(NOW)))) for live in lives]
         here, there = ({k: report[k] for k in ("run", "config", "metrics", "phases", "findings")} for report in reports)
         assert here == there  # the far side's hardware is sampled: more checks run there
-        until(lambda: steps() and all(f is not None and f.link for live, f in newest.items() if live is lives[1]), 5)
-        until(lambda: lives[1]._sampler is not None and lives[1]._sampler.latest() is not None, 20)
+        until(lambda: steps() and all(f is not None and f.link for live, f in newest.items() if live is lives[1]))
+        until(lambda: lives[1]._sampler is not None and lives[1]._sampler.latest() is not None)
     finally:
         for live in lives:
             live.close()
@@ -161,7 +161,7 @@ def test_thirty_cuts_lose_and_repeat_nothing(
         try:
             for cut in range(6 if pythonless else 30):
                 before = read()
-                until(lambda before=before: read() > before, 20)
+                until(lambda before=before: read() > before)
                 until_then = time.monotonic() + chance.random() * 0.03
                 while time.monotonic() < until_then:
                     read()
@@ -173,12 +173,12 @@ def test_thirty_cuts_lose_and_repeat_nothing(
         finally:
             stopped.set()
             writer.join()
-        until(lambda: read() == log.stat().st_size, 20)
+        until(lambda: read() == log.stat().st_size)
         assert bytes(have) == log.read_bytes()
         assert resets == 0
         assert far.link().state == "connected"
         far.close()
-        until(lambda: not server.sessions(), 10)
+        until(lambda: not server.sessions())
 
 
 def test_the_frame_says_that_the_link_is_down_and_then_up(user_ssh: Server, tmp_path: Path) -> None:
@@ -197,11 +197,11 @@ def test_the_frame_says_that_the_link_is_down_and_then_up(user_ssh: Server, tmp_
                 states.append(frame.link.state)
             return states
 
-        until(lambda: look()[-1:] == ["connected"], 20)
+        until(lambda: look()[-1:] == ["connected"])
         assert place.pid is not None
         os.kill(place.pid, signal.SIGKILL)
-        until(lambda: look()[-1:] == ["reconnecting"], 20)
-        until(lambda: look()[-1:] == ["connected"], 20)
+        until(lambda: look()[-1:] == ["reconnecting"])
+        until(lambda: look()[-1:] == ["connected"])
     finally:
         live.close()
         live.opened.close()
@@ -210,7 +210,7 @@ def test_the_frame_says_that_the_link_is_down_and_then_up(user_ssh: Server, tmp_
 def test_no_agent_is_left(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Neither after a clean end nor after a death of rltui itself."""
     use_config(server.config, tmp_path, monkeypatch)
-    until(lambda: not server.sessions(), 10)
+    until(lambda: not server.sessions())
     script = (
         "import os, sys, time\nfrom rltui.sources.ssh.place import SshPlace\n"
         "from rltui.sources.ssh.command import agent_command\nfrom rltui.sources.targets import SshTarget\n"
@@ -222,11 +222,11 @@ def test_no_agent_is_left(server: Server, tmp_path: Path, monkeypatch: pytest.Mo
         assert other.stdout.readline() == b"connected\n"
         assert server.sessions()
         other.kill()
-    until(lambda: not server.sessions(), 10)
+    until(lambda: not server.sessions())
     with opened(place_of(server)) as place:
         assert server.sessions()
         place.close()
-        until(lambda: not server.sessions(), 10)
+        until(lambda: not server.sessions())
 
 
 def test_a_jump_host_and_a_master_of_the_user_work(
@@ -339,4 +339,4 @@ def test_ssh_asks_on_the_terminal_before_anything_else(server: Server, tmp_path:
     assert os.waitstatus_to_exitcode(status) == 0, said
     assert b"can't be established" in said
     assert "rltui" in (tmp_path / "out").read_text() or (tmp_path / "out").stat().st_size > 100
-    until(lambda: not server.sessions(), 10)
+    until(lambda: not server.sessions())

@@ -42,7 +42,7 @@ def test_read_to_the_end_through_a_small_buffer() -> None:
     thread = writer(DATA, into)
     assert place.head(PATH, 20_000) == DATA[:20_000]
     deltas = until_end(place)
-    thread.join(30)
+    thread.join(180)
     assert b"".join(delta.data for delta in deltas) == DATA
     assert [delta.offset for delta in deltas[:2]] == [0, len(deltas[0].data)]
     assert all(delta.error is None for delta in deltas)
@@ -72,7 +72,7 @@ def test_live_never_holds_the_writer_up() -> None:
     out, into = os.pipe()
     place = StdinPlace(out, live=True, max_waiting=100_000)
     thread = writer(DATA, into)
-    thread.join(30)
+    thread.join(180)
     assert not thread.is_alive()
     assert place.wait([PATH], 30)
     while not place._ended:

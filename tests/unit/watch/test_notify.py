@@ -148,7 +148,7 @@ def test_any_address_is_taken_or_refused_without_showing_it(text: str) -> None:
 def test_a_crash_is_posted_by_the_command(tmp_path: Path) -> None:
     with receiver() as url:
         words = [sys.executable, "-m", "rltui", "watch", str(CRASHED), "--notify", f"webhook:{url}"]
-        done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
+        done = subprocess.run(words, capture_output=True, text=True, timeout=180, check=False)
     kinds = [body["event"]["event"] for _, body in Receiver.got]
     assert "end" in kinds
     assert SECRET not in done.stdout + done.stderr
@@ -266,7 +266,7 @@ def test_a_watch_writes_them_to_its_terminal(tmp_path: Path) -> None:
             pass_fds=(slave,),
             env={**environ, "TERM": "xterm-256color"},
         )
-        child.wait(60)
+        child.wait(180)
     got = os.read(master, 1 << 16).decode()
     os.close(slave)
     os.close(master)

@@ -50,7 +50,7 @@ def running(*paths: Path, **options: Any) -> Any:
     made.thread.start()
     yield made
     made.watch.stop("over")
-    made.thread.join(20)
+    made.thread.join(180)
 
 
 def test_a_log_that_rotates_repeats_and_misses_nothing(tmp_path: Path) -> None:
