@@ -207,7 +207,7 @@ def _stop(case: Case) -> list[Finding] | None:
     found = past + harm + drift + solved + level
     if found:
         return found
-    independent = [f for f in case.loud if f.root is None and not case.has(f, Trait.COST_ONLY)]
+    independent = [f for f in case.loud if f.root is None and not case.has(f, Trait.COST_ONLY, Trait.MEASUREMENT)]
     kinds = {f.id for f in independent}  # one rule that speaks of two subjects is one root
     return independent if len(kinds) >= 2 and not rising else None
 

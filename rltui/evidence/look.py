@@ -11,6 +11,7 @@ import numpy as np
 
 from rltui.evidence.blocks import BlockCache, Blocks
 from rltui.evidence.facts import Facts
+from rltui.evidence.outages import Outage, Stretch, outages, stretches, without
 from rltui.evidence.profile import Profile, RunSettings
 from rltui.evidence.trends import NO_TREND, Trend, trend
 from rltui.frameworks.load import dialect
@@ -54,6 +55,7 @@ class _Known:
     blocks: dict[str, Blocks | None] = field(default_factory=dict)
     profile: Profile | None = None
     facts: Facts | None = None
+    outages: tuple[Outage, ...] | None = None
 
 
 class LookFeed:
@@ -67,6 +69,7 @@ class LookFeed:
         self._logged: dict[str, Series | None] = {}
         self._finite: dict[str, Series | None] = {}
         self._family: dict[str, dict[str, Series]] = {}
+        self._stretches: dict[str, list[Stretch]] = {}
         self._known = _Known(0)
         self._held: list[_Known] = []  # with facts
 
@@ -112,6 +115,14 @@ class LookFeed:
             self._family[name] = {member: s.finite() for member, s in self.run.family(name).items()}
         return self._family[name]
 
+    def stretches(self, reward: str) -> list[Stretch]:
+        """Where the reward stood at its lowest value (`outages.stretches`)."""
+        if reward not in self._stretches:
+            series, stem = self.finite(reward), reward.removesuffix("_mean")
+            alike = self.finite("reward_std"), self.finite(f"{stem}_max")
+            self._stretches[reward] = [] if series is None else stretches(series, *alike)
+        return self._stretches[reward]
+
     def keys(self) -> dict[str, str]:
         """Raw key behind each name asked for so far (another key behind a name makes earlier looks void)."""
         return {name: s.key for name, s in self._logged.items() if s is not None}
@@ -145,15 +156,35 @@ class Look:
         return series if len(series) else None
 
     def series(self, name: str) -> Series | None:
-        """Finite points of a metric, None where there is none yet or where a constant 0 stands for "not measured"."""
+        """Finite points of a metric, None where there is none yet or where a constant 0 stands for "not measured".
+        Rows of an outage are no points of what was made of the rewards."""
         if name not in self._series:
             series = self._feed.finite(name)
             if series is not None:
                 series = series.until_row(self.n)
                 if not len(series) or (name in STUBS and len(series) >= STUB_ROWS and self.is_zero(name)):
                     series = None
+                elif self.outages:
+                    series = without(series, name, self.outages)
+                    series = series if len(series) else None
             self._series[name] = series
         return self._series[name]
+
+    @property
+    def outages(self) -> tuple[Outage, ...]:
+        """Rows in which the reward's source failed, oldest first."""
+        if self._known.outages is None:
+            self._known.outages = self._find_outages()
+        return self._known.outages
+
+    def _find_outages(self) -> tuple[Outage, ...]:
+        for name in ("score_mean", "reward_mean"):
+            finite = self._feed.finite(name)
+            reward = finite.until_row(self.n) if finite is not None else None
+            if reward is not None and len(reward):
+                found = self._feed.stretches(name)
+                return tuple(outages(reward, found, self.logged)) if found else ()
+        return ()
 
     def is_zero(self, name: str) -> bool:
         """Every finite point so far is exactly 0."""
@@ -174,7 +205,8 @@ class Look:
     def family(self, name: str) -> dict[str, Series]:
         """Members of a metric (reward parts, validation sets) that hold points by now."""
         cut = {member: s.until_row(self.n) for member, s in self._feed.family(name).items()}
-        return {member: s for member, s in cut.items() if len(s)}
+        measured = {member: without(s, name, self.outages) for member, s in cut.items() if len(s)}
+        return {member: s for member, s in measured.items() if len(s)}
 
     def forced(self, name: str) -> bool:
         """The user said which key this metric is."""
@@ -184,7 +216,8 @@ class Look:
         """Medians, lows and highs of the whole series in at most a few hundred blocks."""
         if name not in self._blocks:
             series = self.series(name)
-            self._blocks[name] = None if series is None else self._feed.blocks.get(name, series.values)
+            held = f"{name} but {[one.first_row for one in self.outages]}" if self.outages else name
+            self._blocks[name] = None if series is None else self._feed.blocks.get(held, series.values)
         return self._blocks[name]
 
     def trend(self, name: str, window: int = 200) -> Trend:

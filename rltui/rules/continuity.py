@@ -1,4 +1,4 @@
-"""Restarts, and rewards that were not computed."""
+"""Restarts."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import numpy as np
 from rltui.evidence.look import Look
 from rltui.evidence.signal import NOTICE, WARNING, Signal, num
 from rltui.evidence.trends import sd_d
-from rltui.plots.numbers import percent
 from rltui.rules.base import Memory, Params, rule
 
 
@@ -42,20 +41,3 @@ def resume_discontinuity(look: Look, p: Params, memory: Memory) -> list[Signal]:
         text = f"The run was restarted {len(recent)} times {span} at step {step}."
     level = WARNING if jumps or loop else NOTICE
     return [Signal(level, text, tuple(jumps) or ((look.reward, "continues"),), onset_step=step)]
-
-
-@rule("reward-function-fault", Look)
-def reward_function_fault(look: Look, p: Params, memory: Memory) -> list[Signal]:
-    """Rewards logged as NaN: the reward function returned nothing for whole batches."""
-    logged = look.logged(look.reward) or look.logged("reward_mean")
-    window = int(p["window"])
-    if logged is None or len(logged) < p["warmup"]:
-        return []
-    bad = np.isnan(logged.values[-window:])
-    share = float(bad.mean())
-    if share <= p["share"]:
-        return []
-    step = int(logged.steps[len(logged) - len(bad) + int(bad.argmax())])
-    level = WARNING if bad.sum() >= p["warn_rows"] else NOTICE
-    text = f"The reward is NaN in {percent(share)} of the last {len(bad)} rows: the reward function gave no number."
-    return [Signal(level, text, ((look.reward, f"{int(bad.sum())} rows without a number"),), onset_step=step)]

@@ -44,6 +44,9 @@ class Trait(StrEnum):
     NO_SIGNAL = "no-signal"
     """Nothing can be learnt from a step. Of a solved task that is no fault."""
 
+    MEASUREMENT = "measurement"
+    """It sees that the reward was not measured: of the policy that says nothing, and it is no reason to end the run."""
+
     CUT_OFF = "cut-off"
     """Responses end at the limit."""
 

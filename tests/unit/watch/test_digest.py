@@ -123,7 +123,7 @@ def test_a_night(run: Path, tmp_path: Path) -> None:
     critical = {item.finding for item in made.items if item.what == "finding" and item.role == "critical"}
     assert "nonfinite-values" in critical
     over = {item.finding for item in made.items if item.role == "resolved"}
-    assert "reward-collapse" in over, "it came and went between two looks"
+    assert "reward-function-fault" in over, "it came and went between two looks"
     (power,) = told(made, "hardware")
     assert power == "GPU power 245 W, 90 W at the least, GPU memory up to 61 of 80 GB, 61 °C, RAM up to 200 GB, " + (
         "disk free 899 → 899 GB"

@@ -80,7 +80,7 @@ def names(events: list[dict[str, Any]]) -> Counter[tuple[str, str | None]]:
     ("shape", "expected"),
     [
         (peak_then_decline, ("opened", "reward-collapse")),
-        (outage, ("opened", "reward-collapse")),
+        (outage, ("opened", "reward-function-fault")),
         (nan, ("opened", "nonfinite-values")),
     ],
 )

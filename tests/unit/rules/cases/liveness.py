@@ -14,7 +14,7 @@ DONE = RunState("finished", "the trainer says that it is done")
 CASES = (
     rows(
         "resume-discontinuity",
-        {"score_mean": np.where(T > 280, 0.1, wave(0.5))},
+        {"score_mean": np.where(T > 280, wave(0.1), wave(0.5))},
         {},
         restarts=(282,),
         near_restarts=(100,),

@@ -35,8 +35,8 @@ CASES = (
     ),
     rows(
         "reward-floor",
-        {"score_mean": np.where(T > 260, 0.0, wave(0.5))},
-        {"score_mean": np.where(T > 297, 0.0, wave(0.5))},
+        {"score_mean": wave(0.5) * (1 - ramp(240, 20))},
+        {"score_mean": wave(0.5) * (1 - ramp(278, 20))},
         CRITICAL,
     ),
     rows(
@@ -79,6 +79,11 @@ CASES = (
         "reward-function-fault",
         {"score_mean": np.where((T > 250) & (T % 2 == 0), np.nan, wave(0.5))},
         {"score_mean": np.where(T == 250, np.nan, wave(0.5))},
+    ),
+    rows(
+        "reward-function-fault",
+        {"score_mean": np.where(T > 290, 0.0, wave(0.5))},
+        {"score_mean": np.where(T > 290, 0.0, wave(0.5)), "response_length_mean": np.where(T > 288, 5.0, wave(300))},
     ),
     samples("zero-variance-groups", alike(8), alike(3)),
     samples("reward-mode-share", mostly(0.2), mostly(0.0)),
