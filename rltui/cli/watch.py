@@ -34,9 +34,22 @@ def run(words: list[str]) -> int:
         help="end when a run's verdict is continue-watch or worse; stop-use-best, pause-and-fix or abort-now; "
         "or (default) when every run has finished or crashed, which always ends it",
     )
+    parser.add_argument(
+        "--until-rows",
+        type=int,
+        default=5,
+        metavar="N",
+        help="the verdict of --until must last N rows (default 5), or the run be over; never one for a fault of the "
+        "grader alone",
+    )
+    parser.add_argument(
+        "--until-minutes", type=float, default=1.0, metavar="M", help="and M minutes (default 1), whatever the rows are"
+    )
     parser.add_argument("--fail-on", choices=tuple(SEVERITIES), default="critical")
     parser.add_argument(
-        "--exec", metavar="CMD", help="run on events (no shell): JSON on its standard input, RLTUI_* set"
+        "--exec",
+        metavar="CMD",
+        help="run on events, but for faults of the grader (no shell): JSON on its standard input, RLTUI_* set",
     )
     parser.add_argument(
         "--exec-on",
@@ -63,6 +76,9 @@ def run(words: list[str]) -> int:
     for name in ("timeout", "heartbeat", "wait"):
         if (seconds := getattr(args, name)) is not None and not seconds > 0:
             raise Stop(f"--{name} wants seconds, more than 0")
+    for name in ("until_rows", "until_minutes"):
+        if not getattr(args, name) >= 0:
+            raise Stop(f"--{name.replace('_', '-')} wants a number, 0 or more")
     exec_on = tuple(word for word in (args.exec_on or "").split(",") if word)
     if unknown := [word for word in exec_on if word not in KINDS]:
         raise Stop(f"--exec-on {unknown[0]}: no such kind; there are {', '.join(KINDS)}")
@@ -84,6 +100,8 @@ def run(words: list[str]) -> int:
     options = Options(
         as_json=args.format == "json",
         until=args.until,
+        until_rows=args.until_rows,
+        until_s=60.0 * args.until_minutes,
         fail_on=args.fail_on,
         command=tuple(command),
         exec_on=exec_on,

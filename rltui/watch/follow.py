@@ -20,6 +20,7 @@ from rltui.report.checkin import entry
 from rltui.report.model import Report
 from rltui.report.summaries import SummaryCache
 from rltui.session.live import LiveRun
+from rltui.watch.lasting import Lasting
 
 Until = Literal["continue-watch", "stop", "end"]
 
@@ -56,13 +57,13 @@ class Following:
     index: int
     found: Found
     key_map: dict[str, str]
-    until: Until
     heartbeat_s: float | None
     entries: bool
     seen: SeenSoFar | None
     record: EventRecord | None
     put: Callable[[News], None]
     stop: Flag
+    lasting: Lasting
 
     def run(self) -> None:
         changes, met = Changes(self.seen), False
@@ -92,16 +93,17 @@ class Following:
                             words = f"the watch goes on; it had told what happened up to step {changes.seen.step}"
                             events.append(changes.count(event(report, "resumed", words)))
                     events += changes.of(report)
-                    met = report.verdict.decision in MEETS[self.until]
-                    if met and not changes.seen.met:
-                        changes.seen.met = True
-                        words = f"{report.verdict.decision} meets --until {self.until}"
-                        events.append(changes.count(event(report, "met", words)))
                     problem = "; ".join(filter(None, (_recorded(recorder, report), _failed(report))))
+                lasted = self.lasting.take(last, clock.monotonic()) if last is not None else ""
+                met = bool(lasted)
+                if last is not None and met and not changes.seen.met:
+                    changes.seen.met = True
+                    words = f"{last.verdict.decision} is what --until waits for: {lasted}"
+                    events.append(changes.count(event(last, "met", words)))
                 if last is not None and self.heartbeat_s is not None and clock.monotonic() - beat >= self.heartbeat_s:
                     beat = clock.monotonic()
                     events.append(changes.count(event(last, "heartbeat", _age(last), time=clock.time())))
-                if frame is not None or events:
+                if frame is not None or events or met:
                     self.put(self._news(last, changes, events, met, problem))
         except Exception as error:
             self._broken(f"reading stopped: {type(error).__name__}: {error}", changes)

@@ -28,7 +28,10 @@ from rltui.report.checkin import append_text
 from rltui.settings.model import AlertSettings
 from rltui.text import shown
 from rltui.watch.command import Command
-from rltui.watch.follow import WAIT_S, Following, News, Until
+from rltui.rules.catalogue import having
+from rltui.rules.traits import Trait
+from rltui.watch.follow import MEETS, WAIT_S, Following, News, Until
+from rltui.watch.lasting import ROWS, SECONDS, Lasting
 from rltui.watch.ledger import Ledger, again, has_grown, mark
 from rltui.watch.lines import hour, line
 from rltui.watch.webhook import Webhook
@@ -53,17 +56,19 @@ class Terminal:
 FAIL = {"never": 3, "critical": 2, "warning": 1}
 SEVERITIES = {rank: name for name, rank in SEVERITY_RANK.items()}
 SILENT = ("summary", "resumed", "heartbeat")
-"""No command is run on these, unless it is asked for."""
+"""No command is run on these, nor on a measurement fault, unless it is asked for."""
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """As on the command line. `command`: the words of --exec; `exec_on`: the events that it is run on, () for all but
+    """As on the command line. `until_rows`, `until_s`: how long the verdict that is waited for must last. `command`: the words of --exec; `exec_on`: the events that it is run on, () for all but
     `SILENT`; `timeout_s`, `heartbeat_s`: None for none; `notify`: "osc" and addresses; `keep`: what was told is written
     down, so that the same watch goes on where it was when it is started again; `fresh`: this time it does not."""
 
     as_json: bool = False
     until: Until = "end"
+    until_rows: int = ROWS
+    until_s: float = SECONDS
     fail_on: str = "critical"
     command: tuple[str, ...] = ()
     exec_on: tuple[str, ...] = ()
@@ -181,13 +186,13 @@ class Watch:
             index,
             found,
             self._key_map,
-            options.until,
             options.heartbeat_s,
             options.append is not None,
             self._ledgers[index].seen(),
             EventRecord(self._state_dir, run) if own.enabled and run is not None else None,
             self._news.put,
             self._stop,
+            Lasting(MEETS[options.until], options.until_rows, options.until_s),
         )
 
     # -- the main thread -----------------------------------------------------------------------------------------
@@ -243,7 +248,9 @@ class Watch:
 
     def _runs_on(self, event: Event) -> bool:
         wanted = self._options.exec_on
-        return event.kind in wanted if wanted else event.kind not in SILENT
+        if wanted:
+            return event.kind in wanted
+        return event.kind not in SILENT and event.finding not in having(Trait.MEASUREMENT)
 
     def _deliver(self, channel: str, event: Event) -> None:
         if channel == "exec" and self._command is not None:

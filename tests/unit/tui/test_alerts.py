@@ -21,14 +21,14 @@ import pyte
 import pytest
 
 from rltui import settings
-from tests.unit.watch.test_replay import outage
+from tests.unit.watch.test_replay import dip
 
 RUN = "import sys; from rltui.cli import main; sys.exit(main(sys.argv[1:]))"
 PATIENCE_S = 180.0
 
 
 def row(step: int) -> str:
-    return json.dumps({"step": step, "kl": 0.02, "entropy": 1.0, "loss": 0.1, **outage(step)}) + "\n"
+    return json.dumps({"step": step, "kl": 0.02, "entropy": 1.0, "loss": 0.1, **dip(step)}) + "\n"
 
 
 class Screen:

@@ -14,11 +14,11 @@ from rltui.events.digest import Digest
 from rltui.tui.app import RltuiApp
 from rltui.tui.away import Attention
 from tests.unit.tui.conftest import SampleOpener, is_read, screen_text, wait_for
-from tests.unit.watch.test_replay import outage
+from tests.unit.watch.test_replay import dip
 
 
 def row(step: int) -> str:
-    return json.dumps({"step": step, "kl": 0.02, "entropy": 1.0, "loss": 0.1, **outage(step)}) + "\n"
+    return json.dumps({"step": step, "kl": 0.02, "entropy": 1.0, "loss": 0.1, **dip(step)}) + "\n"
 
 
 @pytest.fixture

@@ -49,6 +49,12 @@ def outage(step: int) -> Mapping[str, float]:
     return {"reward": 0.0 if away else rising(step), "reward_std": 0.0 if away else 0.2}
 
 
+def dip(step: int) -> Mapping[str, float]:
+    """The policy gets next to nothing from step 100 to 140."""
+    lost = 100 <= step < 140
+    return {"reward": 0.002 + 0.002 * math.sin(5 * step) if lost else rising(step), "reward_std": 0.02 if lost else 0.2}
+
+
 def nan(step: int) -> Mapping[str, float]:
     return {"reward": rising(step), **({"grad_norm": math.nan, "loss": math.nan} if step >= 120 else {})}
 
@@ -106,6 +112,74 @@ def test_until_stop_ends_there_with_the_right_code(tmp_path: Path) -> None:
     assert code == worst
     never = Options(as_json=True, until="stop", fail_on="never", timeout_s=180.0)
     assert replayed(tmp_path / "again.log", lines, never)[0] == 0
+
+
+def test_a_verdict_that_is_there_at_one_look_ends_no_watch(tmp_path: Path) -> None:
+    """The run stands still, with a row less than --until-rows since the watch saw it; then it comes."""
+    lines = list(rows(400, peak_then_decline))[:200]
+    log, out = tmp_path / "console.log", io.StringIO()
+    log.write_text("".join(lines[:196]))
+    hook = tmp_path / "ran"
+    command = ("sh", "-c", f"echo $RLTUI_TEXT >> {hook}")
+    options = Options(
+        as_json=True, until="stop", until_s=0.0, heartbeat_s=0.05, command=command, exec_on=("met",), timeout_s=180.0
+    )
+    watch = Watch(locate([str(log)]), options, {}, out)
+    thread = Thread(target=watch.run)
+    thread.start()
+
+    def told() -> list[dict[str, Any]]:
+        return [json.loads(text) for text in out.getvalue().splitlines()]
+
+    def add(first: int, last: int) -> None:
+        with log.open("a") as file:
+            file.write("".join(lines[first:last]))
+        wait_for(lambda: any(e.get("step") == last for e in told()), 90.0)
+
+    wait_for(lambda: any(e["event"] == "heartbeat" for e in told()), 90.0)
+    assert told()[0]["decision"] in ("stop-use-best", "pause-and-fix", "abort-now")
+    add(196, 200)
+    assert not hook.exists()
+    with log.open("a") as file:
+        file.write(list(rows(201, peak_then_decline))[200])
+    thread.join(90)
+    (met,) = [e for e in told() if e["event"] == "met"]
+    assert met["step"] == 201
+    assert "for 5 rows and" in met["text"]
+    assert hook.read_text().startswith(met["decision"])
+
+
+def test_a_failing_grader_is_told_and_nothing_is_done_about_it(tmp_path: Path) -> None:
+    lines = list(rows(200, outage))[:-1]
+    ran = tmp_path / "ran"
+    command = ("sh", "-c", f"echo $RLTUI_EVENT $RLTUI_FINDING >> {ran}")
+    log, out = tmp_path / "console.log", io.StringIO()
+    log.write_text("".join(lines[:130]))
+    options = Options(
+        as_json=True,
+        until="continue-watch",
+        until_rows=0,
+        until_s=0.0,
+        heartbeat_s=0.05,
+        command=command,
+        timeout_s=60.0,
+    )
+    watch = Watch(locate([str(log)]), options, {}, out)
+    thread = Thread(target=watch.run)
+    thread.start()
+
+    def told() -> list[dict[str, Any]]:
+        return [json.loads(text) for text in out.getvalue().splitlines()]
+
+    wait_for(lambda: any(e["event"] == "heartbeat" for e in told()), 90.0)
+    with log.open("a") as file:
+        file.write("".join(lines[130:]))
+    wait_for(lambda: any(e["event"] == "heartbeat" and e["step"] == 200 for e in told()), 90.0)
+    watch.stop("enough")
+    thread.join(90)
+    assert ("resolved", "reward-function-fault") in names(told())
+    assert ("met", None) not in names(told())
+    assert not ran.exists(), "its command was called for nothing that it told"
 
 
 def test_a_healthy_run_makes_no_noise(tmp_path: Path) -> None:

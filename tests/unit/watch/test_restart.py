@@ -17,7 +17,7 @@ from rltui.events.changes import Event, SeenSoFar, Told
 from rltui.events.store import Journal, Lock, read_json
 from rltui.watch.ledger import Ledger, has_grown, mark
 from tests.unit.trainer import wait_for
-from tests.unit.watch.test_replay import nan, outage, rows
+from tests.unit.watch.test_replay import dip, nan, outage, rows
 
 patiently = partial(wait_for, limit_s=120.0)
 """Processes are started here, and a machine may be busy."""
@@ -41,9 +41,9 @@ def told(events: list[dict[str, Any]]) -> Counter[tuple[str, Any, Any]]:
 
 
 def test_killed_and_started_again(tmp_path: Path) -> None:
-    """The verifier is away from step 100 to 140: the collapse opens, the watch is killed, and nobody watches while the
+    """The reward dips from step 100 to 140: the collapse opens, the watch is killed, and nobody watches while the
     collapse passes."""
-    lines = list(rows(300, outage))
+    lines = list(rows(300, dip))
     whole, log, out = tmp_path / "whole.log", tmp_path / "console.log", tmp_path / "out.jsonl"
     status, ran = tmp_path / "STATUS.md", tmp_path / "ran"
     hook = tmp_path / "hook.py"

@@ -71,8 +71,8 @@ def test_a_log_that_rotates_repeats_and_misses_nothing(tmp_path: Path) -> None:
         log.write_text("".join(map(row, range(130, 201))))
         run.wait_for(lambda events: any(e["step"] == 200 for e in events))
     told = Counter((e["event"], e.get("finding"), e.get("subject")) for e in run.events() if e["event"] != "heartbeat")
-    assert told["opened", "reward-collapse", None] == 1
-    assert told["resolved", "reward-collapse", None] == 1
+    assert told["opened", "reward-function-fault", None] == 1
+    assert told["resolved", "reward-function-fault", None] == 1
     assert max(told.values()) == 1
 
 
