@@ -25,11 +25,11 @@ from rltui.events.record import EventRecord
 from rltui.events.store import folder, forget_old, run_identity
 from rltui.evidence.model import SEVERITY_RANK
 from rltui.report.checkin import append_text
+from rltui.rules.catalogue import having
+from rltui.rules.traits import Trait
 from rltui.settings.model import AlertSettings
 from rltui.text import shown
 from rltui.watch.command import Command
-from rltui.rules.catalogue import having
-from rltui.rules.traits import Trait
 from rltui.watch.follow import MEETS, WAIT_S, Following, News, Until
 from rltui.watch.lasting import ROWS, SECONDS, Lasting
 from rltui.watch.ledger import Ledger, again, has_grown, mark
@@ -61,9 +61,10 @@ SILENT = ("summary", "resumed", "heartbeat")
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """As on the command line. `until_rows`, `until_s`: how long the verdict that is waited for must last. `command`: the words of --exec; `exec_on`: the events that it is run on, () for all but
-    `SILENT`; `timeout_s`, `heartbeat_s`: None for none; `notify`: "osc" and addresses; `keep`: what was told is written
-    down, so that the same watch goes on where it was when it is started again; `fresh`: this time it does not."""
+    """As on the command line. `until_rows`, `until_s`: how long the verdict that is waited for must last. `command`:
+    the words of --exec; `exec_on`: the events that it is run on, () for all but `SILENT`; `timeout_s`,
+    `heartbeat_s`: None for none; `notify`: "osc" and addresses; `keep`: what was told is written down, so that
+    the same watch goes on where it was when it is started again; `fresh`: this time it does not."""
 
     as_json: bool = False
     until: Until = "end"
