@@ -117,6 +117,7 @@ def _unpacked(head: bytes, name: str) -> tuple[bytes, str]:
 
 
 _NOT_JSON = "not JSON"
+_BEHIND_BRACKETS = re.compile(rb"\[[^\[\]{}\n]{0,200}\][^\s,\]}]")
 _BEGINS_DOCUMENT = re.compile(rb"(?://[^\n]*\s*|/\*[\s\S]{0,2000}?\*/\s*)*(?:\{\s*[\"'}]|\[\s*[\[{\"'\d\]-])")
 
 
@@ -147,6 +148,8 @@ def _json(text: bytes, name: str, head_is_all: bool) -> str | None:
             return found
     if text.startswith(b"[") and re.match(rb"\[\s*\{", text):
         return None
+    if not rows and _BEHIND_BRACKETS.match(text):
+        return _NOT_JSON
     if not rows:
         begun = _begun(text) if len(lines) == 1 and not text.endswith(b"\n") else None
         if begun is not None and first_of("step", begun) is not None and _is_metrics(begun) and not is_sample(begun):
@@ -154,8 +157,8 @@ def _json(text: bytes, name: str, head_is_all: bool) -> str | None:
         return None if re.match(rb'[{\[]\s*["{\[\]}]|\[\s*-?\d[\d.eE+-]*\s*,', text) else _NOT_JSON
     if len(rows) == 1 and len(lines) == 1 and head_is_all and first_of("step", rows[0]) is None:
         return None  # one object without a step: results or config
-    if 2 * len(rows) < len(lines) and (console := _console(text, name)) is not None:
-        return console  # with a config in its first line
+    if 2 * len(rows) < len(lines) and (console := _console(text, name) or _learnt(text)) is not None:
+        return console  # with a config in its first line, or answers among the others
     rows = [hoisted(row) for row in rows if "log_history" not in row]
     metrics = [row for row in rows if _is_metrics(row)]
     samples = sum(map(is_sample, metrics))

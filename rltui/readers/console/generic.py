@@ -45,7 +45,9 @@ _TOOK = lazy(
 _SECONDS = (86400.0, 3600.0, 60.0, 1.0, 0.001)
 _TIME = "Time"
 """Name of a duration that stands in a step line without one (prime-rl)."""
-_SPLIT = lazy(r"\s*[|,;]\s+|\s*\|\s*|\s{2,}|\t")
+_CLOSED = lazy(r"^([^(\[{]*?)[)\]}.|]+$")
+"""A part with the end of what was begun before it, or of a sentence."""
+_SPLIT = lazy(r"\s*[|,;]\s+|\s+/\s+(?=[A-Za-z])|\s*\|\s*|\s{2,}|\t")
 _DICT = lazy(
     r"\b(?:global[_ ]?step|step|iteration|pipeline step|eval)"
     r"\W{1,3}(\d{1,15})"
@@ -90,11 +92,11 @@ class StepBlock:
 
 def dict_line(message: str) -> tuple[int, dict[str, float]] | None:
     """A logged dict behind the step that it names, or that holds its step."""
-    found = _DICT.search(message)
+    text = bare(message)
+    found = _DICT.search(text)
     if found is not None:
         cells = dict_cells(found[2])
         return (int(found[1]), cells) if len(cells) > 1 else None
-    text = bare(message)
     if not (text.startswith(("{'", '{"')) and text.rstrip().endswith("}")):
         return None
     cells = dict_cells(text)
@@ -148,7 +150,7 @@ def attributes(message: str) -> dict[str, float]:
 
 
 def _parts(message: str) -> list[str]:
-    return [part for part in _SPLIT.split(bare(message)) if part]
+    return [_CLOSED.sub(r"\1", part) for part in _SPLIT.split(bare(message)) if part]
 
 
 def _pairs(parts: list[str], pair: re.Pattern[str]) -> tuple[dict[str, float], int]:

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from rltui.lazy_regex import lazy
 from rltui.readers.console.named_numbers import has_word, words
+from rltui.readers.number_text import NUMBER
 
 _ANSI = lazy(r"\x1b\[[0-9;]*m")
 _DATE = r"\d{4}[-/]?\d\d[-/]?\d\d"
@@ -17,7 +18,7 @@ _LEAD = lazy(
     rf"|\[{_LEVEL}\|{_FILE}\]"  # transformers
     r"|[IWD]\d{4} \d\d:\d\d:\d\d\.\d{1,6}\s+\d{1,9} [\w./\-]{1,80}:\d{1,6}\]"  # absl
     rf"|[\[(]?{_DATE}[ T_-]{_CLOCK}[\])]?"
-    r"|[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d(?: [\w.\-]{1,60} [\w.\-/]{1,60}(?:\[\d{1,9}\])?:)?"  # ts, syslog
+    r"|[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d(?: [\w.\-]{1,60} [\w.\-/]{1,60}\[\d{1,9}\]:)?"  # ts, syslog
     rf"|\[?\d\d[-/]\d\d {_CLOCK}\]?"
     rf"|\[{_CLOCK}\]|{_CLOCK}(?=\s)"
     r"|1[67]\d{8}\.\d{1,9}(?=\s)"  # seconds since the epoch
@@ -28,17 +29,19 @@ _LEAD = lazy(
     r"|[a-z][\w.\-]{0,60}-\d{1,3}\s+\|(?=\s)"  # Docker Compose
     r"|\((?:[^()]{0,100}\s)?pid=\d{1,9}(?:, ip=[0-9.]{1,40})?\)"  # Ray
     r"|\[\d{1,9}\](?=\s*(?:[\[(]?\d{4}-\d\d|[IWD]?\d{4} \d\d:))"  # a process, before the time
+    r"|>{2,}(?=\s)"
     r")\s*"
 )
 _RANK = lazy(
     r"^(?:\[?(?:[Rr]ank|RANK|default|node\d{1,4}:)[ _:=]?(?P<rank>\d{1,5})\]?(?:[:|]|(?<=\])|\s[-|])"
     r"|\[\d{1,5},(?P<mpi>\d{1,5})\]<std(?:out|err)>:"
     r"|(?P<task>\d{1,5}): (?=(?i:.{0,200}?(?<![a-z])(?:step|iter|iteration|update|episode|epoch|batch|round)(?![a-z])))"
+    rf"|\d{{1,5}}: (?=\s+[^\w\s]?\s*[A-Za-z_][\w/.\- ]*\s?[:=]\s*{NUMBER}$)"
     r")\s*"
 )
 _BETWEEN = lazy(
     rf"^(?:[A-Za-z_][\w.]{{0,60}} -(?=\s)|[A-Za-z_][\w.\-]{{0,60}}\s*[|:\-]+\s*(?=[\[(]?{_LEVEL}\W)"
-    r"|>+|[-|:](?=\s|$))\s*"
+    r"|>+|[-:](?=\s|$)|\|(?=\s|$)(?!\s[^|]{1,60}\|[^|]{1,60}\|\s*$))\s*"
 )
 """What stands behind a time or level: the name of a logger, a mark."""
 _TAG = lazy(
@@ -48,7 +51,7 @@ _TAG = lazy(
 """What else may stand before a step that is named."""
 
 
-_NAMED = lazy(r"^(?:\[([A-Za-z][\w .\-]{0,40})\](?=\s)|([A-Za-z][\w.\-]{0,40}):\s(?=.*[:=]))\s*")
+_NAMED = lazy(r"^(?:\[([A-Za-z][\w .\-]{0,40})\](?=\s)|([A-Za-z][\w.\-]{0,40}):\s(?=.*[:=|│┃]))\s*")
 """The name of a program or a part of one, in brackets or before a colon."""
 
 
@@ -81,7 +84,7 @@ def split_lead(line: str) -> Lead:
         if found := _LEAD.match(text) or (text != begin and _BETWEEN.match(text)):
             text = text[found.end() :]
         elif not rank and (ranked := _RANK.match(text)):
-            rank = ranked["rank"] or ranked["mpi"] or ranked["task"]
+            rank = ranked["rank"] or ranked["mpi"] or ranked["task"] or ""
             text = text[ranked.end() :]
         elif (named := _NAMED.match(text)) and not _says(named[1] or named[2]):
             text = text[named.end() :]

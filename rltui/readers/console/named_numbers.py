@@ -19,7 +19,7 @@ MAX_SLOTS = 200
 NUMBER = lazy(r"(?<![\w.])" + NUMBER_TEXT)
 _UNIT = lazy(r"[%µA-Za-z]{0,8}(?:/[A-Za-z]{1,8})?")
 _SEPARATOR = lazy(r"[|│┃║•·,;\[\](){}<>\t→]|\s{2,}|\s[-–—=>/]+\s|:\s+(?=\S)|:(?=[A-Za-z])|\.\s")
-_TIED = lazy(r"(?:[\s:=~≈\[({'\"]|->|=>|→)+$")
+_TIED = lazy(r"(?:[\s:=~≈#\[({'\"]|->|=>|→)+$")
 _ARGUMENT = lazy(r"(?:^|([,|;\t])\s*)([A-Za-z_][\w/.@\-]*(?: [\w/.@\-]+){0,4}):?\s*([,|;\t])\s*$")
 """A name that `print` set apart from its number as it sets apart all: `step | 5 | loss | 0.3`."""
 _WORD = lazy(r"[A-Za-z]+")

@@ -12,6 +12,7 @@ from __future__ import annotations
 import copy
 from dataclasses import replace
 
+from rltui.lazy_regex import lazy
 from rltui.readers.console.column_table import ColumnTable
 from rltui.readers.console.lead import split_lead
 from rltui.readers.console.line_filter import remember
@@ -29,6 +30,8 @@ from rltui.readers.console.step_counter import (
 from rltui.readers.console.step_template import StepRow, Template, TemplateLine, cells_of, key_of
 from rltui.readers.console.step_template import skeleton as skeleton_of
 
+_BEFORE_ROW = lazy(r"^\d{1,5}:\s+")
+"""srun's rank: before a row of numbers only the table above tells it from one."""
 SEEN = 3
 """Lines of one skeleton before it counts as a step line: two rises of its counter."""
 MAX_SOURCES = 100
@@ -136,7 +139,7 @@ class TemplateLearner:
         return self._end_block()
 
     def _numbers(self, message: str, rank: str, source: str) -> list[StepRow] | None:
-        row = self._table.row(message)
+        row = self._table.row(message) or self._table.row(_BEFORE_ROW.sub("", message))
         if row is not None:
             self._under = None
             ended = self._end_block()

@@ -37,7 +37,7 @@ def cut(block: bytes) -> tuple[list[int], list[bytes], list[bytes]]:
     kept = at = 0
     while (at := find(b"step:", at)) >= 0:
         head = _HEAD.match(block, at)
-        if head is None:
+        if head is None or block[at - 1 : at] == b"_":  # `train_step:214 - `, the place that a logger names
             at += 5
             continue
         end = find(b"\n", at)
