@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from rltui.lazy_regex import lazy
 
 NUMBER = (
@@ -14,6 +16,11 @@ _REPR = lazy(
     r"\b(?:[A-Za-z_]\w*\.)*(?:[Tt]ensor|[Aa]rray|DeviceArray|Parameter|Decimal|(?:b?float|u?int)\d{0,2}_?)"
     rf"\(\[*['\"]?({NUMBER})['\"]?\]*(?:,\s*[a-z_]+=(?:<[^<>]*>|'[^']*'|\([^()]*\)|[\w.:]+))*,?\)"
 )
+_PARTS = lazy(r"(?<![\w.:])(?:(\d+)d ?)?(?:(\d+)h ?)?(?:(\d+)m(?:in)? ?)?(?:(\d+(?:\.\d+)?)s(?:ec)?)?(?![\w/])")
+_SMALL = lazy(r"(?<![\w.,])(\d+(?:\.\d+)?) ?(ms|us|µs|ns)(?![\w/])")
+_SAID = lazy(r"[_(\[](?:ms|us|ns)[)\]]?\W*$")
+_SECONDS = (86400.0, 3600.0, 60.0, 1.0)
+_PART = {"ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9}
 _ITEM = lazy(rf"[(\[](['\"])([^'\"]{{1,200}})\1\s*,\s*(['\"]?)\[?({NUMBER})\]?\3[)\]]")
 
 
@@ -22,9 +29,25 @@ def value(text: str) -> float:
     return float(text.replace(",", ""))
 
 
+def _seconds(found: re.Match[str]) -> str:
+    parts = found.groups()
+    if sum(part is not None for part in parts) < 2:
+        return found[0]
+    return f"{sum(float(x) * s for x, s in zip(parts, _SECONDS, strict=True) if x):.12g}s"
+
+
+def _small(found: re.Match[str]) -> str:
+    if _SAID.search(found.string, max(0, found.start() - 12), found.start()):
+        return found[0]  # a name that says it
+    return f"{float(found[1]) * _PART[found[2]]:.12g}s"
+
+
 def unwrapped(text: str) -> str:
     """A text with plain numbers for what Python shows of numbers: `tensor(0.5, device='cuda:0')`, `np.float64(0.5)`;
+    with seconds for durations of several parts or smaller units: `1h2m`, `45ms`;
     with `'loss': 0.5` for the tuple or list `('loss', 0.5)`."""
+    text = _PARTS.sub(_seconds, text)
+    text = _SMALL.sub(_small, text)
     if "(" in text:
         text = _REPR.sub(r"\1", text)
     return _ITEM.sub(r"'\2': \4", text) if "'," in text or '",' in text else text

@@ -116,9 +116,10 @@ def step_line(message: str) -> StepBlock | None:
     steps = [found for part in parts if (found := _STEP.match(part))]
     if len(steps) != 1 or len(parts) < 2:
         return _begun(message)
-    cells, understood = _pairs([part for part in parts if not _STEP.match(part)], _PAIR)
-    if len(cells) < 2 or 2 * understood < len(parts) - 1:
-        return None
+    others = [part for part in parts if not _STEP.match(part)]
+    cells, understood = _pairs(others, _PAIR)
+    if len(cells) < 2 or understood < sum(any(map(str.isdecimal, part)) for part in others):
+        return None  # it says more than this reads
     total = steps[0][2]
     return StepBlock(int(steps[0][1]), int(total) if total else None, cells)
 

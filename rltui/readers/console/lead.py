@@ -33,7 +33,7 @@ _LEAD = lazy(
     r")\s*"
 )
 _RANK = lazy(
-    r"^(?:\[?(?:[Rr]ank|RANK|default|node\d{1,4}:)[ _:=]?(?P<rank>\d{1,5})\]?(?:[:|]|(?<=\])|\s[-|])"
+    r"^(?:\[?(?:[Rr]ank|RANK|default|GPU|gpu|cuda:|node\d{1,4}:)[ _:=]?(?P<rank>\d{1,5})\]?(?:[:|]|(?<=\])|\s[-|])"
     r"|\[\d{1,5},(?P<mpi>\d{1,5})\]<std(?:out|err)>:"
     r"|(?P<task>\d{1,5}): (?=(?i:.{0,200}?(?<![a-z])(?:step|iter|iteration|update|episode|epoch|batch|round)(?![a-z])))"
     rf"|\d{{1,5}}: (?=\s+[^\w\s]?\s*[A-Za-z_][\w/.\- ]*\s?[:=]\s*{NUMBER}$)"

@@ -120,7 +120,7 @@ def _name(gap: str) -> str:
         return ""
     if (set_apart := _ARGUMENT.search(gap)) and set_apart[1] in (None, set_apart[3]):
         return str(set_apart[2])
-    if gap.count("=") > 1 and (one := _ASSIGNED.search(gap)):
+    if gap.count("=") > gap.count("=>") + 1 and (one := _ASSIGNED.search(gap)):
         return str(one[1])
     found = _NAME.match(_SEPARATOR.split(tied)[-1].strip(" '\"*-"))
     return str(found[1]) if found and not found[1].endswith(".py") else ""

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 
 from rltui.readers.console import generic
-from rltui.readers.console.lead import bare, split_lead, without_lead
+from rltui.readers.console.lead import Lead, bare, split_lead, without_lead
 from rltui.readers.console.line_filter import remember
 from rltui.readers.console.step_template import StepRow, measures
 from rltui.readers.console.template import TemplateLearner
 from rltui.readers.number_text import unwrapped
 
+CUT_OFF = "line cut off by the one that follows it"
+OTHER_RANK = "line with a step of another rank than the first"
 PROSE = 2000
 """A line with more characters is no list of numbers."""
 _WORDS = re.compile(r"[^\d]*")
@@ -20,8 +23,10 @@ _WORDS = re.compile(r"[^\d]*")
 class OwnWords:
     """Takes lines in file order. A row without cells only says at which step the log is."""
 
-    def __init__(self, cut_off: Callable[[], None] = lambda: None) -> None:
-        self._cut_off = cut_off  # told of each line that the one behind it cut off
+    def __init__(self, skip: Callable[[str], None] = lambda reason: None) -> None:
+        self._skip = skip  # told why a line or a part of it is left out
+        self._rank: str | None = None  # of the process whose lines tell the steps
+        self._newest: tuple[int, str, set[str]] = (-1, "", set())  # step, Ray's prefix and names of the newest rows
         self._learner: TemplateLearner | None = TemplateLearner()
         self._never: set[bytes] = set()  # shapes of lines that are no step lines of any wording
         self._ahead: tuple[TemplateLearner, set[bytes]] | None = None  # with the line that was read before its end came
@@ -47,16 +52,39 @@ class OwnWords:
 
     # -- lines -----------------------------------------------------------------------------------------------------
 
+    def _foreign(self, lead: Lead) -> bool:
+        """Whether another process says what it sees of the steps that one tells already."""
+        return self._rank is not None and lead.rank not in ("", self._rank)
+
+    def _of(self, lead: Lead, prefix: str, rows: list[StepRow]) -> list[StepRow]:
+        """The rows of a line; of what several processes say of one step the first counts."""
+        out = []
+        for row in rows:
+            self._rank = lead.rank or self._rank
+            cells = row.cells
+            if row.step == self._newest[0] and prefix and prefix != self._newest[1]:
+                cells = {name: x for name, x in cells.items() if name not in self._newest[2]}
+                out.append(replace(row, cells=cells))
+                continue
+            names = self._newest[2] | cells.keys() if row.step == self._newest[0] else set(cells)
+            self._newest = row.step, prefix, names
+            out.append(row)
+        return out
+
     def named(self, raw: str, shape: bytes, prefix: str, step: int | None, behind: bool) -> tuple[list[StepRow], bool]:
         """A line that holds a word for a step, behind Ray's `prefix`, and `behind` a bar or not. `step`: the newest
         one. The rows that it tells, and whether it is a step line."""
+        lead = split_lead(raw)
+        if self._foreign(lead):
+            self._skip(OTHER_RANK)
+            return [], True
         first = not behind and self._learner is not None and self._learner.knows_steps
         rows = self.line(raw, shape, prefix) if first else []
         if rows and self._block is not None:
             self._block.over = True  # what follows belongs to that line
         told = self._plain(unwrapped(raw), prefix, step)
         if told is not None:
-            return [*rows, *told], True
+            return [*rows, *self._of(lead, prefix, told)], True
         if not rows and not behind and not first:
             rows = self.line(raw, shape, prefix)
         return rows, bool(rows)
@@ -73,6 +101,9 @@ class OwnWords:
             return []
         if "Worker" in prefix:
             return []  # one of many processes, each with a count of its own
+        lead = split_lead(raw)
+        if self._foreign(lead):
+            return []
         raw = unwrapped(raw.strip())
         message = self._whole(raw, without_lead(raw))
         rows = learner.take(message)
@@ -82,7 +113,7 @@ class OwnWords:
             if shape:
                 remember(shape, self._never)
             return []
-        return [*self.close(), *rows] if rows else []
+        return [*self.close(), *self._of(lead, prefix, rows)] if rows else []
 
     def _plain(self, message: str, prefix: str, step: int | None) -> list[StepRow] | None:
         """The rows that end with a line which names its step in plain words; None for any other line."""
@@ -138,7 +169,7 @@ class OwnWords:
         at = message.rfind(self._head) if self._head else 0
         if at <= 0 or message.find(self._head) > 0:
             return raw
-        self._cut_off()
+        self._skip(CUT_OFF)
         return message[at:]
 
     # -- what is held back -----------------------------------------------------------------------------------------

@@ -39,7 +39,6 @@ from rltui.text import clean
 FULL_BLOCK = 1_000_000
 """A read of so many bytes is one of many through a long file: its plain lines wait until the last one."""
 
-CUT_OFF = "line cut off by the one that follows it"
 _BLANK = re.compile(rb" {10,}")
 
 
@@ -77,7 +76,7 @@ class ConsoleReader:
         self._patterns = line_pattern.in_use()
         self._unread: UnreadLines | None = UnreadLines()  # None: a row came
         self._counted_lines = False  # the user's pattern names no step
-        self._own = OwnWords(self._cut_line) if format == "console" and not self._patterns else None
+        self._own = OwnWords(self._skip_here) if format == "console" and not self._patterns else None
         self._dialects = [dialect() for dialect in DIALECTS] if self._own is not None else []
         self._bar_numbers = BarNumbers()
         self._config = ConfigFinder()
@@ -451,8 +450,8 @@ class ConsoleReader:
         begin = max(text.rfind(b"\n", 0, start), text.rfind(b"\r", 0, start)) + 1
         return _BLANK.fullmatch(text, begin, start) is not None
 
-    def _cut_line(self) -> None:
-        self._skip(CUT_OFF, self._line)
+    def _skip_here(self, reason: str) -> None:
+        self._skip(reason, self._line)
 
     def _skip(self, reason: str, line: int, lines: int = 1) -> None:
         if lines:

@@ -10,6 +10,10 @@ BY_COURSE = 5
 """Lines after which a number that no known word names counts, if it rises by as much from each line to the next."""
 
 
+MISSED = 3
+"""Strides that two lines may stand apart: those between them have a word more."""
+
+
 def counter_name(slot: Slot) -> str:
     return last_word(slot.name) or "/"
 
@@ -64,10 +68,11 @@ def rises(lines: list[list[Slot]]) -> bool:
     )
 
 
-def counter_of(lines: list[list[Slot]], fewest: int) -> int | None:
+def counter_of(lines: list[list[Slot]], fewest: int, epochs: list[int]) -> int | None:
     """Place of the number that counts the steps: whole, never falling (but where the epoch rises it may begin anew),
     risen at least `fewest` times, and named like a step or given with its total. The one that rises most often wins,
-    then the one with the plainer name. If there is none, a number that rises evenly (`BY_COURSE`)."""
+    then the one with the plainer name. If there is none, a number that rises evenly (`BY_COURSE`). `epochs`: of each
+    line, by the heading above it."""
     first = lines[0]
     found: list[tuple[int, int, int]] = []
     epoch = next((i for i, slot in enumerate(first) if last_word(slot.name) == "epoch"), None)
@@ -76,6 +81,8 @@ def counter_of(lines: list[list[Slot]], fewest: int) -> int | None:
     for i, slot in enumerate(first):
         if not all(len(line) > i and is_whole(line[i]) for line in lines):
             continue
+        if slot.of is not None and all(line[i].value == line[i].of for line in lines):
+            continue  # a bar at its end
         plain, weak = _is_plain(slot), may_count(slot)
         if not (plain or weak or (slot.of is not None and not has_word(slot.name, words().items))):
             continue
@@ -83,7 +90,8 @@ def counter_of(lines: list[list[Slot]], fewest: int) -> int | None:
         wanted = words().training | words().durations if plain else words().training
         if not is_about(others, wanted):
             continue
-        values = [(line[epoch].value if epoch is not None and epoch != i else 0, line[i].value) for line in lines]
+        above = [line[epoch].value for line in lines] if epoch is not None and epoch != i else epochs
+        values = [(e, line[i].value) for e, line in zip(above, lines, strict=True)]
         rises = sum(1 for a, b in pairwise(values) if b > a)
         if not (plain or weak) and is_about(first[:i], words().training) and rises < BY_COURSE - 1:
             continue  # behind the numbers it may tell of what share of something they are: `rewards [..] (1/2 valid)`
@@ -95,8 +103,9 @@ def counter_of(lines: list[list[Slot]], fewest: int) -> int | None:
 
 
 def _even(lines: list[list[Slot]], i: int) -> bool:
-    """Whether a number of enough lines rises by as much from each to the next."""
+    """Whether a number of enough lines rises by as much from each to the next, but for a few that look otherwise."""
     if len(lines) < BY_COURSE or not all(len(line) > i and is_whole(line[i]) for line in lines):
         return False
-    strides = {b[i].value - a[i].value for a, b in pairwise(lines)}
-    return len(strides) == 1 and strides.pop() > 0
+    strides = [b[i].value - a[i].value for a, b in pairwise(lines)]
+    usual = min(strides)
+    return usual > 0 and 2 * strides.count(usual) >= len(strides) and max(strides) <= MISSED * usual

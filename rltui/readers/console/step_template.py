@@ -21,11 +21,14 @@ class StepRow:
 @dataclass(slots=True)
 class TemplateLine:
     """A line that may be a step line: its numbers, and those of the `name: number` lines right below it. `message`:
-    its text, "" for a block or a row; `place`: its number among all that were held."""
+    its text, "" for a block or a row; `place`: its number among all that were held; `rank`: of its process; `epoch`: of
+    the heading above it."""
 
     slots: list[Slot]
     message: str = ""
     place: int = 0
+    rank: str = ""
+    epoch: int = 0
     below: dict[str, float] = field(default_factory=dict)
 
     def head(self, counter: int) -> str:
@@ -34,7 +37,7 @@ class TemplateLine:
             return ""
         if not self.message:
             return key_of("", self.slots[: counter + 1])
-        return skeleton(self.message[: self.slots[counter].end])
+        return self.rank + ":" + skeleton(self.message[: self.slots[counter].end])
 
     def names(self, counter: int | None) -> set[str]:
         """Of its numbers, without the one that counts."""
@@ -96,7 +99,7 @@ class Template:
                 continue
             count, total = int(slots[counter].value), slots[counter].of
             at = self.epoch if self.epoch is not None and self.epoch < len(slots) else None
-            epoch, epochs = (int(slots[at].value), slots[at].of) if at is not None else (0, None)
+            epoch, epochs = (int(slots[at].value), slots[at].of) if at is not None else (line.epoch, None)
             self._go_on(epoch, count, total)
             if self.base and total is not None:
                 total = total * epochs if epochs else None

@@ -16,7 +16,7 @@ from rltui.lazy_regex import lazy
 from rltui.readers.console.column_table import ColumnTable
 from rltui.readers.console.lead import split_lead
 from rltui.readers.console.line_filter import remember
-from rltui.readers.console.named_numbers import Slot, is_named, is_whole, slots_of, words
+from rltui.readers.console.named_numbers import Slot, is_named, is_whole, last_word, slots_of, words
 from rltui.readers.console.pair_lines import PairBlock, as_slots, heading, is_behind_bar, pair_cells
 from rltui.readers.console.step_counter import (
     counter_name,
@@ -53,7 +53,7 @@ class TemplateLearner:
         self._block = PairBlock()
         self._told: set[str] = set()  # names of the open block that were given, as the log was quiet
         self._table = ColumnTable()
-        self._rank: str | None = None  # of the process whose lines tell the steps
+        self._epoch = 0  # of the newest heading that names one
         self._sources = {""}  # words before the lines that may tell steps
         self._headed, self._block_source = False, ""  # the open block began with a heading; the words before its lines
         self._opening = ""  # words before a message that begins on the next line
@@ -97,8 +97,6 @@ class TemplateLearner:
         """The steps that this line tells, those of the lines that were held back until now before it. None if no line
         of its shape can matter."""
         rank, source, message = split_lead(message)
-        if rank and self._rank is not None and rank != self._rank:
-            return []  # another process says of the same step what it sees
         if not message:
             self._opening = source  # its message begins on the next line
             return []
@@ -107,8 +105,6 @@ class TemplateLearner:
             rows = self._numbers(message, rank, source)
             if opening and source == "" and self._under is not None:
                 self._source(opening)
-            if rows and rank:
-                self._rank = rank
             return rows
         return self._words(message)
 
@@ -116,10 +112,9 @@ class TemplateLearner:
         """A line told this step that was read without this learner: what begins as it does may be of it, too."""
         rank, source, message = split_lead(message)
         self._source(source)
-        self._rank = self._rank or rank or None
         self._step = step
         if self._main is None:
-            line = TemplateLine(slots_of(message), message)
+            line = TemplateLine(slots_of(message), message, rank=rank)
             counter = next((i for i, s in enumerate(line.slots) if is_whole(s) and s.value == step and s.name), None)
             if counter is None:
                 return
@@ -128,7 +123,7 @@ class TemplateLearner:
             self._followed.decide(counter)
             self._templates[f"{rank}:{skeleton_of(message)}"] = self._followed
         if self._followed is not None:
-            self._followed.rows([TemplateLine(slots_of(message), message)])
+            self._followed.rows([TemplateLine(slots_of(message), message, rank=rank)])
 
     def _words(self, message: str) -> list[StepRow]:
         """A line without a digit: it may be a heading. What follows belongs to no step line above it, but a line
@@ -151,7 +146,7 @@ class TemplateLearner:
         key = f"{rank}:{skeleton}" if skeleton.count("#") > 1 else ""
         if not key or key in self._none:
             return self._below(message, source)
-        line = TemplateLine(slots_of(message), message)
+        line = TemplateLine(slots_of(message), message, rank=rank, epoch=self._epoch)
         if key not in self._templates and not self._adopts(key, line) and not promising(line.slots):
             remember(key, self._none)
             return self._below(message, source)
@@ -201,10 +196,13 @@ class TemplateLearner:
     def settle(self) -> list[StepRow]:
         """The log is quiet: lines of a template that was seen but twice count if they name their step plainly."""
         out: list[StepRow] = []
+        rank = next((t.lines[0].rank for t in self._templates.values() if t.lines and t.counter is None), "")
         for template in self._templates.values() if self._whole is None else ():
-            if template.counter is None and template.lines:
+            if template.counter is None and template.lines and template.lines[0].rank in ("", rank):
                 first = template.lines[0].slots
-                counter = counter_of([line.slots for line in template.lines], fewest=1)
+                counter = counter_of(
+                    [line.slots for line in template.lines], 1, [line.epoch for line in template.lines]
+                )
                 if counter is None or not is_named(first[counter].name, words().counters):
                     continue
                 if is_about(first, words().training) and not is_evaluation(first, counter):
@@ -231,6 +229,7 @@ class TemplateLearner:
             return self._end_block() or ([] if of_table else None)
         if begins is not None:
             self._source(source)
+            self._epoch = int(begins.value) if last_word(begins.name) == "epoch" else self._epoch
         slots = as_slots(cells) if begins is None else [begins]
         other = source != self._block_source and not self._headed
         anew = begins is not None or other or self._block.begins_anew([slot.name for slot in slots])
@@ -268,7 +267,7 @@ class TemplateLearner:
 
     def _decide(self, key: str, template: Template, kind: str) -> list[StepRow]:
         lines = [line.slots for line in template.lines]
-        counter, first = counter_of(lines, fewest=SEEN - 1), lines[0]
+        counter, first = counter_of(lines, SEEN - 1, [line.epoch for line in template.lines]), lines[0]
         if counter is not None and is_evaluation(first, counter):
             near = self._step is not None and lines[-1][counter].value <= self._step + 1
             counter = counter if near and is_named(first[counter].name, words().counters) else None
@@ -284,6 +283,10 @@ class TemplateLearner:
         if not template.prefix and self._main is None:
             self._main, self._kind = counter_name(first[counter]), kind
         held, template.lines = template.lines[template.told :], []
+        ranks = ("", held[0].rank) if held else ("",)
+        self._templates = {
+            k: t for k, t in self._templates.items() if t.counter is not None or t.lines[0].rank in ranks
+        }
         template.names = {name for line in held for name in line.names(counter)}
         return self._given(template, [*held, *self._siblings(template)])
 
