@@ -14,7 +14,8 @@ NUMBER = (
 
 _REPR = lazy(
     r"\b(?:[A-Za-z_]\w*\.)*(?:[Tt]ensor|[Aa]rray|DeviceArray|Parameter|Decimal|(?:b?float|u?int)\d{0,2}_?)"
-    rf"\(\[*['\"]?({NUMBER})['\"]?\]*(?:,\s*[a-z_]+=(?:<[^<>]*>|'[^']*'|\([^()]*\)|[\w.:]+))*,?\)"
+    rf"\(\[*['\"]?({NUMBER})['\"]?\]*(?:(?:,\s*[a-z_]+=(?:<[^<>]*>|'[^']*'|\([^()]*\)|[\w.:]+))*,?\)"
+    r"|(?:,[^()]*)?$)"  # a line whose end has not come yet
 )
 _PARTS = lazy(r"(?<![\w.:])(?:(\d+)d ?)?(?:(\d+)h ?)?(?:(\d+)m(?:in)? ?)?(?:(\d+(?:\.\d+)?)s(?:ec)?)?(?![\w/])")
 _SMALL = lazy(r"(?<![\w.,])(\d+(?:\.\d+)?) ?(ms|us|µs|ns)(?![\w/])")

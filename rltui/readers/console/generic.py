@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 from rltui.lazy_regex import lazy
 from rltui.readers.console.lead import bare, without_lead
+from rltui.readers.console.named_numbers import TIME
 from rltui.readers.json_number import dict_cells
 from rltui.readers.keys import first_of
 from rltui.readers.number_text import NUMBER, value
@@ -43,8 +44,6 @@ _TOOK = lazy(
     r"(?:(\d{1,9}(?:\.\d*)?)s)?(?:(\d{1,9})ms)?$"
 )
 _SECONDS = (86400.0, 3600.0, 60.0, 1.0, 0.001)
-_TIME = "Time"
-"""Name of a duration that stands in a step line without one (prime-rl)."""
 _CLOSED = lazy(r"^([^(\[{]*?)[)\]}.|]+$")
 """A part with the end of what was begun before it, or of a sentence."""
 _SPLIT = lazy(r"\s*[|,;]\s+|\s+/\s+(?=[A-Za-z])|\s*\|\s*|\s{2,}|\t")
@@ -160,7 +159,7 @@ def _pairs(parts: list[str], pair: re.Pattern[str]) -> tuple[dict[str, float], i
     for part in parts[:MAX_BLOCK]:
         found = pair.match(part)
         if (took := _TOOK.match(part)) is not None and any(took.groups()[1:]):
-            cells[took[1] or _TIME] = sum(float(n) * s for n, s in zip(took.groups()[1:], _SECONDS, strict=True) if n)
+            cells[took[1] or TIME] = sum(float(n) * s for n, s in zip(took.groups()[1:], _SECONDS, strict=True) if n)
             understood += 1
         elif found is not None:
             cells[found[1]] = value(found[2])

@@ -30,6 +30,9 @@ _PAIR = lazy(
     rf"(?:^|(?<=[,;|])|(?<=\s))\s*([A-Za-z_][\w/.@\-]*(?: [\w/.@\-()]+){{0,4}})\s*[:=]\s*"
     rf"({NUMBER.pattern})\s?{_UNIT.pattern}(?:\s*\([\d.]+ ?%\))?(?=[,;|\s]|$)"
 )
+_BARS = frozenset(("|", "│", ",", ";", "-"))
+TIME = "Time"
+"""Name of a duration that stands in a step line without one."""
 _TIMES = {"k": 1e3, "K": 1e3, "M": 1e6}
 
 
@@ -93,6 +96,8 @@ def slots_of(message: str) -> list[Slot]:
             out.append(Slot("", match[0], value(match[0]), end=match.end()))
             continue
         name = _name(gap)
+        if not name and unit and unit[0] in ("s", "sec") and gap.strip() in _BARS:
+            name = TIME
         parts = name.split()
         if gap.strip() in ("±", "+/-", "+-") and subject:
             name = f"{subject} std"

@@ -106,7 +106,7 @@ class OwnWords:
             return []
         raw = unwrapped(raw.strip())
         message = self._whole(raw, without_lead(raw))
-        rows = learner.take(message)
+        rows = learner.take(message, prefix)
         if rows:
             self._begin, self._head = _head_of(raw), _head_of(without_lead(message))
         if rows is None:
@@ -137,7 +137,8 @@ class OwnWords:
         if self._learner is not None:
             self._learner.follow(message, begun.step)
         if block is not None and block.step == begun.step:
-            block.cells.update(begun.cells)
+            same = block.source == prefix + split_lead(message).source
+            block.cells = block.cells | begun.cells if same else begun.cells | block.cells
             block.lines = 0
             return []
         closed, self._block = self.close(), begun

@@ -11,6 +11,7 @@ MOST_PAIRS = 400
 
 _BORDERED = lazy(r"^\s*[|│┃║]\s*(.*?)\s*[|│┃║]?\s*$")
 _CELLS = lazy(rf"^([A-Za-z_][\w/.@%()\- ]{{0,60}}?)\s*[|│┃║]\s*({NUMBER.pattern})$")
+_SET_APART = lazy(rf"^\s*([A-Za-z][\w/.\-]*(?: [A-Za-z][\w/.\-]*){{0,3}})(?:\s{{3,}}|\t)\s*({NUMBER.pattern})$")
 _LEADERS = lazy(r"\s*\.{3,}\s*|\s+_{3,}\s+")
 _HEADING = lazy(
     r"^[^\w]*([A-Za-z][A-Za-z_]*(?:[ _][A-Za-z]+){0,2})[\s:#=]+(\d{1,15})(?:\s?(?:/|of)\s?(\d{1,15}))?[^\w]*$"
@@ -35,6 +36,8 @@ def pair_cells(message: str) -> dict[str, float] | None:
             return None
         parts = [pairs(part) for part in _DASHES.split(message[filled.end() :])]
         return {name: x for part in parts for name, x in part.items()} if all(parts) else {}
+    if set_apart := _SET_APART.match(message):
+        return {set_apart[1]: value(set_apart[2])}
     if "..." in message or "___" in message:
         message = _LEADERS.sub(": ", message)
     return pairs(message)

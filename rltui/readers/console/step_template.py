@@ -21,14 +21,15 @@ class StepRow:
 @dataclass(slots=True)
 class TemplateLine:
     """A line that may be a step line: its numbers, and those of the `name: number` lines right below it. `message`:
-    its text, "" for a block or a row; `place`: its number among all that were held; `rank`: of its process; `epoch`: of
-    the heading above it."""
+    its text, "" for a block or a row; `place`: its number among all that were held; `rank` and
+    `process` that wrote it; `epoch`: of the heading above it."""
 
     slots: list[Slot]
     message: str = ""
     place: int = 0
     rank: str = ""
     epoch: int = 0
+    process: str = ""
     below: dict[str, float] = field(default_factory=dict)
 
     def head(self, counter: int) -> str:

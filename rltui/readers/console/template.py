@@ -93,7 +93,7 @@ class TemplateLearner:
         """The line that the copy took was whole."""
         self._whole = None
 
-    def take(self, message: str) -> list[StepRow] | None:
+    def take(self, message: str, process: str = "") -> list[StepRow] | None:
         """The steps that this line tells, those of the lines that were held back until now before it. None if no line
         of its shape can matter."""
         rank, source, message = split_lead(message)
@@ -102,7 +102,7 @@ class TemplateLearner:
             return []
         opening, self._opening = self._opening, ""
         if any(map(str.isdecimal, message)):
-            rows = self._numbers(message, rank, source)
+            rows = self._numbers(message, rank, source, process)
             if opening and source == "" and self._under is not None:
                 self._source(opening)
             return rows
@@ -133,7 +133,7 @@ class TemplateLearner:
             return []
         return self._end_block()
 
-    def _numbers(self, message: str, rank: str, source: str) -> list[StepRow] | None:
+    def _numbers(self, message: str, rank: str, source: str, process: str) -> list[StepRow] | None:
         row = self._table.row(message) or self._table.row(_BEFORE_ROW.sub("", message))
         if row is not None:
             self._under = None
@@ -146,7 +146,7 @@ class TemplateLearner:
         key = f"{rank}:{skeleton}" if skeleton.count("#") > 1 else ""
         if not key or key in self._none:
             return self._below(message, source)
-        line = TemplateLine(slots_of(message), message, rank=rank, epoch=self._epoch)
+        line = TemplateLine(slots_of(message), message, rank=rank, epoch=self._epoch, process=process)
         if key not in self._templates and not self._adopts(key, line) and not promising(line.slots):
             remember(key, self._none)
             return self._below(message, source)
@@ -283,6 +283,7 @@ class TemplateLearner:
         if not template.prefix and self._main is None:
             self._main, self._kind = counter_name(first[counter]), kind
         held, template.lines = template.lines[template.told :], []
+        held = [line for line in held if line.process == held[0].process]
         ranks = ("", held[0].rank) if held else ("",)
         self._templates = {
             k: t for k, t in self._templates.items() if t.counter is not None or t.lines[0].rank in ranks
