@@ -227,11 +227,12 @@ def _console(text: bytes, name: str) -> str | None:
     if patterns and (name.endswith(_TEXTS) or _LOG_NAMES.search(name)):
         return "console"  # the user says what its step lines are
     lines = text.decode("utf-8", "replace").splitlines()[: 5 * _LOOKED_AT]
-    messages = [(prefix, unwrapped(plain(message))) for prefix, message in map(split_prefix, lines)]
+    messages = [(prefix, plain(message)) for prefix, message in map(split_prefix, lines)]
     for _, message in messages:
         if any(pattern.cells(message) for pattern in patterns):
             return "console"
-        if step_line(message) is not None or ("{" in message and dict_line(message) is not None):
+        shown = unwrapped(message)
+        if step_line(shown) is not None or ("{" in shown and dict_line(shown) is not None):
             return "console"
     if dialects.knows(messages):
         return "console"

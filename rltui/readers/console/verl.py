@@ -17,6 +17,8 @@ Cells = dict[str, object]
 
 _HEAD = re.compile(rb"step:(\d{1,15}) - (?=[^\s:]{1,300}:[-+.\w(])")
 _GLUED = re.compile(r"(?<![\w/])step:(\d{1,15}) - (?=[^\s:]{1,300}:[-+.\w(])")
+_PLACE = re.compile(rb":\w{1,50}_\Z")
+"""Before the `step:` of a place that a logger names: `trainer.loop:train_step:214 - `."""
 _NUMPY = re.compile(rb":np\.\w+\(([^()\s]*)\)")
 _NON_FINITE = re.compile(rb":([-+]?(?:nan|inf))(?= - |\n|\Z)")
 _WORD = re.compile(rb":(?:True|False|None)(?= - |\n|\Z)")
@@ -37,7 +39,7 @@ def cut(block: bytes) -> tuple[list[int], list[bytes], list[bytes]]:
     kept = at = 0
     while (at := find(b"step:", at)) >= 0:
         head = _HEAD.match(block, at)
-        if head is None or block[at - 1 : at] == b"_":  # `train_step:214 - `, the place that a logger names
+        if head is None or _PLACE.search(block, max(0, at - 60), at):
             at += 5
             continue
         end = find(b"\n", at)
