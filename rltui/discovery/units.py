@@ -65,6 +65,7 @@ def _above_store(meta: str, root: str) -> str:
 
 
 NOTEBOOK = "notebook"
+STREAMS = (".out", ".err")
 _KEPT_TRAINER_STATES = 2  # each holds the whole history so far; the one before the last in case the last is broken
 
 
@@ -111,7 +112,7 @@ def units_of(root: str, formats: dict[str, str], checkpoints: set[str]) -> list[
         units.append(Unit(climb(folder, root), "trainer-state", _newest_states(files)))
     if any(unit.kind != NOTEBOOK for unit in units) or states or events:
         units = [unit for unit in units if unit.kind != NOTEBOOK]  # somebody's analysis beside the run
-    units = _one_unit_for_each_id(units)
+    units = _streams_together(_one_unit_for_each_id(units))
     return units + _event_units(root, events, {unit.home for unit in units})
 
 
@@ -182,6 +183,23 @@ def _one_unit_for_each_id(units: list[Unit]) -> list[Unit]:
         key = (unit.home, unit.kind, unit.launch.split("-", 1)[1] if has_id else str(number))
         kept[key] = replace(unit, files=kept[key].files + unit.files) if key in kept else unit
     return list(kept.values())
+
+
+def _streams_together(units: list[Unit]) -> list[Unit]:
+    """What a job wrote to its two streams, as Slurm keeps them: `slurm-7.out` and `slurm-7.err` are one log."""
+    whole: dict[str, Unit] = {}
+    out: list[Unit] = []
+    for unit in units:
+        stem, suffix = os.path.splitext(unit.files[0][0])
+        if unit.kind != "text" or len(unit.files) > 1 or suffix not in STREAMS:
+            out.append(unit)
+        elif stem in whole:
+            other = whole[stem]
+            known = unit.is_known or other.is_known
+            whole[stem] = replace(other, files=other.files + unit.files, is_known=known)
+        else:
+            whole[stem] = unit
+    return out + list(whole.values())
 
 
 def _event_units(root: str, events: dict[str, list[tuple[str, str]]], homes: set[str]) -> list[Unit]:

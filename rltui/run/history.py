@@ -8,6 +8,7 @@ import numpy as np
 
 from rltui.readers.base import NO_STEP, Rows
 from rltui.run.align import aligned
+from rltui.run.bar_steps import Spacing, spaced, spacing
 from rltui.run.columns import Axis
 from rltui.run.contradictions import Contradiction, between, distance, in_order, moved
 from rltui.run.part import LOOKED_AT, Part, attempts
@@ -32,18 +33,34 @@ class History:
         self.ahead: dict[str, int] = {}  # part -> steps by which it numbers the same rows higher than a better one
         self.contradictions: tuple[Contradiction, ...] = ()
         self.meaning: Callable[[str], str] = str  # of a key: two keys of one meaning are of one metric
+        self._bar: int | None = None
         self._since = 0  # rows folded in since the sources were compared
 
     @property
     def counted(self) -> bool:
         """Whether the steps of the run are not known: its rows are counted."""
         filled = [part for part in self.parts if part.table.n]
-        return bool(filled) and all(part.counted for part in filled)
+        return bool(filled) and all(part.counted for part in filled) and self._spacing() is None
 
     @property
     def counts(self) -> dict[str, int]:
         """Of the parts whose rows were counted: the last count."""
+        if self._spacing() is not None:
+            return {}
         return {part.name: int(part.table.steps[-1]) for part in self.parts if part.table.n and part.counted}
+
+    def reach(self, bar: int | None) -> None:
+        """The newest step of a progress bar in a log that holds no rows: of a job whose two streams are two files."""
+        before, self._bar = self._spacing(), bar
+        if self._spacing() != before:
+            self.rebuild()
+
+    def _spacing(self) -> Spacing | None:
+        """How far the only rows that there are stand apart, if a bar elsewhere tells."""
+        filled = [part for part in self.parts if part.table.n]
+        if self._bar is None or len(filled) != 1 or not filled[0].counted:
+            return None
+        return spacing(int(filled[0].table.steps[-1]), self._bar)
 
     @property
     def table(self) -> Table:
@@ -53,6 +70,10 @@ class History:
                 return self.parts[0].table
             filled = sorted((p for p in self.parts if p.table.n), key=lambda p: p.rank)
             self._placed, self.unplaced = {}, {}
+            apart = self._spacing()
+            if apart is not None:
+                self._merged = spaced(filled[0].table, apart)
+                return self._merged
             if any(p.counted for p in filled) and not self.counted:
                 filled = self._place([p for p in filled if not p.counted], [p for p in filled if p.counted])
             if len(filled) == 1:
@@ -135,6 +156,9 @@ class History:
         before, restarts = table.n, len(table.restarts)
         table.add(rows)
         if merged is None:
+            return
+        if self._spacing() is not None:
+            self.rebuild()
             return
         self._since += len(rows)
         in_doubt = any(part.name in (one.kept, one.left) for one in self.contradictions)

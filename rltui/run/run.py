@@ -154,6 +154,9 @@ class Run:
     def identify(self) -> None:
         """Framework, version, algorithm and plan from keys, config and text."""
         self.detect()
+        rows = {part.name for part in self.history.parts if part.table.n}
+        bars = [log.bar for name, log in self._notes.sources.items() if name not in rows and log.bar is not None]
+        self.history.reach(max(bars, default=None))
         if self._unnamed:
             self._unnamed = False
             self.refresh_names()
