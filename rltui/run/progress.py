@@ -19,10 +19,13 @@ _EXACT_FROM = 0.5
 def planned_steps(config: Config, dialect: str, notes: Notes, find: Callable[[str], Series | None]) -> int | None:
     """Planned steps: by config, by what progress lines count towards, by the logged share that is done, or by epochs.
 
-    None where nothing tells. A plan that the run has passed is no plan.
+    None where nothing tells. A plan that the run has passed is no plan; one that lay behind it when it began counts
+    from there: a stage that goes on with the steps of the one before.
     """
-    step = _last_step(find)
+    first, step = _first_step(find), _last_step(find)
     stated = config.positive(dialect, "total_steps")
+    if stated is not None and first is not None and stated < first:
+        stated += first - 1
     if stated is not None and (step is None or stated >= step):
         return int(stated)
     counted = notes.planned(step)
@@ -39,9 +42,16 @@ def planned_steps(config: Config, dialect: str, notes: Notes, find: Callable[[st
     return None
 
 
+USUAL = ("reward_mean", "total_loss", "epoch", "lr")
+"""Metrics of which every run logs one."""
+
+
+def _first_step(find: Callable[[str], Series | None]) -> int | None:
+    return min((int(s.steps[0]) for name in USUAL if (s := find(name)) and len(s)), default=None)
+
+
 def _last_step(find: Callable[[str], Series | None]) -> int | None:
-    steps = [int(s.steps[-1]) for name in ("reward_mean", "total_loss", "epoch", "lr") if (s := find(name)) and len(s)]
-    return max(steps) if steps else None
+    return max((int(s.steps[-1]) for name in USUAL if (s := find(name)) and len(s)), default=None)
 
 
 def steps_short(table: Table, planned: int | None) -> int | None:

@@ -167,6 +167,11 @@ class TestPlan:
     def test_a_plan_that_was_passed_is_none(self) -> None:
         assert run_of(rows(trl(50)), {"max_steps": 20}).planned_steps is None
 
+    def test_a_plan_that_lay_behind_the_first_step_counts_from_there(self) -> None:
+        assert run_of(rows(trl(50), first=1001), {"max_steps": 80}).planned_steps == 1080
+        assert run_of(rows(trl(50), first=1001), {"max_steps": 20}).planned_steps is None
+        assert run_of(rows(trl(50), first=1001), {"max_steps": 1500}).planned_steps == 1500
+
 
 def test_an_empty_run_answers() -> None:
     run = Run("r", "/runs/r")
