@@ -100,8 +100,7 @@ def kl_up_reward_flat(look: Look, p: Params, memory: Memory) -> list[Signal]:
     proofs.append((look.reward, f"fitted change {num(way.total)} against a noise of {num(way.noise)}"))
     if look.series("val_score") is not None:
         proofs.append(("val_score", "falls" if worse else "no gain"))
-    onset = int(look.steps[max(0, look.n - rows)])  # KL rose before as well, and the reward paid for it
-    return [Signal(CRITICAL if worse else WARNING, summary, tuple(proofs), onset_step=onset)]
+    return [Signal(CRITICAL if worse else WARNING, summary, tuple(proofs), moved="kl_ref")]
 
 
 @rule("kl-runaway", Look)
