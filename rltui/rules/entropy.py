@@ -66,9 +66,7 @@ def entropy_collapse(look: Look, p: Params, memory: Memory) -> list[Signal]:
     level = NOTICE
     if harmed and bottom and damage:
         level = CRITICAL
-    elif (harmed and ((ratio < p["warn"] and going) or (low and reward.direction <= 0))) or (
-        ratio < p["critical"] and now < p["critical_floor"] and not solved(look)
-    ):
+    elif harmed and ((ratio < p["warn"] and going) or (low and reward.direction <= 0)):
         level = WARNING
     text = f"Entropy fell from {num(start)} to {num(now)} nats, {percent(ratio)} of its start"
     text += f" ({compared(look, 'entropy', ROWS, SKIP)})"
@@ -76,9 +74,7 @@ def entropy_collapse(look: Look, p: Params, memory: Memory) -> list[Signal]:
     proofs = [("entropy", ""), told(look)]
     if dead is not None:
         proofs.append(("frac_reward_zero_std", f"{percent(dead_now)} of the groups without variance"))
-    return [
-        Signal(EASED if eased else level, text, tuple(proofs), moved="entropy", hurt=look.reward if harmed else None)
-    ]
+    return [Signal(EASED if eased else level, text, tuple(proofs), moved="entropy", hurt=look.reward)]
 
 
 @rule("entropy-explosion", Look)

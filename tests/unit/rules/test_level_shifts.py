@@ -65,10 +65,3 @@ def test_steps_as_slow_as_at_the_start_are_no_warning() -> None:
     assert "warning" not in set(levels(x, "step-time-regression"))
     x["time_per_step_s"][250:] *= 2.0
     assert list(levels(x, "step-time-regression"))[-1] == "critical"
-
-
-def test_entropy_at_its_floor_is_loud_while_the_reward_still_rises() -> None:
-    x, t = learnt(), np.arange(400)
-    x["score_mean"] = 0.2 + 0.4 * t / 400 + 0.03 * noise(np.random.default_rng(3), 400)
-    x["entropy"][150:] *= np.maximum(0.012, np.exp(-(t[150:] - 150) / 20))
-    assert list(levels(x, "entropy-collapse"))[-1] == "warning"
