@@ -5,6 +5,7 @@ from __future__ import annotations
 from rltui.plots.numbers import number
 from rltui.report import markdown_findings, markdown_metrics, markdown_run
 from rltui.report.escape import code, plain
+from rltui.report.markdown_answer import answer
 from rltui.report.model import Report
 
 TONES = {"ok": "✓", "warn": "!", "crit": "✗", "none": "?"}
@@ -38,7 +39,7 @@ def badge(report: Report) -> str:
 
 def verdict_line(report: Report) -> list[str]:
     verdict = report.verdict
-    return [f"**{badge(report)}** {plain(verdict.text)}".rstrip(), "", _checks(report)]
+    return [f"**{badge(report)}** {plain(verdict.text)}".rstrip(), "", *answer(report), "", _checks(report)]
 
 
 def _checks(report: Report) -> str:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
+from rltui.cli import main
 from rltui.evidence.model import Cause, Episode, Evidence, Fix, NotEvaluable
 from rltui.report.build import build
 from rltui.report.escape import code, fenced, plain, table
@@ -274,3 +277,20 @@ def test_code_spans_hold_backticks() -> None:
     assert code("a`b") == "``a`b``"
     assert code("`") == "`` ` ``"
     assert code("") == ""
+
+
+def test_the_head_answers_first(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What, since when, why, what to do, what to keep and what nobody looked at stand in the first twelve lines, and
+    say what the sections below say."""
+    log = tmp_path / "log.jsonl"
+    rows = [{"step": n, "reward": 0.5 + 0.4 * (n < 100) + 0.02 * (n % 3), "kl": 0.01 if n < 100 else 0.02 * (n - 99)}
+            for n in range(1, 201)]  # fmt: skip
+    log.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    main(["report", str(log)])
+    page = capsys.readouterr().out
+    head, below = page.splitlines()[:12], page.split("## 1.")[1]
+    said = {line[2:].split(": ")[0]: line.split(": ", 1)[1] for line in head if line.startswith("- ")}
+    assert list(said) == ["Since", "Likely why", "To do", "Keep", "Not looked at"]
+    assert said["Likely why"].split(":")[0] in below
+    assert said["To do"].split("; ")[0].split(" (")[0] in below
+    assert said["Keep"].startswith("nothing is saved")
