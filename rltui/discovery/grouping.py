@@ -279,7 +279,7 @@ def _unique(candidates: list[RunCandidate]) -> list[RunCandidate]:
 
 def _with_others(candidates: list[RunCandidate], root: str, others: dict[str, list[str]]) -> list[RunCandidate]:
     """Hands configs, rollouts and checkpoints to the run they lie with. What lies with several runs and names none of
-    them: a config is everyone's, the rest no one's."""
+    them: samples are no one's, the rest is everyone's."""
     given: dict[str, dict[str, list[str]]] = {c.id: defaultdict(list) for c in candidates}
     homes = {
         c.id: os.path.dirname(c.files[0][0]) if c.root.partition(RUN_MARK)[0] in dict(c.files) else c.root
@@ -297,7 +297,7 @@ def _with_others(candidates: list[RunCandidate], root: str, others: dict[str, li
             else:
                 parts = set(os.path.relpath(path, root).split(os.sep))
                 named = [c for c in near if os.path.basename(c) in parts]
-                owners = named or (near if kind == "configs" else [])
+                owners = named or ([] if kind == "rollouts" else near)
             for owner in owners:
                 given[owner][kind].append(path)
     return [

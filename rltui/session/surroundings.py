@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
+from rltui.agent.tree import is_checkpoint_dir
 from rltui.discovery.found import Found
 from rltui.readers.config_file import MAX_BYTES, read_config
 from rltui.run import checkpoints
@@ -41,8 +42,11 @@ class Surroundings:
         self.read_configs()
 
     def find_checkpoints(self) -> None:
+        """Those of this run: the listing may hold other runs with theirs."""
+        own, below = set(self._candidate.checkpoints), tuple(f"{path}/" for path in self._candidate.dirs)
+        dirs = [d for d in self._listing.dirs if d in own or (not is_checkpoint_dir(d) and d.startswith(below))]
         files = [(f.path, f.size) for f in self._listing.files]
-        self._run.set_checkpoints(checkpoints.find(self._listing.dirs, files))
+        self._run.set_checkpoints(checkpoints.find(dirs, files))
 
     def read_configs(self) -> None:
         """Of several files with one name the newest. What the log says later wins."""

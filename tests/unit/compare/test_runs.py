@@ -22,6 +22,7 @@ from rltui.discovery.found import NotARun
 from rltui.rules.catalogue import rules
 from rltui.session.extent import ENDS
 from rltui.session.locate import discover, locate
+from rltui.session.run_reader import RunReader
 from rltui.sources.local import LocalFollower, LocalPlace
 from tests.bench.generate import LISTED, WRITERS
 from tests.known_gaps import cases
@@ -157,6 +158,14 @@ def test_a_fresh_copy_of_an_old_log_is_not_running(tmp_path: Path) -> None:
         assert state_of(timed, now) == state, f"rows {age} s old, their clock {zone} h off"
 
 
+def test_a_reward_that_pays_for_kl_may_fall_while_the_score_rises(tmp_path: Path) -> None:
+    for name, score in (("paid", 0.3), ("lost", -0.4)):
+        made = ({"step": n, "score": 0.5 + score * n / 60, "reward": 0.5 - 0.9 * n / 60} for n in range(1, 61))
+        log(tmp_path / name, made)
+    assert only(tmp_path / "paid").signs == ()
+    assert only(tmp_path / "lost").signs == ("score mean fell 0.480 → 0.130",)
+
+
 def test_a_packed_log_is_read_whole_while_it_is_small(tmp_path: Path) -> None:
     folder = tmp_path / "run"
     folder.mkdir()
@@ -254,3 +263,17 @@ def test_the_whole_log_gives_the_verdict_of_the_report(runs_dir: Path) -> None:
     one = next(iter(from_whole(locate([str(runs_dir / "zoo" / "g10-add-s0")]))))
     assert one.decision is not None
     assert one.health == "critical"
+
+
+def test_a_checkpoint_is_of_the_run_that_it_lies_with(tmp_path: Path) -> None:
+    for name in ("saves", "saves-not"):
+        log(tmp_path / name, (row(step) for step in range(1, 60)))
+    (tmp_path / "saves" / "checkpoint-20").mkdir()
+    (tmp_path / "saves" / "checkpoint-20" / "model.safetensors").write_bytes(b"\0" * 64)
+    seen = {}
+    for found in locate([str(tmp_path)]):
+        reader = RunReader(found)
+        reader.load()
+        seen[found.candidate.id] = [one.step for one in reader.run.checkpoints]
+        reader.close()
+    assert seen == {"saves": [20], "saves-not": []}
