@@ -3,6 +3,8 @@
 The line names no step. tqdm writes it by blanking its bar, printing the line and painting the bar again, so the bar
 painted next stands at the line's step. Where standard output is buffered (a pipe, a file) the lines come later and in
 batches, but the blanked bars stay where they were: their positions, in order, are the steps of the lines.
+What collects logs may drop the blanked bars: if each line stands alone between bars, nothing was buffered, and the bar
+behind a line stands at its step.
 """
 
 from __future__ import annotations
@@ -68,6 +70,8 @@ class Stepper:
     _held: list[dict[str, str]] = field(default_factory=list)
     _at_blank: bool = False  # lines stand directly behind a blanked bar that was not painted again yet
     _batch: int = 0  # lines since a bar was painted
+    _between: int = 0  # training lines since then
+    _behind: list[int] = field(default_factory=list)  # where bars stood that came behind one training line each
     _newest: dict[str, str] = field(default_factory=dict)
     _placed: dict[int, int] = field(default_factory=dict)
     _counting: bool = False
@@ -97,7 +101,7 @@ class Stepper:
             self._interval = self._interval if bar.total == self.total else 0
             self._lost |= bool(self._counted)
             self._count, self._base, self._last = 0, bar.done, bar.done
-            self._counting, self._counted, self._epochs = False, [], []
+            self._counting, self._counted, self._epochs, self._behind = False, [], [], []
             self._marks.clear()
         self.total, self.done = bar.total, bar.done
         if self._at_blank:
@@ -107,11 +111,13 @@ class Stepper:
             self._shown = bar.done
         elif (self._held or self._counted) and not self._marks:
             ended = bar.done == bar.total
-            if not self._interval and (apart := self._apart(ended, ended)):
+            if self._between == 1:
+                self._behind.append(bar.done)
+            if not self._interval and (apart := self._alone() or self._apart(ended, ended)):
                 self._place(apart)
         elif blanked:
             self._marks.append(bar.done)
-        self._at_blank, self._batch = False, 0
+        self._at_blank, self._batch, self._between = False, 0, 0
         return out + self._release()
 
     def place(self, line: dict[str, str], blanked: bool) -> list[Row]:
@@ -124,6 +130,7 @@ class Stepper:
             epoch = number(line.get("epoch", ""))
             out = self._go_back(epoch)
             self._epochs.append(epoch)
+            self._between += 1
         self._held.append(line)
         self._batch += 1
         if self._batch == 1:
@@ -187,6 +194,14 @@ class Stepper:
             return 1
         only = most * (lines + 1) > done >= (most - 1) * (lines + 1)
         return most if most and only and all_written and (ended or lines >= max(ENOUGH, most)) else 0
+
+    def _alone(self) -> int:
+        """How far apart the bars stand if there is one behind each line, evenly from the launch on. 0 if it is not so:
+        lines that were buffered come several at once."""
+        lines = self._count + sum(map(_trains, self._held))
+        apart = self._behind[0] - self._base if self._behind else 0
+        even = all(at == self._base + apart * i for i, at in enumerate(self._behind, 1))
+        return apart if even and lines == len(self._behind) >= ENOUGH else 0
 
     def _place(self, apart: int) -> None:
         """The training lines of this launch are so many steps apart: those that were counted get their steps."""

@@ -50,6 +50,23 @@ def buffered(interval: int, steps: int, batch: int, total: int = 300) -> str:
     return out + "\n" + waiting
 
 
+def collected(log: str) -> str:
+    """As what keeps logs by line leaves it: every bar is a line, those that blank another are gone."""
+    return log.replace(BLANK, "\n").replace("\r", "\n")
+
+
+@pytest.mark.parametrize("interval", [1, 2, 5, 20])
+@pytest.mark.parametrize("total", [300, 1000])
+def test_steps_where_each_line_has_its_bar_behind_it(interval: int, total: int) -> None:
+    assert read("trl-console", collected(log(interval, 290, total))).steps == list(range(interval, 291, interval))
+
+
+@pytest.mark.parametrize("batch", [1, 2, 7])
+def test_a_bar_behind_lines_that_come_late_is_not_theirs(batch: int) -> None:
+    steps = read("trl-console", collected(buffered(5, 290, batch, 1000))).steps
+    assert steps in (list(range(5, 291, 5)), list(range(1, 59)))
+
+
 @pytest.mark.parametrize("interval", [1, 2, 5, 20])
 def test_steps_on_a_terminal(interval: int) -> None:
     found = read("trl-console", log(interval, 100))
