@@ -34,7 +34,8 @@ Move = Literal["constant", "times_first", "share_of_first", "fell"]
 
 
 class SignLine(Record):
-    """A test of each of some metrics, `why` it is a sign, and the `rule` that judges it on the whole log."""
+    """A test of each of some metrics, `why` it is a sign, and the `rule` that judges it on the whole log. `one`: only
+    the first of them that is logged is tested, as that rule does; a reward may fall by what it is charged for KL."""
 
     metrics: tuple[str, ...]
     test: Literal["nonfinite"] | Level | Move
@@ -44,6 +45,7 @@ class SignLine(Record):
     rule: str
     why: str
     and_above: float = -inf
+    one: bool = False
 
 
 class Tail(Record):
@@ -91,6 +93,8 @@ def signs(series: Callable[[str], Series | None], gap: int | None) -> tuple[list
                     last=number(median(last)) if len(last) else "",
                 )
                 found.setdefault(line.rule, Sign(line.severity, text, line.rule))
+            if line.one:
+                break
     order = sorted(found.values(), key=lambda sign: sign.severity)  # "critical" before "warning"
     return order, sum(ends is not None for ends in looked.values())
 
