@@ -24,7 +24,7 @@ from tests.conftest import labelled_runs
 from tests.contradictions.engine import RULES, Contradiction, contradictions
 from tests.contradictions.labelled import all_labelled
 from tests.contradictions.surfaces import Json, runs, said
-from tests.contradictions.written import write_all
+from tests.contradictions.writers import write_all, write_odd
 from tests.moments import AGES, judged_after, judged_at
 
 
@@ -67,7 +67,7 @@ def inputs(names: list[str], every: int, folder: Path) -> Iterator[Path]:
     root = labelled_runs()
     if root is not None:
         yield from all_labelled(root)[::every]
-    yield from list(write_all(folder))[::every]
+    yield from [*write_all(folder), *write_odd(folder)][::every]
 
 
 def main() -> int:

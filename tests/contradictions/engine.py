@@ -34,6 +34,15 @@ def rule(check: Rule) -> Rule:
 
 def contradictions(said: Said) -> list[Contradiction]:
     """All that cannot both be true of what is said of one run."""
-    from tests.contradictions import judge, past, readers, tables, views, words  # noqa: F401  they add their rules
+    from tests.contradictions import (  # noqa: F401  they add their rules
+        judge,
+        messages,
+        panes,
+        past,
+        readers,
+        tables,
+        views,
+        words,
+    )
 
     return [Contradiction(name, said.name, text) for name, check in RULES.items() for text in check(said)]

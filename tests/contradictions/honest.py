@@ -98,6 +98,38 @@ FINDING = """ honest  ›  Findings  ›  1 of 1
  reward mean  0.800 → 0.500 → 0.100
 """
 
+CONFIG = """ honest  ›  Run and config            60/100  60 %  ● live
+  state      running: the newest row is 3 s old
+  SOURCES
+  jsonl                 60 rows     metrics.jsonl
+  CONFIG                  value                               key
+  lr                      1e-6                                lr
+"""
+
+PHASES = """ honest  ›  Step time            60/100  60 %  ● live
+ 3 One step ────
+ ▌  generation      ████████        0.40    40 %  40–80 %
+ Seconds over the steps ────
+"""
+
+GPU = """ honest  ›  GPU and host            60/100  60 %  ● live
+ Logged by the run ────
+  host memory           ▅▅▅▅▅▅      3.00 GB              1.00–3.00
+"""
+
+ROLLOUTS = """ honest  ›  Rollouts            60/100  60 %  ● live
+  No generated text found: this is a limit of the monitoring, not a sign of health.
+"""
+
+ENTRY = """## honest: step 60/100, 2026-01-01T00:00:00Z
+
+- Health: degraded, running. **✗ STOP · KEEP 40** Reward collapsed, since step 50. Reward fell from 0.8 to 0.1.
+- Progress: reward mean 0.800 → 0.100
+- Stability: not logged
+- Performance: 40 s left
+- Notes: critical: Reward collapsed since step 50 (`reward-collapse`); best checkpoint step 40
+"""
+
 
 def metric(first: float, last: float, **more: Any) -> Json:
     words = {"shape": "falls", "label": "reward mean", "group": "reward", "unit": "reward"}
@@ -136,6 +168,8 @@ def honest() -> Said:
             "framework": "verl",
             "algorithm": "GRPO",
             "eta_s": 40.0,
+            "restarts": [],
+            "sources": [{"format": "jsonl", "rows": 60}],
             "steps": {"first": 1, "last": 60, "total": 100, "rows": 60},
         },
         "verdict": {
@@ -150,7 +184,13 @@ def honest() -> Said:
             "confidence": 0.9,
         },
         "findings": [finding()],
-        "metrics": {"reward_mean": metric(0.8, 0.1)},
+        "metrics": {
+            "reward_mean": metric(0.8, 0.1),
+            "host_memory_gb": metric(1.0, 3.0, key="ram", label="host memory", group="memory", min=1.0, max=3.0)
+            | {"shape": "rises"},
+        },
+        "phases": {"items": [{"name": "generation", "seconds": 0.4, "share": 0.4}]},
+        "rollouts": {"count": 0},
         "pipeline": [
             {"stage": "reward", "status": "fail", "because": ""},
             {"stage": "loss", "status": "pass", "because": ""},
@@ -198,9 +238,28 @@ def honest() -> Said:
         "flags": [{"word": "collapse", "finding": "reward-collapse"}],
         "group": "ugly",
         "best_step": 40,
+        "best": 0.8,
+        "se": 0.02,
+        "last": 0.1,
     }
-    event = {"event": "summary", "state": "running", "step": 60, "total": 100, "finding": None}
-    said.watched = [event | {"decision": "stop-use-best", "text": report["verdict"]["text"]}]
+    event = {"event": "summary", "state": "running", "step": 60, "total": 100, "finding": None, "severity": None}
+    event |= {"onset_step": None, "badge": "STOP · KEEP 40", "decision": "stop-use-best"}
+    said.watched = [event | {"text": report["verdict"]["text"]}]
+    said.watched.append(
+        event
+        | {"event": "opened", "finding": "reward-collapse", "subject": None, "severity": "critical"}
+        | {"onset_step": 50, "text": "Reward fell from 0.8 to 0.1."}
+    )
+    said.hooked = [dict(said.watched[1])]
+    said.lines = [
+        f"2026-01-01 00:00:00  honest  step 60/100  summary  running: {report['verdict']['text']}  (STOP · KEEP 40)",
+        "2026-01-01 00:00:00  honest  step 60/100  critical opened  reward-collapse since step 50: "
+        "Reward fell from 0.8 to 0.1.  (STOP · KEEP 40)",
+        "2026-01-01 00:00:01  done: the time is over",
+    ]
+    said.entry = ENTRY
+    said.listed = "honest  verl GRPO  running  60/100  3 s  0.100  tail: unknown"
+    said.row = "ugly\nhonest   ▁▂▃▄▅▆▇█        0.800    0.020    0.100      60   collapse"
     said.held = [{"mark": "", "stage": "loss", "name": "finite", "value": "0 of 60"}]
     then = {**report, "verdict": {**report["verdict"], "badge": "CONTINUE", "text": "All clear: 40 checks ran."}}
     then |= {"findings": [], "run": {**report["run"], "steps": {"first": 1, "last": 30, "total": 100}}}
@@ -210,6 +269,7 @@ def honest() -> Said:
     said.travelled = {30: "as at step 30 of 60   CONTINUE  All clear: 40 checks ran.  1 Findings ──"}
     said.screens = {"main": MAIN, "pipeline": PIPELINE, "coverage": COVERAGE}
     said.screens |= {"decision": DECISION, "metric": METRIC, "finding": FINDING}
+    said.screens |= {"config": CONFIG, "phases": PHASES, "gpu": GPU, "rollouts": ROLLOUTS}
     said.explained = {"reward-collapse": {"title": "Reward collapsed", "stage": "reward", "severity": "critical"}}
     said.picked = " honest   verl GRPO   60/100   3 s   ● running   0.1   ? not looked at"
     return said

@@ -49,6 +49,23 @@ def _opened(**more: Any) -> Lie:
     return lambda said: said.watched.append(event | {"onset_step": 50} | more)  # type: ignore[union-attr]
 
 
+def _line(old: str, new: str) -> Lie:
+    def lie(said: Said) -> None:
+        assert any(old in line for line in said.lines), old
+        said.lines = [line.replace(old, new) for line in said.lines]
+
+    return lie
+
+
+def _entry(old: str, new: str) -> Lie:
+    def lie(said: Said) -> None:
+        assert said.entry is not None
+        assert old in said.entry, old
+        said.entry = said.entry.replace(old, new)
+
+    return lie
+
+
 def _over(said: Said) -> None:
     said.report["run"]["state"] = "finished"
 
@@ -160,5 +177,54 @@ MORE: dict[str, tuple[Lie, ...]] = {
         _screen("finding", "since 50", "since 51"),
         _screen("finding", "confidence 0.90", "confidence 0.70"),
         _screen("finding", "→ 0.100", "→ 0.200"),
+    ),
+    "line of runs and row": (
+        lambda s: setattr(s, "listed", s.listed.replace("60/100", "59/100")),
+        lambda s: setattr(s, "listed", s.listed.replace("running", "stalled")),
+        lambda s: setattr(s, "listed", s.listed.replace("tail: unknown", "ok")),
+    ),
+    "lines of watch and events": (
+        lambda s: s.lines.pop(1),
+        _line("step 60/100  critical", "step 60  critical"),
+        _line("critical opened", "warning opened"),
+        _line("since step 50: ", "since step 51: "),
+        _line("(STOP · KEEP 40)", "(CONTINUE)"),
+    ),
+    "hook and events": (lambda s: s.hooked[0].update(severity="warning"), lambda s: s.hooked.clear()),
+    "entry and report": (
+        _entry("step 60/100", "step 60/?"),
+        _entry("degraded, running", "degraded, stalled"),
+        _entry("degraded, running", "healthy, running"),
+        _entry("✗ STOP · KEEP 40", "✓ CONTINUE"),
+        _entry("critical: Reward", "warning: Reward"),
+        _entry("since step 50 (", "since step None ("),
+        _entry("best checkpoint step 40", "best checkpoint step 60"),
+        _entry("40 s left", "50 s left"),
+        _entry("0.800 → 0.100", "0.800 → 0.200"),
+    ),
+    "top line of every screen": (
+        _screen("gpu", "60/100", "59/100"),
+        _screen("phases", "60/100", "60/90"),
+        _screen("rollouts", "● live", "✓ finished"),
+    ),
+    "config screen and report": (
+        _screen("config", "running: ", "finished: "),
+        _screen("config", "60 rows", "59 rows"),
+        _screen("config", "1e-6 ", "2e-6 "),
+        lambda s: s.report["run"].update(restarts=[20]),
+    ),
+    "machine screen and table": (
+        _screen("gpu", "3.00 GB", "2.00 GB"),
+        _screen("gpu", "1.00–3.00", "1.00–4.00"),
+        lambda s: (_over(s), _screen("gpu", "Logged by", "changed by more. Logged by")(s)),
+    ),
+    "samples screen and report": (
+        lambda s: s.report["rollouts"].update(count=3),
+        _screen("rollouts", "No generated text found", "group 1"),
+    ),
+    "step time screen and report": (_screen("phases", "0.40 ", "0.50 "), _screen("phases", " 40 %  40", " 50 %  40")),
+    "comparison screen and compare": (
+        lambda s: setattr(s, "row", s.row.replace("ugly", "good")),
+        lambda s: setattr(s, "row", s.row.replace("0.100", "0.200")),
     ),
 }

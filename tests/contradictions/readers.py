@@ -109,12 +109,15 @@ def compare_and_severity(said: Said) -> Iterator[str]:
 @rule
 def compare_and_best_step(said: Said) -> Iterator[str]:
     """`compare` and the verdict name the same best step, if they go by the same metric. They may differ if the verdict
-    names the saved checkpoint nearest to the best step, which it then says."""
+    names the saved checkpoint nearest to the best step, which it then says, or one from before the worst fault."""
     best = said.report["verdict"]["best_checkpoint"]
     if said.compared is None or best is None or said.compared.get("best_step") is None:
         return
     table = said.metric(said.compared["metric"]) if said.compared.get("metric") else None
     same = table is not None and table["key"] == best["metric"] and best["path"] is None
+    broke = [f["onset_step"] for f in said.active if f["severity"] == "critical" and f["onset_step"] is not None]
+    if any(best["step"] < onset <= said.compared["best_step"] for onset in broke):
+        return
     if same and best["step"] != said.compared["best_step"]:
         yield f"compare: best at {said.compared['best_step']}, report: {best['step']}"
 

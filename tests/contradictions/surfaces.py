@@ -9,6 +9,7 @@ import re
 import signal
 from dataclasses import dataclass, field
 from pathlib import Path
+from tempfile import TemporaryDirectory, TemporaryFile
 from typing import Any
 from unittest.mock import patch
 
@@ -25,7 +26,9 @@ class Said:
     `compared`: its row of `compare`; `watched`: the events of `watch` at its first look; `held`: `verify --metrics`;
     `explained`: id of a finding -> `explain`; `earlier`: step -> `report --at STEP`; `cut`: step -> `report` of the log
     as it was when it had come to that step; `screens`: name -> text of the screen; `travelled`: step -> text of the
-    main screen as it was at that step; `picked`: its line of the picker.
+    main screen as it was at that step; `picked`: its line of the picker; `listed`: its line of the table of `runs`;
+    `lines`: what `watch` prints for people; `entry`: what it appends to a check-in file; `hooked`: what it hands to a
+    command of the user's; `row`: its row of the comparison's screen.
     """
 
     name: str
@@ -42,6 +45,11 @@ class Said:
     screens: dict[str, str] = field(default_factory=dict)
     travelled: dict[int, str] = field(default_factory=dict)
     picked: str | None = None
+    listed: str | None = None
+    lines: list[str] = field(default_factory=list)
+    entry: str | None = None
+    hooked: list[Json] | None = None
+    row: str | None = None
 
     @property
     def active(self) -> list[Json]:
@@ -85,16 +93,19 @@ def bare(badge: str) -> str:
 
 
 def command(*words: str, out: io.StringIO | None = None) -> tuple[int, str, str]:
-    """Exit code, standard output and standard error of a command, run in this process."""
+    """Exit code, standard output and standard error of a command, run in this process. Its standard error is a file:
+    the commands that it runs write there, too."""
     from rltui.cli import main
 
-    out, error = out or io.StringIO(), io.StringIO()
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(error):
-        try:
-            code = main(list(words))
-        except SystemExit as ended:
-            code = ended.code if isinstance(ended.code, int) else 2
-    return code, out.getvalue(), error.getvalue()
+    out = out or io.StringIO()
+    with TemporaryFile("w+", encoding="utf-8") as error:
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(error):
+            try:
+                code = main(list(words))
+            except SystemExit as ended:
+                code = ended.code if isinstance(ended.code, int) else 2
+        error.seek(0)
+        return code, out.getvalue(), error.read()
 
 
 def report(path: Path, *options: str) -> Json | None:
@@ -111,22 +122,49 @@ def runs(folder: Path, *options: str) -> dict[str, Json]:
     return {row["path"].rstrip("/"): row for row in json.loads(text)["runs"]}
 
 
+def table(folder: Path, *options: str) -> list[str]:
+    """The lines of `runs` for people, without its head and what is below."""
+    code, text, error = command("runs", str(folder), *options)
+    assert code == 0, error
+    return text.split("\n\n")[0].splitlines()[1:]
+
+
+OVER = re.compile(r"(\"state\": \"|  summary  )(finished|crashed)")
+
+
 class UntilSummary(io.StringIO):
-    """Standard output of a watch that is asked to end, as by Ctrl-C, once it has told its first look, in one write."""
+    """Standard output of a watch that is asked to end, as by Ctrl-C, once it has told its first look, in one write;
+    over a run that has ended it ends by itself."""
 
     def write(self, text: str) -> int:
-        if '"event": "summary"' in text:
+        if ('"event": "summary"' in text or "  summary  " in text) and not OVER.search(text):
             signal.raise_signal(signal.SIGTERM)
         return super().write(text)
 
 
-def watch(path: Path) -> list[Json]:
-    """The events of a first look."""
-    words = ("watch", str(path), "--format", "json", "--fresh", "--fail-on", "never", "--timeout", "180")
+def watch(path: Path, *options: str) -> str:
+    """What a first look prints."""
+    words = ("watch", str(path), "--fresh", "--fail-on", "never", "--timeout", "180", *options)
     with patch("rltui.watch.follow.WAIT_S", 0.02):  # nothing more comes: how long its thread waits for it
         code, text, error = command(*words, out=UntilSummary())
     assert code == 0, error
+    return text
+
+
+def jsons(text: str) -> list[Json]:
     return [json.loads(line) for line in text.splitlines() if line.startswith("{")]
+
+
+def watched(found: Said, path: Path) -> None:
+    """Adds what `watch` says: its events, lines, check-in entry, and what a hook is given."""
+    with TemporaryDirectory() as folder:
+        notes, hooks = Path(folder) / "STATUS.md", Path(folder) / "hooks"
+        hooks.touch()
+        found.watched = jsons(watch(path, "--format", "json", "--append", str(notes), "--exec", f"tee -a {hooks}"))
+        found.entry = notes.read_text(encoding="utf-8")
+        if any(event["event"] == "end" for event in found.watched):  # else what waits is dropped with the watch
+            found.hooked = jsons(hooks.read_text(encoding="utf-8"))
+    found.lines = watch(path).splitlines()
 
 
 def said(path: Path, rows: dict[str, Json] | None = None, *, deep: bool = True) -> Said | None:
@@ -148,7 +186,7 @@ def said(path: Path, rows: dict[str, Json] | None = None, *, deep: bool = True) 
         found.compared = None if row is None else row | {"metric": told["primary"]["name"]}
     for name in {f["id"] for f in whole["findings"]}:
         found.explained[name] = json.loads(command("explain", name, "--format", "json")[1])
-    found.watched = watch(path)
+    watched(found, path)
     code, text, _ = command("verify", "--metrics", str(path), "--format", "json")
     if code in (0, 1):
         told = json.loads(text)

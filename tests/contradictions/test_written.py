@@ -1,35 +1,47 @@
-"""No two statements about a written run contradict each other."""
+"""No two statements about a written run, or about one that ships with rltui, contradict each other."""
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from tests.conftest import REPO
 from tests.contradictions.holding import hold
-from tests.contradictions.screens import look, look_picker
-from tests.contradictions.surfaces import report, runs, said
-from tests.contradictions.written import COURSES, draw, write, write_all
-from tests.moments import draws
+from tests.contradictions.screens import look, look_comparison, look_picker
+from tests.contradictions.surfaces import Said, command, report, runs, said, table
+from tests.contradictions.writers import write, write_all
+from tests.contradictions.written import COURSES, ODD, Draw, draw, odd
+from tests.moments import age_of, draws, judged_after
 from tests.unit.tui.conftest import own_state, quick_keys  # noqa: F401  the screen's fixtures
 
 SEED = 14
 COUNT = len(COURSES)
+SAMPLES = sorted(path for path in (REPO / "sample_runs").iterdir() if path.is_dir())
+
+
+def told_of(drawn: Draw, folder: Path) -> Said:
+    """All that the commands say of a run, also of its log as it was on the way."""
+    path = write(drawn, folder)
+    told = said(path, runs(folder))
+    assert told is not None
+    told.whole = runs(folder, "--full").get(str(path))
+    (told.listed,) = table(folder)
+    for step in [step for step in told.earlier if step < drawn.rows]:
+        told.cut[step] = report(write(replace(drawn, until=step), folder / f"cut-{step}")) or {}
+    return told
 
 
 @pytest.mark.parametrize("number", range(COUNT))
 def test_a_written_run(number: int, tmp_path: Path) -> None:
-    drawn = draw(number, SEED)
-    path = write(drawn, tmp_path)
-    told = said(path, runs(tmp_path))
-    assert told is not None
-    told.whole = runs(tmp_path, "--full").get(str(path))
-    for step in [step for step in told.earlier if step < drawn.rows]:
-        cut = report(write(replace(drawn, until=step), tmp_path / f"cut-{step}"))
-        assert cut is not None
-        told.cut[step] = cut
-    hold(told)
+    hold(told_of(draw(number, SEED), tmp_path))
+
+
+@pytest.mark.parametrize("number", range(len(ODD)), ids=list(ODD))
+def test_a_run_with_an_unusual_log(number: int, tmp_path: Path) -> None:
+    hold(told_of(odd(number, SEED), tmp_path))
 
 
 @pytest.mark.parametrize("number", [n for n in range(COUNT) if draws(f"written {n}", 8, "contradictions")])
@@ -50,3 +62,26 @@ async def test_the_picker_of_written_runs(tmp_path: Path) -> None:
         assert told is not None
         told.picked = line
         hold(told)
+
+
+async def test_the_comparison_of_written_runs(tmp_path: Path) -> None:
+    paths = list(write_all(tmp_path, 5, SEED + 2))
+    _, text, _ = command("compare", str(tmp_path), "--format", "json")
+    compared = json.loads(text)
+    rows = await look_comparison(tmp_path, [path.name for path in paths])
+    assert set(rows) == {path.name for path in paths}
+    for path in paths:
+        told = said(path, deep=False)
+        assert told is not None
+        told.compared = next(row for row in compared["runs"] if row["id"] == path.name)
+        told.compared["metric"], told.row = compared["primary"]["name"], rows[path.name]
+        hold(told)
+
+
+@pytest.mark.parametrize("path", SAMPLES, ids=lambda path: path.name)
+def test_a_run_of_the_demo(path: Path) -> None:
+    with judged_after(path, age_of(path.name)):
+        told = said(path, runs(path))
+        assert told is not None
+        (told.listed,) = table(path)
+    hold(told)

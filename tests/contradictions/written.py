@@ -3,14 +3,11 @@ of them have been looked at when the program was built."""
 
 from __future__ import annotations
 
-import json
 import math
-import os
 import random
 import time
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 
 LONG_AGO_S = 2 * 86400.0
 """A run that does not run any more ended so long ago."""
@@ -35,12 +32,17 @@ class Draw:
     seed: int
     until: int | None = None
     """The step that its log has come to, if it is cut: nothing that comes later is there."""
+    odd: str = ""
+    """What is unusual about its log: one of `ODD`."""
+    age_s: float | None = None
+    """How long ago it was written; None: as its end says."""
 
     @property
     def began(self) -> float:
         """Seconds since the epoch. Commands and screens judge by the clock whether a run is running, so that times are
         those of now."""
-        return time.time() - self.step_s * self.rows - (0.0 if self.end == "running" else LONG_AGO_S)
+        usual = 0.0 if self.end == "running" else LONG_AGO_S
+        return time.time() - self.step_s * self.rows - (usual if self.age_s is None else self.age_s)
 
 
 COURSES = (
@@ -50,6 +52,24 @@ COURSES = (
 )
 CONTAINERS = ("jsonl", "csv", "verl-console", "trainer-state", "trl-console", "json-of-verl")
 ENDS = ("finished", "crashed", "cut", "running")
+ODD: dict[str, tuple[str, ...]] = {
+    "every fifth row": CONTAINERS,
+    "some metrics every fourth row": CONTAINERS,
+    "several validation sets": CONTAINERS,
+    "percent": CONTAINERS,
+    "holes": CONTAINERS,
+    "few metrics": CONTAINERS,
+    "validation after the end": ("jsonl", "verl-console", "trl-console"),
+    "resumed twice": ("jsonl", "csv", "verl-console", "json-of-verl"),
+    "several attempts": ("jsonl", "verl-console", "json-of-verl"),
+    "two files": ("verl-console", "trl-console"),
+    "of some age": CONTAINERS,
+}
+"""What may be unusual about a log -> containers in which it is so."""
+HOLES = 0.1
+AGES_S = (5.0, 90.0, 400.0, 1500.0, 5000.0, 40000.0)
+SELDOM = ("kl", "entropy", "grad_norm", "clip_frac")
+FEW = ("score", "reward", "loss", "length", "val")
 
 
 def draw(number: int, seed: int) -> Draw:
@@ -74,6 +94,25 @@ def draw(number: int, seed: int) -> Draw:
         validates=chance.choice((None, 10, 20)),
         step_s=chance.choice((0.5, 12.0, 190.0)),
         seed=seed * 1000 + number,
+    )
+
+
+def odd(number: int, seed: int) -> Draw:
+    """The `number`-th run with something unusual about its log. Every oddity comes round."""
+    chance = random.Random(f"odd/{seed}/{number}")
+    name = list(ODD)[number % len(ODD)]
+    plain = draw(chance.randrange(1000), seed)
+    rows = max(61, plain.rows) * (3 if name == "every fifth row" else 1)
+    return replace(
+        plain,
+        name=f"o{number:02d}-{name.replace(' ', '-')}-{plain.course}",
+        odd=name,
+        container=chance.choice(ODD[name]),
+        rows=rows,
+        plan=rows if plain.end == "finished" else chance.choice((None, 2 * rows)),
+        resumed=False,
+        validates=10 if "validation" in name else plain.validates,
+        age_s=chance.choice(AGES_S) if name == "of some age" else None,
     )
 
 
@@ -145,175 +184,23 @@ def rows_of(d: Draw) -> Iterator[tuple[int, Row]]:
             row["val"] = min(1.0, max(0.0, val + noise(0.01)))
         if d.course == "loss-only":
             row = {name: row[name] for name in ("loss", "lr", "step_time")}
-        yield i + 1, row
+        if (told := _oddly(d, i, row, chance)) is not None:
+            yield i + 1, told
 
 
-VERL = {
-    "score": "critic/score/mean",
-    "reward": "critic/rewards/mean",
-    "kl": "actor/kl_loss",
-    "entropy": "actor/entropy",
-    "grad_norm": "actor/grad_norm",
-    "length": "response_length/mean",
-    "cut": "response_length/clip_ratio",
-    "loss": "actor/pg_loss",
-    "lr": "actor/lr",
-    "clip_frac": "actor/pg_clipfrac",
-    "step_time": "perf/time_per_step",
-    "val": "val-core/gsm8k/acc/mean@1",
-    "adv_max": "critic/advantages/max",
-    "adv_min": "critic/advantages/min",
-    "dead": "frac_reward_zero_std",
-    "spread": "reward_std",
-}
-TRL = {
-    "score": "rewards/accuracy_reward/mean",
-    "reward": "reward",
-    "kl": "kl",
-    "entropy": "entropy",
-    "grad_norm": "grad_norm",
-    "length": "completions/mean_length",
-    "cut": "completions/clipped_ratio",
-    "loss": "loss",
-    "lr": "learning_rate",
-    "clip_frac": "clip_ratio/region_mean",
-    "step_time": "step_time",
-    "dead": "frac_reward_zero_std",
-    "spread": "reward_std",
-    "val": "eval_reward",
-}
-HOME = {
-    **{name: name for name in ("reward", "entropy", "grad_norm", "loss", "lr", "clip_frac", "step_time")},
-    "kl": "kl",
-    "length": "response_length",
-    "val": "val_score",
-    "cut": "truncated_ratio",
-    "score": "score",
-    "dead": "frac_reward_zero_std",
-}
-
-
-def _named(row: Row, names: dict[str, str]) -> Row:
-    return {names[name]: value for name, value in row.items() if name in names}
-
-
-def _replayed(d: Draw) -> list[tuple[int, Row]]:
-    """The rows; of a run that was resumed some steps come twice, as after a restart from a checkpoint."""
-    rows, end = list(rows_of(d)), d.rows if d.until is None else d.until
-    at = len(rows) // 2
-    if not d.resumed or end <= at:
-        return rows[:end]
-    return [*rows[:at], *rows[at - 7 : end]]
-
-
-def _jsonl(d: Draw, folder: Path) -> Path:
-    lines, clock = [], d.began
-    for step, row in _replayed(d):
-        clock += row["step_time"]
-        lines.append(json.dumps({"step": step, "timestamp": clock, **_named(row, HOME)}))
-    (folder / "metrics.jsonl").write_text("\n".join(lines) + "\n")
-    return folder / "metrics.jsonl"
-
-
-def _json_of_verl(d: Draw, folder: Path) -> Path:
-    lines = [json.dumps({"step": step, "data": _named(row, VERL)}) for step, row in _replayed(d)]
-    (folder / "verl.jsonl").write_text("\n".join(lines) + "\n")
-    return folder / "verl.jsonl"
-
-
-def _csv(d: Draw, folder: Path) -> Path:
-    names = [*dict.fromkeys(HOME[name] for _, row in rows_of(d) for name in row if name in HOME)]
-    lines = [",".join(["step", *names])]
-    for step, row in _replayed(d):
-        cells = _named(row, HOME)
-        lines.append(",".join([str(step), *(f"{cells[name]:.6g}" if name in cells else "" for name in names)]))
-    (folder / "metrics.csv").write_text("\n".join(lines) + "\n")
-    return folder / "metrics.csv"
-
-
-def _verl_console(d: Draw, folder: Path) -> Path:
-    lines = []
-    if d.plan is not None:
-        lines.append(f"(TaskRunner pid=71) Total training steps: {d.plan}")
-    for step, row in _replayed(d):
-        cells = " - ".join(f"{k}:{v:.6g}" for k, v in _named(row, VERL).items())
-        lines.append(f"(TaskRunner pid=71) step:{step} - {cells}")
-        if d.saves and step % d.saves == 0:
-            lines.append(f"(TaskRunner pid=71) local_global_step_folder: ckpt/global_step_{step}")
-    (folder / "train.log").write_text("\n".join(lines) + "\n" + _last_words(d))
-    return folder / "train.log"
-
-
-def _trl_console(d: Draw, folder: Path) -> Path:
-    lines, rows = [], _replayed(d)
-    total = d.plan or 2 * d.rows
-    for step, row in rows:
-        cells = {k: float(f"{v:.6g}") for k, v in _named(row, TRL).items()} | {"epoch": step / 1000}
-        held_out = {k: cells.pop(k) for k in list(cells) if k.startswith("eval_")}
-        lines += [str(cells), *([str(held_out | {"epoch": step / 1000})] if held_out else [])]
-        lines.append(f" {100 * step // total:3d}%|███       | {step}/{total} [00:{step % 60:02d}<01:00,  1.00s/it]")
-    if d.end == "finished" and d.until is None:
-        lines.append(str({"train_runtime": 100.0, "train_steps_per_second": 1.0, "train_loss": 0.01, "epoch": 1.0}))
-    (folder / "console.log").write_text("\n".join(lines) + "\n" + _last_words(d))
-    return folder / "console.log"
-
-
-def _trainer_state(d: Draw, folder: Path) -> Path:
-    rows: list[dict[str, float]] = []
-    for step, row in list(rows_of(d))[: d.until]:
-        cells = _named(row, TRL)
-        held_out = {k: cells.pop(k) for k in list(cells) if k.startswith("eval_")}
-        rows += [{"step": step, "epoch": step / 1000, **part} for part in (cells, held_out) if part]
-    state = {
-        "best_metric": None,
-        "epoch": 1.0,
-        "global_step": d.until or d.rows,
-        "max_steps": d.plan or 2 * d.rows,
-        "log_history": rows,
-        "logging_steps": 1,
-        "is_world_process_zero": True,
-    }
-    (folder / "trainer_state.json").write_text(json.dumps(state, indent=1))
-    return folder / "trainer_state.json"
-
-
-def _last_words(d: Draw) -> str:
-    if d.end == "crashed" and d.until is None:
-        return (
-            "Traceback (most recent call last):\n"
-            '  File "/app/train.py", line 88, in <module>\n    trainer.train()\n'
-            "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.\n"
-        )
-    return ""
-
-
-WRITERS: dict[str, Callable[[Draw, Path], Path]] = {
-    "jsonl": _jsonl,
-    "json-of-verl": _json_of_verl,
-    "csv": _csv,
-    "verl-console": _verl_console,
-    "trl-console": _trl_console,
-    "trainer-state": _trainer_state,
-}
-
-
-def write(d: Draw, folder: Path) -> Path:
-    """The run's directory, as its trainer would leave it. The files are as old as the end of the run says."""
-    path = folder / d.name
-    path.mkdir(parents=True)
-    log = WRITERS[d.container](d, path)
-    if d.saves is not None:
-        prefix = "global_step_" if "verl" in d.container else "checkpoint-"
-        for step in range(d.saves, (d.until or d.rows) + 1, d.saves):
-            (path / f"{prefix}{step}").mkdir()
-            (path / f"{prefix}{step}" / "model.safetensors").write_bytes(b"\0" * 64)
-    if d.end != "running":
-        ended = d.began + d.step_s * d.rows
-        os.utime(log, (ended, ended))
-    return path
-
-
-def write_all(folder: Path, count: int = 40, seed: int = 14) -> Iterator[Path]:
-    """Writes `count` runs of a seed below the folder."""
-    for number in range(count):
-        yield write(draw(number, seed), folder)
+def _oddly(d: Draw, i: int, row: Row, chance: random.Random) -> Row | None:
+    """The row as this run's log has it, None if it is not logged."""
+    match d.odd:
+        case "every fifth row":
+            return row if i % 5 == 4 else None
+        case "some metrics every fourth row":
+            return {name: value for name, value in row.items() if name not in SELDOM or i % 4 == 0}
+        case "several validation sets" if "val" in row:
+            return row | {"val_2": row["val"] * 0.6, "val_3": max(0.0, 0.5 - row["val"] / 2)}
+        case "percent":
+            return {name: value * (100 if name in ("score", "reward", "val") else 1) for name, value in row.items()}
+        case "holes":
+            return {name: math.nan if chance.random() < HOLES else value for name, value in row.items()}
+        case "few metrics":
+            return {name: value for name, value in row.items() if name in FEW}
+    return row
