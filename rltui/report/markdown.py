@@ -12,15 +12,15 @@ TONES = {"ok": "✓", "warn": "!", "crit": "✗", "none": "?"}
 """The glyph before the badge: colour is never the only sign."""
 
 
-def render(report: Report) -> str:
-    """The whole report with its plots, ending in a line end.
+def render(report: Report, *, long: bool = False) -> str:
+    """The whole report with its plots, ending in a line end. `long`: every metric, and every setting that was found.
 
     Names and values of the run are escaped: none of them can become markup. Undefined numbers read `n/a`.
     """
     parts = [
         [f"# {plain(report.run.id)}", "", *verdict_line(report)],
         ["## 1. Run and important config", "", *markdown_run.identity(report)],
-        ["## 2. Metric diagnosis", "", *markdown_metrics.section(report)],
+        ["## 2. Metric diagnosis", "", *markdown_metrics.section(report, long)],
         ["## 3. Behavioural symptoms", "", *markdown_findings.symptoms(report)],
         ["## 4. Likely causes, tied to config", "", *markdown_findings.causes(report)],
         ["## 5. Recommended fixes, by impact and risk", "", *markdown_findings.fixes(report)],
@@ -28,6 +28,7 @@ def render(report: Report) -> str:
         ["## 7. Step time and hardware", "", *markdown_run.step_time(report), *markdown_run.hardware(report)],
         ["## 8. Pipeline", "", *markdown_run.pipeline(report)],
         ["## 9. Unknowns and missing logs", "", *markdown_run.unknowns(report)],
+        *([["## 10. All settings", "", *markdown_run.settings(report)]] if long else []),
     ]
     return "\n\n".join("\n".join(part).strip() for part in parts) + "\n"
 

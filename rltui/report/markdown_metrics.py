@@ -37,13 +37,15 @@ def metric_label(report: Report, name: str) -> str:
     return plain(_text_label(summary))
 
 
-def section(report: Report) -> list[str]:
+def section(report: Report, long: bool = False) -> list[str]:
+    """`long`: every metric, else the first members of large families and the first keys without a known meaning."""
     if not report.metrics:
         return ["No metric rows yet."]
     ordered = sorted(report.metrics.items(), key=lambda item: _group(item[1]))
     known = [(name, m) for name, m in ordered if m.canonical is not None]
     own = [(name, m) for name, m in ordered if m.canonical is None]
-    known, left_out = _few_members(known)
+    known, left_out = (known, 0) if long else _few_members(known)
+    shown = own if long else own[:OWN_METRICS]
     lines = [
         "Windows are means of the first, middle and last max(5, 10 %) of a metric's points; change is first → last "
         "window, slope per 100 steps, corr with the step.",
@@ -55,23 +57,24 @@ def section(report: Report) -> list[str]:
     rewards = report.outlook.rewards if report.outlook is not None else None
     if rewards is not None and rewards.binary is not None:
         lines += [f"Values of the reward: {plain(rewards.text)}.", ""]
-    lines += [*_table(known), "", *_moved(report), *_constants(known)]
+    lines += [*_table(known), "", *_moved(report, long), *_constants(known)]
     if left_out:
         lines += [f"… and {left_out} more members of these families in the JSON report.", ""]
     if own:
-        lines += ["Keys without a known meaning:", "", *_table(own[:OWN_METRICS]), "", *_constants(own[:OWN_METRICS])]
-    if len(own) > OWN_METRICS:
-        lines += [f"… and {len(own) - OWN_METRICS} more in the JSON report.", ""]
+        lines += ["Keys without a known meaning:", "", *_table(shown), "", *_constants(shown)]
+    if len(own) > len(shown):
+        lines += [f"… and {len(own) - len(shown)} more in the JSON report.", ""]
     return lines + _traps(report, known) + _plots(report, known)
 
 
-def _moved(report: Report) -> list[str]:
+def _moved(report: Report, long: bool) -> list[str]:
     """What moved since the start, whatever the verdict makes of it; the clearest, the JSON holds the rest."""
     if not report.moved:
         return []
-    more = len(report.moved) - MOVES
+    shown = report.moved if long else report.moved[:MOVES]
+    more = len(report.moved) - len(shown)
     rest = f"; {more} more in the JSON report" if more > 0 else ""
-    return [f"Moved since the start: {'; '.join(plain(one.text) for one in report.moved[:MOVES])}{rest}.", ""]
+    return [f"Moved since the start: {'; '.join(plain(one.text) for one in shown)}{rest}.", ""]
 
 
 def _traps(report: Report, metrics: list[tuple[str, MetricSummary]]) -> list[str]:

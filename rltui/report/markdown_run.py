@@ -180,6 +180,17 @@ def _config(report: Report) -> list[str]:
     return [*table(["setting", "value", "key", "note"], rows), *also]
 
 
+def settings(report: Report) -> list[str]:
+    """Every setting under its own key, known or not."""
+    known = {e.key: [plain(name.replace("_", " ")), plain(e.source)] for name, e in report.config.items()}
+    values = {e.key: e.value for e in report.config.values()} | dict(report.other_config)
+    rows = [
+        [code(key, cell=True), code(_value(values[key]), cell=True), *known.get(key, ["", ""])]
+        for key in sorted(values)
+    ]
+    return table(["key", "value", "setting", "from"], rows) if rows else ["No config was found."]
+
+
 def _place(name: str) -> int:
     return IMPORTANT.index(name) if name in IMPORTANT else len(IMPORTANT)
 
