@@ -12,5 +12,5 @@ an older version, a trainer with names of its own).
     resolve.py  what a key means, and which keys may stand for a canonical name
     traps.py    what is easily misread, by version
     advice.py   how to have metrics and samples written
-    support.py  the README's table of frameworks
+    support.py  the table of `rltui help frameworks`
 """

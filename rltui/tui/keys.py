@@ -1,4 +1,4 @@
-"""The one table of keys: bindings, footer, help and the README are made from it."""
+"""The one table of keys: bindings, footer, help and manual are made from it."""
 
 from __future__ import annotations
 
@@ -264,7 +264,7 @@ def help_table(screen: str) -> list[tuple[str, list[Key]]]:
 
 
 def markdown_table(keys: Iterable[Key] = KEYS) -> str:
-    """The table of all keys for the README."""
+    """The table of all keys for the manual."""
     lines = ["| key | does | where |", "|---|---|---|"]
     for key in keys:
         where = "everywhere" if key.where == ALL else ", ".join(key.where)

@@ -15,6 +15,7 @@ import pytest
 
 from rltui import settings
 from rltui.cli import main
+from rltui.manual import page
 from rltui.rules.catalogue import adjusted
 from rltui.run.names import own_aliases
 from rltui.settings import SettingsError, parse
@@ -161,10 +162,9 @@ def test_watch_takes_its_address_from_the_settings_and_resumes_only_if_it_may(ow
     assert "secret" not in refused.stderr
 
 
-def test_the_settings_of_the_readme_are_valid() -> None:
-    text = (REPO / "README.md").read_text(encoding="utf-8")
-    (shown,) = re.findall(r"## Configuration.*?```toml\n(.*?)```", text, re.DOTALL)
-    made = parse(shown, "README.md")
+def test_the_settings_of_the_manual_are_valid() -> None:
+    (shown,) = re.findall(r"```toml\n(.*?)```", page("settings"), re.DOTALL)
+    made = parse(shown, "settings.md")
     assert set(tomllib.loads(shown)) >= {"screen", "alerts", "keys", "aliases", "hosts", "compare", "rules"}
     adjusted(made)
     own_aliases(made)

@@ -25,6 +25,7 @@ from rltui.cli import main
 from rltui.cli.watch import KINDS
 from rltui.events.alerts import Gate, headline, notification
 from rltui.events.changes import Event, Kind
+from rltui.manual import page
 from rltui.settings.model import AlertSettings
 from rltui.watch.webhook import Webhook, checked, shown
 from tests.conftest import REPO
@@ -80,8 +81,7 @@ def test_a_post_holds_the_line_and_the_event() -> None:
     assert set(body) == {"text", "event"}
     assert "critical opened" in body["text"]
     assert body["event"] == json.loads(json.dumps(EVENT.as_dict()))
-    readme = (REPO / "README.md").read_text(encoding="utf-8")
-    assert all(f"`{name}`" in readme for name in body["event"] if name != "schema"), "the README names every field"
+    assert all(f"`{name}`" in page("watching") for name in body["event"] if name != "schema"), "the manual names all"
     assert problems == []
 
 
