@@ -266,14 +266,14 @@ def test_the_whole_log_gives_the_verdict_of_the_report(runs_dir: Path) -> None:
 
 
 def test_a_checkpoint_is_of_the_run_that_it_lies_with(tmp_path: Path) -> None:
-    for name in ("saves", "saves-not"):
+    for name in ("run-a", "run-b"):
         log(tmp_path / name, (row(step) for step in range(1, 60)))
-    (tmp_path / "saves" / "checkpoint-20").mkdir()
-    (tmp_path / "saves" / "checkpoint-20" / "model.safetensors").write_bytes(b"\0" * 64)
+    (tmp_path / "run-a" / "checkpoint-20").mkdir()
+    (tmp_path / "run-a" / "checkpoint-20" / "model.safetensors").write_bytes(b"\0" * 64)
     seen = {}
     for found in locate([str(tmp_path)]):
         reader = RunReader(found)
         reader.load()
         seen[found.candidate.id] = [one.step for one in reader.run.checkpoints]
         reader.close()
-    assert seen == {"saves": [20], "saves-not": []}
+    assert seen == {"run-a": [20], "run-b": []}
