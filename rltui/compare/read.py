@@ -12,6 +12,7 @@ from rltui.compare import tables
 from rltui.compare.model import RunHead
 from rltui.discovery.found import Found
 from rltui.evidence.model import Finding
+from rltui.evidence.outages import Outage, without
 from rltui.report.build import build
 from rltui.run.table import Series
 from rltui.session.frame import Recording, RunSnapshot
@@ -102,7 +103,8 @@ def facts(
     try:
         while not cancelled() and not opened.read_block().done:
             pass
-        report = build(opened.frame())
+        frame = opened.frame()
+        report = build(frame)
     finally:
         opened.close()
     read, run = report.recording, report.recording.run
@@ -123,7 +125,7 @@ def facts(
         settings=settings,
         spelled=spelled,
         raw_config={key: entry.value for key, entry in run.raw_config.items()},
-        curves=_curves(read, primary),
+        curves=_curves(read, primary, frame.diagnosis.outages),
         last_step=report.run.steps.last,
         tokens=tokens,
         hours=hours,
@@ -157,16 +159,22 @@ def _curve(series: Series | None) -> RunCurve | None:
     return RunCurve(finite.steps.copy(), finite.values.copy()) if len(finite) else None
 
 
-def _curves(read: Recording, primary: str | None) -> dict[str, RunCurve]:
+def _curves(read: Recording, primary: str | None, out: tuple[Outage, ...]) -> dict[str, RunCurve]:
     """Every metric that may become the primary one. Members of a family go as `canonical:member`."""
     named: dict[str, Series | None] = {}
     for canonical in (HELD_OUT, COMPONENT):
-        named |= {f"{canonical}:{member}": series for member, series in read.family(canonical).items()}
+        family = {member: without(series, canonical, out) for member, series in read.family(canonical).items()}
+        named |= {f"{canonical}:{member}": series for member, series in family.items()}
     for line in tables.primary_order().order:
-        named |= {name: read.named(name) for name in line.names if name != HELD_OUT}
+        named |= {name: _measured(read, name, out) for name in line.names if name != HELD_OUT}
     if primary is not None and primary not in named:
-        named[primary] = read.named(primary)
+        named[primary] = _measured(read, primary, out)
     return {name: curve for name, series in named.items() if (curve := _curve(series)) is not None}
+
+
+def _measured(read: Recording, name: str, out: tuple[Outage, ...]) -> Series | None:
+    series = read.named(name)
+    return None if series is None else without(series, name, out)
 
 
 def _settings(run: RunSnapshot) -> tuple[dict[str, object], dict[str, str]]:

@@ -284,6 +284,7 @@ class Engine:
             machine=machine_view,
             facts=guard.ask("facts", None, _facts, look) if rows else None,
             checks_failed=guard.told(),
+            outages=look.outages,
         )
 
 

@@ -15,11 +15,13 @@ from rltui.evidence.guard import Guard
 from rltui.evidence.look import Look
 from rltui.evidence.measured import MACHINE, Measured
 from rltui.evidence.model import SEVERITY_RANK, Basis, Cause, Episode, Evidence, Finding, Fix, Severity
+from rltui.evidence.outages import without
 from rltui.evidence.sampled import PREFIX, Sampled
 from rltui.evidence.shapes import Shape, Trends, describe, settled
 from rltui.evidence.signal import WARNING
 from rltui.rules.page import Rule
 from rltui.run.run import ConfigValue
+from rltui.run.table import Series
 
 SEVERITY: tuple[Severity, ...] = ("info", "info", "warning", "critical")
 BASES: dict[str, Basis] = {"hypothesis": "hypothesis", "config": "config", "samples": "samples", "log": "log"}
@@ -210,8 +212,14 @@ class _Shapes(dict[str, Shape]):
         self._look, self._window, self._trends = look, window, trends
 
     def __missing__(self, name: str) -> Shape:
-        shape = self[name] = describe(self._look.logged(name), self._window, self._trends)
+        shape = self[name] = describe(_points(self._look, name), self._window, self._trends)
         return shape
+
+
+def _points(look: Look, name: str) -> Series | None:
+    """A metric as logged, but for rows in which it was not measured: what the tables show."""
+    series = look.logged(name)
+    return series if series is None or not look.outages else without(series, name, look.outages)
 
 
 def _evidence(
@@ -224,7 +232,7 @@ def _evidence(
         return None if sampled is None else sampled.evidence(name.removeprefix(PREFIX), text)
     if look.logged(name) is None:
         return None
-    series, shape = look.logged(name), shapes[name]
+    series, shape = _points(look, name), shapes[name]
     words = f"{text}; {shape.word}" if text else shape.word
     first, mid, last, slope = (_known(v) for v in (shape.first, shape.mid, shape.last, shape.slope))
     return Evidence(name, series.key if series is not None else name, first, mid, last, slope, words)

@@ -171,10 +171,10 @@ def _of(series: Series, rows: Ints) -> Floats:
     return series.values[series.rows.searchsorted(rows[0]) : series.rows.searchsorted(rows[-1], "right")]
 
 
-def without(series: Series, name: str, spans: tuple[Outage, ...]) -> Series:
+def without(series: Series, name: str | None, spans: tuple[Outage, ...]) -> Series:
     """A metric without what it says in these rows, if rewards went into it; of held-out scores only what the same
-    grader made the lowest reward."""
-    meaning = metrics().get(name)
+    grader made the lowest reward. `name`: the canonical one, None if it is not known."""
+    meaning = metrics().get(name or "")
     group = meaning.group if meaning is not None else ""
     if group not in ("reward", "validation") and name not in UPDATE:
         return series

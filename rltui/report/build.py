@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rltui.evidence.model import CheckFailed
+from rltui.evidence.outages import without
 from rltui.plots.numbers import duration
 from rltui.report.hardware import hardware
 from rltui.report.model import (
@@ -229,9 +230,15 @@ def _source_note(source: SourceInfo, now: float | None) -> str:
 
 def _metrics(frame: Frame, span: _Span, window: int | None, cache: SummaryCache) -> dict[str, MetricSummary]:
     names = frame.run.names
+    out = frame.diagnosis.outages
     series = {key: one for key, one in frame.series.items() if len(one)}
+    if out:
+        known = {key: names[key].canonical if key in names else None for key in series}
+        measured = {key: without(one, known[key], out) for key, one in series.items()}
+        series = {key: one for key, one in measured.items() if len(one)}
     called = cache.names(names, series, frame.run.keys)
-    return {called[key]: cache.summary(one, span.all_rows, names.get(key), window) for key, one in series.items()}
+    logged = frame.series
+    return {called[k]: cache.summary(one, span.all_rows, names.get(k), window, logged[k]) for k, one in series.items()}
 
 
 def _phases(table: PhaseTable) -> Phases:

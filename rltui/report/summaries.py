@@ -27,18 +27,26 @@ class _Lazy(MetricSummary):
     """A summary that is worked out at the first look at one of its parts: the slots are empty until then. Of a run with
     hundreds of metrics a screen shows a dozen."""
 
-    __slots__ = ("_blocks", "_name", "_rows", "_series", "_window")
+    __slots__ = ("_blocks", "_logged", "_name", "_rows", "_series", "_window")
     _blocks: BlockSums | None
+    _logged: Series
     _name: MetricName | None
     _rows: int
     _series: Series
     _window: int | None
 
     def __init__(
-        self, series: Series, rows: int, name: MetricName | None, window: int | None, blocks: BlockSums | None
+        self,
+        series: Series,
+        rows: int,
+        name: MetricName | None,
+        window: int | None,
+        blocks: BlockSums | None,
+        logged: Series,
     ) -> None:
         put = object.__setattr__
         put(self, "_series", series)
+        put(self, "_logged", logged)
         put(self, "_rows", rows)
         put(self, "_name", name)
         put(self, "_window", window)
@@ -49,6 +57,7 @@ class _Lazy(MetricSummary):
         numbers: dict[str, object]
         if name in _NUMBERS:
             numbers = _numbers(self._series, self._rows, self._window, self._blocks)
+            numbers |= {"first_value": _known(self._logged, 0), "last_value": _known(self._logged, -1)}
         elif name in _TRENDS:
             found = describe(self._series.finite(), self._window)
             numbers = {"slope_per_100_steps": found.slope, "corr_step": found.corr_step, "shape": found.word}
@@ -62,7 +71,12 @@ class _Lazy(MetricSummary):
 
 
 def summarise(
-    series: Series, rows: int, name: MetricName | None, window: int | None = None, blocks: BlockSums | None = None
+    series: Series,
+    rows: int,
+    name: MetricName | None,
+    window: int | None = None,
+    blocks: BlockSums | None = None,
+    logged: Series | None = None,
 ) -> MetricSummary:
     """Numbers of one metric over `rows` rows of the run; count + nan + missing = rows.
 
@@ -70,9 +84,10 @@ def summarise(
     metric. `first_value` and `last_value` are the first and last logged value, None where that was not finite; all
     else is over the finite values. Windows, slope and correlation are those of `diagnosis.shapes`, on which the
     findings' evidence stands too. `pct_change` is from the first to the last window in percent of |first|. `blocks`
-    spares work where it has seen the beginning of the same finite values.
+    spares work where it has seen the beginning of the same finite values. `logged`: the same with rows in which the
+    metric was not measured, if there are any; its first and last value are told.
     """
-    return _Lazy(series, rows, name, window, blocks)
+    return _Lazy(series, rows, name, window, blocks, logged if logged is not None else series)
 
 
 def _numbers(series: Series, rows: int, window: int | None, blocks: BlockSums | None) -> dict[str, object]:
@@ -91,8 +106,6 @@ def _numbers(series: Series, rows: int, window: int | None, blocks: BlockSums | 
         "count": n,
         "missing": max(0, rows - logged),
         "nan": logged - n,
-        "first_value": _known(series, 0),
-        "last_value": _known(series, -1),
         "first": first,
         "mid": mid,
         "last": last,
@@ -166,7 +179,9 @@ class SummaryCache:
             self._called = names, keys, report_names(names, series, judged)
         return self._called[2]
 
-    def summary(self, series: Series, rows: int, name: MetricName | None, window: int | None) -> MetricSummary:
+    def summary(
+        self, series: Series, rows: int, name: MetricName | None, window: int | None, logged: Series | None = None
+    ) -> MetricSummary:
         """`series` holds at least one point. A column that was revised lies in another array than before."""
         values = series.finite().values
         array = values if values.base is None else values.base
@@ -176,6 +191,6 @@ class SummaryCache:
         if kept is not None and same and kept.count == count and kept.asked == asked:
             return kept.summary
         blocks = kept.blocks if kept is not None and same else BlockSums()
-        summary = summarise(series, rows, name, window, blocks)
+        summary = summarise(series, rows, name, window, blocks, logged)
         self.kept[series.key] = _Kept(array, first_row, count, asked, blocks, summary)
         return summary

@@ -26,11 +26,9 @@ def _out(look: Look, outage: Outage, p: Params) -> Signal:
     text = f"{reward_name(look)} stands at {num(outage.value)} to the last digit {rows}, {num(outage.level)} before"
     still = [metrics()[name].label for name in POLICY if look.series(name) is not None]
     if still:
-        text += f", while the policy goes on as it did ({', '.join(still)})"
+        text += f", while the policy is as before ({', '.join(still)})"
     text += ": the grader fails, not the policy. "
-    text += (
-        "These updates teach nothing until it is mended." if lost else "No reason to stop; these rows count nowhere."
-    )
+    text += "Updates on it teach nothing." if lost else "No reason to stop; these rows count nowhere."
     proofs = [
         (look.reward, f"{num(outage.value)} {rows}"),
         *((name, "as before") for name in POLICY if look.series(name)),
