@@ -77,7 +77,7 @@ def test_a_finding_that_is_held_open_shows_what_it_is_now() -> None:
 
 
 def test_numbers_that_are_not_of_now_say_of_which_step_they_are() -> None:
-    x = np.where(np.arange(N) < 150, 0.7, np.where(np.arange(N) < 300, 0.0, 0.7))
+    x = np.where(np.arange(N) < 150, 0.7, np.where(np.arange(N) < 300, 0.05, 0.7))
     columns = learning_run(0, N) | {"score_mean": wobble(x), "val_score": [None] * N}
     said, _ = held_open(columns, "reward-collapse", 310)
     assert re.search(r"Its condition has not held since step 3\d\d, of which these numbers are\.$", said[-1])
