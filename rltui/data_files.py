@@ -13,6 +13,7 @@ from functools import cache
 from json import JSONDecoder
 from json.decoder import WHITESPACE, scanstring  # type: ignore[attr-defined]
 from pathlib import Path
+from threading import RLock
 from typing import TYPE_CHECKING, Any, TypeVar, dataclass_transform
 
 import msgspec
@@ -43,6 +44,9 @@ class Record(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """An object of a data file: its fields, their types, and no others."""
 
 
+_ONE_AT_A_TIME = RLock()
+"""msgspec crashes the process if two threads make out the same type at once."""
+
 READERS: list[Callable[[], object]] = []
 """What was made by `kept` in the modules that are loaded."""
 
@@ -62,7 +66,8 @@ def read(file: Path, kind: type[T]) -> T:
 def decode(text: bytes, kind: type[T], file: str) -> T:
     """The same for a file's content; `file` is its name in errors."""
     try:
-        return msgspec.json.decode(text, type=kind)
+        with _ONE_AT_A_TIME:
+            return msgspec.json.decode(text, type=kind)
     except msgspec.ValidationError as error:
         keys, problem = _place(msgspec.json.decode(text), kind, str(error))
         raise wrong(text, file, keys, problem) from None
@@ -78,7 +83,8 @@ def decode_toml(text: bytes, kind: type[T], file: str) -> T:
     """The same for TOML. The line is that of the key in a table, or of the table."""
     try:
         tree = tomllib.loads(text.decode())
-        return msgspec.convert(tree, kind)
+        with _ONE_AT_A_TIME:
+            return msgspec.convert(tree, kind)
     except msgspec.ValidationError as error:
         keys, problem = _place(tree, kind, str(error))
         place = ".".join(str(key) for key in keys)
