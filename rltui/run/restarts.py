@@ -21,15 +21,21 @@ ABANDONED_ROWS = 2
 """Rows beyond a restart are abandoned where it goes back at least so far: two processes that write into one log are
 apart by one row."""
 
+SURE_ROWS = 3
+"""Rows that came again as they were: a trainer that does the same each time wrote them, and one row of it that is
+another may be one whose first line was torn."""
+
 
 @dataclass(slots=True)
 class GoneBack:
     """Records went back to row `row`; `anew`: one of them since then had other values than were there. `again`: how
-    many came since then."""
+    many came since then. `odd`: the newest one (step, time, cells) has other values, and `SURE_ROWS` before it had not:
+    the next one tells whether the run does other things from there on, or that row alone is another."""
 
     row: int
     anew: bool
     again: int = 0
+    odd: tuple[int, float, Mapping[str, float]] | None = None
 
 
 def whole(old: Mapping[str, float], new: Mapping[str, float]) -> bool:

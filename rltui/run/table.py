@@ -11,7 +11,7 @@ import numpy as np
 
 from rltui.readers.base import NO_STEP, Rows
 from rltui.run.columns import Axis, Column, Floats, Ints, Series, room_for, with_room
-from rltui.run.restarts import ABANDONED_ROWS, GoneBack, done_anew, whole
+from rltui.run.restarts import ABANDONED_ROWS, SURE_ROWS, GoneBack, done_anew, whole
 
 __all__ = ["Column", "Floats", "Ints", "Series", "Table"]
 
@@ -136,6 +136,7 @@ class Table:
             while start < stop:
                 last = int(self._steps[self.n - 1]) if self.n else None
                 if stop - start > 1 and (last is None or int(steps[start]) > last):
+                    self._settle()
                     self._extend(steps, rows, start, stop)
                     break
                 self.put(int(steps[start]), rows.times[start], _cells(rows, start))
@@ -233,7 +234,7 @@ class Table:
         wins and keys of both are kept.
         """
         if not fold:
-            self._follow(step, cells)
+            self._follow(step, time, cells)
         last = int(self._steps[self.n - 1]) if self.n else None
         self._others = False
         if last is None or step > last:
@@ -254,8 +255,14 @@ class Table:
                 self._restamp(row, time)
         self._head = row
 
-    def _follow(self, step: int, cells: Mapping[str, float]) -> None:
+    def _follow(self, step: int, time: float, cells: Mapping[str, float]) -> None:
         """Looks whether a row goes back, whole or on from there: then the run was restarted."""
+        if self._back is not None and self._back.odd is not None:
+            row = self.row_at(step)
+            if row is not None and step > self._back.odd[0] and not done_anew(self.cells(row), cells):
+                self._back.odd = None
+            else:
+                self._settle()
         last = int(self._steps[self.n - 1]) if self.n else step - 1
         if step > last:
             self._back = None
@@ -266,18 +273,32 @@ class Table:
         if self._back is None:
             return
         old = self.cells(row) if self._steps[row] == step else {}
-        self._back.anew |= done_anew(old, cells)
+        anew = done_anew(old, cells)
         self._back.again += 1
+        if anew and not self._back.anew and self._back.again > SURE_ROWS and step < last:
+            self._back.odd = step, time, cells
+            return
+        self._back.anew |= anew
         if not self._back.anew or (step <= newest and not whole(old, cells)):
             if step == last:  # everything was repeated as it was
                 self.repeated += self._back.again
                 self._back = None
             return
-        back, self._back = self._back, None
-        begin = back.row
+        self._restart(self._back.row, row)
+
+    def _settle(self) -> None:
+        """The newest row was the first that a restarted run did otherwise."""
+        if self._back is None or self._back.odd is None:
+            return
+        step, time, cells = self._back.odd
+        self._restart(self._back.row, int(self.steps.searchsorted(step)))
+        self.put(step, time, cells)
+
+    def _restart(self, begin: int, anew: int) -> None:
+        self._back = None
         self.restarts.append(int(self._steps[begin]))
         if self.n - 1 - begin >= ABANDONED_ROWS:
-            self._leave(begin, row)
+            self._leave(begin, anew)
 
     def _fill(self, row: int, cells: Mapping[str, float]) -> bool:
         """Sets cells of a row that is there; true when any of them is new or another than before."""

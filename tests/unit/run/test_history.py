@@ -30,17 +30,22 @@ def block(rows: list[tuple[int, dict[str, float]]]) -> Rows:
 
 def model(rows: list[tuple[int, dict[str, float]]]) -> dict[int, dict[str, float]]:
     """Rows by step, later cells win; rows that go back two rows or more with other values, whole or on from there,
-    abandon what follows, but for what they repeated."""
+    abandon what follows, but for what they repeated. Behind three rows that came again as they were, one that is
+    another counts so only if the next one is no repetition."""
     out: dict[int, dict[str, float]] = {}
-    head, back, anew = -1, -1, False
-    for step, cells in rows:
+    head, back, anew, again = -1, -1, False, 0
+    for at, (step, cells) in enumerate(rows):
         both = [(out[step][k], v) for k, v in cells.items() if k in out.get(step, {})]
         other = [1 for a, b in both if a == a and b == b and abs(a - b) > 1e-12 + 1e-6 * abs(a)]
         if out and step > max(out):
             back = -1
         elif step < head:
-            back, anew = step, False
-        anew |= bool(other) and 2 * len(other) >= len(both)
+            back, anew, again = step, False, 0
+        again += 1
+        differs = bool(other) and 2 * len(other) >= len(both)
+        if differs and not anew and back >= 0 and again > 3 and step < max(out):
+            differs = at + 1 < len(rows) and not repeats(out, step, *rows[at + 1])
+        anew |= differs
         part = 2 * len(both) < len(out.get(step, {}))
         if back >= 0 and anew and (step > head or not part):
             if sum(s > back for s in out) >= 2:
@@ -51,6 +56,12 @@ def model(rows: list[tuple[int, dict[str, float]]]) -> dict[int, dict[str, float
         out.setdefault(step, {}).update(cells)
         head = step
     return out
+
+
+def repeats(out: dict[int, dict[str, float]], step: int, later: int, cells: dict[str, float]) -> bool:
+    both = [(out[later][k], v) for k, v in cells.items() if k in out.get(later, {})]
+    other = [1 for a, b in both if a == a and b == b and abs(a - b) > 1e-12 + 1e-6 * abs(a)]
+    return later > step and later in out and not (other and 2 * len(other) >= len(both))
 
 
 def same(a: float, b: float) -> bool:
@@ -135,6 +146,26 @@ def test_going_back_with_other_values_is_a_restart_and_the_later_value_wins() ->
     assert table.steps.tolist() == [1, 2, 3, 4, 5, 6]
     assert table.take_changed() == 5
     assert table.take_changed() is None
+
+
+def test_one_row_that_is_another_among_rows_that_come_again_is_no_restart() -> None:
+    table = ten_rows()
+    again = [(s, row_of(s)) for s in (2, 3, 4)]
+    table.add(block([*again, (5, row_of(50))]))
+    table.add(block([(s, row_of(s)) for s in (6, 7)]))
+    assert table.restarts == []
+    assert table.steps.tolist() == list(range(1, 11))
+    assert table.cells(4) == row_of(50)
+
+
+@pytest.mark.parametrize("then", [(6, 60), (11, 11), (2, 20)])
+def test_rows_that_come_again_before_others_are_of_the_restart(then: tuple[int, int]) -> None:
+    """Once the row behind the first other one is no repetition either, at any place."""
+    table = ten_rows()
+    table.add(block([*((s, row_of(s)) for s in (2, 3, 4)), (5, row_of(50))]))
+    table.add(block([(then[0], row_of(then[1]))]))
+    assert table.restarts[0] == 2
+    assert int(table.steps[-1]) == max(5, then[0]) if then[0] > 2 else 2
 
 
 def test_an_attempt_whose_first_row_repeats_the_old_one_is_still_a_restart() -> None:
