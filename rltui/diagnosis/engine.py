@@ -26,6 +26,7 @@ from rltui.evidence.guard import Guard
 from rltui.evidence.look import Look, LookFeed, look_rows
 from rltui.evidence.measured import Measured
 from rltui.evidence.model import SEVERITY_RANK, Coverage, Decision, Diagnosis, Finding
+from rltui.evidence.outages import OutageCache
 from rltui.evidence.profile import RunSettings
 from rltui.evidence.ranking import ranking
 from rltui.evidence.sampled import Sampled
@@ -77,6 +78,7 @@ class Engine:
         self._row_rules = [one.rule for one in self._detectors]
         self._params = {i: self.catalogue[i].values() for i in self._row_rules}
         self._blocks = BlockCache()
+        self._outages = OutageCache()
         self._kept = Kept()
         self._states: list[State] = [State()]
         self._looks = 0
@@ -147,22 +149,24 @@ class Engine:
         elif changed is not None:
             self.rewind(changed)
         self._table, self._identity = table, settings
-        feed = LookFeed(run, self._blocks, settings, self.window)
+        feed = LookFeed(run, self._blocks, settings, self.window, self._outages)
         for name, key in self._keys.items():
             series = feed.logged(name)
             if series is None or series.key != key:
                 self._restart()
                 break
         if self._revised is not None:
-            for name in self._blocks.names():
-                series = feed.finite(name)
-                self._blocks.forget(name, 0 if series is None else len(series.until_row(self._revised)))
+            for cache in (self._blocks, self._outages):
+                for name in cache.names():
+                    series = feed.finite(name)
+                    cache.forget(name, 0 if series is None else len(series.until_row(self._revised)))
             self._revised = None
         return feed
 
     def _restart(self) -> None:
         self._states = [State()]
         self._blocks.clear()
+        self._outages.clear()
         self._kept = Kept()
         self._keys = {}
         self._looks = 0

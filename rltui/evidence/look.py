@@ -11,7 +11,7 @@ import numpy as np
 
 from rltui.evidence.blocks import BlockCache, Blocks
 from rltui.evidence.facts import Facts
-from rltui.evidence.outages import Outage, Stretch, outages, stretches, without
+from rltui.evidence.outages import Outage, OutageCache, without
 from rltui.evidence.profile import Profile, RunSettings
 from rltui.evidence.trends import NO_TREND, Trend, trend
 from rltui.frameworks.load import dialect
@@ -61,15 +61,22 @@ class _Known:
 class LookFeed:
     """The run's series as they stand now, fetched once; looks cut them."""
 
-    def __init__(self, run: Run, blocks: BlockCache, settings: RunSettings, window: int | None = None) -> None:
+    def __init__(
+        self,
+        run: Run,
+        blocks: BlockCache,
+        settings: RunSettings,
+        window: int | None = None,
+        outages: OutageCache | None = None,
+    ) -> None:
         self.run = run
         self.window = window
         self.blocks = blocks
         self.settings = settings
+        self._outages = outages or OutageCache()
         self._logged: dict[str, Series | None] = {}
         self._finite: dict[str, Series | None] = {}
         self._family: dict[str, dict[str, Series]] = {}
-        self._stretches: dict[str, list[Stretch]] = {}
         self._known = _Known(0)
         self._held: list[_Known] = []  # with facts
 
@@ -115,13 +122,14 @@ class LookFeed:
             self._family[name] = {member: s.finite() for member, s in self.run.family(name).items()}
         return self._family[name]
 
-    def stretches(self, reward: str) -> list[Stretch]:
-        """Where the reward stood at its lowest value (`outages.stretches`)."""
-        if reward not in self._stretches:
-            series, stem = self.finite(reward), reward.removesuffix("_mean")
-            alike = self.finite("reward_std"), self.finite(f"{stem}_max")
-            self._stretches[reward] = [] if series is None else stretches(series, *alike)
-        return self._stretches[reward]
+    def outages(self, reward: str, look: Look) -> tuple[Outage, ...] | None:
+        """Those of a reward that are known at a look; None if it holds no points by then."""
+        series, stem = self.finite(reward), reward.removesuffix("_mean")
+        points = series.until_row(look.n) if series is not None else None
+        if series is None or not points:
+            return None
+        source = self._outages.get(reward, series, self.finite("reward_std"), self.finite(f"{stem}_max"))
+        return source.outages(points, look.logged)
 
     def keys(self) -> dict[str, str]:
         """Raw key behind each name asked for so far (another key behind a name makes earlier looks void)."""
@@ -178,13 +186,8 @@ class Look:
         return self._known.outages
 
     def _find_outages(self) -> tuple[Outage, ...]:
-        for name in ("score_mean", "reward_mean"):
-            finite = self._feed.finite(name)
-            reward = finite.until_row(self.n) if finite is not None else None
-            if reward is not None and len(reward):
-                found = self._feed.stretches(name)
-                return tuple(outages(reward, found, self.logged)) if found else ()
-        return ()
+        each = (self._feed.outages(name, self) for name in ("score_mean", "reward_mean"))
+        return next((found for found in each if found is not None), ())
 
     def is_zero(self, name: str) -> bool:
         """Every finite point so far is exactly 0."""

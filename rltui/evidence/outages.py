@@ -7,11 +7,13 @@ fact of the run: `Look.series` leaves them out.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from bisect import bisect_right
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
+from rltui.evidence.stretches import Stretch, Stretches
 from rltui.evidence.trends import sd_d, sd_m
 from rltui.frameworks.load import metrics
 from rltui.run.sums import median
@@ -33,8 +35,6 @@ MOVED = 0.25
 policy that broke changes by factors."""
 BAND = 3.0
 """Sd of the noise within which a point belongs to the level before."""
-MOST = 1000
-"""Stretches that are looked at: a reward that is at its floor more often is a sparse one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,92 +52,117 @@ class Outage:
     lasts: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Stretch:
-    """Neighbouring points `begin` to `end` (not included) of the reward that hold one and the same lowest value;
-    `alike`: all answers of the first one got the same, so that it tells without a second."""
-
-    begin: int
-    end: int
-    value: float
-    alike: bool
-
-
-def stretches(reward: Series, *alike: Series | None) -> list[Stretch]:
-    """Where a reward stood at the lowest value so far: twice or more in a row, or once if the batch had no spread.
-    `alike`: its spread, which is then 0, and its highest, which is then the mean."""
-    x = reward.values
-    if len(x) < 2:
-        return []
-    same = x[1:] == x[:-1]
-    flat = np.zeros(len(x), dtype=np.bool_)
-    flat[1:] |= same
-    flat[:-1] |= same
-    spread, most = alike
-    agreed = (_at(reward.rows, spread) == 0.0) | (_at(reward.rows, most) == x)
-    flat |= agreed
-    flat &= x <= np.minimum.accumulate(x)
-    flat[0] = False
-    starts = np.flatnonzero(flat & ~(np.r_[False, flat[:-1]] & np.r_[False, same]))[:MOST]
-    ends = np.flatnonzero(flat & ~(np.r_[flat[1:], False] & np.r_[same, False]))[:MOST]
-    return [Stretch(int(a), int(b) + 1, float(x[a]), bool(agreed[a])) for a, b in zip(starts, ends, strict=True)]
-
-
-def _at(rows: Ints, series: Series | None) -> Floats:
-    """Values of another series in these rows, NaN if it has none there."""
-    out: Floats = np.full(len(rows), np.nan)
-    if series is not None and len(series):
-        place = np.minimum(series.rows.searchsorted(rows), len(series) - 1)
-        held = series.rows[place] == rows
-        out[held] = series.values[place[held]]
-    return out
-
-
 Points = Callable[[str], Series | None]
 
 
-def outages(reward: Series, found: list[Stretch], logged: Points) -> Iterator[Outage]:
-    """The stretches at which the reward's source failed, oldest first. `reward`: the points known by now; `logged`: the
-    points of any metric known by now, those that are not finite included."""
+class RewardSource:
+    """What is known of the source of one reward. What lies behind a stretch at the lowest value decides whether it
+    failed there: that is found out once."""
+
+    def __init__(self) -> None:
+        self._stretches = Stretches()
+        self._decided: list[Outage | None] = []  # of the first stretches
+        self._failed: list[Outage] = []  # the outages among them
+
+    def take(self, reward: Series, spread: Series | None, most: Series | None) -> None:
+        """Takes up new points, as `Stretches.take`."""
+        self._stretches.take(reward, spread, most)
+
+    def forget(self, points: int) -> None:
+        """Only the first `points` points of the reward, and the rows up to there, are what they were."""
+        self._stretches.forget(points)
+        del self._decided[bisect_right(self._stretches.found, points - SEVERAL, key=_end) :]
+        self._failed = [one for one in self._decided if one is not None]
+
+    def outages(self, reward: Series, logged: Points) -> tuple[Outage, ...]:
+        """The stretches at which the source failed, oldest first. `reward`: the points known by now; `logged`: the
+        points of any metric known by now, those that are not finite included."""
+        found, n = self._stretches.found, len(reward)
+        over = bisect_right(found, n - SEVERAL, key=_end)
+        for one in found[len(self._decided) : over]:
+            outage = _outage(reward, one, self._failed, logged)
+            self._decided.append(outage)
+            if outage is not None:
+                self._failed.append(outage)
+        out = [one for one in self._decided[:over] if one is not None] if over < len(self._decided) else self._failed
+        for one in found[over:]:
+            if one.begin >= n:
+                break
+            outage = _outage(reward, one, out, logged)
+            out = out if outage is None else [*out, outage]
+        return tuple(out)
+
+
+class OutageCache:
+    """The sources of rewards, by name. Valid until a row in the past changes."""
+
+    def __init__(self) -> None:
+        self._sources: dict[str, RewardSource] = {}
+
+    def get(self, name: str, reward: Series, spread: Series | None, most: Series | None) -> RewardSource:
+        """The source of a reward with all of its points."""
+        source = self._sources.setdefault(name, RewardSource())
+        source.take(reward, spread, most)
+        return source
+
+    def names(self) -> set[str]:
+        return set(self._sources)
+
+    def forget(self, name: str, points: int) -> None:
+        """Only the first `points` points of a reward are what they were."""
+        self._sources[name].forget(points)
+
+    def clear(self) -> None:
+        self._sources.clear()
+
+
+def _end(one: Stretch) -> int:
+    return one.end
+
+
+def _outage(reward: Series, one: Stretch, before: list[Outage], logged: Points) -> Outage | None:
+    """What a stretch is behind the outages `before`; None if it is none."""
     x, rows = reward.values, reward.rows
-    out = np.zeros(len(x), dtype=np.bool_)
-    for one in found:
-        if one.begin >= len(x):
-            return
-        end = min(one.end, len(x))
-        if end - one.begin < 2 and not one.alike:
-            continue
-        recent, begin = np.flatnonzero(~out[: one.begin])[-BEFORE:], one.begin
-        if not _usual(x[recent]):  # the row in which it began holds batches of both kinds
-            recent, begin = recent[:-1], begin - 1
-            if not _usual(x[recent]):
-                continue
-        if len(recent) < BEFORE // 2:
-            continue
-        before = x[recent]
-        level, sd = median(before), max(sd_d(before), sd_m(before))
-        fall = level - one.value
-        clear = CLEAR if end - one.begin < SEVERAL else CLEAR / 2
-        if fall <= clear * sd or bool((before == one.value).any()):
-            continue
-        after = x[end : end + SEVERAL]
-        over = len(after) == SEVERAL
-        if over and median(after) < level - fall / 2:
-            continue  # it has to be learnt again
-        if not _by_source(rows[recent], rows[one.begin : end][:FIRST], over, logged):
-            continue
-        partial = len(after) > 0 and after[0] < level - max(BAND * sd, fall / 10)
-        last = end if partial else end - 1
-        out[begin : last + 1] = True
-        yield Outage(
-            int(rows[begin]),
-            int(rows[last]),
-            int(reward.steps[one.begin]),
-            end - one.begin,
-            one.value,
-            level,
-            end == len(x),
-        )
+    begin, end = one.begin, min(one.end, len(x))
+    if end - begin < 2 and not one.alike:
+        return None
+    recent = _points_before(begin, rows, before)
+    if not _usual(x[recent]):  # the row in which it began holds batches of both kinds
+        recent, begin = recent[:-1], begin - 1
+        if not _usual(x[recent]):
+            return None
+    if len(recent) < BEFORE // 2:
+        return None
+    stood = x[recent]
+    level, sd = median(stood), max(sd_d(stood), sd_m(stood))
+    fall = level - one.value
+    clear = CLEAR if end - one.begin < SEVERAL else CLEAR / 2
+    if fall <= clear * sd or bool((stood == one.value).any()):
+        return None
+    after = x[end : end + SEVERAL]
+    over = len(after) == SEVERAL
+    if over and median(after) < level - fall / 2:
+        return None  # it has to be learnt again
+    if not _by_source(rows[recent], rows[one.begin : end][:FIRST], over, logged):
+        return None
+    partial = len(after) > 0 and after[0] < level - max(BAND * sd, fall / 10)
+    last = end if partial else end - 1
+    since, lasts = int(reward.steps[one.begin]), end == len(x)
+    return Outage(int(rows[begin]), int(rows[last]), since, end - one.begin, one.value, level, lasts)
+
+
+def _points_before(begin: int, rows: Ints, outages: list[Outage]) -> Ints:
+    """The newest points before `begin` that are in no outage, at most `BEFORE`."""
+    parts: list[Ints] = []
+    missing, end = BEFORE, begin
+    for one in reversed(outages):
+        if missing <= 0:
+            break
+        first, behind = int(rows.searchsorted(one.first_row)), int(rows.searchsorted(one.last_row, "right"))
+        parts.append(np.arange(max(behind, end - missing), end))
+        missing, end = missing - len(parts[-1]), min(end, first)
+    parts.append(np.arange(max(0, end - missing), end))
+    return np.concatenate(parts[::-1])
 
 
 def _usual(x: Floats) -> bool:

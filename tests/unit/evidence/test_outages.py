@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from rltui.cli import main
+from rltui.diagnosis.engine import Engine
 from rltui.evidence.blocks import BlockCache
 from rltui.evidence.look import Look, LookFeed
 from rltui.evidence.profile import RunSettings
@@ -116,3 +117,25 @@ def test_the_advice_is_to_go_on_and_its_rows_leave_no_trace(tmp_path: Path, caps
     assert after["verdict"]["decision"] == "continue"
     (fault,) = [f for f in after["findings"] if f["peak_severity"] != "info"]
     assert (fault["id"], fault["status"], fault["onset_step"]) == ("reward-function-fault", "resolved", AT + 1)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_run_that_is_followed_has_the_outages_of_one_read_at_once(seed: int) -> None:
+    """Also if the reward is often at its floor, and if past rows are revised."""
+    rng = np.random.default_rng(seed)
+    data = columns(reward_std=np.full(N, 0.4))
+    reward = data["reward_mean"]
+    for begin in rng.integers(20, N, 1 + 10 * (seed % 3)):
+        reward[begin : begin + rng.integers(1, 9)] = rng.choice([0.0, 0.0, -1.0])
+    data["reward_std"][reward == 0.0] = rng.choice([0.0, 0.4])
+    followed, engine = FakeRun(data), Engine()
+    for n in np.unique(rng.integers(2, N + 1, 40)).tolist():
+        engine.advance(followed.grow(n))
+        if rng.random() < 0.2:  # a late revision, of the reward or of what tells whether answers agreed
+            row, key = int(rng.integers(1, n)), str(rng.choice(["reward_mean", "reward_std"]))
+            followed.history.table.put(row + 1, np.nan, {key: 0.0})
+            followed.history.table.set_head(n)
+            followed.columns[key][row] = 0.0
+        whole = FakeRun(followed.columns).grow(n)
+        fresh = Look(LookFeed(whole, BlockCache(), RunSettings.of(whole)), n, {})
+        assert engine.advance(followed).outages == fresh.outages, n
