@@ -11,6 +11,9 @@ that survives here may be seen by a test that was not asked, and data that were 
 not changed; one that is killed is seen. In the end the tests that failed are asked without a mutant. Words that people
 read are no knowledge and are left alone, as is what nobody could see (`equal.toml`).
 
+`python -m tests.mutants.reach` notes which lines of the code that judges each test runs; a mutant of that code is then
+asked only of tests that run its line, and the comparisons and constants that no test reaches are named.
+
 The table tells who killed it: tests of behaviour, or the locked facts of `tests/unit/knowledge` (which say that
 somebody changed a fact, not that the fact is right). Exit code 1 if fewer than --least of the mutants are killed.
 """

@@ -18,6 +18,7 @@ import pytest
 from tests.conftest import REPO
 from tests.mutants.draw import LOCKED, drawn, plain, population, tests_of, words_of
 from tests.mutants.mutant import Mutant
+from tests.mutants.reach import known
 from tests.mutants.worker import Answer, asked, each
 
 SLOW_S = 8.0
@@ -59,6 +60,7 @@ class Trial:
         self.chosen, self.results, self.jobs = chosen, results, jobs
         self.times = results.path.parent / "times.json"
         self.took_s: dict[str, float] = json.loads(self.times.read_text()) if self.times.exists() else {}
+        self.reach = known()
         self.without: set[str] = set()  # tests that fail without a mutant
         self.lines: dict[Mutant, Line] = {}
 
@@ -93,7 +95,7 @@ class Trial:
         names = {i: plain(i.nodeid) for i in self.of(tests_of(one.path)) if i.nodeid not in locked}
         found = {word: [i for i, name in names.items() if word in name] for word in words_of(one, REPO)}
         naming = Counter(i for items in found.values() if len(items) < len(names) / 20 for i in items)
-        quick = [i for i in names if self.took(i) <= SLOW_S]
+        quick = [i for i in names if self.took(i) <= SLOW_S and self.reach.sees(i.nodeid, one)]
         return sorted(quick, key=lambda i: self.took(i) / (1 + NAMED * naming[i]))
 
     def took(self, item: pytest.Item) -> float:

@@ -34,12 +34,18 @@ def population(root: Path) -> Iterator[Mutant]:
     return (one for one in _all(root) if not excluded(one))
 
 
+def code_files(root: Path) -> list[str]:
+    """The modules that judge."""
+    return sorted(path.relative_to(root).as_posix() for folder in CODE for path in (root / folder).rglob("*.py"))
+
+
 def _all(root: Path) -> Iterator[Mutant]:
+    judges = set(code_files(root))
     for path in sorted((root / "rltui").rglob("*")):
         name = path.relative_to(root).as_posix()
         if path.suffix in (".json", ".toml") and not any(part in name for part in NO_KNOWLEDGE):
             yield from data.mutants(name, path.read_text(encoding="utf-8"))
-        elif path.suffix == ".py" and name.startswith(CODE):
+        elif name in judges:
             yield from code.mutants(name, path.read_text(encoding="utf-8"))
 
 

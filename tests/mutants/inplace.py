@@ -66,6 +66,13 @@ def edits(path: str, text: str) -> tuple[list[Edit], set[types.CodeType]]:
         if own.__module__ == name and where in theirs and own.__code__ != theirs[where].__code__:
             out.append(_code(own, theirs[where].__code__))
             used.add(own.__code__)
+        if (
+            own.__module__ == name
+            and where in theirs
+            and _plain(own.__defaults__) != _plain(theirs[where].__defaults__)
+        ):
+            out.append(_value(own, "__defaults__", theirs[where].__defaults__))
+            used.add(own.__code__)
     changed = {
         constant
         for constant, value in vars(module).items()
@@ -75,6 +82,11 @@ def edits(path: str, text: str) -> tuple[list[Edit], set[types.CodeType]]:
         value = getattr(module, constant)
         holders = [m for n, m in list(sys.modules.items()) if n.startswith("rltui.") and vars(m).get(constant) is value]
         out += [_value(holder, constant, getattr(made, constant)) for holder in holders]
+        for function in (f for holder in holders for _, f in functions(holder)):
+            if any(default is value for default in function.__defaults__ or ()):
+                usual = tuple(getattr(made, constant) if d is value else d for d in function.__defaults__ or ())
+                out.append(_value(function, "__defaults__", usual))
+                used.add(function.__code__)
         used |= {f.__code__ for holder in holders for _, f in functions(holder) if constant in _names(f.__code__)}
     return out, used
 
@@ -93,7 +105,7 @@ def _code(function: Function, code: types.CodeType) -> Edit:
     return lambda: setattr(function, "__code__", code), lambda: setattr(function, "__code__", before)
 
 
-def _value(module: types.ModuleType, name: str, value: object) -> Edit:
+def _value(module: object, name: str, value: object) -> Edit:
     before = getattr(module, name)
     return lambda: setattr(module, name, value), lambda: setattr(module, name, before)
 

@@ -34,13 +34,15 @@ class Answer:
     took_s: dict[str, float] = field(default_factory=dict)
     """Test -> seconds of the processor."""
     error: str = ""
+    lines: dict[str, dict[str, list[int]]] = field(default_factory=dict)
+    """Test -> path -> lines that it ran, where that was asked for (`reach`)."""
 
 
 class Noted:
     """A plugin of pytest: what became of the tests."""
 
-    def __init__(self, session: pytest.Session) -> None:
-        self.session, self.answer = session, Answer()
+    def __init__(self, session: pytest.Session, to_end: bool) -> None:
+        self.session, self.to_end, self.answer = session, to_end, Answer()
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, object, object]:
@@ -48,7 +50,7 @@ class Noted:
         begun = time.process_time()
         done = yield
         self.answer.took_s[item.nodeid] = round(time.process_time() - begun, 3)
-        if sum(self.answer.took_s.values()) > PROCESSOR_S:
+        if not self.to_end and sum(self.answer.took_s.values()) > PROCESSOR_S:
             self.session.shouldstop = "it took long enough"
         return done
 
@@ -56,15 +58,17 @@ class Noted:
         self.answer.failed = self.answer.failed or (report.nodeid if report.failed else "")
 
 
-def asked(session: pytest.Session, path: str, text: str, items: Sequence[pytest.Item]) -> Answer:
-    """What these tests say of a package of which one file has another text; the first that fails ends it."""
-    noted = Noted(session)
+def asked(session: pytest.Session, path: str, text: str, items: Sequence[pytest.Item], to_end: bool = False) -> Answer:
+    """What these tests say of a package of which one file has another text (no path: the package as it is); the first
+    that fails ends it, unless they are to be run to the end."""
+    noted = Noted(session, to_end)
     try:
-        inplace.take(path, text)
+        if path:
+            inplace.take(path, text)
     except Exception as error:
         return Answer(error=f"{type(error).__name__} when it is imported")
     session.config.pluginmanager.register(noted)
-    session.config.option.maxfail = 1
+    session.config.option.maxfail = 0 if to_end else 1
     session.items[:] = items
     with contextlib.suppress(session.Failed, session.Interrupted):
         _pytest.main.pytest_runtestloop(session)

@@ -2,7 +2,7 @@
 
 They were drawn at random (`tests.mutants.search`) and kept where a wrong threshold, window or comparison makes the rule
 say something else. `GROUP.jsonl` holds one a line: the rule, courses of its metrics, settings, other findings that are
-open, and the level at each look.
+open, the level at each look, and what a reader is told at the last.
 """
 
 from __future__ import annotations
@@ -62,7 +62,8 @@ class Context:
 
 
 class Says:
-    """What a detector says of a context, look after look: its level, "-" if it cannot look; at the end its onset."""
+    """What a detector says of a context, look after look: its level, "-" if it cannot look; at the end its onset and
+    its words."""
 
     def __init__(self, context: Context) -> None:
         self.context = context
@@ -72,15 +73,18 @@ class Says:
         memory: dict[str, float] = {}
         rule = rules()[self.context.rule]
         page = rule.values() if page is None else page
-        out, onset = "", None
+        out, worst = "", None
         for n in LOOKS:
             look = Look(self.feed, n, self.context.opened)
             able = all(any(map(self.feed.holds, group)) for group in rule.needs)
             found = detect(look, page, memory) if able else []
             worst = max(found, key=lambda s: s.level, default=None)
             out += "-" if not able else "0" if worst is None else str(worst.level)
-            onset = None if worst is None else worst.onset_step
-        return out if onset is None else f"{out} since {onset}"
+        if worst is None:
+            return out
+        since = "" if worst.onset_step is None else f" since {worst.onset_step}"
+        proofs = "; ".join(f"{metric} {text}".strip() for metric, text in worst.proofs)
+        return f"{out}{since}: {worst.summary} ({proofs})"
 
 
 def read_line(text: str) -> tuple[Context, str]:
