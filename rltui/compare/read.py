@@ -12,7 +12,7 @@ from rltui.compare import tables
 from rltui.compare.model import RunHead
 from rltui.discovery.found import Found
 from rltui.evidence.model import Finding
-from rltui.evidence.outages import Outage, without
+from rltui.evidence.outages import Gap, without
 from rltui.report.build import build
 from rltui.run.table import Series
 from rltui.session.frame import Recording, RunSnapshot
@@ -125,7 +125,7 @@ def facts(
         settings=settings,
         spelled=spelled,
         raw_config={key: entry.value for key, entry in run.raw_config.items()},
-        curves=_curves(read, primary, frame.diagnosis.outages),
+        curves=_curves(read, primary, frame.diagnosis.gaps),
         last_step=report.run.steps.last,
         tokens=tokens,
         hours=hours,
@@ -159,7 +159,7 @@ def _curve(series: Series | None) -> RunCurve | None:
     return RunCurve(finite.steps.copy(), finite.values.copy()) if len(finite) else None
 
 
-def _curves(read: Recording, primary: str | None, out: tuple[Outage, ...]) -> dict[str, RunCurve]:
+def _curves(read: Recording, primary: str | None, out: tuple[Gap, ...]) -> dict[str, RunCurve]:
     """Every metric that may become the primary one. Members of a family go as `canonical:member`."""
     named: dict[str, Series | None] = {}
     for canonical in (HELD_OUT, COMPONENT):
@@ -172,7 +172,7 @@ def _curves(read: Recording, primary: str | None, out: tuple[Outage, ...]) -> di
     return {name: curve for name, series in named.items() if (curve := _curve(series)) is not None}
 
 
-def _measured(read: Recording, name: str, out: tuple[Outage, ...]) -> Series | None:
+def _measured(read: Recording, name: str, out: tuple[Gap, ...]) -> Series | None:
     series = read.named(name)
     return None if series is None else without(series, name, out)
 

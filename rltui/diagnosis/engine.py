@@ -29,6 +29,7 @@ from rltui.evidence.model import SEVERITY_RANK, Coverage, Decision, Diagnosis, F
 from rltui.evidence.outages import OutageCache
 from rltui.evidence.profile import RunSettings
 from rltui.evidence.ranking import ranking
+from rltui.evidence.rescales import Rescales
 from rltui.evidence.sampled import Sampled
 from rltui.evidence.signal import CRITICAL, WARNING
 from rltui.evidence.standing import Standing
@@ -79,6 +80,7 @@ class Engine:
         self._params = {i: self.catalogue[i].values() for i in self._row_rules}
         self._blocks = BlockCache()
         self._outages = OutageCache()
+        self._scales: dict[str, Rescales] = {}
         self._kept = Kept()
         self._states: list[State] = [State()]
         self._looks = 0
@@ -138,6 +140,7 @@ class Engine:
         self._states = [s for s in self._states if s.n <= row] or [State()]
         self._revised = row if self._revised is None else min(self._revised, row)
         self._kept.rewind(row)
+        self._scales.clear()
 
     def _feed(self, run: Run) -> LookFeed:
         """The run's series now; starts over where the run is another one than before (config, names, merged rows)."""
@@ -149,7 +152,7 @@ class Engine:
         elif changed is not None:
             self.rewind(changed)
         self._table, self._identity = table, settings
-        feed = LookFeed(run, self._blocks, settings, self.window, self._outages)
+        feed = LookFeed(run, self._blocks, settings, self.window, self._outages, self._scales)
         for name, key in self._keys.items():
             series = feed.logged(name)
             if series is None or series.key != key:
@@ -167,6 +170,7 @@ class Engine:
         self._states = [State()]
         self._blocks.clear()
         self._outages.clear()
+        self._scales.clear()
         self._kept = Kept()
         self._keys = {}
         self._looks = 0
@@ -288,7 +292,7 @@ class Engine:
             machine=machine_view,
             facts=guard.ask("facts", None, _facts, look) if rows else None,
             checks_failed=guard.told(),
-            outages=look.outages,
+            gaps=look.gaps,
         )
 
 

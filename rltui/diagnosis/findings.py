@@ -219,7 +219,7 @@ class _Shapes(dict[str, Shape]):
 def _points(look: Look, name: str) -> Series | None:
     """A metric as logged, but for rows in which it was not measured: what the tables show."""
     series = look.logged(name)
-    return series if series is None or not look.outages else without(series, name, look.outages)
+    return series if series is None or not look.gaps else without(series, name, look.gaps)
 
 
 def _evidence(

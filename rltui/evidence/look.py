@@ -11,8 +11,9 @@ import numpy as np
 
 from rltui.evidence.blocks import BlockCache, Blocks
 from rltui.evidence.facts import Facts
-from rltui.evidence.outages import Outage, OutageCache, without
+from rltui.evidence.outages import Gap, Outage, OutageCache, without
 from rltui.evidence.profile import Profile, RunSettings
+from rltui.evidence.rescales import Rescale, Rescales
 from rltui.evidence.trends import NO_TREND, Trend, trend
 from rltui.frameworks.load import dialect
 from rltui.run.run import Run
@@ -56,6 +57,7 @@ class _Known:
     profile: Profile | None = None
     facts: Facts | None = None
     outages: tuple[Outage, ...] | None = None
+    gaps: tuple[Gap, ...] | None = None
 
 
 class LookFeed:
@@ -68,6 +70,7 @@ class LookFeed:
         settings: RunSettings,
         window: int | None = None,
         outages: OutageCache | None = None,
+        rescales: dict[str, Rescales] | None = None,
     ) -> None:
         self.run = run
         self.window = window
@@ -77,6 +80,8 @@ class LookFeed:
         self._logged: dict[str, Series | None] = {}
         self._finite: dict[str, Series | None] = {}
         self._family: dict[str, dict[str, Series]] = {}
+        self._scales = {} if rescales is None else rescales
+        self._rescales: dict[str, list[Rescale]] = {}
         self._known = _Known(0)
         self._held: list[_Known] = []  # with facts
 
@@ -131,6 +136,24 @@ class LookFeed:
         source = self._outages.get(reward, series, self.finite("reward_std"), self.finite(f"{stem}_max"))
         return source.outages(points, look.logged)
 
+    def rescales(self, reward: str) -> list[Rescale]:
+        """Where the reward went over to another scale (`rescales.Rescales`)."""
+        if reward not in self._rescales:
+            series, stem = self.finite(reward), reward.removesuffix("_mean")
+            spread = self.finite("reward_std") or self._range(stem)
+            if series is None or spread is None:
+                self._rescales[reward] = []
+            else:
+                self._rescales[reward] = self._scales.setdefault(reward, Rescales()).of(series, spread, self.logged)
+        return self._rescales[reward]
+
+    def _range(self, stem: str) -> Series | None:
+        """Highest less lowest reward of a batch, of the rows that hold both."""
+        low, high = self.finite(f"{stem}_min"), self.finite(f"{stem}_max")
+        if low is None or high is None or not np.array_equal(low.rows, high.rows):
+            return None
+        return Series(high.key, high.steps, high.values - low.values, high.rows, high.times)
+
     def keys(self) -> dict[str, str]:
         """Raw key behind each name asked for so far (another key behind a name makes earlier looks void)."""
         return {name: s.key for name, s in self._logged.items() if s is not None}
@@ -165,15 +188,15 @@ class Look:
 
     def series(self, name: str) -> Series | None:
         """Finite points of a metric, None where there is none yet or where a constant 0 stands for "not measured".
-        Rows of an outage are no points of what was made of the rewards."""
+        Rows of an outage are no points of what was made of the rewards, nor are those before a change of scale."""
         if name not in self._series:
             series = self._feed.finite(name)
             if series is not None:
                 series = series.until_row(self.n)
                 if not len(series) or (name in STUBS and len(series) >= STUB_ROWS and self.is_zero(name)):
                     series = None
-                elif self.outages:
-                    series = without(series, name, self.outages)
+                elif self.gaps:
+                    series = without(series, name, self.gaps)
                     series = series if len(series) else None
             self._series[name] = series
         return self._series[name]
@@ -188,6 +211,30 @@ class Look:
     def _find_outages(self) -> tuple[Outage, ...]:
         each = (self._feed.outages(name, self) for name in ("score_mean", "reward_mean"))
         return next((found for found in each if found is not None), ())
+
+    def _measured_by(self) -> tuple[str, Series] | None:
+        """The reward that is logged, with its points so far."""
+        for name in ("score_mean", "reward_mean"):
+            finite = self._feed.finite(name)
+            reward = finite.until_row(self.n) if finite is not None else None
+            if reward is not None and len(reward):
+                return name, reward
+        return None
+
+    @cached_property
+    def rescale(self) -> Rescale | None:
+        """The newest change of the reward's scale."""
+        reward = self._measured_by()
+        found = [] if reward is None else self._feed.rescales(reward[0])
+        return next((one for one in reversed(found) if one.known <= self.n), None)
+
+    @property
+    def gaps(self) -> tuple[Gap, ...]:
+        """Rows whose rewards are left out of everything that is said: outages, and what came before another scale."""
+        if self._known.gaps is None:
+            scale = self.rescale
+            self._known.gaps = self.outages if scale is None else (*self.outages, scale)
+        return self._known.gaps
 
     def is_zero(self, name: str) -> bool:
         """Every finite point so far is exactly 0."""
@@ -208,7 +255,7 @@ class Look:
     def family(self, name: str) -> dict[str, Series]:
         """Members of a metric (reward parts, validation sets) that hold points by now."""
         cut = {member: s.until_row(self.n) for member, s in self._feed.family(name).items()}
-        measured = {member: without(s, name, self.outages) for member, s in cut.items() if len(s)}
+        measured = {member: without(s, name, self.gaps) for member, s in cut.items() if len(s)}
         return {member: s for member, s in measured.items() if len(s)}
 
     def forced(self, name: str) -> bool:
@@ -219,7 +266,7 @@ class Look:
         """Medians, lows and highs of the whole series in at most a few hundred blocks."""
         if name not in self._blocks:
             series = self.series(name)
-            held = f"{name} but {[one.first_row for one in self.outages]}" if self.outages else name
+            held = f"{name} but {[one.first_row for one in self.gaps]}" if self.gaps else name
             self._blocks[name] = None if series is None else self._feed.blocks.get(held, series.values)
         return self._blocks[name]
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
     from rltui.evidence.facts import RunFacts
-    from rltui.evidence.outages import Outage
+    from rltui.evidence.outages import Gap
     from rltui.run.phase_hardware import PhaseHardware
 
 Severity = Literal["info", "warning", "critical"]
@@ -249,7 +249,7 @@ class Diagnosis:
     machine: MachineView | None = None  # None where nothing was measured
     facts: RunFacts | None = None  # None before the first row
     checks_failed: tuple[CheckFailed, ...] = ()  # by name; none of them is among `checks`
-    outages: tuple[Outage, ...] = ()  # rows in which the reward was not measured
+    gaps: tuple[Gap, ...] = ()  # rows in which the reward was not measured, or not in the scale of the newest
 
 
 STAGES: dict[str, tuple[str, ...]] = {

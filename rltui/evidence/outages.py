@@ -8,8 +8,9 @@ fact of the run: `Look.series` leaves them out.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
@@ -35,6 +36,7 @@ MOVED = 0.25
 policy that broke changes by factors."""
 BAND = 3.0
 """Sd of the noise within which a point belongs to the level before."""
+Mask = np.ndarray[tuple[int], np.dtype[np.bool_]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +52,14 @@ class Outage:
     value: float
     level: float
     lasts: bool
+
+    def hides(self, series: Series, group: str, name: str | None) -> Mask:
+        """Points that rewards went into; of held-out scores only what the same grader made the lowest reward."""
+        out = np.zeros(len(series), dtype=np.bool_)
+        if group in ("reward", "validation") or name in UPDATE:
+            a, b = series.rows.searchsorted(self.first_row), series.rows.searchsorted(self.last_row, "right")
+            out[a:b] = group == "reward" or name in UPDATE or series.values[a:b] == self.value
+        return out
 
 
 Points = Callable[[str], Series | None]
@@ -175,6 +185,13 @@ def _usual(x: Floats) -> bool:
 
 def _by_source(before: Ints, during: Ints, over: bool, logged: Points) -> bool:
     """The policy goes on as before. If nothing of it is logged, that the reward came back at once must say so."""
+    moved = policy_moved(before, during, logged)
+    return over if moved is None else not moved
+
+
+def policy_moved(before: Ints, during: Ints, logged: Points) -> bool | None:
+    """Whether the policy itself is another one in the rows `during` than in those `before`, or its update broke; None
+    if nothing of it is logged."""
     seen = False
     for name in (*UPDATE, *POLICY):
         series = logged(name)
@@ -182,31 +199,36 @@ def _by_source(before: Ints, during: Ints, over: bool, logged: Points) -> bool:
             continue
         was, now = _of(series, before), _of(series, during)
         if not np.isfinite(now).all():
-            return False  # the update broke
+            return True  # the update broke
         was = was[np.isfinite(was)]
         if name in UPDATE or not len(now) or len(was) < BEFORE // 4:
             continue
         seen = True
         if abs(median(now) - median(was)) > max(CLEAR * sd_d(was), MOVED * abs(median(was))):
-            return False
-    return seen or over
+            return True
+    return False if seen else None
 
 
 def _of(series: Series, rows: Ints) -> Floats:
     return series.values[series.rows.searchsorted(rows[0]) : series.rows.searchsorted(rows[-1], "right")]
 
 
-def without(series: Series, name: str | None, spans: tuple[Outage, ...]) -> Series:
-    """A metric without what it says in these rows, if rewards went into it; of held-out scores only what the same
-    grader made the lowest reward. `name`: the canonical one, None if it is not known."""
+class Gap(Protocol):
+    """Rows in which rewards were not measured, or not in the measure that counts now."""
+
+    @property
+    def first_row(self) -> int: ...
+
+    def hides(self, series: Series, group: str, name: str | None) -> Mask:
+        """Points of a metric of this group and canonical name, if it has one, that are left out."""
+
+
+def without(series: Series, name: str | None, gaps: Sequence[Gap]) -> Series:
+    """A metric without its points that lie in a gap. `name`: the canonical one, None if it is not known."""
     meaning = metrics().get(name or "")
-    group = meaning.group if meaning is not None else ""
-    if group not in ("reward", "validation") and name not in UPDATE:
-        return series
     keep = np.ones(len(series), dtype=np.bool_)
-    for one in spans:
-        a, b = series.rows.searchsorted(one.first_row), series.rows.searchsorted(one.last_row, "right")
-        keep[a:b] = group == "validation" and series.values[a:b] != one.value
+    for one in gaps:
+        keep &= ~one.hides(series, meaning.group if meaning is not None else "", name)
     if keep.all():
         return series
     return Series(series.key, series.steps[keep], series.values[keep], series.rows[keep], series.times[keep])

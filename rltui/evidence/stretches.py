@@ -42,7 +42,7 @@ class Stretches:
         begin = max(0, self._seen - 1)  # the last of them may be the first of several
         x, rows = reward.values[begin:], reward.rows[begin:]
         same = x[1:] == x[:-1]
-        agreed = (_at(rows, spread) == 0.0) | (_at(rows, most) == x)
+        agreed = (on_rows(rows, spread) == 0.0) | (on_rows(rows, most) == x)
         flat = agreed.copy()
         flat[1:] |= same
         flat[:-1] |= same
@@ -69,7 +69,7 @@ class Stretches:
         self._seen, self._lowest = points, None
 
 
-def _at(rows: Ints, series: Series | None) -> Floats:
+def on_rows(rows: Ints, series: Series | None) -> Floats:
     """Values of another series in these rows, NaN if it has none there."""
     out: Floats = np.full(len(rows), np.nan)
     if series is not None and len(series):

@@ -230,7 +230,7 @@ def _source_note(source: SourceInfo, now: float | None) -> str:
 
 def _metrics(frame: Frame, span: _Span, window: int | None, cache: SummaryCache) -> dict[str, MetricSummary]:
     names = frame.run.names
-    out = frame.diagnosis.outages
+    out = frame.diagnosis.gaps
     series = {key: one for key, one in frame.series.items() if len(one)}
     if out:
         known = {key: names[key].canonical if key in names else None for key in series}

@@ -120,6 +120,8 @@ def reward_collapse(look: Look, p: Params, memory: Memory) -> list[Signal]:
         return []
     x = series.values
     n, block = len(x), int(p["block"])
+    if memory.get("first") != series.rows[0]:
+        memory.clear()  # a peak of rows that no longer count
     if "peak" in memory:
         peak, noise, wander, rise = (memory[k] for k in ("peak", "noise", "wander", "rise"))
         if median(x[-10:]) > peak - 2.0 * max(wander, noise):
@@ -139,7 +141,7 @@ def reward_collapse(look: Look, p: Params, memory: Memory) -> list[Signal]:
     if n - below < max(5, p["hold_share"] * n):
         return []
     if "peak" not in memory:
-        memory.update(peak=peak, noise=noise, wander=wander, rise=rise, start=float(start))
+        memory.update(peak=peak, noise=noise, wander=wander, rise=rise, start=float(start), first=float(series.rows[0]))
     profile = look.profile
     floor = profile.floor if profile.floor is not None else float(x.min())
     at_floor = tail(x, 5) <= floor + p["near_floor"] * max(profile.spread, peak - floor)

@@ -1,4 +1,4 @@
-"""Where the reward comes from: a grader that gives no number, or the same lowest one to every answer."""
+"""Where the reward comes from: a grader that gives no number, the same lowest one to every answer, or another scale."""
 
 from __future__ import annotations
 
@@ -50,3 +50,22 @@ def _no_number(look: Look, p: Params) -> list[Signal]:
     level = WARNING if bad.sum() >= p["warn_rows"] else NOTICE
     text = f"The reward is NaN in {percent(share)} of the last {len(bad)} rows: the reward function gave no number."
     return [Signal(level, text, ((look.reward, f"{int(bad.sum())} rows without a number"),), onset_step=step)]
+
+
+@rule("reward-scale-shift", Look)
+def reward_scale_shift(look: Look, p: Params, memory: Memory) -> list[Signal]:
+    """The reward went over to another scale: level and spread by one factor at once, the policy as before."""
+    found = look.rescale
+    if found is None:
+        return []
+    times = f"{num(found.times)} times" if found.times > 1 else f"1/{num(1 / found.times)} of"
+    text = f"{reward_name(look)} is {times} what it was from step {found.since} on ({num(found.before)} before, "
+    text += f"{num(found.after)} after), and so is its spread"
+    still = [metrics()[name].label for name in POLICY if look.series(name) is not None]
+    if still:
+        text += f", while the policy is as before ({', '.join(still)})"
+    text += ": another scale, no gain and no loss. Rewards before that step count nowhere."
+    proofs = [(look.reward, f"{num(found.before)} before, {num(found.after)} after")]
+    proofs += [(name, "") for name in ("reward_std", *POLICY) if look.series(name) is not None]
+    level = WARNING if look.n - found.first_row >= p["rows"] else NOTICE
+    return [Signal(level, text, tuple(proofs), onset_step=found.since)]

@@ -138,4 +138,4 @@ def test_a_run_that_is_followed_has_the_outages_of_one_read_at_once(seed: int) -
             followed.columns[key][row] = 0.0
         whole = FakeRun(followed.columns).grow(n)
         fresh = Look(LookFeed(whole, BlockCache(), RunSettings.of(whole)), n, {})
-        assert engine.advance(followed).outages == fresh.outages, n
+        assert engine.advance(followed).gaps == fresh.gaps, n

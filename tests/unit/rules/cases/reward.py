@@ -27,6 +27,8 @@ def mostly(value: float) -> Writer:
     return lambda step, n: (GOOD, float(n) if step < 100 and n < 2 else value)
 
 
+TENFOLD = np.where(T > 250, 10.0, 1.0)
+
 CASES = (
     rows(
         "zero-variance-groups",
@@ -84,6 +86,11 @@ CASES = (
         "reward-function-fault",
         {"score_mean": np.where(T > 290, 0.0, wave(0.5))},
         {"score_mean": np.where(T > 290, 0.0, wave(0.5)), "response_length_mean": np.where(T > 288, 5.0, wave(300))},
+    ),
+    rows(
+        "reward-scale-shift",
+        {"score_mean": wave(0.5) * TENFOLD, "reward_std": wave(0.2) * TENFOLD},
+        {"score_mean": wave(0.5) * TENFOLD, "reward_std": wave(0.2)},
     ),
     samples("zero-variance-groups", alike(8), alike(3)),
     samples("reward-mode-share", mostly(0.2), mostly(0.0)),

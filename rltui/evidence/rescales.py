@@ -1,0 +1,154 @@
+"""Where the reward went over to another scale: from one row on the same answers earn so many times as much.
+
+Another judge, a changed weight or a division by another number scales the mean, the spread and the extremes of a reward
+by one factor at once, while the policy writes as before. No policy does so: one that gets a tenth of the reward has
+another spread than a tenth. What was logged before is of another measure: `Look.series` leaves it out.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import exp, log
+
+import numpy as np
+
+from rltui.evidence.outages import Mask, Points, policy_moved
+from rltui.evidence.stretches import on_rows
+from rltui.evidence.trends import sd_d, sd_m, windows
+from rltui.run.sums import median
+from rltui.run.table import Floats, Series
+
+BEFORE = 20
+"""Points before that say how it stood; at least half of them must be there."""
+AFTER = (4, 12)
+"""Points after at which it is looked at: the noise of a mean is told from a dozen, not from four."""
+MIXED = 3
+"""Points before a cut that tell the size before it, the last of which may hold batches of both kinds."""
+NEAR = 6
+"""Points before at which the policy is looked at: in more of them a young one moves by itself."""
+LEAST = log(2.0)
+"""A spread that changes by less may do so by the draw of the prompts."""
+CLEAR = 4.0
+"""Standard errors beyond which a value has moved, or is not the one expected."""
+ROUGH = 0.02
+"""Least sd of the logarithm of a spread that is believed: some are logged with two digits."""
+NOISE_LOG = 0.45
+"""Sd of the logarithm of a noise that is told from the differences of a dozen points."""
+SIGNS = 2
+"""Of spread, level and noise, so many must have moved by the factor, and none by another."""
+SCALED = frozenset(
+    {"score_mean", "score_min", "score_max", "reward_mean", "reward_min", "reward_max", "reward_std"}
+    | {"return_mean", "return_min", "return_max"}
+)
+"""Metrics in the unit of the reward."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rescale:
+    """From row `first_row` of the table (step `since`) on the reward is `times` what it was; `before` and `after` are
+    its levels there. `known`: rows that it takes to see it."""
+
+    first_row: int
+    since: int
+    times: float
+    before: float
+    after: float
+    known: int
+
+    def hides(self, series: Series, group: str, name: str | None) -> Mask:
+        """Points of a metric that were measured in the scale before; of held-out scores only where they went the same
+        way."""
+        at = int(series.rows.searchsorted(self.first_row))
+        out = np.zeros(len(series), dtype=np.bool_)
+        out[:at] = name in SCALED or (group == "validation" and self._also(series, at))
+        return out
+
+    def _also(self, scores: Series, at: int) -> bool:
+        """The first evaluation since lies nearer to the new scale than to the old one."""
+        if not 0 < at < len(scores):
+            return False
+        old, new = float(scores.values[at - 1]), float(scores.values[at])
+        return old * new > 0 and abs(log(new / old / self.times)) < abs(log(new / old))
+
+
+class Rescales:
+    """Changes of scale of one run's reward, oldest first; what was settled once is kept while the run grows."""
+
+    def __init__(self) -> None:
+        self._settled = -1
+        self._found: list[tuple[int, Rescale]] = []  # with the point from which on it is so
+
+    def of(self, reward: Series, spread: Series, logged: Points) -> list[Rescale]:
+        """`spread`: standard deviation of the rewards of a batch, or their range. A mean alone tells no scale."""
+        base = max(0, self._settled - BEFORE - MIXED)
+        reward = reward.since_row(int(reward.rows[base])) if base < len(reward) else reward
+        wide, settled = on_rows(reward.rows, spread), self._settled - base
+        found = list(self._found)
+        for at in _jumps(wide, max(0, settled - MIXED)):
+            if at <= settled or (found and at + base < found[-1][0] + BEFORE // 2):
+                continue
+            seen = (_seen(reward, wide, at, points, logged) for points in AFTER)
+            one = next((one for one in seen if one is not None), None)
+            if one is not None:
+                found.append((at + base, one))
+        self._settled = base + len(reward) - AFTER[-1]
+        self._found = [(at, one) for at, one in found if at <= self._settled]
+        return [one for _, one in found]
+
+
+def _jumps(x: Floats, start: int) -> list[int]:
+    """Points from `start` on from which the size may be another one: the two points before the last one before it lie
+    on one side, the point and the two after it on the other. The last one may hold batches of both kinds."""
+    x = x[start:]
+    if len(x) < 6:
+        return []
+    size = np.log(np.maximum(np.abs(x), 1e-300))
+    back, ahead = windows(size, 2)[:-4], windows(size, 3)[MIXED:]
+    apart = np.maximum(ahead.min(axis=1) - back.max(axis=1), back.min(axis=1) - ahead.max(axis=1))
+    return [int(at) + start + MIXED for at in np.flatnonzero(apart > LEAST / 2)]
+
+
+def _seen(reward: Series, spread: Floats, at: int, points: int, logged: Points) -> Rescale | None:
+    """The change of scale at a point, if so many points from it on show one."""
+    x, rows, near = reward.values, reward.rows, AFTER[0]
+    if at + points > len(x) or at - 1 < BEFORE // 2:
+        return None
+    before, after = x[max(0, at - 1 - BEFORE) : at - 1], x[at : at + points]
+    wide = _wider(spread, at, points)
+    if wide is None or abs(wide[0]) < max(LEAST, CLEAR * wide[1]):
+        return None
+    size, unsure = wide
+    times, noise = exp(size), max(sd_d(before), 1e-12)
+    old, new = median(before[-near:]), median(after[:near])
+    error = max(noise, times * noise) * 1.25 / near**0.5
+    if abs(new - times * old) > CLEAR * (error + abs(times * old) * (unsure + ROUGH)):
+        return None  # it went elsewhere: the answers are others
+    signs = 1 + (abs(new - old) > CLEAR * error)
+    later = sd_d(after) if points > near else 0.0
+    if later > 0.0:
+        if abs(log(later / noise) - size) > 3 * NOISE_LOG:
+            return None
+        signs += abs(size) > CLEAR * NOISE_LOG
+    if signs < SIGNS or policy_moved(rows[at - 1 - NEAR : at - 1], rows[at : at + near], logged):
+        return None
+    return Rescale(int(rows[at]), int(reward.steps[at]), times, old, new, int(rows[at + points - 1]) + 1)
+
+
+def _wider(x: Floats, at: int, points: int) -> tuple[float, float] | None:
+    """Logarithm of how many times the spread is what it was, and its standard error; None if it is no step."""
+    before, after = x[max(0, at - 1 - BEFORE) : at - 1], x[at : at + points]
+    before, after = before[np.isfinite(before) & (before > 0)], after[np.isfinite(after) & (after > 0)]
+    if len(before) < BEFORE // 2 or len(after) < AFTER[0]:
+        return None
+    before, after = np.log(before), np.log(after)
+    sd = max(sd_d(before), sd_m(before), ROUGH)
+    size = median(after) - median(before)
+    middle = median(before) + size / 2
+    way = 1 if size > 0 else -1
+    if abs(after[0] - median(after)) > abs(size) / 4:
+        return None  # batches of both kinds
+    if abs(median(before[-MIXED:]) - median(before)) > abs(size) / 4:
+        return None  # it was under way before
+    if bool((way * (after - middle) < 0).any()) or bool((way * (before[-3:] - middle) > 0).any()):
+        return None
+    return size, sd * 1.25 * (1 / len(before) + 1 / len(after)) ** 0.5

@@ -1,0 +1,115 @@
+"""A reward that comes in another scale is no gain and no fall, and a reward that went elsewhere is no other scale."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from rltui.cli import main
+from rltui.diagnosis.engine import Engine
+from rltui.evidence.blocks import BlockCache
+from rltui.evidence.look import Look, LookFeed
+from rltui.evidence.profile import RunSettings
+from rltui.run.table import Floats
+from tests.unit.diagnosis.fake_run import FakeRun
+
+N, AT = 200, 120
+NEW = np.arange(N) >= AT
+
+
+def columns(times: float, **other: Floats) -> dict[str, Floats]:
+    """A run that learns; from row AT on a reward is worth `times` as much."""
+    rng = np.random.default_rng(8)
+    scale = np.where(NEW, times, 1.0)
+    out = {
+        "reward_mean": scale * (0.3 + 0.4 * np.arange(N) / N + 0.03 * rng.standard_normal(N)),
+        "reward_std": scale * (0.25 + 0.01 * rng.standard_normal(N)),
+        "entropy": 0.8 * (1 + 0.03 * rng.standard_normal(N)),
+        "response_length_mean": 300 * (1 + 0.05 * rng.standard_normal(N)),
+    }
+    return {**out, **other}
+
+
+def seen(data: dict[str, Any], n: int = N, keep: Any = slice(None)) -> tuple[int, float] | None:
+    """First row and factor of the newest change of scale known after `n` rows."""
+    run = FakeRun({name: list(x[keep]) for name, x in data.items()}).grow()
+    found = Look(LookFeed(run, BlockCache(), RunSettings.of(run)), n, {}).rescale
+    return None if found is None else (found.first_row, found.times)
+
+
+@pytest.mark.parametrize("times", [0.01, 0.1, 4.0, 10.0, 100.0])
+def test_level_and_spread_by_one_factor(times: float) -> None:
+    assert seen(columns(times), AT + 3) is None
+    assert seen(columns(times), AT + 4) == (AT, pytest.approx(times, rel=0.1))
+
+
+def test_the_range_of_a_batch_stands_in_for_its_spread() -> None:
+    data = columns(10.0)
+    del data["reward_std"]
+    assert seen(data) is None
+    low, high = np.where(NEW, 0.0, 0.0), np.where(NEW, 10.0, 1.0)
+    assert seen(data | {"reward_min": low, "reward_max": high}) == (AT, pytest.approx(10.0))
+
+
+def test_a_row_of_both_kinds_and_rows_left_out() -> None:
+    data = columns(10.0)
+    for name in ("reward_mean", "reward_std"):
+        data[name][AT] = data[name][AT - 1] * 3.0
+    found = seen(data)
+    assert found is not None
+    assert found[0] == AT + 1
+    assert seen(columns(10.0), 100, keep=slice(1, None, 2)) == (AT // 2, pytest.approx(10.0, rel=0.1))
+
+
+def test_a_mean_about_zero_tells_by_its_noise() -> None:
+    rng = np.random.default_rng(3)
+    mean = np.where(NEW, 10.0, 1.0) * 0.03 * rng.standard_normal(N)
+    assert seen(columns(10.0, reward_mean=mean), AT + 11) is None
+    assert seen(columns(10.0, reward_mean=mean)) == (AT, pytest.approx(10.0, rel=0.1))
+
+
+def test_what_goes_elsewhere_is_no_other_scale() -> None:
+    one = columns(1.0)
+    assert seen(one) is None
+    assert seen(columns(10.0, reward_std=one["reward_std"])) is None, "the mean alone"
+    assert seen(columns(10.0, reward_mean=one["reward_mean"])) is None, "the spread alone"
+    assert seen(columns(0.1, reward_std=one["reward_std"] * np.where(NEW, 0.5, 1.0))) is None, "each by its own"
+    assert seen(columns(0.1, response_length_mean=np.where(NEW, 4.0, 300.0))) is None, "the policy broke"
+    slowly = np.clip((np.arange(N) - AT) / 12, 0, 1)
+    data = {name: one[name] * (1 - 0.9 * slowly) for name in ("reward_mean", "reward_std")}
+    assert seen(columns(1.0, **data)) is None, "a fall over a dozen rows"
+
+
+def test_what_is_known_does_not_depend_on_how_the_rows_came() -> None:
+    data = columns(10.0)
+    run = FakeRun(data)
+    engine = Engine()
+    for n in range(AT - 5, N + 1, 3):
+        engine.advance(run.grow(n))
+    grown = engine.advance(run.grow())
+    fresh = Engine().advance(FakeRun(data).grow())
+    assert grown.gaps == fresh.gaps
+    assert len(fresh.gaps) == 1
+
+
+def report(folder: Path, data: dict[str, Floats], capsys: pytest.CaptureFixture[str]) -> Any:
+    keys = {"reward_mean": "reward", "response_length_mean": "completions/mean_length"}
+    rows = [{"step": i + 1} | {keys.get(k, k): float(x[i]) for k, x in data.items()} for i in range(N)]
+    (folder / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    main(["report", str(folder), "--format", "json"])
+    return json.loads(capsys.readouterr().out)
+
+
+@pytest.mark.parametrize("times", [0.1, 10.0])
+def test_it_is_told_as_what_it_is(times: float, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    told = report(tmp_path, columns(times), capsys)
+    assert told["verdict"]["decision"] == "continue-watch"
+    assert told["verdict"]["because"] == ["reward-scale-shift"]
+    (loud,) = [f for f in told["findings"] if f["peak_severity"] != "info"]
+    assert (loud["id"], loud["onset_step"]) == ("reward-scale-shift", AT + 1)
+    first = told["metrics"]["reward_mean"]["first"]
+    assert abs(first / times - 0.55) < 0.05, "what was earned in the other scale counts nowhere"
