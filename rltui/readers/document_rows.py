@@ -6,6 +6,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import pairwise
+from math import nan
 from typing import Any
 
 from rltui.readers.keys import first_of, names
@@ -102,6 +104,15 @@ def _columns(document: Row) -> Held | None:
     return Held(rows, _rest(document, columns), left_out=left_out)
 
 
+def begins_columns(document: Any) -> bool:
+    """Whether a document that is cut off begins with a column of steps: those of metrics may follow."""
+    if not isinstance(document, dict):
+        return False
+    columns = {str(k): v for k, v in document.items() if isinstance(v, list) and len(v) > 1 and _is_column(v)}
+    step = _step_column(columns)
+    return step is not None and all(a is not None and b is not None and a < b for a, b in pairwise(columns[step]))
+
+
 def _is_column(values: list[Any]) -> bool:
     return all(value is None or isinstance(value, bool) or number(value) is not None for value in values)
 
@@ -158,8 +169,10 @@ def _points(values: list[Any]) -> list[tuple[int, Any]] | None:
     out = []
     for item in values:
         if isinstance(item, dict) and (key := first_of("step", item)) is not None:
-            value = next((item[k] for k in row_words().values if k in item), None)
-            item = [item[key], value]
+            named = next((k for k in row_words().values if k in item), None)
+            if named is None:
+                return None
+            item = [item[key], item[named]]
         if not isinstance(item, list) or len(item) not in (2, 3) or any(isinstance(part, list | dict) for part in item):
             return None
         step, value = item[-2:]
@@ -207,7 +220,22 @@ def _below(document: Row, depth: int) -> Held | None:
         rows += [as_evaluation(row, kinds[key]) for row in part.rows] if kinds[key] in ("eval", "test") else part.rows
         config.update(part.config)
         left_out.update(part.left_out)
+    if len(parts) > 1 and all(_rises(part.rows) for part in parts.values()):
+        rows.sort(key=_step_of)
     return Held(rows, config, left_out=left_out)
+
+
+def _step_of(row: Row) -> float:
+    """The step that a row states, NaN if it states none."""
+    key = first_of("step", row)
+    step = None if key is None else number(row[key])
+    return nan if step is None else step
+
+
+def _rises(rows: list[Row]) -> bool:
+    """Whether rows state their steps and go back nowhere."""
+    steps = [_step_of(row) for row in rows]
+    return all(a <= b for a, b in pairwise(steps)) and steps[0] == steps[0]
 
 
 def _kind(key: str) -> str:

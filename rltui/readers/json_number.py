@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 from collections.abc import Iterator
 from math import inf, isnan
@@ -15,9 +16,38 @@ from rltui.readers.number_text import NUMBER, unwrapped, value
 _CELL = lazy(rf"['\"]([^'\"]{{1,300}})['\"]: ?['\"]?\[?({NUMBER})\]?['\"]?(?=[,}}\s]|$)")
 
 
+_NAN = lazy(r"(?<![\w'\"])(?:nan|-?inf)(?![\w'\"])")
+
+
 def dict_cells(text: str) -> dict[str, float]:
-    """Key to number; what is no number is left out."""
+    """Key to number; what is no number is left out. Keys of objects within are joined with "/"."""
+    if text.count("{") > 1 and (nested := _parsed(text[text.find("{") :])) is not None:
+        return nested
     return {key: value(text) for key, text in _CELL.findall(unwrapped(text))}
+
+
+def _parsed(text: str) -> dict[str, float] | None:
+    """The numbers of a dict that holds others; None if it cannot be parsed."""
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        if "\\" in text:
+            return None  # Python warns of escapes that it does not know
+        try:
+            found = ast.literal_eval(_NAN.sub("None", unwrapped(text)))
+        except (ValueError, SyntaxError, MemoryError, RecursionError, TypeError):
+            return None
+    if not isinstance(found, dict):
+        return None
+    cells: dict[str, float] = {}
+    stack: list[tuple[str, object]] = [(str(key), member) for key, member in reversed(found.items())]
+    while stack:
+        key, member = stack.pop()
+        if isinstance(member, dict):
+            stack += [(f"{key}/{name}", inner) for name, inner in reversed(member.items())]
+        elif isinstance(member, int | float) and not isinstance(member, bool):
+            cells[key] = float(member)
+    return cells
 
 
 _NOT_FINITE = frozenset(

@@ -6,6 +6,7 @@ import re
 
 import orjson
 
+from rltui.readers.base import Rows
 from rltui.readers.compressed import NotSupported, unpacked_head
 from rltui.readers.console import dialects, line_pattern
 from rltui.readers.console import trl as trl_console
@@ -13,7 +14,6 @@ from rltui.readers.console import verl as verl_console
 from rltui.readers.console.generic import dict_line, step_line
 from rltui.readers.console.lead import plain
 from rltui.readers.console.notes import split_prefix
-from rltui.readers.console.own_words import OwnWords
 from rltui.readers.console.wrapped import is_wrapped
 from rltui.readers.formats import SAMPLES, SEVERAL
 from rltui.readers.keys import first_of, names
@@ -106,6 +106,19 @@ def sniff(head: bytes, name: str) -> str | None:
     )
 
 
+def may_begin_late(head: bytes, name: str) -> bool:
+    """Whether a file is called like a console's log, and its beginning, which tells nothing, is text: it may open with
+    pages of other programs' lines."""
+    called = name.endswith(_TEXTS) or (not name.endswith(_NOT_LOGS) and _LOG_NAMES.search(name) is not None)
+    return called and not is_binary(head)
+
+
+def sniff_end(tail: bytes, name: str) -> str | None:
+    """The format of such a file, from its last bytes."""
+    text = tail.partition(b"\n")[2].replace(b"\0", b"")
+    return _console(text, name) or _learnt(text)
+
+
 def _unpacked(head: bytes, name: str) -> tuple[bytes, str]:
     """Head and name of what a packed file holds."""
     stem, dot, ending = name.rpartition(".")
@@ -170,7 +183,7 @@ def _json(text: bytes, name: str, head_is_all: bool) -> str | None:
 
 def _document(text: bytes, name: str, head_is_all: bool) -> str | None:
     """Whether a document, or what is here of it, holds rows of metrics."""
-    from rltui.readers.document_rows import held
+    from rltui.readers.document_rows import begins_columns, held
     from rltui.readers.json_text import documents, whole_part
 
     if not _BEGINS_DOCUMENT.match(text):
@@ -181,6 +194,8 @@ def _document(text: bytes, name: str, head_is_all: bool) -> str | None:
         except (ValueError, RecursionError):
             continue
         seen = held(found[0] if len(found) == 1 else found, name)
+        if seen is None and not head_is_all and len(found) == 1 and begins_columns(found[0]):
+            return "json"
         return None if seen is None else SEVERAL if seen.runs else "json"
     return None
 
@@ -241,10 +256,12 @@ def _console(text: bytes, name: str) -> str | None:
 
 def _learnt(text: bytes) -> str | None:
     """A console's log whose step lines no dialect knows."""
-    own = OwnWords()
-    lines = text.decode("utf-8", "replace").splitlines()[: 5 * _LOOKED_AT]
-    learnt = [own.line(plain(message), b"", prefix) for prefix, message in map(split_prefix, lines)]
-    return "console" if any(learnt) or own.settle() else None
+    from rltui.readers.console.reader import ConsoleReader
+
+    reader = ConsoleReader()
+    reader.gives_lines = False
+    records = [*reader.feed(b"\n".join(text.split(b"\n")[: 5 * _LOOKED_AT])), *reader.rest(), *reader.finish()]
+    return "console" if any(isinstance(record, Rows) for record in records) else None
 
 
 def _csv(text: bytes, name: str) -> str | None:

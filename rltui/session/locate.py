@@ -5,6 +5,7 @@ from __future__ import annotations
 import glob
 import os
 from collections.abc import Callable, Iterable
+from contextlib import closing
 from dataclasses import replace
 
 from rltui.discovery.found import Found, NotARun
@@ -13,7 +14,7 @@ from rltui.discovery.units import RUN_MARK
 from rltui.readers.base import ContainedRun
 from rltui.readers.formats import SEVERAL
 from rltui.readers.registry import runs_in_database
-from rltui.readers.sniff import is_binary, sniff
+from rltui.readers.sniff import is_binary, may_begin_late, sniff, sniff_end
 from rltui.sources import slurm, stdin
 from rltui.sources.base import FileStat, Listing, Place, SourceError
 from rltui.sources.local import LocalPlace
@@ -211,8 +212,16 @@ def _sniffer(
             head = place.head(path, HEAD)
             if isinstance(head, SourceError):
                 failed[path] = head.text
-            seen[path] = None if isinstance(head, SourceError) else format_in or sniff(head, os.path.basename(path))
+            seen[path] = None if isinstance(head, SourceError) else format_in or told(path, head)
         return seen[path]
+
+    def told(path: str, head: bytes) -> str | None:
+        name = os.path.basename(path)
+        found = sniff(head, name)
+        if found is None and len(head) == HEAD and may_begin_late(head, name):
+            with closing(place.follow(path)) as follower:
+                found = sniff_end(follower.tail(HEAD).data, name)
+        return found
 
     return ask
 

@@ -7,7 +7,7 @@ from rltui.readers.console.named_numbers import NUMBER, has_word, words
 from rltui.readers.console.progress_bar import TRAINING, ProgressBar
 from rltui.readers.number_text import unwrapped, value
 
-_POSTFIX = lazy(rf"[,\[]\s*([A-Za-z_][\w/.@\- ]*)=({NUMBER.pattern})")
+_POSTFIX = lazy(rf"[,\[]\s*([^\W\d][\w/.@\- ]*)=({NUMBER.pattern})")
 _ALGORITHM = lazy(r"(?<![A-Z])(?!LLM|GPU|CPU)[A-Z]{2}[A-Z+]{1,4}$")
 """What a loop is called by its algorithm: GRPO, RLOO, DPO."""
 _EPOCH = lazy(r"(?i)^[^\d]*\bepoch[\s:#=\[(]*(\d{1,6})(?:\s*(?:/|of)\s*(\d{1,6}))?[\])]*(?:[\s\[(]*train\w*[\])]*)?$")

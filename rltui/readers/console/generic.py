@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from rltui.lazy_regex import lazy
 from rltui.readers.console.lead import bare, without_lead
 from rltui.readers.console.named_numbers import TIME
+from rltui.readers.console.pair_lines import logged_cells
 from rltui.readers.json_number import dict_cells
 from rltui.readers.keys import first_of
 from rltui.readers.number_text import NUMBER, value
@@ -23,7 +24,7 @@ MAX_BLOCK = 400
 _UNIT = (
     r"(?:\s?(?:%|m?s|sec|seconds|steps|[KMGT]i?B|tokens?|(?:tokens?|tok|toks|it|samples)/s(?:ec)?))?(?:\s*\([\d.]+%\))?"
 )
-_NAME = r"[A-Za-z][\w/.@\-]*(?: [\w/.@()\-]+){0,4}?"
+_NAME = r"[^\W\d_][\w/.@\-]*(?: [\w/.@()\-]+){0,4}?"
 _STEP = lazy(
     r"^(?:global[_ ]?step|train(?:ing)?[_ ]?step|step|iter(?:ation)?)\s*[:=]?\s*(\d{1,15})(?:\s?/\s?(\d{1,15}))?$",
     re.IGNORECASE,
@@ -34,11 +35,11 @@ _BEGIN = lazy(
     r"(?:\s*[:,;|>\-]+\s+|\s+)(?=[A-Za-z])",
     re.IGNORECASE,
 )
-_WORD_PAIR = lazy(rf"^([A-Za-z][\w/.@\-]*) ({NUMBER}){_UNIT}$")
-_WORD = lazy(rf"([A-Za-z][\w/.@\-]*)\s*[:=]\s*({NUMBER})%?(?=[\s,;|]|$)")
+_WORD_PAIR = lazy(rf"^([^\W\d_][\w/.@\-]*) ({NUMBER}){_UNIT}$")
+_WORD = lazy(rf"([^\W\d_][\w/.@\-]*)\s*[:=]\s*({NUMBER})%?(?=[\s,;|]|$)")
 _PAIR = lazy(rf"^({_NAME})(?:\s*[:=]\s*|\s+)({NUMBER}){_UNIT}$")
 _STRICT_PAIR = lazy(rf"^({_NAME})\s*[:=]\s*({NUMBER}){_UNIT}$")
-_WORDS = lazy(rf"([\w/.@\-]+)[:=]({NUMBER})(?=\s|$)")
+_WORDS = lazy(rf"([\w/.@\-]+)[:=]({NUMBER})(?=[\s)\]}}]|$)")
 _TOOK = lazy(
     r"^(?:(Time|Step Time)\s*[:=]?\s*)?(?:(\d{1,9})d ?)?(?:(\d{1,9})h ?)?(?:(\d{1,9})m ?)?"
     r"(?:(\d{1,9}(?:\.\d*)?)s)?(?:(\d{1,9})ms)?$"
@@ -92,12 +93,10 @@ class StepBlock:
 def dict_line(message: str) -> tuple[int, dict[str, float]] | None:
     """A logged dict behind the step that it names, or that holds its step."""
     text = bare(message)
-    found = _DICT.search(text)
-    if found is not None:
-        cells = dict_cells(found[2])
-        return (int(found[1]), cells) if len(cells) > 1 else None
     if not (text.startswith(("{'", '{"')) and text.rstrip().endswith("}")):
-        return None
+        found = _DICT.search(text)
+        cells = {} if found is None else dict_cells(found[2])
+        return (int(found[1]), cells) if found is not None and len(cells) > 1 else None
     cells = dict_cells(text)
     counter = first_of("step", cells)
     step = None if counter is None else cells.pop(counter)
@@ -144,6 +143,8 @@ def _begun(message: str) -> StepBlock | None:
 
 def attributes(message: str) -> dict[str, float]:
     """Numbers of a line below a step line; empty where the line holds anything else."""
+    if message.rstrip().endswith("}"):
+        return logged_cells(message)
     parts = _parts(without_lead(message).lstrip("•*- \t"))
     cells, understood = _pairs(parts, _STRICT_PAIR)
     return cells if cells and understood == len(parts) else {}

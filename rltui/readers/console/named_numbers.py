@@ -20,16 +20,18 @@ NUMBER = lazy(r"(?<![\w.])" + NUMBER_TEXT)
 _UNIT = lazy(r"[%µA-Za-z]{0,8}(?:/[A-Za-z]{1,8})?")
 _SEPARATOR = lazy(r"[|│┃║•·,;\[\](){}<>\t→]|\s{2,}|\s[-–—=>/]+\s|:\s+(?=\S)|:(?=[A-Za-z])|\.\s")
 _TIED = lazy(r"(?:[\s:=~≈#\[({'\"]|->|=>|→)+$")
-_ARGUMENT = lazy(r"(?:^|([,|;\t])\s*)([A-Za-z_][\w/.@\-]*(?: [\w/.@\-]+){0,4}):?\s*([,|;\t])\s*$")
+_ARGUMENT = lazy(r"(?:^|([,|;\t])\s*)([^\W\d][\w/.@\-]*(?: [\w/.@\-]+){0,4}):?\s*([,|;\t])\s*$")
 """A name that `print` set apart from its number as it sets apart all: `step | 5 | loss | 0.3`."""
-_WORD = lazy(r"[A-Za-z]+")
-_NAME = lazy(r"^\W*([A-Za-z_][\w/.@\-]*(?: [\w/.@\-]+){0,4})$")
-_ASSIGNED = lazy(r"[\w\"'](?:\s|,\s*)([A-Za-z_][\w/.@\-]*)\s*=\s*$")
+_WORD = lazy(r"[^\W\d_]+")
+_NAME = lazy(r"^\W*((?:\d+(?=[^\W\d]))?[^\W\d][\w/.@\-]*(?: [\w/.@\-]+){0,4})$")
+_ASSIGNED = lazy(r"[\w\"'](?:\s|,\s*)((?:\d+(?=[^\W\d]))?[^\W\d][\w/.@\-]*)\s*=\s*$")
 """The name before the last of several `name=`."""
 _PAIR = lazy(
-    rf"(?:^|(?<=[,;|])|(?<=\s))\s*([A-Za-z_][\w/.@\-]*(?: [\w/.@\-()]+){{0,4}})\s*[:=]\s*"
+    rf"(?:^|(?<=[,;|])|(?<=\s))\s*([^\W\d][\w/.@\-]*(?: [\w/.@\-()]+){{0,4}})\s*[:=]\s*"
     rf"({NUMBER.pattern})\s?{_UNIT.pattern}(?:\s*\([\d.]+ ?%\))?(?=[,;|\s]|$)"
 )
+_IN_NAME = lazy(r"\d+[^\W\d]\w*=")
+"""A name that begins with a digit: `5HT=0.9`."""
 _BARS = frozenset(("|", "│", ",", ";", "-"))
 TIME = "Time"
 """Name of a duration that stands in a step line without one."""
@@ -79,6 +81,8 @@ def slots_of(message: str) -> list[Slot]:
     for match in NUMBER.finditer(message):
         if len(out) >= MAX_SLOTS:
             break
+        if "=" in message and _IN_NAME.match(message, match.start()):
+            continue
         gap = message[end : match.start()]
         unit = _UNIT.match(message, match.end())
         end = unit.end() if unit else match.end()

@@ -97,7 +97,11 @@ class OwnWords:
     def line(self, raw: str, shape: bytes, prefix: str) -> list[StepRow]:
         """Any line: step lines of any wording are known by how they recur."""
         learner = self._learner
-        if learner is None or len(raw) > PROSE or (shape in self._never and not learner.is_open):
+        if (
+            learner is None
+            or (len(raw) > PROSE and not raw.endswith("}"))
+            or (shape in self._never and not learner.is_open)
+        ):
             return []
         if "Worker" in prefix:
             return []  # one of many processes, each with a count of its own

@@ -3,30 +3,38 @@
 from __future__ import annotations
 
 from rltui.lazy_regex import lazy
+from rltui.readers.console.lead import without_lead
 from rltui.readers.console.named_numbers import NUMBER, Slot, is_named, pairs, words
+from rltui.readers.console.step_template import measures
+from rltui.readers.json_number import dict_cells
 from rltui.readers.number_text import value
 
 MOST_PAIRS = 400
 """Pairs of one block: a log that is one long block fills no memory."""
 
 _BORDERED = lazy(r"^\s*[|│┃║]\s*(.*?)\s*[|│┃║]?\s*$")
-_CELLS = lazy(rf"^([A-Za-z_][\w/.@%()\- ]{{0,60}}?)\s*[|│┃║]\s*({NUMBER.pattern})$")
-_SET_APART = lazy(rf"^\s*([A-Za-z][\w/.\-]*(?: [A-Za-z][\w/.\-]*){{0,3}})(?:\s{{3,}}|\t)\s*({NUMBER.pattern})$")
+_CELLS = lazy(rf"^([^\W\d][\w/.@%()\- ]{{0,60}}?)\s*[|│┃║]\s*({NUMBER.pattern})$")
+_SET_APART = lazy(rf"^\s*([^\W\d_][\w/.\-]*(?: [^\W\d_][\w/.\-]*){{0,3}})(?:\s{{3,}}|\t)\s*({NUMBER.pattern})$")
 _LEADERS = lazy(r"\s*\.{3,}\s*|\s+_{3,}\s+")
 _HEADING = lazy(
-    r"^[^\w]*([A-Za-z][A-Za-z_]*(?:[ _][A-Za-z]+){0,2})[\s:#=]+(\d{1,15})(?:\s?(?:/|of)\s?(\d{1,15}))?[^\w]*$"
+    r"^(?:[^\w]*\[[\w .\-]{1,40}\])?[^\w]*([^\W\d_][^\W\d]*(?:[ _][^\W\d_]+){0,2})[\s:#=]+(\d{1,15})"
+    r"(?:\s?(?:/|of)\s?(\d{1,15}))?[^\w]*$"
 )
 _FILLED_BAR = lazy(
-    r"^\s*(\d+)/(\d+)\s+(?:\[[=>.\-#\s]*\]|[━╸╺█▉▊▋▌▍▎▏░ ]+)(?:[\s\-]*(?:ETA:\s*)?[\d:.]+\s?(?:[mnuµ]?s|h|m)?"
-    r"(?:/(?:step|epoch|sample|batch|it))?)*\s*-\s+(?=[A-Za-z])"
+    r"^\s*(\d+)/(\d+)\s+(?:\[[=>.\-#\s]*\]|[━╸╺█▉▊▋▌▍▎▏░= ]+|-(?=\s+[\d:.]+\s?(?:s|h|m)\b))"
+    r"(?:[\s\-]*(?:ETA:\s*)?[\d:.]+\s?(?:[mnuµ]?s|h|m)?"
+    r"(?:/(?:step|epoch|sample|batch|it))?)*\s*-\s+(?!ETA\b)(?=[^\W\d_])"
 )
 """What Keras paints before the numbers of an epoch."""
+_MEMBER = lazy(r"['\"]\s*:\s*(?!\{)")
 _DASHES = lazy(r"\s+-\s+")
 
 
 def pair_cells(message: str) -> dict[str, float] | None:
     """The numbers of a line that holds nothing but named numbers, empty for any other line; None for one that is
     painted again later."""
+    if message.rstrip().endswith("}"):
+        return logged_cells(message)
     if bordered := _BORDERED.match(message):
         message = bordered[1]
         if one := _CELLS.match(message):
@@ -41,6 +49,15 @@ def pair_cells(message: str) -> dict[str, float] | None:
     if "..." in message or "___" in message:
         message = _LEADERS.sub(": ", message)
     return pairs(message)
+
+
+def logged_cells(message: str) -> dict[str, float]:
+    """The numbers of a line that is a dict of metrics and nothing else, empty for any other line."""
+    text = without_lead(message).rstrip()
+    if not text.startswith(("{'", '{"')) or not text.endswith("}"):
+        return {}
+    cells = dict_cells(text)
+    return cells if len(cells) == len(_MEMBER.findall(text)) and measures(cells) else {}
 
 
 def is_behind_bar(message: str) -> bool:

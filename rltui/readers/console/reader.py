@@ -184,7 +184,7 @@ class ConsoleReader:
                 shape = shape_of(segment)
                 if self._patterns and self._by_pattern(segment, at, newest):
                     pass
-                elif (segment and self._broken.is_open) or (b"{'" in segment and self._broken.opens(segment)):
+                elif (segment and self._broken.is_open) or (b"{" in segment and self._broken.opens(segment)):
                     self._reach(at)
                     self._join(segment, text, at, out, newest)
                     follows = self._follows()

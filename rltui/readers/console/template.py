@@ -232,8 +232,11 @@ class TemplateLearner:
             self._epoch = int(begins.value) if last_word(begins.name) == "epoch" else self._epoch
         slots = as_slots(cells) if begins is None else [begins]
         other = source != self._block_source and not self._headed
-        anew = begins is not None or other or self._block.begins_anew([slot.name for slot in slots])
+        again = self._headed and begins is None and is_behind_bar(message)  # the bar of an epoch, painted once more
+        anew = begins is not None or other or (not again and self._block.begins_anew([slot.name for slot in slots]))
         ended = self._end_block() if anew else []
+        if again:
+            self._told -= {slot.name for slot in slots}
         self._headed = begins is not None or (self._headed and not anew)
         self._block_source = source
         self._block.add(slots)

@@ -90,6 +90,26 @@ def test_training_and_evaluation_side_by_side(tmp_path: Path) -> None:
     assert ends(report, "val_score") == (3, 0.1, 0.3)
 
 
+def test_lists_of_rows_side_by_side_are_read_by_their_steps(tmp_path: Path) -> None:
+    """A list of rows with a step and other numbers is no list of points, and the lists are one history."""
+    evaluated = [{"win_rate": s / 100, "mean_return": s / 10, "step": s} for s in (10, 20, 30)]
+    losses = [{"actor_loss": row["loss"], "step": row["step"]} for row in ROWS]
+    (tmp_path / "h.json").write_text(json.dumps({"eval_history": evaluated, "loss_history": losses}))
+    report = reported(tmp_path / "h.json")
+    assert report["run"]["steps"]["rows"] == N
+    assert report["run"]["attempts"] == []
+    found = {m["key"]: m["count"] for m in report["metrics"].values()}
+    assert found["actor_loss"] == N
+    assert found["eval/mean_return"] == found["eval/win_rate"] == 3
+
+
+def test_columns_longer_than_what_is_looked_at(tmp_path: Path) -> None:
+    steps = list(range(1, 30_001))
+    (tmp_path / "h.json").write_text(json.dumps({"timesteps": steps, "mean_rewards": [s / 1e6 for s in steps]}))
+    report = reported(tmp_path / "h.json")
+    assert (report["run"]["steps"]["rows"], report["run"]["steps"]["last"]) == (30_000, 30_000)
+
+
 def test_the_summary_of_wandb_alone_is_one_row(tmp_path: Path) -> None:
     (tmp_path / "wandb-summary.json").write_text(json.dumps({"_step": 400, "_runtime": 9.5, "train/reward": 0.625}))
     report = reported(tmp_path)

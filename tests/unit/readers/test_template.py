@@ -48,6 +48,15 @@ STYLES = {
     "glyph": ("🚀 update={i} pg_loss=0.{i:02}", {"pg_loss": 0.30}),
     "no word for it": ("[{i:04d}] KL=0.{i:02} | H=1.5", {"KL": 0.30, "H": 1.5}),
     "another language": ("Schritt {i} von 900: Belohnung=0.{i:02}, KL=0.5", {"Belohnung": 0.30, "KL": 0.5}),
+    "Greek letters": (
+        "Episode {i}/900 | Reward: 0.{i:02} | σ: 0.25 | ε = 0.5 | Δθ=0.1",
+        {"Reward": 0.30, "σ": 0.25, "ε": 0.5, "Δθ": 0.1},
+    ),
+    "Chinese": ("步数: {i}/900 | 奖励: 0.{i:02} | 损失: 0.5", {"奖励": 0.30, "损失": 0.5}),
+    "names that begin with a digit": (
+        "step {i} | loss 0.{i:02} | NT[DA=0.8 5HT=0.95 2nd_kl=0.1]",
+        {"5HT": 0.95, "2nd_kl": 0.1},
+    ),
     "logfmt": (
         'ts=2026-03-01T10:00:01Z level=info msg="train step" step={i} loss=0.{i:02} kl=1e-3 dir="/a/b 7"',
         {"loss": 0.30, "kl": 1e-3},
@@ -91,6 +100,10 @@ BLOCKS = {
     ),
     "epochs of Keras": "Epoch {i}/900\n 60/120 [===>....] - ETA: 1s - loss: 9.0 - reward: 9.0 - kl: 9.0\r"
     "120/120 [========] - 3s 25ms/step - loss: 0.1 - reward: 0.{i:02} - kl: 0.5\n",
+    "epochs of Keras with a validation": "Epoch {i}/900\n120/120 [======>.] - ETA: 0s - loss: 9.0 - reward: 9.0\r"
+    "120/120 [========] - 3s 25ms/step - loss: 0.1 - reward: 0.{i:02} - kl: 0.5\n",
+    "epochs of Keras without a bar": "Epoch {i}/900\n20/20 - 3s - 25ms/step - loss: 0.1 - reward: 0.{i:02} - kl: 0.5\n",
+    "heading behind a tag": "=== [Reduce] - METRICS STEP {i} ===\n  reward: 0.{i:02}\n  kl: 0.5\n====\n",
 }
 
 
