@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Literal
 
@@ -107,3 +109,26 @@ def test_the_line_of_a_value_by_its_keys() -> None:
         14,
         11,
     ]
+
+
+@pytest.mark.parametrize("name", ["sheet.json", "sheet.toml"])
+def test_two_threads_never_make_out_a_file_at_once(tmp_path: Path, name: str) -> None:
+    """msgspec crashed the process where two did: a `watch` in some two of 250 starts."""
+    inside: list[int] = []
+    most: list[int] = []
+
+    class Slow(Record):
+        size: int
+
+        def __post_init__(self) -> None:
+            inside.append(self.size)
+            time.sleep(0)  # gives the others their turn
+            most.append(len(inside))
+            inside.pop()
+
+    file = tmp_path / name
+    file.write_text('{"size": 1}' if file.suffix == ".json" else "size = 1")
+    with ThreadPoolExecutor(8) as threads:
+        for done in [threads.submit(read, file, Slow) for _ in range(400)]:
+            done.result()
+    assert most == [1] * 400
