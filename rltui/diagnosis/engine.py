@@ -16,7 +16,7 @@ from rltui.diagnosis.best import best_checkpoint
 from rltui.diagnosis.findings import Kept, build
 from rltui.diagnosis.insight import Insight, insight
 from rltui.diagnosis.life import Life, dated, follow
-from rltui.diagnosis.machine import Machine, due, judge_machine, view_of
+from rltui.diagnosis.machine import Machine, Present, due, judge_machine, view_of
 from rltui.diagnosis.recovery import band_of, upheld
 from rltui.diagnosis.remarks import confirmed
 from rltui.diagnosis.verdict import Case, ended, judge, stages
@@ -92,7 +92,7 @@ class Engine:
         self._revised: int | None = None
         self._evaluable = Evaluable(self.catalogue, self._row_rules)
         self._samples = ColumnCache()
-        self._machine: Machine | None = None  # of a run that is followed: judged with every sample, row or no row
+        self._present = Present()
 
     def advance(self, run: Run, state: RunState | None = None) -> Diagnosis:
         """Takes in what the run has by now and says how it stands. `state`: that of a run that is being followed."""
@@ -126,7 +126,7 @@ class Engine:
         with np.errstate(all="ignore"):
             feed = self._feed(run)
             look = Look(feed, rows, {f.id: 1 + SEVERITY_RANK[f.severity] for f in reversed(active)})
-            now = run.followed and rows >= run.history.table.n
+            now = rows >= run.history.table.n
             measured = Measured.of(run, look, now, self._samples.of(run.hardware))
             told = insight(look, around, findings, decision, self.catalogue, run, measured)
             feed.let_go()
@@ -175,7 +175,7 @@ class Engine:
         self._keys = {}
         self._looks = 0
         self._revised = None
-        self._machine = None
+        self._present = Present()
         self._evaluable = Evaluable(self.catalogue, self._row_rules)
 
     def _fold(self, feed: LookFeed, rows: int) -> None:
@@ -243,14 +243,12 @@ class Engine:
         lives = dict(state.lives)
         guard = Guard({**unread_pages(), **state.failed})
         seen, unable = self._evaluable.of(look)
-        followed = run.followed and run_state is not None
-        measured = Measured.of(run, look, followed, self._samples.of(run.hardware))
-        before = self._machine if followed and self._machine is not None else state.machine
-        ran_on_machine, machine = judge_machine(before, measured, self.catalogue)
-        if followed:
-            self._machine = machine
-        elif before.rows == rows:
-            machine = before  # these rows were judged already
+        measured = Measured.of(run, look, run_state is not None, self._samples.of(run.hardware))
+        if run_state is not None:
+            ran_on_machine, machine = self._present.judge(state.machine, measured, self.catalogue)
+        else:
+            ran_on_machine, machine = judge_machine(state.machine, measured, self.catalogue)
+            machine = state.machine if state.machine.rows == rows else machine  # these rows were judged already
         lives |= machine.lives
         guard.take(machine.failed)
         ranked = guard.ask("ranking of steps", None, ranking, look)

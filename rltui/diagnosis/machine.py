@@ -3,8 +3,8 @@ what they found opens at once, and is resolved when two looks in a row no longer
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 
 from rltui.diagnosis.life import Life, dated, follow
 from rltui.evidence.forecast import hardware_forecasts
@@ -42,6 +42,35 @@ def due(before: Machine, samples: SampleColumns, time: float) -> bool:
     if not len(samples) or not time > samples.times[0]:
         return False
     return time - before.time >= max(APART_S, APART_SHARE * (time - float(samples.times[0])))
+
+
+class Present:
+    """The machine as it stands, by every sample there is. Between the last past look and the newest sample it is looked
+    at as often as the past was: what is told depends on the samples alone, not on how often somebody asks."""
+
+    def __init__(self) -> None:
+        self._past: Machine | None = None
+        self._reached = Machine()
+
+    def judge(self, past: Machine, seen: Measured, catalogue: Mapping[str, Rule]) -> tuple[list[str], Machine]:
+        """The same as `judge_machine`; `past`: what was remembered after the last look at a row."""
+        if self._past is not past:
+            self._past = self._reached = past
+        for time in _between(self._reached.time, seen.seen):
+            self._reached = replace(judge_machine(self._reached, seen.earlier(time), catalogue)[1], time=time)
+        ran, now = judge_machine(self._reached, seen, catalogue)
+        judged = len(seen.seen) > 0 and seen.seen.times[-1] <= self._reached.time
+        return ran, self._reached if judged else now
+
+
+def _between(time: float, samples: SampleColumns) -> Iterator[float]:
+    """When the machine is looked at after `time` (-inf: never before), up to the newest sample."""
+    if not len(samples):
+        return
+    first, newest = float(samples.times[0]), float(samples.times[-1])
+    time = max(time, first)
+    while (time := time + max(APART_S, APART_SHARE * (time - first))) < newest:
+        yield time
 
 
 def judge_machine(before: Machine, seen: Measured, catalogue: Mapping[str, Rule]) -> tuple[list[str], Machine]:

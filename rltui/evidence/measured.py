@@ -57,6 +57,10 @@ class Measured:
             seen = seen.until(until)
         return Measured(look, run, seen, until, tuple(c for c in run.checkpoints if c.step <= look.step))
 
+    def earlier(self, time: float) -> Measured:
+        """The same rows with the samples up to a time."""
+        return Measured(self.look, self.run, self.seen.until(time), self.until, self.checkpoints)
+
     @cached_property
     def ends(self) -> Floats:
         """When each row was written, NaN where nobody knows; a copy of a long run's times, made where it is needed."""
