@@ -112,13 +112,14 @@ def step_time_screen_and_report(said: Said) -> Iterator[str]:
         line = re.search(rf"^[ ▌]+{re.escape(item['name'])}  .*$", body, re.M)
         if line is None:
             continue
-        found = re.search(rf"({WRITTEN}) +({WRITTEN}) %", re.sub(r"[█░▉▊▋▌▍▎▏▐]", " ", line[0]))
+        found = re.search(rf"(<?)({WRITTEN}) +({WRITTEN}) %", re.sub(r"[█░▉▊▋▌▍▎▏▐]", " ", line[0]))
         if found is None:
             continue
-        if not rounds(found[1], item["seconds"]):
-            yield f"the screen of step time: {item['name']} {found[1]} s, report: {item['seconds']}"
-        if item["share"] is not None and not rounds(found[2], item["share"], 100.0):
-            yield f"the screen of step time: {item['name']} {found[2]} %, report: {item['share']}"
+        less, seconds, share = found.groups()
+        if not (item["seconds"] < float(seconds) if less else rounds(seconds, item["seconds"])):
+            yield f"the screen of step time: {item['name']} {less}{seconds} s, report: {item['seconds']}"
+        if item["share"] is not None and not rounds(share, item["share"], 100.0):
+            yield f"the screen of step time: {item['name']} {share} %, report: {item['share']}"
 
 
 @rule
