@@ -82,7 +82,7 @@ class WandbReader:
                 self._decode(history[begun : i - count], rows)
                 begun = i - count
                 self._rows.step_key, self._declared = self._declared, None
-                others += self._announce_step_key()
+                rows += self._announce_step_key()  # behind the key of the rows before
         self._records = before + len(records)
         if begun < len(history):
             self._console.history_seen()

@@ -6,7 +6,7 @@ import json
 from math import nan
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from rltui.readers.base import ConfigRecord, Exit, HardwareRow, LogLine, RunInfo
@@ -249,6 +249,7 @@ _records = st.lists(st.one_of(_row, st.binary(max_size=40)), max_size=30).map(
 
 
 @settings(max_examples=60, deadline=None)
+@example([_record(0, {"step": "0.0"}, None, "usual"), _record(1, {}, None, "declares a step key")], [32])
 @given(_records, st.lists(st.integers(0, 4000), max_size=12))
 def test_any_cutting_gives_the_same(records: list[bytes], cuts: list[int]) -> None:
     data, _ = blocks(records)
