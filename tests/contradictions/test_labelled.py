@@ -1,10 +1,11 @@
-"""No two statements about a labelled run contradict each other: its report and its row of `runs` for each run, all
-commands for one in twelve, the screens for one in 28. Half of them are judged a minute after they were written, half a
-day after. `python -m tests.contradictions --screen` asks all of all, at both ages."""
+"""No two statements about a labelled run contradict each other, or its label's steps and state: its report and its row
+of `runs` for each run, all commands for one in twelve, the screens for one in 28. Half of them are judged a minute
+after they were written, half a day after. `python -m tests.contradictions --screen` asks all of all, at both ages."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,6 +14,7 @@ from tests.contradictions.holding import hold
 from tests.contradictions.labelled import all_labelled
 from tests.contradictions.screens import look
 from tests.contradictions.surfaces import runs, said
+from tests.known_gaps import cases
 from tests.moments import age_of, draws, judged_after
 from tests.unit.tui.conftest import own_state, quick_keys  # noqa: F401  the screen's fixtures
 
@@ -23,12 +25,16 @@ DEEP, SCREEN = 12, 28
 pytestmark = pytest.mark.skipif(not PATHS, reason="no labelled runs: set RLTUI_TEST_RUNS")
 
 
-@pytest.mark.parametrize("path", PATHS, ids=lambda path: path.name)
-def test_a_labelled_run(path: Path) -> None:
+@pytest.mark.parametrize("label", cases("read"))
+def test_a_labelled_run(label: dict[str, Any], runs_dir: Path) -> None:
+    path = runs_dir / label["path"]
     with judged_after(path, age_of(path.name)):
         listed = runs(path if path.is_dir() else path.parent)
         told = said(path, listed, deep=draws(path.name, DEEP, "contradictions"))
+    steps = {} if told is None else told.report["run"]["steps"]
+    assert "steps" not in label or [steps.get("first"), steps.get("last")] == label["steps"]
     if told is not None:
+        assert told.state in label.get("state", [told.state])
         hold(told)
 
 

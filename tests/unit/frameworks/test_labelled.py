@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from tests.known_gaps import cases, labels
+from tests.known_gaps import labels
 from tests.unit.frameworks.labelled import RUNS, Run
 from tests.unit.frameworks.opening import check_config, opened
 
@@ -22,16 +21,6 @@ def test_a_labelled_run(expected: Run, labelled_run: Callable[[str], Path]) -> N
     assert ((int(steps[0]), int(steps[-1])) if len(steps) else None) == expected.steps
     assert run.state().state == expected.state
     check_config(run, expected.config)
-
-
-@pytest.mark.parametrize("label", cases("read", *(run.path for run in RUNS)))
-def test_any_other_labelled_run_has_the_steps_and_the_state_of_its_label(label: dict[str, Any], runs_dir: Path) -> None:
-    run = opened(runs_dir / label["path"]).run
-    steps = run.history.table.steps.tolist()
-    assert "steps" not in label or steps, "no metric row was read"
-    assert "steps" not in label or [steps[0], steps[-1]] == label["steps"]
-    state = run.state().state
-    assert state in label.get("state", [state])
 
 
 def test_what_is_told_of_a_labelled_run_agrees_with_its_label() -> None:

@@ -206,7 +206,7 @@ ACTION = st.one_of(
 
 
 @given(st.lists(ACTION, min_size=1, max_size=8))
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=8, deadline=None)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=4, deadline=None)
 def test_whatever_is_done_to_a_file_its_content_arrives(
     start: Open, tmp_path: Path, actions: list[tuple[str, bytes]]
 ) -> None:

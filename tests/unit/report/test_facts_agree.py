@@ -223,7 +223,7 @@ def test_the_best_step_of_a_sentence_is_that_of_the_card(tmp_path: Path, capsys:
     assert told == {str(best["step"])}, list(sentences(report))
 
 
-SAMPLE = 8
+SAMPLE = 16
 
 
 def test_labelled_runs_agree_with_themselves(runs_dir: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -38,23 +38,22 @@ def write(folder: Path, kind: str) -> Path:
     return folder
 
 
-def command(*words: str) -> subprocess.CompletedProcess[str]:
-    """With every warning an error, as a strict user of Python runs it."""
-    call = [sys.executable, "-W", "error", "-m", "rltui", *words]
+def commands(*each: list[str]) -> subprocess.CompletedProcess[str]:
+    """One after the other, with every warning an error, as a strict user of Python runs them."""
+    code = f"from rltui.cli import main\nfor words in {each!r}:\n    if code := main(words): raise SystemExit(code)"
+    call = [sys.executable, "-W", "error", "-c", code]
     return subprocess.run(call, capture_output=True, text=True, cwd=REPO, check=False, env={**os.environ})
 
 
 @pytest.mark.parametrize("kind", HUGE)
 def test_nothing_but_the_report_is_written(kind: str, tmp_path: Path) -> None:
-    path = write(tmp_path / "run", kind)
-    done = command("report", str(path), "--format", "json")
+    path, out = str(write(tmp_path / "run", kind)), tmp_path / "report.json"
+    done = commands(["report", path, "--format", "json", "--output", str(out)], ["report", path])
     assert (done.returncode, done.stderr) == (0, "")
-    assert json.loads(done.stdout)["checks_failed"] == []
-    page = command("report", str(path))
-    assert (page.returncode, page.stderr) == (0, "")
+    assert json.loads(out.read_text())["checks_failed"] == []
 
 
 def test_such_runs_are_compared(tmp_path: Path) -> None:
     paths = [str(write(tmp_path / kind.replace(" ", "-"), kind)) for kind in HUGE]
-    done = command("compare", *paths)
+    done = commands(["compare", *paths])
     assert (done.returncode, done.stderr) == (0, "")

@@ -341,7 +341,8 @@ def test_watch_and_report_tell_what_the_samples_show(tmp_path: Path, capsys: pyt
         return ("!" * 400, 0.0) if step >= 50 else healthy(step, n, rng)
 
     written(tmp_path, write)
-    assert main(["watch", str(tmp_path), "--until", "continue-watch", "--timeout", "60", "--fail-on", "critical"]) == 1
+    until = ["--until", "continue-watch", "--until-rows", "0", "--until-minutes", "0"]
+    assert main(["watch", str(tmp_path), *until, "--timeout", "60", "--fail-on", "critical"]) == 1
     assert "degenerate-samples" in capsys.readouterr().out
     assert main(["report", str(tmp_path), "--fail-on", "critical"]) == 1
     text = capsys.readouterr().out

@@ -39,36 +39,44 @@ def lines_of(text: str) -> set[str]:
     }
 
 
-@pytest.mark.parametrize("screen", PLACES)
 @pytest.mark.parametrize("size", [WIDE, NARROW])
-async def test_a_screen_leaves_as_markdown_picture_and_copy(
-    screen: str, size: tuple[int, int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+async def test_each_screen_leaves_as_markdown_picture_and_copy(
+    size: tuple[int, int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     app = RltuiApp(SampleOpener(FLIP), target="here", clock=lambda: 1.8e9)
     async with app.run_test(size=size) as pilot:
         await wait_for(pilot, lambda: is_read(app) and bool(app.view.insights), "the run is read")
-        await pilot.press(*PLACES[screen])
-        assert app.screen.name == screen
-        await wait_for(pilot, lambda: not app.view.asked - set(app.view.insights), "what is asked")
-        shown = lines_of(app.exports.screen_text())
-        assert shown or screen == "rollouts"
+        for screen, keys in PLACES.items():
+            await pilot.press("1", *keys)
+            assert app.screen.name == screen
+            await wait_for(pilot, lambda: not app.view.asked - set(app.view.insights), "what is asked")
+            await leaves(app, pilot, tmp_path, screen)
+            while app.screen.name != "main":
+                await pilot.press("escape")
+                await pilot.pause()
 
-        report = await written(pilot, tmp_path, ".md", app.screen.action_snapshot)  # type: ignore[attr-defined]
-        assert "reward-flip" in report
-        if screen != "main":
-            assert report.startswith("```text\n")
-            assert len(shown & lines_of(report)) >= len(shown) // 2
-        assert "# " in report
 
-        picture = await written(pilot, tmp_path, ".svg", app.exports.picture)
-        ElementTree.fromstring(picture)
-        words = max((line for line in shown), key=len, default="").split()
-        assert sum(word.replace("&", "&amp;") in picture for word in words) >= len(words) // 2
+async def leaves(app: RltuiApp, pilot: Pilot[None], folder: Path, screen: str) -> None:
+    """The screen that is open writes what it shows."""
+    shown = lines_of(app.exports.screen_text())
+    assert shown or screen == "rollouts"
 
-        copied = await written(pilot, tmp_path, ".txt", app.screen.action_copy)  # type: ignore[attr-defined]
-        assert app.clipboard.strip() == copied.strip()
-        assert copied.strip()
+    report = await written(pilot, folder, ".md", app.screen.action_snapshot)  # type: ignore[attr-defined]
+    assert "reward-flip" in report, screen
+    if screen != "main":
+        assert report.startswith("```text\n"), screen
+        assert len(shown & lines_of(report)) >= len(shown) // 2, screen
+    assert "# " in report, screen
+
+    picture = await written(pilot, folder, ".svg", app.exports.picture)
+    ElementTree.fromstring(picture)
+    words = max((line for line in shown), key=len, default="").split()
+    assert sum(word.replace("&", "&amp;") in picture for word in words) >= len(words) // 2, screen
+
+    copied = await written(pilot, folder, ".txt", app.screen.action_copy)  # type: ignore[attr-defined]
+    assert app.clipboard.strip() == copied.strip(), screen
+    assert copied.strip(), screen
 
 
 async def test_the_list_of_runs_leaves_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
