@@ -54,15 +54,14 @@ def grad_norm_explosion(look: Look, p: Params, memory: Memory) -> list[Signal]:
     `memory` holds the newest spikes by number (`at 0` the newest), the row up to which rows were examined and the
     highest ratio to the median.
     """
-    series = look.series("grad_norm")
-    if series is None or len(series) < p["window"]:
+    series, blocks = look.series("grad_norm"), look.blocks("grad_norm")
+    if series is None or blocks is None or len(series) < p["window"]:
         return []
     window = int(p["window"])
     done = int(memory.get("done", 0))
     start = max(0, min(done, len(series)) - 200)
     recent = series.values[start:]
-    blocks = look.blocks("grad_norm")
-    positive = blocks.medians[blocks.medians > 0] if blocks is not None else recent[recent > 0]
+    positive = blocks.medians[blocks.medians > 0]
     if len(positive):
         live = recent > p["live"] * median(positive)
         at = live.nonzero()[0]

@@ -25,15 +25,14 @@ NO_VARIANCE = "groups have no reward variance"
 @rule("no-learning-signal", Look)
 def no_learning_signal(look: Look, p: Params, memory: Memory) -> list[Signal]:
     """Gradient exactly or nearly 0 on most of the last rows. A loss of 0 alone is normal."""
-    gradient = look.values("grad_norm")
+    gradient, blocks = look.values("grad_norm"), look.blocks("grad_norm")
     window = int(p["window"])
-    if len(gradient) < window + p["warmup"]:
+    if blocks is None or len(gradient) < window + p["warmup"]:
         return []
     if look.is_zero("lr"):
         return []  # before the first update of a warm-up
     recent = gradient[-window:]
-    blocks = look.blocks("grad_norm")
-    live = blocks.medians[blocks.medians > 0] if blocks is not None else recent[recent > 0]
+    live = blocks.medians[blocks.medians > 0]
     limit = max(p["tiny"], p["relative"] * median(live)) if len(live) else p["tiny"]
     if len(live) and median(live) < 10 * p["tiny"]:
         limit = p["relative"] * median(live)  # a model whose gradients are tiny by scale

@@ -82,12 +82,13 @@ def phase_bottleneck(look: Look, p: Params, memory: Memory) -> list[Signal]:
             text += f"; earlier steps took {percent(share.low)} to {percent(share.high)}."
             out.append((share.share - share.high, share.phase, text))
     merged = {n: s for n, s in now.items() if n in limits}
-    if any(n in now for n in LOG_PROBS):
-        merged["old_log_prob"], limits["old_log_prob"] = sum(now.get(n, 0.0) for n in LOG_PROBS), p["logp"]
+    logged = [n for n in LOG_PROBS if n in now]  # a trainer may need only one of them
+    if logged:
+        merged[logged[0]], limits[logged[0]] = sum(now[n] for n in logged), p["logp"]
     if beside is None and not out:
         for name, share_now in merged.items():
             if share_now > limits[name]:
-                both = name == "old_log_prob" and all(n in now for n in LOG_PROBS)
+                both = name in LOG_PROBS and len(logged) > 1
                 label = "log-probs and reference take" if both else f"{phases()[name].label} takes"
                 text = f"{label} {percent(share_now)} of the step, as from the start"
                 text += f" (usual in synchronous training: up to {percent(limits[name])})."
@@ -100,7 +101,7 @@ def phase_bottleneck(look: Look, p: Params, memory: Memory) -> list[Signal]:
     if not out:
         return []
     _, name, text = max(out)
-    told = [n for n in LOG_PROBS if n in now] if text in together else [name]
+    told = logged if text in together else [name]
     told.sort(key=lambda n: -now[n])  # the larger one first
     proofs = tuple((f"phase:{n}", f"{percent(now[n])} of the step") for n in told)
     return [Signal(NOTICE, text, proofs, moved=f"phase:{told[0]}")]

@@ -3,6 +3,7 @@ other values. That costs a hundredth of a process of its own."""
 
 from __future__ import annotations
 
+import ast
 import functools
 import gc
 import importlib
@@ -80,7 +81,7 @@ def edits(path: str, text: str) -> tuple[list[Edit], set[types.CodeType]]:
     }
     for constant in changed:
         value = getattr(module, constant)
-        holders = [m for n, m in list(sys.modules.items()) if n.startswith("rltui.") and vars(m).get(constant) is value]
+        holders = [module, *(m for m in list(sys.modules.values()) if constant in _imported(m).get(name, ()))]
         out += [_value(holder, constant, getattr(made, constant)) for holder in holders]
         for function in (f for holder in holders for _, f in functions(holder)):
             if any(default is value for default in function.__defaults__ or ()):
@@ -89,6 +90,19 @@ def edits(path: str, text: str) -> tuple[list[Edit], set[types.CodeType]]:
                 used.add(function.__code__)
         used |= {f.__code__ for holder in holders for _, f in functions(holder) if constant in _names(f.__code__)}
     return out, used
+
+
+@functools.cache
+def _imported(module: types.ModuleType) -> dict[str, set[str]]:
+    """Module of the package -> names that this module of it takes from there while it is imported."""
+    path = getattr(module, "__file__", None)
+    if not module.__name__.startswith("rltui.") or path is None:
+        return {}
+    out: dict[str, set[str]] = {}
+    for node in ast.parse(Path(path).read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.ImportFrom) and node.module is not None:
+            out.setdefault(node.module, set()).update(alias.name for alias in node.names if alias.asname is None)
+    return out
 
 
 def _plain(value: object) -> object:

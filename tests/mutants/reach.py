@@ -36,6 +36,10 @@ SHARE = 40
 """Tests that one fork runs."""
 
 
+Lines = set[tuple[str, int]]
+"""(path, line)"""
+
+
 @dataclass
 class Reach:
     """`files`: path -> digest of the text whose lines were noted. `lines`: test -> path -> lines that it runs."""

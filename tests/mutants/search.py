@@ -229,7 +229,8 @@ def drawn(rule: str, detect: Detect[Look], chance: random.Random) -> Context:
         chance.choice(("verl", "verl", "trl", "openrlhf", "nemo_rl", "slime")),
         chance.choice(("GRPO", "GRPO", "PPO", "DPO", "GSPO")),
         chance.choice((None, None, 20, 300, 400, 1000, 5000)),
-        tuple(sorted(chance.sample(range(2, 299), 1))) if chance.random() < 0.1 else (),
+        tuple(sorted(chance.sample(range(2, 299), chance.choice((1, 2, 4))))) if chance.random() < 0.1 else (),
+        tuple(name for name in base if name not in courses and chance.random() < 0.1),
     )
 
 
@@ -245,7 +246,13 @@ def lean(context: Context, detect: Detect[Look], told: list[Mutated]) -> Context
         for name in list(getattr(context, part)):
             less = replace(context, **{part: {k: v for k, v in getattr(context, part).items() if k != name}})
             context = less if still(less) else context
-    plain: list[dict[str, Any]] = [{"restarts": ()}, {"planned": None}, {"algorithm": "GRPO"}, {"framework": "verl"}]
+    plain: list[dict[str, Any]] = [
+        {"absent": ()},
+        {"restarts": ()},
+        {"planned": None},
+        {"algorithm": "GRPO"},
+        {"framework": "verl"},
+    ]
     for change in plain:
         less = replace(context, **change)
         context = less if less != context and still(less) else context

@@ -1,6 +1,6 @@
 """Draws runs and keeps those on which a mutant of `rltui/evidence` or `rltui/diagnosis` tells something else.
 
-    python -m tests.mutants.told [--tries 200] [--seed 1] [--only TEXT]
+    python -m tests.mutants.told [--tries 200] [--seed 1] [--seconds N] [--only TEXT ...]
 
 Mutants that no kept run (`tests/unit/knowledge/told`) shows are looked for: constants times ten and by ten, elements of
 lists dropped, comparisons turned. Of a run that shows some it keeps the places that show them, and the names of their
@@ -12,7 +12,7 @@ from __future__ import annotations
 import argparse
 import random
 import sys
-import types
+import time
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -24,7 +24,8 @@ from tests.mutants import code
 from tests.mutants.draw import excluded
 from tests.mutants.inplace import Edit, changed, edits
 from tests.mutants.mutant import Mutant
-from tests.unit.knowledge.told import Held, Line, Written, kept, save, told
+from tests.mutants.reach import Lines, Tracer, lines_of
+from tests.unit.knowledge.told import Held, Levels, Line, Written, kept, save, told
 
 FOLDERS = ("rltui/evidence", "rltui/diagnosis")
 USUAL = {
@@ -63,44 +64,44 @@ COUNTS = (4, 5, 6, 9, 10, 11, 12, 15, 19, 20, 21, 25, 29, 30, 31, 40, 60, 99, 10
 class Alive:
     mutant: Mutant
     made: list[Edit]
-    uses: set[types.CodeType]
+    shows: Lines
+    """Where; none: anywhere."""
 
     @property
     def name(self) -> str:
         return f"{self.mutant.path.removeprefix('rltui/')} {self.mutant.where.split(':')[0]}"
 
 
-def population(only: str) -> Iterator[Alive]:
+def population(only: list[str]) -> Iterator[Alive]:
     for folder in FOLDERS:
         for path in sorted((REPO / folder).glob("*.py")):
             text, name = path.read_text(encoding="utf-8"), path.relative_to(REPO).as_posix()
             for mutant in code.mutants(name, text):
-                if only not in f"{mutant.kind} {mutant}" or excluded(mutant):
+                if excluded(mutant) or not any(text in f"{mutant.kind} {mutant}" for text in only):
                     continue
                 try:
-                    made, uses = edits(name, mutant.applied(text))
+                    made, _ = edits(name, mutant.applied(text))
                 except Exception:
                     continue  # it cannot be imported: any test sees it
                 if made:
-                    yield Alive(mutant, made, uses)
+                    yield Alive(mutant, made, {(at, n) for at, lines in lines_of(mutant).items() for n in lines})
                 else:
                     print(f"changes nothing that is reached: {mutant}")
 
 
-def called(written: Written) -> tuple[dict[str, str], set[types.CodeType]]:
-    """What is told of a run, and the code that ran for it."""
-    ran: set[types.CodeType] = set()
-
-    def note(frame: types.FrameType, event: str, _: object) -> None:
-        if event == "call":
-            ran.add(frame.f_code)
-
-    sys.setprofile(note)
+def called(written: Written) -> tuple[dict[str, str], Lines]:
+    """What is told of a run, and the lines that ran for it."""
+    tracer = Tracer()
+    sys.settrace(tracer)
     try:
         right = told(written)
     finally:
-        sys.setprofile(None)
-    return right, ran
+        sys.settrace(None)
+    return right, {(path, line) for path, lines in tracer.told().items() for line in lines}
+
+
+def reached(one: Alive, ran: Lines) -> bool:
+    return not one.shows or bool(one.shows & ran)
 
 
 def shown(one: Alive, written: Written, right: dict[str, str]) -> list[str] | None:
@@ -136,9 +137,19 @@ def line(chance: random.Random, usual: float, n: int) -> Line:
     )
 
 
+def course(chance: random.Random, n: int) -> int | Levels:
+    """A level, or how it changes: a notice that becomes loud, eases, falls silent, speaks again."""
+    if chance.random() < 0.3:
+        return chance.choice((1, 2, 3))
+    rows = sorted(chance.sample(range(n), min(n, chance.choice((1, 2, 2, 3, 4)))))
+    return tuple((row, chance.choice((-1, 0, 1, 2, 2, 3, 3))) for row in rows)
+
+
 def drawn(chance: random.Random) -> Written:
     n = chance.choice(COUNTS)
-    names = [name for name in USUAL if chance.random() < 0.4] or ["score_mean"]
+    speak = {chance.choice(list(rules())): course(chance, n) for _ in range(chance.choice((0, 0, 1, 2, 3)))}
+    judged = {moved for rule in speak for moved in (*rules()[rule].metrics[:1], recovers(rule)) if moved in USUAL}
+    names = [name for name in USUAL if name in judged or chance.random() < 0.4] or ["score_mean"]
     lines = {}
     for name in names:
         lines[name] = line(chance, USUAL[name], n)
@@ -150,7 +161,7 @@ def drawn(chance: random.Random) -> Written:
         lines,
         n,
         {key: chance.choice(values) for key, values in SETTINGS.items() if chance.random() < 0.35},
-        {chance.choice(list(rules())): chance.choice((1, 2, 3)) for _ in range(chance.choice((0, 0, 1, 2)))},
+        speak,
         chance.choice(("verl", "verl", "trl", "openrlhf", "slime", "prime_rl")),
         chance.choice(("GRPO", "GRPO", "PPO", "GSPO")),
         chance.choice((None, n, n + 1, int(n * 1.3) + 3, 3 * n, 10 * n)),
@@ -159,8 +170,13 @@ def drawn(chance: random.Random) -> Written:
         chance.choice((1, 1, 1, 5)),
         line(chance, 60.0, n) if chance.random() < 0.5 else None,
         tuple(sorted(chance.sample(range(1, n + 1), min(n, 3)))) if chance.random() < 0.3 else (),
-        chance.random() < 0.1,
+        chance.choice((None, None, None, "finished", "crashed", "stalled", "unknown")),
     )
+
+
+def recovers(rule: str) -> str | None:
+    band = rules()[rule].recovery
+    return None if band is None else band.metric
 
 
 def lean(held: Held, told_by: list[Alive]) -> Held:
@@ -197,7 +213,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.mutants.told")
     parser.add_argument("--tries", type=int, default=200)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--only", default="", metavar="TEXT", help="only mutants whose kind, path or place has it")
+    parser.add_argument("--seconds", type=float, default=1e9, help="of the processor, in all")
+    parser.add_argument("--only", nargs="+", default=[""], metavar="TEXT", help="only mutants with it in kind or place")
     args = parser.parse_args()
     warnings.simplefilter("ignore")
     held = kept()
@@ -205,7 +222,7 @@ def main() -> None:
     every = len(alive)
     for one in held:
         right, ran = called(one.run)
-        alive = [m for m in alive if not (m.uses & ran and set(shown(m, one.run, right) or ()) & set(one.says))]
+        alive = [m for m in alive if not (reached(m, ran) and set(shown(m, one.run, right) or ()) & set(one.says))]
     print(f"{every} mutants, {len(alive)} that no kept run shows", flush=True)
     chance = random.Random(args.seed)
     for number in range(args.tries):
@@ -213,7 +230,9 @@ def main() -> None:
             break
         written = drawn(chance)
         right, ran = called(written)
-        found = [m for m in alive if m.uses & ran and shown(m, written, right)]
+        if time.process_time() > args.seconds:
+            break
+        found = [m for m in alive if reached(m, ran) and shown(m, written, right)]
         if found:
             held.append(lean(Held(written, {}, ()), found))
             save(held)

@@ -22,7 +22,9 @@ from rltui.compare.groups import flags, readings
 from rltui.compare.metric import choose
 from rltui.diagnosis import kl_reward, tail
 from rltui.diagnosis.engine import Engine
+from rltui.diagnosis.insight import first_moves
 from rltui.diagnosis.life import Life, follow
+from rltui.diagnosis.machine import Machine, due
 from rltui.diagnosis.remarks import confirmed, remarks
 from rltui.diagnosis.roots import Fired, roots
 from rltui.discovery.file_roles import label, only_sorts, role
@@ -34,6 +36,7 @@ from rltui.evidence.signal import WARNING, Signal
 from rltui.frameworks.detect import detect_dialect
 from rltui.frameworks.load import dialect
 from rltui.frameworks.resolve import resolve
+from rltui.hardware.base import HardwareSample
 from rltui.hardware.roles import role_of
 from rltui.readers.config_file import read_config
 from rltui.readers.console.notes import NoteFinder
@@ -43,6 +46,7 @@ from rltui.rules.base import REGISTERED, Detector
 from rltui.rules.catalogue import rules
 from rltui.run.checkpoints import step_of
 from rltui.run.config import Config, ConfigValue
+from rltui.run.hardware_columns import SampleColumns
 from rltui.run.identity import algorithm
 from rltui.run.phases import outside_step
 from rltui.run.table import Series, Table
@@ -158,16 +162,19 @@ def explained(rule: str) -> Any:
     return [[m["metric"] for m in told["metrics"]], told["pages"]]
 
 
+Speech = Callable[[Look], list[Signal]]
+
+
 @contextmanager
-def only(levels: Mapping[str, int]) -> Iterator[None]:
-    """These rules alone are asked, and each always speaks at its level."""
+def only(levels: Mapping[str, int | Speech]) -> Iterator[None]:
+    """These rules alone are asked, and each always speaks at its level, or says what is given for it."""
     before = list(REGISTERED)
 
-    def speaker(level: int) -> Callable[[Look, Any, Any], list[Signal]]:
-        return lambda look, p, memory: [Signal(level, "It speaks.")]
+    def speaker(of: int | Speech) -> Callable[[Look, Any, Any], list[Signal]]:
+        return lambda look, p, memory: [Signal(of, "It speaks.")] if isinstance(of, int) else of(look)
 
     try:
-        REGISTERED[:] = [Detector(rule, Look, speaker(level), lambda _: True) for rule, level in levels.items()]
+        REGISTERED[:] = [Detector(rule, Look, speaker(of), lambda _: True) for rule, of in levels.items()]
         yield
     finally:
         REGISTERED[:] = before
@@ -216,13 +223,27 @@ def courses(kl: str, reward: str, held_out: str) -> Any:
     return [kl_reward.case(look).id, [d for d in decisions if kl_reward.case(look, d).advice]]
 
 
-def ends(metric: str, first: list[float | None], last: list[float | None]) -> Any:
-    """Signs that the ends of a log show if this metric alone is logged; null is a logged NaN."""
+def ends(metric: str, first: list[float | None], last: list[float | None], whole: bool = False) -> Any:
+    """Signs that the ends of a log show, or a log that was read whole, if this metric alone is logged; null is a logged
+    NaN."""
     values = np.array([np.nan if v is None else v for v in (*first, *last)])
     n = np.arange(len(values))
     series = Series(metric, n, n, values, n + 1.7e9)
-    found, looked = tail.signs(lambda name: series if name == metric else None, len(first))
+    found, looked = tail.signs(lambda name: series if name == metric else None, None if whole else len(first))
     return [[f"{s.severity} {s.rule}" for s in found], looked]
+
+
+def first_to_move(metrics: list[str], at: int) -> Any:
+    """What is named before row 100 if these metrics jump at a row, all at once."""
+    rng = np.random.default_rng(4)
+    columns = {name: (1 + 0.01 * noise(rng, 150)) * np.where(np.arange(150) < at, 0.5, 0.9) for name in metrics}
+    return [move.metric for move in first_moves(look_at(columns), 100)]
+
+
+def looked_at_again(first_s: float, before_s: float, now_s: float) -> Any:
+    """Whether the machine, sampled since `first_s`, is judged at a row of `now_s` if it was at one of `before_s`."""
+    samples = SampleColumns((HardwareSample(first_s),), np.array([first_s]), (), {}, {})
+    return due(Machine(time=before_s), samples, now_s)
 
 
 def stats(**told: float) -> SampleStats:
@@ -288,6 +309,8 @@ KINDS: dict[str, Callable[..., Any]] = (
                 moved,
                 courses,
                 ends,
+                first_to_move,
+                looked_at_again,
                 borne_out,
                 flagged,
                 ranked_by,

@@ -9,6 +9,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+from rltui.diagnosis.insight import WATCHED
 from rltui.diagnosis.tail import needed
 from rltui.rules.catalogue import rules
 from tests.unit.knowledge import rollouts, signals
@@ -322,6 +323,21 @@ def judging() -> Iterator[Question]:
             yield "ends", [metric, [1.0] * rows, [0.01] * 6]
             yield "ends", [metric, [1.0, 1.01, 1.02], [12.0 + 0.1 * n for n in range(rows)]]
         yield "ends", [metric, [1.0, 1.0], [1.0, None, 1.0, 1.1]]
+        for begin in (0.05, 1.0, 30.0):
+            other = 40.0 * begin if begin < 1.0 else begin / 40.0
+            yield (
+                "ends",
+                [metric, [begin] * 60, [other] * 10, True],
+            )  # who counts more or fewer rows as the end sees both
+            yield "ends", [metric, [begin] * 61, [other] * 9, True]
+            yield "ends", [metric, [begin] * 61, [begin] * 7 + [other] * 2, True]
+            yield "ends", [metric, [begin] * 5 + [other] * 55, [other] * 10, True]  # and as the beginning
+            yield "ends", [metric, [begin] * 2 + [other] * 58, [other] * 10, True]
+    every = sorted(WATCHED)
+    yield from (("first_to_move", [every, at]) for at in (4, 40, 90, 112))
+    yield from (("first_to_move", [[name], 80]) for name in (*every, "tokens_total", "epoch"))
+    for first, before, now in product((0.0, 50.0), (0.0, 1000.0), (10.0, 40.0, 59.0, 61.0, 900.0, 1059.0, 1061.0, 1e4)):
+        yield "looked_at_again", [first, before, now]
     fields = {entry["field"] for entry in data("diagnosis/data/confirmations.json")["confirmations"]}
     doses = (0.0, 0.03, 0.06, 0.09, 0.13, 0.17, 0.25, 0.35, 0.45, 0.55, 0.7, 0.9)
     for field in sorted(fields):

@@ -4,6 +4,7 @@ fault was planted, at the level that it may have, and is silent on a run that le
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from rltui.diagnosis.engine import Engine
 from rltui.evidence.model import Diagnosis
 from tests.unit.diagnosis.fake_run import FakeRun
 from tests.unit.diagnosis.series import learning_run, noise
+from tests.unit.diagnosis.written import finding, learning, report, wave, write
 
 N = 300
 Columns = dict[str, object]
@@ -161,3 +163,16 @@ def test_answers_too_short_to_be_cut_did_end(framework: str, mean: float, severi
     found = next(f for f in Engine().advance(run).findings if f.id == "truncation-high")
     assert found.severity == severity
     assert ("other than tokenizer.eos_token_id" in found.summary) == (severity == "warning")
+
+
+@pytest.mark.parametrize(
+    ("key", "label"), [("timing_s/ref", "reference takes"), ("timing_s/old_log_prob", "log-probs takes")]
+)
+def test_a_trainer_may_time_one_of_both_log_probs(
+    key: str, label: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    told = report(write(tmp_path / "run", learning() | {"timing_s/gen": wave(12, 0.1), key: wave(12, 0.1)}), capsys)
+    assert told["checks_failed"] == []
+    found = finding(told, "phase-bottleneck")
+    assert found is not None
+    assert label in found["summary"]

@@ -22,12 +22,13 @@ from rltui.evidence.blocks import BlockCache
 from rltui.evidence.look import Look, LookFeed
 from rltui.evidence.profile import RunSettings
 from rltui.evidence.shapes import describe
+from rltui.evidence.signal import Signal
 from rltui.rules.catalogue import rules
 from rltui.run.checkpoints import Checkpoint
-from rltui.run.run import RunState
+from rltui.run.run import RunState, State
 from rltui.run.table import Floats
 from tests.unit.diagnosis.fake_run import FakeRun
-from tests.unit.knowledge.behaviour import only
+from tests.unit.knowledge.behaviour import Speech, only
 
 RUNS = Path(__file__).with_name("runs.jsonl")
 NAMED_BY = ("id", "metric", "what", "name", "phase", "stage")
@@ -58,16 +59,20 @@ class Line:
         return [float(v) if i % self.every == 0 else None for i, v in enumerate(x)]
 
 
+Levels = tuple[tuple[int, int], ...]
+"""(row, level): what a rule says from there on. 0: no more than a notice, and less than it was; -1: nothing."""
+
+
 @dataclass(frozen=True)
 class Written:
-    """`speak`: rules that speak at every look, and their level. `around`: the row whose first moves are asked for.
-    `stride`: steps from row to row. `seconds`: from row to row, if the rows have times. `saved`: steps of its
-    checkpoints."""
+    """`speak`: rules that speak at every look, and their level, or its course. `around`: the row whose first moves are
+    asked for. `stride`: steps from row to row. `seconds`: from row to row, if the rows have times. `saved`: steps of
+    its checkpoints. `state`: what its process is known to do; none: rows arrive."""
 
     lines: dict[str, Line]
     n: int = 120
     settings: dict[str, Any] = field(default_factory=dict)
-    speak: dict[str, int] = field(default_factory=dict)
+    speak: dict[str, int | Levels] = field(default_factory=dict)
     framework: str = "verl"
     algorithm: str = "GRPO"
     planned: int | None = None
@@ -76,14 +81,14 @@ class Written:
     stride: int = 1
     seconds: Line | None = None
     saved: tuple[int, ...] = ()
-    over: bool = False
+    state: State | None = None
 
     def run(self) -> FakeRun:
         run = FakeRun(
             {name: line.values(seed, self.n) for seed, (name, line) in enumerate(self.lines.items())},
             [self.stride * (row + 1) for row in range(self.n)],
             self.settings,
-            RunState("finished", "it said so") if self.over else None,
+            None if self.state is None else RunState(self.state, "it said so"),
             self.planned,
             self.framework,
             self.algorithm,
@@ -94,10 +99,26 @@ class Written:
         return run
 
 
+def speech(rule: str, levels: Levels) -> Speech:
+    """What a rule says whose level takes this course, of the metric that it goes by."""
+    page = rules()[rule]
+    moved = page.recovery.metric if page.recovery else next(iter(page.metrics), None)
+    proofs = () if moved is None else ((moved, ""),)
+
+    def says(look: Look) -> list[Signal]:
+        level = next((level for row, level in reversed(levels) if row < look.n), -1)
+        return (
+            [] if level < 0 else [Signal(level, f"It speaks of {look.n} rows.", proofs, moved=moved, hurt=look.reward)]
+        )
+
+    return says
+
+
 def told(written: Written) -> dict[str, str]:
     """Place -> what stands there."""
     run = written.run()
-    with only(written.speak), np.errstate(all="ignore"):
+    said = {rule: of if isinstance(of, int) else speech(rule, of) for rule, of in written.speak.items()}
+    with only(said), np.errstate(all="ignore"):
         engine = Engine(catalogue=rules() | {i: msgspec.structs.replace(rules()[i], needs=()) for i in written.speak})
         found = engine.advance(run)
         around = written.stride * (written.around + 1)
@@ -150,6 +171,8 @@ def _read(text: str) -> Held:
     lines = {name: _line(of) for name, of in run.pop("lines").items()}
     if "seconds" in run:
         run["seconds"] = _line(run["seconds"])
+    for rule, of in run.get("speak", {}).items():
+        run["speak"][rule] = of if isinstance(of, int) else tuple((row, level) for row, level in of)
     plain = {key: tuple(value) if isinstance(value, list) else value for key, value in run.items()}
     return Held(Written(lines, **plain), line["says"], tuple(line["tells"]))
 

@@ -17,7 +17,7 @@ import numpy as np
 from rltui.evidence.look import Look
 from rltui.rules.base import REGISTERED, Detect
 from rltui.rules.catalogue import rules
-from tests.unit.rules.given import N, Rows, feed_of
+from tests.unit.rules.given import NONE, N, Rows, feed_of
 
 HERE = Path(__file__).parent
 LOOKS = (5, 14, 30, 60, 100, 150, 200, 250, 275, N)
@@ -27,7 +27,8 @@ T = np.arange(N)
 @dataclass(frozen=True)
 class Course:
     """A metric: `start` until row `at`, `end` from `at + over` on, with `noise` parts of its size; logged every so many
-    rows; spikes of so many times its size at some `rows`, or NaN there if `times` is 0."""
+    rows, and no more from row `until` on; spikes of so many times its size at some `rows`, or NaN there if `times` is
+    0."""
 
     start: float
     end: float
@@ -37,16 +38,19 @@ class Course:
     every: int = 1
     rows: tuple[int, ...] = ()
     times: float = 1.0
+    until: int = N
 
     def values(self, seed: int) -> list[float | None]:
         x = self.start + (self.end - self.start) * np.clip((T - self.at) / max(1, self.over), 0, 1)
         x = x * (1 + self.noise * np.random.default_rng(seed).standard_normal(N))
         x[list(self.rows)] *= self.times or np.nan
-        return [float(v) if i % self.every == 0 else None for i, v in enumerate(x)]
+        return [float(v) if i % self.every == 0 and i < self.until else None for i, v in enumerate(x)]
 
 
 @dataclass(frozen=True)
 class Context:
+    """`absent`: metrics of the run that learns, over which the courses are laid, that this one does not log."""
+
     rule: str
     courses: dict[str, Course]
     settings: dict[str, Any] = field(default_factory=dict)
@@ -55,9 +59,12 @@ class Context:
     algorithm: str = "GRPO"
     planned: int | None = None
     restarts: tuple[int, ...] = ()
+    absent: tuple[str, ...] = ()
 
     def rows(self) -> Rows:
-        columns = {name: course.values(n) for n, (name, course) in enumerate(self.courses.items())}
+        columns = dict.fromkeys(self.absent, NONE) | {
+            name: course.values(n) for n, (name, course) in enumerate(self.courses.items())
+        }
         return Rows(columns, self.settings, self.opened, self.framework, self.algorithm, self.planned, self.restarts)
 
 
@@ -94,7 +101,8 @@ def read_line(text: str) -> tuple[Context, str]:
     courses = {
         name: Course(**course | {"rows": tuple(course.get("rows", ()))}) for name, course in told["courses"].items()
     }
-    return Context(**told | {"courses": courses, "restarts": tuple(told.get("restarts", ()))}), says
+    rows = {key: tuple(told.get(key, ())) for key in ("restarts", "absent")}
+    return Context(**told | {"courses": courses} | rows), says
 
 
 def kept() -> dict[str, list[tuple[Context, str]]]:
