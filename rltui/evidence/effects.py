@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass
+from functools import lru_cache
 from math import hypot, isfinite, log, sqrt
 from typing import Literal
 
@@ -15,7 +16,7 @@ import numpy as np
 
 from rltui.evidence.trends import MAD_TO_SD, standard_error
 from rltui.run.sums import median
-from rltui.run.table import Floats
+from rltui.run.table import Floats, Ints
 
 Direction = Literal[-1, 0, 1]
 
@@ -153,10 +154,17 @@ def mean_error(x: Floats, sd: float) -> float:
     white noise of `sd` gives; a few equal points do not make a level exact."""
     n = len(x)
     if n > 2 * BLOCKS:
-        edges = np.arange(BLOCKS) * n // BLOCKS
-        x = np.add.reduceat(x, edges) / np.diff(np.append(edges, n))
+        edges, sizes = _blocks(n)
+        x = np.add.reduceat(x, edges) / sizes
     own = standard_error(x)
     return max(own if isfinite(own) else 0.0, sd / sqrt(n)) if n else sd
+
+
+@lru_cache(maxsize=64)
+def _blocks(n: int) -> tuple[Ints, Ints]:
+    """Where `BLOCKS` blocks of `n` points begin, and how many points each has."""
+    edges = np.arange(BLOCKS) * n // BLOCKS
+    return edges, np.diff(np.append(edges, n))
 
 
 def median_error(n: int, sd: float, carried: float) -> float:

@@ -5,7 +5,6 @@ Missing is never 0: every function takes None (and NaN) and returns the caller's
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from math import floor, isfinite, log10
 
@@ -81,8 +80,13 @@ def integer(value: int | None, *, missing: str = NOT_LOGGED) -> str:
 
 
 def shorn(text: str) -> str:
-    """A number as it stands in a sentence: `0.5` of `0.500`, `12k` of `12.0k`, `8` of `8.00`."""
-    return re.sub(r"\.?0+(?=\D*$)", "", text) if "." in text else text
+    """A number as it stands in a sentence: `0.5` of `0.500`, `12k` of `12.0k`, `8` of `8.00`, `1.2e20` of `1.20e20`."""
+    whole, point, rest = text.partition(".")
+    if not point:
+        return text
+    behind = rest.lstrip("0123456789")
+    decimals = rest[: len(rest) - len(behind)].rstrip("0")
+    return f"{whole}.{decimals}{behind}" if decimals else whole + behind
 
 
 def points(share: float | None, *, sign: bool = False, missing: str = NOT_LOGGED) -> str:

@@ -93,14 +93,14 @@ class Skeleton:
         around[:, :-1] = begins - lengths[:-1]
         around[:, -1] = ends[some] - lengths[-1]
         sizes = around[:, 1:] - begins
-        good = (around[:, 0] == starts[some]) & ((sizes > 0) & (sizes <= _LONGEST_NUMBER)).all(axis=1)
-        good &= _begin_numbers(b, begins).all(axis=1)
+        good = (around[:, 0] == starts[some]) & _whole_lines((sizes > 0) & (sizes <= _LONGEST_NUMBER))
+        good &= _whole_lines(_begin_numbers(b, begins))
         if not good.all():
             some, around, begins, sizes = some[good], around[good], begins[good], sizes[good]
         text = np.frombuffer(b"".join(gap.ljust(WORD * words, b"\0") for gap in self.gaps), dtype="<u8")
         found = slots(b, around.ravel(), words).reshape(-1, len(text))
         found &= masks(words)[lengths].ravel()
-        good = (found == text).all(axis=1)
+        good = _whole_lines(found == text)
         if not good.all():
             some, begins, sizes = some[good], begins[good], sizes[good]
         fits[:] = False
@@ -126,6 +126,14 @@ def stretches(skeleton: Skeleton, lines: list[bytes]) -> Iterator[tuple[list[byt
             taken += stop - start
         else:
             yield lines[start:stop], None
+
+
+def _whole_lines(flags: Flags) -> Flags:
+    """The lines all of whose flags are set."""
+    if flags.all():  # as a rule, and quicker told than line by line
+        return np.ones(len(flags), dtype=np.bool_)
+    lines: Flags = np.logical_and.reduce(flags, axis=1)
+    return lines
 
 
 def _begin_numbers(b: Bytes, at: Ints) -> Flags:

@@ -60,12 +60,19 @@ def held(look: Look, rule: str, level: int = NOTICE) -> bool:
 
 def opened(look: Look, trait: Trait) -> bool:
     """A finding with this trait is open, at any level."""
-    return any(look.open.get(rule, 0) >= NOTICE for rule in having(trait))
+    return _any_open(look, trait, NOTICE)
 
 
 def loud(look: Look, trait: Trait) -> bool:
     """A finding with this trait is open as a warning or worse."""
-    return any(look.open.get(rule, 0) >= WARNING for rule in having(trait))
+    return _any_open(look, trait, WARNING)
+
+
+def _any_open(look: Look, trait: Trait, least: int) -> bool:
+    if not look.open:
+        return False
+    bearers = having(trait)
+    return any(level >= least and rule in bearers for rule, level in look.open.items())
 
 
 def lasting(bad: np.ndarray[tuple[int], np.dtype[np.bool_]], p: Params) -> bool:
@@ -80,7 +87,8 @@ def side_by_side(look: Look, *names: str) -> tuple[Floats, ...]:
     if len(logged) < len(names):
         return tuple(np.empty(0) for _ in names)
     rows = logged[0].rows
-    if all(series.rows is rows or np.array_equal(series.rows, rows) for series in logged[1:]):
+    in_every_row = all(len(series) == look.n for series in logged)
+    if in_every_row or all(np.array_equal(series.rows, rows) for series in logged[1:]):
         return tuple(series.values for series in logged)
     common = reduce(np.intersect1d, (series.rows for series in logged))
     return tuple(series.values[np.isin(series.rows, common)] for series in logged)

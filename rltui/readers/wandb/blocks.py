@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import struct
 from collections import Counter
-from collections.abc import Sequence
 from zlib import crc32
 
 from rltui.readers.wandb.chunks import BLOCK, FIRST, HEADER, LAST, MIDDLE, WHOLE, begins_with, of_blocks
@@ -96,7 +95,7 @@ class BlockLog:
             if stop > end:
                 self._need = HEADER + length
                 return pos
-            self._take_chunk(buffer, pos, (crc, length, kind), records)
+            self._take_chunk(buffer, pos, crc, length, kind, records)
             if not self._lost:
                 pos = stop
 
@@ -104,20 +103,19 @@ class BlockLog:
         """Takes the whole blocks that begin at `begin`; returns their end."""
         count = (len(buffer) - begin) // BLOCK
         lost = -1  # the block of which nothing more is to be had
-        for pos, *head, fits in of_blocks(buffer, begin, count, self._unwanted):
-            if (block := (pos - begin) // BLOCK) == lost:
+        for pos, crc, length, kind, fits in of_blocks(buffer, begin, count, self._unwanted):
+            if lost >= 0 and (pos - begin) // BLOCK == lost:
                 continue
-            if fits:
-                self._take_chunk(buffer, pos, head, records)
+            if not fits:
+                self._lose("damaged block" if crc or length or kind else "unwritten space", self._at + pos)
             else:
-                self._lose("damaged block" if any(head) else "unwritten space", self._at + pos)
+                self._take_chunk(buffer, pos, crc, length, kind, records)
             if self._lost:
-                lost, self._lost = block, False
+                lost, self._lost = (pos - begin) // BLOCK, False
         return begin + count * BLOCK
 
-    def _take_chunk(self, buffer: bytes, pos: int, head: Sequence[int], records: list[bytes]) -> None:
+    def _take_chunk(self, buffer: bytes, pos: int, crc: int, length: int, kind: int, records: list[bytes]) -> None:
         """One chunk at `pos`, with its checksum, length and kind."""
-        crc, length, kind = head
         start = pos + HEADER
         where = self._at + pos
         if kind == WHOLE and begins_with(buffer, start, self._unwanted):

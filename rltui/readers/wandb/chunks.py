@@ -11,7 +11,6 @@ BLOCK = 32768
 HEADER = 7  # bytes of the file header, and also of a chunk header
 WHOLE, FIRST, MIDDLE, LAST = 1, 2, 3, 4
 _LONGEST_NUMBER = 5
-_HEAD = np.dtype([("crc", "<u4"), ("length", "<u2"), ("kind", "u1")])
 
 Ints = NDArray[np.int64]
 Bytes = NDArray[np.uint8]
@@ -24,33 +23,32 @@ def of_blocks(buffer: bytes, begin: int, count: int, unwanted: int | None) -> It
     Whole records whose tag is `unwanted` (see `begins_with`) are left out where they stand between whole records.
     """
     b = np.frombuffer(buffer, dtype=np.uint8)
-    heads = np.ndarray((len(b) - HEADER + 1,), dtype=_HEAD, buffer=buffer, strides=(1,))
+    words = np.ndarray((len(b) - 3,), dtype="<u4", buffer=buffer, strides=(1,))
     at: Ints = begin + BLOCK * np.arange(count)
     ends = at + BLOCK
-    places, found, fitting = [], [], []
+    places, tails, fitting = [], [], []
     while len(at):
-        head = heads[at]
-        after = at + HEADER + head["length"]
-        fits = (head["kind"] - np.uint8(WHOLE) <= LAST - WHOLE) & (after <= ends)
+        tail = words[at + 3]  # of a header: the checksum's last byte, length, kind
+        after = at + HEADER + (tail >> 8 & 0xFFFF)
+        fits = ((tail >> 24) - WHOLE <= LAST - WHOLE) & (after <= ends)
         places.append(at)
-        found.append(head)
+        tails.append(tail)
         fitting.append(fits)
-        more = np.flatnonzero(fits & (after <= ends - HEADER))
+        more = fits & (after <= ends - HEADER)
         at, ends = after[more], ends[more]
-    order = np.argsort(np.concatenate(places))
-    place, head, fits = (np.concatenate(parts)[order] for parts in (places, found, fitting))
+    place = np.concatenate(places)
+    order = np.argsort(place)
+    place, tail, fits = place[order], np.concatenate(tails)[order], np.concatenate(fitting)[order]
+    lengths, kinds = (tail >> 8 & 0xFFFF).astype(np.int64), tail >> 24
     if unwanted is not None:
-        whole = head["kind"] == WHOLE
-        between = np.zeros(len(place), dtype=np.bool_)
-        between[1:-1] = whole[:-2] & whole[2:]
-        whole = np.flatnonzero(whole & between & fits & (head["length"] > 8))
+        whole = (kinds == WHOLE) & fits
         needed = np.ones(len(place), dtype=np.bool_)
-        needed[whole[_all_begin_with(b, place[whole] + HEADER, unwanted)]] = False
-        place, head, fits = place[needed], head[needed], fits[needed]
+        needed[1:-1] = ~(whole[1:-1] & whole[:-2] & whole[2:])
+        between = np.flatnonzero(~needed)
+        needed[between] = ~_all_begin_with(b, place[between] + HEADER, lengths[between], unwanted)
+        place, lengths, kinds, fits = place[needed], lengths[needed], kinds[needed], fits[needed]
     return zip(
-        place.tolist(),
-        *(head[name].tolist() for name in ("crc", "length", "kind")),
-        fits.tolist(),
+        *(numbers.tolist() for numbers in (place, words[place], lengths, kinds, fits)),
         strict=True,
     )
 
@@ -68,10 +66,12 @@ def begins_with(buffer: bytes, pos: int, tag: int | None) -> bool:
         return False
 
 
-def _all_begin_with(b: Bytes, starts: Ints, tag: int) -> NDArray[np.bool_]:
-    """The same of many records of more than 8 bytes; false for some with a number that no file reaches."""
-    at = starts + 1
+def _all_begin_with(b: Bytes, starts: Ints, lengths: Ints, tag: int) -> NDArray[np.bool_]:
+    """The same of many records; false for some with a number that no file reaches."""
+    last = np.minimum(starts + lengths, len(b)) - 1
+    at = np.minimum(starts + 1, last)
     for _ in range(_LONGEST_NUMBER - 1):
-        at += b[at] > 127
-    found: NDArray[np.bool_] = (b[starts] == 8) & (b[at] < 128) & (b[at + 1] == tag)
+        at += (b[at] > 127) & (at < last)
+    found: NDArray[np.bool_] = (lengths > 2) & (b[np.minimum(starts, last)] == 8) & (b[at] < 128) & (at < last)
+    found &= b[np.minimum(at + 1, last)] == tag
     return found

@@ -67,13 +67,15 @@ class HistoryRows:
         times[~np.isfinite(times)] = np.nan
         for name in [n for n in self._grid.names if n.startswith("_")] + ([self.step_key] if self.step_key else []):
             self._take(name, grid)
-        order = np.arange(cells.count)
         if any(n.startswith(TIMER) for n in self._grid.names):
             grid, steps, times, order = self._with_timers(grid, steps, times)
-        kept = order[_any(grid[:, order])]
-        if not len(kept):
+            grid, steps, times = grid[:, order], steps[order], times[order]
+        kept = _any(grid)
+        if not kept.any():
             return []
-        return [self._grid.rows(grid[:, kept], steps[kept], times[kept])]
+        if not kept.all():
+            grid, steps, times = grid[:, kept], steps[kept], times[kept]
+        return [self._grid.rows(grid, steps, times)]
 
     def _take(self, name: str, grid: Floats) -> Floats:
         """The column of a key that is no metric; it is blank afterwards."""

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rltui.plots.numbers import change, duration, fixed_decimals, integer, number, percent, size
+from rltui.plots.numbers import change, duration, fixed_decimals, integer, number, percent, shorn, size
 
 
 @pytest.mark.parametrize(
@@ -21,6 +21,15 @@ from rltui.plots.numbers import change, duration, fixed_decimals, integer, numbe
 )  # fmt: skip
 def test_three_significant_digits_and_no_exponent_on_measurements(value: float | None, text: str) -> None:
     assert number(value) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(0.5, "0.5"), (12_000, "12k"), (8, "8"), (0, "0"), (1200, "1200"), (0.1239, "0.124"), (-2.5, "−2.5"),
+     (1.5e-10, "1.5e-10"), (-2e-20, "−2e-20"), (1.2e20, "1.2e20"), (1e30, "1e30")],
+)  # fmt: skip
+def test_in_a_sentence_only_the_zeros_behind_the_point_go(value: float, text: str) -> None:
+    assert shorn(number(value)) == text
 
 
 def test_sign_and_fixed_decimals() -> None:
