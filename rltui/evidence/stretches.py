@@ -39,6 +39,9 @@ class Stretches:
             return
         if self._lowest is None:
             self._lowest = float(reward.values[: self._seen].min(initial=inf))
+        if self._seen and float(reward.values[self._seen :].min()) > self._lowest:
+            self._seen = len(reward)
+            return
         begin = max(0, self._seen - 1)  # the last of them may be the first of several
         x, rows = reward.values[begin:], reward.rows[begin:]
         same = x[1:] == x[:-1]
