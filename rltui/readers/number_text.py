@@ -7,7 +7,7 @@ import re
 from rltui.lazy_regex import lazy
 
 NUMBER = (
-    r"[-+]?(?:(?:\d{1,3}(?:,\d{3})+(?!\d)|\d+)\.?\d*(?:[eE][-+]?\d+)?|\.\d+(?:[eE][-+]?\d+)?"
+    r"[-+]?(?:(?:[1-9]\d{0,2}(?:,\d{3})+(?!\d)|\d+)\.?\d*(?:[eE][-+]?\d+)?|\.\d+(?:[eE][-+]?\d+)?"
     r"|(?:[nN]a[nN]|[iI]nf(?:inity)?)(?!\w))"
 )
 """A regex without groups. A comma separates thousands only: `1,2` are two numbers."""
@@ -20,6 +20,9 @@ _REPR = lazy(
 _PARTS = lazy(r"(?<![\w.:])(?:(\d+)d ?)?(?:(\d+)h ?)?(?:(\d+)m(?:in)? ?)?(?:(\d+(?:\.\d+)?)s(?:ec)?)?(?![\w/])")
 _SMALL = lazy(r"(?<![\w.,])(\d+(?:\.\d+)?) ?(ms|us|µs|ns)(?![\w/])")
 _SAID = lazy(r"[_(\[](?:ms|us|ns)[)\]]?\W*$")
+_DECIMAL_COMMA = lazy(r"[=:]\s*[-+]?0,\d{2,}(?![\d,])")
+"""No separator of thousands stands behind a zero: this line has a decimal comma."""
+_WITH_COMMA = lazy(r"([=:]\s*[-+]?\d+),(\d+)(?![\d,.])")
 _SECONDS = (86400.0, 3600.0, 60.0, 1.0)
 _PART = {"ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9}
 _ITEM = lazy(rf"[(\[](['\"])([^'\"]{{1,200}})\1\s*,\s*(['\"]?)\[?({NUMBER})\]?\3[)\]]")
@@ -46,7 +49,9 @@ def _small(found: re.Match[str]) -> str:
 def unwrapped(text: str) -> str:
     """A text with plain numbers for what Python shows of numbers: `tensor(0.5, device='cuda:0')`, `np.float64(0.5)`;
     with seconds for durations of several parts or smaller units: `1h2m`, `45ms`;
-    with `'loss': 0.5` for the tuple or list `('loss', 0.5)`."""
+    with `'loss': 0.5` for the tuple or list `('loss', 0.5)`; with a point for a decimal comma, `loss=0,25`."""
+    if "0," in text and _DECIMAL_COMMA.search(text):
+        text = _WITH_COMMA.sub(r"\1.\2", text)
     text = _PARTS.sub(_seconds, text)
     text = _SMALL.sub(_small, text)
     if "(" in text:

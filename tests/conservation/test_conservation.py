@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import venv
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,7 @@ from rltui.session.locate import locate
 from rltui.session.run_reader import RunReader
 from tests.conservation import recorded
 from tests.conservation.__main__ import PROGRAMS, write
+from tests.conservation.beside import followed_beside
 from tests.conservation.check import SOURCES, Rows, Source, differences, logged, lost, problems, read
 from tests.conservation.following import followed
 from tests.conservation.modes import FEW_ROWS, MODES, PACKAGES, ROWS, UNPACKED, Mode, modes
@@ -113,3 +115,36 @@ def test_the_writers_write_it_anew(
         check(source, mode, launches, folder, capsys)
         if source.appends:
             check_live(source, mode, launches, folder, tmp_path / "live" / source.path.replace("/", "-"))
+
+
+@pytest.mark.writers
+@pytest.mark.parametrize("name", MODES)
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_a_screen_beside_the_writers_has_the_same(
+    program: str, name: str, python: tuple[Path, Path], tmp_path: Path
+) -> None:
+    """While they write: what the followers hold in the end is what a reader finds then, and that is what was logged."""
+    mode, folder = modes(ROWS)[name], tmp_path / name
+
+    def place(source: Source) -> Path | None:
+        return next(iter(sorted(folder.glob(source.path))[-1:]), None)
+
+    def now(source: Source) -> list[Run]:
+        return runs_at(at) if (at := place(source)) is not None else []
+
+    def rows(path: str) -> int:
+        return max((run.history.table.n for run in now(sources[path])), default=0)
+
+    sources = {source.path: source for source in SOURCES[program] if source.appends}
+    followed = followed_beside(
+        lambda: write(python[0], program, ROWS, mode, folder, python[1]),
+        {path: partial(place, source) for path, source in sources.items()},
+        rows,
+    )
+    launches = logged(folder.with_suffix(".jsonl"), mode)
+    for path, source in sources.items():
+        runs = now(source)
+        assert problems(source, mode, launches, runs) == [], path
+        if len(runs) == 1 and source.restarts != "overwrites":
+            held, found = read(followed[path]), read(runs[0])
+            assert lost(found, held) == differences(found, held, 0.0) == [], path

@@ -52,6 +52,10 @@ STYLES = {
         "Episode {i}/900 | Reward: 0.{i:02} | σ: 0.25 | ε = 0.5 | Δθ=0.1",
         {"Reward": 0.30, "σ": 0.25, "ε": 0.5, "Δθ": 0.1},
     ),
+    "decimal commas": (
+        "Schritt {i}: reward=0,{i:02}; loss=1,5; kl: 0,0012",
+        {"reward": 0.30, "loss": 1.5, "kl": 0.0012},
+    ),
     "Chinese": ("步数: {i}/900 | 奖励: 0.{i:02} | 损失: 0.5", {"奖励": 0.30, "损失": 0.5}),
     "names that begin with a digit": (
         "step {i} | loss 0.{i:02} | NT[DA=0.8 5HT=0.95 2nd_kl=0.1]",
