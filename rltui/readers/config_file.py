@@ -248,7 +248,7 @@ def read_config(data: bytes, name: str) -> ConfigRecord | None:
     if isinstance(tree, list):  # Hydra's overrides.yaml
         pairs = (item.lstrip("+~").partition("=") for item in tree if isinstance(item, str))
         tree = {key: scalar(value) for key, sign, value in pairs if sign}
-    if not isinstance(tree, Mapping) or not tree or not _bounded(tree):
+    if not isinstance(tree, Mapping) or not tree or not bounded(tree):
         return None
     tree = _unwrapped(tree, base)
     stem = base.partition(".")[0]
@@ -263,7 +263,7 @@ def read_config(data: bytes, name: str) -> ConfigRecord | None:
 def yaml_values(text: str) -> dict[str, object]:
     """Dotted keys to values of a YAML document; empty where it is none."""
     tree = _parsed(text, "")
-    return _resolved(flatten(tree)) if isinstance(tree, Mapping) and _bounded(tree) else {}
+    return _resolved(flatten(tree)) if isinstance(tree, Mapping) and bounded(tree) else {}
 
 
 def _parsed(text: str, name: str) -> Any:
@@ -284,9 +284,9 @@ def _parsed(text: str, name: str) -> Any:
         raise
 
 
-def _bounded(tree: object) -> bool:
+def bounded(tree: object, most: int = MAX_NODES) -> bool:
     """Whether a document has no more than so many values, counting what aliases repeat."""
-    left, todo = MAX_NODES, [tree]
+    left, todo = most, [tree]
     while todo and left:
         node = todo.pop()
         left -= 1

@@ -8,7 +8,17 @@ from math import nan
 
 from rltui.lazy_regex import lazy
 from rltui.readers.base import NO_STEP, Record
-from rltui.readers.csv_table import SEPARATORS, SPACES, CsvTable, commented_header, cut, header, is_preamble, is_title
+from rltui.readers.csv_table import (
+    SEPARATORS,
+    SPACES,
+    CsvTable,
+    commented_header,
+    cut,
+    header,
+    headerless,
+    is_preamble,
+    is_title,
+)
 from rltui.readers.keys import StepColumn, time_of
 from rltui.readers.lines import FEW_BYTES, MANY_BYTES, TOO_LONG, LineBuffer, unchanged
 from rltui.readers.row_kinds import as_evaluation, kind_of
@@ -269,6 +279,11 @@ class CsvReader:
 
     def _begin(self, line: bytes) -> None:
         self._let_go()
+        if self._table is None and (points := headerless(line, self._file)) is not None:
+            self._table, self._metrics, self._words = points, points.metrics, set()
+            self._line -= 1
+            self._read_line(line)
+            return
         try:
             table = commented_header(line, self._file) if line.lstrip().startswith(b"#") else header(line, self._file)
         except csv.Error:

@@ -10,6 +10,7 @@ from itertools import pairwise
 
 from rltui.readers.keys import first_of, step_of
 from rltui.readers.row_kinds import flag_of, is_measure, long_columns, row_words, run_column, words_of
+from rltui.readers.rows import number
 
 SEPARATORS = ",;\t|"
 SPACES = " "
@@ -24,6 +25,8 @@ _PREAMBLE = re.compile(rb"(?:\xef\xbb\xbf)?(?:sep=.\s*|\s*(?:#|//|%).*|[\s|:+=\-
 """A first line that Excel writes and reads, comments, rules of Markdown."""
 _RUN_MARK = " - "
 _FEWEST_STEPS = 3
+_FEWEST_POINTS = 5
+_POINT_FILES = (".csv", ".tsv", ".txt", ".dat")
 
 
 def is_preamble(line: bytes) -> bool:
@@ -123,6 +126,37 @@ def header(line: bytes, name: str = "") -> CsvTable:
         run,
         stated,
     )
+
+
+def headerless(line: bytes, name: str) -> CsvTable | None:
+    """The table of points (step and value) whose first row this is; its metric has the name of the file."""
+    separator = next((mark for mark in (*SEPARATORS, SPACES) if _point(line, mark) is not None), None)
+    if separator is None:
+        return None
+    key = name.partition(".")[0] or "value"
+    return CsvTable(separator, ("step", key), "step", None, {key: key})
+
+
+def is_points(lines: Sequence[bytes], name: str) -> bool:
+    """Whether all of these lines are points of rising steps."""
+    table = headerless(lines[0], name) if len(lines) >= _FEWEST_POINTS and name.endswith(_POINT_FILES) else None
+    if table is None:
+        return False
+    points = [point for line in lines if (point := _point(line, table.separator)) is not None]
+    rises = all(a < b for (a, _), (b, _) in pairwise(points))
+    return rises and len(points) == len(lines) and any("." in value for _, value in points)
+
+
+def _point(line: bytes, separator: str) -> tuple[int, str] | None:
+    """Step and value of a line of two numbers."""
+    try:
+        cells = cut(line.decode("utf-8-sig", "replace").strip(), separator)
+    except csv.Error:
+        return None
+    if len(cells) != 2 or number(cells[1]) is None:
+        return None
+    step = cells[0].strip()
+    return (int(step), cells[1]) if step.isdecimal() and len(step) < 16 else None
 
 
 def table_of(lines: Iterable[bytes], name: str) -> CsvTable | None:

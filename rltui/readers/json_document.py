@@ -7,6 +7,7 @@ from collections import Counter
 from math import isfinite
 from typing import Any
 
+from rltui.readers import yaml_rows
 from rltui.readers.base import NO_STEP, ConfigRecord, Note, Record
 from rltui.readers.config_file import flatten
 from rltui.readers.document_rows import held
@@ -78,6 +79,12 @@ class JsonReader(DocumentReader):
         self._run = run
 
     def parse(self, data: bytes) -> Any:
+        if self._name.endswith(yaml_rows.ENDINGS):
+            try:
+                return yaml_rows.rows(data)
+            except (ValueError, RecursionError):
+                self._skip(HALF, f"byte {len(data)}")
+                return yaml_rows.whole_part(data)
         try:
             found = documents(data)
         except (ValueError, RecursionError):

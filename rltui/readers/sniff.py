@@ -6,6 +6,7 @@ import re
 
 import orjson
 
+from rltui.readers import yaml_rows
 from rltui.readers.base import Rows
 from rltui.readers.compressed import NotSupported, unpacked_head
 from rltui.readers.console import dialects, line_pattern
@@ -85,6 +86,8 @@ def sniff(head: bytes, name: str) -> str | None:
         return "tensorboard"
     if name.endswith(".wandb") and len(head) < len(_WANDB) and _WANDB.startswith(head):
         return "wandb"
+    if head.strip() and name.endswith(yaml_rows.ENDINGS) and not is_binary(head):
+        return _yaml(head, name)
     if not head.strip() or name.endswith(_NOT_LOGS) or is_binary(head):
         return None
     text = (head[3:] if head.startswith(b"\xef\xbb\xbf") else head).replace(b"\0", b"")
@@ -200,6 +203,19 @@ def _document(text: bytes, name: str, head_is_all: bool) -> str | None:
     return None
 
 
+def _yaml(text: bytes, name: str) -> str | None:
+    """Whether a YAML file, or what is here of it, holds rows of metrics."""
+    from rltui.readers.document_rows import held
+
+    for parse in (yaml_rows.rows, yaml_rows.whole_part):
+        try:
+            seen = held(parse(text), name)
+        except (ValueError, RecursionError):
+            continue
+        return None if seen is None or seen.runs else "json"
+    return None
+
+
 def _begun(text: bytes) -> dict[str, object] | None:
     """The cells of one long row, as far as they are there before it is cut off; None where it is cut off in prose."""
     end = max(text.rfind(b',"'), text.rfind(b', "'))
@@ -272,6 +288,7 @@ def _csv(text: bytes, name: str) -> str | None:
         SPACES,
         cut,
         header,
+        is_points,
         is_preamble,
         looks_like_metrics,
         step_column,
@@ -279,6 +296,8 @@ def _csv(text: bytes, name: str) -> str | None:
     )
 
     lines = [line for line in text.split(b"\n")[:60] if line.strip()]
+    if is_points(lines[:-1], name):
+        return "csv"
     table = table_of(lines, name)
     if table is None or any(len(column) > _TEXT for column in table.columns):
         return None
