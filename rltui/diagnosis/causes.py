@@ -38,8 +38,9 @@ def where(rule: Rule, names: Dialect, algorithm: str | None) -> tuple[str, ...]:
     return tuple(dict.fromkeys(found))
 
 
-IMPACT = {"high": 0, "medium": 1, "low": 2}
-RISK = {"none": 0, "low": 1, "medium": 2, "high": 3}
+IMPACT = ("high", "medium", "low")
+RISK = ("none", "low", "medium", "high")
+"""Fixes are told in this order."""
 
 
 OTHER_PATH = {"kl_coef_loss": "kl_coef_reward"}
@@ -82,4 +83,4 @@ def fixes(rule: Rule, names: Dialect, severity: Severity) -> tuple[Fix, ...]:
     rank = SEVERITY_RANK[severity]
     fit = [f for f in rule.fixes if SEVERITY_RANK[f.least] <= rank]
     found = [Fix(f.text, f.config.get(names.family, f.config.get("other")), f.impact, f.risk) for f in fit]
-    return tuple(sorted(found, key=lambda f: (IMPACT.get(f.impact, 3), RISK.get(f.risk, 4))))
+    return tuple(sorted(found, key=lambda f: (IMPACT.index(f.impact), RISK.index(f.risk))))

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from rltui.evidence.effects import NOISE_POINTS
 from rltui.evidence.look import Look
 from rltui.evidence.peak import smoothed
 from rltui.evidence.trends import running_medians, sd_d, smooth
@@ -15,7 +16,6 @@ from rltui.run.table import Floats, Ints, Series
 
 EVALS = 3  # a validation set that was looked at less often ranks nothing
 COVERS = 0.8  # share of the evaluations that another set must have been part of
-NOISE_ROWS = 500  # newest rows that give the standard error
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +106,7 @@ def _by_sets(sets: list[Series]) -> Ranking | None:
     score, se, basis = value, value_se, f"validation, {main.key}"
     if len(sets) > 1:
         z: Floats = np.mean([_z(s.values) for s in sets], axis=0)
-        score, se = smooth(z, width), float(sd_d(z[-NOISE_ROWS:]) / points)
+        score, se = smooth(z, width), float(sd_d(z[-NOISE_POINTS:]) / points)
         basis = f"validation, mean z of {', '.join(s.key for s in sets)}"
     if not (np.isfinite(value).all() and np.isfinite(score).all() and np.isfinite(value_se) and np.isfinite(se)):
         return None

@@ -24,6 +24,29 @@ T = TypeVar("T")
 LIMIT_S, PROCESSOR_S = 900.0, 40.0
 """Seconds of the clock after which a fork is ended, and of the processor after which it asks no further test."""
 
+LONGEST_S = 60.0
+"""Seconds of the processor after which a test counts as failed: a mutant made a loop endless."""
+
+
+class Endless(BaseException):
+    """No check of the package may catch it."""
+
+
+@contextlib.contextmanager
+def ended_after(seconds: float) -> Iterator[None]:
+    """Raises Endless in what takes longer, in seconds of the processor."""
+
+    def end(number: int, frame: object) -> None:
+        raise Endless
+
+    before = signal.signal(signal.SIGPROF, end)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0.0)
+        signal.signal(signal.SIGPROF, before)
+
 
 @dataclass
 class Answer:
@@ -53,6 +76,14 @@ class Noted:
         if not self.to_end and sum(self.answer.took_s.values()) > PROCESSOR_S:
             self.session.shouldstop = "it took long enough"
         return done
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_pyfunc_call(self, pyfuncitem: pytest.Item) -> Generator[None, object, object]:
+        try:
+            with ended_after(LONGEST_S):
+                return (yield)
+        except Endless:
+            pytest.fail("it does not end")
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         self.answer.failed = self.answer.failed or (report.nodeid if report.failed else "")
