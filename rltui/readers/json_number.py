@@ -20,7 +20,8 @@ _NAN = lazy(r"(?<![\w'\"])(?:nan|-?inf)(?![\w'\"])")
 
 
 def dict_cells(text: str) -> dict[str, float]:
-    """Key to number; what is no number is left out. Keys of objects within are joined with "/"."""
+    """Key to number; what is no number is left out. Where keys of objects
+    within come twice, those around them stand before them: `rewards/mean`, `lengths/mean`."""
     if text.count("{") > 1 and (nested := _parsed(text[text.find("{") :])) is not None:
         return nested
     return {key: value(text) for key, text in _CELL.findall(unwrapped(text))}
@@ -44,10 +45,12 @@ def _parsed(text: str) -> dict[str, float] | None:
     while stack:
         key, member = stack.pop()
         if isinstance(member, dict):
-            stack += [(f"{key}/{name}", inner) for name, inner in reversed(member.items())]
+            stack += [(f"{key}\0{name}", inner) for name, inner in reversed(member.items())]
         elif isinstance(member, int | float) and not isinstance(member, bool):
             cells[key] = float(member)
-    return cells
+    own = [key.rpartition("\0")[2] for key in cells]
+    unique = len(set(own)) == len(own)
+    return dict(zip(own if unique else (key.replace("\0", "/") for key in cells), cells.values(), strict=True))
 
 
 _NOT_FINITE = frozenset(

@@ -27,6 +27,15 @@ LINES = (
     "Eval example {n}: reward=1.0 correct=1",
     "\\boxed{{{n}}}",
     "loss.backward()  # {n}",
+    "(raylet) [2026-03-01 10:00:{n}] INFO node_manager.cc:{n}: worker exited, 0.{n} GB used",
+    "|  {n}   NVIDIA H100 80GB HBM3    On  | 00000000:1B:00.0 Off |                    0 |",
+    "| N/A   45C    P0            {n}W / 700W |   {n}MiB / 81559MiB |     {n}%      Default |",
+    "Loading safetensors checkpoint shards:  {n}% Completed | 1/4 [00:01<00:03,  1.{n}s/it]",
+    "Map: {n}%|███   | {n}/9000 [00:01<00:09, 21.7 examples/s]",
+    '{{\n  "answer": {n},\n  "confidence": 0.{n}\n}}',
+    "{{'question': 'how many?',\n 'answer': {n}}}",
+    "[2026-03-01 10:00:01,{n}] [INFO] [logging.py:96:log_dist] [Rank 0] time (ms) | optimizer_step: 0.{n}",
+    "slurmstepd: error: step {n}.0 memory usage {n}G",
 )
 
 ATTRIBUTES = (
@@ -34,6 +43,7 @@ ATTRIBUTES = (
     "A: {n}",
     "INFO 03-01 10:00:01 metrics.py:100] Avg prompt throughput: {n}.5 tokens/s, GPU KV cache usage: 0.{n}%",
     "Epoch time: {n} s",
+    "x_1 = {n}, y_2 = 0.{n}",
 )
 """Numbers by name: below a step line they may be its own."""
 

@@ -68,11 +68,11 @@ def test_any_cutting_gives_the_same(style: str, size: int) -> None:
     assert len(whole.rows) == len(STEPS)
 
 
-def test_objects_within_keep_the_names_around_them(tmp_path: Path) -> None:
+def test_objects_within_keep_the_names_around_them_where_theirs_come_twice(tmp_path: Path) -> None:
     def row(step: int) -> dict[str, object]:
-        return {"step": step, "rewards": {"format": 0.5, "answer": reward(step)}, "loss": {"policy": 0.1, "kl": 0.01}}
+        return {"step": step, "rewards": {"mean": reward(step), "std": 0.5}, "kl": {"mean": 0.1, "max": 0.2}}
 
     (tmp_path / "train.log").write_text("ready\n" + "".join(json.dumps(row(s), indent=2) + "\n" for s in STEPS))
     found = content(opened(tmp_path / "train.log"))
-    expected = {"rewards/format": 0.5, "loss/policy": 0.1, "loss/kl": 0.01}
-    assert found == {s: pytest.approx({**expected, "rewards/answer": reward(s)}) for s in STEPS}
+    expected = {"rewards/std": 0.5, "kl/mean": 0.1, "kl/max": 0.2}
+    assert found == {s: pytest.approx({**expected, "rewards/mean": reward(s)}) for s in STEPS}
