@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from rltui.diagnosis.badge import badge
+from rltui.diagnosis.lasting import made_good, recovering, young
 from rltui.evidence import words as told
 from rltui.evidence.look import Look
 from rltui.evidence.model import (
@@ -24,7 +25,7 @@ from rltui.evidence.model import (
     Verdict,
 )
 from rltui.evidence.standing import OVER
-from rltui.rules.base import validation
+from rltui.rules.base import farmed, validation
 from rltui.rules.page import Rule
 from rltui.rules.traits import Trait
 from rltui.run.run import RunState
@@ -113,6 +114,11 @@ class Case:
         return ended(self.look, self.state)
 
     @property
+    def goes_on(self) -> bool:
+        """More rows may come; of an earlier row, they came."""
+        return self.state is None or not (self.ended or self.state.state == "stalled")
+
+    @property
     def stopped_short(self) -> bool:
         """Rows stopped before the plan was reached, and nothing says why: whether it goes on has to be looked at."""
         return self.state is not None and self.state.state == "stalled" and not self.ended
@@ -199,7 +205,7 @@ def _not_enough(case: Case) -> list[Finding] | None:
 def _stop(case: Case) -> list[Finding] | None:
     held_out = validation(case.look)
     rising = _validation_rises(case.look)
-    past = [] if rising else case.at("warning", Trait.PAST_ITS_BEST)
+    past = [] if rising else [f for f in case.at("warning", Trait.PAST_ITS_BEST) if not _may_heal(case, f)]
     solved = [] if held_out is not None and held_out >= 1.0 else case.at("warning", Trait.SOLVED)
     harm = case.at("critical", Trait.HARMFUL)
     drift = [f for f in case.at("warning", Trait.DRIFT) if _long_drift(case, f)]
@@ -208,8 +214,25 @@ def _stop(case: Case) -> list[Finding] | None:
     if found:
         return found
     independent = [f for f in case.loud if f.root is None and not case.has(f, Trait.COST_ONLY, Trait.MEASUREMENT)]
+    independent = [f for f in independent if not _may_heal(case, f)]
     kinds = {f.id for f in independent}  # one rule that speaks of two subjects is one root
     return independent if len(kinds) >= 2 and not rising else None
+
+
+FALLS = (Trait.REWARD_FALLS, Trait.VALIDATION_FALLS)
+
+
+def _may_heal(case: Case, finding: Finding) -> bool:
+    """A fall of a score, of a run that goes on, that is young or from which the score is coming up again. Evaluations
+    are few: where the reward has come up, they may follow."""
+    facts, reward = case.look.facts, case.look.reward
+    if not case.goes_on or finding.onset_step is None or not case.has(finding, *FALLS):
+        return False
+    began = [e.onset_step for e in finding.episodes if e.onset_step is not None]
+    onset = min((step for step in began if not made_good(facts, reward, step)), default=finding.onset_step)
+    if finding.severity != "critical" and young(facts.clock, onset):
+        return True
+    return recovering(facts, reward, onset) and not farmed(case.look)
 
 
 def _long_drift(case: Case, finding: Finding) -> bool:

@@ -69,7 +69,8 @@ class Trait(StrEnum):
     """When critical, every further step is worthless until it is fixed."""
 
     PAST_ITS_BEST = "past-its-best"
-    """Already as a warning it says that an earlier checkpoint is better, unless validation still rises."""
+    """Already as a warning it says that an earlier checkpoint is better, unless validation still rises or a fall may
+    heal."""
 
     HARMFUL = "harmful"
     """When critical, going on costs more than it brings."""
