@@ -8,7 +8,7 @@ another spread than a tenth. What was logged before is of another measure: `Look
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import exp, log
+from math import exp, isfinite, log
 
 import numpy as np
 
@@ -26,6 +26,8 @@ MIXED = 3
 """Points before a cut that tell the size before it, the last of which may hold batches of both kinds."""
 NEAR = 6
 """Points before at which the policy is looked at: in more of them a young one moves by itself."""
+MOST = log(1e12)
+"""Beyond it numbers break, and nobody changes a scale by so much."""
 LEAST = log(2.0)
 """A spread that changes by less may do so by the draw of the prompts."""
 CLEAR = 4.0
@@ -68,7 +70,10 @@ class Rescale:
         if not 0 < at < len(scores):
             return False
         old, new = float(scores.values[at - 1]), float(scores.values[at])
-        return old * new > 0 and abs(log(new / old / self.times)) < abs(log(new / old))
+        if not (old > 0 < new or old < 0 > new):
+            return False
+        size = log(abs(new)) - log(abs(old))
+        return abs(size - log(self.times)) < abs(size)
 
 
 class Rescales:
@@ -115,7 +120,7 @@ def _seen(reward: Series, spread: Floats, at: int, points: int, logged: Points) 
         return None
     before, after = x[max(0, at - 1 - BEFORE) : at - 1], x[at : at + points]
     wide = _wider(spread, at, points)
-    if wide is None or abs(wide[0]) < max(LEAST, CLEAR * wide[1]):
+    if wide is None or not max(LEAST, CLEAR * wide[1]) <= abs(wide[0]) <= MOST:
         return None
     size, unsure = wide
     times, noise = exp(size), max(sd_d(before), 1e-12)
@@ -125,7 +130,9 @@ def _seen(reward: Series, spread: Floats, at: int, points: int, logged: Points) 
         return None  # it went elsewhere: the answers are others
     signs = 1 + (abs(new - old) > CLEAR * error)
     later = sd_d(after) if points > near else 0.0
-    if later > 0.0:
+    if not isfinite(later / noise):
+        return None
+    if later / noise > 0.0:
         if abs(log(later / noise) - size) > 3 * NOISE_LOG:
             return None
         signs += abs(size) > CLEAR * NOISE_LOG

@@ -84,6 +84,14 @@ def test_what_goes_elsewhere_is_no_other_scale() -> None:
     assert seen(columns(1.0, **data)) is None, "a fall over a dozen rows"
 
 
+@pytest.mark.parametrize("size", [1e-300, 1e-30, 1e30, 1.7e308])
+def test_numbers_that_break_are_no_other_scale(size: float) -> None:
+    broken = np.where(NEW, size, 0.5)
+    assert seen(columns(1.0, reward_mean=broken, reward_std=broken)) is None
+    assert seen(columns(1.0, reward_std=broken)) is None
+    assert seen(columns(10.0, val_score=broken)) == (AT, pytest.approx(10.0, rel=0.1))
+
+
 def test_what_is_known_does_not_depend_on_how_the_rows_came() -> None:
     data = columns(10.0)
     run = FakeRun(data)
