@@ -85,8 +85,11 @@ def main() -> int:
         paths = list(inputs(args.run, args.every, Path(name) / "runs"))
         every = list(asked(paths, args.age or AGES))
         one = partial(found, deep=not args.shallow, screen=args.screen)
+        done: list[tuple[bool, list[Contradiction]]] = []
         with ProcessPoolExecutor(args.jobs) as pool:
-            done = list(pool.map(one, every))
+            for told in pool.map(one, every):
+                done.append(told)
+                print(f"{len(done)} of {len(every)}", *told[1], sep="\n  ", file=sys.stderr, flush=True)
     everything = [c for _, cs in done for c in cs]
     counts = Counter(c.rule for c in everything)
     where = {rule: len({c.run for c in everything if c.rule == rule}) for rule in counts}
