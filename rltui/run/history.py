@@ -183,6 +183,16 @@ class History:
                     time = float(other.times[at]) if other.times[at] == other.times[at] else time
             merged.put(step, time, cells, fold=True)
 
+    def cut(self, step: int) -> None:
+        """Forgets what is of a later step. Rows that were counted stay at the steps that the whole run places them at:
+        what is left of the others would place them elsewhere."""
+        whole, alone = self.table, self._spacing() is not None
+        for part in self.parts:
+            if part.name in self._placed or (alone and part.table.n):
+                part.table, part.counts = whole if alone else self._placed[part.name].table, False
+            part.table.keep(int(part.table.steps.searchsorted(step + self.ahead.get(part.name, 0), "right")))
+        self.rebuild()
+
     def rebuild(self) -> None:
         """The merged table is built anew at its next use (a part was replaced, renamed or filled in bulk)."""
         self._merged = None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -48,6 +48,19 @@ def named(m: Meaning, dialect: str, version: str | None) -> MetricName:
 
 
 _MEAN_AT = re.compile(r"mean@(\d+)")
+
+
+def told_apart(meanings: dict[str, Meaning]) -> dict[str, Meaning]:
+    """Of keys that mean the same the later ones have their key in their label, or the last part of it, if that is
+    another: no two rows of a table are called alike."""
+    first: dict[str, str] = {}
+    out: dict[str, Meaning] = {}
+    for key, meaning in meanings.items():
+        before = first.setdefault(meaning.label, key)
+        own = key.rpartition("/")[2]
+        label = f"{meaning.label} ({key if own == before.rpartition('/')[2] else own})"
+        out[key] = meaning if before == key else replace(meaning, label=label)
+    return out
 
 
 def is_canonical(name: str) -> bool:
@@ -106,7 +119,7 @@ class Names:
         self.dialect = dialect
         by_user = [*self._aliased(columns).items(), *((name, self._column(raw)) for name, raw in self.forced.items())]
         forced = {raw: canonical for canonical, raw in by_user}
-        self._meanings = {key: self._meaning(key, forced.get(key)) for key in keys}
+        self._meanings = told_apart({key: self._meaning(key, forced.get(key)) for key in keys})
         self._keys = tuple(keys)
         self._sources = {}
         self._unlogged = None

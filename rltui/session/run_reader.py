@@ -161,10 +161,8 @@ class RunReader:
         """Forgets what came after `until_step`, as if the run had been looked at then."""
         if self._until_step is None:
             return
-        for feed in self.feeds:
-            table = feed.part.table
-            table.keep(sum(1 for s in table.steps.tolist() if s <= self._until_step))
-        self.run.history.rebuild()
+        self._identify()  # names tell which rows of two files are the same
+        self.run.history.cut(self._until_step)
         self.run.forget_after(self._until_step)
 
     def poll(self) -> bool:
@@ -193,7 +191,10 @@ class RunReader:
         changed = any(held)
         if changed:
             self._identify()
-            self.run.heard(clock.time())
+            if self.run.pulse.heard:
+                self.run.heard(clock.time())
+            else:
+                self.run.listen()  # it stood there before
         return changed
 
     def aged(self, now: float) -> bool:

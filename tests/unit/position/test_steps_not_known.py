@@ -99,3 +99,18 @@ def test_an_error_behind_counted_rows_is_dated_by_the_order_in_the_file(
     error = 'Traceback (most recent call last):\n  File "a.py", line 1\nValueError: malformed row\n'
     (tmp_path / "train.log").write_text(bar(0) + "\n" + "".join(map(trl, LOGGED)) + error)
     assert report_of(tmp_path, capsys)["run"]["state"] == "crashed"
+
+
+@pytest.mark.parametrize("beside", ["rows that state theirs", "a bar in another file"])
+def test_the_report_at_a_step_ends_there(beside: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What is left of the others would place counted rows elsewhere."""
+    rows = "".join(map(trl, LOGGED))
+    if beside == "rows that state theirs":
+        (tmp_path / "metrics.jsonl").write_text(metrics(LOGGED))
+        (tmp_path / "train.log").write_text(bar(0) + "\n" + rows)
+    else:
+        (tmp_path / "job-1.out").write_text(rows)
+        (tmp_path / "job-1.err").write_text(bar(0, 120) + "\r" + bar(120, 120) + "\n")
+    for at in (40, 57, 119):
+        steps = report_of(tmp_path, capsys, "--at", str(at))["run"]["steps"]
+        assert (steps["last"], steps["rows"]) == (at - at % 2, at // 2)
