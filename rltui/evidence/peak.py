@@ -59,10 +59,14 @@ def smoothed(series: Series, blocks: Blocks | None) -> Curve | None:
     return Curve(steps, values, se, width) if np.isfinite(values).all() and isfinite(se) else None
 
 
+def highest(good: Floats) -> int:
+    """The index of the first of those that are the highest: sums of the same numbers differ in their last digits."""
+    return int((good >= good.max() - TIE * float(np.abs(good).max())).argmax())
+
+
 def best(curve: Curve, better: Literal[-1, 1]) -> Peak:
     """The best point of the smoothed curve, by the way that is good."""
-    good = better * curve.values
-    at = int((good >= good.max() - TIE * float(np.abs(good).max())).argmax())
+    at = highest(better * curve.values)
     return Peak(float(curve.values[at]), curve.se, int(curve.steps[at]), len(curve.values) / curve.width)
 
 

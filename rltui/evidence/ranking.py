@@ -9,7 +9,7 @@ import numpy as np
 
 from rltui.evidence.effects import NOISE_POINTS
 from rltui.evidence.look import Look
-from rltui.evidence.peak import smoothed
+from rltui.evidence.peak import highest, smoothed
 from rltui.evidence.trends import running_medians, sd_d, smooth
 from rltui.run.run import Checkpoint
 from rltui.run.table import Floats, Ints, Series
@@ -134,4 +134,4 @@ def best_saved(r: Ranking, kept: Sequence[Checkpoint]) -> Checkpoint:
 def peak(r: Ranking, broken_at: int | None = None) -> int:
     """Index of the best point before `broken_at`."""
     end = len(r.score) if broken_at is None else max(1, int(r.steps.searchsorted(broken_at)))
-    return int(r.score[:end].argmax())
+    return highest(r.score[:end])

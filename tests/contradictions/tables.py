@@ -256,8 +256,9 @@ def watch_and_findings(said: Said) -> Iterator[str]:
         about = [f for f in said.active if (f["id"], f["subject"]) == (event["finding"], event["subject"])]
         if not about:
             yield f"watch: {event['finding']} opened, and is not open in the report"
-        elif (about[0]["peak_severity"], about[0]["onset_step"]) != (event["severity"], event["onset_step"]):
-            own = about[0]["peak_severity"], about[0]["onset_step"]
+            continue
+        own = about[0]["episodes"][-1]["severity"], about[0]["onset_step"]
+        if own != (event["severity"], event["onset_step"]):
             yield f"watch: {event['finding']} {event['severity']} since {event['onset_step']}, report: {own}"
 
 

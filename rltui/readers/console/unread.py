@@ -46,7 +46,7 @@ def hint(found: Suggestion | None) -> str:
     """A suggestion in words."""
     if found is None:
         return ""
-    often = f"{found.times} lines, the first at line {found.line}, are like: {clean(found.text, SHOWN)}"
+    often = f"{found.times} lines, the first at line {found.line}, are like “{clean(found.text, SHOWN)}”"
     return f"{often}; if they are steps: --line {shlex.quote(found.pattern)}"
 
 

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from rltui.cli import main
 from rltui.evidence.metric import MetricFacts
+from rltui.evidence.peak import highest
 from rltui.run.table import Floats
 from tests.unit.evidence.test_facts import SCORE, facts_of, look, white
 
@@ -121,3 +122,8 @@ def test_no_sentence_puts_a_steady_rise_below_its_best(tmp_path: Path, capsys: p
     assert (report["facts"]["score"] or report["facts"]["reward"])["since_peak"]["direction"] == 0
     assert main(["report", str(tmp_path)]) == 0
     assert "below its best" not in capsys.readouterr().out
+
+
+def test_of_equal_heights_the_first_is_the_best_whatever_their_last_digits() -> None:
+    assert highest(np.array([0.1, 0.3, 0.3 + 1e-16 * 3, 0.2])) == 1
+    assert highest(np.array([0.1, 0.3, 0.3001, 0.2])) == 2

@@ -204,3 +204,10 @@ def test_nan_stays_nan_through_units() -> None:
     found = run_of(block).series("response_clip_ratio")
     assert found is not None
     assert np.isnan(found.values).tolist() == [False, True]
+
+
+def test_two_keys_of_one_metric_are_not_called_alike() -> None:
+    run = run_of(rows(trl(train_loss=[0.1] * 20)))
+    labels = [name.label for name in run.names.values()]
+    assert len(set(labels)) == len(labels)
+    assert (run.names["loss"].label, run.names["train_loss"].label) == ("loss", "loss (train_loss)")

@@ -75,3 +75,18 @@ def test_a_run_that_is_over_rests_until_it_goes_on(tmp_path: Path) -> None:
     sampler.time += HARDWARE_EVERY_S
     frame_where(live, lambda frame: frame.hardware[-1].time == sampler.time)
     live.close()
+
+
+def test_what_a_reader_held_back_of_a_dead_copy_is_no_sign_of_life(tmp_path: Path) -> None:
+    """A log without a step gets its hint once it rests: nothing was written."""
+    log = tmp_path / "console.log"
+    answers = [
+        f"----- 07-21-08-{i % 60:02d} Accuracy reward: {i % 2}.0 -----\nContent: {i * 37 % 101}\n" for i in range(90)
+    ]
+    log.write_text("".join(answers))
+    written = time.time() - 3600
+    os.utime(log, (written, written))
+    live = LiveRun(locate([str(log)])[0], sampler=Given("here", None))
+    told = frame_where(live, lambda frame: any("--line" in source.note for source in frame.run.sources))
+    assert told.run.state.state == "unknown"
+    live.close()
