@@ -6,8 +6,7 @@ a snapshot for the screen costs nothing. Appending never touches what a view sho
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -16,8 +15,7 @@ Ints = NDArray[np.int64]
 _LEAST = 64  # places
 
 
-@dataclass(frozen=True, slots=True)
-class Series:
+class Series(msgspec.Struct, frozen=True, eq=False):
     """The logged points of one metric, in step order: only rows that hold the metric.
 
     `values` is NaN exactly where the trainer logged NaN or an infinity. `rows` are row numbers in the table, `times`
