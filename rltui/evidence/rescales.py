@@ -37,7 +37,8 @@ ROUGH = 0.02
 NOISE_LOG = 0.45
 """Sd of the logarithm of a noise that is told from the differences of a dozen points."""
 SIGNS = 2
-"""Of spread, level and noise, so many must have moved by the factor, and none by another."""
+"""Of spread, level and noise, so many must have moved by the factor, and none by another; one more if nothing of the
+policy is logged."""
 SCALED = frozenset(
     {"score_mean", "score_min", "score_max", "reward_mean", "reward_min", "reward_max", "reward_std"}
     | {"return_mean", "return_min", "return_max"}
@@ -125,10 +126,10 @@ def _seen(reward: Series, spread: Floats, at: int, points: int, logged: Points) 
     size, unsure = wide
     times, noise = exp(size), max(sd_d(before), 1e-12)
     old, new = median(before[-near:]), median(after[:near])
-    error = max(noise, times * noise) * 1.25 / near**0.5
-    if abs(new - times * old) > CLEAR * (error + abs(times * old) * (unsure + ROUGH)):
+    error = noise * 1.25 / near**0.5
+    if abs(new - times * old) > CLEAR * times * (error * 2**0.5 + abs(old) * (unsure + ROUGH)):
         return None  # it went elsewhere: the answers are others
-    signs = 1 + (abs(new - old) > CLEAR * error)
+    signs = 1 + (abs(new - old) > CLEAR * max(1.0, times) * error)
     later = sd_d(after) if points > near else 0.0
     if not isfinite(later / noise):
         return None
@@ -136,7 +137,8 @@ def _seen(reward: Series, spread: Floats, at: int, points: int, logged: Points) 
         if abs(log(later / noise) - size) > 3 * NOISE_LOG:
             return None
         signs += abs(size) > CLEAR * NOISE_LOG
-    if signs < SIGNS or policy_moved(rows[at - 1 - NEAR : at - 1], rows[at : at + near], logged):
+    moved = policy_moved(rows[at - 1 - NEAR : at - 1], rows[at : at + near], logged)
+    if moved or signs < (SIGNS if moved is not None else SIGNS + 1):
         return None
     return Rescale(int(rows[at]), int(reward.steps[at]), times, old, new, int(rows[at + points - 1]) + 1)
 

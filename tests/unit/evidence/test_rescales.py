@@ -79,6 +79,11 @@ def test_what_goes_elsewhere_is_no_other_scale() -> None:
     assert seen(columns(10.0, reward_mean=one["reward_mean"])) is None, "the spread alone"
     assert seen(columns(0.1, reward_std=one["reward_std"] * np.where(NEW, 0.5, 1.0))) is None, "each by its own"
     assert seen(columns(0.1, response_length_mean=np.where(NEW, 4.0, 300.0))) is None, "the policy broke"
+    lost = columns(0.1, reward_mean=one["reward_mean"] * np.where(NEW, 0.004, 1.0))
+    assert seen(lost) is None, "all of it, with a spread that is left"
+    alone = {name: columns(0.1)[name] for name in ("reward_mean", "reward_std")}
+    assert seen(alone, AT + 11) is None, "without the policy the noise has to tell too"
+    assert seen(alone) == (AT, pytest.approx(0.1, rel=0.1))
     slowly = np.clip((np.arange(N) - AT) / 12, 0, 1)
     data = {name: one[name] * (1 - 0.9 * slowly) for name in ("reward_mean", "reward_std")}
     assert seen(columns(1.0, **data)) is None, "a fall over a dozen rows"
