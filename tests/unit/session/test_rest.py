@@ -7,11 +7,14 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 from rltui.hardware.base import HardwareHistory, HardwareSample
 from rltui.hardware.sampler import Sampler
 from rltui.session import Frame
 from rltui.session.live import HARDWARE_EVERY_S, REST_AFTER_S, REST_EVERY_S, LiveRun
 from rltui.session.locate import locate
+from tests.unit.session.runs import opened
 from tests.unit.trainer import wait_for
 
 NOW = 1.8e9
@@ -77,7 +80,9 @@ def test_a_run_that_is_over_rests_until_it_goes_on(tmp_path: Path) -> None:
     live.close()
 
 
-def test_what_a_reader_held_back_of_a_dead_copy_is_no_sign_of_life(tmp_path: Path) -> None:
+def test_what_a_reader_held_back_of_a_dead_copy_is_no_sign_of_life(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A log without a step gets its hint once it rests: nothing was written."""
     log = tmp_path / "console.log"
     answers = [
@@ -86,7 +91,7 @@ def test_what_a_reader_held_back_of_a_dead_copy_is_no_sign_of_life(tmp_path: Pat
     log.write_text("".join(answers))
     written = time.time() - 3600
     os.utime(log, (written, written))
-    live = LiveRun(locate([str(log)])[0], sampler=Given("here", None))
-    told = frame_where(live, lambda frame: any("--line" in source.note for source in frame.run.sources))
-    assert told.run.state.state == "unknown"
-    live.close()
+    monkeypatch.setattr("rltui.session.run_reader.REST_S", -1.0)
+    run = opened(log, follow=True)
+    assert run.rest(), "the reader tells what would have its lines read"
+    assert run.run.state(time.time()).state == "unknown"
