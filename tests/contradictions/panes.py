@@ -20,7 +20,7 @@ def top_line_of_every_screen(said: Said) -> Iterator[str]:
     the comparison tell of no step."""
     if "main" not in said.screens:
         return
-    steps, main = said.report["run"]["steps"], said.screens["main"].splitlines()[0]
+    steps, main = said.report["run"]["steps"], said.screens["main"].splitlines()[0].replace(said.report["run"]["id"], "")
     alive = STATE.search(main)
     for name, text in said.screens.items():
         if name in ("main", "compare", "help"):
