@@ -326,8 +326,10 @@ def _why_go_on(case: Case) -> str:
         return "validation still rises" if values[-1] >= values.max() else "validation has risen and holds"
     if validation(look) is not None:
         return "validation holds, and so short a plateau is no end"
-    if case.ended or (look.settings.planned_steps and look.step >= look.settings.planned_steps):
+    if look.facts.clock.steps_left == 0:
         return "the planned end is reached"
+    if case.ended:
+        return "the run is over"
     return "no validation is logged that would show the end of the gain, and nothing is being lost"
 
 

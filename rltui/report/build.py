@@ -257,7 +257,8 @@ def _rollouts(files: tuple[str, ...], samples: Samples) -> Rollouts:
             note = f"printed in the log; {sum(one.samples for one in read)} of them were read for the checks"
             return Rollouts("the training log", samples.steps, len(read), note)
         way = f"; to keep samples: {samples.enable}" if samples.enable else ""
-        note = f"none found: a limit of the monitoring, no sign of health{way}"
+        where = f" ({samples.missing})" if samples.missing else ""
+        note = f"none found{where}: a limit of the monitoring, no sign of health{way}"
         return Rollouts(None, (), 0, note)
     named = (re.match(r"(?:[^.]*?\D)?(\d{1,9})(?:_[0-9a-f]{8,})?\.", os.path.basename(path)) for path in files)
     steps = sorted({int(match[1]) for match in named if match})

@@ -203,8 +203,9 @@ def open_index(
             if bounds.log >= bounds.growing or index.prints_samples(one.path):  # else a look at its ends comes first
                 problems += _take(index, one, "train", found)
     index.entries = _entries(found)
+    ends = "the ends of " if bounds.log < bounds.growing and any(one.size > bounds.log for one in logs) else ""
     index.looked_in = (
-        "" if has_dumps else f"the training log: {_many(len(logs), 'file')} read, no printed samples",
+        "" if has_dumps else f"the training log: {ends}{_many(len(logs), 'file')} read, no printed samples",
         f"the tables of W&B: {_many(tables_found, 'file') if tables_found else 'none'}",
         f"folders of samples and outputs: {_many(others, 'file') if others else 'none'}",
     )

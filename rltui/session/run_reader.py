@@ -246,7 +246,7 @@ class RunReader:
     def _want_samples(self) -> None:
         """Has the samples of a followed run read by a thread of its own."""
         if self.follow and self._done and self._extent is ALL:
-            self._sampled.want(self._asked(self.run.history.table.head_step))
+            self._sampled.want(self._asked(None))
 
     @cached_property
     def _sampled(self) -> RunSamples:
@@ -292,7 +292,7 @@ class RunReader:
             self._stands = _standing(state)
             self.run.hardware = self._hardware()
             self._judged_at = clock.time()
-            self._read_samples(self.run.history.table.head_step)
+            self._read_samples(self._until_step)
             try:
                 self._diagnosis = self._judged = self._engine.advance(self.run, state=state)
                 self.fault = None

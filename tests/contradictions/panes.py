@@ -20,7 +20,7 @@ def top_line_of_every_screen(said: Said) -> Iterator[str]:
     the comparison tell of no step."""
     if "main" not in said.screens:
         return
-    steps, main = said.report["run"]["steps"], said.screens["main"].splitlines()[0].replace(said.report["run"]["id"], "")
+    steps, main = said.report["run"]["steps"], said.screens["main"].splitlines()[0].replace(said.name, "")
     alive = STATE.search(main)
     for name, text in said.screens.items():
         if name in ("main", "compare", "help"):
@@ -94,12 +94,14 @@ def machine_screen_and_table(said: Said) -> Iterator[str]:
 
 @rule
 def samples_screen_and_report(said: Said) -> Iterator[str]:
-    """The screen of samples shows some if the report knows of some, and says that there are none if it does not."""
+    """The screen of samples shows some if the report knows of some, and says that there are none if it does not. The
+    report reads but the ends of a long log, and says so."""
     text = said.screens.get("rollouts", "")
     none, known = "No generated text found" in text, said.report["rollouts"]["count"]
     if text and none and known:
         yield f"the screen of samples: none, report: {known}"
-    if text and not none and not known and "reading" not in text:
+    bounded = "the ends of" in said.report["rollouts"].get("note", "")
+    if text and not none and not known and not bounded and "reading" not in text:
         yield "the screen of samples shows some, the report knows of none"
 
 

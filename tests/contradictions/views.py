@@ -158,7 +158,8 @@ def decision_screen_and_report(said: Said) -> Iterator[str]:
         yield f"the decision screen: no planned end is known, report: {total}"
     if said.state != "running" and "IF IT GOES ON SO" in flat and not outlook.get("forecasts"):
         yield f"the decision screen forecasts a run that is {said.state}"
-    if total and last is not None and last < total and "the planned end is reached" in flat:
+    first = said.report["run"]["steps"].get("first")
+    if total and last is not None and last < total - (first == 0) and "the planned end is reached" in flat:
         yield f"the decision screen: the planned end is reached, report: {last} of {total}"
 
 

@@ -78,7 +78,9 @@ class DecisionScreen(TextScreen):
         run = self.view.report.run if self.view.report else None
         if run is not None and run.state in ("finished", "crashed"):
             return f"the run has {'ended' if run.state == 'finished' else run.state}: nothing goes on"
-        if run is None or run.steps.total is None or run.steps.last is None:
+        if run is None or run.steps.last is None:
+            return "no training step is logged: what going on brings cannot be said"
+        if run.steps.total is None:
             return "no planned end is known: what going on brings cannot be said"
         if run.steps.last >= run.steps.total:
             return "the planned end is reached"

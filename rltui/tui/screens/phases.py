@@ -163,6 +163,7 @@ class PhasesScreen(PaneScreen):
             if took is None:
                 rows.append([("   ", "fg"), put(item.name, NAME - 3), ("not logged at this step", "dim")])
                 continue
+            share = took / whole if view.cursor is not None or item.share is None else item.share
             start = min(bar_w - 1, round(at / whole * bar_w))
             size = max(1, min(bar_w - start, round(took / whole * bar_w)))
             role = phases.colour(view, item)
@@ -177,7 +178,7 @@ class PhasesScreen(PaneScreen):
                     (full * size, role or "ink"),
                     (" " * (bar_w - start - size), "fg"),
                     put(_took(took, whole), 8, "fg", ">"),
-                    put(number(100 * took / whole, decimals=0 if took >= 0.0095 * whole else 1), 7, role or "fg", ">"),
+                    put(number(100 * share, decimals=0 if share >= 0.0095 else 1), 7, role or "fg", ">"),
                     (" %  ", "dim"),
                     put(usual if usual_too else "", 9, "dim"),
                 ]
