@@ -49,7 +49,7 @@ def tempered(rule: str, own: int, others: Mapping[str, int], catalogue: Mapping[
 def roots(fired: Sequence[Fired], catalogue: Mapping[str, Rule], step: int) -> dict[Key, str]:
     """Symptom -> id of its root, among the findings that are open.
 
-    An edge of the catalogue's graph (`leads_to`, `caused_by`; `suppresses`: one rule speaks for another) counts only if
+    An edge of the catalogue's graph (`leads_to`; `suppresses`: one rule speaks for another) counts only if
     the cause is a warning or worse, is no quieter than the effect and began no later (`dating_tolerance`). The graph
     has feedback loops, so it is never walked as a tree: roots are taken greedily, first the one that explains most
     symptoms, then the earliest, then the surest.
@@ -59,19 +59,18 @@ def roots(fired: Sequence[Fired], catalogue: Mapping[str, Rule], step: int) -> d
         if f.id not in worst or f.level > worst[f.id].level:
             worst[f.id] = f
     late = dating_tolerance(step)
+    speakers = {i: {s for s in worst if i in catalogue[s].relations.suppresses} for i in worst}
 
     def explains(cause: Fired, effect: Fired) -> bool:
         return cause.level >= max(WARNING, effect.level) and cause.onset <= effect.onset + late
 
     def effects(cause: Fired) -> set[str]:
         rule = catalogue[cause.id]
-        told = {i for i in worst if cause.id in catalogue[i].relations.suppressed_by} | set(rule.relations.suppresses)
-        led = set(rule.relations.leads_to) | {i for i in worst if cause.id in catalogue[i].relations.caused_by}
-        reached = (told | led) - set(rule.relations.suppressed_by) - {cause.id}
+        reached = {*rule.relations.suppresses, *rule.relations.leads_to} - speakers[cause.id] - {cause.id}
         return {i for i in reached if i in worst and explains(cause, worst[i])}
 
     reach = {i: {x for x in _reachable(f, worst, effects) if explains(f, worst[x])} for i, f in worst.items()}
-    suppressed = {i for i in worst if any(s in worst and i in reach[s] for s in catalogue[i].relations.suppressed_by)}
+    suppressed = {i for i in worst if any(i in reach[s] for s in speakers[i])}
     order = sorted(worst.values(), key=lambda f: (f.id in suppressed, -len(reach[f.id]), f.onset, -f.confidence, f.id))
     root_of: dict[str, str] = {}
     taken: set[str] = set()

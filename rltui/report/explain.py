@@ -12,7 +12,7 @@ import orjson
 from rltui import settings
 from rltui.frameworks.load import config_meanings, dialect, dialect_names, metrics, phases
 from rltui.frameworks.schema import Metric, Phase
-from rltui.rules.catalogue import adjusted
+from rltui.rules.catalogue import adjusted, caused_by, suppressed_by
 from rltui.rules.knowledge import KnowledgePage, pages, pages_for
 from rltui.rules.page import Rule
 from rltui.rules.traits import Trait
@@ -312,8 +312,8 @@ def _silence(rule: Rule) -> list[str]:
     out += [f"without {' or '.join(label_of(m) for m in group)}: it is then not evaluable" for group in rule.needs]
     if rule.hold.looks > 1 or rule.hold.rows > 1:
         out.append(f"before the condition has held over {rule.hold.looks} looks and {rule.hold.rows} rows")
-    if rule.relations.suppressed_by:
-        out.append(f"as a finding of its own while one of these is open: {', '.join(rule.relations.suppressed_by)}")
+    if speakers := suppressed_by(rule.id):
+        out.append(f"as a finding of its own while one of these is open: {', '.join(speakers)}")
     return out
 
 
@@ -327,10 +327,10 @@ def _fix_lines(rule: Rule) -> list[str]:
 
 def _relations(rule: Rule) -> list[str]:
     told = (
-        ("caused by", rule.relations.caused_by),
+        ("caused by", caused_by(rule.id)),
         ("leads to", rule.relations.leads_to),
         ("speaks for", rule.relations.suppresses),
-        ("is told under", rule.relations.suppressed_by),
+        ("is told under", suppressed_by(rule.id)),
     )
     return [f"{how}: {', '.join(ids)}" for how, ids in told if ids]
 
@@ -374,7 +374,7 @@ def _rule_data(rule: Rule) -> dict[str, object]:
         "fixes": [{"text": f.text, "impact": f.impact, "risk": f.risk, "config": dict(f.config)} for f in rule.fixes],
         "confirm": rule.confirm,
         "refute": rule.refute,
-        "caused_by": rule.relations.caused_by,
+        "caused_by": caused_by(rule.id),
         "leads_to": rule.relations.leads_to,
         "pages": [p.id for p in pages_for(rule.id)],
         "sources": [{"key": source.key, "url": source.url} for source in rule.sources],

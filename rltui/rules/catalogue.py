@@ -50,6 +50,16 @@ def threshold(catalogue: Mapping[str, Rule], rule: str, name: str) -> float | No
     return page.params[name].value if page is not None and name in page.params else None
 
 
+def caused_by(rule: str) -> tuple[str, ...]:
+    """Ids of the rules that lead to a rule."""
+    return tuple(one.id for one in rules().values() if rule in one.relations.leads_to)
+
+
+def suppressed_by(rule: str) -> tuple[str, ...]:
+    """Ids of the rules that speak for a rule."""
+    return tuple(one.id for one in rules().values() if rule in one.relations.suppresses)
+
+
 @cache
 def having(trait: Trait) -> frozenset[str]:
     """Ids of the rules that have the trait."""

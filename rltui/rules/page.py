@@ -116,12 +116,10 @@ class Reference(Record, frozen=True):
 
 
 class Relations(Record, frozen=True):
-    """Ids of other rules."""
+    """Ids of other rules: an edge is stated once, by the rule it starts from."""
 
-    caused_by: tuple[str, ...] = ()
     leads_to: tuple[str, ...] = ()
     suppresses: tuple[str, ...] = ()
-    suppressed_by: tuple[str, ...] = ()
 
 
 class Rule(Record, frozen=True, kw_only=True):

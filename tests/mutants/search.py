@@ -24,7 +24,7 @@ from typing import Any
 
 from rltui.evidence.look import Look
 from rltui.rules.base import REGISTERED, Detect
-from rltui.rules.catalogue import rules
+from rltui.rules.catalogue import caused_by, rules
 from tests.conftest import REPO
 from tests.mutants import code
 from tests.unit.diagnosis.series import learning_run
@@ -219,7 +219,7 @@ def drawn(rule: str, detect: Detect[Look], chance: random.Random) -> Context:
     settings = {s: chance.choice(SETTINGS[s]) for s in asked if chance.random() < 0.8}
     near = re.findall(r'open\.get\("([\w-]+)"', whole)
     relations = page.relations
-    near += ["reward-collapse", "reward-peak-decline", *relations.caused_by, *relations.leads_to, rule]
+    near += ["reward-collapse", "reward-peak-decline", *caused_by(rule), *relations.leads_to, rule]
     opened = {chance.choice(near): chance.choice((1, 2, 3)) for _ in range(chance.choice((0, 0, 1, 1, 2)))}
     return Context(
         rule,

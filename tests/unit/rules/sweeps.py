@@ -19,7 +19,7 @@ import numpy as np
 
 from rltui.evidence.look import Look
 from rltui.rules.base import REGISTERED
-from rltui.rules.catalogue import rules
+from rltui.rules.catalogue import caused_by, rules
 from tests.unit.diagnosis.series import learning_run
 from tests.unit.rules.cases import BY_GROUP
 from tests.unit.rules.given import Case, N, Rows, feed_of
@@ -117,7 +117,7 @@ def of_case(case: Case) -> Iterator[str]:
             yield f"setting {key} times: " + turns(doses)
     relations = rules()[rule].relations
     plain = ask(fault)
-    for other in dict.fromkeys([rule, *relations.caused_by, *relations.leads_to, *relations.suppresses]):
+    for other in dict.fromkeys([rule, *caused_by(rule), *relations.leads_to, *relations.suppresses]):
         for level in (1, 2):
             if (found := course(rule, fault, {other: level})) != plain:
                 yield f"{other} open at {level}: {found}"
