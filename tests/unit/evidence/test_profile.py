@@ -55,3 +55,13 @@ def test_after_a_stray_reward_nothing_stands_at_the_floor() -> None:
     columns["score_mean"] = with_strays(np.asarray(columns["score_mean"]), (131,), 156.0)
     findings = Engine().advance(FakeRun(columns).grow()).findings  # type: ignore[arg-type]
     assert "reward-floor" not in {f.id for f in findings}
+
+
+@pytest.mark.parametrize(
+    ("lowest", "highest", "floor"), [(5.0, 40.0, 0.0), (0.2, 0.9, 0.0), (-3.0, 40.0, None), (5.0, 5.0, None)]
+)
+def test_rewards_that_are_never_0_nor_less_have_their_floor_there(
+    lowest: float, highest: float, floor: float | None
+) -> None:
+    """Unless they never vary: then nothing tells their scale."""
+    assert scale(score_mean=np.linspace(lowest, highest, N))[0] == floor

@@ -115,3 +115,17 @@ def test_a_reward_that_collapsed_fails_the_stage_of_the_reward(
     of = report(write(tmp_path / "run", learning(200) | {"score": score}), capsys)
     assert finding(of, "reward-collapse") is not None
     assert stage(of, "reward") == "fail"
+
+
+@pytest.mark.parametrize(
+    ("estimator", "status"),
+    [("k3", "fail"), ("low_var_kl", "fail"), ("k3+", "fail"), ("kl", "unknown"), ("k2", "unknown")],
+)
+def test_only_an_estimate_of_the_third_kind_cannot_be_negative(
+    estimator: str, status: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = write(tmp_path / "run", learning() | SANE | {"kl": wave(-0.05, 0.001)})
+    (run / "config.yaml").write_text(
+        f"actor_rollout_ref:\n  actor:\n    kl_loss_type: {estimator}\n    use_kl_loss: true\n"
+    )
+    assert invariants(report(run, capsys))["KL to the reference ≥ 0 (k3 estimator)"]["status"] == status
