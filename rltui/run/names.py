@@ -53,13 +53,14 @@ _MEAN_AT = re.compile(r"mean@(\d+)")
 def told_apart(meanings: dict[str, Meaning]) -> dict[str, Meaning]:
     """Of keys that mean the same the later ones have their key in their label, or the last part of it, if that is
     another: no two rows of a table are called alike."""
-    first: dict[str, str] = {}
+    ends: dict[str, set[str]] = {}  # label -> last parts of the keys that have it
     out: dict[str, Meaning] = {}
     for key, meaning in meanings.items():
-        before = first.setdefault(meaning.label, key)
-        own = key.rpartition("/")[2]
-        label = f"{meaning.label} ({key if own == before.rpartition('/')[2] else own})"
-        out[key] = meaning if before == key else replace(meaning, label=label)
+        others, own = ends.setdefault(meaning.label, set()), key.rpartition("/")[2]
+        if others:
+            meaning = replace(meaning, label=f"{meaning.label} ({key if own in others else own})")
+        others.add(own)
+        out[key] = meaning
     return out
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from rltui.frameworks.resolve import resolve
+from rltui.run.names import told_apart
 from rltui.run.run import Run
 from tests.unit.run.builder import LOG, note, rows, run_of, trl
 
@@ -211,3 +213,10 @@ def test_two_keys_of_one_metric_are_not_called_alike() -> None:
     labels = [name.label for name in run.names.values()]
     assert len(set(labels)) == len(labels)
     assert (run.names["loss"].label, run.names["train_loss"].label) == ("loss", "loss (train_loss)")
+
+
+def test_nor_are_three_of_which_two_end_alike() -> None:
+    told = resolve("loss", "generic")
+    keys = ("loss", "a/mean_loss", "b/mean_loss", "c/loss")
+    labels = [one.label for one in told_apart(dict.fromkeys(keys, told)).values()]
+    assert labels == ["loss", "loss (mean_loss)", "loss (b/mean_loss)", "loss (c/loss)"]
