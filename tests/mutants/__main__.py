@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
-import os
 import sys
 import time
 from collections import Counter
@@ -19,7 +18,7 @@ from tests.conftest import REPO
 from tests.mutants.draw import LOCKED, drawn, plain, population, tests_of, words_of
 from tests.mutants.mutant import Mutant
 from tests.mutants.reach import known
-from tests.mutants.worker import Answer, asked, each
+from tests.mutants.worker import Answer, asked, collected, each
 
 SLOW_S = 8.0
 """Seconds of the processor: a test that takes longer is not asked. What only such tests would see counts as survived,
@@ -149,17 +148,9 @@ def main() -> int:
         print("\n".join(f"{one.kind:10} {one}" for one in chosen))
         return 0
     start = time.monotonic()
-    os.environ |= {
-        "RLTUI_TEST_RUNS": str(REPO / "none"),
-        "CI": "1",
-        "OMP_NUM_THREADS": "1",
-        "OPENBLAS_NUM_THREADS": "1",
-    }
-    os.chdir(REPO)
     trial = Trial(chosen, Results(args.results or REPO / ".mutants" / f"seed-{args.seed}.jsonl", args.fresh), args.jobs)
     tests = sorted({test for one in chosen for test in tests_of(one.path)} | set(LOCKED))
-    options = ["-qq", "-s", "--no-header", "--no-summary", "--tb=no", "-p", "no:cacheprovider", "-p", "no:randomly"]
-    if code := pytest.main([*options, *tests], plugins=[trial]):
+    if code := collected(tests, trial):
         print(f"the tests cannot be collected: pytest ends with {code}")
         return 2
     counts = Counter((line["kind"], line["end"]) for line in trial.lines.values())

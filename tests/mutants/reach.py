@@ -13,7 +13,6 @@ import argparse
 import ast
 import hashlib
 import json
-import os
 import re
 import sys
 import threading
@@ -29,7 +28,7 @@ import pytest
 from tests.conftest import REPO
 from tests.mutants.draw import CODE, code_files, population, tests_of
 from tests.mutants.mutant import Mutant
-from tests.mutants.worker import Answer, asked, each
+from tests.mutants.worker import Answer, asked, collected, each
 
 FILE = REPO / ".mutants" / "reach.json"
 SHARE = 40
@@ -207,18 +206,10 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("tests", nargs="*")
     args = parser.parse_args()
-    os.environ |= {
-        "RLTUI_TEST_RUNS": str(REPO / "none"),
-        "CI": "1",
-        "OMP_NUM_THREADS": "1",
-        "OPENBLAS_NUM_THREADS": "1",
-    }
-    os.chdir(REPO)
     watch = Watch(args.jobs)
     wanted()
     tests = args.tests or sorted({test for path in code_files(REPO) for test in tests_of(path)})
-    options = ["-qq", "-s", "--no-header", "--no-summary", "--tb=no", "-p", "no:cacheprovider", "-p", "no:randomly"]
-    pytest.main([*options, *tests], plugins=[watch])
+    collected(tests, watch)
     FILE.parent.mkdir(exist_ok=True)
     FILE.write_text(json.dumps(vars(watch.reach)))
     times = FILE.with_name("times.json")

@@ -18,6 +18,7 @@ from typing import TypeVar
 import _pytest.main
 import pytest
 
+from tests.conftest import REPO
 from tests.mutants import inplace
 
 T = TypeVar("T")
@@ -30,6 +31,20 @@ LONGEST_S = 60.0
 
 class Endless(BaseException):
     """No check of the package may catch it."""
+
+
+def collected(tests: Sequence[str], plugin: object) -> int:
+    """Has pytest collect tests, in their own order and without the labelled runs, for a plugin that runs them. Returns
+    pytest's exit code."""
+    os.environ |= {
+        "RLTUI_TEST_RUNS": str(REPO / "none"),
+        "CI": "1",
+        "OMP_NUM_THREADS": "1",
+        "OPENBLAS_NUM_THREADS": "1",
+    }
+    os.chdir(REPO)
+    options = ["-qq", "-s", "--no-header", "--no-summary", "--tb=no", "-p", "no:cacheprovider", "-p", "no:randomly"]
+    return pytest.main([*options, *tests], plugins=[plugin])
 
 
 @contextlib.contextmanager
