@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from rltui.evidence.model import SEVERITY_RANK, Cause, Fix, Severity
+from rltui.evidence.model import IMPACTS, RISKS, SEVERITY_RANK, Cause, Fix, Severity
 from rltui.frameworks.dialect import Dialect
 from rltui.frameworks.schema import Topic
 from rltui.rules.page import Rule
@@ -36,11 +36,6 @@ def where(rule: Rule, names: Dialect, algorithm: str | None) -> tuple[str, ...]:
     )
     found = (path for topic in topics if topic for path in names.code(topic, algorithm))
     return tuple(dict.fromkeys(found))
-
-
-IMPACT = ("high", "medium", "low")
-RISK = ("none", "low", "medium", "high")
-"""Fixes are told in this order."""
 
 
 OTHER_PATH = {"kl_coef_loss": "kl_coef_reward"}
@@ -83,4 +78,4 @@ def fixes(rule: Rule, names: Dialect, severity: Severity) -> tuple[Fix, ...]:
     rank = SEVERITY_RANK[severity]
     fit = [f for f in rule.fixes if SEVERITY_RANK[f.least] <= rank]
     found = [Fix(f.text, f.config.get(names.family, f.config.get("other")), f.impact, f.risk) for f in fit]
-    return tuple(sorted(found, key=lambda f: (IMPACT.index(f.impact), RISK.index(f.risk))))
+    return tuple(sorted(found, key=lambda f: (IMPACTS.index(f.impact), RISKS.index(f.risk))))

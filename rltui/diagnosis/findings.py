@@ -219,7 +219,7 @@ class _Shapes(dict[str, Shape]):
 def _points(look: Look, name: str) -> Series | None:
     """A metric as logged, but for rows in which it was not measured: what the tables show."""
     series = look.logged(name)
-    return series if series is None or not look.gaps else without(series, name, look.gaps)
+    return None if series is None else without(series, name, look.gaps)
 
 
 def _evidence(
@@ -230,12 +230,13 @@ def _evidence(
         return None if measured is None else measured.evidence(name, text)
     if name.startswith(PREFIX):
         return None if sampled is None else sampled.evidence(name.removeprefix(PREFIX), text)
-    if look.logged(name) is None:
+    series = _points(look, name)
+    if series is None:
         return None
-    series, shape = _points(look, name), shapes[name]
+    shape = shapes[name]
     words = f"{text}; {shape.word}" if text else shape.word
     first, mid, last, slope = (_known(v) for v in (shape.first, shape.mid, shape.last, shape.slope))
-    return Evidence(name, series.key if series is not None else name, first, mid, last, slope, words)
+    return Evidence(name, series.key, first, mid, last, slope, words)
 
 
 def _known(value: float | None) -> float | None:

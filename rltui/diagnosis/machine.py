@@ -41,7 +41,12 @@ def due(before: Machine, samples: SampleColumns, time: float) -> bool:
     """Whether a past look at a row written at `time` (NaN unknown) judges the machine."""
     if not len(samples) or not time > samples.times[0]:
         return False
-    return time - before.time >= max(APART_S, APART_SHARE * (time - float(samples.times[0])))
+    return time - before.time >= _apart(time, samples)
+
+
+def _apart(time: float, samples: SampleColumns) -> float:
+    """Seconds between two looks at the machine at this time."""
+    return max(APART_S, APART_SHARE * (time - float(samples.times[0])))
 
 
 class Present:
@@ -67,9 +72,8 @@ def _between(time: float, samples: SampleColumns) -> Iterator[float]:
     """When the machine is looked at after `time` (-inf: never before), up to the newest sample."""
     if not len(samples):
         return
-    first, newest = float(samples.times[0]), float(samples.times[-1])
-    time = max(time, first)
-    while (time := time + max(APART_S, APART_SHARE * (time - first))) < newest:
+    time = max(time, float(samples.times[0]))
+    while (time := time + _apart(time, samples)) < samples.times[-1]:
         yield time
 
 

@@ -83,8 +83,13 @@ class Cause:
 class Fix:
     text: str
     config_key: str | None
-    impact: str  # "high" | "medium" | "low"
-    risk: str  # "none" | "low" | "medium" | "high"
+    impact: str  # one of `IMPACTS`
+    risk: str  # one of `RISKS`
+
+
+IMPACTS = ("high", "medium", "low")
+RISKS = ("none", "low", "medium", "high")
+"""Fixes are told in this order."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -225,6 +225,8 @@ class Gap(Protocol):
 
 def without(series: Series, name: str | None, gaps: Sequence[Gap]) -> Series:
     """A metric without its points that lie in a gap. `name`: the canonical one, None if it is not known."""
+    if not gaps:
+        return series
     meaning = metrics().get(name or "")
     keep = np.ones(len(series), dtype=np.bool_)
     for one in gaps:

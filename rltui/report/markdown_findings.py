@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rltui.evidence.model import Evidence, Finding, Fix
+from rltui.evidence.model import IMPACTS, RISKS, Evidence, Finding, Fix
 from rltui.plots.numbers import NOT_AVAILABLE, number
 from rltui.report.escape import code, plain, table
 from rltui.report.markdown_metrics import metric_label
@@ -16,8 +16,6 @@ BASIS = {
     "log": "confirmed in the log",
     "hypothesis": "hypothesis",
 }
-IMPACTS = ("high", "medium", "low")
-RISKS = ("none", "low", "medium", "high")
 
 
 def symptoms(report: Report) -> list[str]:

@@ -10,9 +10,9 @@ import msgspec
 import pytest
 
 from rltui.cli import main
-from rltui.diagnosis.causes import IMPACT, RISK
 from rltui.diagnosis.roots import Fired, Key, roots
 from rltui.evidence.look import Look
+from rltui.evidence.model import IMPACTS, RISKS
 from rltui.frameworks.advice import enable
 from rltui.rules import host as on_machine
 from rltui.rules import registry
@@ -37,7 +37,7 @@ def test_every_rule_is_there_once_and_complete() -> None:
         assert related <= set(catalogue), rule.id
         assert all(p.why for p in rule.params.values()), rule.id
         assert all(s.url.startswith("http") or "rltui explain" in s.url for s in rule.sources), rule.id
-        assert all(f.impact in IMPACT and f.risk in RISK for f in rule.fixes), rule.id
+        assert all(f.impact in IMPACTS and f.risk in RISKS for f in rule.fixes), rule.id
 
 
 def test_detectors_belong_to_rules_and_use_their_thresholds() -> None:
