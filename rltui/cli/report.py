@@ -33,7 +33,7 @@ def run(words: list[str]) -> int:
     )
     parser.add_argument("--since", type=int, metavar="STEP", help="numbers of the metrics from this step on")
     parser.add_argument("--last", type=int, metavar="N", help="numbers of the metrics over the last N rows")
-    parser.add_argument("--long", action="store_true", help="every metric and every setting, in Markdown")
+    parser.add_argument("--long", action="store_true", help="every metric, plot, check and setting, in Markdown")
     parser.add_argument("--window", type=int, metavar="N", help="rows of the first, mid and last window")
     parser.add_argument("--now", metavar="TIME", help="ISO 8601: makes a report reproducible")
     parser.add_argument("--append", metavar="FILE", help="append a check-in entry to this file")

@@ -87,7 +87,7 @@ def limits(runs: Sequence[ComparedRun]) -> tuple[str, ...]:
     for run in runs:
         for finding in open_roots(run):
             counted[finding.id] += 1
-            cause = next((c for c in finding.causes), None)
+            cause = next((c for c in finding.causes if c.status == "supported"), None)
             why = "" if cause is None else f"; likely: {cause.text}"
             told.setdefault(finding.id, f"{finding.title}{why}")
     order = sorted(counted, key=lambda i: (-counted[i], i))

@@ -163,7 +163,7 @@ def _of_ends(found: Found, now: float) -> RunRow:
     known = reader.known(now)
     row = _row(found, reader, known)
     gap = gap_row(reader.run, reader.feeds)
-    signs, _ = tail.signs(reader.run.series, gap)
+    signs, _ = tail.signs(reader.run.all_series(), gap)
     counts = Counter(sign.severity for sign in signs)
     texts = [sign.text for sign in signs]
     if known.state is not None and known.state.state == "crashed":
@@ -205,7 +205,7 @@ def _row(found: Found, reader: RunReader, known: Known) -> RunRow:
         first_rows=0,
         newest_rows=0,
         whole=True,
-        values=_values(run.series, gap_row(reader.run, reader.feeds) or 0),
+        values=_values(run.all_series(), gap_row(reader.run, reader.feeds) or 0),
         note="; ".join(dict.fromkeys(feed.note for feed in reader.feeds if feed.note and feed.gap)),
         because=known.state.because if known.state is not None else "",
     )

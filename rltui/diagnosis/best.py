@@ -7,6 +7,7 @@ from math import hypot
 
 from rltui.evidence.model import BestCheckpoint
 from rltui.evidence.ranking import Ranking, best_saved, peak, usable
+from rltui.evidence.signal import num
 from rltui.run.run import Checkpoint
 
 GAIN = 2.0  # standard errors below which a best step is not better than the start
@@ -33,7 +34,9 @@ def best_checkpoint(
 def _told(r: Ranking, at: int, step: int, path: str | None, on_disk: bool | None) -> BestCheckpoint:
     value, basis = float(r.value[at]), r.basis
     start_se = r.value_se * r.width**0.5  # a single value, where the others are means
-    beats = value - r.start >= GAIN * hypot(r.value_se, start_se) and value > r.start
+    least = r.start + GAIN * hypot(r.value_se, start_se)
+    beats = value >= least and value > r.start
     if not beats:
         basis += "; not distinguishable from the start" if value >= r.start else "; no better than the start"
+        basis += f" of {num(r.start)}, which would take {num(least)}" if least > r.start else f" of {num(r.start)}"
     return BestCheckpoint(step, path, on_disk, r.key, value, r.value_se, basis, beats)

@@ -1,14 +1,16 @@
-"""What in this run's config and code stands behind a finding, and what to change."""
+"""Causes of a finding as this run bears them out, what to change, and which code to open."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
-from rltui.evidence.model import IMPACTS, RISKS, SEVERITY_RANK, Cause, Fix, Severity
+from rltui.diagnosis.tested import Answer, Ground, Outcome, Spell, acting
+from rltui.evidence.model import IMPACTS, RISKS, SEVERITY_RANK, Cause, CauseStatus, Fix, Severity
 from rltui.frameworks.dialect import Dialect
 from rltui.frameworks.schema import Topic
-from rltui.rules.page import Rule
-from rltui.run.run import ConfigValue
+from rltui.rules.expectation import as_number
+from rltui.rules.page import CauseText, FixText, NewValue, Rule
 
 BY_GROUP: Mapping[str, Topic] = {
     "kl": "kl",
@@ -38,44 +40,117 @@ def where(rule: Rule, names: Dialect, algorithm: str | None) -> tuple[str, ...]:
     return tuple(dict.fromkeys(found))
 
 
-OTHER_PATH = {"kl_coef_loss": "kl_coef_reward"}
-"""Where the first does not act, the second may act in its place."""
+OTHER = 1.5
+"""Times the config's value from which on a setting that is logged is not what the config says."""
+MOST_FIXES = 3
+"""Of a finding: nobody tries more at once."""
+_ORDER: Mapping[CauseStatus, int] = {"supported": 0, "untestable": 1, "contradicted": 2}
 
 
-def causes(rule: Rule, config: Mapping[str, ConfigValue]) -> tuple[Cause, ...]:
-    """Candidate causes with key and value as the user wrote them: first those that a value speaks for, then those that
-    it does not decide, then those without a key. A cause that its value speaks against is left out."""
-    spoken: list[Cause] = []
-    open_: list[Cause] = []
-    loose: list[Cause] = []
-    for cause in rule.causes:
-        entry = config.get(cause.config) if cause.config else None
-        if entry is not None and not entry.active and cause.config in OTHER_PATH:
-            other = config.get(OTHER_PATH[cause.config])
-            entry = other if other is not None and other.active else entry
-        if entry is None:
-            loose.append(Cause(cause.text))
-            continue
-        value = entry.value
-        plain = value if isinstance(value, (str, int, float, bool)) or value is None else str(value)
-        if not entry.active:
-            if cause.speaks is not None and cause.speaks.op in (">", ">=", "not in"):
-                continue  # what is off is neither large nor on
-            note = entry.note or "set, but not on the active path"
-            open_.append(Cause(f"{cause.text} ({note})", entry.key, plain))
-            continue
-        says = None if cause.speaks is None else cause.speaks.holds(value)
-        if says is None and value is None:
-            loose.append(Cause(cause.text))
-        elif says is not False:
-            (spoken if says else open_).append(Cause(cause.text, entry.key, plain))
-    return (*spoken, *open_, *loose)
+@dataclass(frozen=True, slots=True)
+class Weighed:
+    """A cause of a rule's page after its tests. `weight`: how much speaks for it."""
+
+    cause: Cause
+    name: str
+    weight: int = 0
 
 
-def fixes(rule: Rule, names: Dialect, severity: Severity) -> tuple[Fix, ...]:
-    """Remedies for a finding this severe, by impact, then risk, then the catalogue's order; keys in this framework's
-    spelling."""
+def weighed(rule: Rule, ground: Ground, spell: Spell) -> tuple[Weighed, ...]:
+    """The causes of a page: those that this run supports first, the best supported leading; those that it contradicts
+    last."""
+    found = [_weighed(text, ground, spell) for text in rule.causes]
+    return tuple(sorted(found, key=lambda one: (_ORDER[one.cause.status], -one.weight)))
+
+
+def _weighed(text: CauseText, ground: Ground, spell: Spell) -> Weighed:
+    outcomes = [ground.test(test, spell) for test in text.tests]
+    said: dict[Answer, list[Outcome]] = {"met": [], "unmet": [], "unknown": []}
+    for outcome in outcomes:
+        said[outcome.answer].append(outcome)
+    status: CauseStatus = "contradicted" if said["unmet"] else "supported" if said["met"] else "untestable"
+    telling = said["unmet"] or said["met"] or said["unknown"]
+    because = ", ".join(dict.fromkeys(outcome.text for outcome in telling))
+    if status == "untestable" and text.look:
+        because = f"{because}, so look at {text.look}" if because else f"look at {text.look}"
+    entry = acting(ground.config, text.config)
+    value = _plain(entry.value) if entry is not None and entry.active else None
+    key = entry.key if entry is not None and value is not None else None
+    weight = max((outcome.weight for outcome in said["met"]), default=0) if status == "supported" else 0
+    return Weighed(Cause(text.text, key, value, status, because), text.name, 10 * weight + len(said["met"]))
+
+
+def _plain(value: object) -> str | float | int | bool | None:
+    return value if isinstance(value, (str, int, float, bool)) or value is None else str(value)
+
+
+def fixes(rule: Rule, names: Dialect, severity: Severity, ground: Ground, causes: Sequence[Weighed]) -> tuple[Fix, ...]:
+    """At most three remedies for a finding this severe, in this framework's keys: first those of the causes that the
+    run supports, then those that help whatever the cause, then those of causes that nobody could test. Left out: what
+    only mends a contradicted cause, and what the config has already."""
     rank = SEVERITY_RANK[severity]
-    fit = [f for f in rule.fixes if SEVERITY_RANK[f.least] <= rank]
-    found = [Fix(f.text, f.config.get(names.family, f.config.get("other")), f.impact, f.risk) for f in fit]
-    return tuple(sorted(found, key=lambda f: (IMPACTS.index(f.impact), RISKS.index(f.risk))))
+    place = {one.name: i for i, one in enumerate(causes) if one.name}
+    status = {one.name: one.cause.status for one in causes if one.name}
+    found = []
+    for fix in rule.fixes:
+        of = [name for name in fix.causes if status[name] != "contradicted"]
+        told = _fix(fix, names, ground)
+        if SEVERITY_RANK[fix.least] > rank or told is None or (fix.causes and not of):
+            continue
+        supported = [place[name] for name in of if status[name] == "supported"]
+        group = (0, min(supported)) if supported else (1, 0) if not fix.causes else (2, 0)
+        found.append((group, IMPACTS.index(fix.impact), RISKS.index(fix.risk), told))
+    found.sort(key=lambda one: one[:3])
+    return tuple(fix for _, _, _, fix in found)[:MOST_FIXES]
+
+
+def _fix(fix: FixText, names: Dialect, ground: Ground) -> Fix | None:
+    """None if the config has it already, or if the setting does not act in this run."""
+    key, act = fix.config.get(names.family, fix.config.get("other")), fix.act or fix.text
+    change, config = fix.change, ground.config
+    if fix.done is not None:
+        has = acting(config, fix.done.key)
+        if has is not None and has.active and fix.done.condition.holds(has.value):
+            return None
+    entry = acting(config, change.key) if change is not None else None
+    if change is None or entry is None or entry.value is None:
+        return Fix(fix.text, key, fix.impact, fix.risk, act=f"{change.key} {change.way}" if change else act)
+    if not entry.active:
+        return None
+    value, to = _plain(entry.value), _target(change, entry.value)
+    meant, acts = as_number(entry.value), _logged(ground, change.key)
+    if meant and acts is not None and change.times is not None:
+        beyond = acts > OTHER * meant if change.times < 1 else acts < meant / OTHER
+        value, to = (float(f"{acts:.2g}"), value) if beyond else (value, to)  # back to what was meant
+    return (
+        None if to is None else Fix(fix.text, entry.key, fix.impact, fix.risk, value, to, f"{change.key} {change.way}")
+    )
+
+
+def _logged(ground: Ground, key: str) -> float | None:
+    """What a setting is now by the metric of the same name: a schedule or a second config may have changed it."""
+    found = ground.look.facts.metric(key)
+    return None if found is None else found.now.value
+
+
+def _target(change: NewValue, value: object) -> str | float | bool | None:
+    """The value to try; None if the present one is as good."""
+    now = as_number(value)
+    if change.times is not None:
+        if now is None or now == 0:
+            return None
+        to = now * change.times
+        to = to if change.least is None else max(to, change.least)
+        to = to if change.most is None else min(to, change.most)
+        to = float(f"{to:.2g}") if not isinstance(value, int) else float(max(1, round(to)))
+        return None if (to >= now) == (change.times < 1) or to == now else _whole(to)
+    wanted = as_number(change.to)
+    if now is not None and wanted is not None:
+        there = {"up": now >= wanted, "down": now <= wanted, "set": now == wanted}[change.way]
+    else:
+        there = str(value).lower() == str(change.to).lower()
+    return None if there else change.to
+
+
+def _whole(value: float) -> float | int:
+    return int(value) if value == int(value) else value

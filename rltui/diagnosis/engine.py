@@ -15,12 +15,14 @@ from rltui import cooperate
 from rltui.diagnosis.best import best_checkpoint
 from rltui.diagnosis.findings import Kept, build
 from rltui.diagnosis.insight import Insight, insight
-from rltui.diagnosis.life import Life, dated, follow
+from rltui.diagnosis.life import Life, dated, follow, in_words
 from rltui.diagnosis.machine import Machine, Present, due, judge_machine, view_of
 from rltui.diagnosis.recovery import band_of, upheld
 from rltui.diagnosis.remarks import confirmed
+from rltui.diagnosis.tested import Ground
 from rltui.diagnosis.verdict import Case, ended, judge, stages
 from rltui.evidence.blocks import BlockCache
+from rltui.evidence.clock import capped
 from rltui.evidence.facts import RunFacts
 from rltui.evidence.guard import Guard
 from rltui.evidence.look import Look, LookFeed, look_rows
@@ -33,6 +35,7 @@ from rltui.evidence.rescales import Rescales
 from rltui.evidence.sampled import Sampled
 from rltui.evidence.signal import CRITICAL, WARNING
 from rltui.evidence.standing import Standing
+from rltui.readers.base import Note
 from rltui.rules.base import Detect
 from rltui.rules.catalogue import having, rules, unread_pages
 from rltui.rules.coverage import Evaluable, without_input
@@ -59,6 +62,13 @@ class State:
     memory: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     machine: Machine = field(default_factory=Machine)
     failed: Mapping[str, str] = field(default_factory=dict)  # rules that raised, at this look or before
+
+    def worded(self) -> State:
+        """With all words made, which frees the look that it was made at."""
+        guard = Guard(self.failed)
+        lives = {key: in_words(life, key[0], guard) for key, life in self.lives.items()}
+        same = all(lives[key] is life for key, life in self.lives.items())
+        return self if same else replace(self, lives=lives, failed=guard.failed)
 
     def open(self) -> dict[str, int]:
         """Highest level of each open finding."""
@@ -184,8 +194,12 @@ class Engine:
                 break
             self._states.append(self._step(feed, self._states[-1], n))
             self._looks += 1
-            if len(self._states) > KEEP_NEWEST and self._looks % KEEP_EVERY:
-                del self._states[-KEEP_NEWEST]
+            if len(self._states) > KEEP_NEWEST:
+                if self._looks % KEEP_EVERY:
+                    del self._states[-KEEP_NEWEST]
+                else:
+                    self._states[-KEEP_NEWEST] = self._states[-KEEP_NEWEST].worded()
+        self._states[-KEEP_NEWEST:] = [state.worded() for state in self._states[-KEEP_NEWEST:]]
         self._keys.update(feed.keys())
 
     def _step(self, feed: LookFeed, state: State, n: int) -> State:
@@ -211,8 +225,11 @@ class Engine:
             signals = {s.subject: s for s in found}
             for subject in {*signals, *lived.get(rule_id, ())}:
                 before = lives.get((rule_id, subject), Life())
-                signal = upheld(rule.recovery, before, signals.get(subject), look)
-                after = follow(before, signal, n, look.step, rule.hold.looks, rule.hold.rows)
+                signal = signals.get(subject)
+                if signal is None or not signal.level:
+                    before = in_words(before, rule_id, guard)
+                signal = upheld(rule.recovery, before, signal, look)
+                after = follow(before, signal, n, look.step, rule.hold.looks, capped(rule.hold.rows, n))
                 if after.level > before.level and after.signal is not None:
                     after = dated(after, before, after.signal, look)
                     if after.level >= WARNING > before.level:
@@ -254,7 +271,8 @@ class Engine:
         ranked = guard.ask("ranking of steps", None, ranking, look)
         broken_at = breakdown(lives)
         saved = [c for c in run.checkpoints if run_state is not None or c.step <= look.step]
-        standing = Standing(look, run_state, seen, ranked, saved, broken_at)
+        against = [one for one in run.history.contradictions if one.since <= look.step]
+        standing = Standing(look, run_state, seen, ranked, saved, broken_at, against)
         sampled = Sampled.of(run, look, now=run_state is not None)
         logged = set(self._row_rules) - {b.id for b in unable}  # what rows show is not counted again in samples
         of_samples = dict(ask(Sampled, sampled, self.catalogue, guard, without=logged)) if sampled.dumps else {}
@@ -263,18 +281,21 @@ class Engine:
             for signal in found:
                 life = follow(Life(), signal, rows, look.step, 1, 1)
                 lives[rule_id, signal.subject] = dated(life, Life(), signal, look)
-        config = run.config
-        built = build(lives, self.catalogue, look, config, self.window, self._kept, guard, sampled, measured)
-        findings = confirmed(built, sampled, guard)
-        active = [f for f in findings if f.status == "active"]
         out_of_place = [b for b in unable if b.id not in of_samples]
         skipped = [b for b in out_of_place if b.applies]
         able = [*self._row_rules, *ran_on_machine, *told]
         only_samples = [i for i in ids(Sampled) if i not in self._row_rules]
         skipped += without_input(self.catalogue, able, only_samples, run.samples)
+        blind = {b.id for b in [*skipped, *out_of_place]}
+        notes = run.notes if run_state is not None else _until(run.notes, look.step)
+        could = frozenset(i for i in able if i not in blind and i not in guard.failed)
+        ground = Ground(look, run.config, notes, sampled, measured, ran=could)
+        built = build(lives, self.catalogue, look, ground, self.window, self._kept, guard)
+        findings = confirmed(built, sampled, guard)
+        active = [f for f in findings if f.status == "active"]
         machine_view = guard.ask("machine", None, view_of, measured, guard)
         best = guard.ask("best checkpoint", None, best_checkpoint, ranked, saved, look.step, broken_at)
-        out = {*(b.id for b in [*skipped, *out_of_place]), *guard.failed}
+        out = {*blind, *guard.failed}
         ran = [i for i in dict.fromkeys(able) if i not in out] if rows else []
         case = Case(look, active, self.catalogue, seen, run_state, len(ran), len(skipped))
         return Diagnosis(
@@ -296,6 +317,10 @@ class Engine:
 
 FEW_ROWS = 100
 """Published run tables call a shorter run undertrained."""
+
+
+def _until(notes: Sequence[Note], step: int) -> list[Note]:
+    return [note for note in notes if note.step is not None and note.step <= step]
 
 
 def breakdown(lives: Mapping[Key, Life]) -> int | None:

@@ -6,11 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import isfinite
 
-from rltui.diagnosis.causes import causes, fixes, where
+from rltui.diagnosis.causes import MOST_FIXES, fixes, weighed, where
 from rltui.diagnosis.life import Life, Opening
-from rltui.diagnosis.recovery import told
+from rltui.diagnosis.recovery import told as band_told
 from rltui.diagnosis.remarks import Remark, remarks
 from rltui.diagnosis.roots import Fired, Key, roots, tempered
+from rltui.diagnosis.tested import Ground, Spell
 from rltui.evidence.guard import Guard
 from rltui.evidence.look import Look
 from rltui.evidence.measured import MACHINE, Measured
@@ -20,15 +21,17 @@ from rltui.evidence.sampled import PREFIX, Sampled
 from rltui.evidence.shapes import Shape, Trends, describe, settled
 from rltui.evidence.signal import WARNING
 from rltui.rules.page import Rule
-from rltui.run.run import ConfigValue
 from rltui.run.table import Series
 
 SEVERITY: tuple[Severity, ...] = ("info", "info", "warning", "critical")
 BASES: dict[str, Basis] = {"hypothesis": "hypothesis", "config": "config", "samples": "samples", "log": "log"}
 
 
-Advice = tuple[tuple[Cause, ...], tuple[Fix, ...], tuple[str, ...]]
-"""Causes, fixes and files to open."""
+ANEW = 25
+"""Every so manieth part of the run causes are tested anew: at every row they cost a fifth of a look."""
+
+Advice = tuple[tuple[Cause, ...], tuple[Fix, ...]]
+"""Causes and fixes."""
 
 
 @dataclass(slots=True)
@@ -37,7 +40,9 @@ class Kept:
 
     trends: Trends = field(default_factory=dict)
     _beside: tuple[int, tuple[Remark, ...], dict[str, str]] = (-1, (), {})
-    _advice: dict[tuple[str, Severity], tuple[Advice, dict[str, str]]] = field(default_factory=dict)
+    _advice: dict[tuple[str, str | None], tuple[Advice, dict[str, str]]] = field(default_factory=dict)
+    _asked: tuple[object, ...] = ()  # what the advice rests on
+    _where: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
     def beside(self, look: Look, guard: Guard) -> tuple[Remark, ...]:
         """The remarks on the `settled` rows: they look at whole columns."""
@@ -50,20 +55,32 @@ class Kept:
         return self._beside[1]
 
     def advice(
-        self, rule: Rule, severity: Severity, look: Look, config: Mapping[str, ConfigValue], guard: Guard
+        self, rule: Rule, subject: str | None, severity: Severity, ground: Ground, spell: Spell, guard: Guard
     ) -> Advice:
-        """What config, framework and algorithm say about a rule, whatever the rows are."""
-        key = rule.id, severity
+        """Causes and fixes of a finding. They look at whole columns, so they are tested anew every 25th of the run; a
+        function of the rows alone, so that rows read one by one and all at once are told alike."""
+        rows = ground.look.n - ground.look.n % max(1, ground.look.n // ANEW)
+        dumps = len(ground.sampled.dumps) if ground.sampled is not None else 0
+        asked = (rows, len(ground.notes), dumps, tuple(ground.spells.items()), ground.ran)
+        if asked != self._asked:
+            self._asked = asked
+            self._advice.clear()
+        key = rule.id, subject
         if key not in self._advice:
             own = Guard()
-            advice: Advice = (
-                own.ask(rule.id, (), causes, rule, config),
-                own.ask(rule.id, (), fixes, rule, look.dialect, severity),
-                own.ask(rule.id, (), where, rule, look.dialect, look.settings.algorithm),
-            )
-            self._advice[key] = advice, own.failed
+            then = rows > 0 and (spell.onset is None or int(ground.look.steps[rows - 1]) >= spell.onset)
+            ground = replace(ground, look=ground.look.until(rows)) if then and rows < ground.look.n else ground
+            found = own.ask(f"causes of {rule.id}", (), weighed, rule, ground, spell)
+            told = own.ask(rule.id, (), fixes, rule, ground.look.dialect, severity, ground, found)
+            self._advice[key] = (tuple(one.cause for one in found), told), own.failed
         guard.take(self._advice[key][1])
         return self._advice[key][0]
+
+    def where(self, rule: Rule, look: Look, guard: Guard) -> tuple[str, ...]:
+        """The files to open."""
+        if rule.id not in self._where:
+            self._where[rule.id] = guard.ask(rule.id, (), where, rule, look.dialect, look.settings.algorithm)
+        return self._where[rule.id]
 
     def rewind(self, row: int) -> None:
         """Row number `row` was revised."""
@@ -75,15 +92,14 @@ def build(
     lives: Mapping[tuple[str, str | None], Life],
     catalogue: Mapping[str, Rule],
     look: Look,
-    config: Mapping[str, ConfigValue],
+    ground: Ground,
     window: int | None,
     kept: Kept,
     guard: Guard,
-    sampled: Sampled | None = None,
-    measured: Measured | None = None,
 ) -> tuple[Finding, ...]:
-    """Every finding that ever opened; worst first, roots before their symptoms, resolved ones last. `sampled` and
-    `measured` give the numbers of evidence that lies in the samples and in what was measured of the machine."""
+    """Every finding that ever opened; worst first, roots before their symptoms, resolved ones last. `ground`: what
+    causes are tested on; its samples and what was measured of the machine give their numbers to the evidence."""
+    sampled, measured = ground.sampled, ground.measured
     shown = {key: life for key, life in lives.items() if life.openings and life.signal is not None}
     shown = _tempered(shown, catalogue)
     active = {key: life for key, life in shown.items() if life.level > 0}
@@ -92,6 +108,8 @@ def build(
         for (i, subject), life in active.items()
     ]
     shapes = _Shapes(look, window, kept.trends)
+    spells = {key: _spell(life, look) for key, life in shown.items()}
+    ground = replace(ground, spells=_widest(spells))
     root_of = roots(fired, catalogue, look.step)
     beside = kept.beside(look, guard) if any(life.level >= WARNING for life in active.values()) else ()
     findings = [
@@ -100,12 +118,13 @@ def build(
             subject,
             life,
             look,
-            kept.advice(catalogue[rule_id], SEVERITY[life.level or life.peak], look, config, guard),
+            _advice(catalogue[rule_id], subject, life, ground, spells[rule_id, subject], kept, guard),
             root_of.get((rule_id, subject)) if life.level else None,
             shapes,
             sampled,
             measured,
             [remark for remark in beside if remark.rule == rule_id and life.level >= WARNING],
+            guard,
         )
         for (rule_id, subject), life in shown.items()
     ]
@@ -127,6 +146,28 @@ def build(
         )
 
     return tuple(sorted(findings, key=order))
+
+
+def _advice(
+    rule: Rule, subject: str | None, life: Life, ground: Ground, spell: Spell, kept: Kept, guard: Guard
+) -> tuple[Advice, tuple[str, ...]]:
+    severity = SEVERITY[life.level or life.peak]
+    return kept.advice(rule, subject, severity, ground, spell, guard), kept.where(rule, ground.look, guard)
+
+
+def _spell(life: Life, look: Look) -> Spell:
+    last = look.step if life.level > 0 else life.openings[-1].end_step
+    return Spell(life.onset_step, look.step if last is None else last)
+
+
+def _widest(spells: Mapping[Key, Spell]) -> dict[str, Spell]:
+    """From the first beginning of a rule, whatever the subject, to its last end."""
+    out: dict[str, Spell] = {}
+    for (rule, _), spell in spells.items():
+        other = out.get(rule, spell)
+        onset = None if spell.onset is None or other.onset is None else min(spell.onset, other.onset)
+        out[rule] = Spell(onset, max(spell.end, other.end))
+    return out
 
 
 def _tempered(lives: dict[Key, Life], catalogue: Mapping[str, Rule]) -> dict[Key, Life]:
@@ -155,15 +196,17 @@ def _finding(
     subject: str | None,
     life: Life,
     look: Look,
-    advice: Advice,
+    advice: tuple[Advice, tuple[str, ...]],
     root: str | None,
     shapes: _Shapes,
     sampled: Sampled | None,
     measured: Measured | None,
     beside: Sequence[Remark],
+    guard: Guard,
 ) -> Finding:
     assert life.signal is not None
     active = life.level > 0
+    told, places = advice
     signal = life.eased or life.signal
     proofs = [*signal.proofs, *((remark.metrics[0], remark.text) for remark in beside)]
     return Finding(
@@ -181,14 +224,14 @@ def _finding(
         basis=BASES[rule.basis],
         root=root,
         evidence=tuple(e for proof in proofs if (e := _evidence(*proof, look, shapes, sampled, measured)) is not None),
-        causes=signal.causes or advice[0],
-        fixes=(*signal.fixes, *advice[1]),
+        causes=signal.causes or told[0],
+        fixes=(*signal.fixes, *told[1])[:MOST_FIXES],
         refute=rule.refute,
         life=life.word if active else "resolved",
-        summary=signal.summary + _since_eased(life, look),
-        where=advice[2],
+        summary=guard.ask(rule.id, "", lambda: signal.said) + _since_eased(life, look),
+        where=places,
         marks=signal.marks,
-        band=told(life.band, look) if life.level >= WARNING and life.band is not None else None,
+        band=band_told(life.band, look) if life.level >= WARNING and life.band is not None else None,
     )
 
 

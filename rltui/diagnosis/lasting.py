@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from rltui.evidence.clock import Clock
 from rltui.evidence.facts import Facts
-from rltui.evidence.metric import alone
 
 SHARE = 0.25
 """Of the steps before a fall: what took so long to learn and has been lost for a quarter of that is lost."""
@@ -48,7 +47,7 @@ def _lost_and_gained(facts: Facts, name: str, onset: int) -> tuple[float, float,
     before = None if metric is None else metric.before(onset)
     now = None if metric is None else metric.after(onset, NEWEST)
     since = None if metric is None else metric.since_step(onset)
-    lowest = None if since is None else alone(name, since.series, -1).peak
+    lowest = None if since is None else since.lowest
     if before is None or now is None or lowest is None:
         return None
     return before.value - lowest.value, now.value - lowest.value, now.se, lowest.step

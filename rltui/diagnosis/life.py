@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from rltui.evidence.guard import Guard
 from rltui.evidence.look import Look
 from rltui.evidence.model import RecoveryBand
 from rltui.evidence.signal import WARNING, Signal
@@ -90,6 +91,18 @@ def follow(life: Life, signal: Signal | None, n: int, step: int, looks: int, row
     if falling.looks >= 2 * looks and n - falling.row + 1 >= 2 * rows:
         return _lower(life, to, n)
     return _word(replace(life, falling=falling, falling_to=to), n)
+
+
+def in_words(life: Life, rule: str, guard: Guard) -> Life:
+    """With the words of its signals made: what makes them holds the look that they are of, which is over."""
+    signal, eased = _in_words(life.signal, rule, guard), _in_words(life.eased, rule, guard)
+    return life if signal is life.signal and eased is life.eased else replace(life, signal=signal, eased=eased)
+
+
+def _in_words(signal: Signal | None, rule: str, guard: Guard) -> Signal | None:
+    if signal is None or isinstance(signal.summary, str):
+        return signal
+    return guard.ask(rule, replace(signal, summary=""), signal.worded)
 
 
 def _longer(streak: Streak | None, n: int) -> Streak:

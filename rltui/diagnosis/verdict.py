@@ -26,6 +26,7 @@ from rltui.evidence.model import (
 )
 from rltui.evidence.standing import OVER
 from rltui.rules.base import farmed, validation
+from rltui.rules.catalogue import having
 from rltui.rules.page import Rule
 from rltui.rules.traits import Trait
 from rltui.run.run import RunState
@@ -283,10 +284,9 @@ def _text(case: Case, decision: Decision, because: Sequence[Finding]) -> str:
         return f"{silent[:1].upper()}{silent[1:].rstrip('.')}. {_clear(case)}" if silent else _clear(case)
     head, *others = because
     also = [in_sentence(f.title) for f in others if f.id != head.id][:2]
-    words = head.title + (f", with {' and '.join(dict.fromkeys(also))}" if also else "")
-    if head.onset_step is not None:
-        words += f", since step {head.onset_step}"
-    return f"{words}. {head.summary}"
+    when = began(head)
+    more = f" Also open: {' and '.join(dict.fromkeys(also))}." if also else ""
+    return f"{head.title}{f', {when}' if when else ''}. {head.summary}{more}"
 
 
 def _clear(case: Case) -> str:
@@ -331,6 +331,13 @@ def _why_go_on(case: Case) -> str:
     if case.ended:
         return "the run is over"
     return "no validation is logged that would show the end of the gain, and nothing is being lost"
+
+
+def began(finding: Finding) -> str:
+    """`since step 40`, of a crash `at step 40`; empty if nobody knows when."""
+    if finding.onset_step is None:
+        return ""
+    return f"{'at' if finding.id in having(Trait.CRASH) else 'since'} step {finding.onset_step}"
 
 
 def in_sentence(title: str) -> str:

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from typing import Any, Literal
 
 from rltui.evidence.model import SEVERITY_RANK, Decision, Finding, Severity
+from rltui.report.answer import answer
 from rltui.report.model import Report
 from rltui.rules.catalogue import having
 from rltui.rules.traits import Trait
@@ -29,6 +30,13 @@ Kind = Literal[
     "heartbeat",  # the watch is alive
     "done",  # the watch ends
 ]
+
+
+SIGNS_OF_LIFE: tuple[Kind, ...] = ("resumed", "heartbeat", "done")
+"""Events of the watch, not of the run."""
+
+_LATER = ("kind", "time", "again", "badge", "answer")
+"""Fields that are written otherwise, or that an event of an earlier release does not have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,15 +61,15 @@ class Event:
     seq: int = 0
     again: bool = False
     badge: str = ""  # the verdict in the words of the screen
+    answer: dict[str, str] | None = None  # what a report opens with, of the run as it stood; None of a sign of life
 
     @staticmethod
     def of_dict(values: dict[str, Any]) -> Event:
         """The event of which `as_dict` was kept. Raises KeyError, TypeError or ValueError for anything else."""
-        own = {f.name: values[f.name] for f in fields(Event) if f.name not in ("kind", "time", "again", "badge")}
+        own = {f.name: values[f.name] for f in fields(Event) if f.name not in _LATER}
         time = datetime.fromisoformat(values["time"]).timestamp()
-        return Event(
-            kind=values["event"], time=time, again=bool(values.get("again")), badge=values.get("badge", ""), **own
-        )
+        again, badge = bool(values.get("again")), values.get("badge", "")
+        return Event(kind=values["event"], time=time, again=again, badge=badge, answer=values.get("answer"), **own)
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values for JSON, in a fixed order."""
@@ -69,6 +77,8 @@ class Event:
         values["time"] = iso(self.time)
         if not self.again:
             del values["again"]
+        if self.answer is None:
+            del values["answer"]
         return {"schema": SCHEMA, "event": values.pop("kind"), **values}
 
 
@@ -273,6 +283,7 @@ def event(
         state=run.state,
         decision=report.verdict.decision,
         badge=report.verdict.badge,
+        answer=answer(report).as_dict() if kind not in SIGNS_OF_LIFE else None,
         text=text,
         finding=finding.id if finding is not None else finding_id,
         subject=finding.subject if finding is not None else None,

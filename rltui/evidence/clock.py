@@ -8,6 +8,34 @@ import numpy as np
 
 from rltui.evidence.seen import Seen
 from rltui.run.sums import median
+from rltui.run.table import Ints
+
+REFERENCE = 200
+"""Points of a run for which windows and holds are stated."""
+LEAST_SHARE, MOST_TIMES = 0.25, 2.5
+"""Of a stated window: with fewer points its level is mostly noise; with more a fault of a long run is told too late."""
+LEAST = 5
+
+
+def worth(rows: float, points: int) -> int:
+    """Points that a window of so many rows is worth in a series of `points`: as large a part of it, within bounds. A
+    run of which every second row is kept, or that takes ten times as long, is the same run: windows counted in rows
+    would reach back twice as far in the one and a tenth as far in the other."""
+    least = min(rows, max(LEAST, LEAST_SHARE * rows))
+    return int(max(least, min(MOST_TIMES * rows, rows * points / REFERENCE)))
+
+
+def capped(rows: float, points: int) -> int:
+    """As `worth`, but never more than is stated: for how long something has to hold, as noise comes by the row."""
+    return min(int(rows), worth(rows, points))
+
+
+def enough(rows: float, steps: Ints) -> bool:
+    """Points at these steps are as many as asked for, or a quarter of that over as many steps: 250 steps logged every 5
+    are no shorter than 250 rows, but a few points are few however far apart."""
+    if len(steps) >= rows:
+        return True
+    return len(steps) >= max(LEAST, LEAST_SHARE * rows) and int(steps[-1]) - int(steps[0]) + 1 >= rows
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from typing import Literal
 
 import numpy as np
 
-from rltui.evidence.clock import Clock, clock
+from rltui.evidence.clock import Clock, clock, worth
 from rltui.evidence.metric import Course, MetricFacts
 from rltui.evidence.pace import Pace, pace
 from rltui.evidence.seen import Seen
@@ -21,7 +21,7 @@ from rltui.frameworks.load import metrics
 from rltui.run.sums import median
 
 SHARE_ROWS = 20
-"""Rows that a share now (dead groups, cut responses) is the mean of."""
+"""Rows that a share now (dead groups, cut responses) is the mean of, in a run of 200 (`clock.worth`)."""
 SOLVED = 0.9
 """Of the way from floor to ceiling."""
 
@@ -105,7 +105,7 @@ class Facts:
 
     @cached_property
     def dead_groups(self) -> Share | None:
-        """Share of groups whose samples all got the same reward: the mean of the last 20 rows. The mean is the share of
+        """Share of groups whose samples all got the same reward: the mean of the newest rows. The mean is the share of
         all their groups; the median of a batch of one or two groups is 0 or 1 whatever the share."""
         return self._share("frac_reward_zero_std")
 
@@ -118,13 +118,14 @@ class Facts:
         series = self._seen.series(name)
         if series is None or not len(series):
             return None
-        x, steps = series.values[-SHARE_ROWS:], series.steps[-SHARE_ROWS:]
+        rows = worth(SHARE_ROWS, len(series))
+        x, steps = series.values[-rows:], series.steps[-rows:]
         value = float(np.add.reduce(x)) / len(x)
         return Share(value, len(x), int(steps[0]), int(steps[-1])) if isfinite(value) else None
 
     @cached_property
     def reached(self) -> float | None:
-        """Where the score is now between its floor (0) and its ceiling (1): median of the last 20 points. None if they
+        """Where the score is now between its floor (0) and its ceiling (1): median of the newest points. None if they
         are not known."""
         profile, name = self._seen.profile, self.score
         if name is None or profile.floor is None or profile.ceiling is None or profile.ceiling <= profile.floor:
@@ -132,7 +133,9 @@ class Facts:
         series = self._seen.series(name)
         if series is None:
             return None
-        share = (median(series.values[-20:]) - profile.floor) / (profile.ceiling - profile.floor)
+        share = (median(series.values[-worth(SHARE_ROWS, len(series)) :]) - profile.floor) / (
+            profile.ceiling - profile.floor
+        )
         return share if isfinite(share) else None
 
     @cached_property

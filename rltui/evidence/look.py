@@ -77,6 +77,7 @@ class LookFeed:
         self.blocks = blocks
         self.settings = settings
         self._outages = outages or OutageCache()
+        self._series = run.all_series()
         self._logged: dict[str, Series | None] = {}
         self._finite: dict[str, Series | None] = {}
         self._family: dict[str, dict[str, Series]] = {}
@@ -109,7 +110,7 @@ class LookFeed:
 
     def logged(self, name: str) -> Series | None:
         if name not in self._logged:
-            self._logged[name] = self.run.series(name)
+            self._logged[name] = self._series(name)
         return self._logged[name]
 
     def finite(self, name: str) -> Series | None:

@@ -101,6 +101,21 @@ class Measured:
         middle = column_medians(self.recent.power_use(self.seen.idle_w()))
         return {g: float(v) for g, v in zip(self.seen.gpus, middle, strict=True) if np.isfinite(v)}
 
+    def usual(self, column: str, samples: int) -> float | None:
+        """Median of a column of the GPUs over the newest samples; None if none of them holds a number."""
+        known = self._newest(column, samples)
+        return median(known) if len(known) else None
+
+    def most(self, column: str, samples: int) -> float | None:
+        """As `usual`, the highest."""
+        known = self._newest(column, samples)
+        return float(known.max()) if len(known) else None
+
+    def _newest(self, column: str, samples: int) -> Floats:
+        whole = self.seen.power_use(self.seen.idle_w()) if column == "power" else self.seen.gpu[column]
+        recent: Floats = whole[-samples:]
+        return recent[np.isfinite(recent)]
+
     @cached_property
     def _newest_by_gpu(self) -> dict[Gpu, list[GpuSample]]:
         found: dict[Gpu, list[GpuSample]] = {}

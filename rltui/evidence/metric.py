@@ -67,6 +67,7 @@ class MetricFacts:
         self._seen, self.name, self.series = seen, name, series
         self.better, self.held_out = better, held_out
         self._across: dict[int, Effect | None] = {}
+        self._since: dict[int, MetricFacts | None] = {}
 
     @property
     def values(self) -> Floats:
@@ -128,6 +129,13 @@ class MetricFacts:
         n = len(self.series)
         return self._middle(max(int(self.series.steps.searchsorted(step)), n - points), n)
 
+    def within(self, first: int | None, last: int, points: int) -> Level | None:
+        """Median of the newest points from step `first` (None: any) to step `last`, so many at most; None if there is
+        none."""
+        begin = 0 if first is None else int(self.series.steps.searchsorted(first))
+        stop = int(self.series.steps.searchsorted(last, "right"))
+        return self._middle(max(begin, stop - points), stop)
+
     def _middle(self, begin: int, stop: int) -> Level | None:
         if begin >= stop:
             return None
@@ -186,6 +194,11 @@ class MetricFacts:
         return None if self.curve is None else best(self.curve, self.better)
 
     @cached_property
+    def lowest(self) -> Peak | None:
+        """The lowest sustained state, be it good or bad for this metric, of smoothed medians. None as of `peak`."""
+        return alone(self.name, self.series, -1).peak
+
+    @cached_property
     def curve(self) -> Curve | None:
         """The smoothed metric, whose best point is the peak."""
         return smoothed(self.series, None if self.held_out else self._seen.blocks(self.name))
@@ -230,8 +243,10 @@ class MetricFacts:
 
     def since_row(self, row: int) -> MetricFacts | None:
         """The same metric from a row of the run on; None if it has no point there."""
-        part = self.series.since_row(row)
-        return alone(self.name, part, self.better, self.held_out) if len(part) else None
+        if row not in self._since:
+            part = self.series.since_row(row)
+            self._since[row] = alone(self.name, part, self.better, self.held_out) if len(part) else None
+        return self._since[row]
 
     @cached_property
     def late(self) -> Effect | None:

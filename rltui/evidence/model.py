@@ -70,21 +70,33 @@ class RecoveryBand:
     text: str
 
 
+CauseStatus = Literal["supported", "contradicted", "untestable"]
+
+
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """A likely cause; `config_key` in this framework's spelling and its value here, None where not tied to config."""
+    """A candidate cause; `config_key` in this framework's spelling and its value here, None where not tied to config.
+    `because`: the numbers that speak for it or against it, or what would make it testable."""
 
     text: str
     config_key: str | None = None
     value: str | float | int | bool | None = None
+    status: CauseStatus = "untestable"
+    because: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Fix:
+    """`value`: what the setting is now, `to`: what to try; None if the run's config does not tell, or if the fix is no
+    setting. `act`: fixes of several findings that are the same change share it."""
+
     text: str
     config_key: str | None
     impact: str  # one of `IMPACTS`
     risk: str  # one of `RISKS`
+    value: str | float | int | bool | None = None
+    to: str | float | int | bool | None = None
+    act: str = ""
 
 
 IMPACTS = ("high", "medium", "low")

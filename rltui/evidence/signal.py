@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 from rltui.evidence.model import Cause, Fix, Mark
 from rltui.plots.numbers import number, shorn
 
 EASED, NOTICE, WARNING, CRITICAL = 0, 1, 2, 3
 """Levels. `EASED` holds no finding open: it brings the numbers of one that is open up to date until it closes."""
+
+
+Words = str | Callable[[], str]
+"""A sentence, or what makes it: a finding that stays open is looked at many times for each time that it is read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +26,7 @@ class Signal:
     """
 
     level: int
-    summary: str
+    summary: Words
     proofs: tuple[tuple[str, str], ...] = ()
     subject: str | None = None
     moved: str | None = None
@@ -32,6 +37,15 @@ class Signal:
     stage: str | None = None  # of the pipeline, if it is another one than that of the rule
     causes: tuple[Cause, ...] = ()  # what this very case shows; they lead those of the page
     fixes: tuple[Fix, ...] = ()
+
+    @property
+    def said(self) -> str:
+        """The summary in words."""
+        return self.summary if isinstance(self.summary, str) else self.summary()
+
+    def worded(self) -> Signal:
+        """With its words instead of what makes them, which holds the look that it was made at."""
+        return self if isinstance(self.summary, str) else replace(self, summary=self.summary())
 
 
 def num(value: float | None) -> str:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from rltui.evidence.look import Look
 from rltui.evidence.model import Coverage
 from rltui.evidence.ranking import Ranking
+from rltui.run.contradictions import Contradiction
 from rltui.run.run import Checkpoint, RunState
 
 OVER = ("finished", "crashed")
@@ -17,7 +18,8 @@ OVER = ("finished", "crashed")
 @dataclass(frozen=True, slots=True)
 class Standing:
     """`state`: None for a run as it stood at an earlier row. `broken_at`: the step from which on its states are not to
-    be trusted, None if there is none."""
+    be trusted, None if there is none. `contradictions`: where two of its sources state other values for the same
+    steps."""
 
     look: Look
     state: RunState | None
@@ -25,6 +27,7 @@ class Standing:
     ranked: Ranking | None
     saved: Sequence[Checkpoint]
     broken_at: int | None
+    contradictions: Sequence[Contradiction] = ()
 
     @property
     def over(self) -> bool:

@@ -12,6 +12,8 @@ from rltui.frameworks.load import GENERIC, dialect, dialect_names, metrics, phas
 from rltui.frameworks.schema import PHASE, REGEX, Metric
 from rltui.frameworks.spelling import by_words, readings, scale_fits
 
+VALIDATION = "validation"
+
 
 @dataclass(frozen=True, slots=True)
 class Meaning:
@@ -84,13 +86,21 @@ def _lookup(key: str, names: Dialect) -> tuple[str | None, tuple[str, ...]]:
     for canonical, pattern in names.patterns:
         match = pattern.search(key)
         if match:
-            return canonical, tuple(part for part in match.groups() if part)
+            own = _held_out(key) if metrics()[canonical].group == VALIDATION else None
+            return (own, ()) if own else (canonical, tuple(part for part in match.groups() if part))
     for phase, pattern in names.phase_patterns:
         if pattern.search(key):
             return PHASE + phase, ()
     if names.name == GENERIC:
         return _everybodys().get(key) or _as_people_write(key), ()
     return dialect(GENERIC).exact.get(key), ()
+
+
+def _held_out(key: str) -> str | None:
+    """The held-out score that a key is word for word in any loop. A pattern for all that a trainer evaluates would take
+    `eval_accuracy` for one number among many, and nobody would judge by it."""
+    canonical = dialect(GENERIC).exact.get(key)
+    return canonical if canonical is not None and metrics()[canonical].group == VALIDATION else None
 
 
 @lru_cache(maxsize=1)
@@ -146,7 +156,7 @@ def _group_of(key: str, names: Dialect) -> str:
         return known["/".join(parts[:2])]
     if parts[0] in known:
         return known[parts[0]]
-    return "validation" if key.startswith("eval_") else "other"
+    return VALIDATION if key.startswith("eval_") else "other"
 
 
 def keys_for(canonical: str, framework: str | None, keys: Iterable[str]) -> list[str]:

@@ -5,6 +5,7 @@ Missing is never 0: every function takes None (and NaN) and returns the caller's
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from math import floor, isfinite, log10
 
@@ -108,7 +109,8 @@ def percent(share: float | None, *, sign: bool = False, missing: str = NOT_LOGGE
 def change(first: float | None, last: float | None) -> str:
     """From first to last: `4.8×` from 1.5-fold on, else `+38 %`; `→` where nothing moved.
 
-    A ratio needs a positive base: from zero, below zero or across it the difference is written (`+0.005`).
+    A ratio needs a positive base: from zero, below zero or across it the difference is written (`+0.005`). A fall that
+    leaves anything is never rounded up to all of it: `−99.9 %`.
     """
     if first is None or last is None or not isfinite(first) or not isfinite(last):
         return ""
@@ -125,7 +127,7 @@ def change(first: float | None, last: float | None) -> str:
     if points == 0:
         return "→"
     if points == -100 and last > 0:
-        return f"{MINUS}>99 %"
+        return f"{MINUS}{min(99.9, floor(1000 * (1 - ratio)) / 10):.1f} %"
     return _minus(f"{points:+d} %")
 
 
@@ -159,3 +161,11 @@ def size(gigabytes: float | None, *, missing: str = NOT_AVAILABLE) -> str:
     if amount >= 0.0009995:
         return f"{number(gigabytes * 1000)} MB"
     return f"{number(gigabytes * 1e6)} kB"
+
+
+def unpadded(text: str) -> str:
+    """`1e-8` for `1e-08`: a setting as it stands in a config, written as all numbers are."""
+    return _PADDED.sub(r"\1", text)
+
+
+_PADDED = re.compile(r"(?<=\de[-+])0+(\d)")

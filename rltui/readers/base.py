@@ -140,6 +140,17 @@ class Treated(NamedTuple):
     rows: int
 
 
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """Lines or records of which nothing was taken: why, how many, where the first is ("line 12", "byte 4096"), and what
+    it says ("" if that tells nothing)."""
+
+    reason: str
+    count: int
+    first: str
+    text: str = ""
+
+
 class Hint(NamedTuple):
     """What would have more of this source read; empty if nothing would."""
 

@@ -16,6 +16,7 @@ import numpy as np
 from rltui.evidence.model import CheckFailed
 from rltui.evidence.outages import without
 from rltui.plots.numbers import duration
+from rltui.readers.base import LeftOut
 from rltui.report.hardware import hardware
 from rltui.report.model import (
     ConfigEntry,
@@ -216,7 +217,11 @@ def _identity(run: RunSnapshot, span: _Span, frame: Frame) -> RunIdentity:
 def _source(source: SourceInfo, now: float | None) -> SourceUsed:
     skipped, note = sum(source.skipped.values()), _source_note(source, now)
     newest = _iso(source.newest)
-    return SourceUsed(source.path, source.format, source.rows, skipped, note, source.used, newest, source.lag)
+    left_out = tuple(
+        LeftOut(reason, count, source.skipped_at.get(reason, "")) for reason, count in source.skipped.items() if count
+    )
+    left_out += source.untaken
+    return SourceUsed(source.path, source.format, source.rows, skipped, note, source.used, newest, source.lag, left_out)
 
 
 def _source_note(source: SourceInfo, now: float | None) -> str:

@@ -6,7 +6,7 @@ import os
 
 from rltui.plots.numbers import NOT_AVAILABLE, duration, number
 from rltui.report.escape import code, plain
-from rltui.report.markdown import badge
+from rltui.report.markdown import answer_lines, badge
 from rltui.report.markdown_metrics import metric_label
 from rltui.report.model import Report
 
@@ -15,16 +15,19 @@ PROGRESS = ("score_mean", "reward_mean", "val_score", "response_length_mean")
 
 
 def entry(report: Report, checked: str | None = None) -> str:
-    """Heading with step and time, then health, progress, stability, performance and notes; a line each. `checked`: when
-    somebody looked, which of a run that hangs is not when its newest row came; default: the time of that row alone."""
+    """Heading with step and time, then health, the answer, progress, stability, performance and notes; a line each.
+
+    `checked`: when somebody looked, which of a run that hangs is not when its newest row came; default: the time of
+    that row alone."""
     run, steps = report.run, report.run.steps
-    newest = report.as_of if checked is None or report.as_of is None else f"newest row {report.as_of}"
+    newest = report.as_of if checked is None or report.as_of is None else f"newest row of {report.as_of}"
     at = NOT_AVAILABLE if steps.last is None else str(steps.last)
     total = "?" if steps.total is None else str(steps.total)
     lines = [
         ", ".join(part for part in (f"## {plain(run.id)}: step {at}/{total}", checked, newest) if part),
         "",
         f"- Health: {_health(report)}, {run.state}. **{badge(report)}** {plain(report.verdict.text)}",
+        *answer_lines(report),
         f"- Progress: {_numbers(report, PROGRESS)}",
         f"- Stability: {_numbers(report, STABILITY)}",
         f"- Performance: {_performance(report)}",
@@ -82,12 +85,7 @@ def _performance(report: Report) -> str:
 def _notes(report: Report) -> str:
     open_now = [f for f in report.findings if f.status == "active" and f.severity != "info" and f.root is None]
     parts = [f"{f.severity}: {plain(f.title)} since step {f.onset_step} ({code(f.id)})" for f in open_now]
-    fixes = [fix for f in open_now for fix in f.fixes[:1]]
-    if fixes:
-        parts.append(f"to do: {plain(fixes[0].text).rstrip('.')}")
     best = report.verdict.best_checkpoint
     if best is not None:
         parts.append(f"best checkpoint step {best.step}")
-    if open_now and report.verdict.would_change:
-        parts.append(plain(report.verdict.would_change).rstrip("."))
-    return "; ".join(parts) or "no warning open"
+    return ", ".join(parts) or "no warning open"

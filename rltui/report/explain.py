@@ -248,27 +248,30 @@ def _short(text: str, width: int) -> str:
 
 
 def _rule_text(rule: Rule) -> str:
+    """What it means, how it shows, what to check, what to do; then how it judges; the frameworks' keys come last."""
     lines = [f"# {rule.title}", ""]
     stage = f"stage {rule.stage}" if rule.stage else "no stage of its own"
     lines += _wrap(f"{rule.id} · {rule.name} · at worst {SEVERITY[severity_of(rule)]} · {stage} · {rule.kind}")
     if (why := standing(rule)) is not None:
         lines += ["", *_wrap(f"Does not run: {why}.")]
-    lines += _section("Looks at", _metric_lines(rule))
-    lines += _section("Formula", _wrap(rule.formula))
+    lines += _section("What it means", _wrap(rule.why))
     lines += _section("Speaks when", _items(f"{LEVELS[k]}: {v}" for k, v in rule.thresholds.items()))
-    lines += _section("Thresholds", _items(f"{name} = {p.value:g}: {p.why}" for name, p in rule.params.items()))
-    why_so = [rule.why, f"Basis: {rule.threshold_basis}." if rule.threshold_basis else ""]
-    lines += _section("Why these", [line for text in why_so if text for line in _wrap(text)])
-    lines += _section("Over when", _wrap(_over(rule)))
-    lines += _section("Does not run", _items(_silence(rule)))
-    lines += _section("False alarms known", _items(rule.false_alarms))
     lines += _section("Likely causes", _items(c.text for c in rule.causes))
-    lines += _section("Fixes", _fix_lines(rule))
     lines += _section("Would confirm it", _items(rule.confirm))
     lines += _section("Would refute it", _items(rule.refute))
+    lines += _section("False alarms known", _items(rule.false_alarms))
+    lines += _section("Fixes", _items(f"{fix.text} (impact {fix.impact}, risk {fix.risk})" for fix in rule.fixes))
+    lines += _section("Over when", _wrap(_over(rule)))
     lines += _section("Related", _items(_relations(rule)))
     lines += _section("Pages", _items(f"{p.id}: {p.when}" for p in pages_for(rule.id)))
+    lines += _section("Looks at", _items(f"{label_of(metric)} ({metric})" for metric in rule.metrics))
+    lines += _section("Formula", _wrap(rule.formula))
+    lines += _section("Thresholds", _items(f"{name} = {p.value:g}: {p.why}" for name, p in rule.params.items()))
+    lines += _section("Why these", _wrap(f"Basis: {rule.threshold_basis}." if rule.threshold_basis else ""))
+    lines += _section("Does not run", _items(_silence(rule)))
     lines += _section("Sources", _items(f"{source.key}: {source.url}" for source in rule.sources))
+    lines += _section("Keys of the metrics", _metric_lines(rule))
+    lines += _section("Keys of the fixes", _fix_lines(rule))
     return "\n".join(lines) + "\n"
 
 
@@ -299,10 +302,12 @@ def _items(texts: Iterable[str], indent: str = "") -> list[str]:
 
 
 def _metric_lines(rule: Rule) -> list[str]:
+    """The keys under which frameworks log what it looks at."""
     lines = []
     for metric in rule.metrics:
-        lines += _items([f"{label_of(metric)} ({metric})"])
-        lines += _items((f"{framework}: {keys}" for framework, keys in keys_of(metric).items()), "  ")
+        if keys := keys_of(metric):
+            lines += _items([metric])
+            lines += _items((f"{framework}: {told}" for framework, told in keys.items()), "  ")
     return lines
 
 
@@ -318,10 +323,12 @@ def _silence(rule: Rule) -> list[str]:
 
 
 def _fix_lines(rule: Rule) -> list[str]:
+    """The settings that each fix changes."""
     lines = []
     for fix in rule.fixes:
-        lines += _items([f"{fix.text} (impact {fix.impact}, risk {fix.risk})"])
-        lines += _items((f"{title_of(name)}: {keys}" for name, keys in fix.config.items()), "  ")
+        if fix.config:
+            lines += _items([fix.text])
+            lines += _items((f"{title_of(name)}: {keys}" for name, keys in fix.config.items()), "  ")
     return lines
 
 

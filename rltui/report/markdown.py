@@ -1,11 +1,11 @@
-"""The Markdown report: nine sections in a fixed order, readable as plain text and where Markdown shows."""
+"""The Markdown report: the answer, then nine sections in a fixed order, short or with every table."""
 
 from __future__ import annotations
 
 from rltui.plots.numbers import number
-from rltui.report import markdown_findings, markdown_metrics, markdown_run
+from rltui.report import markdown_brief, markdown_findings, markdown_metrics, markdown_run
+from rltui.report.answer import QUESTIONS, answer
 from rltui.report.escape import code, plain
-from rltui.report.markdown_answer import answer
 from rltui.report.model import Report
 
 TONES = {"ok": "✓", "warn": "!", "crit": "✗", "none": "?"}
@@ -13,24 +13,50 @@ TONES = {"ok": "✓", "warn": "!", "crit": "✗", "none": "?"}
 
 
 def render(report: Report, *, long: bool = False) -> str:
-    """The whole report with its plots, ending in a line end. `long`: every metric, and every setting that was found.
+    """The whole report, ending in a line end: the answer and nine short sections, at most `MOST_WORDS` words. `long`:
+    every metric, plot, check and setting.
 
     Names and values of the run are escaped: none of them can become markup. Undefined numbers read `n/a`.
     """
-    parts = [
-        [f"# {plain(report.run.id)}", "", *verdict_line(report)],
-        ["## 1. Run and important config", "", *markdown_run.identity(report)],
-        ["## 2. Metric diagnosis", "", *markdown_metrics.section(report, long)],
-        ["## 3. Behavioural symptoms", "", *markdown_findings.symptoms(report)],
-        ["## 4. Likely causes, tied to config", "", *markdown_findings.causes(report)],
-        ["## 5. Recommended fixes, by impact and risk", "", *markdown_findings.fixes(report)],
-        ["## 6. Continue or stop", "", *_decision(report)],
-        ["## 7. Step time and hardware", "", *markdown_run.step_time(report), *markdown_run.hardware(report)],
-        ["## 8. Pipeline", "", *markdown_run.pipeline(report)],
-        ["## 9. Unknowns and missing logs", "", *markdown_run.unknowns(report)],
-        *([["## 10. All settings", "", *markdown_run.settings(report)]] if long else []),
+    head = [f"# {plain(report.run.id)}", "", *verdict_line(report)]
+    titles = [f"## {place}. {title}" for place, title in enumerate(SECTIONS, 1)]
+    if long:
+        parts = _long(report)
+        titles.append(f"## {len(parts)}. All settings")
+        end = []
+    else:
+        end = [["`rltui report RUN --long` adds every metric, plot, check and setting."]]
+        parts = markdown_brief.sections(report, [*head, *end[0]], titles)
+    whole = [head, *([title, "", *part] for title, part in zip(titles, parts, strict=True)), *end]
+    return "\n\n".join("\n".join(part).strip() for part in whole) + "\n"
+
+
+SECTIONS = (
+    "Run and important config",
+    "Metric diagnosis",
+    "Behavioural symptoms",
+    "Likely causes, tied to config",
+    "Recommended fixes, by impact and risk",
+    "Continue or stop",
+    "Step time and hardware",
+    "Pipeline",
+    "Unknowns and missing logs",
+)
+
+
+def _long(report: Report) -> list[list[str]]:
+    return [
+        markdown_run.identity(report),
+        markdown_metrics.section(report),
+        markdown_findings.symptoms(report),
+        markdown_findings.causes(report),
+        markdown_findings.fixes(report),
+        _decision(report),
+        [*markdown_run.step_time(report), *markdown_run.hardware(report)],
+        markdown_run.pipeline(report),
+        markdown_run.unknowns(report),
+        markdown_run.settings(report),
     ]
-    return "\n\n".join("\n".join(part).strip() for part in parts) + "\n"
 
 
 def badge(report: Report) -> str:
@@ -39,8 +65,20 @@ def badge(report: Report) -> str:
 
 
 def verdict_line(report: Report) -> list[str]:
-    verdict = report.verdict
-    return [f"**{badge(report)}** {plain(verdict.text)}".rstrip(), "", *answer(report), "", _checks(report)]
+    """What is the matter, and below it the six answers that follow."""
+    return [
+        f"**{badge(report)}** {plain(report.verdict.text)}".rstrip(),
+        "",
+        *answer_lines(report),
+        "",
+        _checks(report),
+    ]
+
+
+def answer_lines(report: Report) -> list[str]:
+    """Since when, why, what to do, what to keep, how sure, what was not looked at; a line each."""
+    told = answer(report).as_dict()
+    return [f"- {word}: {plain(told[name])}" for name, word in QUESTIONS.items()]
 
 
 def _checks(report: Report) -> str:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from rltui.evidence.model import IMPACTS, RISKS, Evidence, Finding, Fix
+from rltui.diagnosis.verdict import began
+from rltui.evidence.model import Evidence, Finding, Fix
 from rltui.plots.numbers import NOT_AVAILABLE, number
+from rltui.report.causes import cause_line, fix_setting, same_change
 from rltui.report.escape import code, plain, table
 from rltui.report.markdown_metrics import metric_label
 from rltui.report.model import Report
@@ -32,18 +34,18 @@ def symptoms(report: Report) -> list[str]:
     notes = [f for f in roots if f.severity == "info"]
     if notes:
         lines += ["Notes and advice (they do not move the verdict):", ""]
-        lines += [f"- {_noted(f)} ({code(f.id)}{_since(f)})" for f in notes]
+        lines += [f"- {_noted(f)} ({code(f.id)}{since(f)})" for f in notes]
         lines.append("")
     over = [f for f in report.findings if f.status == "resolved"]
     if over:
-        lines += ["Over:", "", *(f"- {_name(f)} ({f.peak_severity}), {_spans(f)}" for f in over), ""]
+        lines += ["Over:", "", *(f"- {name_of(f)} ({f.peak_severity}), {_spans(f)}" for f in over), ""]
     if report.notes:
         lines += ["From the log:", "", *(f"- {plain(note)}" for note in report.notes), ""]
     return lines
 
 
 def _card(report: Report, finding: Finding) -> list[str]:
-    head = f"### {SEVERITY[finding.severity]} · {_name(finding)}{_since(finding)}"
+    head = f"### {SEVERITY[finding.severity]} · {name_of(finding)}{since(finding)}"
     facts = [BASIS[finding.basis], f"confidence {number(finding.confidence, decimals=2)}", code(finding.id)]
     if finding.life not in ("", "open"):
         facts.insert(0, finding.life)
@@ -63,7 +65,7 @@ def _folded(report: Report, root: Finding, active: list[Finding]) -> list[str]:
     lines = ["- goes with it:"]
     for finding in below:
         numbers = "; ".join(_evidence(report, evidence) for evidence in finding.evidence[:1])
-        lines.append(f"  - {SEVERITY[finding.severity]} {_name(finding)}{_since(finding)}: {numbers}".rstrip(": "))
+        lines.append(f"  - {SEVERITY[finding.severity]} {name_of(finding)}{since(finding)}: {numbers}".rstrip(": "))
     return lines
 
 
@@ -95,20 +97,15 @@ def _evidence(report: Report, evidence: Evidence) -> str:
 
 
 def causes(report: Report) -> list[str]:
-    """Causes by finding, each tied to the config key and value it rests on; marked confirmed or hypothesis."""
+    """Causes by finding as its tests left them, each with the numbers that speak for it or against it."""
     lines: list[str] = []
-    for finding in _roots_with(report, "causes"):
-        lines += [f"**{_name(finding)}** ({BASIS[finding.basis]})", ""]
-        for cause in finding.causes:
-            tied = ""
-            if cause.config_key is not None:
-                value = "not set in this config" if cause.value is None else code(f"{cause.config_key} = {cause.value}")
-                tied = f": {value}" if cause.value is not None else f": {code(cause.config_key)} {value}"
-            lines.append(f"- {plain(cause.text)}{tied}")
+    for finding in roots_with(report, "causes"):
+        lines += [f"**{name_of(finding)}** ({BASIS[finding.basis]})", ""]
+        lines += [f"- {cause_line(cause)}" for cause in finding.causes]
         if finding.where:
             lines.append(f"- where to look: {', '.join(_place(place) for place in finding.where)}")
         lines.append("")
-    if any(finding.where for finding in _roots_with(report, "causes")):
+    if any(finding.where for finding in roots_with(report, "causes")):
         lines.append("Code places are those of the public repository; your own checkout wins where they differ.")
     return lines or ["No open finding needs a cause."]
 
@@ -119,30 +116,27 @@ def _place(place: str) -> str:
 
 
 def fixes(report: Report) -> list[str]:
-    """All fixes of the open root findings in one table: greatest impact first, among equals the least risk."""
-    listed: list[tuple[Fix, Finding]] = []
-    seen: set[tuple[str, str | None]] = set()
-    for finding in _roots_with(report, "fixes"):
+    """The fixes of the open root findings in one table, those of the worst finding first. A change that several
+    findings ask for stands once, with all of them."""
+    listed: dict[tuple[str | None, str], tuple[Fix, list[str]]] = {}
+    for finding in roots_with(report, "fixes"):
         for fix in finding.fixes:
-            if (fix.text, fix.config_key) not in seen:
-                seen.add((fix.text, fix.config_key))
-                listed.append((fix, finding))
-    listed.sort(key=lambda pair: (_rank(IMPACTS, pair[0].impact), _rank(RISKS, pair[0].risk)))
+            listed.setdefault(same_change(fix), (fix, []))[1].append(name_of(finding))
     rows = [
         [
             str(place),
             plain(fix.text),
-            code(fix.config_key or "", cell=True),
+            code(fix_setting(fix), cell=True),
             plain(fix.impact),
             plain(fix.risk),
-            _name(finding),
+            ", ".join(dict.fromkeys(names)),
         ]
-        for place, (fix, finding) in enumerate(listed, 1)
+        for place, (fix, names) in enumerate(listed.values(), 1)
     ]
     return table(["#", "fix", "config key", "impact", "risk", "for"], rows, "r") or ["Nothing to fix."]
 
 
-def _roots_with(report: Report, part: str) -> list[Finding]:
+def roots_with(report: Report, part: str) -> list[Finding]:
     """Open findings that are no symptom and hold causes or fixes. Of the notes only advice on the config: a note on
     a metric of a healthy run asks for nothing."""
     known = {f.id for f in report.findings if f.status == "active"}
@@ -156,17 +150,15 @@ def _roots_with(report: Report, part: str) -> list[Finding]:
     ]
 
 
-def _rank(order: tuple[str, ...], word: str) -> int:
-    return order.index(word) if word in order else len(order)
-
-
-def _name(finding: Finding) -> str:
+def name_of(finding: Finding) -> str:
     subject = f" ({plain(finding.subject)})" if finding.subject else ""
     return plain(finding.title) + subject
 
 
-def _since(finding: Finding) -> str:
-    return f", since step {finding.onset_step}" if finding.onset_step is not None else ""
+def since(finding: Finding) -> str:
+    """`, since step 40`; empty if nobody knows."""
+    text = began(finding)
+    return f", {text}" if text else ""
 
 
 def _spans(finding: Finding) -> str:
@@ -176,4 +168,4 @@ def _spans(finding: Finding) -> str:
 
 def _noted(finding: Finding) -> str:
     """What is seen, not the rule's title: that names a fault, and at this level there is none."""
-    return plain(finding.summary).rstrip(".") or _name(finding)
+    return plain(finding.summary).rstrip(".") or name_of(finding)

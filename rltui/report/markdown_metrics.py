@@ -5,6 +5,7 @@ from __future__ import annotations
 from rltui.evidence.shapes import CONSTANT
 from rltui.frameworks.traps import own_trap
 from rltui.plots.numbers import NOT_AVAILABLE, change, number
+from rltui.report.answer import metric_called
 from rltui.report.escape import code, fenced, plain, table
 from rltui.report.model import MetricSummary, Report
 from rltui.run.table import Series
@@ -15,10 +16,6 @@ GROUPS = (
 )
 SPARK = 50
 CHART_WIDTH, CHART_HEIGHT = 78, 10
-MEMBERS = 8
-MOVES = 6
-OWN_METRICS = 40
-"""Metrics without a known name that get a row; the JSON holds them all."""
 
 UNITS_UNSAID = ("", "-", "1", "reward", "score", "loss", "norm", "value", "advantage", "fraction", "ratio", "count")
 """The metric's name says as much."""
@@ -34,18 +31,16 @@ def metric_label(report: Report, name: str) -> str:
     summary = report.metrics.get(name) or next((m for m in report.metrics.values() if m.key == name), None)
     if summary is None or summary.canonical is None:
         return code(name)
-    return plain(_text_label(summary))
+    return plain(metric_called(summary))
 
 
-def section(report: Report, long: bool = False) -> list[str]:
-    """`long`: every metric, else the first members of large families and the first keys without a known meaning."""
+def section(report: Report) -> list[str]:
+    """Every metric in a table, what moved, what is easily misread, and the plots."""
     if not report.metrics:
         return ["No metric rows yet."]
     ordered = sorted(report.metrics.items(), key=lambda item: _group(item[1]))
     known = [(name, m) for name, m in ordered if m.canonical is not None]
     own = [(name, m) for name, m in ordered if m.canonical is None]
-    known, left_out = (known, 0) if long else _few_members(known)
-    shown = own if long else own[:OWN_METRICS]
     lines = [
         "Windows are means of the first, middle and last max(5, 10 %) of a metric's points; change is first → last "
         "window, slope per 100 steps, corr with the step.",
@@ -57,24 +52,15 @@ def section(report: Report, long: bool = False) -> list[str]:
     rewards = report.outlook.rewards if report.outlook is not None else None
     if rewards is not None and rewards.binary is not None:
         lines += [f"Values of the reward: {plain(rewards.text)}.", ""]
-    lines += [*_table(known), "", *_moved(report, long), *_constants(known)]
-    if left_out:
-        lines += [f"… and {left_out} more members of these families in the JSON report.", ""]
+    lines += [*_table(known), "", *_moved(report), *_constants(known)]
     if own:
-        lines += ["Keys without a known meaning:", "", *_table(shown), "", *_constants(shown)]
-    if len(own) > len(shown):
-        lines += [f"… and {len(own) - len(shown)} more in the JSON report.", ""]
+        lines += ["Keys without a known meaning:", "", *_table(own), "", *_constants(own)]
     return lines + _traps(report, known) + _plots(report, known)
 
 
-def _moved(report: Report, long: bool) -> list[str]:
-    """What moved since the start, whatever the verdict makes of it; the clearest, the JSON holds the rest."""
-    if not report.moved:
-        return []
-    shown = report.moved if long else report.moved[:MOVES]
-    more = len(report.moved) - len(shown)
-    rest = f"; {more} more in the JSON report" if more > 0 else ""
-    return [f"Moved since the start: {'; '.join(plain(one.text) for one in shown)}{rest}.", ""]
+def _moved(report: Report) -> list[str]:
+    """What moved since the start, whatever the verdict makes of it."""
+    return [f"Moved since the start: {'; '.join(plain(one.text) for one in report.moved)}.", ""] if report.moved else []
 
 
 def _traps(report: Report, metrics: list[tuple[str, MetricSummary]]) -> list[str]:
@@ -87,18 +73,6 @@ def _traps(report: Report, metrics: list[tuple[str, MetricSummary]]) -> list[str
         if m.trap and m.trap not in told:
             told[m.trap] = f"- {_label(name, m)} ({code(m.key)}): {m.trap}"
     return ["Easily misread in this framework and version:", "", *told.values(), ""] if told else []
-
-
-def _few_members(metrics: list[tuple[str, MetricSummary]]) -> tuple[list[tuple[str, MetricSummary]], int]:
-    """At most `MEMBERS` metrics of one canonical name, and how many were left out: verl validates some 30 ways a data
-    set. Its own headline keys come first, spreads over the samples last."""
-    families: dict[str | None, list[tuple[str, MetricSummary]]] = {}
-    for name, m in metrics:
-        families.setdefault(m.canonical, []).append((name, m))
-    kept: list[tuple[str, MetricSummary]] = []
-    for members in families.values():
-        kept += sorted(members, key=lambda item: (item[1].key.endswith("/std"), "-aux/" in item[1].key))[:MEMBERS]
-    return kept, len(metrics) - len(kept)
 
 
 def reward_note(report: Report) -> str:
@@ -134,7 +108,7 @@ def _once(summary: MetricSummary) -> bool:
 
 
 def _label(name: str, summary: MetricSummary, *, cell: bool = False) -> str:
-    return plain(_text_label(summary)) if summary.canonical is not None else code(name, cell=cell)
+    return plain(metric_called(summary)) if summary.canonical is not None else code(name, cell=cell)
 
 
 def _table(metrics: list[tuple[str, MetricSummary]]) -> list[str]:
@@ -197,7 +171,7 @@ def _sparklines(report: Report, drawable: list[tuple[MetricSummary, Series]], fi
     from rltui.plots.axis import labels, rail
     from rltui.plots.spark import sparkline
 
-    names = [_text_label(m) for m, _ in drawable]
+    names = [metric_called(m) for m, _ in drawable]
     width = min(30, max(len(name) for name in names))
     best = report.verdict.best_checkpoint
     onset = next((f.onset_step for f in report.findings if f.status == "active" and f.severity != "info"), None)
@@ -219,14 +193,6 @@ def _sparklines(report: Report, drawable: list[tuple[MetricSummary, Series]], fi
     return lines
 
 
-def _text_label(summary: MetricSummary) -> str:
-    label = summary.label or summary.key
-    if summary.group == "validation" and not label.lower().startswith("val"):
-        label = f"validation {label}"  # a bare data set's name could be anything
-    said = not summary.member or summary.member.replace("/", " ") in label.replace("/", " ")
-    return label if said else f"{label} {summary.member}"
-
-
 def _charts(report: Report) -> list[str]:
     """The evidence of the worst finding, then the score: at most two metrics, with onset and best checkpoint."""
     from rltui.plots.chart import ChartMark, Line, chart
@@ -241,7 +207,7 @@ def _charts(report: Report) -> list[str]:
     marks = [ChartMark(best.step, "best")] if best is not None else []
     if worst is not None and worst.onset_step is not None:
         marks.append(ChartMark(worst.onset_step, "onset"))
-    called = {m.key: _text_label(m) for m in report.metrics.values()}
+    called = {m.key: metric_called(m) for m in report.metrics.values()}
     lines: list[str] = []
     for key in shown:
         series = recorded[key]

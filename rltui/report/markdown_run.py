@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from rltui.plots.meter import bar
 from rltui.plots.numbers import NOT_AVAILABLE, duration, number, percent, size
+from rltui.readers.base import LeftOut
 from rltui.report.escape import code, fenced, plain, table
 from rltui.report.model import GpuNow, HostNow, PhaseUse, Report, RunIdentity
 from rltui.run.attempts import Attempt
@@ -19,12 +20,12 @@ def hardware(report: Report) -> list[str]:
         [
             plain(f"{gpu.node} {gpu.index}".strip()),
             plain(gpu.name or NOT_AVAILABLE),
-            _of(size(gpu.memory_used_gb), size(gpu.memory_total_gb)),
+            memory(gpu),
             _of(_watts(gpu.power_w), _watts(gpu.power_limit_w)),
             percent(gpu.power_use, missing=NOT_AVAILABLE),
             percent(gpu.util, missing=NOT_AVAILABLE),
             f"{number(gpu.temp_c, decimals=0)} °C" if gpu.temp_c is not None else NOT_AVAILABLE,
-            plain(_trouble(gpu)),
+            plain(trouble(gpu)),
         ]
         for gpu in found.gpus
     ]
@@ -39,7 +40,13 @@ def hardware(report: Report) -> list[str]:
     return [*lines, *_phases(found.phases), *(line for host in hosts for line in _host(host))]
 
 
-def _trouble(gpu: GpuNow) -> str:
+def memory(gpu: GpuNow) -> str:
+    """`71.2 GB of 80.0 GB`"""
+    return _of(size(gpu.memory_used_gb), size(gpu.memory_total_gb))
+
+
+def trouble(gpu: GpuNow) -> str:
+    """What is the matter with a GPU; empty if nothing is seen."""
     said = ["does not answer"] if gpu.lost else []
     said += [f"XID {', '.join(str(x) for x in dict.fromkeys(gpu.xids))}"] if gpu.xids else []
     said += [f"{gpu.ecc_uncorrected} memory errors"] if gpu.ecc_uncorrected else []
@@ -62,10 +69,9 @@ def _phases(phases: tuple[PhaseUse, ...]) -> list[str]:
 
 
 def _host(host: HostNow) -> list[str]:
-    memory = _of(size(host.ram_used_gb), size(host.ram_total_gb))
     limited = f" (limited by its {host.limited_by})" if host.limited_by else ""
     said = [
-        f"Host memory{f' of {plain(host.node)}' if host.node else ''} {memory}{limited}",
+        f"Host memory{f' of {plain(host.node)}' if host.node else ''} {host_memory(host)}{limited}",
         f"disk left {size(host.disk_free_gb)}",
     ]
     said += [f"{plain(d.what)} {size(d.free_gb)} of {size(d.total_gb)} free" for d in host.disks]
@@ -74,6 +80,11 @@ def _host(host: HostNow) -> list[str]:
     for what, share in (("CPU", host.pressure_cpu), ("memory", host.pressure_memory), ("io", host.pressure_io)):
         said += [f"tasks wait for {what} {percent(share)} of the time"] if share and share >= 0.01 else []
     return ["", f"{', '.join(said)}."]
+
+
+def host_memory(host: HostNow) -> str:
+    """`201 GB of 512 GB`"""
+    return _of(size(host.ram_used_gb), size(host.ram_total_gb))
 
 
 def _of(used: str, total: str) -> str:
@@ -100,20 +111,14 @@ UNUSED_SHOWN = 10
 
 
 def identity(report: Report) -> list[str]:
-    run, steps = report.run, report.run.steps
+    run = report.run
     framework = " ".join(part for part in (run.framework, run.framework_version) if part)
     because = f" ({plain(run.state_because)})" if run.state_because else ""
-    reached = NOT_AVAILABLE if steps.total is None else f"none read of {steps.total} planned"
-    if steps.first is not None and steps.last is not None:
-        planned = f" of {steps.total} planned" if steps.total is not None else ", planned steps not known"
-        reached = f"{steps.first} to {steps.last}{planned}, {steps.rows} training steps read"
-        if run.rows_counted:
-            reached = f"not known, {steps.rows} rows counted{planned}"
     lines = [
         f"- Path: {code(run.path)}",
         f"- Framework: {plain(framework) or 'not recognised'}; algorithm: {plain(run.algorithm or 'not known')}",
         f"- State: **{run.state}**{because}",
-        f"- Steps: {reached}",
+        f"- Steps: {reached(report)}",
     ]
     if run.eta_s is not None:
         lines.append(f"- Time left: {duration(run.eta_s)}")
@@ -123,6 +128,18 @@ def identity(report: Report) -> list[str]:
         lines.append(f"- Restarts: from step {', '.join(restarts)}")
     lines += _attempts(run.attempts)
     return [*lines, "", *_sources(run), "", *_config(report)]
+
+
+def reached(report: Report) -> str:
+    """`1 to 60 of 100 planned, 60 training steps read`"""
+    run, steps = report.run, report.run.steps
+    text = NOT_AVAILABLE if steps.total is None else f"none read of {steps.total} planned"
+    if steps.first is not None and steps.last is not None:
+        planned = f" of {steps.total} planned" if steps.total is not None else ", planned steps not known"
+        text = f"{steps.first} to {steps.last}{planned}, {steps.rows} training steps read"
+        if run.rows_counted:
+            text = f"not known, {steps.rows} rows counted{planned}"
+    return text
 
 
 def _sources(run: RunIdentity) -> list[str]:
@@ -138,12 +155,20 @@ def _sources(run: RunIdentity) -> list[str]:
     lines = table(["read", "format", "rows", "skipped", "newest row", "note"], rows, "llrr")
     if len(rows) > 1:
         lines += ["", "Where several hold a number of the same step, the first of them counts."]
+    for s in run.sources:
+        if told := [_left_out(one) for one in s.left_out if one.reason not in s.note]:
+            lines += ["", f"Nothing was taken of these lines of {code(_below(s.path, run.path))}:", "", *told]
     unused = [s for s in run.sources if not s.used]
     if unused:
         told = [f"{code(_below(s.path, run.path))} ({plain(s.note.removesuffix('; not used'))})" for s in unused]
         more = f"; and {len(told) - UNUSED_SHOWN} more" if len(told) > UNUSED_SHOWN else ""
         lines += ["", f"Not used: {'; '.join(told[:UNUSED_SHOWN])}{more}."]
     return lines
+
+
+def _left_out(one: LeftOut) -> str:
+    text = f": “{plain(one.text)}”" if one.text else ""
+    return f"- {one.count} × {plain(one.reason)}, as at {plain(one.first)}{text}"
 
 
 def _attempts(attempts: Sequence[Attempt]) -> list[str]:

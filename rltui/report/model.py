@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from rltui.evidence.model import CheckFailed, Coverage, Finding, StageResult, Verdict
+from rltui.readers.base import LeftOut
 
 if TYPE_CHECKING:
     from rltui.diagnosis.constants import Constant, RewardValues
@@ -35,7 +36,8 @@ class Steps:
 @dataclass(frozen=True, slots=True)
 class SourceUsed:
     """A file of the run. `newest`: ISO 8601 time stamp of its newest row, None where rows carry none; `lag`: how late
-    its writer is known to be, in words."""
+    its writer is known to be, in words; `left_out`: all of which nothing was taken, with the reason: rows and records
+    that could not be read (their number is `skipped`), and lines of a console that are no rows."""
 
     path: str
     format: str
@@ -45,6 +47,7 @@ class SourceUsed:
     used: bool = True
     newest: str | None = None
     lag: str = ""
+    left_out: tuple[LeftOut, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from importlib.resources import files
 from math import floor, isfinite, log10
 from typing import Any
 
+from rltui.report.answer import answer
 from rltui.report.model import ConfigEntry, Report
 
 
@@ -27,6 +28,7 @@ FIRST_KEYS = (
     "run",
     "config",
     "verdict",
+    "answer",
     "findings",
     "metrics",
     "phases",
@@ -63,6 +65,7 @@ def to_dict(report: Report) -> dict[str, object]:
         for title, needs, enable in report.not_evaluable
     ]
     plain["not_applicable"] = [{"title": _text(title), "why": _text(why)} for title, why in report.not_applicable]
+    plain["answer"] = _plain(answer(report).as_dict())
     return {key: plain.pop(key) for key in FIRST_KEYS} | plain
 
 

@@ -41,7 +41,7 @@ def critic_uninformative(look: Look, p: Params, memory: Memory) -> list[Signal]:
     if now <= p["warn"] and not gaining(look):
         level = CRITICAL if now < p["crit"] and losing(look) else WARNING
     text = f"The critic explains {num(now)} of the variance of the returns: its baseline helps little or harms."
-    return [Signal(level, text, (("vf_explained_var", "median of 20 rows"),), moved="vf_explained_var")]
+    return [Signal(level, text, (("vf_explained_var", "median of its newest rows"),), moved="vf_explained_var")]
 
 
 @rule("value-loss-explosion", Look)
@@ -148,7 +148,7 @@ def policy_step_too_large(look: Look, p: Params, memory: Memory) -> list[Signal]
     if max(len(clipped), len(moved)) < p["warmup"]:
         return []
     c = tail(clipped, 10) if len(clipped) >= p["warmup"] else 0.0
-    q = tail(np.abs(moved[-10:]), 10) if len(moved) >= p["warmup"] else 0.0
+    q = tail(np.abs(moved), 10) if len(moved) >= p["warmup"] else 0.0
     eased = c <= p["clip_notice"] and q <= p["kl_warn"]
     if eased and not held(look, "policy-step-too-large"):
         return []
@@ -161,7 +161,9 @@ def policy_step_too_large(look: Look, p: Params, memory: Memory) -> list[Signal]
     parts += [f"each update moves the policy by {num(q)} nats"] if q > p["kl_warn"] or (eased and len(moved)) else []
     text = " and ".join(parts)
     proofs = tuple(
-        (n, f"median of 10 rows {num(v)}") for n, v in (("clip_frac", c), ("ppo_kl", q)) if look.series(n) is not None
+        (n, f"median of the newest rows {num(v)}")
+        for n, v in (("clip_frac", c), ("ppo_kl", q))
+        if look.series(n) is not None
     )
     return [
         Signal(

@@ -10,6 +10,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 
 from rltui.evidence import words
+from rltui.evidence.clock import enough, worth
 from rltui.evidence.effects import Effect
 from rltui.evidence.facts import SOLVED
 from rltui.evidence.look import Look
@@ -95,13 +96,19 @@ def side_by_side(look: Look, *names: str) -> tuple[Floats, ...]:
 
 
 def tail(x: Floats, rows: float) -> float:
-    """Median of the last rows."""
-    return median(x[-int(rows) :])
+    """Median of the last points, as many as a window of so many rows is worth."""
+    return median(x[-worth(rows, len(x)) :])
 
 
 def head(x: Floats, rows: float) -> float:
-    """Median of the first rows."""
-    return median(x[: int(rows)])
+    """Median of the first points, as many as `tail` takes."""
+    return median(x[: worth(rows, len(x))])
+
+
+def logged_for(look: Look, name: str, rows: float) -> bool:
+    """The metric was logged for so many rows, or as many steps (`clock.enough`)."""
+    series = look.series(name)
+    return series is not None and enough(rows, series.steps)
 
 
 def compared(look: Look, name: str, rows: float, skip: float = 0) -> str:
@@ -110,8 +117,8 @@ def compared(look: Look, name: str, rows: float, skip: float = 0) -> str:
     series = look.series(name)
     if series is None:
         return ""
-    steps, n, k = series.steps, int(rows), int(skip)
-    first, last = steps[k : k + n], steps[-n:]
+    steps, k = series.steps, int(skip)
+    first, last = steps[k : k + worth(rows, len(steps) - k)], steps[-worth(rows, len(steps)) :]
     return f"medians of steps {first[0]} to {first[-1]} and {last[0]} to {last[-1]}"
 
 

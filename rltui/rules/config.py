@@ -98,7 +98,7 @@ def _loss_swings(look: Look, p: Params) -> str:
     level, jumps = float(loss[-rows:].mean()), sd_d(loss[-rows:])
     if jumps < p["dpo_jumps"] or level + 2.0 * jumps / rows**0.5 < log(2.0):
         return ""
-    return f"the loss jumps by {num(jumps)} and stands at {num(level)}, no lower than where it began"
+    return f"the loss jumps by {num(jumps)} and is at {num(level)}, no lower than where it began"
 
 
 @rule("cfg-lr-too-low", Look)
@@ -164,9 +164,7 @@ def cfg_batch_arithmetic(look: Look, p: Params, memory: Memory) -> list[Signal]:
     if found and broken and gradient is not None and not gradient.values[0] > 0:
         proof = (("grad_norm", "NaN or 0 at the first step"),)
         return [
-            Signal(
-                CRITICAL, found[0].summary + " The first gradient is NaN or 0.", proof, onset_step=int(look.steps[0])
-            )
+            Signal(CRITICAL, found[0].said + " The first gradient is NaN or 0.", proof, onset_step=int(look.steps[0]))
         ]
     return found
 
@@ -179,7 +177,7 @@ def cfg_kl_inert_or_double(look: Look, p: Params, memory: Memory) -> list[Signal
         in_loss = None
     in_reward = look.settings.word("kl_in_reward") == "true" and (look.settings.number("kl_coef_reward") or 0.0) > 0
     if in_reward and in_loss:
-        return _advice(look, ["The KL penalty stands in the reward and in the loss: it acts twice."])
+        return _advice(look, ["The KL penalty is in the reward and in the loss: it acts twice."])
     if in_loss and 0 < in_loss < p["inert"]:
         return _advice(look, [f"A KL coefficient of {num(in_loss)} does nothing: KL is only watched."])
     return []
@@ -198,7 +196,7 @@ def cfg_sampling_mismatch(look: Look, p: Params, memory: Memory) -> list[Signal]
     if not found or not cut or len(ratio) < 10 or abs(tail(ratio, 10) - 1.0) <= p["ratio_off"]:
         return found
     level = CRITICAL if losing(look) else WARNING
-    text = f"{found[0].summary} Their importance weights average {num(tail(ratio, 10))}."
+    text = f"{found[0].said} Their importance weights average {num(tail(ratio, 10))}."
     return [Signal(level, text, (("is_ratio_mean", ""),), onset_step=int(look.steps[0]))]
 
 

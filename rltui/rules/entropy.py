@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from rltui.evidence.clock import worth
 from rltui.evidence.look import Look
 from rltui.evidence.signal import CRITICAL, EASED, NOTICE, WARNING, Signal, num
 from rltui.evidence.trends import flat
@@ -48,7 +49,6 @@ def entropy_collapse(look: Look, p: Params, memory: Memory) -> list[Signal]:
     eased = ratio >= p["notice"]
     if eased and not held(look, "entropy-collapse"):
         return []
-    falling = look.trend("entropy", int(p["window"])).direction < 0
     dead = dead_groups(look)
     dead_now = dead or 0.0
     held_out = validation(look)
@@ -62,15 +62,23 @@ def entropy_collapse(look: Look, p: Params, memory: Memory) -> list[Signal]:
     bottom = ratio < p["critical"] or now < p["critical_floor"]
     damage = val_falls or losing(look) or dead_now >= p["dead_groups"]
     low = now < p["floor"]
-    going = falling or low or held(look, "entropy-collapse", WARNING)
+    going = (
+        low
+        or held(look, "entropy-collapse", WARNING)
+        or look.trend("entropy", worth(p["window"], len(entropy))).direction < 0
+    )
     level = NOTICE
     if harmed and bottom and damage:
         level = CRITICAL
     elif harmed and ((ratio < p["warn"] and going) or (low and reward.direction <= 0)):
         level = WARNING
-    text = f"Entropy fell from {num(start)} to {num(now)} nats, {percent(ratio)} of its start"
-    text += f" ({compared(look, 'entropy', ROWS, SKIP)})"
-    text += "; the task is solved." if solved(look) else f"; {reward_course(look)}." if reward_course(look) else "."
+
+    def text() -> str:
+        fell = f"Entropy fell from {num(start)} to {num(now)} nats, {percent(ratio)} of its start"
+        fell += f" ({compared(look, 'entropy', ROWS, SKIP)})"
+        course = "the task is solved" if solved(look) else reward_course(look)
+        return fell + (f"; {course}." if course else ".")
+
     proofs = [("entropy", ""), told(look)]
     if dead is not None:
         proofs.append(("frac_reward_zero_std", f"{percent(dead_now)} of the groups without variance"))
@@ -85,18 +93,23 @@ def entropy_explosion(look: Look, p: Params, memory: Memory) -> list[Signal]:
     if start is None or len(entropy) < p["warmup"]:
         return []
     now = tail(entropy, ROWS)
-    rising = look.trend("entropy", 50).direction > 0 or look.trend("entropy").direction > 0
-    rising = rising or look.facts.errors("entropy", int(p["jump_rows"])) >= p["jump"]  # at once: no trend shows it
     far = now > max(p["times"] * start, start + p["plus"])
     opened = held(look, "entropy-explosion")
-    if not (rising and (far or now > max(p["notice"], start))) and not (opened and far):
+    if not (far or now > max(p["notice"], start)):
+        return []
+    rising = look.trend("entropy", 50).direction > 0 or look.trend("entropy").direction > 0
+    rising = rising or look.facts.errors("entropy", int(p["jump_rows"])) >= p["jump"]  # at once: no trend shows it
+    if not rising and not (opened and far):
         return []
     level = NOTICE
     if far:
         worse = losing(look) or loud(look, Trait.AT_FLOOR)
         level = CRITICAL if worse or (now > p["extreme"] and not gaining(look)) else WARNING
-    summary = f"Entropy rose from {num(start)} to {num(now)} nats ({compared(look, 'entropy', ROWS, SKIP)})"
-    summary += f"; {reward_course(look)}." if reward_course(look) else "."
+
+    def summary() -> str:
+        rose = f"Entropy rose from {num(start)} to {num(now)} nats ({compared(look, 'entropy', ROWS, SKIP)})"
+        return rose + (f"; {course}." if (course := reward_course(look)) else ".")
+
     proofs = [("entropy", "")]
     if look.series(look.reward) is not None:
         proofs.append(told(look))

@@ -20,6 +20,7 @@ from rltui.rules.base import (
     gaining,
     head,
     held,
+    logged_for,
     losing,
     reward_course,
     rule,
@@ -83,7 +84,7 @@ def _moves(way: int, text: str) -> str:
 def length_collapse(look: Look, p: Params, memory: Memory) -> list[Signal]:
     """Responses shrink to a fraction of their start; harmless where reward pays for it."""
     length = look.values("response_length_mean")
-    if len(length) < p["min_rows"]:
+    if not logged_for(look, "response_length_mean", p["min_rows"]):
         return []
     first, last = head(length, p["rows"]), tail(length, p["rows"])
     if first <= 0:
@@ -95,19 +96,22 @@ def length_collapse(look: Look, p: Params, memory: Memory) -> list[Signal]:
     if eased and not held(look, "length-collapse"):
         return []
     held_out = validation(look)
-    gain = _paid(look, 0, p) or (held_out is not None and held_out >= p["gain_se"])
     worse = losing(look) or (held_out is not None and held_out <= -p["gain_se"]) or _task_falls(look)
     level = EASED if eased else NOTICE
     if empty > p["empty_critical"] or (ratio < p["critical"] and worse and not solved(look)):
         level = CRITICAL
-    elif (ratio < p["warn"] or empty > p["empty"]) and (worse or not gain) and not solved(look):
-        level = WARNING
-    if empty <= p["empty"] or ratio < p["notice"]:
-        text = f"Responses shrank from {num(first)} to {num(last)} tokens, {percent(ratio)} of their start"
-        text += f" ({compared(look, 'response_length_mean', p['rows'])})"
-    else:
-        text = f"{percent(empty)} of the responses are empty or aborted"
-    text += f"; {reward_course(look)}." if reward_course(look) else "."
+    elif (ratio < p["warn"] or empty > p["empty"]) and not solved(look):
+        gain = (held_out is not None and held_out >= p["gain_se"]) or _paid(look, 0, p)
+        level = WARNING if worse or not gain else level
+
+    def text() -> str:
+        if empty <= p["empty"] or ratio < p["notice"]:
+            what = f"Responses shrank from {num(first)} to {num(last)} tokens, {percent(ratio)} of their start"
+            what += f" ({compared(look, 'response_length_mean', p['rows'])})"
+        else:
+            what = f"{percent(empty)} of the responses are empty or aborted"
+        return what + (f"; {course}." if (course := reward_course(look)) else ".")
+
     proofs = (("response_length_mean", ""), told(look))
     return [Signal(level, text, proofs, moved="response_length_mean", hurt=look.reward)]
 
@@ -137,7 +141,7 @@ def _task_falls(look: Look) -> bool:
 def length_explosion(look: Look, p: Params, memory: Memory) -> list[Signal]:
     """Responses grow for a long time and reward does not follow."""
     length, blocks = look.values("response_length_mean"), look.blocks("response_length_mean")
-    if len(length) < p["min_rows"] or blocks is None or blocks.lows.min() <= 0:
+    if not logged_for(look, "response_length_mean", p["min_rows"]) or blocks is None or blocks.lows.min() <= 0:
         return []
     first, last = head(length, p["rows"]), tail(length, p["rows"])
     ratio = last / first
@@ -150,16 +154,18 @@ def length_explosion(look: Look, p: Params, memory: Memory) -> list[Signal]:
     if not growing and not opened:
         return []
     held_out = validation(look)
-    gain = _paid(look, min(window, len(length)), p) or (held_out is not None and held_out >= p["gain_se"])
     cut = look.values("response_clip_ratio")
     cut_now = tail(cut, p["rows"]) if len(cut) else 0.0
     level = EASED if eased else NOTICE
-    if ratio >= p["ratio"] and not gain:
+    gain = held_out is not None and held_out >= p["gain_se"]
+    if ratio >= p["ratio"] and not gain and not _paid(look, min(window, len(length)), p):
         level = CRITICAL if cut_now > p["truncation"] else WARNING
-    text = f"Responses grew {num(ratio)}-fold, from {num(first)} to {num(last)} tokens"
-    text += f" ({compared(look, 'response_length_mean', p['rows'])})"
-    text += f"; {reward_course(look)}." if reward_course(look) else "."
-    if cut_now > 0.01:
-        text = text[:-1] + f"; {percent(cut_now)} are cut at the limit."
+
+    def text() -> str:
+        grew = f"Responses grew {num(ratio)}-fold, from {num(first)} to {num(last)} tokens"
+        grew += f" ({compared(look, 'response_length_mean', p['rows'])})"
+        grew += f"; {course}" if (course := reward_course(look)) else ""
+        return grew + (f"; {percent(cut_now)} are cut at the limit." if cut_now > 0.01 else ".")
+
     proofs = (("response_length_mean", ""), told(look))
     return [Signal(level, text, proofs, moved="response_length_mean")]

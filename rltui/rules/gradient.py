@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from rltui.evidence.clock import worth
 from rltui.evidence.look import Look
 from rltui.evidence.signal import CRITICAL, EASED, NOTICE, WARNING, Signal, num
 from rltui.evidence.trends import block_medians, log_spikes, sd_d, turn
@@ -57,7 +58,7 @@ def grad_norm_explosion(look: Look, p: Params, memory: Memory) -> list[Signal]:
     series, blocks = look.series("grad_norm"), look.blocks("grad_norm")
     if series is None or blocks is None or len(series) < p["window"]:
         return []
-    window = int(p["window"])
+    window = worth(p["window"], len(series))
     done = int(memory.get("done", 0))
     start = max(0, min(done, len(series)) - 200)
     recent = series.values[start:]
@@ -104,7 +105,7 @@ def grad_norm_ramp(look: Look, p: Params, memory: Memory) -> list[Signal]:
     if len(x) < p["rows"]:
         return []
     first, now = head(x[int(p["warmup"]) :], 20), tail(x, 20)
-    eased = look.trend("grad_norm").direction <= 0 or now < p["notice"] * first
+    eased = now < p["notice"] * first or look.trend("grad_norm").direction <= 0
     if first <= 0 or (eased and not held(look, "grad-norm-ramp")):
         return []
     level = EASED if eased else NOTICE

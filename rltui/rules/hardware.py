@@ -73,7 +73,7 @@ def _together(found: list[Signal], seen: Measured) -> list[Signal]:
         return found
     worst = max(found, key=lambda s: s.level)
     began = min((s.onset_step for s in found if s.onset_step is not None), default=None)
-    text = f"{len(found)} of {len(seen.gpus)} GPUs, of them {worst.summary}"
+    text = f"{len(found)} of {len(seen.gpus)} GPUs, of them {worst.said}"
     return [replace(worst, summary=text, subject=None, onset_step=began)]
 
 

@@ -102,7 +102,7 @@ def val_regression(look: Look, p: Params, memory: Memory) -> list[Signal]:
     level = CRITICAL if now < baseline - p["below_start"] * error else WARNING
     best = _best(look, step, peak)
     summary = (
-        f"Validation peaked at {best} and stands at {num(now)} (mean of the last 3 evaluations), "
+        f"Validation peaked at {best} and is at {num(now)} (mean of the last 3 evaluations), "
         f"{num(z)} standard errors lower"
     )
     summary += f" and below its start of {num(baseline)}." if level == CRITICAL else "."
@@ -150,7 +150,7 @@ def _apart(look: Look, p: Params) -> list[Signal]:
     start, end = _ends(held_out)
     error = sd_d(held_out) * sqrt(2.0 / max(2, len(held_out) // 3))
     useless = look.facts.errors(look.reward) >= 2.0 and end - start <= 2.0 * error
-    text = f"Train reward stands at {num(now)}, validation at {num(seen)}"
+    text = f"Train reward is at {num(now)}, validation at {num(seen)}"
     text += ": nothing of what was gained shows there." if useless else ": a harder task, or a reward that is not it."
     proofs = (("val_score", ""), (look.reward, ""))
     return [Signal(WARNING if useless else NOTICE, text, proofs, onset_step=int(look.steps[0]))]

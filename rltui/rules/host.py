@@ -185,7 +185,7 @@ def _more_memory(seen: Measured, p: Params) -> str:
     total = seen.host.ram_total_gb if seen.host is not None else None
     if pair is None or not total or pair[0] - pair[1] < 0.05 * total:
         return ""
-    return f"host memory stands at {num(pair[0])} GB with it, {num(pair[1])} GB without"
+    return f"host memory is at {num(pair[0])} GB with it, {num(pair[1])} GB without"
 
 
 def _waiting(seen: Measured, p: Params) -> str:

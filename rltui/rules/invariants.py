@@ -16,8 +16,8 @@ import numpy as np
 from rltui.evidence.look import Look
 from rltui.evidence.model import Finding, Level
 from rltui.evidence.profile import number
-from rltui.evidence.signal import CRITICAL, NOTICE, WARNING, Signal, num
-from rltui.rules.base import Memory, Params, lasting, rule, side_by_side, tail
+from rltui.evidence.signal import CRITICAL, NOTICE, WARNING, Signal, Words, num
+from rltui.rules.base import Memory, Params, lasting, rule, side_by_side
 from rltui.run.sums import median
 from rltui.run.table import Floats
 
@@ -52,10 +52,15 @@ class Invariant:
 class Measure:
     """What the newest rows show. `level` 0: it holds; else how badly it is broken, and `text` says so in a sentence."""
 
-    measured: str
+    measured: Words
     metric: str = ""
     level: int = 0
     text: str = ""
+
+    @property
+    def said(self) -> str:
+        """What was measured, in words."""
+        return self.measured if isinstance(self.measured, str) else self.measured()
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +107,7 @@ def invariants(look: Look, p: Params, findings: Iterable[Finding]) -> tuple[Inva
 
 def _judged(check: InvariantCheck, seen: Measure | None, about: list[Finding]) -> Invariant:
     status: Level = "unknown" if seen is None or seen.level else "pass"
-    measured = None if seen is None else seen.measured
+    measured = None if seen is None else seen.said
     now = next((f for f in about if f.status == "active"), None)
     past = next((f for f in about if f.status == "resolved" and f.peak_severity != "info"), None)
     if now is not None:
@@ -122,8 +127,13 @@ def _shares(look: Look, p: Params) -> Measure | None:
     seen = {name: x for name in SHARES if len(x := look.values(name)[-NEWEST:])}
     if not seen:
         return None
-    measured = f"{num(min(float(x.min()) for x in seen.values()))} to {num(max(float(x.max()) for x in seen.values()))}"
+
+    def measured() -> str:
+        return f"{num(min(float(x.min()) for x in seen.values()))} to {num(max(float(x.max()) for x in seen.values()))}"
+
     for name, x in seen.items():
+        if np.minimum.reduce(x) >= -ROUNDING and np.maximum.reduce(x) <= 1.0 + ROUNDING:
+            continue
         beyond = np.maximum(x - 1.0, -x)
         if lasting(beyond > ROUNDING, p):
             text = f"{name} is {num(float(x[-1]))}, outside 0 to 1"
@@ -150,7 +160,10 @@ def _advantages_vary(look: Look, p: Params) -> Measure | None:
     if size is None or not len(spread) or look.settings.group_relative is False or not _normalised(look):
         return None
     now, varied = median(size), median(spread)
-    measured = f"{num(now)} at a spread of {num(varied)}"
+
+    def measured() -> str:
+        return f"{num(now)} at a spread of {num(varied)}"
+
     if not lasting(size < p["flat"], p) or varied <= ROUNDING:
         return Measure(measured)
     text = f"Advantages reach {num(now)} only while rewards differ (spread {num(varied)}): they hardly teach"
@@ -162,7 +175,7 @@ def _advantage_bound(look: Look, p: Params) -> Measure | None:
     if size is None or group is None or group < 2 or not look.settings.group_relative or not _normalised(look):
         return None
     bound = sqrt(group - 1)
-    return Measure(f"{num(float(size.max()))} of at most {num(bound)}")
+    return Measure(lambda: f"{num(float(size.max()))} of at most {num(bound)}")
 
 
 def _kl_not_negative(look: Look, p: Params) -> Measure | None:
@@ -170,9 +183,9 @@ def _kl_not_negative(look: Look, p: Params) -> Measure | None:
     x = look.values("kl_ref")[-NEWEST:]
     if not len(x) or estimator not in K3:
         return None
-    low = float(x.min())
-    if not lasting(x < p["kl"], p):
-        return Measure(num(low))
+    low = float(np.minimum.reduce(x))
+    if low >= p["kl"] or not lasting(x < p["kl"], p):
+        return Measure(lambda: num(low))
     return Measure(num(low), "kl_ref", _by_size(-low, p), f"KL is {num(low)}; the k3 estimate cannot be negative")
 
 
@@ -180,9 +193,9 @@ def _entropy_not_negative(look: Look, p: Params) -> Measure | None:
     x = look.values("entropy")[-NEWEST:]
     if not len(x):
         return None
-    low = float(x.min())
-    if not lasting(x < -ROUNDING, p):
-        return Measure(num(low))
+    low = float(np.minimum.reduce(x))
+    if low >= -ROUNDING or not lasting(x < -ROUNDING, p):
+        return Measure(lambda: num(low))
     return Measure(num(low), "entropy", min(WARNING, _by_size(-low, p)), f"Entropy is {num(low)}, below 0")
 
 
@@ -202,9 +215,9 @@ def _length_below_cap(look: Look, p: Params) -> Measure | None:
     x = look.values(name)[-NEWEST:]
     if not cap or not len(x):
         return None
-    top = float(x.max())
-    if not lasting(x > cap + 1, p):
-        return Measure(f"{num(top)} of {num(cap)}")
+    top = float(np.maximum.reduce(x))
+    if top <= cap + 1 or not lasting(x > cap + 1, p):
+        return Measure(lambda: f"{num(top)} of {num(cap)}")
     return Measure(f"{num(top)} of {num(cap)}", name, WARNING, f"Responses reach {num(top)} tokens, limit {num(cap)}")
 
 
@@ -212,10 +225,13 @@ def _loss_in_bounds(look: Look, p: Params) -> Measure | None:
     seen = {name: np.abs(x) for name in LOSSES if len(x := look.values(name)[-NEWEST:])}
     if not seen:
         return None
-    measured = num(max(float(x.max()) for x in seen.values()))
+
+    def measured() -> str:
+        return num(max(float(x.max()) for x in seen.values()))
+
     for name, x in seen.items():
-        if lasting(x > p["loss"], p):
-            text = f"{name} is {num(tail(x, 1))}: beyond {num(p['loss'])} no update is of use"
+        if np.maximum.reduce(x) > p["loss"] and lasting(x > p["loss"], p):
+            text = f"{name} is {num(float(x[-1]))}: beyond {num(p['loss'])} no update is of use"
             return Measure(measured, name, CRITICAL, text)
     return Measure(measured)
 
@@ -224,8 +240,12 @@ def _finite(look: Look, p: Params) -> Measure | None:
     logged = [s.values[-NEWEST:] for n in FINITE if (s := look.logged(n)) is not None and len(s)]
     if not logged:
         return None
-    bad = sum(int((~np.isfinite(x)).sum()) for x in logged)
-    return Measure(f"{bad} of {sum(map(len, logged))} newest points are not")
+
+    def measured() -> str:
+        bad = sum(int((~np.isfinite(x)).sum()) for x in logged)
+        return f"{bad} of {sum(map(len, logged))} newest points are not"
+
+    return Measure(measured)
 
 
 def _sum(name: str, wrong: Callable[[Floats], np.ndarray], text: str) -> Callable[[Look, Params], Measure | None]:

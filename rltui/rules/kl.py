@@ -79,10 +79,9 @@ def kl_up_reward_flat(look: Look, p: Params, memory: Memory) -> list[Signal]:
         return []
     window = min(rows, 200)
     level = tail(kl, 10)
-    rising = trend(kl, window).direction > 0 and level >= p["min_kl"]
-    if not rising and not held(look, "kl-up-reward-flat"):
-        return []
     if level < p["min_kl"]:
+        return []
+    if not held(look, "kl-up-reward-flat") and trend(kl, window).direction <= 0:
         return []
     way = look.trend(look.reward, window)
     held_out = validation_over(look, rows)
@@ -93,8 +92,8 @@ def kl_up_reward_flat(look: Look, p: Params, memory: Memory) -> list[Signal]:
     worse = held_out is not None and held_out <= -2.0
     falls = look.facts.errors(look.reward, rows) <= -2.0
     first = tail(kl[: len(kl) - rows + 10], 10)
-    course = f"rose from {num(first)} to {num(level)}" if level > first else f"stands at {num(level)}"
-    summary = f"KL to the reference {course} over the last {rows} rows (medians of 10 at both ends), "
+    course = f"rose from {num(first)} to {num(level)}" if level > first else f"is at {num(level)}"
+    summary = f"KL to the reference {course} over the last {rows} rows (medians at both ends), "
     summary += "in which the reward fell." if falls else "in which the reward did not gain."
     proofs = [("kl_ref", "")]
     proofs.append((look.reward, f"fitted change {num(way.total)} against a noise of {num(way.noise)}"))
@@ -117,22 +116,28 @@ def kl_runaway(look: Look, p: Params, memory: Memory) -> list[Signal]:
     held_out = validation(look)
     verified = held_out is not None and held_out >= p["gain_se"]
     ever = gaining(look, 0, p["gain_se"]) and not loud(look, Trait.COLLAPSE)
-    lately = gaining(look, window, p["gain_se"]) and ever
-    rising = trend(kl, 200).direction > 0
-    fast = _doubling(kl[-window:], int(p["doubling_rows"]))
     unpaid = not ever and not verified
     collapsed = loud(look, Trait.COLLAPSE) and level > p["warn"]
+
+    def doubling() -> float | None:
+        return _doubling(kl[-window:], int(p["doubling_rows"]))
+
     out = NOTICE
-    if level > p["extreme"] or (unpaid and (level > p["high"] or fast is not None)) or collapsed:
+    if level > p["extreme"] or (unpaid and (level > p["high"] or doubling() is not None)) or collapsed:
         out = CRITICAL
-    elif not verified and rising and not lately and (level > p["high"] or (level > p["warn"] and not ever)):
-        out = WARNING
-    summary = f"KL to the reference stands at {num(level)} nats per token"
-    if fast is not None:
-        summary += f", doubling every {num(fast)} rows"
-    course = words.course(look.facts, "val_score") if verified else reward_course(look)
-    summary += f"; {course}." if course else "."
-    proofs = [("kl_ref", f"median of the last 10 rows {num(level)}")]
+    elif not verified and (level > p["high"] or (level > p["warn"] and not ever)):
+        lately = ever and gaining(look, window, p["gain_se"])
+        if not lately and trend(kl, 200).direction > 0:
+            out = WARNING
+
+    def summary() -> str:
+        text = f"KL to the reference is at {num(level)} nats per token"
+        if (fast := doubling()) is not None:
+            text += f", doubling every {num(fast)} rows"
+        course = words.course(look.facts, "val_score") if verified else reward_course(look)
+        return text + (f"; {course}." if course else ".")
+
+    proofs = [("kl_ref", f"median of the newest rows {num(level)}")]
     if look.series(look.reward) is not None:
         proofs.append(told(look))
     return [Signal(EASED if eased else out, summary, tuple(proofs), moved="kl_ref", hurt=look.reward)]

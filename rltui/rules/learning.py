@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from rltui.evidence import words
+from rltui.evidence.clock import worth
 from rltui.evidence.look import Look
 from rltui.evidence.signal import CRITICAL, EASED, NOTICE, WARNING, Signal
 from rltui.plots.numbers import percent
@@ -12,6 +13,7 @@ from rltui.rules.base import (
     Memory,
     Params,
     held,
+    logged_for,
     opened,
     rule,
     solved,
@@ -26,8 +28,8 @@ NO_VARIANCE = "groups have no reward variance"
 def no_learning_signal(look: Look, p: Params, memory: Memory) -> list[Signal]:
     """Gradient exactly or nearly 0 on most of the last rows. A loss of 0 alone is normal."""
     gradient, blocks = look.values("grad_norm"), look.blocks("grad_norm")
-    window = int(p["window"])
-    if blocks is None or len(gradient) < window + p["warmup"]:
+    window = worth(p["window"], len(gradient))
+    if blocks is None or not logged_for(look, "grad_norm", p["window"] + p["warmup"]):
         return []
     if look.is_zero("lr"):
         return []  # before the first update of a warm-up
@@ -57,9 +59,8 @@ def zero_variance_groups(look: Look, p: Params, memory: Memory) -> list[Signal]:
     if look.settings.group_relative is False:
         return []
     dead = look.values("frac_reward_zero_std")
-    window = int(p["window"])
     found = look.facts.dead_groups
-    if found is None or len(dead) < window // 2 + p["warmup"]:
+    if found is None or not logged_for(look, "frac_reward_zero_std", p["window"] // 2 + p["warmup"]):
         return []
     share = found.value
     eased = share < p["notice"]
@@ -69,7 +70,9 @@ def zero_variance_groups(look: Look, p: Params, memory: Memory) -> list[Signal]:
     learns = look.trend(look.reward).direction > 0 and not all_dead
     short = look.profile.ceiling is not None and not solved(look, p["half"])  # without a ceiling nobody can tell
     idle = share >= p["idle"] and opened(look, Trait.PLATEAU) and short
-    lasting = len(dead) >= window and bool((dead[-int(p["critical_rows"]) :] >= p["critical"]).mean() >= 0.5)
+    recent = dead[-worth(p["critical_rows"], len(dead)) :]
+    long = logged_for(look, "frac_reward_zero_std", p["window"])
+    lasting = long and bool((recent >= p["critical"]).mean() >= 0.5)
     level = EASED if eased else NOTICE
     if share >= p["critical"] and lasting and not learns:
         level = CRITICAL

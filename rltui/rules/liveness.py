@@ -28,7 +28,7 @@ def run_crashed(seen: Standing, p: Params, memory: Memory) -> list[Signal]:
         family = look.dialect.family
         signal = replace(
             signal,
-            causes=(Cause(cause[:1].upper() + cause[1:]),),
+            causes=(Cause(cause[:1].upper() + cause[1:], status="supported", because="the log says so"),),
             fixes=tuple(Fix(r.text, r.config.get(family), r.impact, r.risk) for r in crash.kind.to_do),
         )
     return [replace(signal, summary=text[:1].upper() + text[1:] + _quote(state))]

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
+
 import numpy as np
 
 from rltui.evidence.look import Look
@@ -15,47 +18,95 @@ POISON = ("pg_loss", "total_loss", "kl_ref", "entropy", "vf_loss")
 UPDATE = ("pg_loss", "total_loss", "vf_loss", "grad_norm")
 """Of these it is the loss that broke; of KL and entropy the log-probs."""
 
+WITNESSES = ("lr", "epoch", "response_length_mean", "time_per_step_s", "response_clip_ratio", "frac_reward_zero_std")
+"""Counted or set, not computed by the model: NaN here says that nothing was written."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Hole:
+    """Non-finite values of a metric within the window. `begin`: first step of the stretch that still goes on, else of
+    the first one; `lasts`: neither did the metric come back from it nor from one as long before."""
+
+    key: str
+    count: int
+    begin: int
+    lasts: bool
+    alone: int  # points of the stretch that still goes on; 0 if the newest one is finite
+
 
 @rule("nonfinite-values", Look)
 def nonfinite_values(look: Look, p: Params, memory: Memory) -> list[Signal]:
-    """Core metrics logged as NaN or infinite within the window; gradients count apart: such steps may be skipped."""
-    first: dict[str, int] = {}
-    counts: dict[str, int] = {}
-    since = look.n - int(p["window"])
-    for name in (*POISON, "grad_norm"):
-        logged = look.logged(name)
-        if logged is None or logged.all_finite:
-            continue
-        recent = int(logged.rows.searchsorted(since))
-        bad = np.flatnonzero(np.isnan(logged.values[recent:]))
-        if len(bad) and not _never_measured(look, name):
-            first[logged.key] = int(logged.steps[recent + bad[0]])
-            counts[name] = len(bad)
-            memory.setdefault(f"first {name}", float(logged.steps[recent + bad[0]]))
-    if not counts:
+    """Core metrics logged as NaN or infinite within the window. Spoilt weights give nothing else from then on: what is
+    finite again was a skipped step, and what is missing as often where no arithmetic can fail is a hole."""
+    found = {name: hole for name in (*POISON, "grad_norm") if (hole := _hole(look, name, int(p["window"]))) is not None}
+    if not found:
         return []
-    gradients = counts.get("grad_norm", 0)
-    poisoned = [name for name in POISON if name in counts]
-    if poisoned or gradients >= p["grads_critical"]:
-        level = CRITICAL
-    else:
-        level = WARNING if gradients >= p["grads_warning"] else NOTICE
-    start = min(first.values())
-    keys = ", ".join(k for k, s in first.items() if s == start)
-    total = max(counts.values())
+    for name, hole in found.items():
+        memory.setdefault(f"first {name}", float(hole.begin))
+    start = min(hole.begin for hole in found.values())
+    total = max(hole.count for hole in found.values())
+    keys = ", ".join(hole.key for hole in found.values() if hole.begin == start)
+    text = f"{keys} became NaN or infinite at step {start}; {total} such row{'s' if total > 1 else ''} "
+    text += f"in the last {int(min(p['window'], look.n))}"
+    level = _poisoned(look, found, p)
+    if level < CRITICAL and _full_of_holes(look, found, p):
+        level, text = NOTICE, text + ", as in metrics that cannot overflow: the log has holes"
+    elif level == WARNING and not any(hole.alone for hole in found.values()):
+        text += "; finite again since: such a step is skipped"
     return [
         Signal(
             level,
-            f"{keys} became NaN or infinite at step {start}; {total} such row{'s' if total > 1 else ''} "
-            f"in the last {int(min(p['window'], look.n))}.",
+            f"{text}.",
             tuple(
-                (name, f"{count} non-finite rows, first at step {int(memory[f'first {name}'])}")
-                for name, count in counts.items()
+                (name, f"{hole.count} non-finite rows, first at step {int(memory[f'first {name}'])}")
+                for name, hole in found.items()
             ),
             onset_step=start,
-            stage="loss" if any(name in counts for name in UPDATE) else None,
+            stage="loss" if any(name in found for name in UPDATE) else None,
         )
     ]
+
+
+def _hole(look: Look, name: str, window: int) -> _Hole | None:
+    logged = look.logged(name)
+    if logged is None or logged.all_finite:
+        return None
+    bad = np.isnan(logged.values)
+    recent = int(logged.rows.searchsorted(look.n - window))
+    at = np.flatnonzero(bad[recent:])
+    if not len(at) or _never_measured(look, name):
+        return None
+    good = np.flatnonzero(~bad)
+    newest = len(bad) - 1 - int(good[-1]) if len(good) else len(bad)
+    longest = int(np.diff(good).max()) - 1 if len(good) > 1 else 0
+    begin = len(bad) - newest if newest > longest else recent + int(at[0])
+    return _Hole(logged.key, len(at), int(logged.steps[begin]), newest > longest, newest)
+
+
+def _poisoned(look: Look, found: Mapping[str, _Hole], p: Params) -> int:
+    """How bad it is by what the metrics themselves show."""
+    lost = {name: hole for name, hole in found.items() if name in POISON and hole.lasts}
+    sound = [s for name in (*POISON, "grad_norm") if name not in lost and (s := look.series(name)) is not None]
+    contradicted = any(int(s.rows[-1]) == look.n - 1 for s in sound)
+    if any(hole.alone > 1 for hole in lost.values()) or (lost and not contradicted):
+        return CRITICAL
+    gradients = found.get("grad_norm")
+    if gradients is not None and gradients.lasts and gradients.alone >= p["grads_critical"]:
+        return CRITICAL
+    if gradients is None or len(found) > 1:
+        return WARNING
+    return WARNING if gradients.count >= p["grads_warning"] else NOTICE
+
+
+def _full_of_holes(look: Look, found: Mapping[str, _Hole], p: Params) -> bool:
+    """Metrics that no arithmetic of the update can spoil are as often not a number, half as often at least."""
+    window = int(p["window"])
+    shares = []
+    for name in WITNESSES:
+        logged = look.logged(name)
+        if logged is not None and len(logged) >= window:
+            shares.append(float(np.isnan(logged.values[-window:]).mean()))
+    return bool(shares) and 2.0 * max(shares) * window >= max(hole.count for hole in found.values())
 
 
 def _never_measured(look: Look, name: str) -> bool:

@@ -56,7 +56,7 @@ def mismatch_high(look: Look, p: Params, memory: Memory) -> list[Signal]:
     level = NOTICE if not bad or paid else CRITICAL if harm else WARNING
     words = " and ".join(f"{key} {num(now)} (limit {num(limit)})" for key, now, limit in seen)
     moved = next((n for n in ("rollout_train_logprob_diff", "rollout_train_kl") if look.series(n) is not None), None)
-    proofs = ((moved, "median of 10 rows"),) if moved else ()
+    proofs = ((moved, "median of its newest rows"),) if moved else ()
     return [Signal(level, f"Trainer and sampler disagree: {words}.", proofs, moved=moved, hurt=look.reward)]
 
 

@@ -2,61 +2,20 @@
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Annotated, Literal
 
-from msgspec import Meta, field
+from msgspec import Meta
 
 from rltui.data_files import Record
 from rltui.evidence.model import Basis, Kind, Severity
+from rltui.rules.expectation import Configured, Test
 from rltui.rules.traits import Trait
 
 Share = Annotated[float, Meta(ge=0, le=1)]
 Count = Annotated[int, Meta(ge=0)]
 Words = Annotated[str, Meta(min_length=1)]
 Stage = Literal["reward", "advantages", "log-probs", "loss", "generation"]
-
-NUMBERS: Mapping[str, Callable[[float, float], bool]] = {
-    ">": operator.gt,
-    ">=": operator.ge,
-    "<": operator.lt,
-    "<=": operator.le,
-}
-SETS = ("in", "not in")
-
-
-class Condition(Record, frozen=True):
-    """`op` compares a number, or asks whether a value is among several; words compare without case."""
-
-    op: Literal[">", ">=", "<", "<=", "in", "not in"]
-    value: float | tuple[float | str | bool | None, ...]
-
-    def __post_init__(self) -> None:
-        if isinstance(self.value, tuple) != (self.op in SETS):
-            raise ValueError(f"`{self.op}` asks for {'a list' if self.op in SETS else 'a number'}")
-
-    def holds(self, value: object) -> bool | None:
-        """None where the value cannot be compared, as a word with a number."""
-        if isinstance(self.value, tuple):
-            inside = any(_plain(value) == _plain(wanted) for wanted in self.value)
-            return inside == (self.op == "in")
-        number = _number(value)
-        return None if number is None else NUMBERS[self.op](number, self.value)
-
-
-def _number(value: object) -> float | None:
-    if isinstance(value, bool) or value is None:
-        return None
-    try:
-        return float(str(value))
-    except ValueError:
-        return None
-
-
-def _plain(value: object) -> object:
-    number = _number(value)
-    return str(value).lower() if number is None else number
 
 
 class Param(Record, frozen=True):
@@ -67,25 +26,53 @@ class Param(Record, frozen=True):
 
 
 class CauseText(Record, frozen=True):
-    """A candidate cause; `config` is the canonical config key behind it, None where none is.
-
-    `speaks` ("if" in the file): what the value must be to speak for this cause; None where any value may.
-    """
+    """A candidate cause. `tests`: what must hold of this run if it is the cause; all of them. `look`: what to look at
+    where that cannot be tested. `config`: the canonical config key behind it, whose value is shown. `name`: by which
+    fixes refer to it."""
 
     text: Words
-    config: str | None
-    speaks: Condition | None = field(default=None, name="if")
+    config: str | None = None
+    tests: tuple[Test, ...] = ()
+    look: str = ""
+    name: str = ""
+
+    def __post_init__(self) -> None:
+        if not self.tests and not self.look:
+            raise ValueError("a cause without a test says what to look at")
+
+
+class NewValue(Record, frozen=True):
+    """A setting (canonical name) and where to take it: `to` a value, or `times` what it is now, kept within `least` and
+    `most`. `way`: a value that lies there already, or beyond, needs no change."""
+
+    key: Words
+    to: float | str | bool | None = None
+    times: float | None = None
+    way: Literal["up", "down", "set"] = "set"
+    least: float | None = None
+    most: float | None = None
+
+    def __post_init__(self) -> None:
+        if (self.to is None) == (self.times is None):
+            raise ValueError("either `to` or `times`")
 
 
 class FixText(Record, frozen=True):
     """A remedy; `config` maps a framework family to the keys to set, in that framework's spelling. `least`: the lowest
-    severity of the finding at which it is advised."""
+    severity of the finding at which it is advised. `causes`: names of those that it mends; none: it helps whatever the
+    cause is. `change`: the setting behind it; where the run's config holds it, its value now and the one to try are
+    told. `act`: remedies of several rules that are one and the same. `done`: what the config holds if it is so
+    already."""
 
     text: Words
     impact: Literal["high", "medium", "low"]
     risk: Literal["none", "low", "medium", "high"]
-    config: Mapping[str, str]
+    config: Mapping[str, str] = {}
     least: Severity = "info"
+    causes: tuple[str, ...] = ()
+    change: NewValue | None = None
+    act: str = ""
+    done: Configured | None = None
 
 
 class Hold(Record, frozen=True):
@@ -158,6 +145,12 @@ class Rule(Record, frozen=True, kw_only=True):
     confidence: Share
     group: str = ""
     enabled: bool = True  # false: switched off by the user
+
+    def __post_init__(self) -> None:
+        names = [cause.name for cause in self.causes if cause.name]
+        unknown = {name for fix in self.fixes for name in fix.causes} - set(names)
+        if unknown or len(set(names)) < len(names):
+            raise ValueError(f"causes of {self.id}: {', '.join(sorted(unknown)) or 'a name stands twice'}")
 
     def values(self) -> dict[str, float]:
         """Thresholds by name."""

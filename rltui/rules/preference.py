@@ -40,7 +40,7 @@ def dpo_no_signal_or_saturated(look: Look, p: Params, memory: Memory) -> list[Si
     now = tail(right, 20)
     if len(loss) >= rows and abs(float(loss[-rows:].mean()) - p["ln2"]) < 0.013 and 0.45 <= now <= 0.55:
         level = WARNING if len(loss) >= 2 * rows and abs(float(loss[-2 * rows :].mean()) - p["ln2"]) < 0.013 else NOTICE
-        text = f"The loss stands at {num(tail(loss, 20))}, where it begins, and {percent(now)} of the pairs are right."
+        text = f"The loss is at {num(tail(loss, 20))}, where it begins, and {percent(now)} of the pairs are right."
         return [Signal(level, text, (("dpo_accuracy", ""),), onset_step=int(look.steps[0]))]
     margin = look.values("dpo_reward_margin")
     if now > p["saturated"] and len(margin) and tail(margin, 20) > p["margin"]:

@@ -30,6 +30,7 @@ from rltui.rules import (  # each registers its detectors
     reward_source,  # noqa: F401
     samples,  # noqa: F401
     saturation,  # noqa: F401
+    sources,  # noqa: F401
     still,  # noqa: F401
     theory,  # noqa: F401
     throughput,  # noqa: F401

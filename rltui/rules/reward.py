@@ -13,7 +13,7 @@ from rltui.evidence.look import Look
 from rltui.evidence.metric import alone
 from rltui.evidence.model import Mark
 from rltui.evidence.signal import CRITICAL, NOTICE, WARNING, Signal, num
-from rltui.evidence.trends import MAD_TO_SD, block_medians, onset, sd_d, sd_m, windows
+from rltui.evidence.trends import block_medians, onset, sd_d, sd_m, windows
 from rltui.plots.numbers import percent
 from rltui.rules.base import (
     Memory,
@@ -163,7 +163,7 @@ def reward_collapse(look: Look, p: Params, memory: Memory) -> list[Signal]:
             (
                 (
                     look.reward,
-                    f"{num((peak - fallen) / max(noise, 1e-12))} sd of its noise below the peak of {num(peak)}",
+                    f"{num((peak - fallen) / max(noise, 1e-12))} times its noise below the peak of {num(peak)}",
                 ),
             ),
             onset_step=int(series.steps[onset]),
@@ -190,10 +190,8 @@ def _peak(x: Floats, n: int, block: int, p: Params) -> tuple[float, float, float
     j = int(medians.argmax())
     end = first + j + block
     before = x[max(0, end - 3 * block) : end]
-    d = np.diff(before)
-    noise = MAD_TO_SD * median(np.abs(d - median(d))) / sqrt(2.0)
     peak = float(medians[j])
-    return peak, noise, sd_m(before), max(0.0, peak - median(x[:5])), end
+    return peak, sd_d(before), sd_m(before), max(0.0, peak - median(x[:5])), end
 
 
 def _since(x: Floats, start: int, level: float) -> int:
@@ -241,15 +239,13 @@ def reward_peak_decline(look: Look, p: Params, memory: Memory) -> list[Signal]:
         best, at = _best(look, peak, step)
         share = (best - low) / abs(best) if best else 1.0
         rows = (n if size > 1 or n <= p["recent"] else int(p["recent"])) // int(p["blocks"])
-        summary = (
-            f"{reward_name(look)} was at its best{at or f' near step {step}'}, {num(best)}, and stands at {num(low)} "
-        )
+        summary = f"{reward_name(look)} was at its best{at or f' near step {step}'}, {num(best)}, and is at {num(low)} "
         summary += f"(median of the last {2 * rows} rows), {percent(share)} lower."
         return [
             Signal(
                 level,
                 summary,
-                ((look.reward, f"{num(z)} sd of the noise of such medians below its peak"),),
+                ((look.reward, f"{num(z)} times its noise below its peak"),),
                 onset_step=step,
             )
         ]

@@ -23,7 +23,7 @@ def _out(look: Look, outage: Outage, p: Params) -> Signal:
     lost = outage.exact >= max(p["lost_rows"], p["lost_share"] * look.n)
     level = CRITICAL if lost else WARNING if outage.exact >= p["outage_rows"] else NOTICE
     rows = "in 1 row" if outage.exact == 1 else f"for {outage.exact} rows"
-    text = f"{reward_name(look)} stands at {num(outage.value)} to the last digit {rows}, {num(outage.level)} before"
+    text = f"{reward_name(look)} is at {num(outage.value)} to the last digit {rows}, {num(outage.level)} before"
     still = [metrics()[name].label for name in POLICY if look.series(name) is not None]
     if still:
         text += f", while the policy is as before ({', '.join(still)})"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from rltui.evidence import words
+from rltui.evidence.clock import enough, worth
 from rltui.evidence.look import Look
 from rltui.evidence.signal import CRITICAL, EASED, NOTICE, WARNING, Signal, num
 from rltui.plots.numbers import percent
@@ -14,10 +15,12 @@ from rltui.rules.base import (
     compared,
     head,
     held,
+    logged_for,
     reward_name,
     rule,
     tail,
 )
+from rltui.run.sums import median
 
 
 @rule("reward-floor", Look)
@@ -36,10 +39,12 @@ def reward_floor(look: Look, p: Params, memory: Memory) -> list[Signal]:
     run = min(len(top), 2000) - (int(above[-1]) + 1 if len(above) else 0)
     if run < 3:
         return []
-    level = CRITICAL if run >= p["critical_rows"] else WARNING if run >= p["warn_rows"] else NOTICE
+    at_floor = reward.steps[-run:]
+    level = WARNING if enough(p["warn_rows"], at_floor) else NOTICE
+    level = CRITICAL if enough(p["critical_rows"], at_floor) else level
     start = int(reward.steps[len(reward) - run])
     ever = run < len(top)
-    summary = f"{reward_name(look)} stands at its floor of {num(profile.floor)} for {run} rows, since step {start}"
+    summary = f"{reward_name(look)} is at its floor of {num(profile.floor)} for {run} rows, since step {start}"
     summary += "." if ever else ": not one success so far."
     proofs = [(look.reward, f"at the floor of {num(profile.floor)} for {run} rows")]
     cut = look.values("response_clip_ratio")
@@ -53,28 +58,28 @@ def reward_saturated(look: Look, p: Params, memory: Memory) -> list[Signal]:
     """Reward at its ceiling and no variance left to learn from."""
     profile = look.profile
     reward = look.values(look.reward)
-    window = int(p["window"])
-    if len(reward) < p["warmup"] + window or profile.ceiling is None or profile.floor is None:
+    window = worth(p["window"], len(reward))
+    if not logged_for(look, look.reward, p["warmup"] + p["window"]) or profile.ceiling is None or profile.floor is None:
         return []
     span = profile.ceiling - profile.floor
     if span <= 0:
         return []
-    level_now = (tail(reward, window) - profile.floor) / span
+    level_now = (median(reward[-window:]) - profile.floor) / span
     cut = look.facts.cut
     if cut is not None and cut.value > p["cut"]:
         return []  # answers that are cut are not the best there is: such a ceiling is the limit of the length
     eased = level_now < p["notice"]
     if eased and not held(look, "reward-saturated"):
         return []
-    dead, why = _no_signal(look, p, window)
+    dead, why = _no_signal(look, p, p["window"])
     level = EASED if eased else WARNING if dead and level_now >= p["level"] else NOTICE
-    summary = f"{reward_name(look)} stands at {percent(level_now)} of its range (ceiling {num(profile.ceiling)}){why}."
-    proofs = [(look.reward, f"median of the last {window} rows {num(tail(reward, window))}")]
+    summary = f"{reward_name(look)} is at {percent(level_now)} of its range (ceiling {num(profile.ceiling)}){why}."
+    proofs = [(look.reward, f"median of the last {window} rows {num(median(reward[-window:]))}")]
     proofs += [(n, "") for n in ("frac_reward_zero_std", "reward_std", "grad_norm") if look.series(n) is not None][:2]
     return [Signal(level, summary, tuple(proofs), onset_step=_reached(look, profile.floor + p["level"] * span))]
 
 
-def _no_signal(look: Look, p: Params, window: int) -> tuple[bool, str]:
+def _no_signal(look: Look, p: Params, window: float) -> tuple[bool, str]:
     dead, right = look.facts.dead_groups, look.values("frac_groups_all_right")
     if dead is not None:
         return dead.value >= p["zero_variance"], f" and {words.share(dead, 'groups agree')}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from math import sqrt
 
+from rltui.evidence.clock import capped, enough, worth
 from rltui.evidence.look import Look
 from rltui.evidence.signal import NOTICE, WARNING, Signal, num
 from rltui.evidence.trends import flat, sd_d, trend
@@ -14,6 +15,7 @@ from rltui.rules.base import (
     compared,
     head,
     held,
+    logged_for,
     opened,
     reward_course,
     reward_name,
@@ -35,12 +37,13 @@ def _flat_from_start(look: Look, p: Params) -> tuple[float, float, float] | None
     """First and last median and noise of a reward that never moved, None where it did."""
     blocks = look.blocks(look.reward)
     x = look.values(look.reward)
-    if blocks is None or len(x) < p["rows"]:
+    if blocks is None or not logged_for(look, look.reward, p["rows"]):
         return None
     noise = sd_d(x[-500:])
     first, last = head(x, p["window"]), tail(x, p["window"])
     whole = trend(blocks.medians, len(blocks.medians))
-    if abs(last - first) >= p["effect"] * noise or whole.direction != 0:
+    few = sqrt(p["window"] / worth(p["window"], len(x)))  # medians of fewer points differ more by chance
+    if abs(last - first) >= p["effect"] * few * noise or whole.direction != 0:
         return None
     return first, last, noise
 
@@ -57,12 +60,14 @@ def reward_flat_from_start(look: Look, p: Params, memory: Memory) -> list[Signal
     summary = f"{reward_name(look)} has not moved beyond its noise in {rows} rows: {num(first)} → {num(last)}"
     summary += f" ({compared(look, look.reward, p['window'])})"
     summary += (
-        f"; {why}." if why else f"; a change below {num(_detectable(noise, int(p['window'])))} could not be seen."
+        f"; {why}."
+        if why
+        else f"; a change below {num(_detectable(noise, worth(p['window'], rows)))} could not be seen."
     )
     series = look.series(look.reward)
     proofs = [(look.reward, f"noise {num(noise)} a row")]
     proofs += [(n, "") for n in ("kl_ref", "lr", "grad_norm") if why and look.logged(n) is not None]
-    level = WARNING if why and rows >= p["warn_rows"] else NOTICE
+    level = WARNING if why and logged_for(look, look.reward, p["warn_rows"]) else NOTICE
     onset = int(series.steps[0]) if series is not None else None
     return [Signal(level, summary, tuple(proofs), onset_step=onset)]
 
@@ -71,12 +76,12 @@ def _no_movement(look: Look, p: Params) -> str:
     """What says that the policy does not move at all; empty where it may."""
     kl = look.logged("kl_ref")
     window = int(p["window"])
-    if kl is not None and len(kl) >= window and look.settings.kl_coef != 0:
+    if kl is not None and enough(window, kl.steps) and look.settings.kl_coef != 0:
         now = tail(kl.finite().values, window)
         if now < p["still_kl"]:
             return f"the KL to the reference is {num(now)}: the policy does not move"
     rate = look.blocks("lr")
-    if rate is not None and len(look.values("lr")) >= window and rate.highs.max() < p["still_lr"]:
+    if rate is not None and logged_for(look, "lr", window) and rate.highs.max() < p["still_lr"]:
         return f"the learning rate is at most {num(float(rate.highs.max()))}"
     return ""
 
@@ -96,7 +101,7 @@ def kl_dominates(look: Look, p: Params, memory: Memory) -> list[Signal]:
     """The penalty at the distance that learning needs outweighs what the advantages pay for it."""
     kl = look.values("kl_ref")
     x = look.values(look.reward)
-    if len(kl) < p["rows"] or len(x) < p["rows"]:
+    if not (logged_for(look, "kl_ref", p["rows"]) and logged_for(look, look.reward, p["rows"])):
         return []
     coef = _coefficient(look, p)
     if not coef:
@@ -119,7 +124,7 @@ def kl_dominates(look: Look, p: Params, memory: Memory) -> list[Signal]:
 def reward_plateau(look: Look, p: Params, memory: Memory) -> list[Signal]:
     """Reward rose and has stopped rising."""
     x = look.values(look.reward)
-    rows = int(max(p["window_rows"], p["window_share"] * len(x)))
+    rows = int(max(capped(p["window_rows"], len(x)), p["window_share"] * len(x)))
     if len(x) < 2 * rows or look.facts.errors(look.reward) < p["gain_se"]:
         return []
     recent = trend(x[-rows:], rows) if rows <= 200 else look.trend(look.reward)
@@ -136,7 +141,7 @@ def reward_plateau(look: Look, p: Params, memory: Memory) -> list[Signal]:
         f"{reward_name(look)} has been flat at {num(tail(x, 20))} for the last {rows} rows "
         f"(a gain below {num(_detectable(recent.noise, rows // 2))} could not be seen)."
     )
-    proofs = ((look.reward, f"flat over {rows} rows, median of the last 20 {num(tail(x, 20))}"),)
+    proofs = ((look.reward, f"flat over {rows} rows, median of the newest {num(tail(x, 20))}"),)
     series = look.series(look.reward)
     onset = int(series.steps[-rows]) if series is not None else None  # not the turn: that is where it rose
     return [Signal(level, summary, proofs, onset_step=onset)]
@@ -145,9 +150,8 @@ def reward_plateau(look: Look, p: Params, memory: Memory) -> list[Signal]:
 @rule("reward-noise-dominates", Look)
 def reward_noise_dominates(look: Look, p: Params, memory: Memory) -> list[Signal]:
     """The batch mean jumps so much from row to row that no plausible trend would show."""
-    x = look.values(look.reward)
     window = int(p["window"])
-    if len(x) < max(p["rows"], window) or look.profile.spread <= 0:
+    if not logged_for(look, look.reward, max(p["rows"], window)) or look.profile.spread <= 0:
         return []
     way = look.trend(look.reward, window)
     share = way.noise / look.profile.spread

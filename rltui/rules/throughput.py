@@ -18,15 +18,15 @@ def step_time_regression(look: Look, p: Params, memory: Memory) -> list[Signal]:
     `memory` keeps the best median of step time and of step time per token of response.
     """
     seconds = look.values("time_per_step_s")
-    window = int(p["window"])
+    window = int(p["window"])  # raw: the best of many medians of few rows lies far below the usual one
     if len(seconds) < p["warmup"] + window:
         return []
-    now = tail(seconds, window)
+    now = median(seconds[-window:])
     best = memory["best"] = min(memory.get("best", now), now)
     length = look.values("response_length_mean")
     per_token = None
     if len(length) == len(seconds) and length[-window:].min() > 0:
-        rate = tail(seconds[-window:] / length[-window:], window)
+        rate = median(seconds[-window:] / length[-window:])
         memory["rate"] = min(memory.get("rate", rate), rate)
         per_token = rate / memory["rate"] if memory["rate"] > 0 else None
     if best <= 0:
@@ -49,7 +49,7 @@ def step_time_regression(look: Look, p: Params, memory: Memory) -> list[Signal]:
         if level == NOTICE and per_token is not None and per_token < p["notice"]
         else "."
     )
-    proofs = [("time_per_step_s", f"{num(ratio)} times its best 20 rows")]
+    proofs = [("time_per_step_s", f"{num(ratio)} times its best median")]
     if per_token is not None:
         proofs.append(("response_length_mean", f"time per token {num(per_token)} times its best"))
     return [Signal(level, summary, tuple(proofs), moved="time_per_step_s")]

@@ -57,11 +57,15 @@ class Contradiction:
     values: tuple[float, float]
 
     @property
+    def names(self) -> tuple[str, str]:
+        """What the one that counts and the other one are called."""
+        kept, left = os.path.basename(self.kept), os.path.basename(self.left)
+        return (self.kept, self.left) if kept == left else (kept, left)
+
+    @property
     def text(self) -> str:
         """What the report says of it."""
-        kept, left = os.path.basename(self.kept), os.path.basename(self.left)
-        if kept == left:
-            kept, left = self.kept, self.left
+        kept, left = self.names
         others = f" and {len(self.keys) - 1} more" if len(self.keys) > 1 else ""
         ours, theirs = self.values
         done = "no row of it counts since then" if self.whole else "its values of that do not count"

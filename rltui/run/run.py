@@ -10,7 +10,7 @@ algorithm, plan), then `refresh_names()`. Both are cheap to call again.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -20,7 +20,7 @@ from rltui.frameworks.load import GENERIC, dialect, metrics
 from rltui.frameworks.resolve import keys_for, resolve
 from rltui.frameworks.schema import PHASE
 from rltui.hardware.base import HardwareSample
-from rltui.readers.base import Exit, HardwareRow, Note, RunInfo
+from rltui.readers.base import Exit, HardwareRow, LeftOut, Note, RunInfo
 from rltui.rollouts.samples import Samples
 from rltui.run.checkpoints import Checkpoint
 from rltui.run.config import Config, ConfigValue
@@ -58,7 +58,8 @@ class SourceInfo:
     for a file that was ignored (note: why).
 
     `newest` is the time stamp of its newest row (seconds since the epoch, None unknown), `lag` how far behind the
-    training its writer is known to be, in words ("" where it writes at once).
+    training its writer is known to be, in words ("" where it writes at once). `untaken`: lines of a console of which
+    nothing was taken, and that are no rows as far as is known.
     """
 
     path: str
@@ -71,6 +72,7 @@ class SourceInfo:
     newest: float | None = None
     lag: str = ""
     skipped_at: dict[str, str] = field(default_factory=dict)
+    untaken: tuple[LeftOut, ...] = ()
 
     def left_out(self) -> str:
         """`2 lines that are not JSON (first at line 7), ...`; empty where nothing was."""
@@ -241,13 +243,21 @@ class Run:
     def series(self, name: str) -> Series | None:
         """By canonical name (the first key that resolves to it and holds points; in canonical units) or by raw key
         (as logged)."""
+        return self.all_series()(name)
+
+    def all_series(self) -> Callable[[str], Series | None]:
+        """`series` of the rows that are there now: to ask for many names one after another."""
         self.refresh_names()
-        table = self.history.table
-        if is_canonical(name) or name in self.key_map:
-            found = canonical_series(table, self._names, name)
-            if found is not None:
-                return found
-        return table.series(name)
+        table, names, forced = self.history.table, self._names, self.key_map
+
+        def series(name: str) -> Series | None:
+            if is_canonical(name) or name in forced:
+                found = canonical_series(table, names, name)
+                if found is not None:
+                    return found
+            return table.series(name)
+
+        return series
 
     def keys_for(self, canonical: str) -> list[str]:
         """The raw keys that may stand for a canonical name, the preferred one first."""

@@ -68,6 +68,7 @@ def told(feed: AnyFeed) -> SourceInfo:
     if table.repeated:
         notes.append(f"rows that came again as they were: {table.repeated}")
     notes += [feed.hint] if feed.hint else []
+    untaken = getattr(getattr(feed.reader, "inner", feed.reader), "left_out", None)
     return SourceInfo(
         path=feed.path,
         format=feed.format,
@@ -78,4 +79,5 @@ def told(feed: AnyFeed) -> SourceInfo:
         newest=feed.part.table.head_time,
         lag=formats()[feed.format].lag,
         skipped_at=dict(feed.reader.skipped_at),
+        untaken=() if untaken is None else tuple(untaken()),
     )

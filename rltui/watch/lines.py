@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from rltui.events.changes import Event
+from rltui.report.answer import QUESTIONS
 
 
 def line(event: Event) -> str:
@@ -18,6 +19,17 @@ def line(event: Event) -> str:
     again = "  (told again: the watch was killed while it told this)" if event.again else ""
     verdict = f"  ({event.badge or event.decision}){again}"
     return f"{hour(event.time)}  {event.run}  step {at}{of}  {what}  {name}{since}: {event.text}{quote}{verdict}"
+
+
+def lines(event: Event) -> str:
+    """The same, and below it why, what to do and what to keep, of an event of the run."""
+    told = event.answer or {}
+    return "\n".join(
+        [line(event), *(f"{word}: {told[name]}" for name, word in QUESTIONS.items() if name in TOLD & told.keys())]
+    )
+
+
+TOLD = frozenset({"why", "do", "keep"})
 
 
 def hour(time: float) -> str:

@@ -1,7 +1,7 @@
 """Events posted to an address of the user's, from a thread of their own: the following never waits for the network.
 
-The body is JSON: `{"text": the line for people, "event": the event as --format json prints it}`. Chat services that
-take a `text` (Slack, Mattermost) show the line.
+The body is JSON: `{"text": the line for people, and below it why, what to do and what to keep, "event": the event as
+--format json prints it}`. Chat services that take a `text` (Slack, Mattermost) show these lines.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from threading import Thread
 from urllib.parse import urlsplit
 
 from rltui.events.changes import Event
-from rltui.watch.lines import line
+from rltui.watch.lines import lines
 
 LIMIT_S = 10.0
 PAUSES_S = (1.0, 5.0, 25.0)
@@ -116,7 +116,7 @@ class Webhook:
             def redirect_request(self, *_: object) -> None:
                 return None
 
-        body = json.dumps({"text": line(event), "event": event.as_dict()}, ensure_ascii=False).encode()
+        body = json.dumps({"text": lines(event), "event": event.as_dict()}, ensure_ascii=False).encode()
         headers = {"Content-Type": "application/json", "User-Agent": "rltui"}
         try:
             request = urllib.request.Request(self._url, body, headers, method="POST")

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from tests.contradictions.engine import rule
+from tests.contradictions.page import Page
 from tests.contradictions.surfaces import Json, Said
 
 RANK = {"info": 0, "warning": 1, "critical": 2}
@@ -145,9 +146,11 @@ def watch_and_report(said: Said) -> Iterator[str]:
 @rule
 def page_and_json(said: Said) -> Iterator[str]:
     """The Markdown report says what the JSON says: state, steps, plan, framework, algorithm, checks, headline."""
-    page, report = said.page, said.report
-    if page is None:
-        return
+    for page in said.pages:
+        yield from _page_and_json(page, said.report)
+
+
+def _page_and_json(page: Page, report: Json) -> Iterator[str]:
     run, verdict = report["run"], report["verdict"]
     if (badge := verdict.get("badge")) and page.badge not in badge and badge not in page.badge:
         yield f"the headline's badge is {page.badge!r}, the JSON's {badge!r}"
@@ -173,9 +176,11 @@ def page_and_json(said: Said) -> Iterator[str]:
 def page_and_findings(said: Said) -> Iterator[str]:
     """Every open warning and critical finding stands on the page with its severity and its onset, and no card is louder
     or quieter than the finding."""
-    if said.page is None:
-        return
-    text = said.page.text
+    for page in said.pages:
+        yield from _page_and_findings(page.text, said)
+
+
+def _page_and_findings(text: str, said: Said) -> Iterator[str]:
     for finding in said.loud:
         title = finding["title"]
         heads = [line for line in text.splitlines() if title in line]
@@ -300,9 +305,10 @@ def best_step_everywhere(said: Said) -> Iterator[str]:
     told: list[tuple[str, int]] = []
     if said.badge is not None and (found := re.search(r"KEEP (\d+)", said.badge)):
         told.append(("badge", int(found[1])))
-    if said.page is not None:
-        told += [("page", int(m[1])) for m in said.page.lines(r"[Bb]est checkpoint\W+step (\d+)")]
-        told += [("headline", int(m[1])) for m in re.finditer(r"[Kk]eep (?:step )?(\d+)", said.page.headline)]
+    for page in said.pages:
+        told += [("page", int(m[1])) for m in page.lines(r"[Bb]est checkpoint\W+step (\d+)")]
+        told += [("page", int(m[1])) for m in page.lines(r"^- Keep: the checkpoint of step (\d+)")]
+        told += [("headline", int(m[1])) for m in re.finditer(r"[Kk]eep (?:step )?(\d+)", page.headline)]
     for name, text in said.screens.items():
         lines = [line for line in text.splitlines() if re.search(r"\b(Keep|Best so far|Best at)\b", line)]
         for line in lines[:1]:

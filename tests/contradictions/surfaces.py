@@ -22,18 +22,19 @@ Json = dict[str, Any]
 class Said:
     """What is said of one run. A surface that was not asked is None, and rules about it are silent.
 
-    `report`: `report --format json`; `page`: `report`; `ends` and `whole`: its row of `runs` and `runs --full`;
-    `compared`: its row of `compare`; `watched`: the events of `watch` at its first look; `held`: `verify --metrics`;
-    `explained`: id of a finding -> `explain`; `earlier`: step -> `report --at STEP`; `cut`: step -> `report` of the log
-    as it was when it had come to that step; `screens`: name -> text of the screen; `travelled`: step -> text of the
-    main screen as it was at that step; `picked`: its line of the picker; `listed`: its line of the table of `runs`;
-    `lines`: what `watch` prints for people; `entry`: what it appends to a check-in file; `hooked`: what it hands to a
-    command of the user's; `row`: its row of the comparison's screen.
+    `report`: `report --format json`; `page`: `report --long`; `brief`: `report`; `ends` and `whole`: its row of `runs`
+    and `runs --full`; `compared`: its row of `compare`; `watched`: the events of `watch` at its first look; `held`:
+    `verify --metrics`; `explained`: id of a finding -> `explain`; `earlier`: step -> `report --at STEP`; `cut`: step ->
+    `report` of the log as it was when it had come to that step; `screens`: name -> text of the screen; `travelled`:
+    step -> text of the main screen as it was at that step; `picked`: its line of the picker; `listed`: its line of the
+    table of `runs`; `lines`: what `watch` prints for people; `entry`: what it appends to a check-in file; `hooked`:
+    what it hands to a command of the user's; `row`: its row of the comparison's screen.
     """
 
     name: str
     report: Json
     page: Page | None = None
+    brief: Page | None = None
     ends: Json | None = None
     whole: Json | None = None
     compared: Json | None = None
@@ -50,6 +51,11 @@ class Said:
     entry: str | None = None
     hooked: list[Json] | None = None
     row: str | None = None
+
+    @property
+    def pages(self) -> list[Page]:
+        """The Markdown reports, the long one first."""
+        return [page for page in (self.page, self.brief) if page is not None]
 
     @property
     def active(self) -> list[Json]:
@@ -178,7 +184,8 @@ def said(path: Path, rows: dict[str, Json] | None = None, *, deep: bool = True) 
         found.ends = rows.get(str(path).rstrip("/"))
     if not deep:
         return found
-    found.page = read_page(command("report", str(path))[1])
+    found.page = read_page(command("report", str(path), "--long")[1])
+    found.brief = read_page(command("report", str(path))[1])
     code, text, _ = command("compare", str(path), "--format", "json")
     if code == 0:
         told = json.loads(text)

@@ -80,7 +80,7 @@ def reported(name: str) -> tuple[dict[str, Any], str]:
     frame = opened.frame()
     opened.close()
     report = build(frame)
-    return json.loads(to_json(report)), render(report)
+    return json.loads(to_json(report)), render(report, long=True)
 
 
 def test_every_sample_run_has_its_truth_and_its_line_in_the_readme() -> None:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from rltui.lazy_regex import lazy
 from rltui.readers.console.lead import bare, without_lead
 from rltui.readers.console.named_numbers import TIME
-from rltui.readers.console.pair_lines import logged_cells
+from rltui.readers.console.pair_lines import BOLD, MARKS, logged_cells
 from rltui.readers.json_number import dict_cells
 from rltui.readers.keys import first_of
 from rltui.readers.number_text import NUMBER, value
@@ -25,20 +25,23 @@ _UNIT = (
     r"(?:\s?(?:%|m?s|sec|seconds|steps|[KMGT]i?B|tokens?|(?:tokens?|tok|toks|it|samples)/s(?:ec)?))?(?:\s*\([\d.]+%\))?"
 )
 _NAME = r"[^\W\d_][\w/.@\-]*(?: [\w/.@()\-]+){0,4}?"
+_COUNT = r"(\d{1,15}|\d{1,3}(?:,\d{3})+)"
 _STEP = lazy(
-    r"^(?:global[_ ]?step|train(?:ing)?[_ ]?step|step|iter(?:ation)?)\s*[:=]?\s*(\d{1,15})(?:\s?/\s?(\d{1,15}))?$",
+    rf"^(?:global[_ ]?step|train(?:ing)?[_ ]?step|step|iter(?:ation)?)\s*[:=]?\s*{_COUNT}(?:\s?/\s?{_COUNT})?$",
     re.IGNORECASE,
 )
-_HEADING = lazy(r"^[=\-*#\s]{3,}Step\s+(\d{1,15})(?:\s?/\s?(\d{1,15}))?[=\-*#\s]{3,}$")
+_HEADING = lazy(rf"^[=\-*#\s]{{3,}}Step\s+{_COUNT}(?:\s?/\s?{_COUNT})?[=\-*#\s]{{3,}}$")
 _BEGIN = lazy(
-    r"^\[?(?:global[_ ]?step|train(?:ing)?[_ ]?step|step|iter(?:ation)?)\s*[:=#]?\s*(\d{1,15})(?:\s?/\s?(\d{1,15}))?\]?"
+    rf"^\[?(?:global[_ ]?step|train(?:ing)?[_ ]?step|step|iter(?:ation)?)\s*[:=#]?\s*{_COUNT}(?:\s?/\s?{_COUNT})?\]?"
     r"(?:\s*[:,;|>\-]+\s+|\s+)(?=[A-Za-z])",
     re.IGNORECASE,
 )
 _WORD_PAIR = lazy(rf"^([^\W\d_][\w/.@\-]*) ({NUMBER}){_UNIT}$")
 _WORD = lazy(rf"([^\W\d_][\w/.@\-]*)\s*[:=]\s*({NUMBER})%?(?=[\s,;|]|$)")
-_PAIR = lazy(rf"^({_NAME})(?:\s*[:=]\s*|\s+)({NUMBER}){_UNIT}$")
-_STRICT_PAIR = lazy(rf"^({_NAME})\s*[:=]\s*({NUMBER}){_UNIT}$")
+_OF = r"(?:\s?/\s?\d[\d.]*(?=\s?[KMGT]i?B))?"
+"""So much memory there is in all."""
+_PAIR = lazy(rf"^({_NAME})(?:\s*[:=]\s*|\s+)({NUMBER}){_OF}{_UNIT}$")
+_STRICT_PAIR = lazy(rf"^({_NAME})\s*[:=]\s*({NUMBER}){_OF}{_UNIT}$")
 _WORDS = lazy(rf"([\w/.@\-]+)[:=]({NUMBER})(?=[\s)\]}}]|$)")
 _TOOK = lazy(
     r"^(?:(Time|Step Time)\s*[:=]?\s*)?(?:(\d{1,9})d ?)?(?:(\d{1,9})h ?)?(?:(\d{1,9})m ?)?"
@@ -48,6 +51,8 @@ _SECONDS = (86400.0, 3600.0, 60.0, 1.0, 0.001)
 _CLOSED = lazy(r"^([^(\[{]*?)[)\]}.|]+$")
 """A part with the end of what was begun before it, or of a sentence."""
 _SPLIT = lazy(r"\s*[|,;]\s+|\s+/\s+(?=[A-Za-z])|\s*\|\s*|\s{2,}|\t")
+_INNER = lazy(r"\{(?=[^{}]*['\"](?:global[_ ]?step|step|iteration|iter|update)['\"]: ?\d)")
+"""A dict that holds its step, behind words."""
 _DICT = lazy(
     r"\b(?:global[_ ]?step|step|iteration|pipeline step|eval)"
     r"\W{1,3}(\d{1,15})"
@@ -69,30 +74,36 @@ class StepBlock:
     headed: bool = False  # a heading began it
     source: str = ""  # of the program that wrote it
 
-    def below(self, message: str) -> None:
+    def below(self, message: str) -> bool:
         """A further line. Its numbers by name belong to the step if it is indented or marked as the first of them was;
-        without either they have to follow each other."""
+        without either they have to follow each other. Returns whether they do."""
         cells = attributes(message)
         text = without_lead(message)
         before = message[: len(message.rstrip()) - len(text)]
-        lead = before[len(before.rstrip()) + bool(before.strip()) :] + text[: len(text) - len(text.lstrip("•*- \t"))]
+        lead = before[len(before.rstrip()) + bool(before.strip()) :] + text[: len(text) - len(text.lstrip(MARKS))]
         if not cells:
             self.over |= self.lead == "" and bool(message.strip())
             self.apart |= bool(message.strip())
-            return
+            return False
         if self.lead is None:
             self.lead = lead
             self.over |= not lead and self.apart and not self.headed
         if self.over or bool(lead) != bool(self.lead):
-            return
+            return False
         for key, x in cells.items():  # the first one of a name counts
             if len(self.cells) < MAX_BLOCK:
                 self.cells.setdefault(key, x)
+        return True
 
 
 def dict_line(message: str) -> tuple[int, dict[str, float]] | None:
     """A logged dict behind the step that it names, or that holds its step."""
     text = bare(message)
+    if not text.startswith(("{'", '{"')) and text.rstrip().endswith("}") and (found := _INNER.search(text)):
+        cells = dict_cells(text[found.start() :])
+        counter = first_of("step", cells)
+        if counter is not None and len(cells) > 2 and cells[counter].is_integer() and 0 <= cells[counter] < 1e15:
+            return int(cells.pop(counter)), cells
     if not (text.startswith(("{'", '{"')) and text.rstrip().endswith("}")):
         found = _DICT.search(text)
         cells = {} if found is None else dict_cells(found[2])
@@ -109,7 +120,7 @@ def step_line(message: str) -> StepBlock | None:
     """A line or heading that begins a step."""
     heading = _HEADING.match(without_lead(message))
     if heading is not None:
-        return StepBlock(int(heading[1]), int(heading[2]) if heading[2] else None, headed=True)
+        return StepBlock(_count(heading[1]), _count(heading[2]) if heading[2] else None, headed=True)
     parts = _parts(message)
     steps = [found for part in parts if (found := _STEP.match(part))]
     if len(steps) != 1 or len(parts) < 2:
@@ -119,7 +130,11 @@ def step_line(message: str) -> StepBlock | None:
     if len(cells) < 2 or understood < sum(any(map(str.isdecimal, part)) for part in others):
         return None  # it says more than this reads
     total = steps[0][2]
-    return StepBlock(int(steps[0][1]), int(total) if total else None, cells)
+    return StepBlock(_count(steps[0][1]), _count(total) if total else None, cells)
+
+
+def _count(text: str) -> int:
+    return int(text.replace(",", ""))
 
 
 def _begun(message: str) -> StepBlock | None:
@@ -138,14 +153,14 @@ def _begun(message: str) -> StepBlock | None:
         else:
             cells.update((name, value(number)) for name, number in _WORD.findall(part)[:MAX_BLOCK])
     total = begin[2]
-    return StepBlock(int(begin[1]), int(total) if total else None, cells) if len(cells) > 1 else None
+    return StepBlock(_count(begin[1]), _count(total) if total else None, cells) if len(cells) > 1 else None
 
 
 def attributes(message: str) -> dict[str, float]:
     """Numbers of a line below a step line; empty where the line holds anything else."""
     if message.rstrip().endswith("}"):
         return logged_cells(message)
-    parts = _parts(without_lead(message).lstrip("•*- \t"))
+    parts = _parts(BOLD.sub(r"\1", without_lead(message)).lstrip(MARKS))
     cells, understood = _pairs(parts, _STRICT_PAIR)
     return cells if cells and understood == len(parts) else {}
 

@@ -16,6 +16,9 @@ _FILE = r"[\w./\-]{1,120}\.py:\d{1,6}(?::\w{1,60})?"
 _LEAD = lazy(
     rf"^(?:{_LEVEL}:[A-Za-z_][\w.]{{0,60}}:"  # logging.basicConfig
     rf"|\[{_LEVEL}\|{_FILE}\]"  # transformers
+    rf"|\[{_LEVEL}\|{_DATE}[ T]{_CLOCK}\]"  # LLaMA-Factory
+    rf"|(?:ts|time|timestamp|asctime)=(?:\"?{_DATE}[ T]{_CLOCK}\"?"  # logfmt
+    r"|1[67]\d{8}(?:\d{3})?(?:\.\d{1,9})?)(?=\s)"
     r"|[IWD]\d{4} \d\d:\d\d:\d\d\.\d{1,6}\s+\d{1,9} [\w./\-]{1,80}:\d{1,6}\]"  # absl
     rf"|[\[(]?{_DATE}[ T_-]{_CLOCK}[\])]?"
     r"|[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d(?: [\w.\-]{1,60} [\w.\-/]{1,60}\[\d{1,9}\]:)?"  # ts, syslog

@@ -17,12 +17,18 @@ MAX_SLOTS = 200
 """Numbers of one line that are looked at."""
 
 NUMBER = lazy(r"(?<![\w.])" + NUMBER_TEXT)
-_UNIT = lazy(r"[%µA-Za-z]{0,8}(?:/[A-Za-z]{1,8})?")
-_SEPARATOR = lazy(r"[|│┃║•·,;\[\](){}<>\t→]|\s{2,}|\s[-–—=>/]+\s|:\s+(?=\S)|:(?=[A-Za-z])|\.\s")
+_UNIT = lazy(
+    r"[%µA-Za-z]{0,8}(?:/[A-Za-z]{1,8})?(?: (?:[KMGT]i?B|(?:tokens?|toks?|samples?|it)/s)(?=\s*(?:[)\](|,;]|$)))?"
+)
+_SEPARATOR = lazy(
+    r"[|│┃║•·,;\[\](){}<>\t→]|\s{2,}|\s[-–—=>/]+\s|:\s+(?=\S)|:(?=[A-Za-z])|(?<!\b[A-Z][a-z][a-z])(?<!\b[A-Z][a-z][a-z][a-z])\.\s"
+)
 _TIED = lazy(r"(?:[\s:=~≈#\[({'\"]|->|=>|→)+$")
 _ARGUMENT = lazy(r"(?:^|([,|;\t])\s*)([^\W\d][\w/.@\-]*(?: [\w/.@\-]+){0,4}):?\s*([,|;\t])\s*$")
 """A name that `print` set apart from its number as it sets apart all: `step | 5 | loss | 0.3`."""
 _WORD = lazy(r"[^\W\d_]+")
+_LINKS = lazy(r"^(?:(?:with|and|the|an?|of|at)\s+)+(?=\w)")
+"""Words of a sentence before a name."""
 _NAME = lazy(r"^\W*((?:\d+(?=[^\W\d]))?[^\W\d][\w/.@\-]*(?: [\w/.@\-]+){0,4})$")
 _ASSIGNED = lazy(r"[\w\"'](?:\s|,\s*)((?:\d+(?=[^\W\d]))?[^\W\d][\w/.@\-]*)\s*=\s*$")
 """The name before the last of several `name=`."""
@@ -100,6 +106,8 @@ def slots_of(message: str) -> list[Slot]:
             out.append(Slot("", match[0], value(match[0]), end=match.end()))
             continue
         name = _name(gap)
+        if name in words().prose - words().counters:
+            name = ""
         if not name and unit and unit[0] in ("s", "sec") and gap.strip() in _BARS:
             name = TIME
         parts = name.split()
@@ -131,7 +139,7 @@ def _name(gap: str) -> str:
         return str(set_apart[2])
     if gap.count("=") > gap.count("=>") + 1 and (one := _ASSIGNED.search(gap)):
         return str(one[1])
-    found = _NAME.match(_SEPARATOR.split(tied)[-1].strip(" '\"*-"))
+    found = _NAME.match(_LINKS.sub("", _SEPARATOR.split(tied)[-1].strip(" '\"*-")))
     return str(found[1]) if found and not found[1].endswith(".py") else ""
 
 

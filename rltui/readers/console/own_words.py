@@ -35,6 +35,8 @@ class OwnWords:
         self._begin = self._head = ""  # what step lines begin with, with and without what logging puts before it
         self._names: set[str] = set()  # names in step lines, and how many steps apart they came
         self._apart = 0
+        self.at = 0  # number of the line in the file
+        self.belongs = False  # the line that was named last is of a step, or is counted as left out already
 
     @property
     def learns(self) -> bool:
@@ -75,7 +77,8 @@ class OwnWords:
         """A line that holds a word for a step, behind Ray's `prefix`, and `behind` a bar or not. `step`: the newest
         one. The rows that it tells, and whether it is a step line."""
         lead = split_lead(raw)
-        if self._foreign(lead):
+        self.belongs = self._foreign(lead)
+        if self.belongs:
             self._skip(OTHER_RANK)
             return [], True
         first = not behind and self._learner is not None and self._learner.knows_steps
@@ -84,6 +87,7 @@ class OwnWords:
             self._block.over = True  # what follows belongs to that line
         told = self._plain(unwrapped(raw), prefix, step)
         if told is not None:
+            self.belongs = True
             return [*rows, *self._of(lead, prefix, told)], True
         if not rows and not behind and not first:
             rows = self.line(raw, shape, prefix)
@@ -110,7 +114,7 @@ class OwnWords:
             return []
         raw = unwrapped(raw.strip())
         message = self._whole(raw, without_lead(raw))
-        rows = learner.take(message, prefix)
+        rows = learner.take(message, prefix, self.at)
         if rows:
             self._begin, self._head = _head_of(raw), _head_of(without_lead(message))
         if rows is None:
@@ -135,7 +139,7 @@ class OwnWords:
             if block.lines > generic.MAX_BLOCK:
                 return self.close() or None
             if prefix + split_lead(message).source == block.source:
-                block.below(message)
+                self.belongs = block.below(message)
             return None
         self._begin, self._head = _head_of(message), _head_of(bare(message))
         if self._learner is not None:

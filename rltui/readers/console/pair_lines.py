@@ -12,6 +12,10 @@ from rltui.readers.number_text import value
 MOST_PAIRS = 400
 """Pairs of one block: a log that is one long block fills no memory."""
 
+MARKS = "#•*-·▸├└╰┣┗│┃─━ \t"
+"""What may stand before the lines below a step."""
+_MARK = lazy(r"^\s*(?:#{1,6}|[├└╰┣┗][─━]+)\s+")
+BOLD = lazy(r"(?:\*\*|`)([^*`]{1,60}?:?)(?:\*\*|`)(?=\s*[:=\d-]|\s)")
 _BORDERED = lazy(r"^\s*[|│┃║]\s*(.*?)\s*[|│┃║]?\s*$")
 _CELLS = lazy(rf"^([^\W\d][\w/.@%()\- ]{{0,60}}?)\s*[|│┃║]\s*({NUMBER.pattern})$")
 _SET_APART = lazy(rf"^\s*([^\W\d_][\w/.\-]*(?: [^\W\d_][\w/.\-]*){{0,3}})(?:\s{{3,}}|\t)\s*({NUMBER.pattern})$")
@@ -35,6 +39,7 @@ def pair_cells(message: str) -> dict[str, float] | None:
     painted again later."""
     if message.rstrip().endswith("}"):
         return logged_cells(message)
+    message = BOLD.sub(r"\1", _MARK.sub("", message))
     if bordered := _BORDERED.match(message):
         message = bordered[1]
         if one := _CELLS.match(message):
@@ -78,18 +83,21 @@ class PairBlock:
 
     def __init__(self) -> None:
         self.slots: dict[str, Slot] = {}
+        self.lines: tuple[int, ...] = ()  # their numbers in the file
 
     def begins_anew(self, names: list[str]) -> bool:
         """Whether a line of these names belongs to the next block."""
         return any(name in self.slots for name in names) or len(self.slots) >= MOST_PAIRS
 
-    def add(self, slots: list[Slot]) -> None:
+    def add(self, slots: list[Slot], line: int) -> None:
         self.slots |= {slot.name: slot for slot in slots}
+        self.lines = (*self.lines, line)
 
-    def take(self) -> list[Slot]:
-        """The block so far; the next one is empty."""
-        slots, self.slots = list(self.slots.values()), {}
-        return slots
+    def take(self) -> tuple[list[Slot], tuple[int, ...]]:
+        """The block so far and its lines; the next one is empty."""
+        taken = list(self.slots.values()), self.lines
+        self.slots, self.lines = {}, ()
+        return taken
 
 
 def as_slots(cells: dict[str, float]) -> list[Slot]:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from itertools import accumulate
 
-from rltui.readers.base import Counted, Hint, Note, Record
+from rltui.readers.base import Counted, Hint, LeftOut, Note, Record
 from rltui.readers.console import line_pattern
 from rltui.readers.console import trl as trl_console
 from rltui.readers.console import verl as verl_console
@@ -31,6 +31,7 @@ from rltui.readers.console.own_words import OwnWords
 from rltui.readers.console.progress_bar import TRAINING, ProgressBar, bar, behind_bar
 from rltui.readers.console.step_template import StepRow
 from rltui.readers.console.unread import UnreadLines
+from rltui.readers.console.untaken import UntakenLines
 from rltui.readers.console.wrapped import Unwrapper
 from rltui.readers.lines import TOO_LONG, LineBuffer
 from rltui.readers.rows import RowBuilder
@@ -89,6 +90,8 @@ class ConsoleReader:
         self._filter = LineFilter()
         self._broken = BrokenLines()
         self._newest = NewestLines()
+        self._untaken = UntakenLines()
+        self._took = False  # something of the line was taken
         self._set_looks()
 
     @property
@@ -96,7 +99,12 @@ class ConsoleReader:
         """A line that states no step got one that it may not have."""
         return self._stepper.guessed
 
+    def left_out(self) -> list[LeftOut]:
+        """The lines of which nothing was taken."""
+        return self._untaken.told()
+
     def feed(self, data: bytes) -> list[Record]:
+        self._untaken.forget_peek()
         block = self._buffer.feed(self._unwrapper.feed(data))
         self._skip("line that is not JSON in a log of JSON lines", self._line, self._unwrapper.foreign)
         for before in [*self._buffer.too_long, *(0 for _ in range(self._unwrapper.too_long))]:
@@ -117,8 +125,10 @@ class ConsoleReader:
             self._tell(self._own.settle())
             if rest:
                 self._own.look_ahead()
+        self._untaken.open_line = line if rest else 0
         records = self._read(rest) if rest else []
         self._give(self._broken.give_back(), records, newest)
+        self._untaken.open_line = 0
         self._line = line  # the line is not over
         self._add_placed(self._stepper.settle())
         for dialect in self._dialects:
@@ -182,11 +192,13 @@ class ConsoleReader:
         for line in text.split(b"\n"):
             for segment in line.split(b"\r") if b"\r" in line else (line,):
                 shape = shape_of(segment)
+                self._took = False
                 if self._patterns and self._by_pattern(segment, at, newest):
-                    pass
+                    self._took = True
                 elif (segment and self._broken.is_open) or (b"{" in segment and self._broken.opens(segment)):
                     self._reach(at)
                     self._join(segment, text, at, out, newest)
+                    self._took = True  # or it was given back, and counted then
                     follows = self._follows()
                 elif shape and (follows or shape not in self._filter.dull):
                     self._reach(at)
@@ -196,6 +208,8 @@ class ConsoleReader:
                 elif shape and self._own is not None and self._own.learns:
                     self._any_line(self._own, segment, shape, newest)
                     follows = self._own.is_open
+                if shape and not self._took:
+                    self._untaken.add(shape, segment, self._line)
                 at += len(segment) + 1
             self._line += 1
         self._line -= 1
@@ -217,7 +231,10 @@ class ConsoleReader:
         here, self._after_blank = self._after_blank, self._broken.after_blank
         now = self._line
         for self._line, line in lines:
-            self._segment(line, shape_of(line), b"", 0, out, newest)
+            self._took, shape = False, shape_of(line)
+            self._segment(line, shape, b"", 0, out, newest)
+            if shape and not self._took:
+                self._untaken.add(shape, line, self._line)
         self._after_blank, self._line = here, now
 
     def _reach(self, at: int) -> None:
@@ -283,6 +300,7 @@ class ConsoleReader:
         segment = segment[:SCAN_LIMIT]
         painted = bar(segment) if barred else None
         if painted is not None:
+            self._took = True
             if self._own is not None and self._own.learns:
                 self._take_postfix(painted, segment)
             self._paint(painted, text, at, newest)
@@ -297,6 +315,7 @@ class ConsoleReader:
                 self._filter.forget(shape, self._filter.bars)
                 return True
         elif b"'epoch'" in segment and (line := trl_console.cells(segment)) is not None:
+            self._took = True
             if "train_runtime" in line:
                 out.append(Note("end", clean(segment.decode("utf-8", "replace"), 500), self._line, self._step))
             else:
@@ -320,8 +339,10 @@ class ConsoleReader:
         configs = self._config.line(prefix, message, self._line, self._step is None, self._before_steps)
         out += configs
         matters = bool(configs)
+        self._took |= bool(notes or configs or self._config.is_open or self._notes.in_traceback)
         counted = self._rounds.line(message, self._step)
         if counted is not None:
+            self._took = True
             self._add_cut()
             self._rows.add(*counted)
             return True
@@ -329,11 +350,13 @@ class ConsoleReader:
             message = plain(message)
             if self._dialect_line(prefix, message, newest):
                 self._own.other()
-                matters = True
+                matters = self._took = True
             else:
+                self._own.at = self._line
                 rows, found = self._own.named(message, shape, prefix, self._step, behind)
                 self._tell(rows, newest)
                 matters |= found
+                self._took |= self._own.belongs
         return bool(painted or notes or matters or following or self._follows())
 
     def _paint(self, painted: ProgressBar, text: bytes, at: int, newest: dict[str, Note]) -> None:
@@ -377,6 +400,7 @@ class ConsoleReader:
     def _any_line(self, own: OwnWords, segment: bytes, shape: bytes, newest: dict[str, Note]) -> bool:
         """A line without a mark: it may be a step line in words of its own. Returns whether it told of a step."""
         prefix, message = split_prefix(segment.decode("utf-8", "replace"))
+        own.at = self._line
         rows = own.line(plain(message), shape, prefix)
         self._tell(rows, newest)
         return bool(rows)
@@ -386,6 +410,8 @@ class ConsoleReader:
         for row in rows:
             if row.cells:
                 self._add(row.step, row.cells)
+            self._untaken.take(row.lines)
+            self._took |= self._line in row.lines
             self._step = row.step
             if row.total is not None and newest is not None:
                 self._report(newest, row.step, row.total)

@@ -11,18 +11,20 @@ from rltui.readers.console.step_counter import is_about
 
 @dataclass(frozen=True, slots=True)
 class StepRow:
-    """A step line read by its template. `total`: the plan, if the line states one."""
+    """A step line read by its template. `total`: the plan, if the line states one; `lines`: numbers of the lines that
+    it was made of, as far as they are known."""
 
     step: int
     cells: dict[str, float]
     total: int | None = None
+    lines: tuple[int, ...] = ()
 
 
 @dataclass(slots=True)
 class TemplateLine:
     """A line that may be a step line: its numbers, and those of the `name: number` lines right below it. `message`:
     its text, "" for a block or a row; `place`: its number among all that were held; `rank` and
-    `process` that wrote it; `epoch`: of the heading above it."""
+    `process` that wrote it; `epoch`: of the heading above it; `lines`: numbers in the file."""
 
     slots: list[Slot]
     message: str = ""
@@ -31,6 +33,7 @@ class TemplateLine:
     epoch: int = 0
     process: str = ""
     below: dict[str, float] = field(default_factory=dict)
+    lines: tuple[int, ...] = ()
 
     def head(self, counter: int) -> str:
         """Its words up to the number that counts, "" if it has none there."""
@@ -107,7 +110,7 @@ class Template:
             if len(self.names) < 400:
                 self.names |= line.names(counter)
             cells = cells_of(slots, (counter, at), self.prefix) | line.below
-            out.append(StepRow(self.base + count, cells, None if self.prefix else total))
+            out.append(StepRow(self.base + count, cells, None if self.prefix else total, line.lines))
         return out
 
     def _go_on(self, epoch: int, count: int, total: int | None) -> None:

@@ -32,6 +32,8 @@ from rltui.readers.console.step_template import skeleton as skeleton_of
 
 _BEFORE_ROW = lazy(r"^\d{1,5}:\s+")
 """srun's rank: before a row of numbers only the table above tells it from one."""
+_SECTION = lazy(r"^[A-Za-z_][\w /\-]{0,30}:$")
+"""A name over some of the numbers below a heading."""
 SEEN = 3
 """Lines of one skeleton before it counts as a step line: two rises of its counter."""
 MAX_SOURCES = 100
@@ -59,6 +61,7 @@ class TemplateLearner:
         self._opening = ""  # words before a message that begins on the next line
         self._followed: Template | None = None  # of lines that are read elsewhere
         self._held = 0  # lines that were held so far
+        self._at = 0  # number of the line in the file
         self._whole: frozenset[str] | None = None  # of a copy: names of the block that stood in whole lines
 
     @property
@@ -93,9 +96,10 @@ class TemplateLearner:
         """The line that the copy took was whole."""
         self._whole = None
 
-    def take(self, message: str, process: str = "") -> list[StepRow] | None:
+    def take(self, message: str, process: str = "", at: int = 0) -> list[StepRow] | None:
         """The steps that this line tells, those of the lines that were held back until now before it. None if no line
-        of its shape can matter."""
+        of its shape can matter. `at`: its number in the file."""
+        self._at = at
         rank, source, message = split_lead(message)
         if not message:
             self._opening = source  # its message begins on the next line
@@ -129,6 +133,8 @@ class TemplateLearner:
         """A line without a digit: it may be a heading. What follows belongs to no step line above it, but a line
         within a table's borders ends no block."""
         self._under = None
+        if self._headed and _SECTION.match(message):
+            return []
         if self._table.heading(message) or message.startswith(("|", "│", "┃")):
             return []
         return self._end_block()
@@ -138,7 +144,7 @@ class TemplateLearner:
         if row is not None:
             self._under = None
             ended = self._end_block()
-            return ended + self._take("table", key_of("table", row), TemplateLine(row))
+            return ended + self._take("table", key_of("table", row), TemplateLine(row, lines=(self._at,)))
         begins = heading(message)
         if begins is not None or is_behind_bar(message):
             return self._below(message, source, begins)
@@ -146,7 +152,8 @@ class TemplateLearner:
         key = f"{rank}:{skeleton}" if skeleton.count("#") > 1 else ""
         if not key or key in self._none:
             return self._below(message, source)
-        line = TemplateLine(slots_of(message), message, rank=rank, epoch=self._epoch, process=process)
+        slots, lines = slots_of(message), (self._at,)
+        line = TemplateLine(slots, message, rank=rank, epoch=self._epoch, process=process, lines=lines)
         if key not in self._templates and not self._adopts(key, line) and not promising(line.slots):
             remember(key, self._none)
             return self._below(message, source)
@@ -219,7 +226,8 @@ class TemplateLearner:
             return []  # another program's
         if self._under is not None and cells:
             if self._under_step is not None:
-                return [StepRow(self._under_step, cells)]
+                return [StepRow(self._under_step, cells, lines=(self._at,))]
+            self._under.lines = (*self._under.lines, self._at)
             for name, number in cells.items():
                 self._under.below.setdefault(name, number)
             return []
@@ -239,23 +247,24 @@ class TemplateLearner:
             self._told -= {slot.name for slot in slots}
         self._headed = begins is not None or (self._headed and not anew)
         self._block_source = source
-        self._block.add(slots)
+        self._block.add(slots, self._at)
         return ended
 
     def _end_block(self) -> list[StepRow]:
         """The block above is whole."""
         told, self._told = self._told, set()
         self._headed = False
-        slots = sorted(self._block.take(), key=lambda slot: not (is_whole(slot) and may_count(slot)))
+        held, lines = self._block.take()
+        slots = sorted(held, key=lambda slot: not (is_whole(slot) and may_count(slot)))
         if len(slots) < 2:
             return []
-        line, key = TemplateLine(slots), key_of("block", slots)
+        line, key = TemplateLine(slots, lines=lines), key_of("block", slots)
         if key not in self._templates:
             self._adopts(key, line)
         rows = self._take("block", key, line)
         if told and rows:
             cells = {name: x for name, x in rows[-1].cells.items() if name not in told}
-            rows[-1] = StepRow(rows[-1].step, cells, rows[-1].total)
+            rows[-1] = replace(rows[-1], cells=cells)
         return rows
 
     def _open_block(self) -> list[StepRow]:
@@ -266,7 +275,7 @@ class TemplateLearner:
             return []
         cells = {k: x for k, x in cells_of(slots, (at,), "").items() if k not in self._told}
         self._told |= set(cells)
-        return [StepRow(int(slots[at].value), cells, slots[at].of)] if cells else []
+        return [StepRow(int(slots[at].value), cells, slots[at].of, self._block.lines)] if cells else []
 
     def _decide(self, key: str, template: Template, kind: str) -> list[StepRow]:
         lines = [line.slots for line in template.lines]

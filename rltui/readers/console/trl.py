@@ -13,11 +13,15 @@ import re
 from collections import deque
 from dataclasses import dataclass, field
 
+from rltui.readers.console.lead import plain, split_lead
+from rltui.readers.console.notes import split_prefix
 from rltui.readers.console.progress_bar import ProgressBar
 from rltui.readers.rows import number
 
 HOLD = 20
 """Lines held back at most while no bar tells their steps; they are counted then, until one does."""
+LONGEST_LEAD = 200
+"""Bytes that logging may put before a line."""
 ENOUGH = 8
 """Lines from which on their number and the position of a bar that is not at its end tell how far apart they are."""
 
@@ -27,12 +31,16 @@ _AHEAD = "loss/value_avg"
 _PLAIN = ("step", "global_step")
 _STATED = ("global_step/max_steps", "iteration")
 _CELL = re.compile(r"'([^']{1,300})': ?(?:'([^']*)'|([^,}\s]+))")
-_ROW = re.compile(rb"^(?:\x1b\[[0-9;]*[A-Za-z])*(\{'.*'epoch': [^{}]*\})")
+_ROW = re.compile(rb"(?:\x1b\[[0-9;]*[A-Za-z])*(\{'.*'epoch': [^{}]*\})")
 
 
 def cells(segment: bytes) -> dict[str, str] | None:
     """The cells of a segment that is such a line, values still as text; None for any other segment."""
     found = _ROW.match(segment)
+    if found is None and (at := segment.find(b"{'", 1, LONGEST_LEAD)) > 0 and (row := _ROW.match(segment, at)):
+        before = plain(split_prefix(segment[:at].decode("utf-8", "replace") + "{")[1])
+        rank, _, message = split_lead(before)
+        found = row if message == "{" and rank in ("", "0") else None
     if found is None:
         return None
     text = found[1].decode("utf-8", "replace")

@@ -63,7 +63,7 @@ def config_value(value: object) -> str:
 
 def hint(finding: Finding) -> str:
     """The config values behind a finding, else the words of its first evidence."""
-    tied = [c for c in finding.causes if c.config_key and c.value is not None]
+    tied = [c for c in finding.causes if c.status == "supported" and c.config_key and c.value is not None]
     if tied:
         return ", ".join(f"{short_key(c.config_key or '')} {config_value(c.value)}" for c in tied[:2])
     return finding.evidence[0].text if finding.evidence else ""

@@ -127,5 +127,9 @@ class ConfigScreen(TextScreen):
         return "; ".join(part for part in (age, source.lag) if part)
 
     def _objections(self, key: str) -> list[Finding]:
-        """Open findings that hold a config value for a cause of theirs."""
-        return [f for f in self.view.open_findings() if any(c.config_key == key for c in f.causes)]
+        """Open findings of which a config value is a cause, as far as the run bears it out."""
+        return [
+            f
+            for f in self.view.open_findings()
+            if any(c.config_key == key and c.status == "supported" for c in f.causes)
+        ]

@@ -9,6 +9,7 @@ from textual.geometry import Region, Size
 from rltui.evidence.model import Evidence, Finding
 from rltui.plots.axis import labels
 from rltui.plots.numbers import change, number
+from rltui.report.causes import fix_setting, likely
 from rltui.report.recording import evidence_label, evidence_series
 from rltui.tui.charts import Charts
 from rltui.tui.panes import around, first_movers, header
@@ -168,7 +169,7 @@ class FindingScreen(PaneScreen):
         rows += [row for evidence in finding.evidence for row in self._bare(evidence, width)]
         if not finding.evidence:
             rows.append([(" stands on config or log lines, not on a metric", "dim")])
-        keys = dict.fromkeys(c.config_key for c in finding.causes if c.config_key and c.value is not None)
+        keys = dict.fromkeys(c.config_key for c in likely(finding) if c.config_key and c.value is not None)
         values = {entry.key: entry for entry in (self.view.report.config if self.view.report else {}).values()}
         for entry in (values[key] for key in keys if key in values):
             row: Row = [(f" {entry.key}", "fg"), (" = ", "dim"), (config_value(entry.value), "strong")]
@@ -294,10 +295,12 @@ class FindingScreen(PaneScreen):
                 [(f" {GLYPH[root.severity]} ", ROLE[root.severity]), (root.title, "fg")],
                 [],
             ]
-        if finding.causes:
-            rows.append(title(width, "", "Likely causes"))
-            for cause in finding.causes:
+        if causes := likely(finding):
+            rows.append(title(width, "", "Likely causes" if causes[0].status == "supported" else "Possible causes"))
+            for cause in causes:
                 rows += [[(" ", "fg"), (line, "fg")] for line in wrap(cause.text, width - 2)]
+                if cause.because:
+                    rows += [[("   ", "fg"), (line, "dim")] for line in wrap(cause.because, width - 4)]
                 if cause.config_key:
                     value = "" if cause.value is None else config_value(cause.value)
                     rows.append(
@@ -321,7 +324,7 @@ class FindingScreen(PaneScreen):
                 )
                 rows += [[("   ", "fg"), (line, "fg")] for line in lines[1:]]
                 if fix.config_key:
-                    rows += [[("   ", "fg"), (line, "dim")] for line in wrap(fix.config_key, width - 4)]
+                    rows += [[("   ", "fg"), (line, "dim")] for line in wrap(fix_setting(fix), width - 4)]
             rows.append([])
         if finding.band is not None:
             rows.append(title(width, "", "Over when"))
@@ -375,9 +378,9 @@ class FindingScreen(PaneScreen):
             return super().copied()
         lines = [f"{finding.severity}: {finding.title} (since step {finding.onset_step})", finding.summary, ""]
         lines += [
-            f"- cause: {c.text}" + (f" ({c.config_key} = {c.value})" if c.config_key else "") for c in finding.causes
+            f"- cause: {c.text}" + (f" ({c.config_key} = {c.value})" if c.config_key else "") for c in likely(finding)
         ]
-        lines += [f"- fix: {f.text}" + (f" ({f.config_key})" if f.config_key else "") for f in finding.fixes]
+        lines += [f"- fix: {f.text}" + (f" ({fix_setting(f)})" if f.config_key else "") for f in finding.fixes]
         return "\n".join([*lines, *[f"- would refute it: {text}" for text in finding.refute]])
 
     def action_move(self, by: int) -> None:

@@ -74,7 +74,7 @@ def finding(id: str, severity: str = "critical", *, status: str = "active", root
         basis="log",
         root=root,
         evidence=(),
-        causes=(Cause("the rate is too high", "actor.lr", 1e-5),),
+        causes=(Cause("the rate is too high", "actor.lr", 1e-5, "supported"),),
         fixes=(Fix("halve the rate", "actor.lr", "high", "low"),),
         refute=("it closes by itself",),
     )

@@ -175,3 +175,12 @@ def test_by_reward_alone_the_earliest_of_those_that_cannot_be_told_apart() -> No
     found = best(diagnose(columns, SAVES))
     assert 150 <= found.step <= 240
     assert "low confidence" in found.basis
+
+
+def test_a_best_that_does_not_beat_the_start_says_what_it_would_take() -> None:
+    flat = np.full(N, 0.5) + 0.05 * np.random.default_rng(2).standard_normal(N)
+    found = best(diagnose({"score_mean": flat, "val_score": [None] * N}, SAVES))
+    assert not found.beats_start
+    least = float(found.basis.rsplit("would take ", 1)[1])
+    assert found.value < least
+    assert not found.worth_keeping

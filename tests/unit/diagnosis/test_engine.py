@@ -135,10 +135,11 @@ def test_no_look_ahead_between_portions(seed: int, sizes: list[int]) -> None:
 
 def test_the_newest_row_counts_between_looks() -> None:
     columns = still_run(5, 1003, 0.0)
-    columns["pg_loss"] = np.where(np.arange(1003) == 1002, np.nan, columns["pg_loss"])  # type: ignore[arg-type]
-    assert 1003 not in {n for n, _ in zip(look_rows(990), range(5), strict=False)}
-    found = Engine().advance(FakeRun(columns).grow())
-    assert found.verdict.decision == "abort-now"
+    columns["pg_loss"] = np.where(np.arange(1003) >= 1001, np.nan, columns["pg_loss"])  # type: ignore[arg-type]
+    assert not {1002, 1003} & {n for n, _ in zip(look_rows(990), range(5), strict=False)}
+    one_row_less = {name: values[:1002] for name, values in columns.items()}
+    assert Engine().advance(FakeRun(one_row_less).grow()).verdict.decision != "abort-now"
+    assert Engine().advance(FakeRun(columns).grow()).verdict.decision == "abort-now"
 
 
 def strictly_finite(d: Diagnosis) -> bool:

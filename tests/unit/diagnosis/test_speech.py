@@ -6,11 +6,15 @@ import msgspec
 import numpy as np
 import pytest
 
-from rltui.diagnosis.causes import causes
+from rltui.diagnosis.causes import Weighed, weighed
 from rltui.diagnosis.engine import Engine
+from rltui.diagnosis.tested import Ground, Spell
 from rltui.diagnosis.verdict import in_sentence
+from rltui.evidence.blocks import BlockCache
+from rltui.evidence.look import Look, LookFeed
+from rltui.evidence.profile import RunSettings
 from rltui.rules.catalogue import rules
-from rltui.rules.page import Condition
+from rltui.rules.expectation import Condition
 from rltui.run.run import ConfigValue
 from tests.unit.diagnosis.fake_run import FakeRun
 from tests.unit.diagnosis.series import learning_run, noise
@@ -54,24 +58,35 @@ def test_conditions_that_mean_nothing_are_refused(raw: dict[str, object]) -> Non
         msgspec.convert(raw, Condition)
 
 
-def test_a_cause_that_the_config_speaks_against_is_left_out() -> None:
-    rule = rules()["kl-runaway"]
+def weigh(rule: str, config: dict[str, ConfigValue]) -> tuple[Weighed, ...]:
+    """Causes of a rule in a run that learns, under this config."""
+    run = FakeRun(learning_run(0, 60)).grow()  # type: ignore[arg-type]
+    look = Look(LookFeed(run, BlockCache(), RunSettings.of(run)), 60, {})
+    return weighed(rules()[rule], Ground(look, config), Spell(30, 60))
 
-    def keys(epochs: int) -> list[str | None]:
-        return [c.config_key for c in causes(rule, {"ppo_epochs": ConfigValue(epochs, "num_iterations", "config")})]
 
-    assert "num_iterations" in keys(4)
-    assert "num_iterations" not in keys(1)
+def test_a_cause_that_the_config_speaks_against_is_contradicted_and_comes_last() -> None:
+    def entropy(clip: float) -> tuple[str, str, int]:
+        found = weigh("entropy-collapse", {"clip_high": ConfigValue(clip, "clip_ratio_high", "config")})
+        at = next(i for i, one in enumerate(found) if one.name == "clip")
+        return found[at].cause.status, found[at].cause.because, at
+
+    assert entropy(0.2) == ("supported", "clip_ratio_high = 0.2 (expected: at most 0.2)", 0)
+    status, _, at = entropy(0.28)
+    assert status == "contradicted"
+    assert at > 0
 
 
 def test_what_is_switched_off_is_no_cause_and_the_path_taken_is() -> None:
     off = ConfigValue(0.1, "actor.kl_loss_coef", "config", active=False, note="no KL in the loss")
-    rule = rules()["reference-mismatch-at-start"]
-    assert [c.config_key for c in causes(rule, {"kl_coef_loss": off})] == [None] * (len(rule.causes) - 1)
+    named = {one.name: one.cause for one in weigh("reference-mismatch-at-start", {"kl_coef_loss": off})}
+    assert (named["pull"].status, named["pull"].config_key) == ("contradicted", None)
     taken = ConfigValue(0.05, "algorithm.kl_ctrl.kl_coef", "config")
-    assert causes(rule, {"kl_coef_loss": off, "kl_coef_reward": taken})[0].config_key == "algorithm.kl_ctrl.kl_coef"
-    weak = causes(rules()["kl-runaway"], {"kl_coef_loss": off})
-    assert any("near 0" in c.text and "no KL in the loss" in c.text for c in weak), "off is as weak as can be"
+    found = weigh("reference-mismatch-at-start", {"kl_coef_loss": off, "kl_coef_reward": taken})
+    assert (found[0].cause.status, found[0].cause.config_key) == ("supported", "algorithm.kl_ctrl.kl_coef")
+    weak = next(one.cause for one in weigh("kl-runaway", {"kl_coef_loss": off}) if one.name == "weak")
+    assert weak.status == "supported", "off is as weak as can be"
+    assert "no KL in the loss" in weak.because
 
 
 def test_a_plateau_begins_where_it_is_flat_not_where_the_reward_rose() -> None:

@@ -69,7 +69,7 @@ def test_a_finding_that_is_held_open_shows_what_it_is_now() -> None:
     cut = np.where((np.arange(N) > 100) & (np.arange(N) < 300), 0.6, 0.001)
     flat = wobble(np.full(N, 0.4))
     columns = learning_run(0, N) | {"response_clip_ratio": cut, "score_mean": flat, "val_score": [None] * N}
-    said, findings = held_open(columns, "truncation-high", 323)
+    said, findings = held_open(columns, "truncation-high", 334)
     assert said[0].startswith("60 % of the responses")
     assert said[-1].startswith("0.10 % of the responses")
     assert re.search(r"Its condition has not held since step 3\d\d\.$", said[-1])

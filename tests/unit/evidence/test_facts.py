@@ -195,7 +195,8 @@ def test_dead_groups_of_batches_with_one_group_are_a_share() -> None:
     dead = np.array([0.0, 1.0, 1.0] * 20)
     share = look({"frac_reward_zero_std": dead}).facts.dead_groups
     assert share is not None
-    assert share.value == pytest.approx(dead[-20:].mean())
+    assert share.value == pytest.approx(dead[-6:].mean())
+    assert (share.rows, share.first_step) == (6, 55)  # a tenth of the run
 
 
 def test_reward_is_told_apart_from_score_only_if_it_is_another_number() -> None:

@@ -74,8 +74,8 @@ def test_what_is_easily_misread_stands_in_the_report(tmp_path: Path) -> None:
     assert report.metrics["ppo_kl"].trap == "AReaL: logged as new minus old; the sign is turned here"
     assert "logged as new minus old" in to_json(report)
     slime = written(next(case for case in CASES if case.dialect == "slime"), tmp_path / "slime").frame()
-    assert "- step: slime: train/step counts optimizer steps" in render(build(slime))
-    assert "(`ppo_actor/update/approx_kl/avg`): AReaL: logged as new minus old" in render(report)
+    assert "- step: slime: train/step counts optimizer steps" in render(build(slime), long=True)
+    assert "(`ppo_actor/update/approx_kl/avg`): AReaL: logged as new minus old" in render(report, long=True)
 
 
 @pytest.mark.parametrize(

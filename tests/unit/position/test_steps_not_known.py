@@ -24,7 +24,7 @@ def test_rows_are_counted_if_the_bar_only_shows_its_start(tmp_path: Path, capsys
     assert report["run"]["steps"] == {"first": 1, "last": 60, "total": 260, "rows": 60}
     assert report["run"]["rows_counted"]
     assert any("steps not known, rows counted" in text for text in report["unknowns"])
-    assert main(["report", str(tmp_path / "train.log")]) == 0
+    assert main(["report", str(tmp_path / "train.log"), "--long"]) == 0
     assert "Steps: not known, 60 rows counted" in capsys.readouterr().out
 
 

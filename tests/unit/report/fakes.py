@@ -94,7 +94,7 @@ def finding(**changes: Any) -> Finding:
         basis="config",
         root=None,
         evidence=(Evidence("kl_ref", "kl", 0.01, 0.1, 0.9, 1.5, "90 times its first window"),),
-        causes=(Cause("KL penalty too weak", "beta", 0.0),),
+        causes=(Cause("KL penalty too weak", "beta", 0.0, "supported"),),
         fixes=(Fix("Raise the KL penalty", "beta", "high", "low"), Fix("Lower the rate", "lr", "medium", "none")),
         refute=("The KL estimate counts masked tokens",),
         life="worse",

@@ -42,7 +42,7 @@ def run_json(path: Path, capsys: pytest.CaptureFixture[str], *more: str) -> dict
 
 
 def run_markdown(path: Path, capsys: pytest.CaptureFixture[str]) -> str:
-    assert main(["report", str(path)]) == 0
+    assert main(["report", str(path), "--long"]) == 0
     return capsys.readouterr().out
 
 
@@ -125,7 +125,7 @@ def test_the_share_of_dead_groups_is_one_number(
             row | {"entropy": 0.9 * math.exp(-5 * i / 150), "grad_norm": 0.0 if chance.random() < 0.97 else 0.3}
         )
     report = run_json(write(tmp_path / "dead", rows, 400), capsys)
-    mean = sum(row["frac_reward_zero_std"] for row in rows[-20:]) / 20
+    mean = sum(row["frac_reward_zero_std"] for row in rows[-15:]) / 15  # a tenth of the run
     assert report["facts"]["dead_groups"]["value"] == pytest.approx(mean)
     told = [
         share

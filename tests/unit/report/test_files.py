@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from rltui.report.answer import QUESTIONS
 from rltui.report.build import build
 from rltui.report.checkin import append_checkin, entry
 from rltui.report.snapshot import write_snapshot
@@ -76,24 +77,26 @@ def test_check_ins_are_appended(tmp_path: Path) -> None:
     assert status.read_text(encoding="utf-8") == "mine\n" + entry(report) * 2
 
 
-def test_a_check_in_has_its_five_lines() -> None:
+def test_a_check_in_has_the_answer_and_its_five_lines() -> None:
     lines = entry(build(fakes.sick_frame())).splitlines()
     assert lines[0].startswith("## grpo-math: step 60/200, 2026-11-20T")
     later = entry(build(fakes.sick_frame()), "2026-11-22T08:00:00+00:00").splitlines()
-    assert later[0].startswith("## grpo-math: step 60/200, 2026-11-22T08:00:00+00:00, newest row 2026-11-20T")
+    assert later[0].startswith("## grpo-math: step 60/200, 2026-11-22T08:00:00+00:00, newest row of 2026-11-20T")
     assert later[1:] == lines[1:]
     assert [line.split(":")[0] for line in lines[2:] if line] == [
         "- Health",
+        *(f"- {word}" for word in QUESTIONS.values()),
         "- Progress",
         "- Stability",
         "- Performance",
         "- Notes",
     ]
     assert "degraded, running" in lines[2]
-    assert "kl ref 0.012 → " in lines[4]
-    assert "val score math" in lines[3]
-    assert "warning: " in lines[6] or "critical: " in lines[6]
-    assert "; to do: " in lines[6], "the action, where something is open"
+    told = {line[2:].split(":")[0]: line for line in lines[2:]}
+    assert "kl ref 0.012 → " in told["Stability"]
+    assert "val score math" in told["Progress"]
+    assert "warning: " in told["Notes"] or "critical: " in told["Notes"]
+    assert "Raise the KL penalty (beta)." in told["To do"], "the action, if something is open"
 
 
 @pytest.mark.parametrize(

@@ -66,7 +66,7 @@ def test_json_and_markdown_tell_gpus_phases_host_and_what_runs_out() -> None:
     assert memory["at"] == pytest.approx((950 - 300) / 3, abs=1.0)
     assert memory["low"] <= memory["at"] <= memory["high"]
     assert "memory limit" in memory["would_change"]
-    text = render(report)
+    text = render(report, long=True)
     assert "slowed: thermal" in text
     assert "does not answer" in text
     assert "20 to 40 % of the power limit is normal" in text
@@ -98,6 +98,6 @@ def test_the_hosts_of_several_nodes() -> None:
     report_schema().validate(data)
     assert data["hardware"]["host"]["node"] == "n"
     assert [(h["node"], h["ram_used_gb"]) for h in data["hardware"]["others"]] == [("n2", 900.0)]
-    text = render(report)
+    text = render(report, long=True)
     assert re.search(r"Host memory of n 6\d\d GB of 1", text)
     assert re.search(r"Host memory of n2 900 GB of 1", text)

@@ -17,6 +17,7 @@ from rltui.report.build import build
 from rltui.report.escape import code, fenced, plain, table
 from rltui.report.markdown import render
 from rltui.report.markdown_metrics import KL_IN_LOSS, KL_IN_REWARD, reward_note
+from rltui.report.model import Report
 from rltui.run.run import ConfigValue
 from tests.unit.report import fakes
 
@@ -33,6 +34,11 @@ SECTIONS = [
 ]
 
 
+def whole(report: Report) -> str:
+    """With every table."""
+    return render(report, long=True)
+
+
 def headings(text: str) -> list[str]:
     return re.findall(r"^## (.*)$", text, re.MULTILINE)
 
@@ -42,9 +48,10 @@ def section(text: str, number: int) -> str:
 
 
 def test_sections_come_in_the_agreed_order_after_the_verdict() -> None:
-    frame = fakes.sick_frame()
-    text = render(build(frame))
+    report = build(fakes.sick_frame())
+    text = render(report)
     assert headings(text) == SECTIONS
+    assert headings(whole(report)) == [*SECTIONS, "10. All settings"]
     assert text.index("**✗ STOP · KEEP 40** KL keeps rising") < text.index("## 1.")
     assert text.endswith("\n")
 
@@ -61,43 +68,49 @@ def test_an_empty_run_has_all_sections_and_says_what_is_missing() -> None:
 
 
 def test_evidence_reads_first_mid_last_and_slope() -> None:
-    text = render(build(fakes.sick_frame()))
+    text = whole(build(fakes.sick_frame()))
     assert "kl ref (`kl`) 0.010 → 0.100 → 0.900, slope +1.50 per 100 steps" in section(text, 3)
 
 
 def test_a_symptom_stands_below_its_root_and_not_alone() -> None:
-    seen = section(render(build(fakes.sick_frame())), 3)
+    seen = section(whole(build(fakes.sick_frame())), 3)
     assert seen.count("### ") == 1
     assert seen.index("goes with it") < seen.index("Reward is flat")
 
 
-def test_fixes_are_ordered_by_impact_then_risk_and_never_twice() -> None:
-    fixes = (
-        Fix("slow", None, "low", "none"),
-        Fix("bold", "b", "high", "high"),
-        Fix("safe", "a", "high", "low"),
-        Fix("safe", "a", "high", "low"),
-    )
-    frame = fakes.frame(result=fakes.diagnosis(findings=(fakes.finding(fixes=fixes),)))
-    rows = [line for line in section(render(build(frame)), 5).splitlines() if re.match(r"\| \d", line)]
+def test_a_change_that_two_findings_want_stands_once_with_the_value_now_and_the_one_to_try() -> None:
+    fixes = (Fix("safe", "a", "high", "low", 1e-5, 3e-6, "a down"), Fix("bold", "b", "high", "high"))
+    again = (Fix("slower", "a", "high", "low", 1e-5, 3e-6, "a down"), Fix("slow", None, "low", "none"))
+    findings = (fakes.finding(fixes=fixes), fakes.finding(id="val-regression", title="Past its peak", fixes=again))
+    frame = fakes.frame(result=fakes.diagnosis(findings=findings))
+    rows = [line for line in section(whole(build(frame)), 5).splitlines() if re.match(r"\| \d", line)]
     assert [row.split(" | ")[1] for row in rows] == ["safe", "bold", "slow"]
+    assert "a: 1e-05 → 3e-06" in rows[0]
+    assert "Past its peak" in rows[0]
 
 
 def test_causes_name_the_config_key_and_whether_it_is_proved() -> None:
-    causes = (Cause("Penalty too weak", "beta", 0.001), Cause("Bad data"), Cause("Clip not set", "epsilon", None))
+    causes = (
+        Cause("Penalty too weak", "beta", 0.001, "supported", "beta = 0.001"),
+        Cause("Bad data", None, None, "untestable", "look at the data"),
+        Cause("Most are cut", "epsilon", None, "contradicted", "cut at limit 1.1 %"),
+    )
     frame = fakes.frame(result=fakes.diagnosis(findings=(fakes.finding(causes=causes, basis="hypothesis"),)))
     text = section(render(build(frame)), 4)
-    assert "Penalty too weak: `beta = 0.001`" in text
-    assert "- Bad data\n" in text
-    assert "Clip not set: `epsilon` not set in this config" in text
-    assert "(hypothesis)" in text
+    assert "✓ Penalty too weak: `beta = 0.001` (beta = 0.001)" in text
+    assert "Bad data" not in text, "one that nobody tested says nothing beside one that the run supports"
+    assert "Most are cut" not in text
+    long = section(whole(build(frame)), 4)
+    assert "? Bad data (not tested, look at the data)" in long
+    assert "✗ Most are cut: `epsilon` not set in this config (against it: cut at limit 1.1 %)" in long
+    assert "(hypothesis)" in long
 
 
 def test_a_resolved_finding_is_over_and_asks_for_nothing() -> None:
     over = fakes.finding(
         status="resolved", severity="info", peak_severity="warning", episodes=(Episode(10, 30, "warning"),)
     )
-    text = render(build(fakes.frame(result=fakes.diagnosis(findings=(over,)))))
+    text = whole(build(fakes.frame(result=fakes.diagnosis(findings=(over,)))))
     assert "KL keeps rising (warning), steps 10 to 30" in section(text, 3)
     assert "No critical finding and no warning: 41 checks ran." in section(text, 3)
     assert "Nothing to fix." in section(text, 5)
@@ -106,7 +119,7 @@ def test_a_resolved_finding_is_over_and_asks_for_nothing() -> None:
 def test_a_note_of_a_healthy_run_prescribes_nothing_but_config_advice_does() -> None:
     note = fakes.finding(severity="info", basis="hypothesis", summary="KL stands at 0.2; validation gained with it.")
     advice = fakes.finding(id="cfg-no-eval", title="No validation", severity="info", basis="config")
-    text = render(build(fakes.frame(result=fakes.diagnosis(findings=(note, advice)))))
+    text = whole(build(fakes.frame(result=fakes.diagnosis(findings=(note, advice)))))
     assert "KL stands at 0.2; validation gained with it (`kl-runaway`, since step 40)" in section(text, 3)
     assert "###" not in section(text, 3)
     assert "KL keeps rising" not in section(text, 4) + section(text, 5)
@@ -125,7 +138,7 @@ def test_what_never_moves_takes_no_row_and_equal_metrics_one_sparkline() -> None
         "once": fakes.series("once", [7.0]),
     }
     frame = fakes.frame(metrics, run)
-    text = section(render(build(frame)), 2)
+    text = section(whole(build(frame)), 2)
     assert "Constant throughout: fixed 0.000." in text
     assert "Logged once: once 7.00." in text
     rows = [line.split(" |")[0] for line in text.splitlines() if line.startswith("| ")]
@@ -135,15 +148,16 @@ def test_what_never_moves_takes_no_row_and_equal_metrics_one_sparkline() -> None
     assert "reward  ▁" not in first_block
 
 
-def test_a_large_family_shows_its_headline_members_first() -> None:
+def test_of_a_large_family_the_headline_members_come_first() -> None:
     run = fakes.FakeRun()
     keys = [f"val-aux/aime/acc/best@{k}/std" for k in range(2, 12)] + ["val-core/aime/acc/mean@30"]
     run.fake_names = {key: fakes.name(key, "val_score", key, "validation") for key in keys}
     metrics = {key: fakes.series(key, [0.1, 0.2, float(i)]) for i, key in enumerate(keys)}
-    text = section(render(build(fakes.frame(metrics, run))), 2)
-    assert text.count("| val score") == 8
-    assert "`val-core/aime/acc/mean@30`" in text
-    assert "and 3 more members" in text
+    report = build(fakes.frame(metrics, run))
+    rows = [line for line in section(render(report), 2).splitlines() if "→" in line]
+    assert len(rows) == 2
+    assert "mean@30" in rows[0]
+    assert section(whole(report), 2).count("| val score") == 11
 
 
 def test_settings_that_explain_little_share_a_line() -> None:
@@ -153,7 +167,7 @@ def test_settings_that_explain_little_share_a_line() -> None:
         "lr": ConfigValue(1e-6, "learning_rate", ""),
         "nothing": ConfigValue(None, "nothing", ""),
     }
-    text = section(render(build(fakes.frame(run=run))), 1)
+    text = section(whole(build(fakes.frame(run=run))), 1)
     assert "| lr | `1e-06` | `learning_rate` |" in text
     assert "Also set: seed `7`." in text
     assert "nothing" not in text
@@ -161,13 +175,13 @@ def test_settings_that_explain_little_share_a_line() -> None:
 
 def test_checks_that_need_the_same_share_a_row() -> None:
     skipped = tuple(NotEvaluable(f"r{i}", f"Check {i}", "kl_ref", "beta > 0") for i in range(3))
-    text = section(render(build(fakes.frame(result=fakes.diagnosis(not_evaluable=skipped)))), 9)
+    text = section(whole(build(fakes.frame(result=fakes.diagnosis(not_evaluable=skipped)))), 9)
     assert "| Check 0; Check 1; Check 2 | kl_ref | beta > 0 |" in text
 
 
 def test_undefined_numbers_read_not_available() -> None:
     frame = fakes.frame({"x": fakes.series("x", [float("nan")] * 3), "y": fakes.series("y", [1.0])})
-    text = section(render(build(frame)), 2)
+    text = section(whole(build(frame)), 2)
     row = next(line for line in text.splitlines() if line.startswith("| `x`"))
     assert row.count("n/a") == 8
     assert "3 not finite" in row
@@ -190,11 +204,11 @@ def test_the_reward_is_labelled_by_where_the_kl_penalty_goes(config: dict[str, C
     metrics = {"reward": fakes.series("reward", [1.0, 2.0])}
     report = build(fakes.frame(metrics, run))
     assert reward_note(report) == note
-    assert (note in section(render(report), 2)) or not note
+    assert (note in section(whole(report), 2)) or not note
 
 
 def test_a_value_on_the_path_not_taken_is_marked() -> None:
-    text = section(render(build(fakes.sick_frame())), 1)
+    text = section(whole(build(fakes.sick_frame())), 1)
     assert "`kl_ctrl.kl_coef` | set but inactive |" in text
     assert text.index("`beta`") < text.index("`kl_ctrl.kl_coef`")
 
@@ -202,7 +216,8 @@ def test_a_value_on_the_path_not_taken_is_marked() -> None:
 HOSTILE = "# <script>`rm`|x|</script>\n## 9. *gone* [a](b) ```"
 
 
-def test_hostile_names_never_become_markup() -> None:
+@pytest.mark.parametrize("long", [False, True])
+def test_hostile_names_never_become_markup(long: bool) -> None:
     run = fakes.FakeRun(HOSTILE, HOSTILE)
     run.fake_names = {HOSTILE: fakes.name(HOSTILE, HOSTILE, HOSTILE, unit=HOSTILE)}
     run.fake_config = {HOSTILE: ConfigValue(HOSTILE, HOSTILE, HOSTILE)}
@@ -219,14 +234,14 @@ def test_hostile_names_never_become_markup() -> None:
     )
     result = fakes.diagnosis(findings=findings, unknowns=(HOSTILE,), verdict=fakes.verdict(text=HOSTILE))
     frame = fakes.frame({HOSTILE: fakes.series(HOSTILE, [float(i) for i in range(20)])}, run, result)
-    text = render(build(frame))
+    text = render(build(frame), long=long)
     tokens = list(walk(MarkdownIt("gfm-like", {"linkify": False}).parse(text)))
     kinds = {token.type for token in tokens}
     assert not kinds & {"html_block", "html_inline", "em_open", "link_open", "image", "s_open", "code_block"}
     titles = [tokens[i + 1].content for i, token in enumerate(tokens) if token.type == "heading_open"]
-    assert [t for t in titles if t[0].isdigit()] == SECTIONS
+    assert [t for t in titles if t[0].isdigit()] == [*SECTIONS, "10. All settings"][: 10 if long else 9]
     shown = "".join(token.content for token in tokens if token.type in ("text", "code_inline", "text_special"))
-    assert shown.count("<script>") > 10, "the text itself is still there to be read"
+    assert shown.count("<script>") > 8, "the text itself is still there to be read"
     columns = 0
     for token in tokens:
         if token.type == "thead_open":
@@ -290,7 +305,8 @@ def test_the_head_answers_first(tmp_path: Path, capsys: pytest.CaptureFixture[st
     page = capsys.readouterr().out
     head, below = page.splitlines()[:12], page.split("## 1.")[1]
     said = {line[2:].split(": ")[0]: line.split(": ", 1)[1] for line in head if line.startswith("- ")}
-    assert list(said) == ["Since", "Likely why", "To do", "Keep", "Not looked at"]
-    assert said["Likely why"].split(":")[0] in below
-    assert said["To do"].split("; ")[0].split(" (")[0] in below
+    assert list(said) == ["Since", "Why", "To do", "Keep", "How sure", "Not looked at"]
+    assert said["Why"].startswith("not known, perhaps: "), "nothing here can be tested"
+    assert said["Why"].removeprefix("not known, perhaps: ").split(" (")[0].rstrip(".") in below
+    assert said["To do"].removeprefix("(1) ").split(" (")[0] in below
     assert said["Keep"].startswith("nothing is saved")

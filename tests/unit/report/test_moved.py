@@ -40,13 +40,13 @@ def test_what_moved_is_told_with_its_windows_and_how_it_reads(
     for name, one in moved.items():
         assert (one["first"], one["last"]) == (found["metrics"][name]["first"], found["metrics"][name]["last"])
     assert "more than doubled" in moved["kl_ref"]["text"]
-    assert main(["report", str(tmp_path)]) == 0
+    assert main(["report", str(tmp_path), "--long"]) == 0
     assert f"Moved since the start: {found['moved'][0]['text']}" in capsys.readouterr().out
 
 
 def test_of_a_level_run_nothing_moved(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert report(tmp_path, capsys, kl=1.0, entropy=1.0)["moved"] == []
-    assert main(["report", str(tmp_path)]) == 0
+    assert main(["report", str(tmp_path), "--long"]) == 0
     assert "Moved since" not in capsys.readouterr().out
 
 

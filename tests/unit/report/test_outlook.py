@@ -24,7 +24,7 @@ def _report(name: str, until: int | None = None) -> tuple[dict[str, object], str
     frame = opened.with_insight(opened.frame(0.0))
     opened.close()
     report = build(frame)
-    return json.loads(to_json(report)), render(report)
+    return json.loads(to_json(report)), render(report, long=True)
 
 
 def test_the_json_keeps_the_schema_and_says_what_moved_first() -> None:

@@ -43,7 +43,7 @@ def markdown(name: str) -> str:
 
     out = io.StringIO()
     with contextlib.redirect_stdout(out):
-        assert main(["report", str(SAMPLES / name)]) == 0
+        assert main(["report", str(SAMPLES / name), "--long"]) == 0
     return out.getvalue()
 
 
@@ -153,7 +153,7 @@ def test_a_log_of_search_r1_gives_every_part_of_the_summary(tmp_path: Path, caps
         lines.append(f"(main_task pid=7) Round 1: invalid draft format count = {step % 9}/16\n")
         lines.append(f"(main_task pid=7) step:{step} - critic/score/mean:{0.2 + step / 100} - actor/kl_loss:1e-05\n")
     (tmp_path / "train.log").write_text("".join(lines))
-    assert main(["report", str(tmp_path)]) == 0
+    assert main(["report", str(tmp_path), "--long"]) == 0
     text = capsys.readouterr().out
     parts = ["rows", "use_kl_loss", "## 2. Metric diagnosis", "invalid", "Recommended fixes", "missing"]
     for part in parts:

@@ -23,6 +23,7 @@ from rltui.rules.catalogue import rules
 from rltui.rules.coverage import coverage
 from rltui.rules.registry import REGISTERED, ids
 from rltui.run.checkpoints import Checkpoint
+from rltui.run.contradictions import Contradiction
 from rltui.run.run import RunState
 from rltui.run.table import Floats
 from tests.unit.diagnosis.fake_run import FakeRun
@@ -146,18 +147,19 @@ class Machine:
 
 @dataclass(frozen=True)
 class Stands:
-    """A run in a state, with what it saved at these steps."""
+    """A run in a state, with what it saved at these steps, and where its sources contradict each other."""
 
     columns: Columns
     state: RunState
     saved: Sequence[int] = ()
+    against: Sequence[Contradiction] = ()
     sees: ClassVar[type[object]] = Standing
 
     def looks(self) -> Iterator[Standing]:
         look = Look(feed_of(Rows(self.columns).run()), N, {})
         saved = [Checkpoint(step, f"checkpoint-{step}", True) for step in self.saved]
         seen = coverage(look, rules(), list(ids(Look)))
-        yield Standing(look, self.state, seen, ranking(look), saved, None)
+        yield Standing(look, self.state, seen, ranking(look), saved, None, self.against)
 
 
 @dataclass(frozen=True)
@@ -217,5 +219,5 @@ def level(rule: str, given: Given) -> int:
         assert one.able(seen), f"{rule} has nothing to look at"
         signals = one.detect(seen, rules()[rule].values(), memory)
         found = max((s.level for s in signals), default=0)
-        assert all(s.summary for s in signals)
+        assert all(s.said for s in signals)
     return found

@@ -57,7 +57,7 @@ def said(rule: str, given: Rows) -> str:
     memory: dict[str, float] = {}
     feed = feed_of(given.run())
     told = [one.detect(Look(feed, n, given.opened), rules()[rule].values(), memory) for n in LOOKS]
-    return "; ".join(f"@{s.onset_step} {' '.join(re.findall(NUMBER, s.summary))}".strip() for s in told[-1])
+    return "; ".join(f"@{s.onset_step} {' '.join(re.findall(NUMBER, s.said))}".strip() for s in told[-1])
 
 
 NUMBER = r"-?\d[\d,.]*(?:e-?\d+)?(?<![,.])"

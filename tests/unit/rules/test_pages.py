@@ -54,7 +54,7 @@ def broken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[Callabl
         (lambda r: r.update(confidence=1.5), '"confidence"', "<= 1"),
         (lambda r: r["traits"].append("funny"), '"funny"', "Invalid enum value 'funny'"),
         (lambda r: r["hold"].update(looks=0), '"looks"', ">= 1"),
-        (lambda r: r["causes"][0].update({"if": {"op": "~", "value": 1}}), '"op"', "Invalid enum value '~'"),
+        (lambda r: r["causes"][0].update(tests=[{"test": "stands", "metric": "lr", "op": "~"}]), '"op"', "value '~'"),
         (lambda r: r["relations"].update(caused=["x"]), '"caused"', "unknown field `caused`"),
     ],
     ids=["list", "text", "unknown", "missing", "kind", "share", "trait", "hold", "operator", "relation"],

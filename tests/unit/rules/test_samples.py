@@ -344,7 +344,7 @@ def test_watch_and_report_tell_what_the_samples_show(tmp_path: Path, capsys: pyt
     until = ["--until", "continue-watch", "--until-rows", "0", "--until-minutes", "0"]
     assert main(["watch", str(tmp_path), *until, "--timeout", "60", "--fail-on", "critical"]) == 1
     assert "degenerate-samples" in capsys.readouterr().out
-    assert main(["report", str(tmp_path), "--fail-on", "critical"]) == 1
+    assert main(["report", str(tmp_path), "--long", "--fail-on", "critical"]) == 1
     text = capsys.readouterr().out
     assert "are one mark over and over (token 0)" in text
     assert "rollouts of steps 5 to 60" in text

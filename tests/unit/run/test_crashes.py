@@ -288,7 +288,7 @@ def test_an_earlier_attempt_says_by_name_what_ended_it(tmp_path: Path, capsys: p
     path = tmp_path / "run.log"
     log = rows(1, 30) + ENDS["gpu memory"][0] + "Resuming from checkpoint-20\n"
     path.write_text(log + rows(21, 60, 0.01), encoding="utf-8")
-    main(["report", "--format", "markdown", str(path)])
+    main(["report", "--long", "--format", "markdown", str(path)])
     page = capsys.readouterr().out
     assert "ended by: GPU memory ran out in the update" in page
     assert "Restarts: from step 21 (GPU memory ran out in the update" in page

@@ -74,6 +74,10 @@ def test_the_fresher_one_counts_alone(fresher: str, tmp_path: Path, capsys: pyte
     report = reported(tmp_path, capsys)
     [text] = told(report)
     assert text.startswith(f"{stale} contradicts {fresher} since step 1: reward")
+    [finding] = [one for one in report["findings"] if one["id"] == "sources-contradict"]
+    assert (finding["severity"], finding["summary"]) == ("warning", f"The file {text}")
+    assert main(["report", str(tmp_path)]) == 0
+    assert "contradict each other" in capsys.readouterr().out
     [source] = [one for one in report["run"]["sources"] if one["path"].endswith(stale)]
     assert "contradicts" in source["note"]
     metric = report["metrics"]["reward_mean"]

@@ -114,7 +114,7 @@ def test_report_says_what_was_read_how_fresh_it_is_and_what_was_left_out(
         (0, 0, False),
     ]
     assert [s["newest"] for s in told.values()] == ["2026-11-20T23:17:31+00:00", None, None]
-    assert main(["report", str(tmp_path)]) == 0
+    assert main(["report", str(tmp_path), "--long"]) == 0
     text = capsys.readouterr().out
     newest = "2026-11-20T23:17:31+00:00"
     assert f"| `metrics.jsonl` | jsonl | 20 | 1 | {newest} | skipped: 1 line that is not JSON (first at" in text

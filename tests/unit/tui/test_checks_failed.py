@@ -54,8 +54,8 @@ async def test_a_screen_whose_diagnosis_fails_reads_on_and_says_where_it_stands(
         with log.open("a") as more:
             more.write(rows(60, 80))
         await wait_for(pilot, lambda: "diagnosis stands at step 59" in screen_text(app), "where the diagnosis stands")
+        await wait_for(pilot, lambda: app.view.report is not None and app.view.report.run.steps.last == 79, "the rows")
         assert app.view.report is not None
-        assert app.view.report.run.steps.last == 79
         assert ERROR in app.view.report.verdict.text
         monkeypatch.undo()
         with log.open("a") as more:

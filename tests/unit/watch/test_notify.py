@@ -27,6 +27,7 @@ from rltui.events.alerts import Gate, headline, notification
 from rltui.events.changes import Event, Kind
 from rltui.manual import page
 from rltui.settings.model import AlertSettings
+from rltui.watch.lines import line, lines
 from rltui.watch.webhook import Webhook, checked, shown
 from tests.conftest import REPO
 
@@ -83,6 +84,13 @@ def test_a_post_holds_the_line_and_the_event() -> None:
     assert body["event"] == json.loads(json.dumps(EVENT.as_dict()))
     assert all(f"`{name}`" in page("watching") for name in body["event"] if name != "schema"), "the manual names all"
     assert problems == []
+
+
+def test_a_post_says_why_what_to_do_and_what_to_keep() -> None:
+    answer = {"what": "w", "since": "s", "why": "too long answers.", "do": "cut them.", "keep": "step 40.", "sure": "h"}
+    text = lines(replace(EVENT, answer=answer))
+    assert text.splitlines()[1:] == ["Why: too long answers.", "To do: cut them.", "Keep: step 40."]
+    assert lines(EVENT) == line(EVENT)
 
 
 @pytest.mark.parametrize(("answers", "says"), [((500, 500), "HTTP 500"), ((302, 302), "HTTP 302"), ((0, 0), "")])

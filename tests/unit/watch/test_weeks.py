@@ -174,7 +174,7 @@ def test_another_run_in_the_same_place_is_told_anew() -> None:
     report = build(opened.frame(1000.0))
     step = report.at_step or 0
     assert [e.kind for e in Changes(SeenSoFar(began=True, step=step + 500)).of(report)] == ["restart", "summary"]
-    assert Changes(SeenSoFar(began=True, step=step)).of(report) == []
+    assert not {"restart", "summary"} & {e.kind for e in Changes(SeenSoFar(began=True, step=step)).of(report)}
 
 
 def test_what_nobody_looked_at_for_long_is_forgotten(tmp_path: Path) -> None:

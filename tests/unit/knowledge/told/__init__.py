@@ -200,9 +200,9 @@ def save(all_of: list[Held]) -> None:
 
 
 def write() -> None:
-    """Says of every kept run anew what stands at its places."""
+    """Says of every kept run anew what stands at its places; those that are gone are dropped."""
     out = []
     for held in kept():
         found = told(held.run)
-        out.append(Held(held.run, {at: found.get(at, "") for at in held.says}, held.tells))
+        out.append(Held(held.run, {at: found[at] for at in held.says if at in found}, held.tells))
     save(out)

@@ -91,7 +91,7 @@ class Says:
             return out
         since = "" if worst.onset_step is None else f" since {worst.onset_step}"
         proofs = "; ".join(f"{metric} {text}".strip() for metric, text in worst.proofs)
-        return f"{out}{since}: {worst.summary} ({proofs})"
+        return f"{out}{since}: {worst.said} ({proofs})"
 
 
 def read_line(text: str) -> tuple[Context, str]:

@@ -1,0 +1,220 @@
+"""The answer that every surface opens with: what, since when, why, what to do, what to keep, how sure, what was not
+looked at. Seven texts, none of them empty. Markdown, JSON, check-in, events and the screen show these and no others."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING
+
+from rltui.diagnosis.verdict import in_sentence
+from rltui.evidence.model import SEVERITY_RANK, Cause, Finding, Fix
+from rltui.frameworks.load import metrics as known_metrics
+from rltui.frameworks.load import phases as known_phases
+from rltui.plots.numbers import number, unpadded
+from rltui.report.causes import fix_setting, likely
+
+if TYPE_CHECKING:
+    from rltui.report.model import MetricSummary, Report
+
+FIXES, WANTS = 2, 3
+"""So many fixes, and kinds of data that checks could not run without."""
+
+HIGH, MEDIUM = 0.85, 0.6
+"""A confidence from here on is called so. High ones were right on nine labelled runs of ten."""
+
+SURE_BY = {
+    "hypothesis": "from the course of the metrics alone",
+    "config": "the config says so",
+    "samples": "the samples show it",
+    "log": "the log says so",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """Sentences without markup. `since`, `why` and `do` are those of the finding that the verdict rests on."""
+
+    what: str
+    since: str
+    why: str
+    do: str
+    keep: str
+    sure: str
+    not_looked_at: str
+
+    def as_dict(self) -> dict[str, str]:
+        """Plain values for JSON, in the order in which one asks."""
+        return asdict(self)
+
+
+QUESTIONS = {
+    "since": "Since",
+    "why": "Why",
+    "do": "To do",
+    "keep": "Keep",
+    "sure": "How sure",
+    "not_looked_at": "Not looked at",
+}
+"""What comes after the headline, with the word before it."""
+
+
+def answer(report: Report) -> Answer:
+    """Made anew from what the report holds, at the cost of a few texts."""
+    leading = leading_finding(report)
+    return Answer(
+        what=report.verdict.text,
+        since=_since(report, leading),
+        why=_why(report, leading),
+        do=_do(report, leading),
+        keep=_keep(report),
+        sure=_sure(report, leading),
+        not_looked_at=_not_looked_at(report),
+    )
+
+
+def leading_finding(report: Report) -> Finding | None:
+    """The first loud open finding that the verdict names, else the loudest; None if none is open."""
+    loud = [f for f in report.findings if f.status == "active" and SEVERITY_RANK[f.severity] > 0]
+    named = [f for i in report.verdict.because for f in loud if f.id == i]
+    return next(iter([*named, *loud]), None)
+
+
+def metric_called(summary: MetricSummary) -> str:
+    """The short name of a metric in a text, its own key if nobody knows its meaning."""
+    if summary.canonical is None:
+        return summary.key
+    label = summary.label or summary.key
+    if summary.group == "validation" and not label.lower().startswith("val"):
+        label = f"validation {label}"  # a bare data set's name could be anything
+    said = not summary.member or summary.member.replace("/", " ") in label.replace("/", " ")
+    return label if said else f"{label} {summary.member}"
+
+
+def _since(report: Report, finding: Finding | None) -> str:
+    steps = report.run.steps
+    if finding is None:
+        if report.verdict.decision == "not-enough-evidence":
+            return "not known, nothing could be judged yet."
+        return "no warning is open."
+    if finding.onset_step is None:
+        return "not known, the log does not date it."
+    newest = f", the newest step is {steps.last}" if steps.last is not None and steps.last != finding.onset_step else ""
+    planned = f" of {steps.total} planned" if steps.total is not None else ""
+    return f"step {finding.onset_step}{newest}{planned}."
+
+
+def _why(report: Report, finding: Finding | None) -> str:
+    if finding is None:
+        if report.verdict.decision == "not-enough-evidence":
+            return "nothing can be explained before there is something to judge."
+        return "there is nothing to explain."
+    causes = likely(finding)
+    if not causes:
+        return "no cause can be named from what is logged."
+    text = _ended(cause_text(causes[0]))
+    return text if causes[0].status == "supported" else f"not known, perhaps: {text}"
+
+
+def cause_text(cause: Cause) -> str:
+    """What it may come from, with the setting that it rests on and the numbers that speak for it."""
+    tied = cause.config_key is not None and cause.value is not None
+    proof = [f"{cause.config_key} = {unpadded(str(cause.value))}"] if tied else []
+    proof += [cause.because] if cause.because and cause.because not in proof else []
+    return f"{cause.text} ({', '.join(proof)})" if proof else cause.text
+
+
+def _do(report: Report, finding: Finding | None) -> str:
+    if finding is None:
+        return _nothing_wrong(report)
+    if not finding.fixes:
+        return "nothing that this log shows can be changed. Look at the run itself."
+    fixes = finding.fixes[:FIXES]
+    if len(fixes) == 1:
+        return _ended(fix_text(fixes[0]))
+    return " ".join(f"({place}) {_ended(fix_text(fix))}" for place, fix in enumerate(fixes, 1))
+
+
+def _nothing_wrong(report: Report) -> str:
+    if report.verdict.decision == "not-enough-evidence":
+        return report.verdict.would_change or "wait for more rows."
+    state = report.run.state
+    if state == "stalled":
+        return "look whether the run still goes on. Its log ends without an end mark."
+    return "nothing, the run is over." if state in ("finished", "crashed") else "let it run."
+
+
+def fix_text(fix: Fix) -> str:
+    """What to change, from which value to which; the key alone if they are not known, of several the first."""
+    if fix.value is not None and fix.to is not None:
+        return f"{fix.text} ({fix_setting(fix)})"
+    key = re.split(r",? | \(|[,|=]", (fix.config_key or "").strip("( "), maxsplit=1)[0]
+    return f"{fix.text} ({key})" if key else fix.text
+
+
+def _keep(report: Report) -> str:
+    best = report.verdict.best_checkpoint
+    if best is None:
+        return "no checkpoint can be named, none is known or there is no score to choose by."
+    summary = report.metrics.get(best.metric)
+    summary = summary or next((m for m in report.metrics.values() if m.key == best.metric), None)
+    spread = f" ± {number(best.se)}" if best.se is not None else ""
+    value = f"{metric_called(summary) if summary is not None else best.metric} {number(best.value)}{spread}"
+    if not best.beats_start:
+        nothing = (
+            "nothing is saved, and no step beats the start" if best.path is None else "nothing saved beats the start"
+        )
+        basis = f", {best.basis}" if best.basis else ""
+        return f"{nothing}. The best is step {best.step} ({value}{basis})."
+    if best.path is None:
+        return f"nothing is saved. The best step was {best.step} ({value})."
+    lost = " It is no longer on disk." if best.on_disk is False else ""
+    return f"the checkpoint of step {best.step} ({value}).{lost}"
+
+
+def _sure(report: Report, finding: Finding | None) -> str:
+    verdict = report.verdict
+    if verdict.decision == "not-enough-evidence":
+        return "not at all, there is too little to judge."
+    word = "high" if verdict.confidence >= HIGH else "medium" if verdict.confidence >= MEDIUM else "low"
+    by = f", {SURE_BY[finding.basis]}" if finding is not None else ""
+    return f"{word} ({number(verdict.confidence, decimals=2)}){by}. {verdict.would_change}".rstrip()
+
+
+def _not_looked_at(report: Report) -> str:
+    failed = len(report.checks_failed)
+    said = [f"{failed} check{'s' if failed > 1 else ''} failed by a fault of rltui."] if failed else []
+    skipped = len(report.not_evaluable)
+    if not skipped:
+        return " ".join([*said, "every other check has run." if failed else "every check that applies has run."])
+    wants = Counter(want(needs) for _, needs, _ in report.not_evaluable)
+    shown = [text for text, _ in wants.most_common(WANTS)]
+    ran = f"{skipped} checks could not run ({report.checks} did)" if skipped > 1 else "one check could not run"
+    also = ", among other things" if len(wants) > len(shown) else ""
+    return " ".join([*said, f"{ran}, for want of {listed(shown)}{also}."])
+
+
+def want(needs: str) -> str:
+    """What a check wants, in words: metrics by their short names."""
+    head = needs.split(": ", 1)[0].split(", ", 1)[0]
+    names = [_called(name) for name in head.split(" or ")]
+    return " or ".join(list(dict.fromkeys(names))[:2])
+
+
+def _called(name: str) -> str:
+    if name.startswith("phase:"):
+        found = known_phases().get(name.removeprefix("phase:"))
+        return f"the time of the {found.label if found is not None else name.removeprefix('phase:')} phase"
+    metric = known_metrics().get(name)
+    return in_sentence(metric.label) if metric is not None else name
+
+
+def listed(texts: Sequence[str]) -> str:
+    """`a, b and c`"""
+    return texts[0] if len(texts) == 1 else f"{', '.join(texts[:-1])} and {texts[-1]}" if texts else ""
+
+
+def _ended(text: str) -> str:
+    return text if text.endswith((".", "?", "!")) else f"{text}."

@@ -1,0 +1,365 @@
+"""The Markdown report as it is printed by default: the answer, then the nine sections, each as short as it can be.
+
+`rltui.report.markdown` has the same sections with every table. No number stands here that the JSON does not have.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from rltui.diagnosis.verdict import in_sentence
+from rltui.evidence.model import RISKS, Evidence, Finding, Fix
+from rltui.plots.numbers import NOT_AVAILABLE, change, duration, number, percent
+from rltui.report import markdown_metrics, markdown_run
+from rltui.report.answer import leading_finding, listed, metric_called
+from rltui.report.causes import cause_line, fix_setting, likely, same_change
+from rltui.report.escape import code, fenced, plain
+from rltui.report.markdown_findings import SEVERITY, name_of, roots_with, since
+from rltui.report.markdown_metrics import metric_label
+from rltui.report.model import MetricSummary, Report
+from rltui.report.recording import evidence_label
+
+USUAL_WORDS, MOST_WORDS = 750, 900
+"""A report that has more than is usual is made again with less of each part; if that is still too long, all parts may
+be as long as the page has room for."""
+
+SPARK, MEMBERS = 24, 2
+"""Cells of a sparkline, and metrics of one canonical name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """How many of each thing are shown, and how many words a text of the run or of a rule may have."""
+
+    settings: int = 8
+    inactive: int = 3
+    metrics: int = 8
+    cards: int = 3
+    folded: int = 6
+    refutes: int = 1
+    notes: int = 3
+    over: int = 3
+    causes: int = 2
+    fixes: int = 3
+    fixed: int = 2  # findings whose fixes are told
+    missing: int = 4
+    unknowns: int = 3
+    words: int = 30
+
+
+ROOMS = (
+    Room(),
+    Room(settings=6, metrics=6, cards=2, notes=2, over=2, causes=1, missing=3, unknowns=2, words=24),
+    Room(settings=4, inactive=2, metrics=5, cards=2, folded=2, notes=1, over=1, causes=1, fixes=2, missing=2, words=16),
+    Room(3, 1, 3, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 10),
+)
+
+
+def sections(report: Report, head: Sequence[str], titles: Sequence[str]) -> list[list[str]]:
+    """The sections below these titles, with so much in each that all of them and the head keep to `MOST_WORDS`."""
+    before = sum(len(line.split()) for line in (*head, *titles))
+    for room, most in (*((room, USUAL_WORDS) for room in ROOMS[:2]), *((room, MOST_WORDS) for room in ROOMS)):
+        parts = _sections(report, room)
+        if before + sum(len(line.split()) for part in parts for line in part) <= most:
+            break
+    return parts
+
+
+def _sections(report: Report, room: Room) -> list[list[str]]:
+    return [
+        _run(report, room),
+        _metrics(report, room),
+        _symptoms(report, room),
+        _causes(report, room),
+        _fixes(report, room),
+        _decision(report, room),
+        _time(report, room),
+        _pipeline(report, room),
+        _unknowns(report, room),
+    ]
+
+
+def cut(text: str, words: int) -> str:
+    """So many words at most of a text that somebody else wrote; a cut one ends in an ellipsis."""
+    parts = text.split()
+    parts = [part if len(part) <= 80 else f"{part[:79]}…" for part in parts]
+    return " ".join(parts) if len(parts) <= words else " ".join(parts[:words]).rstrip(".,;:") + " …"
+
+
+def _prose(text: str, words: int) -> str:
+    return plain(cut(text, words))
+
+
+# -- 1 ----------------------------------------------------------------------------------------------------------------
+
+
+def _run(report: Report, room: Room) -> list[str]:
+    run = report.run
+    framework = " ".join(part for part in (run.framework, run.framework_version) if part)
+    because = f" ({_prose(run.state_because, room.words)})" if run.state_because else ""
+    lines = [
+        f"- Framework: {plain(framework) or 'not recognised'}; algorithm: {plain(run.algorithm or 'not known')}",
+        f"- State: **{run.state}**{because}",
+        f"- Steps: {markdown_run.reached(report)}",
+    ]
+    if run.eta_s is not None:
+        lines.append(f"- Time left: {duration(run.eta_s)}")
+    if run.restarts:
+        lines.append(f"- Restarts: from step {listed([str(step) for step in run.restarts[-3:]])}")
+    return [*lines, *_config(report, room)]
+
+
+def _config(report: Report, room: Room) -> list[str]:
+    if not report.config:
+        return ["- Config: none found, so that no cause can be tied to a setting"]
+    known = [(name, e) for name, e in report.config.items() if e.value is not None]
+    important = [(name, e) for name, e in known if e.active and name in markdown_run.IMPORTANT]
+    important.sort(key=lambda item: markdown_run.IMPORTANT.index(item[0]))
+    told = [f"{plain(n.replace('_', ' '))} {code(cut(str(e.value), 6))}" for n, e in important[: room.settings]]
+    lines = [f"- Config: {', '.join(told)}"] if told else []
+    inactive = [f"{code(e.key)} ({_prose(e.note or 'inactive', 12)})" for _, e in known if not e.active]
+    if inactive:
+        lines.append(f"- Set in vain: {', '.join(inactive[: room.inactive])}")
+    return lines
+
+
+# -- 2 ----------------------------------------------------------------------------------------------------------------
+
+ALWAYS = (
+    *("score_mean", "reward_mean", "val_score", "kl_ref", "entropy", "grad_norm", "response_length_mean"),
+    *("dpo_accuracy", "dpo_reward_margin", "total_loss", "time_per_step_s"),
+)
+"""What people ask for first, behind the evidence of what is wrong."""
+
+
+def _metrics(report: Report, room: Room) -> list[str]:
+    rows = _rows(report, room.metrics)
+    if not rows:
+        return ["No metric rows yet."]
+    note = markdown_metrics.reward_note(report)
+    from rltui.plots.spark import sparkline
+
+    first, last = report.run.steps.first, report.run.steps.last
+    drawn = []
+    width = max(len(_short(metric_called(m))) for m in rows)
+    for m in rows:
+        series = report.recording.series.get(m.key)
+        row = " " * SPARK
+        if series is not None and len(series) and first is not None and last is not None:
+            row = sparkline(series.steps, series.values, SPARK, first, last)
+        values = " → ".join(number(value, missing=NOT_AVAILABLE) for value in (m.first, m.mid, m.last))
+        now = number(m.last_value, missing="NaN")
+        moved = change(m.first, m.last)
+        unit = f" {m.unit}" if m.unit not in markdown_metrics.UNITS_UNSAID else ""
+        drawn.append(f"{_short(metric_called(m)):<{width}}  {row}  {values}{unit}, now {now}  {moved}".rstrip())
+    head = "Means of the first, middle and last windows, then the newest value and the change:"
+    return [*([f"{note[:1].upper()}{note[1:]}.", ""] if note else []), head, "", *fenced(drawn)]
+
+
+def _short(label: str) -> str:
+    return label if len(label) <= 30 else f"{label[:14]}…{label[-15:]}"
+
+
+def _rows(report: Report, most: int) -> list[MetricSummary]:
+    """The evidence of loud findings, then what is always asked for; of metrics with the same numbers the first."""
+    loud = [f for f in report.findings if f.status == "active" and f.severity != "info"]
+    keys = [e.key for f in loud for e in f.evidence[:1]]
+    by_key = {m.key: m for m in report.metrics.values()}
+    found = [by_key[key] for key in keys if key in by_key]
+    members = [m for name in ALWAYS for m in _members(report, name)]
+    out: dict[tuple[float | None, ...], MetricSummary] = {}
+    for m in [*found, *members]:
+        out.setdefault((m.first, m.mid, m.last, m.last_value), m)
+    return list(out.values())[:most] or list(report.metrics.values())[:most]
+
+
+def _members(report: Report, canonical: str) -> list[MetricSummary]:
+    """The first members of a family: verl validates some 30 ways a data set. Its own headline keys come first, spreads
+    over the samples last."""
+    found = [m for m in report.metrics.values() if m.canonical == canonical]
+    return sorted(found, key=lambda m: (m.key.endswith("/std"), "-aux/" in m.key))[:MEMBERS]
+
+
+# -- 3 ----------------------------------------------------------------------------------------------------------------
+
+
+def _symptoms(report: Report, room: Room) -> list[str]:
+    active = [f for f in report.findings if f.status == "active"]
+    known = {f.id for f in active}
+    roots = [f for f in active if f.root is None or f.root not in known]
+    loud, notes = [f for f in roots if f.severity != "info"], [f for f in roots if f.severity == "info"]
+    lines: list[str] = []
+    for place, root in enumerate(loud):
+        below = [f for f in active if f.root == root.id and f is not root]
+        if place < room.cards:
+            lines += [f"### {SEVERITY[root.severity]} · {name_of(root)}{since(root)}", ""]
+            told = not root.summary or root.summary in report.verdict.text  # then it stands at the top of the page
+            lines += [] if told else [_prose(root.summary, room.words), ""]
+            lines += [f"- {line}" for line in _card(report, root, room)]
+        else:
+            lines.append(f"- {SEVERITY[root.severity]} {name_of(root)}{since(root)}")
+        whole = room.folded if place < room.cards else 0
+        lines += [f"- {_line(report, f)}" for f in below[:whole]]
+        lines += [f"- {SEVERITY[f.severity]} {name_of(f)}{since(f)}" for f in below[whole:] if f.severity != "info"]
+        lines.append("")
+    if not loud:
+        lines += [f"No critical finding and no warning: {report.checks} checks ran.", ""]
+    lines += [f"- · note: {_noted(f, room)}{since(f)}" for f in notes[: room.notes]]
+    over = [f for f in report.findings if f.status == "resolved"]
+    spans = [f"{name_of(f)} ({spans_of(f)})" for f in over[: room.over]]
+    lines += [f"- Over: {', '.join(spans)}"] if spans else []
+    lines += [f"- The log says: {_prose(note, room.words)}" for note in report.notes[-1:]]
+    return lines
+
+
+def _noted(finding: Finding, room: Room) -> str:
+    return _prose(finding.summary, room.words).rstrip(".") or name_of(finding)
+
+
+def spans_of(finding: Finding) -> str:
+    """`steps 10 to 30`, of several openings the last."""
+    spans = [(e.onset_step, e.end_step) for e in finding.episodes if e.onset_step is not None]
+    return "".join(f"steps {a} to {b}" if b is not None else f"from step {a}" for a, b in spans[-1:])
+
+
+def _card(report: Report, finding: Finding, room: Room) -> Iterator[str]:
+    """Its first numbers, and what would refute it."""
+    for evidence in finding.evidence[:1]:
+        yield _numbers(report, evidence)
+    wrong = [in_sentence(text).rstrip(".") for text in finding.refute[: room.refutes]]
+    if wrong:
+        yield f"refuted if {_prose(' or '.join(wrong), room.words)}"
+
+
+def _line(report: Report, finding: Finding) -> str:
+    """A finding that goes with another: its numbers, and what would refute it, in one line."""
+    numbers = "".join(f": {_numbers(report, evidence)}" for evidence in finding.evidence[:1])
+    wrong = f", refuted if {plain(in_sentence(finding.refute[0]).rstrip('.'))}" if finding.refute else ""
+    return f"{SEVERITY[finding.severity]} {name_of(finding)}{since(finding)}{numbers}{wrong}"
+
+
+def _numbers(report: Report, evidence: Evidence) -> str:
+    """`KL to reference 0.05 → 0.14 → 0.80, now 0.59, +0.26 per 100 steps`; of evidence without numbers its words."""
+    measured = evidence_label(evidence)
+    label = plain(measured[0]) if measured is not None else metric_label(report, evidence.metric)
+    windows = (evidence.first, evidence.mid, evidence.last)
+    if all(value is None for value in windows):
+        return f"{label} {_prose(evidence.text, 16)}".strip()
+    unit = f" {measured[1]}" if measured is not None else ""
+    parts = [f"{label} {' → '.join(number(value, missing=NOT_AVAILABLE) for value in windows)}{unit}"]
+    summary = next((m for m in report.metrics.values() if m.key == evidence.key), None)
+    if summary is not None and summary.last_value is not None:
+        parts.append(f"now {number(summary.last_value)}")
+    if evidence.slope_per_100_steps is not None:
+        parts.append(f"{number(evidence.slope_per_100_steps, sign=True)} per 100 steps")
+    return ", ".join(parts)
+
+
+# -- 4, 5, 6 ----------------------------------------------------------------------------------------------------------
+
+
+def _explained(report: Report, part: str) -> list[Finding]:
+    """The finding that the head of the page speaks of, then the open roots."""
+    leading = leading_finding(report)
+    first = [leading] if leading is not None and getattr(leading, part) else []
+    return [*first, *(f for f in roots_with(report, part) if f is not leading)]
+
+
+def _causes(report: Report, room: Room) -> list[str]:
+    lines = []
+    for finding in _explained(report, "causes")[: room.cards]:
+        lines += [f"- {name_of(finding)}: {cause_line(cause)}" for cause in likely(finding)[: room.causes]]
+    return lines or ["No open finding needs a cause."]
+
+
+def _fixes(report: Report, room: Room) -> list[str]:
+    """Those of each finding in their own order. Two findings that want the same change say it once."""
+    lines: list[str] = []
+    seen: set[tuple[str | None, str]] = set()
+    for finding in _explained(report, "fixes")[: room.fixed]:
+        new = [fix for fix in finding.fixes if same_change(fix) not in seen][: room.fixes]
+        seen |= {same_change(fix) for fix in new}
+        lines += [f"{len(lines) + place}. {_fix(fix, room)}" for place, fix in enumerate(new, 1)]
+    return lines or ["Nothing to fix."]
+
+
+def _fix(fix: Fix, room: Room) -> str:
+    key = f" ({code(cut(fix_setting(fix), 8))})" if fix.config_key else ""
+    risk = "no" if fix.risk == RISKS[0] else plain(fix.risk)
+    return f"{_prose(fix.text, room.words)}{key}: {plain(fix.impact)} impact, {risk} risk"
+
+
+def _decision(report: Report, room: Room) -> list[str]:
+    verdict, best = report.verdict, report.verdict.best_checkpoint
+    lines = [f"- Decision: **{plain(verdict.badge)}** ({verdict.decision})"]
+    if verdict.because:
+        lines[0] += f", because of {listed([code(i) for i in verdict.because[:3]])}"
+    if best is not None:
+        where = f" at {code(best.path)}" if best.path else ""
+        basis = f", chosen by {_prose(best.basis, room.words)}" if best.basis else ""
+        lines.append(f"- Best checkpoint: **step {best.step}**{where}{basis}")
+    told = report.outlook
+    if told is not None:
+        lines.append(f"- KL, reward and validation: {_prose(told.kl_reward.text, room.words)}")
+        lines += [f"- Forecast: {_prose(f.text, room.words)}" for f in told.forecasts[:1]]
+    return lines
+
+
+# -- 7, 8, 9 ----------------------------------------------------------------------------------------------------------
+
+
+def _time(report: Report, room: Room) -> list[str]:
+    phases = report.phases
+    step = f"A step takes {number(phases.step_s)} s (median)" if phases.step_s is not None else "Step times are unknown"
+    largest = sorted((item for item in phases.items if item.share is not None), key=lambda i: -(i.share or 0.0))[:4]
+    shares = listed([f"{plain(item.name)} {percent(item.share)}" for item in largest])
+    lines = [f"{step}: {shares}." if shares else f"{step}."]
+    if phases.bottleneck:
+        lines.append(f"Bottleneck: **{plain(phases.bottleneck)}**.")
+    slow = report.outlook.slow if report.outlook is not None else None
+    if slow is not None:
+        lines.append(f"Step {slow.step}: {_prose(slow.text, room.words)}.")
+    return [" ".join(lines), "", _hardware(report, room)]
+
+
+def _hardware(report: Report, room: Room) -> str:
+    found = report.hardware
+    if not found.gpus and found.host is None:
+        return f"Hardware: {_prose(found.note or 'not sampled', room.words)}."
+    fullest = max(
+        (g for g in found.gpus if g.memory_used_gb is not None), key=lambda g: g.memory_used_gb or 0.0, default=None
+    )
+    parts = [f"GPUs measured: {len(found.gpus)}"] if found.gpus else []
+    if fullest is not None:
+        parts.append(f"fullest {markdown_run.memory(fullest)}")
+    trouble = [f"GPU {g.index} {text}" for g in found.gpus if (text := markdown_run.trouble(g))]
+    parts += [_prose(text, room.words) for text in trouble[:2]]
+    if found.host is not None:
+        parts.append(markdown_run.host_memory(found.host))
+    return f"Hardware ({found.source}): {', '.join(parts)}."
+
+
+def _pipeline(report: Report, room: Room) -> list[str]:
+    if not report.pipeline:
+        return ["Not looked at yet."]
+    lines = [", ".join(f"{plain(s.stage)} {markdown_run.LEVELS[s.status]}" for s in report.pipeline) + "."]
+    held = report.outlook.invariants if report.outlook is not None else ()
+    broken = [f"{_prose(one.name, 12)} ({_prose(one.measured or '', 8)})" for one in held if one.status == "fail"]
+    if broken:
+        lines += ["", f"Does not hold: {', '.join(broken[:3])}."]
+    return lines
+
+
+def _unknowns(report: Report, room: Room) -> list[str]:
+    coverage = report.coverage
+    lines = [f"{coverage.present} of {coverage.expected} expected metrics are logged.", ""]
+    gaps = coverage.missing[: room.missing]
+    told = tuple(gap.text for gap in coverage.missing)
+    lines += [f"- {code(gap.metric)}: {_prose(gap.enable or 'nobody knows how to log it here', 14)}" for gap in gaps]
+    said = [text for text in report.unknowns if not text.startswith(told)]
+    lines += [f"- {_prose(text, room.words)}" for text in said[: room.unknowns]]
+    lines += [f"- {code(f.rule)} failed, by a fault of rltui: {_prose(f.error, 12)}" for f in report.checks_failed[:2]]
+    if report.rollouts.source is None and room.words > 10:
+        lines.append(f"- Samples of rollouts: {_prose(report.rollouts.note.split(' (')[0], 12)}")
+    return lines

@@ -1,0 +1,215 @@
+"""What a cause leads one to expect of this run: each expectation is one look at its numbers, config, log or samples.
+
+An expectation comes out as met, not met, or not testable. `unmet` says what "not met" means: by default that the cause
+is contradicted; "open" where its absence proves nothing (a log that names no error).
+"""
+
+from __future__ import annotations
+
+import operator
+import re
+from collections.abc import Callable, Mapping
+from typing import Annotated, Literal
+
+from msgspec import Meta
+
+from rltui.data_files import Record
+
+Words = Annotated[str, Meta(min_length=1)]
+Unmet = Literal["contradicts", "open"]
+
+NUMBERS: Mapping[str, Callable[[float, float], bool]] = {
+    ">": operator.gt,
+    ">=": operator.ge,
+    "<": operator.lt,
+    "<=": operator.le,
+}
+SETS = ("in", "not in")
+Bound = Literal[">", ">=", "<", "<="]
+
+
+class Condition(Record, frozen=True):
+    """`op` compares a number, or asks whether a value is among several; words compare without case."""
+
+    op: Literal[">", ">=", "<", "<=", "in", "not in"]
+    value: float | tuple[float | str | bool | None, ...]
+
+    def __post_init__(self) -> None:
+        if isinstance(self.value, tuple) != (self.op in SETS):
+            raise ValueError(f"`{self.op}` asks for {'a list' if self.op in SETS else 'a number'}")
+
+    def holds(self, value: object) -> bool | None:
+        """None where the value cannot be compared, as a word with a number."""
+        if isinstance(self.value, tuple):
+            inside = any(_plain(value) == _plain(wanted) for wanted in self.value)
+            return inside == (self.op == "in")
+        number = as_number(value)
+        return None if number is None else NUMBERS[self.op](number, self.value)
+
+
+def as_number(value: object) -> float | None:
+    """None of a truth value and of what is no number."""
+    if isinstance(value, bool) or value is None:
+        return None
+    try:
+        return float(str(value))
+    except ValueError:
+        return None
+
+
+def _plain(value: object) -> object:
+    number = as_number(value)
+    return str(value).lower() if number is None else number
+
+
+class MetricMoved(Record, frozen=True, tag="moved", tag_field="test"):
+    """The metric went this way by at least `by` of its level before: from the finding's onset on ("onset"), or over the
+    whole run ("start"). Of a metric that has members any member will do. `decisive`: whoever finds it need not look
+    further."""
+
+    metric: Words
+    way: Literal["up", "down"]
+    by: Annotated[float, Meta(ge=0)]
+    since: Literal["onset", "start", "either"] = "onset"
+    unmet: Unmet = "contradicts"
+    decisive: bool = False
+
+
+class Jumped(Record, frozen=True, tag="jumped", tag_field="test"):
+    """The metric went to another level at once, by at least `by` of the level before, shortly before the onset."""
+
+    metric: Words
+    way: Literal["up", "down"]
+    by: Annotated[float, Meta(ge=0)]
+    unmet: Unmet = "contradicts"
+    decisive: bool = True
+
+
+class Updates(Record, frozen=True, tag="updates", tag_field="test"):
+    """A rollout is used for more than one optimiser step, as far as the config tells."""
+
+    unmet: Unmet = "contradicts"
+    decisive: bool = False
+
+
+class Stands(Record, frozen=True, tag="stands", tag_field="test"):
+    """The level of the metric, in its own unit: since the onset ("then") or in the first rows ("start")."""
+
+    metric: Words
+    op: Bound
+    value: float
+    at: Literal["then", "start"] = "then"
+    unmet: Unmet = "contradicts"
+    decisive: bool = False
+
+
+class Configured(Record, frozen=True, tag="config", tag_field="test"):
+    """A setting of this run, by its canonical name. What is off is neither large nor on."""
+
+    key: Words
+    op: Literal[">", ">=", "<", "<=", "in", "not in"]
+    value: float | tuple[float | str | bool | None, ...]
+    unmet: Unmet = "contradicts"
+    decisive: bool = False
+
+    def __post_init__(self) -> None:
+        Condition(self.op, self.value)
+
+    @property
+    def condition(self) -> Condition:
+        return Condition(self.op, self.value)
+
+
+class OtherFinding(Record, frozen=True, tag="finding", tag_field="test"):
+    """One of these rules found something, at the least as a note, and no later than the finding began."""
+
+    rules: tuple[str, ...]
+    unmet: Unmet = "contradicts"
+    decisive: bool = False
+
+
+class Said(Record, frozen=True, tag="log", tag_field="test"):
+    """A warning or an error of the log matches, before or while the finding stands. Case does not count."""
+
+    pattern: Words
+    unmet: Unmet = "open"
+    decisive: bool = True
+
+    def __post_init__(self) -> None:
+        try:
+            re.compile(self.pattern)
+        except re.error as error:
+            raise ValueError(f"no regular expression: {error}") from None
+
+
+class Took(Record, frozen=True, tag="phase", tag_field="test"):
+    """Of the seconds that a step takes longer than before the onset, these phases took at least this share; if steps
+    did not become longer, of the whole step."""
+
+    phases: tuple[str, ...]
+    share: Annotated[float, Meta(ge=0, le=1)]
+    unmet: Unmet = "contradicts"
+    decisive: bool = True
+
+
+class Explains(Record, frozen=True, tag="explains", tag_field="test"):
+    """The growth of a metric (tokens of an answer) makes at least this share of the growth of step time, on a log
+    scale."""
+
+    metric: Words
+    share: Annotated[float, Meta(ge=0, le=1)]
+    unmet: Unmet = "contradicts"
+    decisive: bool = True
+
+
+class InSamples(Record, frozen=True, tag="samples", tag_field="test"):
+    """A number of the newest samples since the onset (a field of `SampleStats`)."""
+
+    field: Words
+    op: Bound
+    value: float
+    unmet: Unmet = "contradicts"
+    decisive: bool = False
+
+
+class OnMachine(Record, frozen=True, tag="machine", tag_field="test"):
+    """What the newest samples of the machine show, as medians: GPU utilisation (0..1) and share of its power, and
+    memory of other programs on a GPU (GB)."""
+
+    column: Literal["util", "power", "foreign_gb"]
+    op: Bound
+    value: float
+    unmet: Unmet = "contradicts"
+    decisive: bool = False
+
+
+class Resumed(Record, frozen=True, tag="resumed", tag_field="test"):
+    """The run was resumed right before the onset."""
+
+    unmet: Unmet = "contradicts"
+    decisive: bool = False
+
+
+class AnyOf(Record, frozen=True, tag="any", tag_field="test"):
+    """Met if one of them is; else what the run's own numbers answered counts before what the config does not tell."""
+
+    tests: tuple[Test, ...]
+    unmet: Unmet = "contradicts"
+    decisive: bool = False
+
+
+Test = (
+    MetricMoved
+    | Jumped
+    | Updates
+    | Stands
+    | Configured
+    | OtherFinding
+    | Said
+    | Took
+    | Explains
+    | InSamples
+    | OnMachine
+    | Resumed
+    | AnyOf
+)
