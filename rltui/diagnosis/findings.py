@@ -84,6 +84,8 @@ class Kept:
 
     def rewind(self, row: int) -> None:
         """Row number `row` was revised."""
+        self._asked = ()
+        self._advice.clear()
         if row < self._beside[0]:
             self._beside = -1, (), {}
 
