@@ -116,7 +116,7 @@ def _check_readable(run: Run) -> None:
     if any(source.rows or not source.skipped for source in sources) or run.config or run.notes or run.exit:
         return
     whys = "; ".join(
-        f"{source.path}: nothing in it reads as {source.format}: {source.note or source.left_out()}"
+        f"{source.path}: nothing in it reads as {source.format}: {source.note or source.skipped_text()}"
         for source in sources[:3]
     )
     if whys:

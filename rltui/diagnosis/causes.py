@@ -110,7 +110,7 @@ def _fix(fix: FixText, names: Dialect, ground: Ground) -> Fix | None:
     change, config = fix.change, ground.config
     if fix.done is not None:
         has = acting(config, fix.done.key)
-        if has is not None and has.active and fix.done.condition.holds(has.value):
+        if has is not None and has.active and fix.done.holds(has.value):
             return None
     entry = acting(config, change.key) if change is not None else None
     if change is None or entry is None or entry.value is None:

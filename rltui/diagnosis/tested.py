@@ -245,7 +245,7 @@ def _configured(ground: Ground, test: Configured, spell: Spell) -> Outcome:
         why = entry.note or "it does not act"
         small = test.op in ("<", "<=", "in")
         return Outcome("met" if small else "unmet", f"{entry.key}: {why}", SET)
-    holds = test.condition.holds(entry.value)
+    holds = test.holds(entry.value)
     value = num(entry.value) if isinstance(entry.value, float) else unpadded(str(entry.value))
     told = f"{entry.key} = {value}"
     if holds is None:

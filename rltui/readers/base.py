@@ -11,7 +11,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from itertools import repeat
 from math import nan
-from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
     import sqlite3
@@ -174,6 +174,21 @@ class Reader(Protocol):
     def finish(self) -> list[Record]:
         """The file ends here for now: yields what a complete but unterminated last record holds (a last line without
         a newline that parses). Feeding may go on afterwards; nothing is yielded twice."""
+
+
+@runtime_checkable
+class LineReader(Protocol):
+    """What a reader of lines that anybody may write has besides."""
+
+    @property
+    def guesses_steps(self) -> bool:
+        """A line that states no step got one that it may not have."""
+
+    def rest(self) -> list[Record]:
+        """Rows held back until more lines say of which step they are, if nothing more comes for now."""
+
+    def left_out(self) -> list[LeftOut]:
+        """The lines of which nothing was taken."""
 
 
 class ContainedRun(NamedTuple):

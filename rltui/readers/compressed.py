@@ -12,7 +12,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Protocol
 
-from rltui.readers.base import Reader, Record
+from rltui.readers.base import LineReader, Reader, Record
 
 GZIP, XZ, ZSTD, BZIP2 = b"\x1f\x8b\x08", b"\xfd7zXZ\0", b"\x28\xb5\x2f\xfd", b"BZh"
 _UTF16 = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
@@ -63,6 +63,12 @@ def unpacked_head(head: bytes, max_bytes: int = 1 << 16) -> bytes:
 
 class _Enough(Exception):  # noqa: N818
     """So much was unpacked that it suffices."""
+
+
+def line_reader(reader: object) -> LineReader | None:
+    """The reader of lines that it is or unpacks for; None if it is another one."""
+    inner = reader.inner if isinstance(reader, UnpackingReader) else reader
+    return inner if isinstance(inner, LineReader) else None
 
 
 class UnpackingReader:

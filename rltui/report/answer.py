@@ -13,8 +13,8 @@ from rltui.diagnosis.verdict import in_sentence
 from rltui.evidence.model import SEVERITY_RANK, Cause, Finding, Fix
 from rltui.frameworks.load import metrics as known_metrics
 from rltui.frameworks.load import phases as known_phases
-from rltui.plots.numbers import number, unpadded
-from rltui.report.causes import fix_setting, likely
+from rltui.plots.numbers import number
+from rltui.report.causes import cause_setting, fix_setting, likely
 
 if TYPE_CHECKING:
     from rltui.report.model import MetricSummary, Report
@@ -120,9 +120,7 @@ def _why(report: Report, finding: Finding | None) -> str:
 
 def cause_text(cause: Cause) -> str:
     """What it may come from, with the setting that it rests on and the numbers that speak for it."""
-    tied = cause.config_key is not None and cause.value is not None
-    proof = [f"{cause.config_key} = {unpadded(str(cause.value))}"] if tied else []
-    proof += [cause.because] if cause.because and cause.because not in proof else []
+    proof = list(dict.fromkeys(text for text in (cause_setting(cause), cause.because) if text))
     return f"{cause.text} ({', '.join(proof)})" if proof else cause.text
 
 

@@ -16,7 +16,6 @@ import numpy as np
 from rltui.evidence.model import CheckFailed
 from rltui.evidence.outages import without
 from rltui.plots.numbers import duration
-from rltui.readers.base import LeftOut
 from rltui.report.hardware import hardware
 from rltui.report.model import (
     ConfigEntry,
@@ -217,10 +216,7 @@ def _identity(run: RunSnapshot, span: _Span, frame: Frame) -> RunIdentity:
 def _source(source: SourceInfo, now: float | None) -> SourceUsed:
     skipped, note = sum(source.skipped.values()), _source_note(source, now)
     newest = _iso(source.newest)
-    left_out = tuple(
-        LeftOut(reason, count, source.skipped_at.get(reason, "")) for reason, count in source.skipped.items() if count
-    )
-    left_out += source.untaken
+    left_out = source.left_out()
     return SourceUsed(source.path, source.format, source.rows, skipped, note, source.used, newest, source.lag, left_out)
 
 
@@ -228,7 +224,7 @@ def _source_note(source: SourceInfo, now: float | None) -> str:
     """`now`: where the run goes on, so that the age of what was read counts."""
     age = "" if now is None or source.newest is None else f"as of {duration(max(0.0, now - source.newest))} ago"
     age = ": ".join(part for part in (age, source.lag) if part) if age and source.used else ""
-    skipped = source.left_out()
+    skipped = source.skipped_text()
     parts = [age, source.note, f"skipped: {skipped}" if skipped else "", "" if source.used else "not used"]
     return "; ".join(part for part in parts if part)
 

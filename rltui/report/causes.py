@@ -20,12 +20,19 @@ def likely(finding: Finding) -> tuple[Cause, ...]:
 
 def cause_line(cause: Cause) -> str:
     """`✓ Learning rate too high: `lr = 1e-05` (learning rate 1e-6 → 1e-5 at step 100)`."""
-    value = "not set in this config" if cause.value is None else code(f"{cause.config_key} = {_shown(cause.value)}")
-    tied = "" if cause.config_key is None else f": {value}"
-    if cause.config_key is not None and cause.value is None:
-        tied = f": {code(cause.config_key)} {value}"
+    tied = ""
+    if cause.config_key is not None:
+        unset = f"{code(cause.config_key)} not set in this config"
+        tied = f": {unset if cause.value is None else code(cause_setting(cause))}"
     because = f" ({AGAINST[cause.status]}{plain(cause.because)})" if cause.because else ""
     return f"{STANDS[cause.status]} {plain(cause.text)}{tied}{because}"
+
+
+def cause_setting(cause: Cause) -> str:
+    """`actor.optim.lr = 1e-5`; empty if it rests on no setting, or on one that is not set."""
+    if cause.config_key is None or cause.value is None:
+        return ""
+    return f"{cause.config_key} = {_shown(cause.value)}"
 
 
 def same_change(fix: Fix) -> tuple[str | None, str]:

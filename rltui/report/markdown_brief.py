@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from rltui.diagnosis.verdict import in_sentence
 from rltui.evidence.model import RISKS, Evidence, Finding, Fix
-from rltui.plots.numbers import NOT_AVAILABLE, change, duration, number, percent
+from rltui.plots.numbers import NOT_AVAILABLE, change, number, percent
 from rltui.report import markdown_metrics, markdown_run
 from rltui.report.answer import leading_finding, listed, metric_called
 from rltui.report.causes import cause_line, fix_setting, likely, same_change
@@ -95,18 +95,9 @@ def _prose(text: str, words: int) -> str:
 
 
 def _run(report: Report, room: Room) -> list[str]:
-    run = report.run
-    framework = " ".join(part for part in (run.framework, run.framework_version) if part)
-    because = f" ({_prose(run.state_because, room.words)})" if run.state_because else ""
-    lines = [
-        f"- Framework: {plain(framework) or 'not recognised'}; algorithm: {plain(run.algorithm or 'not known')}",
-        f"- State: **{run.state}**{because}",
-        f"- Steps: {markdown_run.reached(report)}",
-    ]
-    if run.eta_s is not None:
-        lines.append(f"- Time left: {duration(run.eta_s)}")
-    if run.restarts:
-        lines.append(f"- Restarts: from step {listed([str(step) for step in run.restarts[-3:]])}")
+    lines = markdown_run.standing(report, cut(report.run.state_because, room.words))
+    if report.run.restarts:
+        lines.append(f"- Restarts: from step {listed([str(step) for step in report.run.restarts[-3:]])}")
     return [*lines, *_config(report, room)]
 
 

@@ -112,22 +112,25 @@ UNUSED_SHOWN = 10
 
 def identity(report: Report) -> list[str]:
     run = report.run
-    framework = " ".join(part for part in (run.framework, run.framework_version) if part)
-    because = f" ({plain(run.state_because)})" if run.state_because else ""
-    lines = [
-        f"- Path: {code(run.path)}",
-        f"- Framework: {plain(framework) or 'not recognised'}; algorithm: {plain(run.algorithm or 'not known')}",
-        f"- State: **{run.state}**{because}",
-        f"- Steps: {reached(report)}",
-    ]
-    if run.eta_s is not None:
-        lines.append(f"- Time left: {duration(run.eta_s)}")
+    lines = [f"- Path: {code(run.path)}", *standing(report, run.state_because)]
     if run.restarts:
         why = {end.step: f" ({plain(end.because)})" for end in run.ends}
         restarts = [f"{step}{why.get(step, '')}" for step in run.restarts]
         lines.append(f"- Restarts: from step {', '.join(restarts)}")
     lines += _attempts(run.attempts)
     return [*lines, "", *_sources(run), "", *_config(report)]
+
+
+def standing(report: Report, because: str) -> list[str]:
+    """What it is and how far it has come. `because`: why it is thought to be in its state, maybe empty."""
+    run = report.run
+    framework = " ".join(part for part in (run.framework, run.framework_version) if part)
+    lines = [
+        f"- Framework: {plain(framework) or 'not recognised'}; algorithm: {plain(run.algorithm or 'not known')}",
+        f"- State: **{run.state}**{f' ({plain(because)})' if because else ''}",
+        f"- Steps: {reached(report)}",
+    ]
+    return [*lines, f"- Time left: {duration(run.eta_s)}"] if run.eta_s is not None else lines
 
 
 def reached(report: Report) -> str:

@@ -28,25 +28,6 @@ SETS = ("in", "not in")
 Bound = Literal[">", ">=", "<", "<="]
 
 
-class Condition(Record, frozen=True):
-    """`op` compares a number, or asks whether a value is among several; words compare without case."""
-
-    op: Literal[">", ">=", "<", "<=", "in", "not in"]
-    value: float | tuple[float | str | bool | None, ...]
-
-    def __post_init__(self) -> None:
-        if isinstance(self.value, tuple) != (self.op in SETS):
-            raise ValueError(f"`{self.op}` asks for {'a list' if self.op in SETS else 'a number'}")
-
-    def holds(self, value: object) -> bool | None:
-        """None where the value cannot be compared, as a word with a number."""
-        if isinstance(self.value, tuple):
-            inside = any(_plain(value) == _plain(wanted) for wanted in self.value)
-            return inside == (self.op == "in")
-        number = as_number(value)
-        return None if number is None else NUMBERS[self.op](number, self.value)
-
-
 def as_number(value: object) -> float | None:
     """None of a truth value and of what is no number."""
     if isinstance(value, bool) or value is None:
@@ -104,7 +85,8 @@ class Stands(Record, frozen=True, tag="stands", tag_field="test"):
 
 
 class Configured(Record, frozen=True, tag="config", tag_field="test"):
-    """A setting of this run, by its canonical name. What is off is neither large nor on."""
+    """A setting of this run, by its canonical name. `op` compares a number, or asks whether a value is among several;
+    words compare without case. What is off is neither large nor on."""
 
     key: Words
     op: Literal[">", ">=", "<", "<=", "in", "not in"]
@@ -113,11 +95,16 @@ class Configured(Record, frozen=True, tag="config", tag_field="test"):
     decisive: bool = False
 
     def __post_init__(self) -> None:
-        Condition(self.op, self.value)
+        if isinstance(self.value, tuple) != (self.op in SETS):
+            raise ValueError(f"`{self.op}` asks for {'a list' if self.op in SETS else 'a number'}")
 
-    @property
-    def condition(self) -> Condition:
-        return Condition(self.op, self.value)
+    def holds(self, value: object) -> bool | None:
+        """None if the value cannot be compared, as a word with a number."""
+        if isinstance(self.value, tuple):
+            inside = any(_plain(value) == _plain(wanted) for wanted in self.value)
+            return inside == (self.op == "in")
+        number = as_number(value)
+        return None if number is None else NUMBERS[self.op](number, self.value)
 
 
 class OtherFinding(Record, frozen=True, tag="finding", tag_field="test"):

@@ -74,8 +74,13 @@ class SourceInfo:
     skipped_at: dict[str, str] = field(default_factory=dict)
     untaken: tuple[LeftOut, ...] = ()
 
-    def left_out(self) -> str:
-        """`2 lines that are not JSON (first at line 7), ...`; empty where nothing was."""
+    def left_out(self) -> tuple[LeftOut, ...]:
+        """Records that were skipped, then lines of which nothing was taken."""
+        skipped = (LeftOut(why, n, self.skipped_at.get(why, "")) for why, n in self.skipped.items() if n)
+        return (*skipped, *self.untaken)
+
+    def skipped_text(self) -> str:
+        """`2 lines that are not JSON (first at line 7), ...`; empty if none was."""
         first = {reason: f" (first at {where})" for reason, where in self.skipped_at.items()}
         return ", ".join(f"{count} {reason}{first.get(reason, '')}" for reason, count in self.skipped.items() if count)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from rltui.readers.compressed import line_reader
 from rltui.readers.formats import formats
 from rltui.session.extent import ALL, Extent
 
@@ -68,7 +69,7 @@ def told(feed: AnyFeed) -> SourceInfo:
     if table.repeated:
         notes.append(f"rows that came again as they were: {table.repeated}")
     notes += [feed.hint] if feed.hint else []
-    untaken = getattr(getattr(feed.reader, "inner", feed.reader), "left_out", None)
+    lines = line_reader(feed.reader)
     return SourceInfo(
         path=feed.path,
         format=feed.format,
@@ -79,5 +80,5 @@ def told(feed: AnyFeed) -> SourceInfo:
         newest=feed.part.table.head_time,
         lag=formats()[feed.format].lag,
         skipped_at=dict(feed.reader.skipped_at),
-        untaken=() if untaken is None else tuple(untaken()),
+        untaken=() if lines is None else tuple(lines.left_out()),
     )

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 from rltui.readers.base import NO_STEP, Reader, Record, Rows
+from rltui.readers.compressed import line_reader
 from rltui.readers.formats import formats
 from rltui.readers.registry import make_unpacking
 from rltui.run.history import Part
@@ -109,8 +110,8 @@ class Feed(Source):
         return self.reader.finish()
 
     def rest(self) -> list[Record]:
-        held = getattr(getattr(self.reader, "inner", self.reader), "rest", None)
-        return [] if held is None else held()
+        lines = line_reader(self.reader)
+        return [] if lines is None else lines.rest()
 
     def close(self) -> None:
         if self._follower is not None:
@@ -143,7 +144,8 @@ class EndsFeed(Feed):
         self.gap, self.first_bytes, self.reader = found.gap, found.first_bytes, found.reader
         blocks = [[r for r in part if isinstance(r, Rows)] for part in (found.first, found.newest)]
         self.first_rows = sum(len(block) for block in blocks[0])
-        self.in_order = _goes_on(blocks) and not getattr(found.reader, "guesses_steps", False)
+        lines = line_reader(found.reader)
+        self.in_order = _goes_on(blocks) and not (lines is not None and lines.guesses_steps)
         return Batch(_joined([*found.first, *found.newest]), found.bytes, False)
 
     def finish(self) -> list[Record]:

@@ -9,6 +9,7 @@ from textual.geometry import Region, Size
 from rltui.evidence.model import Evidence, Finding
 from rltui.plots.axis import labels
 from rltui.plots.numbers import change, number
+from rltui.report.answer import cause_text
 from rltui.report.causes import fix_setting, likely
 from rltui.report.recording import evidence_label, evidence_series
 from rltui.tui.charts import Charts
@@ -377,9 +378,7 @@ class FindingScreen(PaneScreen):
         if finding is None:
             return super().copied()
         lines = [f"{finding.severity}: {finding.title} (since step {finding.onset_step})", finding.summary, ""]
-        lines += [
-            f"- cause: {c.text}" + (f" ({c.config_key} = {c.value})" if c.config_key else "") for c in likely(finding)
-        ]
+        lines += [f"- cause: {cause_text(cause)}" for cause in likely(finding)]
         lines += [f"- fix: {f.text}" + (f" ({fix_setting(f)})" if f.config_key else "") for f in finding.fixes]
         return "\n".join([*lines, *[f"- would refute it: {text}" for text in finding.refute]])
 
