@@ -85,7 +85,7 @@ def test_a_change_that_two_findings_want_stands_once_with_the_value_now_and_the_
     frame = fakes.frame(result=fakes.diagnosis(findings=findings))
     rows = [line for line in section(whole(build(frame)), 5).splitlines() if re.match(r"\| \d", line)]
     assert [row.split(" | ")[1] for row in rows] == ["safe", "bold", "slow"]
-    assert "a: 1e-05 → 3e-06" in rows[0]
+    assert "a: 1e-5 → 3e-6" in rows[0]
     assert "Past its peak" in rows[0]
 
 
