@@ -1,6 +1,7 @@
 """No two statements about a labelled run contradict each other, or its label's steps and state: its report and its row
-of `runs` for each run, all commands for one in twelve, the screens for one in 28. Half of them are judged a minute
-after they were written, half a day after. `python -m tests.contradictions --screen` asks all of all, at both ages."""
+of `runs` for one in three (all with `-m "fuzz_full or not fuzz_full"`), all commands for one in twelve, the screens for
+one in forty. Half of them are judged a minute after they were written, half a day after.
+`python -m tests.contradictions --screen` asks all of all, at both ages."""
 
 from __future__ import annotations
 
@@ -20,12 +21,19 @@ from tests.unit.tui.conftest import own_state, quick_keys  # noqa: F401  the scr
 
 ROOT = labelled_runs()
 PATHS = all_labelled(ROOT) if ROOT is not None else []
-DEEP, SCREEN = 12, 28
+EVERY, DEEP, SCREEN = 3, 4, 40
 
 pytestmark = pytest.mark.skipif(not PATHS, reason="no labelled runs: set RLTUI_TEST_RUNS")
 
 
-@pytest.mark.parametrize("label", cases("read"))
+def sampled(case: Any) -> Any:
+    """The rest is for the long tests."""
+    (label,) = case.values
+    rest = () if draws(label["path"], EVERY, "read") else (pytest.mark.fuzz_full,)
+    return pytest.param(*case.values, id=case.id, marks=[*case.marks, *rest])
+
+
+@pytest.mark.parametrize("label", [sampled(case) for case in cases("read")])
 def test_a_labelled_run(label: dict[str, Any], runs_dir: Path) -> None:
     path = runs_dir / label["path"]
     with judged_after(path, age_of(path.name)):

@@ -44,7 +44,7 @@ def test_a_run_with_an_unusual_log(number: int, tmp_path: Path) -> None:
     hold(told_of(odd(number, SEED), tmp_path))
 
 
-@pytest.mark.parametrize("number", [n for n in range(COUNT) if draws(f"written {n}", 8, "contradictions")])
+@pytest.mark.parametrize("number", [n for n in range(COUNT) if draws(f"written {n}", 12, "contradictions")])
 async def test_a_written_run_on_the_screen(number: int, tmp_path: Path) -> None:
     path = write(draw(number, SEED), tmp_path)
     told = said(path)

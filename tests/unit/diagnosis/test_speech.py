@@ -14,7 +14,7 @@ from rltui.evidence.blocks import BlockCache
 from rltui.evidence.look import Look, LookFeed
 from rltui.evidence.profile import RunSettings
 from rltui.rules.catalogue import rules
-from rltui.rules.expectation import Condition
+from rltui.rules.expectation import Configured
 from rltui.run.run import ConfigValue
 from tests.unit.diagnosis.fake_run import FakeRun
 from tests.unit.diagnosis.series import learning_run, noise
@@ -49,13 +49,13 @@ def test_a_notice_carries_its_soft_title_and_a_warning_the_alarm() -> None:
     ],
 )
 def test_conditions(raw: dict[str, object], value: object, holds: bool | None) -> None:
-    assert msgspec.convert(raw, Condition).holds(value) is holds
+    assert msgspec.convert({"test": "config", "key": "kl_coef_loss"} | raw, Configured).holds(value) is holds
 
 
 @pytest.mark.parametrize("raw", [{"op": "__import__", "value": 1}, {"op": "in", "value": 1}, {"op": ">", "value": [1]}])
 def test_conditions_that_mean_nothing_are_refused(raw: dict[str, object]) -> None:
     with pytest.raises(msgspec.ValidationError):
-        msgspec.convert(raw, Condition)
+        msgspec.convert({"test": "config", "key": "kl_coef_loss"} | raw, Configured)
 
 
 def weigh(rule: str, config: dict[str, ConfigValue]) -> tuple[Weighed, ...]:
