@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rltui.lazy_regex import lazy
+from rltui.readers.console.step_template import StepRow
 from rltui.readers.number_text import NUMBER, value
 
 _PLACE = lazy(r"\{([^{}]*)\}")
@@ -44,6 +45,33 @@ class LinePattern:
         if found is None:
             return None
         return {name: value(text) for name, text in zip(self.names, found.groups(), strict=True) if name}
+
+
+class PatternLines:
+    """Reads the lines of one log by patterns. `counts`: its rows are counted, as none of them names a step."""
+
+    def __init__(self, patterns: Sequence[LinePattern]) -> None:
+        self.counts = False
+        self._patterns = patterns
+        self._stepless = not any("step" in pattern.names for pattern in patterns)
+
+    def line(self, message: str, newest: int | None) -> list[StepRow] | None:
+        """The row of a line; None for a line that no pattern matches. One without a step is of the `newest` step, if
+        others state theirs; there is no row if that is not known."""
+        cells = next((cells for pattern in self._patterns if (cells := pattern.cells(message)) is not None), None)
+        if cells is None:
+            return None
+        step, total = newest, _whole(cells.pop("total", None))
+        if "step" in cells:
+            step = _whole(cells.pop("step"))
+        elif self._stepless:
+            self.counts, step = True, (newest or 0) + 1
+        return [] if step is None else [StepRow(step, cells, total)]
+
+
+def _whole(number: float | None) -> int | None:
+    """A number as a step; None for what can be none."""
+    return None if number is None or not abs(number) < 1e15 else int(number)
 
 
 def _literal(text: str) -> str:

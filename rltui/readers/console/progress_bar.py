@@ -42,3 +42,19 @@ def behind_bar(segment: bytes) -> bytes:
     """What is glued behind a painted bar, empty if nothing is."""
     found = _BAR_END.search(segment)
     return segment[found.end() :] if found else b""
+
+
+_BLANK = re.compile(rb" {10,}")
+
+
+def blank_before(text: bytes, at: int) -> bool | None:
+    """Whether the segment before this place (empty ones do not count) is a blanked bar; None if the text begins
+    here."""
+    while at and text[at - 1] in b"\r\n":
+        at -= 1
+    if not at:
+        return None
+    if text[at - 1] != 0x20:
+        return False
+    begin = max(text.rfind(b"\n", 0, at), text.rfind(b"\r", 0, at)) + 1
+    return _BLANK.fullmatch(text, begin, at) is not None

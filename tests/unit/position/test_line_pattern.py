@@ -123,6 +123,16 @@ def test_without_a_step_rows_are_counted(tmp_path: Path, capsys: pytest.CaptureF
     assert report["run"]["rows_counted"]
 
 
+@pytest.mark.parametrize("plan", ["inf", "NaN", "1e300"])
+def test_a_plan_that_is_no_number_of_steps_costs_no_row(
+    plan: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    log = tmp_path / "train.log"
+    log.write_text("".join(f"wave {i} of {plan} gave {i}.5 points\n" for i in range(1, 41)))
+    report = report_of(log, capsys, "--line", "wave {step} of {total} gave {points} points")
+    assert report["run"]["steps"] == {"first": 1, "last": 40, "total": None, "rows": 40}
+
+
 @pytest.mark.parametrize("pattern", ["no number at all", "{a} {a}", "{} of {}"])
 def test_a_pattern_that_says_nothing_is_refused(
     pattern: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]

@@ -1,0 +1,94 @@
+"""The rows of a console log in the order of its lines: verl's step lines, which are cut out of a block beforehand and
+parsed many at once, and between them those of others, one by one."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import accumulate
+
+from rltui.readers.base import Counted, Record
+from rltui.readers.console import verl as verl_console
+from rltui.readers.rows import RowBuilder
+
+
+@dataclass(slots=True)
+class _StepLines:
+    """verl's step lines of one block: where they began in the text without them, how far reading and adding got."""
+
+    steps: list[int]
+    lines: list[bytes]
+    offsets: list[int]
+    reached: int = 0
+    added: int = 0
+
+
+class LogRows:
+    """Collects them. `step`: the newest training step; `came`: a row of a step was read."""
+
+    def __init__(self, skipped: Counter[str], skipped_at: dict[str, str]) -> None:
+        self.step: int | None = None
+        self.came = False
+        self._rows = RowBuilder(skipped, skipped_at)
+        self._given: list[Record] = []  # rows that came before the steps of others were known, and those
+        self._counts = False  # rows were counted, as nothing tells their steps
+        self._cut = _StepLines([], [], [])
+
+    def cut(self, block: bytes) -> bytes:
+        """The block without verl's step lines."""
+        if b"step:" not in block:
+            return block
+        steps, lines, around = verl_console.cut(block)
+        if not lines:
+            return block
+        self._cut = _StepLines(steps, lines, list(accumulate(map(len, around[:-1]))))
+        return b"".join(around)
+
+    def waits(self, at: int) -> bool:
+        """Whether step lines were cut out before a place of the text that `reach` has not passed yet."""
+        return bisect_right(self._cut.offsets, at) > self._cut.reached
+
+    def reach(self, at: int) -> None:
+        """Takes note of the step lines before a place where they wait."""
+        self._cut.reached = bisect_right(self._cut.offsets, at)
+        self.step = self._cut.steps[self._cut.reached - 1]
+
+    def add(self, step: int, cells: Mapping[str, object]) -> None:
+        """One row of the step that the log is at."""
+        self.add_aside(step, cells)
+        self.step = step
+        self.came = True
+
+    def add_aside(self, step: int, cells: Mapping[str, object]) -> None:
+        """One row that does not tell where the log is."""
+        self._add_cut()
+        self._rows.add(step, cells)
+
+    def place(self, steps: dict[int, int], counts: bool) -> None:
+        """Rows that were counted have these steps: count -> step. `counts`: others are still counted."""
+        self._add_cut()
+        self._counts = counts
+        self._given += [*self._rows.take(), Counted(counts, steps)]
+        self.step = max(steps.values())
+
+    def take(self, counts: bool) -> list[Record]:
+        """What was collected, when the text of the block is read. `counts`: rows were counted by now."""
+        self._add_cut()
+        self._cut = _StepLines([], [], [])
+        given, self._given = self._given, []
+        given += self._rows.take()
+        if self._counts != counts:
+            self._counts = counts
+            given.append(Counted(counts, {}))
+        return given
+
+    def _add_cut(self) -> None:
+        """Adds the rows of the step lines reached: many at once, but before a row of another dialect behind them."""
+        cut = self._cut
+        if cut.added < cut.reached:
+            part = slice(cut.added, cut.reached)
+            cut.added = cut.reached
+            verl_console.parse(cut.steps[part], cut.lines[part], self._rows)
+            self.came = True
