@@ -125,6 +125,19 @@ class Axis:
         self.rows[n], self.steps[n], self.times[n] = row, step, time
         self.count = n + 1
 
+    def insert(self, place: int, row: int, step: int, time: float) -> None:
+        """Puts a point before the one at `place`."""
+        n = self.count
+        self.rows = np.insert(self.rows[:n], place, row)
+        self.steps = np.insert(self.steps[:n], place, step)
+        self.times = np.insert(self.times[:n], place, time)
+        self.count = n + 1
+
+    def cut(self, n: int) -> None:
+        """Forgets all but the first `n` points."""
+        self.rows, self.steps, self.times = self.rows[:n].copy(), self.steps[:n].copy(), self.times[:n].copy()
+        self.count = n
+
     def last_row(self) -> int:
         return int(self.rows[self.count - 1]) if self.count else -1
 

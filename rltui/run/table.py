@@ -2,28 +2,18 @@
 
 from __future__ import annotations
 
-import struct
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import pairwise
-from math import isfinite, nan
+from math import nan
 
 import numpy as np
 
 from rltui.readers.base import NO_STEP, Rows
-from rltui.run.columns import Axis, Column, Floats, Ints, Series, room_for, with_room
+from rltui.run.column_set import ColumnSet, cells_of
+from rltui.run.columns import Axis, Column, Floats, Ints, Series, with_room
 from rltui.run.restarts import ABANDONED_ROWS, SURE_ROWS, GoneBack, done_anew, whole
 
 __all__ = ["Column", "Floats", "Ints", "Series", "Table"]
-
-
-_NAN = struct.pack("d", nan)
-
-
-def _cells(rows: Rows, i: int) -> dict[str, float]:
-    """The logged cells of one row of a block."""
-    cells = {key: column[i] for key, column in rows.values.items() if i < len(column) and column[i] == column[i]}
-    cells.update({key: nan for key, bad in rows.nonfinite.items() if i in bad})
-    return cells
 
 
 class Table:
@@ -36,12 +26,11 @@ class Table:
         self.overwritten = 0  # rows that stated other values for the step of the record before them
         self.repeated = 0  # rows that repeated what was there
         self.abandoned: list[tuple[int, int, int]] = []  # first and last step, and number, of rows that a restart left
-        self.columns: dict[str, Column] = {}
+        self.columns = ColumnSet()
         self._changed_from: int | None = None
         self._steps: Ints = np.empty(0, dtype=np.int64)
         self._times: Floats = np.empty(0, dtype=np.float64)
         self._newest_time: float | None = nan  # NaN: no row states a time; None: not worked out
-        self._others = False  # the newest record stated other values than were there
         self._head = -1  # row of the newest record: after a restart it lies before the end
         self._back: GoneBack | None = None  # records went back: a restart or a late revision, nobody can tell yet
 
@@ -97,24 +86,11 @@ class Table:
 
     def cells(self, row: int) -> dict[str, float]:
         """The logged cells of a row; NaN where NaN or an infinity was logged."""
-        places: dict[Axis, int] = {}
-        out = {}
-        for key, column in self.columns.items():
-            axis = column.axis
-            at = places.get(axis)
-            if at is None:
-                at = axis.place(row)
-                at = places[axis] = at if axis.holds(row, at) else -1
-            if at >= 0:
-                out[key] = float(column.values[at])
-        return out
+        return self.columns.cells(row)
 
     def axes(self) -> Iterator[tuple[Axis, list[str]]]:
         """Each axis with the keys of its columns."""
-        groups: dict[Axis, list[str]] = {}
-        for key, column in self.columns.items():
-            groups.setdefault(column.axis, []).append(key)
-        yield from groups.items()
+        return self.columns.axes()
 
     def take_changed(self) -> int | None:
         """The earliest already shown row that was revised since the last call, then forgets it."""
@@ -137,9 +113,9 @@ class Table:
                 last = int(self._steps[self.n - 1]) if self.n else None
                 if stop - start > 1 and (last is None or int(steps[start]) > last):
                     self._settle()
-                    self._extend(steps, rows, start, stop)
+                    self._extend(steps[start:stop], rows, start)
                     break
-                self.put(int(steps[start]), rows.times[start], _cells(rows, start))
+                self.put(int(steps[start]), rows.times[start], cells_of(rows, start))
                 start += 1
 
     def _numbered(self, steps: Ints) -> Ints:
@@ -150,81 +126,17 @@ class Table:
             out[i] = step
         return out
 
-    def _extend(self, all_steps: Ints, rows: Rows, first: int, stop: int) -> None:
-        """Rows `first`.. before `stop` of a block, which lie behind the last one, a column at a time."""
-        start = self.n
-        steps = all_steps[first:stop]
-        times: Floats = np.frombuffer(rows.times, dtype=np.float64)[first:stop]
-        self._grow(steps, times)
-        self._join_axes()
-        groups: dict[tuple[Axis | None, bytes], tuple[dict[str, int], Ints | None]] = {}
-        parts = [memoryview(raw)[first:stop] for raw in rows.values.values()]
-        filled = (part if len(part) == len(steps) else bytes(part) + _NAN * (len(steps) - len(part)) for part in parts)
-        block = np.frombuffer(b"".join(filled)).reshape(len(parts), len(steps))
-        logged = np.isfinite(block)
-        every: list[bool] = np.all(logged, axis=1).tolist()
-        for line, (key, held, full) in enumerate(zip(rows.values, logged, every, strict=True)):
-            if not full and (bad := rows.nonfinite.get(key)):
-                held[[i - first for i in bad if first <= i < stop]] = True
-                full = bool(held.all())
-            column = self.columns.get(key)
-            group = (None if column is None else column.axis, b"" if full else held.tobytes())
-            if group not in groups:
-                groups[group] = {}, None if full else np.flatnonzero(held)
-            groups[group][0][key] = line
-        for (axis, _), (keys, where) in groups.items():
-            if where is not None and not len(where):
-                continue
-            target = self._axis_of(axis, keys)
-            at = target.count
-            if where is None:
-                target.extend(np.arange(start, self.n), steps, times)
-            else:
-                target.extend(where + start, steps[where], times[where])
-            lines = block if len(keys) == len(block) else block[list(keys.values())]
-            news = lines if where is None else lines[:, where]
-            fresh = room_for(news) if axis is None else None  # at once: a short log has as many columns as a long one
-            for i, key in enumerate(keys):
-                column = self.columns[key]
-                if fresh is not None:
-                    column.values = fresh[i]
-                else:
-                    column.values = with_room(column.values, at, target.count)
-                    column.values[at : target.count] = news[i]
-                if rows.nonfinite.get(key):
-                    column.all_finite = False
-
-    def _grow(self, steps: Ints, times: Floats) -> None:
+    def _extend(self, steps: Ints, rows: Rows, first: int) -> None:
+        """The rows of a block from `first` on that have these steps, which lie behind the last one."""
         start, end = self.n, self.n + len(steps)
+        times: Floats = np.frombuffer(rows.times, dtype=np.float64)[first : first + len(steps)]
         self._steps, self._times = with_room(self._steps, start, end), with_room(self._times, start, end)
         self._steps[start:end], self._times[start:end] = steps, times
         self.n = end
         self._stamped(float(np.fmax.reduce(times, initial=nan)))
         self._head = end - 1
         self._back = None
-
-    def _join_axes(self) -> None:
-        """Columns that have come to be in the same rows share one axis again: a block may end within a row."""
-        seen: dict[tuple[int, int], Axis] = {}
-        for axis, keys in self.axes():
-            other = seen.setdefault((axis.count, axis.last_row()), axis)
-            if other is not axis and np.array_equal(other.rows[: other.count], axis.rows[: axis.count]):
-                for key in keys:
-                    self.columns[key].move(other)
-
-    def _axis_of(self, axis: Axis | None, keys: Collection[str]) -> Axis:
-        """The axis that these columns, all of `axis`, go on with alone: a new one where others stay behind."""
-        if axis is None:
-            new, none = Axis.empty(), np.empty(0, dtype=np.float64)
-            for key in keys:
-                self.columns[key] = Column(new, none)
-            return new
-        if axis.members == len(keys):
-            return axis
-        new = axis.copy()
-        for key in keys:
-            self.columns[key].move(new)
-        return new
+        self.columns.extend(start, steps, times, rows, first)
 
     def put(self, step: int, time: float, cells: Mapping[str, float], fold: bool = False) -> None:
         """One row. NaN or an infinity in `cells` means that it was logged so; absent keys are missing.
@@ -236,21 +148,21 @@ class Table:
         if not fold:
             self._follow(step, time, cells)
         last = int(self._steps[self.n - 1]) if self.n else None
-        self._others = False
         if last is None or step > last:
             row = self.n
             self._steps, self._times = with_room(self._steps, row, row + 1), with_room(self._times, row, row + 1)
             self._steps[row], self._times[row] = step, time
             self.n += 1
             self._stamped(time)
-            self._fill(row, cells)
+            self.columns.fill(row, step, time, cells)
         else:
             row = int(self.steps.searchsorted(step))
             if self._steps[row] != step:
                 self._insert(row, step, time)
-            if self._fill(row, cells):
+            news = self.columns.fill(row, step, float(self._times[row]), cells)
+            if news.added or news.revised:
                 self._mark(row)
-            self.overwritten += self._others and row == self._head and not fold
+            self.overwritten += news.revised and row == self._head and not fold
             if time == time and self._times[row] != time:
                 self._restamp(row, time)
         self._head = row
@@ -300,59 +212,6 @@ class Table:
         if self.n - 1 - begin >= ABANDONED_ROWS:
             self._leave(begin, anew)
 
-    def _fill(self, row: int, cells: Mapping[str, float]) -> bool:
-        """Sets cells of a row that is there; true when any of them is new or another than before."""
-        groups: dict[Axis | None, list[str]] = {}
-        for key in cells:
-            column = self.columns.get(key)
-            groups.setdefault(None if column is None else column.axis, []).append(key)
-        changed = False
-        for axis, keys in groups.items():
-            place = 0 if axis is None else axis.place(row)
-            if axis is not None and axis.holds(row, place):
-                changed |= self._revise(place, cells, keys)
-                continue
-            changed = True
-            target = self._axis_of(axis, keys)
-            step, time = int(self._steps[row]), float(self._times[row])
-            count = target.count
-            if place == count:
-                target.append(row, step, time)
-            else:
-                target.rows = np.insert(target.rows[:count], place, row)
-                target.steps = np.insert(target.steps[:count], place, step)
-                target.times = np.insert(target.times[:count], place, time)
-                target.count += 1
-            for key in keys:
-                column = self.columns[key]
-                if place == count:
-                    if count == len(column.values):
-                        column.values = with_room(column.values, count, count + 1)
-                else:
-                    column.values = np.insert(column.values[:count], place, 0.0)
-                column.values[place] = self._cell(column, cells[key])
-        return changed
-
-    def _revise(self, place: int, cells: Mapping[str, float], keys: Iterable[str]) -> bool:
-        """Other values at a place that is held: a view handed out before keeps what it showed."""
-        changed = False
-        for key in keys:
-            column = self.columns[key]
-            value, old = self._cell(column, cells[key]), float(column.values[place])
-            if value != old and (value == value or old == old):
-                column.values = column.values.copy()
-                column.values[place] = value
-                changed = True
-        self._others |= changed
-        return changed
-
-    @staticmethod
-    def _cell(column: Column, value: float) -> float:
-        if isfinite(value):
-            return value
-        column.all_finite = False
-        return nan
-
     def _stamped(self, time: float) -> None:
         """A row more states this time, NaN for none."""
         if self._newest_time is not None and not (time != time or self._newest_time >= time):
@@ -362,21 +221,13 @@ class Table:
         self._times = self._times.copy()
         self._times[row] = time
         self._newest_time = None
-        for axis, _ in self.axes():
-            place = axis.place(row)
-            if axis.holds(row, place):
-                axis.times = axis.times.copy()
-                axis.times[place] = time
+        self.columns.restamp(row, time)
 
     def _insert(self, row: int, step: int, time: float) -> None:
         """Makes a new row before `row`."""
         self._steps, self._times = np.insert(self.steps, row, step), np.insert(self.times, row, time)
         self._stamped(time)
-        for axis, _ in self.axes():
-            place = axis.place(row)
-            if place < axis.count:
-                axis.rows = axis.rows.copy()
-                axis.rows[place:] += 1
+        self.columns.shift(row)
         self.n += 1
         self._head += self._head >= row
         self._mark(row)
@@ -425,35 +276,14 @@ class Table:
         self.n = n
         self._steps, self._times = self._steps[:n].copy(), self._times[:n].copy()
         self._newest_time = None
-        self.columns = {key: column for key, column in self.columns.items() if column.axis.place(n)}
-        for axis, keys in self.axes():
-            count = axis.place(n)
-            if count < axis.count:
-                axis.rows, axis.steps = axis.rows[:count].copy(), axis.steps[:count].copy()
-                axis.times, axis.count = axis.times[:count].copy(), count
-                for key in keys:
-                    column = self.columns[key]
-                    column.values = column.values[:count].copy()
+        self.columns.keep(n)
         self._head = n - 1
         self._back = None
         self._mark(n)
 
     def rename(self, name: Callable[[str], str]) -> None:
         """Renames columns; where two meet, the cells of the later one win."""
-        columns, self.columns = self.columns, {}
-        for key, column in columns.items():
-            new = name(key)
-            held = self.columns.get(new)
-            if held is None:
-                self.columns[new] = column
-                continue
-            rows = np.union1d(held.axis.rows[: held.axis.count], column.axis.rows[: column.axis.count])
-            values = np.empty(len(rows), dtype=np.float64)
-            for one in (held, column):
-                values[rows.searchsorted(one.axis.rows[: one.axis.count])] = one.values[: one.axis.count]
-                one.axis.members -= 1
-            axis = Axis(rows, self._steps[rows], self._times[rows])
-            self.columns[new] = Column(axis, values, held.all_finite and column.all_finite)
+        self.columns.rename(name, self.steps, self.times)
 
     def _mark(self, row: int) -> None:
         self._changed_from = row if self._changed_from is None else min(self._changed_from, row)

@@ -1,0 +1,219 @@
+"""The columns of a table by key: how a row or a block of rows is written to them."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from math import isfinite, nan
+from typing import NamedTuple
+
+import numpy as np
+
+from rltui.readers.base import Rows
+from rltui.run.columns import Axis, Column, Floats, Ints, room_for, with_room
+
+_NAN = struct.pack("d", nan)
+
+
+def cells_of(rows: Rows, i: int) -> dict[str, float]:
+    """The logged cells of one row of a block; NaN if NaN or an infinity was logged."""
+    cells = {key: column[i] for key, column in rows.values.items() if i < len(column) and column[i] == column[i]}
+    cells.update({key: nan for key, bad in rows.nonfinite.items() if i in bad})
+    return cells
+
+
+class Filled(NamedTuple):
+    """What cells did to a row: some are new to it, some have other values than it had."""
+
+    added: bool
+    revised: bool
+
+
+class ColumnSet(dict[str, Column]):
+    """Columns that are logged together share an axis. Numbers, steps and times of the rows are the table's."""
+
+    def axes(self) -> Iterator[tuple[Axis, list[str]]]:
+        """Each axis with the keys of its columns."""
+        groups: dict[Axis, list[str]] = {}
+        for key, column in self.items():
+            groups.setdefault(column.axis, []).append(key)
+        yield from groups.items()
+
+    def cells(self, row: int) -> dict[str, float]:
+        """The logged cells of a row; NaN if NaN or an infinity was logged."""
+        places: dict[Axis, int] = {}
+        out = {}
+        for key, column in self.items():
+            axis = column.axis
+            at = places.get(axis)
+            if at is None:
+                at = axis.place(row)
+                at = places[axis] = at if axis.holds(row, at) else -1
+            if at >= 0:
+                out[key] = float(column.values[at])
+        return out
+
+    # -- a block -------------------------------------------------------------------------------------------------
+
+    def extend(self, start: int, steps: Ints, times: Floats, rows: Rows, first: int) -> None:
+        """Rows of a block from its row `first` on, as many as there are `steps`, become rows `start` and following, a
+        column at a time."""
+        self._join_axes()
+        stop = first + len(steps)
+        groups: dict[tuple[Axis | None, bytes], tuple[dict[str, int], Ints | None]] = {}
+        parts = [memoryview(raw)[first:stop] for raw in rows.values.values()]
+        filled = (part if len(part) == len(steps) else bytes(part) + _NAN * (len(steps) - len(part)) for part in parts)
+        block = np.frombuffer(b"".join(filled)).reshape(len(parts), len(steps))
+        logged = np.isfinite(block)
+        every: list[bool] = np.all(logged, axis=1).tolist()
+        for line, (key, held, full) in enumerate(zip(rows.values, logged, every, strict=True)):
+            if not full and (bad := rows.nonfinite.get(key)):
+                held[[i - first for i in bad if first <= i < stop]] = True
+                full = bool(held.all())
+            column = self.get(key)
+            group = (None if column is None else column.axis, b"" if full else held.tobytes())
+            if group not in groups:
+                groups[group] = {}, None if full else np.flatnonzero(held)
+            groups[group][0][key] = line
+        for (axis, _), (keys, where) in groups.items():
+            if where is not None and not len(where):
+                continue
+            target = self._axis_of(axis, keys)
+            at = target.count
+            if where is None:
+                target.extend(np.arange(start, start + len(steps)), steps, times)
+            else:
+                target.extend(where + start, steps[where], times[where])
+            lines = block if len(keys) == len(block) else block[list(keys.values())]
+            news = lines if where is None else lines[:, where]
+            fresh = room_for(news) if axis is None else None  # at once: a short log has as many columns as a long one
+            for i, key in enumerate(keys):
+                column = self[key]
+                if fresh is not None:
+                    column.values = fresh[i]
+                else:
+                    column.values = with_room(column.values, at, target.count)
+                    column.values[at : target.count] = news[i]
+                if rows.nonfinite.get(key):
+                    column.all_finite = False
+
+    def _join_axes(self) -> None:
+        """Columns that have come to be in the same rows share one axis again: a block may end within a row."""
+        seen: dict[tuple[int, int], Axis] = {}
+        for axis, keys in self.axes():
+            other = seen.setdefault((axis.count, axis.last_row()), axis)
+            if other is not axis and np.array_equal(other.rows[: other.count], axis.rows[: axis.count]):
+                for key in keys:
+                    self[key].move(other)
+
+    def _axis_of(self, axis: Axis | None, keys: Collection[str]) -> Axis:
+        """The axis that these columns, all of `axis`, go on with alone: a new one if others stay behind."""
+        if axis is None:
+            new, none = Axis.empty(), np.empty(0, dtype=np.float64)
+            for key in keys:
+                self[key] = Column(new, none)
+            return new
+        if axis.members == len(keys):
+            return axis
+        new = axis.copy()
+        for key in keys:
+            self[key].move(new)
+        return new
+
+    # -- a row ---------------------------------------------------------------------------------------------------
+
+    def fill(self, row: int, step: int, time: float, cells: Mapping[str, float]) -> Filled:
+        """Sets cells of a row that is there."""
+        groups: dict[Axis | None, list[str]] = {}
+        for key in cells:
+            column = self.get(key)
+            groups.setdefault(None if column is None else column.axis, []).append(key)
+        added = revised = False
+        for axis, keys in groups.items():
+            place = 0 if axis is None else axis.place(row)
+            if axis is not None and axis.holds(row, place):
+                revised |= self._revise(place, cells, keys)
+                continue
+            added = True
+            target = self._axis_of(axis, keys)
+            count = target.count
+            if place == count:
+                target.append(row, step, time)
+            else:
+                target.insert(place, row, step, time)
+            for key in keys:
+                column = self[key]
+                if place == count:
+                    if count == len(column.values):
+                        column.values = with_room(column.values, count, count + 1)
+                else:
+                    column.values = np.insert(column.values[:count], place, 0.0)
+                column.values[place] = _cell(column, cells[key])
+        return Filled(added, revised)
+
+    def _revise(self, place: int, cells: Mapping[str, float], keys: Iterable[str]) -> bool:
+        """Other values at a place that is held: a view handed out before keeps what it showed."""
+        changed = False
+        for key in keys:
+            column = self[key]
+            value, old = _cell(column, cells[key]), float(column.values[place])
+            if value != old and (value == value or old == old):
+                column.values = column.values.copy()
+                column.values[place] = value
+                changed = True
+        return changed
+
+    def restamp(self, row: int, time: float) -> None:
+        """A row has another time."""
+        for axis, _ in self.axes():
+            place = axis.place(row)
+            if axis.holds(row, place):
+                axis.times = axis.times.copy()
+                axis.times[place] = time
+
+    def shift(self, row: int) -> None:
+        """The rows from `row` on are one further down, as a new one was put before them."""
+        for axis, _ in self.axes():
+            place = axis.place(row)
+            if place < axis.count:
+                axis.rows = axis.rows.copy()
+                axis.rows[place:] += 1
+
+    # -- all rows ------------------------------------------------------------------------------------------------
+
+    def keep(self, n: int) -> None:
+        """Forgets all rows from row `n` on."""
+        for axis, keys in list(self.axes()):
+            count = axis.place(n)
+            if not count:
+                for key in keys:
+                    del self[key]
+            elif count < axis.count:
+                axis.cut(count)
+                for key in keys:
+                    self[key].values = self[key].values[:count].copy()
+
+    def rename(self, name: Callable[[str], str], steps: Ints, times: Floats) -> None:
+        """Renames columns; if two meet, the cells of the later one win."""
+        columns = list(self.items())
+        self.clear()
+        for key, column in columns:
+            new = name(key)
+            held = self.get(new)
+            if held is None:
+                self[new] = column
+                continue
+            rows = np.union1d(held.axis.rows[: held.axis.count], column.axis.rows[: column.axis.count])
+            values = np.empty(len(rows), dtype=np.float64)
+            for one in (held, column):
+                values[rows.searchsorted(one.axis.rows[: one.axis.count])] = one.values[: one.axis.count]
+                one.axis.members -= 1
+            axis = Axis(rows, steps[rows], times[rows])
+            self[new] = Column(axis, values, held.all_finite and column.all_finite)
+
+
+def _cell(column: Column, value: float) -> float:
+    if isfinite(value):
+        return value
+    column.all_finite = False
+    return nan
