@@ -3,7 +3,6 @@ command line in W&B's metadata."""
 
 from __future__ import annotations
 
-import ast
 import json
 import os
 import re
@@ -18,6 +17,7 @@ from rltui.data_files import Record, kept, read
 from rltui.lazy_regex import lazy
 from rltui.readers.base import ConfigRecord
 from rltui.readers.keys import names
+from rltui.readers.python_text import NO_VALUE, literal
 from rltui.text import clean, redact_value
 
 MAX_LINES = 5000
@@ -113,8 +113,8 @@ class PrintedDict:
 
     def _parsed(self, text: str, note: str) -> ConfigRecord | None:
         try:
-            tree = ast.literal_eval(text.strip())
-        except (ValueError, SyntaxError, MemoryError, RecursionError, TypeError):
+            tree = literal(text.strip())
+        except NO_VALUE:
             tree = None
         if not isinstance(tree, dict):
             self.failed = True

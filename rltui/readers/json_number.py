@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import json
 from collections.abc import Iterator
 from math import inf, isnan
@@ -12,6 +11,7 @@ import orjson
 
 from rltui.lazy_regex import lazy
 from rltui.readers.number_text import NUMBER, unwrapped, value
+from rltui.readers.python_text import NO_VALUE, literal
 
 _CELL = lazy(rf"['\"]([^'\"]{{1,300}})['\"]: ?['\"]?\[?({NUMBER})\]?['\"]?(?=[,}}\s]|$)")
 
@@ -32,11 +32,9 @@ def _parsed(text: str) -> dict[str, float] | None:
     try:
         found = json.loads(text)
     except (ValueError, RecursionError):
-        if "\\" in text:
-            return None  # Python warns of escapes that it does not know
         try:
-            found = ast.literal_eval(_NAN.sub("None", unwrapped(text)))
-        except (ValueError, SyntaxError, MemoryError, RecursionError, TypeError):
+            found = literal(_NAN.sub("None", unwrapped(text)))
+        except NO_VALUE:
             return None
     if not isinstance(found, dict):
         return None

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import ast
 import json
 import re
 from typing import Any
 
 from rltui.readers.json_number import lenient
+from rltui.readers.python_text import literal
 
 _STRING = r'"(?:\\.|[^"\\\n])*"'
 _COMMENT = re.compile(rf"({_STRING})|//[^\n]*|/\*[\s\S]*?\*/|#[^\n]*")
@@ -83,6 +83,6 @@ def _several(text: str) -> list[Any]:
 def _literal(text: str) -> Any:
     """What `print(history)` and `repr` of tensors and arrays write."""
     try:
-        return ast.literal_eval(_WORD.sub("None", _WRAPPED.sub(r"\1", text)).strip())
+        return literal(_WORD.sub("None", _WRAPPED.sub(r"\1", text)).strip())
     except (SyntaxError, MemoryError, TypeError) as error:
         raise ValueError(str(error)) from None

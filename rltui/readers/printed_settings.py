@@ -11,6 +11,7 @@ from typing import Any
 from rltui.readers.base import ConfigRecord
 from rltui.readers.config_file import flatten, scalar
 from rltui.readers.json_text import documents
+from rltui.readers.python_text import NO_VALUE, expression
 from rltui.readers.row_kinds import is_config, row_words, words_of
 
 MAX_CHARS = 20_000
@@ -64,8 +65,8 @@ def _dict(text: str) -> dict[str, Any] | None:
 def _call(text: str) -> dict[str, Any] | None:
     """The fields of `Config(lr=1e-6, opt=Opt(name='adam'))`."""
     try:
-        tree = ast.parse(text, mode="eval").body
-    except (SyntaxError, ValueError, MemoryError, RecursionError):
+        tree = expression(text)
+    except NO_VALUE:
         return None
     return _fields(tree) if isinstance(tree, ast.Call) else None
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import os
 import time as clock
 from collections.abc import Callable, Iterable
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from rltui.discovery import file_roles
 from rltui.frameworks.advice import keep_samples
 from rltui.frameworks.load import dialect
+from rltui.readers.python_text import NO_VALUE, literal
 from rltui.rollouts.formats import dump
 from rltui.rollouts.index import LIGHT, LIGHT_REMOTE, Dump, RolloutIndex, StepEntry, open_index
 from rltui.rollouts.samples import Samples, chosen
@@ -87,8 +87,8 @@ def reward_weights(run: Run) -> tuple[float, ...]:
     value = entry.value if entry else None
     if isinstance(value, str):
         try:
-            value = ast.literal_eval(value)
-        except (ValueError, SyntaxError, MemoryError, RecursionError):
+            value = literal(value)
+        except NO_VALUE:
             return ()
     if not isinstance(value, list | tuple):
         return ()

@@ -8,7 +8,6 @@ there it is the next one; in verl's log what stands below "validation generation
 
 from __future__ import annotations
 
-import ast
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
@@ -16,6 +15,7 @@ from typing import Any, AnyStr, NamedTuple
 
 import orjson
 
+from rltui.readers.python_text import literal
 from rltui.rollouts.formats import fields
 from rltui.rollouts.formats.base import Block, Raw
 
@@ -227,7 +227,7 @@ def _openrlhf(text: str, step: int | None) -> list[Raw]:
     quoted = re.match(r"\[\s*((['\"])(?:\\.|(?!\2).)*\2)", text)
     if quoted is None:
         raise ValueError("no sample")
-    prompt, completion = _split_chat(str(ast.literal_eval(quoted[1])))
+    prompt, completion = _split_chat(str(literal(quoted[1])))
     number = _NUMBER.search(text, quoted.end())
     return [_raw(step, prompt, completion, float(number[0]) if number else None, {})]
 
