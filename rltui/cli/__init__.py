@@ -39,7 +39,6 @@ the result is finite; what differs is said as not known, in the report and not o
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs one command; returns the exit code: 0 done, 1 a finding as bad as asked for, 2 wrong usage, 3 a crash."""
     gc.set_threshold(COLLECT_AFTER)
-    warnings.filterwarnings("ignore", module="<unknown>")  # Python's opinion of literals that a log holds
     warnings.filterwarnings("ignore", OVERFLOW, RuntimeWarning)
     words = list(sys.argv[1:] if argv is None else argv)
     words = ["--version"] if words == ["version"] else words
