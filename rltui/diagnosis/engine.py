@@ -15,7 +15,7 @@ from rltui import cooperate
 from rltui.diagnosis.best import best_checkpoint
 from rltui.diagnosis.findings import Kept, build
 from rltui.diagnosis.insight import Insight, insight
-from rltui.diagnosis.life import Life, dated, follow, in_words
+from rltui.diagnosis.life import Key, Life, dated, follow, in_words
 from rltui.diagnosis.machine import Machine, Present, due, judge_machine, view_of
 from rltui.diagnosis.recovery import band_of, upheld
 from rltui.diagnosis.remarks import confirmed
@@ -49,8 +49,6 @@ from rltui.run.table import Table
 
 KEEP_NEWEST = 4
 KEEP_EVERY = 32
-
-Key = tuple[str, str | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,12 +192,9 @@ class Engine:
                 break
             self._states.append(self._step(feed, self._states[-1], n))
             self._looks += 1
-            if len(self._states) > KEEP_NEWEST:
-                if self._looks % KEEP_EVERY:
-                    del self._states[-KEEP_NEWEST]
-                else:
-                    self._states[-KEEP_NEWEST] = self._states[-KEEP_NEWEST].worded()
-        self._states[-KEEP_NEWEST:] = [state.worded() for state in self._states[-KEEP_NEWEST:]]
+            if len(self._states) > KEEP_NEWEST and self._looks % KEEP_EVERY:
+                del self._states[-KEEP_NEWEST]
+        self._states = [state.worded() for state in self._states]
         self._keys.update(feed.keys())
 
     def _step(self, feed: LookFeed, state: State, n: int) -> State:
@@ -290,7 +285,7 @@ class Engine:
         notes = run.notes if run_state is not None else _until(run.notes, look.step)
         could = frozenset(i for i in able if i not in blind and i not in guard.failed)
         ground = Ground(look, run.config, notes, sampled, measured, ran=could)
-        built = build(lives, self.catalogue, look, ground, self.window, self._kept, guard)
+        built = build(lives, self.catalogue, ground, self.window, self._kept, guard)
         findings = confirmed(built, sampled, guard)
         active = [f for f in findings if f.status == "active"]
         machine_view = guard.ask("machine", None, view_of, measured, guard)

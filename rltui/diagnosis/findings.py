@@ -7,17 +7,17 @@ from dataclasses import dataclass, field, replace
 from math import isfinite
 
 from rltui.diagnosis.causes import MOST_FIXES, fixes, weighed, where
-from rltui.diagnosis.life import Life, Opening
+from rltui.diagnosis.life import Key, Life, Opening
 from rltui.diagnosis.recovery import told as band_told
 from rltui.diagnosis.remarks import Remark, remarks
-from rltui.diagnosis.roots import Fired, Key, roots, tempered
+from rltui.diagnosis.roots import Fired, roots, tempered
 from rltui.diagnosis.tested import Ground, Spell
 from rltui.evidence.guard import Guard
 from rltui.evidence.look import Look
-from rltui.evidence.measured import MACHINE, Measured
+from rltui.evidence.measured import MACHINE
 from rltui.evidence.model import SEVERITY_RANK, Basis, Cause, Episode, Evidence, Finding, Fix, Severity
 from rltui.evidence.outages import without
-from rltui.evidence.sampled import PREFIX, Sampled
+from rltui.evidence.sampled import PREFIX
 from rltui.evidence.shapes import Shape, Trends, describe, settled
 from rltui.evidence.signal import WARNING
 from rltui.rules.page import Rule
@@ -40,7 +40,7 @@ class Kept:
 
     trends: Trends = field(default_factory=dict)
     _beside: tuple[int, tuple[Remark, ...], dict[str, str]] = (-1, (), {})
-    _advice: dict[tuple[str, str | None], tuple[Advice, dict[str, str]]] = field(default_factory=dict)
+    _advice: dict[Key, tuple[Advice, dict[str, str]]] = field(default_factory=dict)
     _asked: tuple[object, ...] = ()  # what the advice rests on
     _where: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
@@ -91,9 +91,8 @@ class Kept:
 
 
 def build(
-    lives: Mapping[tuple[str, str | None], Life],
+    lives: Mapping[Key, Life],
     catalogue: Mapping[str, Rule],
-    look: Look,
     ground: Ground,
     window: int | None,
     kept: Kept,
@@ -101,7 +100,7 @@ def build(
 ) -> tuple[Finding, ...]:
     """Every finding that ever opened; worst first, roots before their symptoms, resolved ones last. `ground`: what
     causes are tested on; its samples and what was measured of the machine give their numbers to the evidence."""
-    sampled, measured = ground.sampled, ground.measured
+    look = ground.look
     shown = {key: life for key, life in lives.items() if life.openings and life.signal is not None}
     shown = _tempered(shown, catalogue)
     active = {key: life for key, life in shown.items() if life.level > 0}
@@ -109,26 +108,18 @@ def build(
         Fired(i, life.level, life.onset_step or 0, _confidence(catalogue[i], life, look), subject)
         for (i, subject), life in active.items()
     ]
-    shapes = _Shapes(look, window, kept.trends)
-    spells = {key: _spell(life, look) for key, life in shown.items()}
-    ground = replace(ground, spells=_widest(spells))
+    ground = replace(ground, spells=_widest({key: _spell(life, look) for key, life in shown.items()}))
     root_of = roots(fired, catalogue, look.step)
     beside = kept.beside(look, guard) if any(life.level >= WARNING for life in active.values()) else ()
+    teller = _Teller(catalogue, ground, _Shapes(look, window, kept.trends), kept, guard)
     findings = [
-        _finding(
-            catalogue[rule_id],
-            subject,
+        teller.finding(
+            key,
             life,
-            look,
-            _advice(catalogue[rule_id], subject, life, ground, spells[rule_id, subject], kept, guard),
-            root_of.get((rule_id, subject)) if life.level else None,
-            shapes,
-            sampled,
-            measured,
-            [remark for remark in beside if remark.rule == rule_id and life.level >= WARNING],
-            guard,
+            root_of.get(key) if life.level else None,
+            [remark for remark in beside if remark.rule == key[0] and life.level >= WARNING],
         )
-        for (rule_id, subject), life in shown.items()
+        for key, life in shown.items()
     ]
     level = {f.id: SEVERITY_RANK[f.severity] for f in findings if f.status == "active"}
 
@@ -148,13 +139,6 @@ def build(
         )
 
     return tuple(sorted(findings, key=order))
-
-
-def _advice(
-    rule: Rule, subject: str | None, life: Life, ground: Ground, spell: Spell, kept: Kept, guard: Guard
-) -> tuple[Advice, tuple[str, ...]]:
-    severity = SEVERITY[life.level or life.peak]
-    return kept.advice(rule, subject, severity, ground, spell, guard), kept.where(rule, ground.look, guard)
 
 
 def _spell(life: Life, look: Look) -> Spell:
@@ -193,48 +177,64 @@ def _confidence(rule: Rule, life: Life, look: Look) -> float:
     return round(own * few, 2)
 
 
-def _finding(
-    rule: Rule,
-    subject: str | None,
-    life: Life,
-    look: Look,
-    advice: tuple[Advice, tuple[str, ...]],
-    root: str | None,
-    shapes: _Shapes,
-    sampled: Sampled | None,
-    measured: Measured | None,
-    beside: Sequence[Remark],
-    guard: Guard,
-) -> Finding:
-    assert life.signal is not None
-    active = life.level > 0
-    told, places = advice
-    signal = life.eased or life.signal
-    proofs = [*signal.proofs, *((remark.metrics[0], remark.text) for remark in beside)]
-    return Finding(
-        id=rule.id,
-        subject=subject,
-        title=rule.title if (life.level or life.peak) >= WARNING else rule.notice,
-        severity=SEVERITY[life.level],
-        peak_severity=SEVERITY[life.peak],
-        status="active" if active else "resolved",
-        episodes=tuple(_episode(o) for o in life.openings),
-        stage=signal.stage or rule.stage,
-        onset_step=life.onset_step,
-        last_step=life.last_step if active else life.openings[-1].end_step,
-        confidence=_confidence(rule, life, look),
-        basis=BASES[rule.basis],
-        root=root,
-        evidence=tuple(e for proof in proofs if (e := _evidence(*proof, look, shapes, sampled, measured)) is not None),
-        causes=signal.causes or told[0],
-        fixes=(*signal.fixes, *told[1])[:MOST_FIXES],
-        refute=rule.refute,
-        life=life.word if active else "resolved",
-        summary=guard.ask(rule.id, "", lambda: signal.said) + _since_eased(life, look),
-        where=places,
-        marks=signal.marks,
-        band=band_told(life.band, look) if life.level >= WARNING and life.band is not None else None,
-    )
+@dataclass(frozen=True, slots=True)
+class _Teller:
+    """Makes findings of lives, with all that they rest on."""
+
+    catalogue: Mapping[str, Rule]
+    ground: Ground
+    shapes: _Shapes
+    kept: Kept
+    guard: Guard
+
+    def finding(self, key: Key, life: Life, root: str | None, beside: Sequence[Remark]) -> Finding:
+        """`beside`: remarks of other metrics, which are evidence, too."""
+        assert life.signal is not None
+        rule, subject = self.catalogue[key[0]], key[1]
+        look, guard, active = self.ground.look, self.guard, life.level > 0
+        severity = SEVERITY[life.level or life.peak]
+        causes, remedies = self.kept.advice(rule, subject, severity, self.ground, _spell(life, look), guard)
+        signal = life.eased or life.signal
+        proofs = [*signal.proofs, *((remark.metrics[0], remark.text) for remark in beside)]
+        return Finding(
+            id=rule.id,
+            subject=subject,
+            title=rule.title if (life.level or life.peak) >= WARNING else rule.notice,
+            severity=SEVERITY[life.level],
+            peak_severity=SEVERITY[life.peak],
+            status="active" if active else "resolved",
+            episodes=tuple(_episode(o) for o in life.openings),
+            stage=signal.stage or rule.stage,
+            onset_step=life.onset_step,
+            last_step=life.last_step if active else life.openings[-1].end_step,
+            confidence=_confidence(rule, life, look),
+            basis=BASES[rule.basis],
+            root=root,
+            evidence=tuple(e for proof in proofs if (e := self._evidence(*proof)) is not None),
+            causes=signal.causes or causes,
+            fixes=(*signal.fixes, *remedies)[:MOST_FIXES],
+            refute=rule.refute,
+            life=life.word if active else "resolved",
+            summary=guard.ask(rule.id, "", lambda: signal.said) + _since_eased(life, look),
+            where=self.kept.where(rule, look, guard),
+            marks=signal.marks,
+            band=band_told(life.band, look) if life.level >= WARNING and life.band is not None else None,
+        )
+
+    def _evidence(self, name: str, text: str) -> Evidence | None:
+        """None for a metric that is not logged."""
+        if name.startswith(MACHINE):
+            return None if self.ground.measured is None else self.ground.measured.evidence(name, text)
+        if name.startswith(PREFIX):
+            sampled = self.ground.sampled
+            return None if sampled is None else sampled.evidence(name.removeprefix(PREFIX), text)
+        series = _points(self.ground.look, name)
+        if series is None:
+            return None
+        shape = self.shapes[name]
+        words = f"{text}; {shape.word}" if text else shape.word
+        first, mid, last, slope = (_known(v) for v in (shape.first, shape.mid, shape.last, shape.slope))
+        return Evidence(name, series.key, first, mid, last, slope, words)
 
 
 def _since_eased(life: Life, look: Look) -> str:
@@ -265,23 +265,6 @@ def _points(look: Look, name: str) -> Series | None:
     """A metric as logged, but for rows in which it was not measured: what the tables show."""
     series = look.logged(name)
     return None if series is None else without(series, name, look.gaps)
-
-
-def _evidence(
-    name: str, text: str, look: Look, shapes: _Shapes, sampled: Sampled | None, measured: Measured | None
-) -> Evidence | None:
-    """None for a metric that is not logged."""
-    if name.startswith(MACHINE):
-        return None if measured is None else measured.evidence(name, text)
-    if name.startswith(PREFIX):
-        return None if sampled is None else sampled.evidence(name.removeprefix(PREFIX), text)
-    series = _points(look, name)
-    if series is None:
-        return None
-    shape = shapes[name]
-    words = f"{text}; {shape.word}" if text else shape.word
-    first, mid, last, slope = (_known(v) for v in (shape.first, shape.mid, shape.last, shape.slope))
-    return Evidence(name, series.key, first, mid, last, slope, words)
 
 
 def _known(value: float | None) -> float | None:

@@ -11,6 +11,9 @@ from rltui.evidence.signal import WARNING, Signal
 from rltui.evidence.trends import turn
 from rltui.run.table import Series
 
+Key = tuple[str, str | None]
+"""Of a finding: rule id and subject."""
+
 
 @dataclass(frozen=True, slots=True)
 class Opening:

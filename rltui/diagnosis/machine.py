@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
-from rltui.diagnosis.life import Life, dated, follow
+from rltui.diagnosis.life import Key, Life, dated, follow
 from rltui.evidence.forecast import hardware_forecasts
 from rltui.evidence.guard import Guard
 from rltui.evidence.measured import Measured
@@ -15,8 +15,6 @@ from rltui.rules.catalogue import rules, threshold
 from rltui.rules.page import Rule
 from rltui.rules.registry import ask
 from rltui.run.hardware_columns import SampleColumns
-
-Key = tuple[str, str | None]
 
 LOOKS = 1
 ROWS = 0

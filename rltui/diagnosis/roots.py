@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from rltui.diagnosis.life import Key
 from rltui.evidence.signal import CRITICAL, WARNING
 from rltui.rules.page import Rule
 from rltui.rules.traits import Trait
-
-Key = tuple[str, str | None]
-"""Rule id and subject."""
 
 
 def dating_tolerance(step: int) -> int:
