@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from io import BytesIO
 from itertools import groupby
@@ -14,7 +14,7 @@ import orjson
 
 from rltui.readers.base import NO_STEP, ConfigRecord, LogLine, Note, Record
 from rltui.readers.config_file import flatten
-from rltui.readers.json_number import lenient
+from rltui.readers.json_lines import Object, ObjectLines
 from rltui.readers.keys import MAX_STEP, StepColumn, first_of, names, step_of, time_of, times_of
 from rltui.readers.lines import MANY_BYTES, TOO_LONG, LineBuffer, unchanged
 from rltui.readers.row_kinds import (
@@ -38,8 +38,6 @@ from rltui.text import clean
 if TYPE_CHECKING:
     from rltui.readers.bulk import Floats
     from rltui.readers.json_bulk import Skeleton
-
-Object = dict[str, object]
 
 MAX_LAYOUTS = 10_000
 MAX_DEPTH = 8
@@ -80,7 +78,7 @@ class JsonlReader:
         self._aside: set[str] = set()  # keys that are no metrics
         self._rows = RowBuilder(self.skipped, self.skipped_at, lambda key: key not in self._aside)
         self._layouts: dict[tuple[str, ...], _Layout] = {}
-        self._line = 0
+        self._lines = ObjectLines(self._skip)
         self._plan: tuple[int, int] | None = None
         self._steps_of = StepColumn(self._skip)
         self._stated = NO_STEP  # the newest step that a row stated
@@ -93,7 +91,7 @@ class JsonlReader:
     def feed(self, data: bytes) -> list[Record]:
         block = self._buffer.feed(data)
         for before in self._buffer.too_long:
-            self._skip(TOO_LONG, line=self._line + before + 1)
+            self._skip(TOO_LONG, line=self._lines.number + before + 1)
         if not block:
             return []
         lines = BytesIO(block).readlines()  # twice as fast as split
@@ -107,10 +105,10 @@ class JsonlReader:
         rest = self._buffer.peek()
         records: list[Record] = []
         if rest.strip().endswith(b"}"):
-            line = self._line
+            line = self._lines.number
             with unchanged(self.skipped, self.skipped_at):  # the line may grow yet
                 records = self._read([rest])
-            self._line = line
+            self._lines.number = line
         for step, cells, time in self._means.so_far():
             self._rows.add(step, cells, time)
         return [*records, *self._rows.take(), *self._means.remarks()]
@@ -119,7 +117,7 @@ class JsonlReader:
         out: list[Record] = []
         self._newest = lines[-1] if lines else b""
         for at in range(0, len(lines), AT_ONCE):
-            for line, rows, strict in self._parse(lines[at : at + AT_ONCE]):
+            for line, rows, strict in self._lines.read(lines[at : at + AT_ONCE]):
                 for keys, group in groupby(rows, tuple):
                     alike = list(group)
                     flags = self._flags.get(keys)
@@ -132,7 +130,7 @@ class JsonlReader:
                     line += len(alike)
         if self._plan is not None:
             step, total = self._plan
-            out.append(Note("progress", f"step {step} of {total}", self._line, step, total))
+            out.append(Note("progress", f"step {step} of {total}", self._lines.number, step, total))
             self._plan = None
         return [*out, *self._rows.take(), *self._means.remarks()]
 
@@ -189,7 +187,7 @@ class JsonlReader:
             bulk.no_times(len(steps)) if times is None else times,
             {key: columns[(*under, key)] for key in inner},
         )
-        self._line += len(steps)
+        self._lines.number += len(steps)
         self._stated = int(steps[-1])
         self._surplus += len(steps)
         self._means.alone += len(steps) - 1
@@ -259,61 +257,6 @@ class JsonlReader:
             return None
         row = mean_cells(one_value(row))
         return as_evaluation(row, kind) if kind in ("eval", "test") else row
-
-    def _parse(self, lines: list[bytes]) -> Iterator[tuple[int, list[Object], bool]]:
-        """Rows of consecutive lines with the number of the first, and whether they were strict JSON (no number in them
-        is NaN or infinite then)."""
-        first = self._line + 1
-        try:
-            rows = list(map(orjson.loads, lines))
-        except orjson.JSONDecodeError:
-            rows = []
-        if rows and set(map(type, rows)) == {dict}:
-            self._line += len(rows)
-            yield first, rows, True
-            return
-        rows, strict = [], True
-        for text in lines:
-            self._line += 1
-            row, is_strict = self._parse_line(text)
-            if rows and (row is None or strict != is_strict):
-                yield first, rows, strict
-                rows = []
-            if row is not None:
-                if not rows:
-                    first, strict = self._line, is_strict
-                rows.append(row)
-        if rows:
-            yield first, rows, strict
-
-    def _parse_line(self, line: bytes) -> tuple[Object | None, bool]:
-        """The object of a line, and whether it was strict JSON."""
-        strict = True
-        try:
-            row = orjson.loads(line)
-        except orjson.JSONDecodeError:
-            if not line.strip():
-                return None, True
-            strict = False
-            text = line.replace(b"\0", b"").strip().rstrip(b",")
-            if text in (b"", b"[", b"]"):
-                return None, True  # a list with one row a line, while it is written
-            try:
-                row = lenient(text)
-            except (ValueError, RecursionError):
-                self._skip("line that is not JSON")
-                begun = text.rfind(b'{"step"')
-                if begun <= 0:
-                    begun = text.rfind(b'{"')
-                    if text[: max(begun, 0)].rstrip().endswith((b":", b"[", b",")):
-                        begun = 0  # an object within this row
-                if begun <= 0 or not text.endswith(b"}"):
-                    return None, True
-                return self._parse_line(text[begun:])  # a row that its writer's end cut off, and the next launch's
-        if not isinstance(row, dict):
-            self._skip("line that is no JSON object")
-            return None, True
-        return row, strict
 
     def _add_data(self, rows: list[Object], strict: bool, line: int, out: list[Record]) -> None:
         """Rows of equal keys, one of which is `data`: an object of cells, or a cell as any other."""
@@ -396,7 +339,7 @@ class JsonlReader:
 
     def _skip(self, reason: str, line: int | None = None) -> None:
         self.skipped[reason] += 1
-        self.skipped_at.setdefault(reason, f"line {line or self._line}")
+        self.skipped_at.setdefault(reason, f"line {line or self._lines.number}")
 
 
 def _keys(data: object) -> tuple[object, ...] | None:

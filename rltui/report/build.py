@@ -33,7 +33,8 @@ from rltui.report.model import (
 from rltui.report.summaries import SummaryCache
 from rltui.rollouts.samples import Samples
 from rltui.run.config import ConfigValue
-from rltui.run.run import PhaseTable, RunState, SourceInfo
+from rltui.run.run import PhaseTable, RunState
+from rltui.run.source_info import SourceInfo
 from rltui.run.table import Series
 from rltui.session.frame import Frame, RunSnapshot
 

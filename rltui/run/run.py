@@ -11,7 +11,6 @@ algorithm, plan), then `refresh_names()`. Both are cheap to call again.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -20,7 +19,7 @@ from rltui.frameworks.load import GENERIC, dialect, metrics
 from rltui.frameworks.resolve import keys_for, resolve
 from rltui.frameworks.schema import PHASE
 from rltui.hardware.base import HardwareSample
-from rltui.readers.base import Exit, HardwareRow, LeftOut, Note, RunInfo
+from rltui.readers.base import Exit, HardwareRow, Note, RunInfo
 from rltui.rollouts.samples import Samples
 from rltui.run.checkpoints import Checkpoint
 from rltui.run.config import Config, ConfigValue
@@ -32,6 +31,7 @@ from rltui.run.notes import Notes
 from rltui.run.pace import RECENT, LearnedPace, Pulse, Usual, learn, phase_key, usual
 from rltui.run.phases import PhaseShare, PhaseTable, phase_table
 from rltui.run.progress import planned_steps, row_gap
+from rltui.run.source_info import SourceInfo
 from rltui.run.stall import StallCard
 from rltui.run.table import Series
 
@@ -43,46 +43,12 @@ __all__ = [
     "PhaseTable",
     "Run",
     "RunState",
-    "SourceInfo",
     "StallCard",
     "State",
 ]
 
 _HINTS = 400
 """So many lines of text are kept to tell the framework by: its banner stands near the beginning."""
-
-
-@dataclass(frozen=True, slots=True)
-class SourceInfo:
-    """What was read from where. `skipped` counts by reason, `skipped_at` says where the first of each is; `used` false
-    for a file that was ignored (note: why).
-
-    `newest` is the time stamp of its newest row (seconds since the epoch, None unknown), `lag` how far behind the
-    training its writer is known to be, in words ("" where it writes at once). `untaken`: lines of a console of which
-    nothing was taken, and that are no rows as far as is known.
-    """
-
-    path: str
-    format: str
-    rows: int = 0
-    skipped: dict[str, int] = field(default_factory=dict)
-    note: str = ""
-    used: bool = True
-    mtime: float | None = None
-    newest: float | None = None
-    lag: str = ""
-    skipped_at: dict[str, str] = field(default_factory=dict)
-    untaken: tuple[LeftOut, ...] = ()
-
-    def left_out(self) -> tuple[LeftOut, ...]:
-        """Records that were skipped, then lines of which nothing was taken."""
-        skipped = (LeftOut(why, n, self.skipped_at.get(why, "")) for why, n in self.skipped.items() if n)
-        return (*skipped, *self.untaken)
-
-    def skipped_text(self) -> str:
-        """`2 lines that are not JSON (first at line 7), ...`; empty if none was."""
-        first = {reason: f" (first at {where})" for reason, where in self.skipped_at.items()}
-        return ", ".join(f"{count} {reason}{first.get(reason, '')}" for reason, count in self.skipped.items() if count)
 
 
 class Run:

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 from rltui.readers.compressed import line_reader
 from rltui.readers.formats import formats
+from rltui.run.source_info import SourceInfo
 from rltui.session.extent import ALL, Extent
 
 if TYPE_CHECKING:
     from rltui.discovery.found import Found
-    from rltui.run.run import SourceInfo
     from rltui.session.container_feeds import AnyFeed
 
 
@@ -38,7 +38,6 @@ def left_out(found: Found) -> dict[str, str]:
 
 def choose(found: Found, extent: Extent | None = ALL) -> tuple[list[AnyFeed], list[SourceInfo]]:
     """The files to read, as far as `extent` says, and those left out or unreadable with the reason."""
-    from rltui.run.run import SourceInfo  # numpy, which the first values on the screen do without
     from rltui.session.container_feeds import feed_for
 
     files = found.listing.by_path
@@ -58,8 +57,6 @@ def choose(found: Found, extent: Extent | None = ALL) -> tuple[list[AnyFeed], li
 
 def told(feed: AnyFeed) -> SourceInfo:
     """What was read of a file so far."""
-    from rltui.run.run import SourceInfo
-
     notes = [feed.note] if feed.note else []
     table = feed.part.table
     notes += [f"{text}: {count}" for text, count in feed.remarks.items()]

@@ -31,7 +31,7 @@ from rltui.session.choice import told
 from rltui.session.feed import Batch
 
 if TYPE_CHECKING:
-    from rltui.run.run import SourceInfo
+    from rltui.run.source_info import SourceInfo
     from rltui.session.container_feeds import AnyFeed
 
 LOG_LINES = 2000

@@ -18,7 +18,8 @@ from rltui.report.build import build
 from rltui.report.model import Report
 from rltui.report.summaries import SummaryCache, report_names, summarise
 from rltui.report.to_json import FIRST_KEYS, load_schema, rounded, to_json
-from rltui.run.run import ConfigValue, RunState, SourceInfo
+from rltui.run.run import ConfigValue, RunState
+from rltui.run.source_info import SourceInfo
 from rltui.session import Loading
 from tests.unit.report import fakes
 

@@ -155,7 +155,7 @@ class TestFollowed:
         assert a_run.state(1600.0 + 700.0).state == "crashed"
 
     def test_without_row_times_the_file_tells_its_age(self) -> None:
-        from rltui.run.run import SourceInfo
+        from rltui.run.source_info import SourceInfo
 
         a_run = run(60, PLAN)
         a_run.sources = [SourceInfo(LOG, "trl-console", mtime=5000.0)]

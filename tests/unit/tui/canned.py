@@ -29,7 +29,8 @@ from rltui.report.model import (
 )
 from rltui.rollouts.samples import Samples
 from rltui.run.history import Series
-from rltui.run.run import Checkpoint, MetricName, PhaseTable, RunState, SourceInfo
+from rltui.run.run import Checkpoint, MetricName, PhaseTable, RunState
+from rltui.run.source_info import SourceInfo
 from rltui.session.frame import Frame, Loading, RunSnapshot
 from tests.unit.tui.canned_findings import SKIPPED, findings_of, verdict_of
 

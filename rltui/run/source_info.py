@@ -1,0 +1,40 @@
+"""What a report tells of each file of a run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from rltui.readers.base import LeftOut
+
+
+@dataclass(frozen=True, slots=True)
+class SourceInfo:
+    """What was read from where. `skipped` counts by reason, `skipped_at` says where the first of each is; `used` false
+    for a file that was ignored (note: why).
+
+    `newest` is the time stamp of its newest row (seconds since the epoch, None unknown), `lag` how far behind the
+    training its writer is known to be, in words ("" where it writes at once). `untaken`: lines of a console of which
+    nothing was taken, and that are no rows as far as is known.
+    """
+
+    path: str
+    format: str
+    rows: int = 0
+    skipped: dict[str, int] = field(default_factory=dict)
+    note: str = ""
+    used: bool = True
+    mtime: float | None = None
+    newest: float | None = None
+    lag: str = ""
+    skipped_at: dict[str, str] = field(default_factory=dict)
+    untaken: tuple[LeftOut, ...] = ()
+
+    def left_out(self) -> tuple[LeftOut, ...]:
+        """Records that were skipped, then lines of which nothing was taken."""
+        skipped = (LeftOut(why, n, self.skipped_at.get(why, "")) for why, n in self.skipped.items() if n)
+        return (*skipped, *self.untaken)
+
+    def skipped_text(self) -> str:
+        """`2 lines that are not JSON (first at line 7), ...`; empty if none was."""
+        first = {reason: f" (first at {where})" for reason, where in self.skipped_at.items()}
+        return ", ".join(f"{count} {reason}{first.get(reason, '')}" for reason, count in self.skipped.items() if count)
