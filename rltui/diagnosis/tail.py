@@ -35,10 +35,11 @@ Move = Literal["constant", "times_first", "share_of_first", "fell"]
 
 class SignLine(Record):
     """A test of each of some metrics, `why` it is a sign, and the `rule` that judges it on the whole log. `one`: only
-    the first of them that is logged is tested, as that rule does; a reward may fall by what it is charged for KL."""
+    the first of them that is logged is tested, as that rule does; a reward may fall by what it is charged for KL.
+    `once`: only what was a number once can be lost."""
 
     metrics: tuple[str, ...]
-    test: Literal["nonfinite"] | Level | Move
+    test: Literal["lost"] | Level | Move
     limit: float
     severity: Severity
     text: str
@@ -46,6 +47,7 @@ class SignLine(Record):
     why: str
     and_above: float = -inf
     one: bool = False
+    once: bool = False
 
 
 class Tail(Record):
@@ -72,7 +74,7 @@ def signs(series: Callable[[str], Series | None], gap: int | None) -> tuple[list
     end, None for a log that was read whole."""
     table = _tail()
     found: dict[str, Sign] = {}
-    looked: dict[str, tuple[list[float], list[float], bool] | None] = {}
+    looked: dict[str, tuple[list[float], list[float], int] | None] = {}
     for line in table.signs:
         for name in line.metrics:
             if name not in looked:
@@ -80,9 +82,9 @@ def signs(series: Callable[[str], Series | None], gap: int | None) -> tuple[list
             ends = looked[name]
             if ends is None:
                 continue
-            first, last, finite = ends
-            if line.test == "nonfinite":
-                holds = not finite
+            first, last, lost = ends
+            if line.test == "lost":
+                holds = lost >= line.limit and (bool(first or last) or not line.once)
             else:
                 enough = len(last) >= table.least_last and (len(first) >= table.least_first or line.test in _LEVELS)
                 holds = enough and _TESTS[line.test](first, last, line.limit) and median(last) > line.and_above
@@ -99,9 +101,9 @@ def signs(series: Callable[[str], Series | None], gap: int | None) -> tuple[list
     return order, sum(ends is not None for ends in looked.values())
 
 
-def _ends(series: Series | None, gap: int | None) -> tuple[list[float], list[float], bool] | None:
-    """(first values, newest values, whether the newest were all finite); None where nothing is logged at the end.
-    Lists: of so few numbers an array costs more than it saves."""
+def _ends(series: Series | None, gap: int | None) -> tuple[list[float], list[float], int] | None:
+    """(first values, newest values, for how many rows it has been lost); None if nothing is logged at the end. Lists:
+    of so few numbers an array costs more than it saves."""
     if series is None or not len(series):
         return None
     values = series.values.tolist()
@@ -109,8 +111,9 @@ def _ends(series: Series | None, gap: int | None) -> tuple[list[float], list[flo
     first, last = values[: min(cut, FIRST)], values[cut:][-NEWEST:]
     if not last:
         return None
-    fit = [value for value in last if isfinite(value)]
-    return [value for value in first if isfinite(value)], fit, len(fit) == len(last)
+    begin, fit = [value for value in first if isfinite(value)], [value for value in last if isfinite(value)]
+    whole = all(isfinite(value) for value in last[: len(fit)])
+    return begin, fit, len(last) - len(fit) if whole else 0  # one with earlier holes may come back from this one, too
 
 
 def _fell(first: list[float], last: list[float], share: float) -> bool:

@@ -107,6 +107,17 @@ def test_signs(tmp_path: Path, cells: dict[str, float], health: str, rule: str |
     assert rule is None or rule in rules()
 
 
+@pytest.mark.parametrize(
+    ("missing", "lost"),
+    [({999}, False), ({990, 992, 995, 997, 998, 999}, False), ({998, 999}, False), ({997, 998, 999}, True)],
+)
+def test_holes_in_a_log_are_no_lost_metric(tmp_path: Path, missing: set[int], lost: bool) -> None:
+    """A cell that nobody wrote is NaN in a table, and the report calls it a hole in the log."""
+    holes = (row(n, actor__entropy=float("nan") if n in missing else 0.8) for n in range(1, 1000))
+    log(tmp_path / "run", holes)
+    assert (only(tmp_path / "run").health == "critical") == lost
+
+
 def test_a_fall_of_noise_is_no_sign(tmp_path: Path) -> None:
     noise = [0.5, 0.1, 0.9, 0.3, 0.7]
     log(tmp_path / "run", (row(n, critic__score__mean=noise[n % 5]) for n in range(1, 2000)))
