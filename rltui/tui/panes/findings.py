@@ -120,6 +120,12 @@ def fitting(view: View, name: str, value: float | None) -> str:
     return f"{mantissa.removesuffix('.0')}e{int(exponent)}".replace("-", "−")
 
 
+def metric_of(view: View, evidence: Evidence) -> str:
+    """Name in the report of what evidence is of, else one that no other evidence has."""
+    known = view.name_of(evidence.metric) or view.name_of(evidence.key)
+    return known or (evidence.metric if evidence_label(evidence) is None else f"{evidence.metric} {evidence.key}")
+
+
 def _numbers(view: View, evidence: Evidence | None, width: int, strong: bool, role: str) -> Row:
     """`0.034 →  0.052 →  0.159 %   4.8×` with the label in front where there is room."""
     wide = width >= 120

@@ -13,10 +13,9 @@ from rltui.report.answer import cause_text
 from rltui.report.causes import fix_setting, likely
 from rltui.report.recording import evidence_label, evidence_series
 from rltui.tui.charts import Charts
-from rltui.tui.panes import around, first_movers, header
-from rltui.tui.panes.findings import config_value
-from rltui.tui.panes.log import clock
-from rltui.tui.rows import Row, clip, cut, length, put, spread, title, wrap, wrapped
+from rltui.tui.panes import finding_words, header
+from rltui.tui.panes.findings import config_value, metric_of
+from rltui.tui.rows import Row, clip, cut, length, put, title, wrap, wrapped
 from rltui.tui.screens.base import PaneScreen, Places
 from rltui.tui.view import GLYPH, ROLE
 
@@ -24,8 +23,6 @@ if TYPE_CHECKING:
     from rltui.report.recording import Series
 
 CHARTS = 3
-MOVERS = 8
-LINES = 5
 GUTTER = 8
 ROOMY = 10
 """Rows of a chart from which on its words may take one of their own."""
@@ -91,7 +88,7 @@ class FindingScreen(PaneScreen):
             return self._top(finding, width)
         if pane == "charts":
             return self._charts(finding, width, height)
-        rows = self._words(finding, width)
+        rows = finding_words.draw(view, finding, width)
         self.top = max(0, min(self.top, len(rows) - height))
         return rows[self.top : self.top + height]
 
@@ -134,8 +131,8 @@ class FindingScreen(PaneScreen):
             right += [("▼", ROLE[finding.severity]), (f" onset {finding.onset_step}", "dim")]
         rows = [title(width, "", "Evidence", right or None, True)]
         drawn = self._drawn(finding)
-        names = [self._metric_of(e) for e in drawn]
-        bare = [e for e in finding.evidence if e not in drawn and (self._metric_of(e) not in names or e.text)]
+        names = [metric_of(self.view, e) for e in drawn]
+        bare = [e for e in finding.evidence if e not in drawn and (metric_of(self.view, e) not in names or e.text)]
         if not drawn:
             return self._told(finding, width)[:height]
         text_rows = [row for e in bare for row in self._bare(e, width)]
@@ -182,28 +179,23 @@ class FindingScreen(PaneScreen):
         found: dict[str, Evidence] = {}
         for evidence in finding.evidence:
             if self._series(evidence) is not None:
-                found.setdefault(self._metric_of(evidence), evidence)
+                found.setdefault(metric_of(self.view, evidence), evidence)
         return list(found.values())
 
     def _series(self, evidence: Evidence) -> Series | None:
         """What the evidence is of, by step, as far as it may be seen: up to the step cursor. None if nothing is."""
         view, read = self.view, self.view.recording
-        series = view.series(self._metric_of(evidence))
+        series = view.series(metric_of(self.view, evidence))
         if series is None and read is not None:
             series = evidence_series(read, evidence)
         if series is not None and read is not None and view.cursor is not None:
             series = series.until_row(int(read.run.steps.searchsorted(view.cursor, "right")))
         return series if series is not None and len(series) else None
 
-    def _metric_of(self, evidence: Evidence) -> str:
-        """Its name in the report, else one that no other evidence has."""
-        known = self.view.name_of(evidence.metric) or self.view.name_of(evidence.key)
-        return known or (evidence.metric if evidence_label(evidence) is None else f"{evidence.metric} {evidence.key}")
-
     def _caption(self, evidence: Evidence, width: int, selected: bool, most: int) -> list[Row]:
         """The numbers and what they say; that has a row of its own where it does not fit beside them."""
         view = self.view
-        name = self._metric_of(evidence)
+        name = metric_of(view, evidence)
         first, mid, last = (view.value(name, x) for x in (evidence.first, evidence.mid, evidence.last))
         label, unit = evidence_label(evidence) or (view.label(name), view.unit(name))
         row: Row = [
@@ -226,7 +218,7 @@ class FindingScreen(PaneScreen):
         coloured = evidence is finding.evidence[0] and finding.status == "active"
         drawing = self.charts.draw(
             self.view,
-            self._metric_of(evidence),
+            metric_of(self.view, evidence),
             width,
             height,
             finding=finding,
@@ -241,110 +233,6 @@ class FindingScreen(PaneScreen):
         if finding is not None and finding.onset_step is not None:
             self.rltui.ask_insight(finding.onset_step)
         super().redraw()
-
-    def _first_movers(self, finding: Finding, width: int) -> list[Row]:
-        """What moved first around the onset: metrics in the order in which they began, on one axis."""
-        view = self.view
-        insight = view.insights.get((finding.onset_step, view.cursor)) if finding.onset_step is not None else None
-        if not finding.evidence:  # a setting has no onset that anything could have moved around
-            return []
-        if insight is None or not insight.moves:
-            return []
-        own = frozenset(self._metric_of(e) for e in finding.evidence[:1])
-        head = title(width, "", "What moved first", [("in order of onset", "dim")])
-        return [head, *first_movers.draw(view, insight.moves[:MOVERS], width, own), []]
-
-    def _log_lines(self, finding: Finding, width: int) -> list[Row]:
-        """Lines of the log near the onset: notable ones by their step, else the raw ones of that minute."""
-        near = around.log_lines(self.view, finding.onset_step, LINES) if finding.onset_step is not None else []
-        if not near:
-            return []
-        rows = [title(width, "", "Log around its onset", [("6", "key"), (" all lines", "dim")])]
-        for head, text in near:
-            rows.append([(f" {head}  ", "dim"), (cut(text, max(0, width - len(head) - 3)), "fg")])
-        return [*rows, []]
-
-    def _then(self, finding: Finding, width: int) -> list[Row]:
-        """Where one can go from here, the GPUs at the onset, and the code to open."""
-        rows: list[Row] = []
-        if finding.stage:
-            rows.append([(" P", "key"), (f" the five stages of the pipeline; this is {finding.stage}", "dim")])
-        if self.view.report and finding.onset_step in self.view.report.rollouts.steps:
-            rows.append([(" 5", "key"), (f" what the policy wrote at step {finding.onset_step}", "dim")])
-        rows += [[]] if rows else []
-        gpus = around.gpus(self.view, finding.onset_step) if finding.onset_step is not None else []
-        if gpus:
-            when = clock(self.view.time_of(finding.onset_step or 0))
-            rows += [title(width, "", "GPUs then", [(when, "dim")])]
-            beside = 2 if width >= 60 else 1
-            each = (width - 2) // beside
-            for i in range(0, len(gpus), beside):
-                rows.append([(" ", "fg"), *[put(told, each, "fg") for told in gpus[i : i + beside]]])
-            rows.append([])
-        if finding.where:
-            rows += [title(width, "", "Code to open")]
-            rows += [[(" ", "fg"), (cut(place, width - 2), "dim")] for place in finding.where]
-            rows.append([])
-        return rows
-
-    def _words(self, finding: Finding, width: int) -> list[Row]:
-        rows = self._first_movers(finding, width)
-        root = next((f for f in (self.view.report.findings if self.view.report else ()) if f.id == finding.root), None)
-        if root is not None:
-            rows += [
-                title(width, "", "Symptom of"),
-                [(f" {GLYPH[root.severity]} ", ROLE[root.severity]), (root.title, "fg")],
-                [],
-            ]
-        if causes := likely(finding):
-            rows.append(title(width, "", "Likely causes" if causes[0].status == "supported" else "Possible causes"))
-            for cause in causes:
-                rows += [[(" ", "fg"), (line, "fg")] for line in wrap(cause.text, width - 2)]
-                if cause.because:
-                    rows += [[("   ", "fg"), (line, "dim")] for line in wrap(cause.because, width - 4)]
-                if cause.config_key:
-                    value = "" if cause.value is None else config_value(cause.value)
-                    rows.append(
-                        clip(
-                            [
-                                ("   ", "fg"),
-                                (cause.config_key, "dim"),
-                                (" = " if value else "", "dim"),
-                                (value, "strong"),
-                            ],
-                            width,
-                        )
-                    )
-            rows.append([])
-        if finding.fixes:
-            rows.append(title(width, "", "Fixes", [("impact    risk", "dim")]))
-            for i, fix in enumerate(finding.fixes, 1):
-                lines = wrap(fix.text, width - 22) or [""]
-                rows.append(
-                    spread(width, [(f" {i} ", "dim"), (lines[0], "fg")], [(f"{fix.impact:>6}  {fix.risk:>6}", "fg")])
-                )
-                rows += [[("   ", "fg"), (line, "fg")] for line in lines[1:]]
-                if fix.config_key:
-                    rows += [[("   ", "fg"), (line, "dim")] for line in wrap(fix_setting(fix), width - 4)]
-            rows.append([])
-        if finding.band is not None:
-            rows.append(title(width, "", "Over when"))
-            rows += [[(" ", "fg"), (line, "fg")] for line in wrap(finding.band.text, width - 2)]
-            rows.append([])
-        if finding.refute:
-            rows.append(title(width, "", "What would refute it"))
-            for text in finding.refute:
-                rows += [
-                    [(" · " if i == 0 else "   ", "dim"), (line, "fg")] for i, line in enumerate(wrap(text, width - 4))
-                ]
-            rows.append([])
-        rows += [*self._log_lines(finding, width), *self._then(finding, width)]
-        if len(finding.episodes) > 1:
-            rows.append(title(width, "", "Episodes"))
-            for episode in finding.episodes:
-                until = "now" if episode.end_step is None else str(episode.end_step)
-                rows.append([(" ", "fg"), (f"{episode.onset_step}–{until}", "fg"), (f"   {episode.severity}", "dim")])
-        return rows
 
     # -- keys ----------------------------------------------------------------------------------------------------
 
@@ -407,7 +295,7 @@ class FindingScreen(PaneScreen):
         if drawn:
             shown = drawn[min(self.row, len(drawn) - 1)]
             if evidence_label(shown) is None:
-                self.rltui.open_metric(self._metric_of(shown))
+                self.rltui.open_metric(metric_of(self.view, shown))
             else:
                 self.rltui.open_named("gpu")
         else:

@@ -1,0 +1,122 @@
+"""The words on one finding: what moved first, its causes, what to change, when it is over, where to go from here."""
+
+from __future__ import annotations
+
+from rltui.evidence.model import Finding
+from rltui.report.causes import fix_setting, likely
+from rltui.tui.panes import around, first_movers
+from rltui.tui.panes.findings import config_value, metric_of
+from rltui.tui.panes.log import clock
+from rltui.tui.rows import Row, clip, cut, put, spread, title, wrap
+from rltui.tui.view import GLYPH, ROLE, View
+
+MOVERS = 8
+LINES = 5
+
+
+def draw(view: View, finding: Finding, width: int) -> list[Row]:
+    """All of them, under their heads."""
+    rows = _first_movers(view, finding, width)
+    root = next((f for f in (view.report.findings if view.report else ()) if f.id == finding.root), None)
+    if root is not None:
+        rows += [
+            title(width, "", "Symptom of"),
+            [(f" {GLYPH[root.severity]} ", ROLE[root.severity]), (root.title, "fg")],
+            [],
+        ]
+    rows += [*_causes(finding, width), *_fixes(finding, width)]
+    if finding.band is not None:
+        rows.append(title(width, "", "Over when"))
+        rows += [[(" ", "fg"), (line, "fg")] for line in wrap(finding.band.text, width - 2)]
+        rows.append([])
+    if finding.refute:
+        rows.append(title(width, "", "What would refute it"))
+        for text in finding.refute:
+            rows += [
+                [(" · " if i == 0 else "   ", "dim"), (line, "fg")] for i, line in enumerate(wrap(text, width - 4))
+            ]
+        rows.append([])
+    rows += [*_log_lines(view, finding, width), *_then(view, finding, width)]
+    if len(finding.episodes) > 1:
+        rows.append(title(width, "", "Episodes"))
+        for episode in finding.episodes:
+            until = "now" if episode.end_step is None else str(episode.end_step)
+            rows.append([(" ", "fg"), (f"{episode.onset_step}–{until}", "fg"), (f"   {episode.severity}", "dim")])
+    return rows
+
+
+def _causes(finding: Finding, width: int) -> list[Row]:
+    causes = likely(finding)
+    if not causes:
+        return []
+    rows = [title(width, "", "Likely causes" if causes[0].status == "supported" else "Possible causes")]
+    for cause in causes:
+        rows += [[(" ", "fg"), (line, "fg")] for line in wrap(cause.text, width - 2)]
+        if cause.because:
+            rows += [[("   ", "fg"), (line, "dim")] for line in wrap(cause.because, width - 4)]
+        if cause.config_key:
+            value = "" if cause.value is None else config_value(cause.value)
+            equals = " = " if value else ""
+            row: Row = [("   ", "fg"), (cause.config_key, "dim"), (equals, "dim"), (value, "strong")]
+            rows.append(clip(row, width))
+    return [*rows, []]
+
+
+def _fixes(finding: Finding, width: int) -> list[Row]:
+    if not finding.fixes:
+        return []
+    rows = [title(width, "", "Fixes", [("impact    risk", "dim")])]
+    for i, fix in enumerate(finding.fixes, 1):
+        lines = wrap(fix.text, width - 22) or [""]
+        rows.append(spread(width, [(f" {i} ", "dim"), (lines[0], "fg")], [(f"{fix.impact:>6}  {fix.risk:>6}", "fg")]))
+        rows += [[("   ", "fg"), (line, "fg")] for line in lines[1:]]
+        if fix.config_key:
+            rows += [[("   ", "fg"), (line, "dim")] for line in wrap(fix_setting(fix), width - 4)]
+    return [*rows, []]
+
+
+def _first_movers(view: View, finding: Finding, width: int) -> list[Row]:
+    """What moved first around the onset: metrics in the order in which they began, on one axis."""
+    insight = view.insights.get((finding.onset_step, view.cursor)) if finding.onset_step is not None else None
+    if not finding.evidence:
+        return []  # a setting has no onset that anything could have moved around
+    if insight is None or not insight.moves:
+        return []
+    own = frozenset(metric_of(view, e) for e in finding.evidence[:1])
+    head = title(width, "", "What moved first", [("in order of onset", "dim")])
+    return [head, *first_movers.draw(view, insight.moves[:MOVERS], width, own), []]
+
+
+def _log_lines(view: View, finding: Finding, width: int) -> list[Row]:
+    """Lines of the log near the onset: notable ones by their step, else the raw ones of that minute."""
+    near = around.log_lines(view, finding.onset_step, LINES) if finding.onset_step is not None else []
+    if not near:
+        return []
+    rows = [title(width, "", "Log around its onset", [("6", "key"), (" all lines", "dim")])]
+    for head, text in near:
+        rows.append([(f" {head}  ", "dim"), (cut(text, max(0, width - len(head) - 3)), "fg")])
+    return [*rows, []]
+
+
+def _then(view: View, finding: Finding, width: int) -> list[Row]:
+    """Where one can go from here, the GPUs at the onset, and the code to open."""
+    rows: list[Row] = []
+    if finding.stage:
+        rows.append([(" P", "key"), (f" the five stages of the pipeline; this is {finding.stage}", "dim")])
+    if view.report and finding.onset_step in view.report.rollouts.steps:
+        rows.append([(" 5", "key"), (f" what the policy wrote at step {finding.onset_step}", "dim")])
+    rows += [[]] if rows else []
+    gpus = around.gpus(view, finding.onset_step) if finding.onset_step is not None else []
+    if gpus:
+        when = clock(view.time_of(finding.onset_step or 0))
+        rows += [title(width, "", "GPUs then", [(when, "dim")])]
+        beside = 2 if width >= 60 else 1
+        each = (width - 2) // beside
+        for i in range(0, len(gpus), beside):
+            rows.append([(" ", "fg"), *[put(told, each, "fg") for told in gpus[i : i + beside]]])
+        rows.append([])
+    if finding.where:
+        rows += [title(width, "", "Code to open")]
+        rows += [[(" ", "fg"), (cut(place, width - 2), "dim")] for place in finding.where]
+        rows.append([])
+    return rows
