@@ -40,8 +40,7 @@ class Kept:
 
     trends: Trends = field(default_factory=dict)
     _beside: tuple[int, tuple[Remark, ...], dict[str, str]] = (-1, (), {})
-    _advice: dict[Key, tuple[Advice, dict[str, str]]] = field(default_factory=dict)
-    _asked: tuple[object, ...] = ()  # what the advice rests on
+    _advice: dict[Key, tuple[tuple[object, ...], Advice, dict[str, str]]] = field(default_factory=dict)
     _where: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
     def beside(self, look: Look, guard: Guard) -> tuple[Remark, ...]:
@@ -54,27 +53,20 @@ class Kept:
         guard.take(self._beside[2])
         return self._beside[1]
 
-    def advice(
-        self, rule: Rule, subject: str | None, severity: Severity, ground: Ground, spell: Spell, guard: Guard
-    ) -> Advice:
-        """Causes and fixes of a finding. They look at whole columns, so they are tested anew every 25th of the run; a
-        function of the rows alone, so that rows read one by one and all at once are told alike."""
-        rows = ground.look.n - ground.look.n % max(1, ground.look.n // ANEW)
+    def advice(self, key: Key, rule: Rule, severity: Severity, ground: Ground, spell: Spell, guard: Guard) -> Advice:
+        """Causes and fixes of a finding, tested anew if anything is new that they rest on."""
         dumps = len(ground.sampled.dumps) if ground.sampled is not None else 0
-        asked = (rows, len(ground.notes), dumps, tuple(ground.spells.items()), ground.ran)
-        if asked != self._asked:
-            self._asked = asked
-            self._advice.clear()
-        key = rule.id, subject
-        if key not in self._advice:
+        samples = len(ground.measured.seen) if ground.measured is not None else 0
+        spells = tuple(ground.spells.items())
+        asked = (ground.look.n, severity, spell, spells, ground.ran, len(ground.notes), dumps, samples)
+        kept = self._advice.get(key)
+        if kept is None or kept[0] != asked:
             own = Guard()
-            then = rows > 0 and (spell.onset is None or int(ground.look.steps[rows - 1]) >= spell.onset)
-            ground = replace(ground, look=ground.look.until(rows)) if then and rows < ground.look.n else ground
             found = own.ask(f"causes of {rule.id}", (), weighed, rule, ground, spell)
             told = own.ask(rule.id, (), fixes, rule, ground.look.dialect, severity, ground, found)
-            self._advice[key] = (tuple(one.cause for one in found), told), own.failed
-        guard.take(self._advice[key][1])
-        return self._advice[key][0]
+            kept = self._advice[key] = asked, (tuple(one.cause for one in found), told), own.failed
+        guard.take(kept[2])
+        return kept[1]
 
     def where(self, rule: Rule, look: Look, guard: Guard) -> tuple[str, ...]:
         """The files to open."""
@@ -84,7 +76,6 @@ class Kept:
 
     def rewind(self, row: int) -> None:
         """Row number `row` was revised."""
-        self._asked = ()
         self._advice.clear()
         if row < self._beside[0]:
             self._beside = -1, (), {}
@@ -111,7 +102,7 @@ def build(
     ground = replace(ground, spells=_widest({key: _spell(life, look) for key, life in shown.items()}))
     root_of = roots(fired, catalogue, look.step)
     beside = kept.beside(look, guard) if any(life.level >= WARNING for life in active.values()) else ()
-    teller = _Teller(catalogue, ground, _Shapes(look, window, kept.trends), kept, guard)
+    teller = _Teller(catalogue, ground, _at_last(ground), _Shapes(look, window, kept.trends), kept, guard)
     findings = [
         teller.finding(
             key,
@@ -144,6 +135,22 @@ def build(
 def _spell(life: Life, look: Look) -> Spell:
     last = look.step if life.level > 0 else life.openings[-1].end_step
     return Spell(life.onset_step, look.step if last is None else last)
+
+
+def _at_last(ground: Ground) -> Ground:
+    """The ground as it was at the last 25th of the run: causes look at whole columns. A function of the rows alone, so
+    that rows read one by one and all at once are judged alike."""
+    n = ground.look.n
+    rows = n - n % max(1, n // ANEW)
+    if not 0 < rows < n:
+        return ground
+    look = ground.look.until(rows)
+    return replace(ground, look=look, spells={rule: _by(spell, look) for rule, spell in ground.spells.items()})
+
+
+def _by(spell: Spell, look: Look) -> Spell:
+    """As it was known at a look; of one that began later its beginning."""
+    return Spell(spell.onset, min(spell.end, max(look.step, spell.onset or 0)))
 
 
 def _widest(spells: Mapping[Key, Spell]) -> dict[str, Spell]:
@@ -183,6 +190,7 @@ class _Teller:
 
     catalogue: Mapping[str, Rule]
     ground: Ground
+    before: Ground  # on which the causes of what began by then are tested
     shapes: _Shapes
     kept: Kept
     guard: Guard
@@ -193,7 +201,10 @@ class _Teller:
         rule, subject = self.catalogue[key[0]], key[1]
         look, guard, active = self.ground.look, self.guard, life.level > 0
         severity = SEVERITY[life.level or life.peak]
-        causes, remedies = self.kept.advice(rule, subject, severity, self.ground, _spell(life, look), guard)
+        spell, began = _spell(life, look), life.onset_step
+        known = began is None or began <= self.before.look.step
+        ground, spell = (self.before, _by(spell, self.before.look)) if known else (self.ground, spell)
+        causes, remedies = self.kept.advice(key, rule, severity, ground, spell, guard)
         signal = life.eased or life.signal
         proofs = [*signal.proofs, *((remark.metrics[0], remark.text) for remark in beside)]
         return Finding(
