@@ -35,7 +35,6 @@ from rltui.evidence.rescales import Rescales
 from rltui.evidence.sampled import Sampled
 from rltui.evidence.signal import CRITICAL, WARNING
 from rltui.evidence.standing import Standing
-from rltui.readers.base import Note
 from rltui.rules.base import Detect
 from rltui.rules.catalogue import having, rules, unread_pages
 from rltui.rules.coverage import Evaluable, without_input
@@ -282,7 +281,7 @@ class Engine:
         only_samples = [i for i in ids(Sampled) if i not in self._row_rules]
         skipped += without_input(self.catalogue, able, only_samples, run.samples)
         blind = {b.id for b in [*skipped, *out_of_place]}
-        notes = run.notes if run_state is not None else _until(run.notes, look.step)
+        notes = run.notes if run_state is not None else [note for note in run.notes if note.by(look.step)]
         could = frozenset(i for i in able if i not in blind and i not in guard.failed)
         ground = Ground(look, run.config, notes, sampled, measured, ran=could)
         built = build(lives, self.catalogue, ground, self.window, self._kept, guard)
@@ -312,10 +311,6 @@ class Engine:
 
 FEW_ROWS = 100
 """Published run tables call a shorter run undertrained."""
-
-
-def _until(notes: Sequence[Note], step: int) -> list[Note]:
-    return [note for note in notes if note.step is not None and note.step <= step]
 
 
 def breakdown(lives: Mapping[Key, Life]) -> int | None:

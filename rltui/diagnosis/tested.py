@@ -289,7 +289,7 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 def _said(ground: Ground, test: Said, spell: Spell) -> Outcome:
     pattern, late = _compiled(test.pattern), dating_tolerance(spell.end)
     for note in ground.notes:
-        if note.kind in TELLING and (note.step is None or note.step <= spell.end + late) and pattern.search(note.text):
+        if note.kind in TELLING and note.by(spell.end + late) and pattern.search(note.text):
             at = f" at step {note.step}" if note.step is not None else ""
             return Outcome("met", f"the log says{at}: “{note.text.strip()[:QUOTED]}”")
     return Outcome("unmet", "the log that was read names no such error")

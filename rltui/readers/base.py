@@ -85,6 +85,11 @@ class Note(NamedTuple):
     time: float | None = None
     frames: tuple[str, ...] = ()
 
+    def by(self, step: int) -> bool:
+        """Whether the log had said it when the training stood at `step`; so it is thought of a line that nobody can
+        date."""
+        return self.step is None or self.step <= step
+
 
 class LogLine(NamedTuple):
     """A plain line of a console log, for the log pane and the text behind a finding."""

@@ -183,7 +183,7 @@ class Notes:
         for kind, kept in self._kept.items():
             fresh = self._kept[kind] = _Kept()
             for place, note in kept:
-                if note.step is None or note.step <= step:
+                if note.by(step):
                     fresh.add(place, note)
         self._progress = {
             key: n._replace(step=step) if n.step is not None and n.step > step else n

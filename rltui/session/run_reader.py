@@ -322,7 +322,7 @@ class RunReader:
             diagnosis=self._engine.at(self.run, rows),
             run=whole.run.until(step, self.run.phases(until_row=rows)),
             series={key: part for key, s in whole.series.items() if len(part := s.until_row(rows))},
-            notes=tuple(n for n in whole.notes if n.step is None or n.step <= step),
+            notes=tuple(n for n in whole.notes if n.by(step)),
             log=log_until(whole.log, whole.notes, step, rows / table.n if table.n else 1.0, until),
             hardware=whole.hardware if until is None else tuple(s for s in whole.hardware if s.time <= until),
             live=False,

@@ -41,7 +41,7 @@ def events(view: View) -> list[Note]:
         return []
     notes = [note for note in view.recording.notes if note.kind not in QUIET]
     if view.cursor is not None:
-        notes = [note for note in notes if note.step is None or note.step <= view.cursor]
+        notes = [note for note in notes if note.by(view.cursor)]
     return notes
 
 
