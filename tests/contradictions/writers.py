@@ -81,7 +81,7 @@ def _replayed(d: Draw) -> list[tuple[int, Row]]:
 def _jsonl(d: Draw, folder: Path) -> Path:
     lines, clock = [], d.began
     for step, row in _replayed(d):
-        clock += row["step_time"]
+        clock += row.get("step_time", 1.0)  # seconds, of a step whose time is not logged, too
         lines.append(json.dumps({"step": step, "timestamp": clock, **_named(row, HOME)}))
     if d.odd == "validation after the end" and d.until is None:
         lines.append(json.dumps({"step": d.rows, "timestamp": clock + 9.0, HOME["val"]: 0.61}))
