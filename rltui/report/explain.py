@@ -8,11 +8,13 @@ from difflib import get_close_matches
 from functools import lru_cache
 
 import orjson
+from msgspec.structs import asdict
 
 from rltui import settings
 from rltui.frameworks.load import config_meanings, dialect, dialect_names, metrics, phases
 from rltui.frameworks.schema import Metric, Phase
-from rltui.rules.catalogue import adjusted, caused_by, suppressed_by
+from rltui.rules.catalogue import adjusted, caused_by, rules, suppressed_by
+from rltui.rules.error_rates import error_rates, in_words
 from rltui.rules.knowledge import KnowledgePage, pages, pages_for
 from rltui.rules.page import Rule
 from rltui.rules.traits import Trait
@@ -180,7 +182,7 @@ def as_json(word: str | None) -> str | None:
         data = {"id": word, "title": found[0], "sections": found[1]}
     else:
         return None
-    return orjson.dumps(data, option=orjson.OPT_INDENT_2).decode()
+    return orjson.dumps(data, option=orjson.OPT_INDENT_2, default=asdict).decode()
 
 
 def nearest(word: str) -> list[str]:
@@ -260,6 +262,7 @@ def _rule_text(rule: Rule) -> str:
     lines += _section("Would confirm it", _items(rule.confirm))
     lines += _section("Would refute it", _items(rule.refute))
     lines += _section("False alarms known", _items(rule.false_alarms))
+    lines += _section("How often it is wrong", _wrap(_error_rate(rule)))
     lines += _section("Fixes", _items(f"{fix.text} (impact {fix.impact}, risk {fix.risk})" for fix in rule.fixes))
     lines += _section("Over when", _wrap(_over(rule)))
     lines += _section("Related", _items(_relations(rule)))
@@ -273,6 +276,12 @@ def _rule_text(rule: Rule) -> str:
     lines += _section("Keys of the metrics", _metric_lines(rule))
     lines += _section("Keys of the fixes", _fix_lines(rule))
     return "\n".join(lines) + "\n"
+
+
+def _error_rate(rule: Rule) -> str:
+    found = error_rates().rules.get(rule.id)
+    own = found is not None and rule.params != rules()[rule.id].params
+    return in_words(found) + (" This is of the thresholds that ship, not of yours." if own else "")
 
 
 def _over(rule: Rule) -> str:
@@ -377,6 +386,7 @@ def _rule_data(rule: Rule) -> dict[str, object]:
         "over_when": _over(rule) or None,
         "silent": _silence(rule),
         "false_alarms": rule.false_alarms,
+        "error_rate": {"text": _error_rate(rule), "counts": error_rates().rules.get(rule.id)},
         "causes": [c.text for c in rule.causes],
         "fixes": [{"text": f.text, "impact": f.impact, "risk": f.risk, "config": dict(f.config)} for f in rule.fixes],
         "confirm": rule.confirm,

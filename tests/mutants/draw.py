@@ -14,8 +14,8 @@ from tests.mutants import code, data
 from tests.mutants.mutant import Mutant
 
 CODE = ("rltui/evidence", "rltui/rules", "rltui/diagnosis")
-NO_KNOWLEDGE = ("schema.json", "rltui/tui/", "rltui/settings/", "rltui/verify/")
-"""Data that is a form or a taste."""
+NO_KNOWLEDGE = ("schema.json", "rltui/tui/", "rltui/settings/", "rltui/verify/", "error_rates.json")
+"""Data that is a form, a taste, or was measured."""
 TESTS_OF = tomllib.loads(Path(__file__).with_name("tests_of.toml").read_text(encoding="utf-8"))
 EQUAL: list[dict[str, Any]] = tomllib.loads(Path(__file__).with_name("equal.toml").read_text(encoding="utf-8"))["equal"]
 LOCKED: list[str] = TESTS_OF["locked"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from dataclasses import dataclass, field
 
 from rltui.diagnosis.engine import Engine
@@ -29,22 +30,33 @@ class Glance:
 
 @dataclass(slots=True)
 class Course:
-    """All glances at one run. `truth`: what was planted."""
+    """All glances at one run. `truth`: what was planted; `unable`: rules that could not run, for the run does not log
+    what they need."""
 
     fault: str
     world: World
     truth: Truth
     rows: int
     glances: list[Glance] = field(default_factory=list)
+    unable: frozenset[str] = frozenset()
 
-    def found(self) -> int | None:
-        """Steps from the fault to the first loud finding that names it; None if it is never named."""
+    def found(self, rules: frozenset[str] | None = None) -> int | None:
+        """Rows with the fault up to the look at which one of `rules` (by default any that names it) is loud; None if
+        none ever is. What was loud before the fault counts only if it was quiet in between, and what is loud long after
+        the recovery is a false alarm."""
         begins = self.truth.begins
+        wanted = self.truth.rules if rules is None else rules
         if begins is None:
             return None
+        old: frozenset[str] = frozenset()
         for g in self.glances:
-            if g.step >= begins and g.loud & self.truth.rules:
-                return g.step - begins
+            now = g.loud & wanted
+            if g.step < begins:
+                old = now
+            elif not self._is_well(g.step):
+                old &= now
+                if now - old:
+                    return math.ceil((g.step - begins + 1) / self.world.every)
         return None
 
     def false_alarms(self) -> list[str]:
@@ -122,6 +134,7 @@ def course(fault: str, seed: int, looks: int = LOOKS) -> Course:
     for rows in sorted({max(1, round(n * k / looks)) for k in range(1, looks + 1)}):
         d = engine.advance(run.grow(rows))
         out.glances.append(Glance(run.all_steps[rows - 1], d.verdict.decision, loud(d)))
+        out.unable = frozenset(check.id for check in (*d.not_evaluable, *d.not_applicable))
     return out
 
 

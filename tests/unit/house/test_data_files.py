@@ -28,6 +28,7 @@ from rltui.readers.row_kinds import RowWords
 from rltui.rollouts.formats.fields import KnownNames
 from rltui.rollouts.statistics import Limits
 from rltui.rules.coverage import ExpectedMetrics, Kinds
+from rltui.rules.error_rates import ErrorRates
 from rltui.rules.reward import TrueComponents
 from rltui.run.crash import Crashes
 from rltui.tui.headings import Overview
@@ -66,6 +67,7 @@ TYPES: dict[str, Any] = {
     "rollouts/formats/fields.json": KnownNames,
     "rollouts/samples.json": Limits,
     "rules/data/applies.json": Kinds,
+    "rules/data/error_rates.json": ErrorRates,
     "rules/data/expected.json": ExpectedMetrics,
     "rules/data/inputs.json": dict[str, tuple[str, str]],
     "rules/data/true_components.json": TrueComponents,

@@ -1,0 +1,64 @@
+"""No rule is worse on the locked sample of the drill than it was, and one that is would be seen."""
+
+from __future__ import annotations
+
+from dataclasses import replace as with_other
+
+import pytest
+from msgspec.structs import replace
+
+from rltui.rules import registry
+from tests.evaluation.drill.faults import FAULTS
+from tests.evaluation.drill.lock import Locked, locked, seen, worse
+from tests.evaluation.drill.measure import course
+
+ANEW = "if that is meant: python -m tests.evaluation drill --lock"
+WAS = Locked(
+    seed=1,
+    look=5,
+    found={"kl-runaway": 4, "reward-collapse": 30},
+    false_alarms={"length-explosion": 1},
+    false_resolves=1,
+    false_stop=False,
+    false_clear=False,
+)
+
+
+def test_every_fault_is_in_the_sample() -> None:
+    assert list(locked()) == list(FAULTS), ANEW
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_no_rule_is_worse_than_it_was(fault: str) -> None:
+    was = locked()[fault]
+    assert list(worse(was, seen(course(fault, was.seed)))) == [], ANEW
+
+
+def test_a_rule_that_has_become_blind_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    was = locked()["loss is NaN"]
+    [detector] = [one for one in registry.REGISTERED if one.rule == "nonfinite-values"]
+    blind = [with_other(one, detect=lambda *_: []) if one is detector else one for one in registry.REGISTERED]
+    monkeypatch.setattr(registry, "REGISTERED", blind)
+    said = list(worse(was, seen(course("loss is NaN", was.seed))))
+    assert any("nonfinite-values no longer finds it" in line for line in said)
+
+
+@pytest.mark.parametrize(
+    ("now", "said"),
+    [
+        ({}, []),
+        ({"found": {"kl-runaway": 9, "reward-collapse": 60, "kl-up-reward-flat": 5}}, []),
+        ({"found": {"kl-runaway": 4}}, ["reward-collapse no longer finds it (it did after 30 rows)"]),
+        ({"found": {"kl-runaway": 10, "reward-collapse": 30}}, ["kl-runaway finds it after 10 rows (it did after 4)"]),
+        ({"found": {"kl-runaway": 4, "reward-collapse": 61}}, ["reward-collapse finds it after 61 rows"]),
+        ({"false_alarms": {}, "false_resolves": 0}, []),
+        ({"false_alarms": {"length-explosion": 2}}, ["length-explosion has 2 false alarms (it had 1)"]),
+        ({"false_alarms": {"val-regression": 1}}, ["val-regression has 1 false alarms (it had 0)"]),
+        ({"false_resolves": 2}, ["end 2 times while it stands"]),
+        ({"false_stop": True, "false_clear": True}, ["stop for nothing", "as if nothing were wrong"]),
+    ],
+)
+def test_what_counts_as_worse(now: dict[str, object], said: list[str]) -> None:
+    found = list(worse(WAS, replace(WAS, **now)))
+    assert len(found) == len(said)
+    assert all(part in line for part, line in zip(said, found, strict=True))
