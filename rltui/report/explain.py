@@ -280,7 +280,8 @@ def _rule_text(rule: Rule) -> str:
 
 def _error_rate(rule: Rule) -> str:
     found = error_rates().rules.get(rule.id)
-    own = found is not None and rule.params != rules()[rule.id].params
+    measured = found is not None and (found.planted or found.healthy_steps)
+    own = measured and any(p.value != rules()[rule.id].params[name].value for name, p in rule.params.items())
     return in_words(found) + (" This is of the thresholds that ship, not of yours." if own else "")
 
 

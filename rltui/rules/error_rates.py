@@ -86,12 +86,8 @@ def in_words(rates: RuleRates | None) -> str:
     steps = f"{rates.healthy_steps:,} healthy steps"
     alarms = f"False alarms: {rates.false_alarms or 'none'} in {steps}." if rates.healthy_steps else ""
     if not rates.planted:
-        why = (
-            "no simulated run with such a fault logs what it needs"
-            if rates.unable
-            else "no simulated run had such a fault"
-        )
-        return f"{unknown}: {why}. {alarms}".rstrip()
+        which = "with such a fault logs what it needs" if rates.unable else "had such a fault"
+        return f"{unknown}: no simulated run {which}. {alarms}".rstrip()
     rows = "" if rates.median_rows is None else f", after {rates.median_rows:g} rows (median)"
     said = [f"Measured: found in {rates.found} of {rates.planted} simulated runs with a fault that it may name{rows}."]
     if others := rates.named - rates.found:

@@ -110,7 +110,7 @@ def outage(w: World) -> Truth:
     return Truth(at, end, frozenset(GRADER))
 
 
-GRADER = ("reward-function-fault", "reward-floor", "grader-outage", "no-learning-signal", "reward-collapse")
+GRADER = ("reward-function-fault", "reward-floor", "no-learning-signal", "reward-collapse")
 
 
 @fault("grader outage, lasting")

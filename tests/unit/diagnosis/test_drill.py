@@ -8,11 +8,12 @@ import pytest
 from msgspec.structs import replace
 
 from rltui.rules import registry
+from rltui.rules.catalogue import rules
 from tests.evaluation.drill.faults import FAULTS
 from tests.evaluation.drill.lock import Locked, locked, seen, worse
-from tests.evaluation.drill.measure import course
+from tests.evaluation.drill.measure import course, planted
 
-ANEW = "if that is meant: python -m tests.evaluation drill --lock"
+ANEW = "If that is meant: python -m tests.evaluation drill --lock"
 WAS = Locked(
     seed=1,
     look=5,
@@ -29,9 +30,15 @@ def test_every_fault_is_in_the_sample() -> None:
 
 
 @pytest.mark.parametrize("fault", FAULTS)
+def test_a_fault_names_rules_that_exist(fault: str) -> None:
+    assert planted(fault, 1)[1].rules <= set(rules())
+
+
+@pytest.mark.parametrize("fault", FAULTS)
 def test_no_rule_is_worse_than_it_was(fault: str) -> None:
     was = locked()[fault]
-    assert list(worse(was, seen(course(fault, was.seed)))) == [], ANEW
+    found = [f"{fault}: {what}" for what in worse(was, seen(course(fault, was.seed)))]
+    assert not found, "\n".join([*found, ANEW])
 
 
 def test_a_rule_that_has_become_blind_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -82,7 +82,8 @@ def counts(capsys: pytest.CaptureFixture[str], rule: str) -> dict[str, Any]:
         ),
         (
             {"found": 0, "named": 0, "median_rows": None, "false_resolves": 2},
-            "Measured: found in 0 of 12 simulated runs with a fault that it may name. No rule named it in 12. False alarms: 1 in 40,000 healthy steps. "
+            "Measured: found in 0 of 12 simulated runs with a fault that it may name. No rule named it in 12. "
+            "False alarms: 1 in 40,000 healthy steps. "
             "Ended too early 2 times: no rule named such a fault any more while it stood.",
         ),
         (
@@ -133,7 +134,7 @@ def test_every_number_that_is_shown_was_measured(rule: str, capsys: pytest.Captu
 
 
 def test_the_users_own_thresholds_are_not_those_that_were_measured(tmp_path: Path) -> None:
-    rule = next(r for r in SHIPPED["rules"] if rules()[r].params)
+    rule = next(r for r, rates in SHIPPED["rules"].items() if rates["planted"] and rules()[r].params)
     name, param = next(iter(rules()[rule].params.items()))
     (tmp_path / "rltui").mkdir()
     for value, told in ((param.value, False), (param.value * 1.01, True)):
