@@ -77,9 +77,13 @@ class State:
 
 
 class Engine:
-    """Diagnoses one run, again and again as it grows. `window`: rows of the first, mid and last window."""
+    """Diagnoses one run, again and again as it grows. `window`: rows of the first, mid and last window. `until`: rows
+    after which the run is taken to end."""
 
-    def __init__(self, window: int | None = None, catalogue: Mapping[str, Rule] | None = None) -> None:
+    def __init__(
+        self, window: int | None = None, catalogue: Mapping[str, Rule] | None = None, until: int | None = None
+    ) -> None:
+        self._until = until
         self.catalogue = catalogue if catalogue is not None else rules()
         self.window = window
         self._detectors = [one for one in detectors(Look) if one.rule in self.catalogue]
@@ -115,7 +119,9 @@ class Engine:
         """The diagnosis as it stood after the first `rows` rows."""
         with np.errstate(all="ignore"):
             feed = self._feed(run)
-            self._fold(feed, run.history.table.n)
+            if self._until is None and _named_otherwise(feed, run, rows):
+                return Engine(self.window, self.catalogue, until=rows).at(run, rows)
+            self._fold(feed, rows if self._until is not None else run.history.table.n)
             start = next(s for s in reversed(self._states) if s.n <= rows)
             state = start
             for n in look_rows(start.n):
@@ -132,6 +138,8 @@ class Engine:
         active = [f for f in findings if f.status == "active"]
         with np.errstate(all="ignore"):
             feed = self._feed(run)
+            if self._until is None and _named_otherwise(feed, run, rows):
+                return Engine(self.window, self.catalogue, until=rows).insight(run, rows, around, findings, decision)
             look = Look(feed, rows, {f.id: 1 + SEVERITY_RANK[f.severity] for f in reversed(active)})
             now = rows >= run.history.table.n
             measured = Measured.of(run, look, now, self._samples.of(run.hardware))
@@ -159,7 +167,7 @@ class Engine:
         elif changed is not None:
             self.rewind(changed)
         self._table, self._identity = table, settings
-        feed = LookFeed(run, self._blocks, settings, self.window, self._outages, self._scales)
+        feed = LookFeed(run, self._blocks, settings, self.window, self._outages, self._scales, self._until)
         for name, key in self._keys.items():
             series = feed.logged(name)
             if series is None or series.key != key:
@@ -307,6 +315,12 @@ class Engine:
             checks_failed=guard.told(),
             gaps=look.gaps,
         )
+
+
+def _named_otherwise(feed: LookFeed, run: Run, rows: int) -> bool:
+    """Whether a metric stood for another key when the run had so many rows: a preferred one may have come later."""
+    series = run.all_series(rows)
+    return any(then is not None and then.key != key for name, key in feed.keys().items() if (then := series(name)))
 
 
 FEW_ROWS = 100

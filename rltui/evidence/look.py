@@ -71,13 +71,15 @@ class LookFeed:
         window: int | None = None,
         outages: OutageCache | None = None,
         rescales: dict[str, Rescales] | None = None,
+        rows: int | None = None,
     ) -> None:
+        """`rows`: the run as if it had no more, so that a name stands for what it stood for then."""
         self.run = run
         self.window = window
         self.blocks = blocks
         self.settings = settings
         self._outages = outages or OutageCache()
-        self._series = run.all_series()
+        self._series = run.all_series(rows)
         self._logged: dict[str, Series | None] = {}
         self._finite: dict[str, Series | None] = {}
         self._family: dict[str, dict[str, Series]] = {}

@@ -181,13 +181,16 @@ def _standing_for(canonical: str, dialect: str, keys: tuple[str, ...]) -> tuple[
     return tuple(keys_for(canonical, dialect, keys))
 
 
-def canonical_series(table: Table, names: Names, canonical: str) -> Series | None:
-    """The series of a canonical metric, in canonical units: the first of its keys that holds points.
+def canonical_series(table: Table, names: Names, canonical: str, rows: int | None = None) -> Series | None:
+    """The series of a canonical metric, in canonical units: the first of its keys that holds points. `rows`: as if the
+    run had no more.
 
     A key that was only ever zero yields to a later one that was not (verl writes `actor/kl_loss` 0.0 while the KL term
     sits in the reward). Of several validation sets the one with most points, then with most samples a prompt.
     """
     found = [s for key in names.sources(canonical) if (s := table.series(key)) is not None and len(s)]
+    if rows is not None:
+        found = [part for s in found if len(part := s.until_row(rows))]
     best = preferred(canonical, found)
     return None if best is None else converted(best, names.meanings[best.key])
 

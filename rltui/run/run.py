@@ -216,17 +216,18 @@ class Run:
         (as logged)."""
         return self.all_series()(name)
 
-    def all_series(self) -> Callable[[str], Series | None]:
-        """`series` of the rows that are there now: to ask for many names one after another."""
+    def all_series(self, rows: int | None = None) -> Callable[[str], Series | None]:
+        """`series` of the rows that are there now, or of the first `rows`: to ask for many names one after another."""
         self.refresh_names()
         table, names, forced = self.history.table, self._names, self.key_map
 
         def series(name: str) -> Series | None:
             if is_canonical(name) or name in forced:
-                found = canonical_series(table, names, name)
+                found = canonical_series(table, names, name, rows)
                 if found is not None:
                     return found
-            return table.series(name)
+            own = table.series(name)
+            return own if own is None or rows is None else own.until_row(rows)
 
         return series
 
