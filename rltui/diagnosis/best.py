@@ -37,6 +37,6 @@ def _told(r: Ranking, at: int, step: int, path: str | None, on_disk: bool | None
     least = r.start + GAIN * hypot(r.value_se, start_se)
     beats = value >= least and value > r.start
     if not beats:
-        basis += "; not distinguishable from the start" if value >= r.start else "; no better than the start"
+        basis += ", not distinguishable from the start" if value >= r.start else ", no better than the start"
         basis += f" of {num(r.start)}, which would take {num(least)}" if least > r.start else f" of {num(r.start)}"
     return BestCheckpoint(step, path, on_disk, r.key, value, r.value_se, basis, beats)

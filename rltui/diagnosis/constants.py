@@ -63,7 +63,7 @@ def reward_values(look: Look) -> RewardValues:
     if float(alike[clear].mean()) >= MOST_ROWS:
         share = median((m - a) / (b - a))
         return RewardValues(
-            True, share, a, b, f"binary, {num(a)} or {num(b)}; {percent(share)} of the answers get {num(b)}"
+            True, share, a, b, f"binary, {num(a)} or {num(b)}, and {percent(share)} of the answers get {num(b)}"
         )
     if float((s < most - TOLERANCE * (b - a))[clear].mean()) >= MOST_ROWS:
         return RewardValues(False, None, a, b, f"graded, {num(a)} to {num(b)}")
@@ -114,7 +114,7 @@ def _temperature(look: Look) -> Constant | None:
     value = look.settings.number("temperature")
     if value is None:
         return None
-    needs = f"the trainer divides its logits by the same one; {num(WARM[0])} to {num(WARM[1])} is usual"
+    needs = f"the trainer divides its logits by the same one, {num(WARM[0])} to {num(WARM[1])} is usual"
     return _of(look, "temperature", "sampling temperature", value, needs, WARM[0] <= value <= WARM[1])
 
 

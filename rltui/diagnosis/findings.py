@@ -243,7 +243,7 @@ class _Teller:
         if series is None:
             return None
         shape = self.shapes[name]
-        words = f"{text}; {shape.word}" if text else shape.word
+        words = f"{text} ({shape.word})" if text else shape.word
         first, mid, last, slope = (_known(v) for v in (shape.first, shape.mid, shape.last, shape.slope))
         return Evidence(name, series.key, first, mid, last, slope, words)
 

@@ -9,6 +9,7 @@ from typing import Literal
 from rltui.data_files import Record, kept, read
 from rltui.evidence.look import Look
 from rltui.evidence.model import Decision
+from rltui.prose import capital
 from rltui.rules.base import gaining, losing, validation
 
 Way = Literal["up", "flat", "down", "high", "none"]
@@ -37,7 +38,7 @@ class KlRewardCase:
     def text(self) -> str:
         """One line: the three courses and how they read."""
         moves = f"KL {self.kl}, reward {self.reward}, validation {self.validation}".replace("none", "unknown")
-        return f"{moves}: {self.reading}" + (f"; {self.advice}" if self.advice else "")
+        return f"{moves}: {self.reading}" + (f". {capital(self.advice)}" if self.advice else "")
 
 
 UNKNOWN_CASE = KlRewardCase("none", "none", "none", None, "unknown: the check failed", "")

@@ -42,7 +42,7 @@ def band_of(rule: Recovery | None, life: Life, look: Look) -> RecoveryBand | Non
 def told(band: RecoveryBand, look: Look) -> RecoveryBand:
     """The band with the value now, for a report."""
     now = _now(band, look)
-    text = f"{metrics()[band.metric].label} is back {band.side} {num(band.edge)}; "
+    text = f"{metrics()[band.metric].label} is back {band.side} {num(band.edge)}: "
     text += f"it was {num(band.before)} before step {band.onset_step} and is {num(now)} now"
     return replace(band, now=now, text=text)
 

@@ -22,6 +22,7 @@ from rltui.evidence.model import Evidence, Finding
 from rltui.evidence.sampled import Sampled, high, low
 from rltui.evidence.signal import num
 from rltui.plots.numbers import percent
+from rltui.prose import listed
 from rltui.rollouts.statistics import SampleStats
 
 NUMBERS = ("length_mean", "distinct_2", "reward_mean")
@@ -186,7 +187,7 @@ def _remark(entry: RemarkEntry, look: Look) -> Remark | None:
         return None
     where = look.settings.kl_where
     reading = entry.text if where is None else entry.kl_in.get(where, entry.text)
-    text = f"{'; '.join(m.text for m in seen)}: {reading}"
+    text = f"{listed([m.text for m in seen])}: {reading}"
     return Remark(entry.id, entry.rule, tuple(seen), text)
 
 

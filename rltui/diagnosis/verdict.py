@@ -25,6 +25,7 @@ from rltui.evidence.model import (
     Verdict,
 )
 from rltui.evidence.standing import OVER
+from rltui.prose import sentences
 from rltui.rules.base import farmed, validation
 from rltui.rules.catalogue import having
 from rltui.rules.page import Rule
@@ -49,7 +50,7 @@ def stages(
             status = "fail" if worst.severity == "critical" else "warn"
             because = f"{worst.title} since step {worst.onset_step}" if worst.onset_step is not None else worst.title
             if failed:
-                because += f"; {failed[0]} upstream may be the cause"
+                because += f", and {failed[0]} upstream may be the cause"
         elif not seen:
             zero = [m for m in metrics if look.logged(m) is not None]
             status = "unknown"
@@ -62,7 +63,7 @@ def stages(
             if worst is not None:
                 because += f", notice: {worst.title.lower()}"
             if failed:
-                because += f"; provisional, {failed[0]} upstream failed"
+                because += f", but only provisional as {failed[0]} upstream failed"
         if status == "fail":
             failed.append(stage)
         out.append(StageResult(stage, status, because))
@@ -281,7 +282,7 @@ def _text(case: Case, decision: Decision, because: Sequence[Finding]) -> str:
         return "Neither reward nor validation is logged: nobody can tell whether this run learns."
     if not because:
         silent = case.state.because if case.state is not None and case.stopped_short else ""
-        return f"{silent[:1].upper()}{silent[1:].rstrip('.')}. {_clear(case)}" if silent else _clear(case)
+        return sentences(silent, _clear(case))
     head, *others = because
     also = [in_sentence(f.title) for f in others if f.id != head.id][:2]
     when = began(head)
@@ -306,9 +307,11 @@ def _clear(case: Case) -> str:
     courses = [told.course(facts, m.name) for m in seen if not m.held_out or m in gains]
     if not courses:
         return words
-    words += f" {'; '.join(one[:1].upper() + one[1:] for one in courses)}"
     level = next((f for f in case.active if case.has(f, Trait.LEVEL)), None)
-    return f"{words}." if level is None else f"{words}, level since step {level.onset_step}; {_why_go_on(case)}."
+    if level is None:
+        return f"{words} {sentences(*courses)}"
+    courses[-1] += f", level since step {level.onset_step}"
+    return f"{words} {sentences(*courses, _why_go_on(case))}"
 
 
 def _validation_rises(look: Look) -> bool:
@@ -352,16 +355,20 @@ def _would_change(case: Case, decision: Decision, because: Sequence[Finding]) ->
             return f"It takes {ENOUGH_ROWS} rows with a reward."
         return "It takes a logged reward or validation score."
     over = case.ended
-    then = "" if over else f"; judged again at step {look.step + max(20, look.step // 20)}"
+    again = "" if over else f"it is judged again at step {look.step + max(20, look.step // 20)}"
     if not because and case.stopped_short:
         return "It would change if a new row comes, or if the log of the scheduler says what ended it."
     if not because:
-        return "Nothing more is to come from this run." if over else f"A warning that lasts would change it{then}."
+        return (
+            "Nothing more is to come from this run."
+            if over
+            else sentences("A warning that lasts would change it", again)
+        )
     if decision == "continue-watch" and _held_back(case):
-        return f"It would become a stop once validation falls or no longer rises{then}."
+        return sentences("It would become a stop once validation falls or no longer rises", again)
     refute = [f.refute[0] for f in because if f.refute][:2]
     words = ", or if ".join(in_sentence(r) for r in dict.fromkeys(refute))
-    return f"It would change if {words}{then}."
+    return sentences(f"It would change if {words}", again)
 
 
 def _held_back(case: Case) -> bool:

@@ -13,6 +13,7 @@ from rltui.evidence.model import Finding
 from rltui.evidence.signal import num
 from rltui.evidence.trends import WINDOW, theil_sen
 from rltui.plots.numbers import percent
+from rltui.prose import capital
 from rltui.rules.page import Rule
 from rltui.rules.traits import Trait
 
@@ -71,11 +72,11 @@ def worth(
         text = f"going on for {all_left} brings {series.key} nothing at its recent course"
     text += f", {percent(risk)} risk of a decline taken off" if gain else f", at {percent(risk)} risk of a decline"
     if name != "val_score":
-        text += "; by train reward only, validation is not known"
+        text += ", by train reward only as validation is not known"
     if gpu_hours is not None:
-        text += f"; {costs} {num(gpu_hours)} GPU hours"
+        text += f". {capital(costs)} {num(gpu_hours)} GPU hours"
     elif hours is not None:
-        text += f"; {costs} {num(hours)} h"
+        text += f". {capital(costs)} {num(hours)} h"
     return Worth(name, gain, low, high, risk, left, ahead, hours, gpu_hours, text)
 
 

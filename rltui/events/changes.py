@@ -152,7 +152,7 @@ class Changes:
             return []
         events: list[Event] = []
         if _is_another(self.seen, report):
-            words = f"begins anew in the same place; the run before it had come to step {self.seen.step}"
+            words = f"begins anew in the same place, where the run before it had come to step {self.seen.step}"
             events.append(event(report, "restart", words))
             self.seen = SeenSoFar(seq=self.seen.seq)
         seen, findings = self.seen, report.findings
@@ -162,7 +162,7 @@ class Changes:
             events.append(event(report, "summary", report.verdict.text))
         restarts = report.run.restarts
         if seen.began:
-            why = {end.step: f"; what ended the one before: {end.because}" for end in report.run.ends}
+            why = {end.step: f". What ended the one before: {end.because}" for end in report.run.ends}
             events += [
                 event(report, "restart", f"goes on from step {at} in a new attempt{why.get(at, '')}")
                 for at in restarts[seen.restarts :]
@@ -227,7 +227,7 @@ class Changes:
         card, seen = report.recording.stall, self.seen
         if card is None:
             return
-        because = "; ".join(card.because)
+        because = ", ".join(card.because)
         over = card.over
         hung = card.verdict == "hung"
         severity: Severity = "critical" if card.sure else "warning"

@@ -201,7 +201,7 @@ def _attempts(report: Report, look: Mapping[str, Any], events: Sequence[Mapping[
         yield Item("restart", "warning", f"restarted from step {at}{why.get(at, '')}")
     card = report.recording.stall
     if any(event["event"] == "end" for event in events) and card is not None and card.over:
-        because = "; ".join(card.because)
+        because = ", ".join(card.because)
         word = card.verdict
         yield Item("end", "critical" if word == "crashed" else "info", f"{word}: {because}" if because else word)
 
@@ -217,7 +217,7 @@ def _checkpoints(report: Report, since: float, step: object) -> Iterable[Item]:
         broken = [str(c.step) for c in new if c.complete is False]
         text = f"{len(new)} checkpoint{'' if len(new) == 1 else 's'}: step {shown}"
         yield Item(
-            "checkpoint", "warning" if broken else "info", text + (f"; cut off: {', '.join(broken)}" if broken else "")
+            "checkpoint", "warning" if broken else "info", text + (f", cut off: {', '.join(broken)}" if broken else "")
         )
 
 

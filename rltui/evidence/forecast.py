@@ -153,7 +153,7 @@ def soonest(found: Sequence[Forecast]) -> tuple[Forecast, ...]:
     out = []
     for what in dict.fromkeys(f.what for f in found):
         same = sorted((f for f in found if f.what == what), key=lambda f: f.at)
-        more = f"; {len(same) - 1} more later" if len(same) > 1 else ""
+        more = f", and {len(same) - 1} more later" if len(same) > 1 else ""
         out.append(replace(same[0], text=same[0].text + more))
     return tuple(out)
 

@@ -81,7 +81,7 @@ def slow_step(look: Look, step: int) -> SlowStep | None:
     why = _why(tokens, rate, ratio)
     text = f"{num(now)} s, {num(ratio)} times the usual {num(usual)} s: {why}"
     if phase is not None and share is not None:
-        text += f"; {percent(share)} of the extra time in {phases()[phase].label}"
+        text += f", with {percent(share)} of the extra time in {phases()[phase].label}"
     return SlowStep(step, now, usual, ratio, tokens, rate, phase, share, text)
 
 

@@ -33,7 +33,7 @@ def trap(canonical: str | None, framework: str | None, version: str | None = Non
     """What is easily misread about a metric: in general, and in this framework as far as its version may be it."""
     metric = metrics().get(canonical or "")
     own = own_trap(canonical, framework, version)
-    return "; ".join(text for text in (metric.trap if metric else "", own) if text)
+    return ". ".join(text for text in (metric.trap if metric else "", own) if text)
 
 
 def own_trap(canonical: str | None, framework: str | None, version: str | None = None) -> str:
@@ -42,7 +42,7 @@ def own_trap(canonical: str | None, framework: str | None, version: str | None =
         return ""
     names = dialect(framework)
     own = [t for t in names.traps if t.metric == canonical and may_be_in(version, t.since, t.before)]
-    return "; ".join(f"{names.title}{_span(t)}: {t.text}" for t in own)
+    return ". ".join(f"{names.title}{_span(t)}: {t.text}" for t in own)
 
 
 def _span(trap: Trap) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
@@ -14,6 +13,7 @@ from rltui.evidence.model import SEVERITY_RANK, Cause, Finding, Fix
 from rltui.frameworks.load import metrics as known_metrics
 from rltui.frameworks.load import phases as known_phases
 from rltui.plots.numbers import number
+from rltui.prose import listed
 from rltui.report.causes import cause_setting, fix_setting, likely
 
 if TYPE_CHECKING:
@@ -207,11 +207,6 @@ def _called(name: str) -> str:
         return f"the time of the {found.label if found is not None else name.removeprefix('phase:')} phase"
     metric = known_metrics().get(name)
     return in_sentence(metric.label) if metric is not None else name
-
-
-def listed(texts: Sequence[str]) -> str:
-    """`a, b and c`"""
-    return texts[0] if len(texts) == 1 else f"{', '.join(texts[:-1])} and {texts[-1]}" if texts else ""
 
 
 def _ended(text: str) -> str:

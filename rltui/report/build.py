@@ -256,9 +256,9 @@ def _rollouts(files: tuple[str, ...], samples: Samples) -> Rollouts:
     read = [*samples.stats.values(), *([samples.nameless] if samples.nameless is not None else [])]
     if not files:
         if read:
-            note = f"printed in the log; {sum(one.samples for one in read)} of them were read for the checks"
+            note = f"printed in the log, and {sum(one.samples for one in read)} of them were read for the checks"
             return Rollouts("the training log", samples.steps, len(read), note)
-        way = f"; to keep samples: {samples.enable}" if samples.enable else ""
+        way = f". To keep samples: {samples.enable}" if samples.enable else ""
         where = f" ({samples.missing})" if samples.missing else ""
         note = f"none found{where}: a limit of the monitoring, no sign of health{way}"
         return Rollouts(None, (), 0, note)
@@ -266,7 +266,7 @@ def _rollouts(files: tuple[str, ...], samples: Samples) -> Rollouts:
     steps = sorted({int(match[1]) for match in named if match})
     where = files[0] if len(files) == 1 else os.path.commonpath(files)
     seen = f"{len(read)} of {max(len(samples.steps), len(read))} steps" if read else "none"
-    return Rollouts(where, tuple(steps), len(files), f"count is of files; {seen} were read for the checks")
+    return Rollouts(where, tuple(steps), len(files), f"the count is of files, and {seen} were read for the checks")
 
 
 def with_outlook(report: Report, insight: Insight | None) -> Report:

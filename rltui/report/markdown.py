@@ -102,7 +102,7 @@ def _decision(report: Report) -> list[str]:
         f"- Decision: **{badge(report)}** ({verdict.decision}), confidence {number(verdict.confidence, decimals=2)}"
     ]
     if verdict.because:
-        because = "; ".join(f"{plain(titles.get(i, i))} ({code(i)})" for i in verdict.because)
+        because = ", ".join(f"{plain(titles.get(i, i))} ({code(i)})" for i in verdict.because)
         lines.append(f"- Because: {because}")
     if verdict.would_change:
         lines.append(f"- Would change: {plain(verdict.would_change)}")

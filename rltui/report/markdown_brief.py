@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from rltui.diagnosis.verdict import in_sentence
 from rltui.evidence.model import RISKS, Evidence, Finding, Fix
 from rltui.plots.numbers import NOT_AVAILABLE, change, number, percent
+from rltui.prose import listed, sentence
 from rltui.report import markdown_metrics, markdown_run
-from rltui.report.answer import leading_finding, listed, metric_called
+from rltui.report.answer import leading_finding, metric_called
 from rltui.report.causes import cause_line, fix_setting, likely, same_change
 from rltui.report.escape import code, fenced, plain
 from rltui.report.markdown_findings import SEVERITY, name_of, roots_with, since
@@ -145,7 +146,7 @@ def _metrics(report: Report, room: Room) -> list[str]:
         unit = f" {m.unit}" if m.unit not in markdown_metrics.UNITS_UNSAID else ""
         drawn.append(f"{_short(metric_called(m)):<{width}}  {row}  {values}{unit}, now {now}  {moved}".rstrip())
     head = "Means of the first, middle and last windows, then the newest value and the change:"
-    return [*([f"{note[:1].upper()}{note[1:]}.", ""] if note else []), head, "", *fenced(drawn)]
+    return [*([sentence(note), ""] if note else []), head, "", *fenced(drawn)]
 
 
 def _short(label: str) -> str:

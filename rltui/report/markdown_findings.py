@@ -64,7 +64,7 @@ def _folded(report: Report, root: Finding, active: list[Finding]) -> list[str]:
         return []
     lines = ["- goes with it:"]
     for finding in below:
-        numbers = "; ".join(_evidence(report, evidence) for evidence in finding.evidence[:1])
+        numbers = ", ".join(_evidence(report, evidence) for evidence in finding.evidence[:1])
         lines.append(f"  - {SEVERITY[finding.severity]} {name_of(finding)}{since(finding)}: {numbers}".rstrip(": "))
     return lines
 
@@ -77,7 +77,7 @@ def _moved_first(report: Report, root: Finding) -> list[str]:
     moves = (
         f"{metric_label(report, m.metric)} {number(m.before)} → {number(m.after)} at step {m.step}" for m in told.moves
     )
-    return [f"- moved first (a hint, no proof): {'; '.join(moves)}"]
+    return [f"- moved first (a hint, no proof): {', '.join(moves)}"]
 
 
 def _evidence(report: Report, evidence: Evidence) -> str:
@@ -106,7 +106,7 @@ def causes(report: Report) -> list[str]:
             lines.append(f"- where to look: {', '.join(_place(place) for place in finding.where)}")
         lines.append("")
     if any(finding.where for finding in roots_with(report, "causes")):
-        lines.append("Code places are those of the public repository; your own checkout wins where they differ.")
+        lines.append("Code places are those of the public repository. Your own checkout wins if they differ.")
     return lines or ["No open finding needs a cause."]
 
 

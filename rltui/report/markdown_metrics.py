@@ -23,7 +23,9 @@ UNITS_UNSAID = ("", "-", "1", "reward", "score", "loss", "norm", "value", "advan
 NOT_DRAWN = (CONSTANT, "nothing finite")
 
 KL_IN_REWARD = "reward has the KL penalty taken off (score − β·KL): read the task score beside it, not the reward alone"
-KL_IN_LOSS = "the KL term is in the loss: the reward is the task score; drift shows in KL, clip fraction, gradient norm"
+KL_IN_LOSS = (
+    "the KL term is in the loss: the reward is the task score, and drift shows in KL, clip fraction, gradient norm"
+)
 
 
 def metric_label(report: Report, name: str) -> str:
@@ -42,7 +44,7 @@ def section(report: Report) -> list[str]:
     known = [(name, m) for name, m in ordered if m.canonical is not None]
     own = [(name, m) for name, m in ordered if m.canonical is None]
     lines = [
-        "Windows are means of the first, middle and last max(5, 10 %) of a metric's points; change is first → last "
+        "Windows are means of the first, middle and last max(5, 10 %) of a metric's points. Change is first → last "
         "window, slope per 100 steps, corr with the step.",
         "",
     ]
@@ -60,7 +62,7 @@ def section(report: Report) -> list[str]:
 
 def _moved(report: Report) -> list[str]:
     """What moved since the start, whatever the verdict makes of it."""
-    return [f"Moved since the start: {'; '.join(plain(one.text) for one in report.moved)}.", ""] if report.moved else []
+    return ["Moved since the start:", "", *(f"- {plain(one.text)}" for one in report.moved), ""] if report.moved else []
 
 
 def _traps(report: Report, metrics: list[tuple[str, MetricSummary]]) -> list[str]:
@@ -128,7 +130,7 @@ def _table(metrics: list[tuple[str, MetricSummary]]) -> list[str]:
                 number(m.corr_step, decimals=2, sign=True, missing=NOT_AVAILABLE),
                 _number(m.min),
                 _number(m.max),
-                plain("; ".join(part for part in (m.shape, gaps) if part)),
+                plain(", ".join(part for part in (m.shape, gaps) if part)),
                 code(m.key, cell=True),
             ]
         )

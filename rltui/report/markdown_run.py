@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from rltui.plots.meter import bar
 from rltui.plots.numbers import NOT_AVAILABLE, duration, number, percent, size
+from rltui.prose import sentence
 from rltui.readers.base import LeftOut
 from rltui.report.escape import code, fenced, plain, table
 from rltui.report.model import GpuNow, HostNow, PhaseUse, Report, RunIdentity
@@ -50,7 +51,7 @@ def trouble(gpu: GpuNow) -> str:
     said = ["does not answer"] if gpu.lost else []
     said += [f"XID {', '.join(str(x) for x in dict.fromkeys(gpu.xids))}"] if gpu.xids else []
     said += [f"{gpu.ecc_uncorrected} memory errors"] if gpu.ecc_uncorrected else []
-    return "; ".join([*said, *([f"slowed: {', '.join(gpu.throttle)}"] if gpu.throttle else [])])
+    return ", ".join([*said, *([f"slowed: {', '.join(gpu.throttle)}"] if gpu.throttle else [])])
 
 
 def _phases(phases: tuple[PhaseUse, ...]) -> list[str]:
@@ -63,8 +64,8 @@ def _phases(phases: tuple[PhaseUse, ...]) -> list[str]:
         said += [f"the others wait for {', '.join(p.ahead)}"] if p.ahead else []
         memory = f"{size(p.memory_floor_gb)} to {size(p.memory_high_gb)}" if p.memory_high_gb is not None else ""
         power, use = (percent(v, missing=NOT_AVAILABLE) for v in (p.power_of_limit, p.power_use))
-        rows.append([plain(p.phase), power, use, memory or NOT_AVAILABLE, plain("; ".join(said))])
-    head = "GPUs by phase of a step (medians; power as a share of its limit; memory of the fullest GPU, least to most):"
+        rows.append([plain(p.phase), power, use, memory or NOT_AVAILABLE, plain(", ".join(said))])
+    head = "GPUs by phase of a step (medians, power as a share of its limit, memory of the fullest GPU, least to most):"
     return ["", head, "", *table(["phase", "power", "use by power", "memory", "note"], rows, "lrrrl")]
 
 
@@ -126,7 +127,7 @@ def standing(report: Report, because: str) -> list[str]:
     run = report.run
     framework = " ".join(part for part in (run.framework, run.framework_version) if part)
     lines = [
-        f"- Framework: {plain(framework) or 'not recognised'}; algorithm: {plain(run.algorithm or 'not known')}",
+        f"- Framework: {plain(framework) or 'not recognised'}, algorithm: {plain(run.algorithm or 'not known')}",
         f"- State: **{run.state}**{f' ({plain(because)})' if because else ''}",
         f"- Steps: {reached(report)}",
     ]
@@ -164,8 +165,8 @@ def _sources(run: RunIdentity) -> list[str]:
     unused = [s for s in run.sources if not s.used]
     if unused:
         told = [f"{code(_below(s.path, run.path))} ({plain(s.note.removesuffix('; not used'))})" for s in unused]
-        more = f"; and {len(told) - UNUSED_SHOWN} more" if len(told) > UNUSED_SHOWN else ""
-        lines += ["", f"Not used: {'; '.join(told[:UNUSED_SHOWN])}{more}."]
+        more = f", and {len(told) - UNUSED_SHOWN} more" if len(told) > UNUSED_SHOWN else ""
+        lines += ["", f"Not used: {', '.join(told[:UNUSED_SHOWN])}{more}."]
     return lines
 
 
@@ -252,11 +253,11 @@ def step_time(report: Report) -> list[str]:
         lines.append("  ".join(cells).rstrip())
     head = f"Medians over the last {phases.window_steps} steps"
     if phases.step_s is not None:
-        head = f"A step takes {number(phases.step_s)} s; medians over the last {phases.window_steps} steps"
+        head = f"A step takes {number(phases.step_s)} s. {head}"
     if phases.overlapped:
-        head += "; phases overlap, shares do not add up to 100 %"
+        head += ". Phases overlap, so shares do not add up to 100 %"
     if phases.bottleneck:
-        head += f"; bottleneck: **{plain(phases.bottleneck)}**"
+        head += f". Bottleneck: **{plain(phases.bottleneck)}**"
     note = [_sentence(phases.note), ""] if phases.note else []
     return [f"{head}.", "", *fenced(lines), "", *note, *_why_slow(report)]
 
@@ -280,7 +281,7 @@ def _why_slow(report: Report) -> list[str]:
 
 def _sentence(text: str) -> str:
     text = plain(text)
-    return text[:1].upper() + text[1:] + ("" if text.endswith(".") else ".")
+    return sentence(text)
 
 
 def pipeline(report: Report) -> list[str]:
@@ -316,7 +317,7 @@ def _invariants(report: Report) -> list[str]:
     lines = ["", *table(["must hold", "stage", "status", "measured", "how"], rows)] if rows else []
     unseen = [plain(one.name) for one in held if one.measured is None]
     if unseen:
-        lines += ["", f"This log cannot show: {'; '.join(unseen)}. `rltui verify` checks the trainer's own functions."]
+        lines += ["", f"This log cannot show: {', '.join(unseen)}. `rltui verify` checks the trainer's own functions."]
     return lines
 
 
@@ -343,7 +344,7 @@ def unknowns(report: Report) -> list[str]:
         needing: dict[tuple[str, str], list[str]] = {}
         for title, needs, enable in report.not_evaluable:
             needing.setdefault((needs, enable), []).append(title)
-        rows = [["; ".join(plain(t) for t in titles), plain(n), plain(e)] for (n, e), titles in needing.items()]
+        rows = [[", ".join(plain(t) for t in titles), plain(n), plain(e)] for (n, e), titles in needing.items()]
         lines += ["", "Checks that could not run:", "", *table(["checks", "need", "to enable"], rows)]
     if report.checks_failed:
         lines += [
@@ -357,7 +358,7 @@ def unknowns(report: Report) -> list[str]:
         for title, reason in report.not_applicable:
             why.setdefault(reason, []).append(plain(title))
         lines += ["", "Checks that do not apply:", ""]
-        lines += [f"- {plain(reason)}: {'; '.join(titles)}" for reason, titles in why.items()]
+        lines += [f"- {plain(reason)}: {', '.join(titles)}" for reason, titles in why.items()]
     if report.rollouts.source is None:
         lines += ["", f"Rollouts: {plain(report.rollouts.note)}."]
     else:

@@ -10,6 +10,7 @@ from rltui.evidence.metric import Course
 from rltui.evidence.signal import CRITICAL, EASED, NOTICE, WARNING, Signal, num
 from rltui.evidence.trends import trend
 from rltui.plots.numbers import percent
+from rltui.prose import listed, sentence
 from rltui.rules.base import (
     Memory,
     Params,
@@ -76,7 +77,7 @@ def cfg_group_size_degenerate(look: Look, p: Params, memory: Memory) -> list[Sig
     others = size - 1
     if _leaves_one_out(look) and others >= p["others"]:
         mean = "the reward of one other sample" if others == 1 else f"the mean of {num(others)} other samples"
-        text = f"Groups of {num(size)}: RLOO's baseline is {mean}, which is unbiased; advantages are noisy."
+        text = f"Groups of {num(size)}: RLOO's baseline is {mean}, which is unbiased, but advantages are noisy."
         return [Signal(NOTICE, text, ((look.reward, ""),), onset_step=onset)]
     level = WARNING if size < p["warn"] else NOTICE
     if size < 2:
@@ -125,7 +126,7 @@ def kl_penalty_gaming(look: Look, p: Params, memory: Memory) -> list[Signal]:
         return []
     level = CRITICAL if ratio < p["critical"] else WARNING
     courses = [f"{name} {words.since_start(c)}" for name, c in _both(look) if c is not None]
-    text = f"{'; '.join(courses)}; responses went from {num(first)} to {num(last)} tokens "
+    text = f"{listed(courses)}, and responses went from {num(first)} to {num(last)} tokens "
     text += f"({compared(look, 'response_length_mean', 10)}): short answers pay less penalty."
     proofs = (
         told(look, "reward_mean"),
@@ -165,11 +166,7 @@ def policy_step_too_large(look: Look, p: Params, memory: Memory) -> list[Signal]
         for n, v in (("clip_frac", c), ("ppo_kl", q))
         if look.series(n) is not None
     )
-    return [
-        Signal(
-            level, text[:1].upper() + text[1:] + ".", proofs, moved="clip_frac" if c > p["clip_notice"] else "ppo_kl"
-        )
-    ]
+    return [Signal(level, sentence(text), proofs, moved="clip_frac" if c > p["clip_notice"] else "ppo_kl")]
 
 
 @rule("reference-mismatch-at-start", Look)

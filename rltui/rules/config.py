@@ -8,6 +8,7 @@ from math import log
 from rltui.evidence.look import Look
 from rltui.evidence.signal import CRITICAL, NOTICE, WARNING, Signal, num
 from rltui.evidence.trends import flat, sd_d
+from rltui.prose import sentence
 from rltui.rules.base import (
     Memory,
     Params,
@@ -84,7 +85,8 @@ def cfg_lr_too_high(look: Look, p: Params, memory: Memory) -> list[Signal]:
         level = CRITICAL if rate > max(warn, p["full_crit"]) else WARNING
     kind = "LoRA" if _lora(look) else "full training (no LoRA in sight)"
     text = f"Learning rate {num(rate)} for {kind}, where up to {num(notice)} is usual from 0.3 B parameters on"
-    text += f"; {swings}." if swings else "; KL rose and the reward fell in the first rows." if memory else "."
+    text += "."
+    text += f" {sentence(swings)}" if swings else " KL rose and the reward fell in the first rows." if memory else ""
     return [Signal(level, text, (("lr", ""), ("kl_ref", "")), onset_step=int(look.steps[0]) if look.n else None)]
 
 

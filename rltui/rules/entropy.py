@@ -7,6 +7,7 @@ from rltui.evidence.look import Look
 from rltui.evidence.signal import CRITICAL, EASED, NOTICE, WARNING, Signal, num
 from rltui.evidence.trends import flat
 from rltui.plots.numbers import percent
+from rltui.prose import sentences
 from rltui.rules.base import (
     Memory,
     Params,
@@ -77,7 +78,7 @@ def entropy_collapse(look: Look, p: Params, memory: Memory) -> list[Signal]:
         fell = f"Entropy fell from {num(start)} to {num(now)} nats, {percent(ratio)} of its start"
         fell += f" ({compared(look, 'entropy', ROWS, SKIP)})"
         course = "the task is solved" if solved(look) else reward_course(look)
-        return fell + (f"; {course}." if course else ".")
+        return sentences(fell, course)
 
     proofs = [("entropy", ""), told(look)]
     if dead is not None:
@@ -108,7 +109,7 @@ def entropy_explosion(look: Look, p: Params, memory: Memory) -> list[Signal]:
 
     def summary() -> str:
         rose = f"Entropy rose from {num(start)} to {num(now)} nats ({compared(look, 'entropy', ROWS, SKIP)})"
-        return rose + (f"; {course}." if (course := reward_course(look)) else ".")
+        return sentences(rose, reward_course(look))
 
     proofs = [("entropy", "")]
     if look.series(look.reward) is not None:

@@ -76,6 +76,6 @@ def env_errors_contaminate(look: Look, p: Params, memory: Memory) -> list[Signal
         level = WARNING
     how = "end in an error" if name == "error_rate" else "are aborted: cut short, timed out, or too long a prompt"
     text = f"{percent(now)} of the rollouts {how}"
-    text += "; the reward falls where they rise." if against < p["against"] else "."
+    text += ", and the reward falls when they rise." if against < p["against"] else "."
     proofs = ((name, "median of the last 10 rows"), (look.reward, ""))
     return [Signal(level, text, proofs, moved=name)]

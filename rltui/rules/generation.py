@@ -11,6 +11,7 @@ from rltui.evidence.shifts import Shift
 from rltui.evidence.signal import CRITICAL, EASED, NOTICE, WARNING, Signal, num
 from rltui.evidence.trends import trend
 from rltui.plots.numbers import percent
+from rltui.prose import sentences
 from rltui.rules.base import (
     Memory,
     Params,
@@ -110,7 +111,7 @@ def length_collapse(look: Look, p: Params, memory: Memory) -> list[Signal]:
             what += f" ({compared(look, 'response_length_mean', p['rows'])})"
         else:
             what = f"{percent(empty)} of the responses are empty or aborted"
-        return what + (f"; {course}." if (course := reward_course(look)) else ".")
+        return sentences(what, reward_course(look))
 
     proofs = (("response_length_mean", ""), told(look))
     return [Signal(level, text, proofs, moved="response_length_mean", hurt=look.reward)]
@@ -164,8 +165,8 @@ def length_explosion(look: Look, p: Params, memory: Memory) -> list[Signal]:
     def text() -> str:
         grew = f"Responses grew {num(ratio)}-fold, from {num(first)} to {num(last)} tokens"
         grew += f" ({compared(look, 'response_length_mean', p['rows'])})"
-        grew += f"; {course}" if (course := reward_course(look)) else ""
-        return grew + (f"; {percent(cut_now)} are cut at the limit." if cut_now > 0.01 else ".")
+        cut = f"{percent(cut_now)} are cut at the limit" if cut_now > 0.01 else ""
+        return sentences(grew, reward_course(look), cut)
 
     proofs = (("response_length_mean", ""), told(look))
     return [Signal(level, text, proofs, moved="response_length_mean")]

@@ -114,7 +114,7 @@ def grad_norm_ramp(look: Look, p: Params, memory: Memory) -> list[Signal]:
         apart = look.values("rollout_train_logprob_diff")
         level = CRITICAL if losing(look) and len(apart) and tail(apart, 20) > p["apart"] else WARNING
     text = f"The gradient norm grew from {num(first)} to {num(now)}, {num(now / first)} times its start"
-    text += f" ({compared(look, 'grad_norm', 20, p['warmup'])})" + ("; the reward pays for it." if paid else ".")
+    text += f" ({compared(look, 'grad_norm', 20, p['warmup'])})" + (". The reward pays for it." if paid else ".")
     return [Signal(level, text, (("grad_norm", ""),), moved="grad_norm")]
 
 
@@ -157,5 +157,7 @@ def pg_loss_shape(look: Look, p: Params, memory: Memory) -> list[Signal]:
     signs = np.sign(x)
     if float((signs[1:] != signs[:-1]).mean()) < p["swings"]:
         return []
-    text = f"The policy loss swings about zero (mean {num(float(x.mean()))}, noise {num(noise)}); reward is level."
+    text = (
+        f"The policy loss swings about zero (mean {num(float(x.mean()))}, noise {num(noise)}), and the reward is level."
+    )
     return [Signal(NOTICE, text, (("pg_loss", ""), (look.reward, "level")), moved=look.reward)]

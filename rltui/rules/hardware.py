@@ -14,6 +14,7 @@ from rltui.frameworks.load import phases
 from rltui.hardware.base import Gpu, GpuSample
 from rltui.hardware.roles import role_of
 from rltui.plots.numbers import percent
+from rltui.prose import listed, sentences
 from rltui.rules.base import Memory, Params, rule
 from rltui.run.sums import median
 from rltui.run.table import Series
@@ -62,7 +63,7 @@ def gpu_memory_pressure(seen: Measured, p: Params, memory: Memory) -> list[Signa
             level = WARNING
             said.append(ahead.text)
         if level:
-            text = f"{name(gpu)}: {'; '.join(said)}."
+            text = f"{name(gpu)}: {sentences(*said)}"
             out.append(Signal(level, text, _memory(gpu), subject=name(gpu), onset_step=began))
     return [*_together(out, seen), *_logged_peak(seen, p)]
 
@@ -137,14 +138,14 @@ def _fault(gpu: Gpu, samples: list[GpuSample], seen: Measured) -> tuple[int, str
     if newest.lost:
         found = "does not answer any more: it fell off the bus or waits for a reset"
     elif fatal:
-        found = "; ".join(f"critical error XID {x}, {FATAL_XIDS[x]}" for x in dict.fromkeys(fatal))
+        found = listed([f"critical error XID {x} ({FATAL_XIDS[x]})" for x in dict.fromkeys(fatal)])
     elif newest.ecc_uncorrected:
         found = f"{newest.ecc_uncorrected} uncorrected memory errors since the driver was loaded"
         if newest.ecc_uncorrected <= _first_errors(gpu, seen):
             found, level = f"{found}, none of them while this run was watched", WARNING
     if found is None:
         return None
-    return (level, found) if _used(gpu, seen) else (WARNING, f"{found}; no process of this run was seen on it")
+    return (level, found) if _used(gpu, seen) else (WARNING, f"{found}, but no process of this run was seen on it")
 
 
 def _first_errors(gpu: Gpu, seen: Measured) -> int:

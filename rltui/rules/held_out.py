@@ -187,7 +187,7 @@ def validation_underpowered(look: Look, p: Params, memory: Memory) -> list[Signa
     noise, gain = sd_d(x[-200:]), abs(float(x[-3:].mean() - x[:3].mean()))
     if noise <= max(p["se"], gain / 3.0) or noise > float(np.abs(x).max()):
         return []
-    text = f"Validation jumps by {num(noise)} from one evaluation to the next; gained were {num(gain)}."
+    text = f"Validation jumps by {num(noise)} from one evaluation to the next, and the gain is {num(gain)}."
     return [Signal(NOTICE, text, (("val_score", f"noise {num(noise)}"),), onset_step=int(look.steps[0]))]
 
 

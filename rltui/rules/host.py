@@ -11,6 +11,7 @@ from rltui.evidence.signal import CRITICAL, NOTICE, WARNING, Signal, num
 from rltui.evidence.trends import WINDOW, onset, trend
 from rltui.hardware.base import HardwareSample, HostSample
 from rltui.plots.numbers import percent
+from rltui.prose import sentence, sentences
 from rltui.rules.base import Memory, Params, rule
 from rltui.run.sums import median
 from rltui.run.table import Series
@@ -42,7 +43,7 @@ def host_ram_creep(seen: Measured, p: Params, memory: Memory) -> list[Signal]:
         said.append(f"largest known process: {largest.role}, {num(largest.rss_gb)} GB")
     logged = series is not None and series is not seen.ram_sampled
     proofs = (("cpu_mem_used" if logged else "host.ram_used_gb", ""),)
-    own = [Signal(level, f"Host memory: {'; '.join(said)}.", proofs, onset_step=began)] if level else []
+    own = [Signal(level, f"Host memory: {sentences(*said)}", proofs, onset_step=began)] if level else []
     return own + [
         Signal(level, f"Host memory of {node}: {text}.", subject=node)
         for node, host in seen.elsewhere
@@ -75,12 +76,12 @@ def disk_space_low(seen: Measured, p: Params, memory: Memory) -> list[Signal]:
         size = median(np.array(sizes))
         cleared = every is None and len(sizes) > 1  # then there is room for another as soon as an old one goes
         if left < p["mult"] * size:
-            text = f"{num(left)} GB free; a checkpoint takes {num(size)} GB"
-            text += "; older ones are cleared away." if cleared else ": no room." if left < size else "."
+            text = f"{num(left)} GB are free, and a checkpoint takes {num(size)} GB"
+            text += ". Older ones are cleared away." if cleared else ": no room." if left < size else "."
             return [Signal(CRITICAL if left < size and not cleared else WARNING, text, _FREE)]
     ahead = disk_full(seen)
     if ahead is not None:
-        return [Signal(NOTICE, f"{ahead.text[:1].upper()}{ahead.text[1:]}.", _FREE)]
+        return [Signal(NOTICE, sentence(ahead.text), _FREE)]
     if not sizes and total and left < p["share"] * total and left < p["free_gb"]:
         return [Signal(WARNING, f"{num(left)} GB free of {num(total)} GB on the disk of the run.", _FREE)]
     return []
@@ -105,7 +106,7 @@ def checkpoint_slow(seen: Measured, p: Params, memory: Memory) -> list[Signal]:
     during = seen.seen.since(float(seen.ends[rows[-1]]) - seconds[-1]).until(float(seen.ends[rows[-1]])).samples
     waits = [s.host.pressure_io for s in during if s.host is not None and s.host.pressure_io is not None]
     if waits:
-        text += f"; meanwhile tasks waited for io {percent(median(np.array(waits)))} of the time"
+        text += f". Meanwhile tasks waited for io {percent(median(np.array(waits)))} of the time"
     level = WARNING if took > p["warn_s"] else NOTICE
     proofs = (("phase:save_checkpoint", ""),)
     return [Signal(level, f"{text}.", proofs, subject="disk", onset_step=int(seen.look.steps[seen.saves[0][0]]))]
@@ -129,7 +130,7 @@ def background_interference(seen: Measured, p: Params, memory: Memory) -> list[S
     level = CRITICAL if near is not None else WARNING if slower else NOTICE
     if near is not None:
         effects.append(near.text)
-    return [Signal(level, f"{text}{': ' if effects else ''}{'; '.join(effects)}.", proofs, subject=None)]
+    return [Signal(level, f"{text}: {sentences(*effects)}" if effects else f"{text}.", proofs, subject=None)]
 
 
 _SLOWER = (("time_per_step_s", ""),)

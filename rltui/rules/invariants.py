@@ -114,7 +114,7 @@ def _judged(check: InvariantCheck, seen: Measure | None, about: list[Finding]) -
         status = STATUS[now.severity]
         measured = measured or now.summary
     elif past is not None and measured is not None:
-        measured += f"; was broken until step {past.last_step}"
+        measured += f", was broken until step {past.last_step}"
     return Invariant(check.name, check.stage, status, measured, check.how)
 
 
@@ -186,7 +186,7 @@ def _kl_not_negative(look: Look, p: Params) -> Measure | None:
     low = float(np.minimum.reduce(x))
     if low >= p["kl"] or not lasting(x < p["kl"], p):
         return Measure(lambda: num(low))
-    return Measure(num(low), "kl_ref", _by_size(-low, p), f"KL is {num(low)}; the k3 estimate cannot be negative")
+    return Measure(num(low), "kl_ref", _by_size(-low, p), f"KL is {num(low)}, but the k3 estimate cannot be negative")
 
 
 def _entropy_not_negative(look: Look, p: Params) -> Measure | None:
@@ -313,7 +313,7 @@ CHECKS = (
     InvariantCheck(
         "KL to the reference ≥ 0 (k3 estimator)",
         "log-probs",
-        "lowest value of the newest rows; other estimators may be negative",
+        "lowest value of the newest rows (other estimators may be negative)",
         _kl_not_negative,
     ),
     InvariantCheck("entropy ≥ 0", "generation", "lowest value of the newest rows", _entropy_not_negative),

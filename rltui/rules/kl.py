@@ -10,6 +10,7 @@ from rltui.evidence import words
 from rltui.evidence.look import Look
 from rltui.evidence.signal import CRITICAL, EASED, NOTICE, WARNING, Signal, num
 from rltui.evidence.trends import flat, theil_sen, trend
+from rltui.prose import sentences
 from rltui.rules.base import (
     Memory,
     Params,
@@ -135,7 +136,7 @@ def kl_runaway(look: Look, p: Params, memory: Memory) -> list[Signal]:
         if (fast := doubling()) is not None:
             text += f", doubling every {num(fast)} rows"
         course = words.course(look.facts, "val_score") if verified else reward_course(look)
-        return text + (f"; {course}." if course else ".")
+        return sentences(text, course)
 
     proofs = [("kl_ref", f"median of the newest rows {num(level)}")]
     if look.series(look.reward) is not None:

@@ -44,7 +44,7 @@ def no_learning_signal(look: Look, p: Params, memory: Memory) -> list[Signal]:
         return []
     level = CRITICAL if share >= p["critical"] else WARNING if share >= p["warn"] else EASED if eased else NOTICE
     dead = look.facts.dead_groups
-    beside = f"; {words.share(dead, NO_VARIANCE)}" if dead is not None else ""
+    beside = f", and {words.share(dead, NO_VARIANCE)}" if dead is not None else ""
     summary = (
         f"The gradient is zero on {percent(share)} of the last {window} rows{beside}: these updates teach nothing."
     )

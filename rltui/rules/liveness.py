@@ -8,6 +8,7 @@ from rltui.evidence.look import Look
 from rltui.evidence.model import Cause, Fix
 from rltui.evidence.signal import CRITICAL, NOTICE, WARNING, Signal
 from rltui.evidence.standing import Standing
+from rltui.prose import capital, sentence
 from rltui.rules.base import Memory, Params, rule
 from rltui.run.run import RunState
 
@@ -22,16 +23,16 @@ def run_crashed(seen: Standing, p: Params, memory: Memory) -> list[Signal]:
     text = f"{ended}{state.because}."
     signal = _now(CRITICAL if state.quote else WARNING, "", look)
     if (crash := state.crash) is not None:
-        cause = crash.text + (f"; {state.loop}" if state.loop else "")
-        text += f" {crash.shown[:1].upper()}{crash.shown[1:]}." if crash.shown else ""
-        text += f" {state.loop[:1].upper()}{state.loop[1:]}." if state.loop else ""
+        cause = crash.text + (f", {state.loop}" if state.loop else "")
+        text += f" {sentence(crash.shown)}" if crash.shown else ""
+        text += f" {sentence(state.loop)}" if state.loop else ""
         family = look.dialect.family
         signal = replace(
             signal,
-            causes=(Cause(cause[:1].upper() + cause[1:], status="supported", because="the log says so"),),
+            causes=(Cause(capital(cause), status="supported", because="the log says so"),),
             fixes=tuple(Fix(r.text, r.config.get(family), r.impact, r.risk) for r in crash.kind.to_do),
         )
-    return [replace(signal, summary=text[:1].upper() + text[1:] + _quote(state))]
+    return [replace(signal, summary=capital(text) + _quote(state))]
 
 
 @rule("run-stalled", Standing)
@@ -80,5 +81,5 @@ def logging_coverage_gap(seen: Standing, p: Params, memory: Memory) -> list[Sign
     if not look.n:
         return [Signal(NOTICE, f"No metric row was found: {_elsewhere(look)}.")]
     names = ", ".join(m.metric for m in coverage.missing[:6])
-    text = f"{coverage.present} of {coverage.expected} expected metrics are logged; missing: {names}."
+    text = f"{coverage.present} of {coverage.expected} expected metrics are logged. Missing: {names}."
     return [Signal(NOTICE, text, onset_step=int(look.steps[0]))]

@@ -46,13 +46,13 @@ def nonfinite_values(look: Look, p: Params, memory: Memory) -> list[Signal]:
     start = min(hole.begin for hole in found.values())
     total = max(hole.count for hole in found.values())
     keys = ", ".join(hole.key for hole in found.values() if hole.begin == start)
-    text = f"{keys} became NaN or infinite at step {start}; {total} such row{'s' if total > 1 else ''} "
+    text = f"{keys} became NaN or infinite at step {start}, with {total} such row{'s' if total > 1 else ''} "
     text += f"in the last {int(min(p['window'], look.n))}"
     level = _poisoned(look, found, p)
     if level < CRITICAL and _full_of_holes(look, found, p):
         level, text = NOTICE, text + ", as in metrics that cannot overflow: the log has holes"
     elif level == WARNING and not any(hole.alone for hole in found.values()):
-        text += "; finite again since: such a step is skipped"
+        text += ". It is finite again since: such a step is skipped"
     return [
         Signal(
             level,
@@ -130,7 +130,7 @@ def metric_vanished(look: Look, p: Params, memory: Memory) -> list[Signal]:
         if gone < p["rows"] or not steady or series.key.rpartition("/")[0] not in going:
             continue
         step = int(series.steps[-1])
-        text = f"{series.key} is logged no more since step {step}; others of the same place go on."
+        text = f"{series.key} is logged no more since step {step}, and others of the same place go on."
         out.append(Signal(WARNING, text, ((name, f"last at step {step}"),), subject=name, onset_step=step))
     return out
 
@@ -143,7 +143,7 @@ def metric_definition_trap(look: Look, p: Params, memory: Memory) -> list[Signal
     rate, gradient = look.values("lr"), look.values("grad_norm")
     rows = int(p["rows"])
     if len(rate) >= rows and len(gradient) >= rows and look.is_zero("lr") and tail(gradient, rows) > 0:
-        text = "The learning rate prints as 0: the log rounds it away; the config has the true one."
+        text = "The learning rate prints as 0: the log rounds it away. The config has the true one."
         out.append(Signal(NOTICE, text, (("lr", ""),), subject="lr", onset_step=start))
     if look.series("kl_ref") is not None and not look.profile.kl_per_token:
         text = "This KL is summed over the sequence: thresholds a token hold after division by the length."

@@ -28,7 +28,7 @@ def _out(look: Look, outage: Outage, p: Params) -> Signal:
     if still:
         text += f", while the policy is as before ({', '.join(still)})"
     text += ": the grader fails, not the policy. "
-    text += "Updates on it teach nothing." if lost else "No reason to stop; these rows count nowhere."
+    text += "Updates on it teach nothing." if lost else "This is no reason to stop: these rows count nowhere."
     proofs = [
         (look.reward, f"{num(outage.value)} {rows}"),
         *((name, "as before") for name in POLICY if look.series(name)),

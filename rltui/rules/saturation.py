@@ -94,7 +94,9 @@ def _no_signal(look: Look, p: Params, window: float) -> tuple[bool, str]:
     if len(gradient):
         ratio = tail(gradient, window) / max(head(gradient, window), 1e-12)
         still = "the gradient is" if ratio < p["gradient"] else "the gradient still is"
-        return ratio < p["gradient"], f"; {still} {percent(ratio)} of its start ({compared(look, 'grad_norm', window)})"
+        return ratio < p[
+            "gradient"
+        ], f", and {still} {percent(ratio)} of its start ({compared(look, 'grad_norm', window)})"
     return False, ""
 
 

@@ -9,6 +9,7 @@ from rltui.evidence.look import Look
 from rltui.evidence.signal import NOTICE, WARNING, Signal, num
 from rltui.evidence.trends import flat, sd_d, trend
 from rltui.plots.numbers import percent
+from rltui.prose import sentences
 from rltui.rules.base import (
     Memory,
     Params,
@@ -59,11 +60,8 @@ def reward_flat_from_start(look: Look, p: Params, memory: Memory) -> list[Signal
     why = _no_movement(look, p)
     summary = f"{reward_name(look)} has not moved beyond its noise in {rows} rows: {num(first)} → {num(last)}"
     summary += f" ({compared(look, look.reward, p['window'])})"
-    summary += (
-        f"; {why}."
-        if why
-        else f"; a change below {num(_detectable(noise, worth(p['window'], rows)))} could not be seen."
-    )
+    unseen = f"a change below {num(_detectable(noise, worth(p['window'], rows)))} could not be seen"
+    summary = sentences(summary, why or unseen)
     series = look.series(look.reward)
     proofs = [(look.reward, f"noise {num(noise)} a row")]
     proofs += [(n, "") for n in ("kl_ref", "lr", "grad_norm") if why and look.logged(n) is not None]
@@ -116,7 +114,7 @@ def kl_dominates(look: Look, p: Params, memory: Memory) -> list[Signal]:
         f"With a KL coefficient of {num(coef)} the penalty at {num(distance)} nats weighs "
         f"{percent(share)} of the policy gradient"
     )
-    summary += f"; {reward_course(look)}." if stuck and reward_course(look) else "."
+    summary = sentences(summary, reward_course(look) if stuck else "")
     return [Signal(level, summary, (("kl_ref", ""), told(look)), onset_step=int(look.steps[0]))]
 
 

@@ -40,7 +40,7 @@ def advantage_degenerate(look: Look, p: Params, memory: Memory) -> list[Signal]:
         return []
     largest, bound = np.maximum(np.abs(low), np.abs(high)), sqrt(size - 1)
     if (largest > bound * (1 + p["tol"])).all():
-        text = f"Advantages reach {num(float(largest.max()))}; groups of {num(size)} allow {num(bound)}."
+        text = f"Advantages reach {num(float(largest.max()))}, but groups of {num(size)} allow {num(bound)}."
         return [Signal(WARNING, text, proofs, subject=BOUND, moved="advantage_max")]
     if size == 2 and float(np.ptp(largest)) < 1e-6 and largest[0] > 0:
         return [Signal(NOTICE, f"Advantages are ±{num(float(largest[0]))} only: groups of 2.", proofs)]

@@ -7,6 +7,7 @@ from rltui.evidence.signal import CRITICAL, EASED, NOTICE, WARNING, Signal, num
 from rltui.evidence.step_time import grown, own_share, phase_share, waits
 from rltui.frameworks.load import phases
 from rltui.plots.numbers import percent
+from rltui.prose import sentence
 from rltui.rules.base import Memory, Params, held, rule, tail
 from rltui.run.sums import median
 
@@ -45,7 +46,7 @@ def step_time_regression(look: Look, p: Params, memory: Memory) -> list[Signal]:
         level = WARNING
     summary = f"A step takes {num(now)} s, {num(ratio)} times its best of {num(best)} s"
     summary += (
-        "; longer responses explain it."
+        ". Longer responses explain it."
         if level == NOTICE and per_token is not None and per_token < p["notice"]
         else "."
     )
@@ -79,7 +80,7 @@ def phase_bottleneck(look: Look, p: Params, memory: Memory) -> list[Signal]:
     for share in (own_share(name, x) for name, x in every.items() if grown(x, now[name], p["grown"])):
         if share is not None and share.share - share.high > p["grown"]:
             text = f"{phases()[share.phase].label} takes {percent(share.share)} of the step"
-            text += f"; earlier steps took {percent(share.low)} to {percent(share.high)}."
+            text += f", and earlier steps took {percent(share.low)} to {percent(share.high)}."
             out.append((share.share - share.high, share.phase, text))
     merged = {n: s for n, s in now.items() if n in limits}
     logged = [n for n in LOG_PROBS if n in now]  # a trainer may need only one of them
@@ -95,7 +96,7 @@ def phase_bottleneck(look: Look, p: Params, memory: Memory) -> list[Signal]:
                 out.append((share_now - limits[name], name, text))
                 together |= {text} if both else set()
     if beside is not None and max(beside.trainer or 0.0, beside.sampler or 0.0) > p["wait"]:
-        text = beside.text[:1].upper() + beside.text[1:] + "."
+        text = sentence(beside.text)
         proofs = tuple((metric, "") for metric in beside.metrics)
         return [Signal(NOTICE, text, proofs, onset_step=int(look.steps[0]))]
     if not out:
@@ -123,7 +124,7 @@ def checkpoint_slow(look: Look, p: Params, memory: Memory) -> list[Signal]:
     if share <= p["notice"]:
         return []
     text = f"A checkpoint takes {num(took)} s every {every:.0f} steps: {percent(share)} of the time"
-    text += "; half as often would do." if share > p["warn"] else "."
+    text += ". Half as often would do." if share > p["warn"] else "."
     return [Signal(NOTICE, text, (("phase:save_checkpoint", ""),), onset_step=int(saves.steps[-1000:][at][0]))]
 
 

@@ -71,7 +71,7 @@ class Contradiction:
         done = "no row of it counts since then" if self.whole else "its values of that do not count"
         return (
             f"{left} contradicts {kept} since step {self.since}: {self.key}{others}, as at step {self.step} "
-            f"{theirs:.4g} against {ours:.4g}; {done}"
+            f"{theirs:.4g} against {ours:.4g}, and {done}"
         )
 
 

@@ -129,16 +129,16 @@ def _judged(seen: LifeSigns) -> RunState:
     if seen.now is None or pulse.moved_at is None:
         return RunState(silent, stopped)
     card = weigh(pulse, seen.pace(), of, planned is not None, seen.now, seen.phase_takes())
-    state, because = _STATES[card.verdict], "; ".join(card.because)
+    state, because = _STATES[card.verdict], ", ".join(card.because)
     observed = pulse.heard or _expected(seen)
     if not observed and state == "running" and not is_seen:
         ago = span(max(0.0, seen.now - pulse.moved_at))
-        words = "" if last is not None else f"{stopped}; "
+        words = "" if last is not None else f"{stopped}, "
         card = replace(card, verdict="unknown", because=(f"{words}may be running: written {ago} ago",))
         state, because = "unknown", card.because[0]
     elif not observed and state in ("stalled", "unknown"):
         card = replace(card, because=(stopped, *card.because))
-        state, because = silent, "; ".join(card.because) if seen.followed else stopped
+        state, because = silent, ", ".join(card.because) if seen.followed else stopped
     elif not observed:
         because = f"the newest row is {span(max(0.0, seen.now - pulse.moved_at))} old"
     return RunState(state, because, card.quote, card if seen.followed else None)

@@ -20,7 +20,7 @@ from rltui.run.table import Floats, Ints
 
 Flags = NDArray[np.bool_]
 
-GENERATION = "20 to 40 % of the power limit is normal: decoding waits for memory; larger batches raise it"
+GENERATION = "20 to 40 % of the power limit is normal: decoding waits for memory, and larger batches raise it"
 IN_USE_GB = 1.0  # of memory, below which a GPU is nobody's: the driver alone holds some hundred MB
 LEAST = 3  # samples of a phase, below which nothing is said about it
 LOW = 0.6

@@ -9,6 +9,7 @@ import numpy as np
 from rltui.frameworks.load import dialect, phases
 from rltui.frameworks.schema import PHASE, Timers
 from rltui.frameworks.traps import version_number
+from rltui.prose import capital
 from rltui.run.names import Names
 from rltui.run.sums import median
 from rltui.run.table import Floats, Ints, Table
@@ -96,7 +97,7 @@ def phase_table(
         items=tuple(items),
         overlapped=overlapped,
         bottleneck=longest.name if named else None,
-        note="; ".join(notes),
+        note=". ".join(notes[:1] + [capital(one) for one in notes[1:]]),
     )
 
 

@@ -255,7 +255,7 @@ def _gpu_words(gpus: Sequence[GpuSample]) -> list[str]:
         lo, hi = min(watts), max(watts)
         power = f"{lo:.0f} W" if hi - lo < 10 else f"{lo:.0f} to {hi:.0f} W"
         spin = bool(low) and all((g.util or 0.0) >= BUSY for g in low)
-        hint = "; they are busy waiting, as for a rank that is behind or gone (NCCL)" if spin else ""
+        hint = ", busy waiting as for a rank that is behind or gone (NCCL)" if spin else ""
         return [f"GPU power {power} of {limit:.0f} W{many}{hint}"]
     names = ", ".join(f"{g.node} {g.index}".strip() for g in low[:4]) + (" …" if len(low) > 4 else "")
     return [f"GPU power low on {len(low)} of {len(known)} ({names}: {min(g.power_w or 0.0 for g in low):.0f} W)"]

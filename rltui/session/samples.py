@@ -130,7 +130,7 @@ class SampleReader:
         enable = keep_samples(asked.framework)
         entries = [one for one in index.entries if one.split == "train"] or list(index.entries)
         if not entries:
-            return Samples(pending=False, missing="; ".join(filter(None, index.looked_in)), enable=enable)
+            return Samples(pending=False, missing=", ".join(filter(None, index.looked_in)), enable=enable)
         by_step = {one.step: one for one in entries if one.step is not None}
         steps = tuple(sorted(by_step))
         last = asked.until if asked.until is not None else steps[-1] if steps else 0

@@ -85,7 +85,7 @@ def _course(said: Said) -> None:
 
 def _validation(said: Said) -> None:
     said.report["metrics"]["val_score"] = metric(0.9, 0.2, key="val")
-    said.report["verdict"]["text"] = "All clear; validation still rises."
+    said.report["verdict"]["text"] = "All clear. Validation still rises."
 
 
 def _vanished(said: Said) -> None:

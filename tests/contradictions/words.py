@@ -148,7 +148,7 @@ def validation_in_sentences(said: Said) -> Iterator[str]:
     table = said.metric("val_score")
     fell = [f["id"] for f in said.loud if f["id"] in ("val-regression", "train-val-divergence")]
     for where, text in said.sentences():
-        if "validation still rises" not in text and "only rising validation" not in text:
+        if "validation still rises" not in text.lower() and "only rising validation" not in text:
             continue
         if fell:
             yield f"{where}: validation still rises, beside {fell[0]}"

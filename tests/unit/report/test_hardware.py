@@ -80,7 +80,7 @@ def test_of_many_gpus_that_fill_up_the_first_is_told_and_the_rest_is_counted() -
     engine = Engine()
     engine.advance(leaking)
     told = [f for f in engine.insight(leaking, ROWS, ROWS, [], "continue").forecasts if f.what == "GPU memory"]
-    assert [f.text.rpartition("; ")[2] for f in told] == ["7 more later"]
+    assert [f.text.rpartition(", and ")[2] for f in told] == ["7 more later"]
 
 
 def test_without_samples_nothing_is_made_up() -> None:

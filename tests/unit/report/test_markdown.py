@@ -117,10 +117,12 @@ def test_a_resolved_finding_is_over_and_asks_for_nothing() -> None:
 
 
 def test_a_note_of_a_healthy_run_prescribes_nothing_but_config_advice_does() -> None:
-    note = fakes.finding(severity="info", basis="hypothesis", summary="KL stands at 0.2; validation gained with it.")
+    note = fakes.finding(
+        severity="info", basis="hypothesis", summary="KL stands at 0.2, and validation gained with it."
+    )
     advice = fakes.finding(id="cfg-no-eval", title="No validation", severity="info", basis="config")
     text = whole(build(fakes.frame(result=fakes.diagnosis(findings=(note, advice)))))
-    assert "KL stands at 0.2; validation gained with it (`kl-runaway`, since step 40)" in section(text, 3)
+    assert "KL stands at 0.2, and validation gained with it (`kl-runaway`, since step 40)" in section(text, 3)
     assert "###" not in section(text, 3)
     assert "KL keeps rising" not in section(text, 4) + section(text, 5)
     assert "No validation" in section(text, 4)
@@ -176,7 +178,7 @@ def test_settings_that_explain_little_share_a_line() -> None:
 def test_checks_that_need_the_same_share_a_row() -> None:
     skipped = tuple(NotEvaluable(f"r{i}", f"Check {i}", "kl_ref", "beta > 0") for i in range(3))
     text = section(whole(build(fakes.frame(result=fakes.diagnosis(not_evaluable=skipped)))), 9)
-    assert "| Check 0; Check 1; Check 2 | kl_ref | beta > 0 |" in text
+    assert "| Check 0, Check 1, Check 2 | kl_ref | beta > 0 |" in text
 
 
 def test_undefined_numbers_read_not_available() -> None:

@@ -38,7 +38,7 @@ FORECASTS = (
 )
 SLOW = "300 s, 2 times the usual 150 s: longer responses (1.9 times the tokens)"
 WAITS = "the trainer waits 30 % of the step for rollouts: generation is the bottleneck"
-REWARDS = "binary, 0 or 1; 41 % of the answers get 1"
+REWARDS = "binary, 0 or 1, and 41 % of the answers get 1"
 
 
 class CannedSource:

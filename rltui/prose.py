@@ -1,0 +1,25 @@
+"""Fragments become sentences, so that no text is glued with semicolons."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+
+def capital(text: str) -> str:
+    """The same with a capital first letter; what follows keeps its own."""
+    return text[:1].upper() + text[1:]
+
+
+def sentence(text: str) -> str:
+    """The same as a sentence: a capital, and one full stop unless it already ends as a sentence does."""
+    return capital(text) if text.endswith((".", "?", "!")) else f"{capital(text)}."
+
+
+def sentences(*parts: str) -> str:
+    """Each part that says something, as a sentence of its own."""
+    return " ".join(sentence(part) for part in parts if part)
+
+
+def listed(texts: Sequence[str]) -> str:
+    """`a, b and c`"""
+    return texts[0] if len(texts) == 1 else f"{', '.join(texts[:-1])} and {texts[-1]}" if texts else ""
