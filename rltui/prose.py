@@ -20,6 +20,12 @@ def sentences(*parts: str) -> str:
     return " ".join(sentence(part) for part in parts if part)
 
 
+def headed(head: str, parts: Sequence[str]) -> str:
+    """`head: first part. Second part.`"""
+    first, *rest = parts
+    return " ".join((f"{head}: {first}.", *map(sentence, rest)))
+
+
 def listed(texts: Sequence[str]) -> str:
     """`a, b and c`"""
     return texts[0] if len(texts) == 1 else f"{', '.join(texts[:-1])} and {texts[-1]}" if texts else ""

@@ -14,7 +14,7 @@ from rltui.frameworks.load import phases
 from rltui.hardware.base import Gpu, GpuSample
 from rltui.hardware.roles import role_of
 from rltui.plots.numbers import percent
-from rltui.prose import listed, sentences
+from rltui.prose import headed, listed
 from rltui.rules.base import Memory, Params, rule
 from rltui.run.sums import median
 from rltui.run.table import Series
@@ -63,7 +63,7 @@ def gpu_memory_pressure(seen: Measured, p: Params, memory: Memory) -> list[Signa
             level = WARNING
             said.append(ahead.text)
         if level:
-            text = f"{name(gpu)}: {sentences(*said)}"
+            text = headed(name(gpu), said)
             out.append(Signal(level, text, _memory(gpu), subject=name(gpu), onset_step=began))
     return [*_together(out, seen), *_logged_peak(seen, p)]
 

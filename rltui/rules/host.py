@@ -11,7 +11,7 @@ from rltui.evidence.signal import CRITICAL, NOTICE, WARNING, Signal, num
 from rltui.evidence.trends import WINDOW, onset, trend
 from rltui.hardware.base import HardwareSample, HostSample
 from rltui.plots.numbers import percent
-from rltui.prose import sentence, sentences
+from rltui.prose import headed, sentence
 from rltui.rules.base import Memory, Params, rule
 from rltui.run.sums import median
 from rltui.run.table import Series
@@ -43,7 +43,7 @@ def host_ram_creep(seen: Measured, p: Params, memory: Memory) -> list[Signal]:
         said.append(f"largest known process: {largest.role}, {num(largest.rss_gb)} GB")
     logged = series is not None and series is not seen.ram_sampled
     proofs = (("cpu_mem_used" if logged else "host.ram_used_gb", ""),)
-    own = [Signal(level, f"Host memory: {sentences(*said)}", proofs, onset_step=began)] if level else []
+    own = [Signal(level, headed("Host memory", said), proofs, onset_step=began)] if level else []
     return own + [
         Signal(level, f"Host memory of {node}: {text}.", subject=node)
         for node, host in seen.elsewhere
@@ -130,7 +130,7 @@ def background_interference(seen: Measured, p: Params, memory: Memory) -> list[S
     level = CRITICAL if near is not None else WARNING if slower else NOTICE
     if near is not None:
         effects.append(near.text)
-    return [Signal(level, f"{text}: {sentences(*effects)}" if effects else f"{text}.", proofs, subject=None)]
+    return [Signal(level, headed(text, effects) if effects else f"{text}.", proofs, subject=None)]
 
 
 _SLOWER = (("time_per_step_s", ""),)

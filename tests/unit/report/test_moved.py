@@ -41,7 +41,7 @@ def test_what_moved_is_told_with_its_windows_and_how_it_reads(
         assert (one["first"], one["last"]) == (found["metrics"][name]["first"], found["metrics"][name]["last"])
     assert "more than doubled" in moved["kl_ref"]["text"]
     assert main(["report", str(tmp_path), "--long"]) == 0
-    assert f"Moved since the start: {found['moved'][0]['text']}" in capsys.readouterr().out
+    assert f"Moved since the start:\n\n- {found['moved'][0]['text']}" in capsys.readouterr().out
 
 
 def test_of_a_level_run_nothing_moved(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -64,7 +64,7 @@ def test_findings_name_the_code_to_open() -> None:
     assert any(place.startswith("verl/") for place in places)
     _, text = _report("trl-reward-flip")
     assert "- where to look: `trl/trainer/grpo_trainer.py`" in text
-    assert "your own checkout wins" in text
+    assert "Your own checkout wins" in text
 
 
 @pytest.mark.parametrize(

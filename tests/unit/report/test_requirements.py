@@ -135,7 +135,7 @@ def test_what_is_not_logged_is_listed_and_lowers_the_confidence(tmp_path: Path) 
 
 def test_code_is_pointed_at_apart_from_the_rules_and_the_checkout_wins() -> None:
     assert "checkout wins" in " ".join(pages()["where-to-look"].text.split())
-    assert "your own checkout wins" in markdown("trl-reward-flip")
+    assert "Your own checkout wins" in markdown("trl-reward-flip")
 
 
 def test_every_metric_has_its_summary_statistics() -> None:

@@ -18,6 +18,7 @@ from rltui.evidence.measured import Measured
 from rltui.evidence.model import Finding
 from rltui.evidence.profile import RunSettings
 from rltui.hardware.base import DiskSample, GpuProcess, GpuSample, HardwareSample, HostProcess, HostSample
+from rltui.prose import capital
 from rltui.rules.registry import ids
 from rltui.run.checkpoints import Checkpoint
 from rltui.run.run import RunState
@@ -66,7 +67,7 @@ def test_memory_that_creeps_up_is_forecast_within_its_error_bar() -> None:
     assert ahead.high is not None
     assert ahead.low <= (950.0 - 300.0) / 3.0 <= ahead.high
     assert ahead.at == pytest.approx(217, rel=0.05)
-    assert ahead.text in finding.summary
+    assert capital(ahead.text) in finding.summary
 
 
 def test_memory_near_the_limit_is_critical_and_the_biggest_process_is_named() -> None:
@@ -119,7 +120,7 @@ def test_clearing_away_makes_room_for_the_next_checkpoint() -> None:
     run = sampled(95, lambda step: replace(HOST, disk_free_gb=50.0), planned=200, checkpoints=kept)
     low = findings(run)["disk-space-low"]
     assert low.severity == "warning"
-    assert "older ones are cleared away" in low.summary
+    assert "Older ones are cleared away" in low.summary
 
 
 def test_the_disk_is_full_at_the_checkpoint_that_has_no_room() -> None:
@@ -153,7 +154,7 @@ def test_a_merger_beside_the_training_is_told_with_what_it_costs() -> None:
     finding = findings(run)["background-interference"]
     assert finding.severity == "warning"
     assert "merger (pid 77, 90 GB) beside the training" in finding.summary
-    assert "a step takes 95 s with it, 60 s without" in finding.summary
+    assert "beside the training: a step takes 95 s with it, 60 s without. " in finding.summary
     assert "host memory is at 500 GB with it, 200 GB without" in finding.summary
     assert any("during the rollout phase" in fix.text for fix in finding.fixes)
     assert any("push once at the end" in fix.text for fix in finding.fixes)
