@@ -304,13 +304,17 @@ def _clear(case: Case) -> str:
     else:
         head = "All clear" if gains else "No fault found, and no gain shown"
     words = f"{head}: {case.checks} checks ran" + (f", {case.skipped} could not." if case.skipped else ".")
-    courses = [told.course(facts, m.name) for m in seen if not m.held_out or m in gains]
+    level = next((f for f in case.active if case.has(f, Trait.LEVEL)), None)
+    courses = [
+        told.course(facts, m.name)
+        + (f", level since step {level.onset_step}" if level is not None and m.name == case.look.reward else "")
+        for m in seen
+        if not m.held_out or m in gains
+    ]
     if not courses:
         return words
-    level = next((f for f in case.active if case.has(f, Trait.LEVEL)), None)
     if level is None:
         return f"{words} {sentences(*courses)}"
-    courses[-1] += f", level since step {level.onset_step}"
     return f"{words} {sentences(*courses, _why_go_on(case))}"
 
 

@@ -29,7 +29,7 @@ def left_out(found: Found) -> dict[str, str]:
     states = [p for p, f in formats.items() if f == "trainer-state"]
     why: dict[str, str] = {}
     if len(captured) < len(consoles):
-        why |= dict.fromkeys(captured, "the console as W&B captured it; the trainer's own log is read")
+        why |= dict.fromkeys(captured, "the console as W&B captured it, but the trainer's own log is read")
     if states:
         newest = max(states, key=lambda p: (files[p].size, files[p].mtime))
         why |= {p: f"an older copy of {os.path.relpath(newest, found.listing.root)}" for p in states if p != newest}

@@ -113,4 +113,4 @@ def test_a_plateau_with_continue_gives_its_reason() -> None:
     d = diagnose(score_mean=rise, val_score=val)
     assert found(d, "reward-plateau") is not None
     assert d.verdict.decision == "continue"
-    assert "validation still rises" in d.verdict.text
+    assert "Validation still rises." in d.verdict.text

@@ -39,7 +39,7 @@ def test_a_rising_validation_is_continued_and_discounted() -> None:
     assert w.low <= w.gain <= w.high
     assert w.hours == pytest.approx(1.0)
     assert w.gpu_hours == pytest.approx(8.0)
-    assert "all 100 cost 8 GPU hours" in w.text
+    assert "All 100 cost 8 GPU hours" in w.text
     assert "5.0 % risk" in w.text
 
 
@@ -48,7 +48,7 @@ def test_nothing_is_left_to_win_where_validation_stands_or_falls() -> None:
         w = weigh(rising(slope))
         assert w.gain == 0
         assert "brings val_score nothing" in w.text
-        assert "all 100 cost 1 h" in w.text
+        assert "All 100 cost 1 h" in w.text
 
 
 def test_an_open_root_takes_its_share_of_the_gain() -> None:
