@@ -27,12 +27,16 @@ class Rows:
     A cell that the row did not hold is NaN in `values` and not listed in `nonfinite`; a cell that the trainer wrote
     as NaN or an infinity is NaN in `values` and its row index stands in `nonfinite[key]`. `times` is seconds since
     the epoch, NaN where the row has none. Keys are the trainer's own, untouched but cleaned.
+
+    `printed`: where a program printed them all at once ("line 12"), of which some may have come before; empty if they
+    came one by one.
     """
 
     steps: array[int] = field(default_factory=lambda: array("q"))
     times: array[float] = field(default_factory=lambda: array("d"))
     values: dict[str, array[float]] = field(default_factory=dict)
     nonfinite: dict[str, list[int]] = field(default_factory=dict)
+    printed: str = ""
 
     def __len__(self) -> int:
         return len(self.steps)

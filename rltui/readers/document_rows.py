@@ -45,7 +45,7 @@ def held(document: Any, name: str = "") -> Held | None:
 
 def _held(document: Any, depth: int) -> Held | None:
     if isinstance(document, list):
-        return _listed(document)
+        return _headed(document) or _listed(_joined(document))
     if not isinstance(document, dict) or depth > MAX_DEPTH or not document:
         return None
     for shape in (_columns, _split, _pairs, _chunks, _by_step):
@@ -71,6 +71,19 @@ def _listed(items: list[Any]) -> Held | None:
             return None
     left_out = {} if len(rows) == len(items) else {"element that is no object": (len(items) - len(rows), "document")}
     return Held(rows, left_out=left_out)
+
+
+def _joined(items: list[Any]) -> list[Any]:
+    """The rows of several lists of rows, as launches write them one behind the other; other items as they are."""
+    lists = bool(items) and all(isinstance(item, list) and item and isinstance(item[0], dict) for item in items)
+    return [row for item in items for row in item] if lists else items
+
+
+def _headed(items: list[Any]) -> Held | None:
+    """Rows as lists, below one of their names."""
+    first = items[0] if items else None
+    named = isinstance(first, list) and len(first) > 1 and all(isinstance(name, str) for name in first)
+    return _split({"columns": first, "data": items[1:]}) if named else None
 
 
 def _inner(row: Row) -> Row:
@@ -244,10 +257,7 @@ def _kind(key: str) -> str:
     for kind in ("eval", "test", "train"):
         if said & set(known[kind]):
             return kind
-    return "part" if said & _PARTS else ""
-
-
-_PARTS = frozenset(("metrics", "history", "log", "logs", "stats", "data", "rows", "results", "records", "curves"))
+    return "part" if said & row_words().parts or said & row_words().histories else ""
 
 
 def _rest(document: Row, used: Mapping[Any, object]) -> dict[str, object]:

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
-from math import isfinite
 from typing import Any
 
 from rltui.readers import yaml_rows
 from rltui.readers.base import NO_STEP, ConfigRecord, Note, Record
 from rltui.readers.config_file import flatten
 from rltui.readers.document_rows import held
+from rltui.readers.held_records import END, end_of_training, records
 from rltui.readers.json_number import lenient
 from rltui.readers.json_text import documents, whole_part
-from rltui.readers.jsonl import JsonlReader
 from rltui.readers.keys import step_of
-from rltui.readers.rows import RowBuilder, number
-from rltui.text import clean
+from rltui.readers.rows import RowBuilder
 
 MAX_BYTES = 1 << 28
 HALF = "document that is not JSON (half written?)"
@@ -99,19 +96,11 @@ class JsonReader(DocumentReader):
         if found is None:
             self._skip("document without rows of metrics", "byte 0")
             return []
-        for reason, (count, where) in found.left_out.items():
+        out = records(found, "document")
+        for reason, count in out.skipped.items():
             self.skipped[reason] += count
-            self.skipped_at.setdefault(reason, where)
-        lines = JsonlReader()
-        records: list[Record] = []
-        if found.config:
-            records.append(ConfigRecord(flatten(found.config), "document"))
-        records += lines.feed("".join(json.dumps(row) + "\n" for row in found.rows).encode())
-        records += lines.finish()
-        for reason, count in lines.skipped.items():
-            self.skipped[reason] += count
-            self.skipped_at.setdefault(reason, lines.skipped_at[reason].replace("line", "element"))
-        return records
+            self.skipped_at.setdefault(reason, out.skipped_at[reason])
+        return out.records
 
 
 _CONFIG = ("max_steps", "num_train_epochs", "logging_steps", "save_steps", "eval_steps", "train_batch_size")
@@ -138,11 +127,8 @@ class TrainerStateReader(DocumentReader):
                 self._skip("log_history entry that is no object", f"entry {i}")
                 continue
             step = step_of(row.get("step"))[0]
-            if "train_runtime" in row:
-                text = ", ".join(
-                    f"{k} {v:.6g}" for k, raw in row.items() if (v := number(raw)) is not None and isfinite(v)
-                )
-                out.append(Note("end", clean(text, 500), 0, step))
+            if END in row:
+                out.append(end_of_training(row))
                 continue
             rows.add(NO_STEP if step is None else step, row)
         return [*out, *rows.take()]

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+from collections import deque
+from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any
 
 from rltui.readers.json_number import lenient
@@ -12,14 +15,20 @@ from rltui.readers.python_text import literal
 _STRING = r'"(?:\\.|[^"\\\n])*"'
 _COMMENT = re.compile(rf"({_STRING})|//[^\n]*|/\*[\s\S]*?\*/|#[^\n]*")
 _LAST_COMMA = re.compile(rf"({_STRING})|,(?=\s*[\]}}])")
-_TOKEN = re.compile(rf"{_STRING}|'(?:\\.|[^'\\\n])*'|[\"']|[\[\]{{}},]")
+_TOKEN = re.compile(rf"{_STRING}|'(?:\\.|[^'\\\n])*'|[\"']|\w?[\[({{]|[\])}},]")
 _WRAPPED = re.compile(
     r"\b(?:[a-z]+\.)?(?:tensor|array|float\d*|int\d*)\((\[[^\[\]()]*\]|[^\[\]()]*?)(?:, *[a-z]+=[^()]*)?\)"
 )
-_WORD = re.compile(r"\b(nan|inf|NaN|Infinity)\b")
+_PYTHON = re.compile(r"['(]|\d:")
+"""What JSON does not have."""
+_NOT_FINITE = re.compile(r"\b(?:nan|inf|NaN|Infinity)\b")
+_INFINITE = "1e999"
+"""A literal that Python reads: that a value is not finite is all that counts of it."""
 MAX_LITERAL = 1 << 24
 """Python's literals take twenty times the memory of JSON."""
-_CLOSES = {"[": "]", "{": "}"}
+_CLOSES = {"[": "]", "{": "}", "(": ")"}
+_TRIES = 4
+"""Places at which text that is cut off may end: behind the last of them stands what is damaged."""
 
 
 def documents(text: bytes) -> list[Any]:
@@ -32,29 +41,86 @@ def documents(text: bytes) -> list[Any]:
     try:
         return _several(plain)
     except ValueError:
-        if len(plain) > MAX_LITERAL or "'" not in plain[:1000]:
+        if len(plain) > MAX_LITERAL or not _PYTHON.search(plain, 0, 1000):
             raise
-        return [_literal(plain)]
+        return [_literal(part) for part in _parts(plain)]
 
 
 def whole_part(text: bytes) -> list[Any]:
     """The same of a file that is cut off: what is complete of it. Raises ValueError or RecursionError."""
-    plain = _cleaned(text.decode("utf-8", "replace"))
-    open_, end = [], 0
-    closing: list[str] = []
-    for token in _TOKEN.finditer(plain):
+    for _, closed in cut_short(_cleaned(text.decode("utf-8", "replace"))):
+        try:
+            return [padded(document) for document in documents(closed.encode())]
+        except ValueError:
+            continue
+    raise ValueError("nothing of it is complete")
+
+
+def cut_short(text: str) -> Iterator[tuple[int, str]]:
+    """Where complete rows or columns end in a text that is cut off, and the text up to there with what it leaves open
+    closed; the last place first."""
+    open_: list[str] = []
+    ends: deque[tuple[int, str]] = deque(maxlen=_TRIES)
+    for token in _TOKEN.finditer(text):
         word = token[0]
-        if word in "[{":
-            open_.append(_CLOSES[word])
-        elif word in "]}":
-            if not open_ or open_.pop() != word:
+        if word[-1] in _CLOSES:
+            open_.append(word)
+        elif word in _CLOSES.values():
+            if not open_ or _CLOSES[open_.pop()[-1]] != word:
                 break
-            end, closing = token.end(), open_[::-1]
-        elif word == ",":
-            end, closing = token.start(), open_[::-1]
+            if _is_between(open_, word):
+                ends.append((token.end(), _closing(open_)))
+        elif word == "," and _is_between(open_, word):
+            ends.append((token.start(), _closing(open_)))
         elif word in "\"'":
             break  # a string that goes on beyond the end
-    return documents((plain[:end] + "".join(closing)).encode())
+    for end, closing in reversed(ends):
+        yield end, text[:end] + closing
+
+
+def _closing(open_: list[str]) -> str:
+    return "".join(_CLOSES[word[-1]] for word in reversed(open_))
+
+
+def _is_between(open_: list[str], word: str) -> bool:
+    """Whether what ends with a bracket or comma is a whole row or column, or a cell of one column: not a part of a
+    row."""
+    lists = [word != "{" for word in open_ if len(word) == 1 or word[-1] != "("]  # without calls as `array(`
+    if any(outer for outer, _ in pairwise(lists)):
+        return False  # in a row within a list
+    return len(lists) < 2 or lists[-1] or word == "]"
+
+
+def padded(document: Any) -> Any:
+    """A document whose last column is cut off with the cells that this lacks."""
+    if isinstance(document, dict):
+        columns = [value for value in document.values() if isinstance(value, list)]
+        if len(columns) > 1 and columns[-1] is list(document.values())[-1]:
+            columns[-1] += [None] * (max(map(len, columns)) - len(columns[-1]))
+        for value in document.values():
+            padded(value)
+    return document
+
+
+def end_of(text: str, at: int = 0) -> int | None:
+    """Where the bracket closes that a text opens first behind `at`; None if it does not."""
+    open_: list[str] = []
+    for token in _TOKEN.finditer(text, at):
+        word = token[0]
+        if word[-1] in _CLOSES:
+            open_.append(_CLOSES[word[-1]])
+        elif word in _CLOSES.values():
+            if not open_ or open_.pop() != word:
+                return None
+            if not open_:
+                return token.end()
+    return None
+
+
+def depth_of(text: str) -> int:
+    """How many more brackets a text opens than it closes."""
+    words = [token[0][-1] for token in _TOKEN.finditer(text)]
+    return sum(word in _CLOSES for word in words) - sum(word in _CLOSES.values() for word in words)
 
 
 def _cleaned(text: str) -> str:
@@ -80,9 +146,27 @@ def _several(text: str) -> list[Any]:
     return out
 
 
+def _parts(text: str) -> list[str]:
+    """The texts of several documents one behind the other."""
+    out, at = [], 0
+    while (end := end_of(text, at)) is not None and text[end:].strip():
+        out.append(text[at:end])
+        at = end
+    return [*out, text[at:]]
+
+
 def _literal(text: str) -> Any:
     """What `print(history)` and `repr` of tensors and arrays write."""
     try:
-        return literal(_WORD.sub("None", _WRAPPED.sub(r"\1", text)).strip())
+        return _plain(literal(_NOT_FINITE.sub(_INFINITE, _WRAPPED.sub(r"\1", text)).strip()))
     except (SyntaxError, MemoryError, TypeError) as error:
         raise ValueError(str(error)) from None
+
+
+def _plain(value: Any) -> Any:
+    """As JSON has it: with lists for tuples, with text for what it has no word for."""
+    if isinstance(value, list | tuple):
+        return [_plain(part) for part in value]
+    if isinstance(value, dict):
+        return {key if isinstance(key, str | int | float) else str(key): _plain(part) for key, part in value.items()}
+    return value if value is None or isinstance(value, str | int | float) else str(value)

@@ -22,7 +22,7 @@ class RowWords(Record):
     evaluation. `measures`: words in the names of what is measured, unless one of `coefficients` ends the name;
     `settings`: keys of a config. `items`: keys that count samples of one step. `names` and `values`: the two columns of
     a table that holds one value a row; `runs`: columns that tell the runs of one file apart; `messages`: keys of a
-    logger's text."""
+    logger's text. `histories`: words that name the rows of a whole run, `parts` of a table of rows."""
 
     flags: tuple[str, ...]
     switches: tuple[str, ...]
@@ -35,6 +35,8 @@ class RowWords(Record):
     values: tuple[str, ...]
     runs: tuple[str, ...]
     messages: tuple[str, ...]
+    histories: frozenset[str]
+    parts: frozenset[str]
 
 
 @kept

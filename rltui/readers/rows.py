@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 from array import array
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, repeat
 from math import isfinite, nan
@@ -74,6 +74,11 @@ class RowBuilder:
         self._done: list[Rows] = []
         self._rows = Rows()
         self._gathered: _Gathered | None = None
+
+    @property
+    def names(self) -> Collection[str]:
+        """The keys that came so far."""
+        return self._names.keys()
 
     def add(self, step: int, cells: Mapping[str, object], time: float = nan) -> None:
         """One row; what is no number is left out."""

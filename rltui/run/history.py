@@ -12,6 +12,7 @@ from rltui.run.bar_steps import Spacing, spaced, spacing
 from rltui.run.columns import Axis
 from rltui.run.contradictions import Contradiction, between, distance, in_order, moved
 from rltui.run.part import LOOKED_AT, Part, attempts
+from rltui.run.printed import add_printed
 from rltui.run.table import Floats, Ints, Series, Table
 
 __all__ = ["History", "Part", "Series", "Table"]
@@ -154,10 +155,14 @@ class History:
         """Adds rows to a part and folds them into the merged table: row by row when few, else it is built anew."""
         merged, table = self._merged, part.table
         before, restarts = table.n, len(table.restarts)
-        table.add(rows)
+        if rows.printed:
+            add_printed(part, rows)
+        else:
+            table.add(rows)
+            part.one_by_one = True
         if merged is None:
             return
-        if self._spacing() is not None:
+        if self._spacing() is not None or rows.printed:
             self.rebuild()
             return
         self._since += len(rows)

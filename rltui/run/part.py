@@ -17,7 +17,8 @@ class Part:
 
     `rank` is (class of the container, start in seconds since the epoch). Parts of one class are attempts at the run,
     one after the other, where they hold the same keys with other values. `counts`: its reader counted rows. `written`:
-    when the file last was, in seconds since the epoch.
+    when the file last was, in seconds since the epoch. `one_by_one`: rows came so, not printed all at once; `left_out`:
+    reason -> how many printed rows do not count, and where the first is.
     """
 
     name: str
@@ -25,6 +26,8 @@ class Part:
     table: Table = field(default_factory=Table)
     counts: bool = False
     written: float = 0.0
+    one_by_one: bool = False
+    left_out: dict[str, tuple[int, str]] = field(default_factory=dict)
 
     @property
     def counted(self) -> bool:

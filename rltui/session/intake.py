@@ -100,6 +100,10 @@ class Intake:
         unplaced = self._run.history.unplaced.get(feed.part.name, 0)
         if unplaced:
             found = replace(found, skipped=found.skipped | {UNPLACED: unplaced})
+        for reason, (rows, place) in feed.part.left_out.items():
+            found = replace(
+                found, skipped=found.skipped | {reason: rows}, skipped_at=found.skipped_at | {reason: place}
+            )
         against = [one.text for one in self._run.history.contradictions if one.left == feed.part.name]
         ahead = self._run.history.ahead.get(feed.part.name, 0)
         if ahead:

@@ -20,7 +20,6 @@ class BrokenLines:
         self._held: list[tuple[int, bytes]] = []
         self._size = self._depth = 0
         self._prefix = b""  # Ray's, before each of the lines
-        self.after_blank = False  # the first of the lines held stood behind a blanked progress bar
 
     @property
     def is_open(self) -> bool:

@@ -56,7 +56,7 @@ _INNER = lazy(r"\{(?=[^{}]*['\"](?:global[_ ]?step|step|iteration|iter|update)['
 _DICT = lazy(
     r"\b(?:global[_ ]?step|step|iteration|pipeline step|eval)"
     r"\W{1,3}(\d{1,15})"
-    r"[^{\n]{0,80}(\{['\"].*\})"
+    r"[^{}\n]{0,80}(\{['\"].*\})"
 )
 
 

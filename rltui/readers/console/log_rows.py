@@ -5,11 +5,11 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from itertools import accumulate
 
-from rltui.readers.base import Counted, Record
+from rltui.readers.base import Counted, Record, Rows, Treated
 from rltui.readers.console import verl as verl_console
 from rltui.readers.rows import RowBuilder
 
@@ -72,6 +72,22 @@ class LogRows:
         self._counts = counts
         self._given += [*self._rows.take(), Counted(counts, steps)]
         self.step = max(steps.values())
+
+    def give(self, records: Iterable[Record], place: str) -> None:
+        """Rows that were printed all at once at a place, and what was done with them."""
+        self._add_cut()
+        self._given += self._rows.take()
+        for record in records:
+            if isinstance(record, Rows):
+                record.printed, self.came = place, True
+                self.step = max(self.step or 0, *record.steps)
+            if isinstance(record, Rows | Treated):
+                self._given.append(record)
+
+    @property
+    def names(self) -> Collection[str]:
+        """Of the metrics of the rows so far."""
+        return self._rows.names
 
     def take(self, counts: bool) -> list[Record]:
         """What was collected, when the text of the block is read. `counts`: rows were counted by now."""

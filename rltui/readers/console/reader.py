@@ -10,14 +10,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 
-from rltui.readers.base import Hint, LeftOut, Note, Record
+from rltui.readers.base import ConfigRecord, Hint, LeftOut, Note, Record
 from rltui.readers.console import line_pattern
 from rltui.readers.console import trl as trl_console
 from rltui.readers.console.bar_numbers import BarNumbers
-from rltui.readers.console.broken_lines import BrokenLines
 from rltui.readers.console.config import YAML_LINES, ConfigFinder
 from rltui.readers.console.dialects import Dialects
 from rltui.readers.console.invalid_rounds import InvalidRounds
+from rltui.readers.console.joined_lines import Joined, JoinedLines
 from rltui.readers.console.lead import plain
 from rltui.readers.console.line_filter import SCAN_LIMIT, LineFilter, shape_of
 from rltui.readers.console.log_news import LogNews
@@ -25,11 +25,13 @@ from rltui.readers.console.log_rows import LogRows
 from rltui.readers.console.newest_lines import NewestLines
 from rltui.readers.console.notes import NoteFinder, split_prefix
 from rltui.readers.console.own_words import OwnWords
+from rltui.readers.console.printed_list import Printed
 from rltui.readers.console.progress_bar import TRAINING, ProgressBar, bar, behind_bar, blank_before
 from rltui.readers.console.step_template import StepRow
 from rltui.readers.console.unread import UnreadLines
 from rltui.readers.console.untaken import UntakenLines
 from rltui.readers.console.wrapped import Unwrapper
+from rltui.readers.held_records import records, training_steps
 from rltui.readers.lines import TOO_LONG, LineBuffer
 from rltui.text import clean
 
@@ -65,7 +67,7 @@ class ConsoleReader:
         self._line = 1  # number of the line that the next byte belongs to
         self._after_blank = False  # the newest segment of the file was a blanked progress bar
         self._filter = LineFilter()
-        self._broken = BrokenLines()
+        self._joined = JoinedLines()
         self._newest = NewestLines()
         self._untaken = UntakenLines()
         self._took = False  # something of the line was taken
@@ -78,7 +80,7 @@ class ConsoleReader:
 
     def left_out(self) -> list[LeftOut]:
         """The lines of which nothing was taken."""
-        return self._untaken.told()
+        return [*self._joined.left_out(self._rows.names), *self._untaken.told()]
 
     def feed(self, data: bytes) -> list[Record]:
         self._untaken.forget_peek()
@@ -86,12 +88,14 @@ class ConsoleReader:
         self._skip("line that is not JSON in a log of JSON lines", self._line, self._unwrapper.foreign)
         for before in [*self._buffer.too_long, *(0 for _ in range(self._unwrapper.too_long))]:
             self._skip(TOO_LONG, self._line + before)
-        if block and self._own is not None:
-            self._own.go_on(self._buffer.peeked_whole)
-        records = self._read(block) if block else []
+        if block:
+            self._joined.go_on(self._buffer.peeked_whole)
+            if self._own is not None:
+                self._own.go_on(self._buffer.peeked_whole)
+        out = self._read(block) if block else []
         if self.gives_lines and len(data) < FULL_BLOCK:
-            records += self._newest.take()
-        return records
+            out += self._newest.take()
+        return out
 
     def finish(self) -> list[Record]:
         opened = self.feed(head) if (head := self._unwrapper.finish()) else []
@@ -101,20 +105,21 @@ class ConsoleReader:
             self._tell(self._own.settle())
             if rest:
                 self._own.look_ahead()
+        if rest:
+            self._joined.look_ahead()
         self._untaken.open_line = line if rest else 0
-        records = self._read(rest) if rest else []
-        self._give(self._broken.give_back())
+        told = self._read(rest) if rest else []
+        self._take_joined(self._joined.finish(self._rows.names))
         self._untaken.open_line = 0
         self._line = line  # the line is not over
         self._add_placed(self._stepper.settle())
         if self._own is not None:
-            for done in self._dialects.close():
-                self._rows.add(done.step, done.cells)
+            self._close_dialects()
             self._tell([*self._own.look_back(), *self._own.close()])
         self._add_painted(self._bar_numbers.so_far)
-        records += self._news.take()
+        told += self._news.take()
         ends = self._notes.finish(line, self._rows.step)
-        out = [*opened, *records, *self._config.finish(), *ends, *self._take_rows(), *self._newest.take()]
+        out = [*opened, *told, *self._config.finish(), *ends, *self._take_rows(), *self._newest.take()]
         return out if self._unread is None else [*out, Hint(self._unread.hint())]
 
     def rest(self) -> list[Record]:
@@ -127,6 +132,7 @@ class ConsoleReader:
             and (shown := bar(painted)) is not None
         ):
             self._take_postfix(shown, painted)  # a bar ends when it is painted again
+        self._take_joined(self._joined.so_far(self._rows.names))
         self._add_placed(self._stepper.settle())
         self._add_painted(self._bar_numbers.so_far)
         if self._own is not None:
@@ -160,9 +166,10 @@ class ConsoleReader:
                 self._took = False
                 if self._patterns is not None and self._by_pattern(self._patterns, segment, at):
                     self._took = True
-                elif (segment and self._broken.is_open) or (b"{" in segment and self._broken.opens(segment)):
+                elif self._joined.wants(segment):
                     self._reach(at)
-                    self._join(segment, text, at)
+                    blank = self._blank_before(text, at)
+                    self._take_joined(self._joined.take(segment, self._line, blank, self._rows.names))
                     self._took = True  # or it was given back, and counted then
                     follows = self._follows()
                 elif shape and (follows or shape not in self._filter.dull):
@@ -175,6 +182,8 @@ class ConsoleReader:
                     follows = self._own.is_open
                 if shape and not self._took:
                     self._untaken.add(shape, segment, self._line)
+                if segment:
+                    self._joined.pass_by(segment, self._line)
                 at += len(segment) + 1
             self._line += 1
         self._line -= 1
@@ -184,22 +193,38 @@ class ConsoleReader:
         if self._unread is not None:
             self._unread.keep(text, first_line)
 
-    def _join(self, segment: bytes, text: bytes, at: int) -> None:
-        """A line of a dict that a terminal broke, or that may be one."""
-        if not self._broken.is_open:
-            self._broken.after_blank = self._blank_before(text, at)
-        self._give(self._broken.take(segment, self._line))
-
-    def _give(self, lines: list[tuple[int, bytes]]) -> None:
-        """Reads lines that were held, each at its number."""
-        here, self._after_blank = self._after_blank, self._broken.after_blank
-        now = self._line
-        for self._line, line in lines:
-            self._took, shape = False, shape_of(line)
-            self._segment(line, shape, b"", 0)
+    def _take_joined(self, found: list[Joined]) -> None:
+        """Adds the rows of printed lists, and reads the lines that are whole by now, each at its number."""
+        here, now = self._after_blank, self._line
+        for one in found:
+            if isinstance(one, Printed):
+                self._add_printed(one)
+                continue
+            self._took, shape = False, shape_of(one.text)
+            self._line, self._after_blank = one.number, one.after_blank
+            if not one.dull:
+                self._segment(one.text, shape, b"", 0)
             if shape and not self._took:
-                self._untaken.add(shape, line, self._line)
-        self._after_blank, self._line = here, now
+                self._untaken.add(shape, one.text, self._line)
+            self._after_blank, self._line = here, now
+
+    def _add_printed(self, printed: Printed) -> None:
+        """Adds rows that were printed all at once, behind those that are held back: they may repeat them."""
+        self._add_placed(self._stepper.settle())
+        if self._own is not None:
+            self._close_dialects()
+            self._tell([*self._own.settle(), *self._own.close()])
+        self._stepper.know(training_steps(printed.held.rows))
+        self._add_placed([])
+        read = records(printed.held, f"printed at line {printed.line}")
+        for reason, count in read.skipped.items():
+            self._skip(reason, printed.line, count)
+        self._news.add(record for record in read.records if isinstance(record, Note | ConfigRecord))
+        self._rows.give(read.records, f"line {printed.line}")
+
+    def _close_dialects(self) -> None:
+        for done in self._dialects.close():
+            self._rows.add(done.step, done.cells)
 
     def _reach(self, at: int) -> None:
         """The log is read up to a place of the text: verl's step lines before it count."""

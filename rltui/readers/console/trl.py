@@ -165,6 +165,16 @@ class Stepper:
         self._last = self._counted[-1] if self._counted else 0
         return out
 
+    def know(self, steps: list[int]) -> None:
+        """The training lines of this launch have these steps, as a history of it states: those that were counted get
+        theirs."""
+        if not self._counted or len(steps) < len(self._counted) or steps != sorted(set(steps)):
+            return
+        self._placed |= dict(zip(self._counted, steps, strict=False))
+        self._last = steps[len(self._counted) - 1]
+        self._interval = self._last - steps[len(self._counted) - 2] if len(self._counted) > 1 else self._last
+        self._counting, self._counted = False, []
+
     def settle(self) -> list[Row]:
         """The file ends here: all lines get the step they most likely have."""
         if not self._held:

@@ -1,0 +1,88 @@
+"""Lines that make one text together: lists of rows that a program prints, and dicts that are broken or set out."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from rltui.readers.base import LeftOut
+from rltui.readers.console.broken_lines import BrokenLines
+from rltui.readers.console.printed_list import Printed
+from rltui.readers.console.printed_rows import Found, PrintedRows
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line to be read, at its number, and whether it stood behind a blanked progress bar. `dull`: it tells
+    nothing."""
+
+    number: int
+    text: bytes
+    after_blank: bool
+    dull: bool
+
+
+Joined = Printed | Line
+
+
+class JoinedLines:
+    """Holds the lines of such texts back until they are whole. `known`: names of the metrics that came already."""
+
+    def __init__(self) -> None:
+        self._lists = PrintedRows()
+        self._dicts = BrokenLines()
+        self._after_blank = False  # the first of the lines held stood behind a blanked progress bar
+        self.look_ahead = self._lists.look_ahead
+        self.go_on = self._lists.go_on
+        self.pass_by = self._lists.pass_by
+
+    def wants(self, line: bytes) -> bool:
+        """Whether a line is of such a text, or may be."""
+        if self._lists.is_open or (line and self._dicts.is_open):
+            return True
+        brace = b"{" in line
+        return (brace or b"[" in line) and (self._lists.opens(line) or (brace and self._dicts.opens(line)))
+
+    def take(self, line: bytes, number: int, after_blank: bool, known: Collection[str]) -> list[Joined]:
+        """What is whole with a line."""
+        out: list[Joined] = []
+        if not self._lists.is_open and self._lists.opens(line):
+            out += self._given_back()
+            self._after_blank = after_blank
+            return [*out, *self._joined(self._lists.take(line, number, known))]
+        if self._lists.is_open:
+            return self._joined(self._lists.take(line, number, known))
+        self._after_blank = self._after_blank if self._dicts.is_open else after_blank
+        return self._lines(self._dicts.take(line, number))
+
+    def so_far(self, known: Collection[str]) -> list[Joined]:
+        """Nothing follows for now: the complete rows of a list."""
+        return self._joined(self._lists.so_far(known))
+
+    def finish(self, known: Collection[str]) -> list[Joined]:
+        """The file ends here for now: a dict that is not whole is given back as well."""
+        return [*self.so_far(known), *self._given_back()]
+
+    def left_out(self, known: Collection[str]) -> list[LeftOut]:
+        """Lists that are cut off."""
+        return self._lists.left_out(known)
+
+    def _joined(self, found: list[Found]) -> list[Joined]:
+        """Rows, and the lines that are of no list; these may be of a dict."""
+        out: list[Joined] = []
+        for one in found:
+            if isinstance(one, Printed):
+                out.append(one)
+            elif one.within:
+                out.append(Line(one.number, one.line, self._after_blank, dull=True))
+            elif self._dicts.is_open or self._dicts.opens(one.line):
+                out += self._lines(self._dicts.take(one.line, one.number))
+            else:
+                out.append(Line(one.number, one.line, self._after_blank, dull=False))
+        return out
+
+    def _given_back(self) -> list[Joined]:
+        return self._lines(self._dicts.give_back())
+
+    def _lines(self, lines: list[tuple[int, bytes]]) -> list[Joined]:
+        return [Line(number, line, self._after_blank, dull=False) for number, line in lines]

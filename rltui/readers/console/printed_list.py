@@ -1,0 +1,179 @@
+"""The lines of one list, or dict, that a program prints: `history: [{'loss': 0.1, 'step': 1}, ...]`, on one line, set
+out on many by `pprint` or `json.dumps`, or broken by a terminal."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from rltui.lazy_regex import lazy
+from rltui.readers.base import LeftOut
+from rltui.readers.console.lead import plain, split_lead
+from rltui.readers.console.notes import split_prefix
+from rltui.readers.console.printed_history import history
+from rltui.readers.document_rows import Held
+from rltui.readers.json_text import cut_short, depth_of, documents, end_of, padded
+from rltui.text import clean
+
+CUT_OFF = "printed rows that are cut off: the complete ones count"
+MOST = 1 << 23
+"""Bytes of one list."""
+WIDTH = 40
+"""Characters of a terminal's line at least."""
+_SHOWN = 100
+_BEFORE = lazy(
+    r"^([\w \t.:=/\-#*>,&;]{0,200}(?:\(\w[\w, /]*\))?[\s:=>]*)"
+    r"(?:(?:defaultdict\(<class '\w+'>, |deque\()\s*)?(?=[\[{])"
+)
+"""Words before a list, names of its cells in brackets, what Python prints around a list."""
+_BEHIND = lazy(r"(?:, maxlen=\w+)?\)?[\s,;|.&]*")
+_NUMBER = rb"(?:-?[\d.]|None|True|False|NaN|nan|null|true|false|-?inf|-?Infinity|np\.|numpy\.|array|tensor|float\d*\()"
+_ITEM = re.compile(rb"\s*(?:[\[({\"']|" + _NUMBER + rb")")
+_CLOSED = re.compile(rb"\s*[\])},]")
+_OPEN = b",[{(:"
+
+
+class Begin(NamedTuple):
+    """Where a list begins in a line. `prefix`: Ray's, `rank`: of the process, `before`: the words before the list;
+    `text`: the line from the list on."""
+
+    prefix: str
+    rank: str
+    before: str
+    text: str
+
+
+def begin_of(line: bytes) -> Begin | None:
+    """None for a line in which none begins."""
+    prefix, message = split_prefix(line.decode("utf-8", "replace").rstrip("\r"))
+    rank, source, text = split_lead(plain(message))
+    found = _BEFORE.match(text)
+    return None if found is None else Begin(prefix, rank, f"{source} {found[1]}".strip(), text[found.end() :])
+
+
+@dataclass(frozen=True, slots=True)
+class Printed:
+    """Rows that a program printed all at once, from a line on."""
+
+    line: int
+    held: Held
+
+
+class CutOff(NamedTuple):
+    """The rows of a list that is cut off, what is left out of it, and of how many lines it is."""
+
+    rows: Printed
+    rest: LeftOut
+    lines: int
+
+
+@dataclass(slots=True)
+class PrintedList:
+    """Collects the lines. `names`: of its cells, by the line above; `quoted`: it stands in other text, and is none of
+    the run, whatever it holds."""
+
+    begin: Begin
+    names: tuple[str, ...]
+    quoted: bool = False
+    lines: list[tuple[int, bytes]] = field(default_factory=list)
+    given: int = 0  # rows of it that were given already
+    _parts: list[str] = field(default_factory=list)
+    _size: int = 0
+    _depth: int = 0
+    _sure: int = 0  # lines that are of it by how they begin and end; others if a terminal broke it
+
+    def copy(self) -> PrintedList:
+        """One that takes a line without changing this one."""
+        lists = list(self.lines), list(self._parts)
+        sizes = self._size, self._depth, self._sure
+        return PrintedList(self.begin, self.names, self.quoted, lists[0], self.given, lists[1], *sizes)
+
+    @property
+    def is_over(self) -> bool:
+        """Whether all its brackets are closed."""
+        return self._depth <= 0
+
+    def add(self, line: bytes, number: int) -> bool:
+        """Takes its first line, or the next one if that is of the list too; false if not."""
+        sure = not self.lines or self._follows(line)
+        if not sure and not self._is_broken(line) or self._size > MOST:
+            return False
+        text = self.begin.text if not self.lines else plain(split_prefix(line.decode("utf-8", "replace"))[1])
+        self.lines.append((number, line))
+        self._parts.append(text.rstrip("\r"))
+        self._size += len(line)
+        self._sure += sure
+        self._depth += depth_of(text)
+        return True
+
+    def _follows(self, line: bytes) -> bool:
+        """Whether a line goes on where the last one ended, as they are set out."""
+        text, last = self._inner(line), self.lines[-1][1].rstrip()
+        string = last.endswith((b"'", b'"')) and text.lstrip()[:1] in (b"'", b'"')
+        opened = last[-1:] in _OPEN or string
+        return self._sure == len(self.lines) and bool(_CLOSED.match(text) or (opened and _ITEM.match(text)))
+
+    def _is_broken(self, line: bytes) -> bool:
+        """Whether a line may be the next one of a list that a terminal broke: all before it are as wide."""
+        widths = {len(held) for _, held in self.lines}
+        return len(widths) == 1 and WIDTH <= max(widths) >= len(line)
+
+    def _inner(self, line: bytes) -> bytes:
+        return line.removeprefix(self.begin.prefix.encode())
+
+    # -- what it holds ---------------------------------------------------------------------------------------------
+
+    def whole(self, known: Collection[str]) -> list[Printed] | None:
+        """The rows, if it is over; of several lists one behind the other those of each. None if it is none of the
+        run."""
+        text, starts = self._joined()
+        before, at, out = self.begin.before, 0, []
+        while not self.quoted and (end := end_of(text, at)) is not None:
+            found = self._rows(text[at:end], before, known)
+            if found is None:
+                return None
+            out.append(Printed(self._line_at(starts, at)[1], found))
+            behind = _BEHIND.match(text, end)
+            at = end if behind is None else behind.end()
+            if not text[at:].strip():
+                return out
+            following = _BEFORE.match(text[at:])
+            if following is None:
+                return None
+            before, at = following[1], at + following.end()
+        return None
+
+    def cut_off(self, known: Collection[str]) -> CutOff | None:
+        """What is complete of it; None if that is nothing of the run."""
+        text, starts = self._joined()
+        for end, closed in () if self.quoted else cut_short(text):
+            found = self._rows(closed, self.begin.before, known, torn=True)
+            if found is not None:
+                rest = text[end:].lstrip(" ,\n")
+                at, number = self._line_at(starts, len(text) - len(rest) if rest else end - 1)
+                left = LeftOut(CUT_OFF, 1, f"line {number}", clean(rest.strip(), _SHOWN))
+                return CutOff(Printed(self.lines[0][0], found), left, max(at + 1, self._sure))
+        return None
+
+    def _rows(self, text: str, before: str, known: Collection[str], torn: bool = False) -> Held | None:
+        try:
+            parsed = documents(text.encode())
+        except (ValueError, RecursionError):
+            return None
+        return history([padded(one) for one in parsed] if torn else parsed, before, self.names, known)
+
+    def _joined(self) -> tuple[str, list[int]]:
+        """The lines as one text, and where each begins in it."""
+        end = "\n" if self._sure == len(self.lines) else ""
+        starts, at = [], 0
+        for part in self._parts:
+            starts.append(at)
+            at += len(part) + len(end)
+        return end.join([*self._parts, ""]), starts
+
+    def _line_at(self, starts: list[int], place: int) -> tuple[int, int]:
+        """Which of the lines holds a place of the text, and its number in the file."""
+        at = max(i for i, start in enumerate(starts) if start <= place)
+        return at, self.lines[at][0]

@@ -1,0 +1,150 @@
+"""Finds the lists of rows that a program prints among the lines of its log.
+
+A list has to be alone on its lines, behind no more than a few words of its own: what is quoted in a completion, a
+prompt or code is no history.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+
+from rltui.readers.base import LeftOut
+from rltui.readers.console.line_filter import remember, shape_of
+from rltui.readers.console.notes import split_prefix
+from rltui.readers.console.printed_history import may_name, names_in
+from rltui.readers.console.printed_list import Printed, PrintedList, begin_of
+
+FENCED = 200
+"""Lines of code at most: a completion that is cut off never ends it."""
+_FENCE = b"```"
+_MARK = re.compile(
+    rb"\[\s*(?:[\[({][\"'\[({\d-]|\r?$)"  # a list of rows
+    rb"|[\"']: ?(?:[a-z.]{1,20}\()?\[(?:[^\],]{1,40},|[\[{(]|\r?$)"  # columns
+    rb"|\{\s*(?:[\"'](?:[A-Za-z]{1,20}[_ -])?)?\d{1,15}[\"']?: ?\{"  # rows by step
+    rb"|[\"']: ?\{\s*[\"']?\d{1,15}[\"']?: |\{\r?$"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class PassedLine:
+    """A line that is of no list after all. `within`: of one that is whole, and not of the run: its lines alone tell
+    nothing either."""
+
+    number: int
+    line: bytes
+    within: bool = False
+
+
+Found = Printed | PassedLine
+
+
+class PrintedRows:
+    """Takes the lines of such lists. `known`: names of the metrics that came already."""
+
+    def __init__(self) -> None:
+        self._open: PrintedList | None = None
+        self._above = b""
+        self._fence = 0  # line where code began
+        self._rank: str | None = None  # of the process whose lists count
+        self._dull: set[bytes] = set()  # shapes of lines that hold none of the run
+        self._torn: list[LeftOut] = []
+        self._kept: tuple[PrintedList | None, int] | None = None  # without the line that was read before its end came
+        self._given: tuple[int, int] = 0, 0  # line where a list began, and how many of its rows were given
+
+    @property
+    def is_open(self) -> bool:
+        return self._open is not None
+
+    def pass_by(self, line: bytes, number: int) -> None:
+        """Any line, after it was read."""
+        self._above = line
+        if _FENCE in line and line.lstrip().startswith(_FENCE):
+            self._fence = 0 if self._fence and number - self._fence <= FENCED else number
+
+    def opens(self, line: bytes) -> bool:
+        """Whether a list may begin in a line."""
+        if _MARK.search(line) is None or b"%|" in line or shape_of(line) in self._dull:
+            return False
+        begin = begin_of(line)
+        return begin is not None and (self._rank is None or begin.rank in ("", self._rank))
+
+    def take(self, line: bytes, number: int, known: Collection[str]) -> list[Found]:
+        """A line that begins a list, or any line while one is open: the rows that are complete with it."""
+        held = self._open
+        if held is None:
+            begin = begin_of(line)
+            if begin is None:
+                return [PassedLine(number, line)]
+            fenced = bool(self._fence) and number - self._fence <= FENCED
+            names = names_in(self._above.decode("utf-8", "replace"))
+            held = self._open = PrintedList(begin, names, fenced or not may_name(begin.before))
+        elif not line.strip():
+            return []
+        elif b"%|" in line or split_prefix(line.decode("utf-8", "replace"))[0] != held.begin.prefix:
+            return [PassedLine(number, line)]
+        if not held.add(line, number):
+            return [*self.close(known), PassedLine(number, line)]
+        return self._over(held, known) if held.is_over else []
+
+    def _over(self, held: PrintedList, known: Collection[str]) -> list[Found]:
+        """What a list holds that is whole."""
+        self._open = None
+        found = held.whole(known)
+        if found is not None:
+            self._rank = held.begin.rank or self._rank
+            return self._news(found, held)
+        alone = len(held.lines) == 1
+        if alone and not held.quoted:
+            remember(shape_of(held.lines[0][1]), self._dull)
+        within = not alone and held.begin.text.startswith("[")
+        return [PassedLine(number, line, within) for number, line in held.lines]
+
+    def close(self, known: Collection[str]) -> list[Found]:
+        """The list ends here, cut off."""
+        held, self._open = self._open, None
+        found = None if held is None else held.cut_off(known)
+        if held is None or found is None:
+            return [] if held is None else [PassedLine(number, line) for number, line in held.lines]
+        self._torn.append(found.rest)
+        behind = [PassedLine(number, line) for number, line in held.lines[found.lines :]]
+        return [*self._news([found.rows], held), *behind]
+
+    def so_far(self, known: Collection[str]) -> list[Found]:
+        """Nothing follows for now: the complete rows of a list that may go on."""
+        held = self._open
+        found = None if held is None else held.cut_off(known)
+        if held is None or found is None:
+            self._open = None
+            return [] if held is None else [PassedLine(number, line) for number, line in held.lines]
+        rows = self._news([found.rows], held)
+        held.given = len(found.rows.held.rows)
+        self._given = held.lines[0][0], held.given
+        return rows
+
+    def _news(self, found: list[Printed], held: PrintedList) -> list[Found]:
+        """The rows of a list that were not given yet."""
+        given = self._given[1] if self._given[0] == held.lines[0][0] else held.given
+        first = replace(found[0], held=replace(found[0].held, rows=found[0].held.rows[given:]))
+        return [one for one in (first, *found[1:]) if one.held.rows]
+
+    # -- a line whose end has not come yet ------------------------------------------------------------------------
+
+    def look_ahead(self) -> None:
+        """The line that comes now may be the beginning of one."""
+        self.go_on(False)
+        self._kept = (None if self._open is None else self._open.copy(), len(self._torn))
+
+    def go_on(self, whole: bool) -> None:
+        """Bytes came behind that line; `whole`: it had ended there."""
+        if self._kept is not None and not whole:
+            self._open, torn = self._kept
+            del self._torn[torn:]
+        self._kept = None
+
+    def left_out(self, known: Collection[str]) -> list[LeftOut]:
+        """How many lists are cut off, and where the first is."""
+        found = None if self._open is None else self._open.cut_off(known)
+        torn = [*self._torn, *([] if found is None else [found.rest])]
+        return [replace(torn[0], count=len(torn))] if torn else []
