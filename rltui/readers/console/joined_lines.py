@@ -36,12 +36,21 @@ class JoinedLines:
         self.go_on = self._lists.go_on
         self.pass_by = self._lists.pass_by
 
-    def wants(self, line: bytes) -> bool:
-        """Whether a line is of such a text, or may be."""
+    @property
+    def is_open(self) -> bool:
+        """Whether the next line may be of what stands above it."""
+        return self._lists.is_open or self._dicts.is_open
+
+    def wants(self, line: bytes, above: bytes, marked: bool) -> bool:
+        """Whether a line is of such a text, or may be: `marked`, there is a mark in it. `above`: the line before it."""
         if self._lists.is_open or (line and self._dicts.is_open):
             return True
-        brace = b"{" in line
-        return (brace or b"[" in line) and (self._lists.opens(line) or (brace and self._dicts.opens(line)))
+        self._lists.above = above or self._lists.above
+        return (marked and self._lists.opens(line)) or (b"{" in line and self._dicts.opens(line))
+
+    def end(self, above: bytes) -> None:
+        """A block of lines is over; `above`: its last one."""
+        self._lists.above = above or self._lists.above
 
     def take(self, line: bytes, number: int, after_blank: bool, known: Collection[str]) -> list[Joined]:
         """What is whole with a line."""

@@ -14,17 +14,40 @@ from rltui.readers.base import LeftOut
 from rltui.readers.console.line_filter import remember, shape_of
 from rltui.readers.console.notes import split_prefix
 from rltui.readers.console.printed_history import may_name, names_in
-from rltui.readers.console.printed_list import Printed, PrintedList, begin_of
+from rltui.readers.console.printed_list import Begin, Printed, PrintedList, begin_of
 
 FENCED = 200
 """Lines of code at most: a completion that is cut off never ends it."""
 _FENCE = b"```"
-_MARK = re.compile(
-    rb"\[\s*(?:[\[({][\"'\[({\d-]|\r?$)"  # a list of rows
-    rb"|[\"']: ?(?:[a-z.]{1,20}\()?\[(?:[^\],]{1,40},|[\[{(]|\r?$)"  # columns
-    rb"|\{\s*(?:[\"'](?:[A-Za-z]{1,20}[_ -])?)?\d{1,15}[\"']?: ?\{"  # rows by step
-    rb"|[\"']: ?\{\s*[\"']?\d{1,15}[\"']?: |\{\r?$"
+_CELLS = ("[[", "[(")
+_CELL = rb"(?:[^\],\n]{1,40},|[\[{(]|\r?$)"
+_LIST = re.compile(
+    rb"\[(?:\s*(?:[\[({][\"'\[({\d-]|\r?$)"  # of rows
+    rb"|(?:(?<=[\"']: \[)|(?<=[\"']:\[)|(?<=[yr]\(\[))" + _CELL + rb")",  # a column, an array of numpy or torch
+    re.MULTILINE,
 )
+_DICT = re.compile(
+    rb"\{(?:\s*(?:[\"'](?:[A-Za-z]{1,20}[_ -])?)?\d{1,15}[\"']?: ?\{|\r?$"  # of rows by step; set out
+    rb"|(?<=[\"']: \{)\s*[\"']?\d{1,15}[\"']?: )",  # of values by step
+    re.MULTILINE,
+)
+_CODE = re.compile(_FENCE)
+
+
+class Marks:
+    """The places of a text where a list, or code, may begin, one after the other."""
+
+    def __init__(self, text: bytes) -> None:
+        self._text = text
+        self._next = {look: -1 for look in (_LIST, _DICT, _CODE)}  # each begins with one character: that is quick
+
+    def behind(self, at: int) -> int:
+        """The first one from a place on; the end of the text if there is none."""
+        for look, place in self._next.items():
+            if place < at:
+                found = look.search(self._text, at)
+                self._next[look] = len(self._text) if found is None else found.start()
+        return min(self._next.values())
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,12 +63,18 @@ class PassedLine:
 Found = Printed | PassedLine
 
 
+def _shape(held: PrintedList) -> bytes:
+    """Of its first two lines."""
+    return b"\n".join(shape_of(line) for _, line in held.lines[:2])
+
+
 class PrintedRows:
     """Takes the lines of such lists. `known`: names of the metrics that came already."""
 
     def __init__(self) -> None:
         self._open: PrintedList | None = None
-        self._above = b""
+        self.above = b""  # the line before
+        self._begun: tuple[bytes, Begin] | None = None  # the newest line in which a list may begin
         self._fence = 0  # line where code began
         self._rank: str | None = None  # of the process whose lists count
         self._dull: set[bytes] = set()  # shapes of lines that hold none of the run
@@ -58,27 +87,31 @@ class PrintedRows:
         return self._open is not None
 
     def pass_by(self, line: bytes, number: int) -> None:
-        """Any line, after it was read."""
-        self._above = line
+        """A line with a mark, after it was read."""
         if _FENCE in line and line.lstrip().startswith(_FENCE):
             self._fence = 0 if self._fence and number - self._fence <= FENCED else number
 
     def opens(self, line: bytes) -> bool:
         """Whether a list may begin in a line."""
-        if _MARK.search(line) is None or b"%|" in line or shape_of(line) in self._dull:
+        if self._begun is not None and self._begun[0] is line:
+            return True
+        if (_LIST.search(line) or _DICT.search(line)) is None or b"%|" in line or shape_of(line) in self._dull:
             return False
         begin = begin_of(line)
-        return begin is not None and (self._rank is None or begin.rank in ("", self._rank))
+        if begin is None or (self._rank is not None and begin.rank not in ("", self._rank)):
+            return False
+        self._begun = line, begin
+        return True
 
     def take(self, line: bytes, number: int, known: Collection[str]) -> list[Found]:
         """A line that begins a list, or any line while one is open: the rows that are complete with it."""
         held = self._open
         if held is None:
-            begin = begin_of(line)
-            if begin is None:
+            if not self.opens(line) or self._begun is None:
                 return [PassedLine(number, line)]
+            begin = self._begun[1]
             fenced = bool(self._fence) and number - self._fence <= FENCED
-            names = names_in(self._above.decode("utf-8", "replace"))
+            names = names_in(self.above.decode("utf-8", "replace")) if begin.text.startswith(_CELLS) else ()
             held = self._open = PrintedList(begin, names, fenced or not may_name(begin.before))
         elif not line.strip():
             return []
@@ -86,7 +119,12 @@ class PrintedRows:
             return [PassedLine(number, line)]
         if not held.add(line, number):
             return [*self.close(known), PassedLine(number, line)]
-        return self._over(held, known) if held.is_over else []
+        if held.is_over:
+            return self._over(held, known)
+        if len(held.lines) == 2 and _shape(held) in self._dull:
+            self._open = None
+            return [PassedLine(*one) for one in held.lines]
+        return []
 
     def _over(self, held: PrintedList, known: Collection[str]) -> list[Found]:
         """What a list holds that is whole."""
@@ -95,10 +133,9 @@ class PrintedRows:
         if found is not None:
             self._rank = held.begin.rank or self._rank
             return self._news(found, held)
-        alone = len(held.lines) == 1
-        if alone and not held.quoted:
-            remember(shape_of(held.lines[0][1]), self._dull)
-        within = not alone and held.begin.text.startswith("[")
+        if not held.quoted:
+            remember(_shape(held), self._dull)
+        within = len(held.lines) > 1 and held.begin.text.startswith("[")
         return [PassedLine(number, line, within) for number, line in held.lines]
 
     def close(self, known: Collection[str]) -> list[Found]:
@@ -106,9 +143,9 @@ class PrintedRows:
         held, self._open = self._open, None
         found = None if held is None else held.cut_off(known)
         if held is None or found is None:
-            return [] if held is None else [PassedLine(number, line) for number, line in held.lines]
+            return [] if held is None else [PassedLine(*one) for one in held.lines]
         self._torn.append(found.rest)
-        behind = [PassedLine(number, line) for number, line in held.lines[found.lines :]]
+        behind = [PassedLine(*one) for one in held.lines[found.lines :]]
         return [*self._news([found.rows], held), *behind]
 
     def so_far(self, known: Collection[str]) -> list[Found]:
@@ -117,7 +154,7 @@ class PrintedRows:
         found = None if held is None else held.cut_off(known)
         if held is None or found is None:
             self._open = None
-            return [] if held is None else [PassedLine(number, line) for number, line in held.lines]
+            return [] if held is None else [PassedLine(*one) for one in held.lines]
         rows = self._news([found.rows], held)
         held.given = len(found.rows.held.rows)
         self._given = held.lines[0][0], held.given

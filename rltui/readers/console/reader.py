@@ -26,6 +26,7 @@ from rltui.readers.console.newest_lines import NewestLines
 from rltui.readers.console.notes import NoteFinder, split_prefix
 from rltui.readers.console.own_words import OwnWords
 from rltui.readers.console.printed_list import Printed
+from rltui.readers.console.printed_rows import Marks
 from rltui.readers.console.progress_bar import TRAINING, ProgressBar, bar, behind_bar, blank_before
 from rltui.readers.console.step_template import StepRow
 from rltui.readers.console.unread import UnreadLines
@@ -160,13 +161,17 @@ class ConsoleReader:
         first_line = self._line
         at = 0
         follows = self._follows()
+        marks, above = Marks(text), b""
+        marked = marks.behind(0)
         for line in text.split(b"\n"):
             for segment in line.split(b"\r") if b"\r" in line else (line,):
                 shape = shape_of(segment)
                 self._took = False
                 if self._patterns is not None and self._by_pattern(self._patterns, segment, at):
                     self._took = True
-                elif self._joined.wants(segment):
+                elif (
+                    (is_marked := at + len(segment) > marked) or b"{" in segment or self._joined.is_open
+                ) and self._joined.wants(segment, above, is_marked):
                     self._reach(at)
                     blank = self._blank_before(text, at)
                     self._take_joined(self._joined.take(segment, self._line, blank, self._rows.names))
@@ -183,10 +188,14 @@ class ConsoleReader:
                 if shape and not self._took:
                     self._untaken.add(shape, segment, self._line)
                 if segment:
-                    self._joined.pass_by(segment, self._line)
+                    above = segment
                 at += len(segment) + 1
+                if at > marked:
+                    self._joined.pass_by(segment, self._line)
+                    marked = marks.behind(at)
             self._line += 1
         self._line -= 1
+        self._joined.end(above)
         self._after_blank = self._blank_before(text, len(text))
         if self.gives_lines:
             self._newest.keep(text, first_line)
