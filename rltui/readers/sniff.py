@@ -100,6 +100,10 @@ def sniff(head: bytes, name: str) -> str | None:
             return None  # one object is somebody's state or results, no log
         if found is not _NOT_JSON:
             return found
+    if not name.endswith(_TEXTS) and _is_alone(start, len(head) < 1 << 14):
+        found = _document(start, name, len(head) < 1 << 14)
+        if found is not None:
+            return found
     return (
         _console(text, name)
         or _csv(text, name)
@@ -107,6 +111,17 @@ def sniff(head: bytes, name: str) -> str | None:
         or _document(start, name, len(head) < 1 << 14)
         or _unnamed_console(text, name)
     )
+
+
+def _is_alone(text: bytes, head_is_all: bool) -> bool:
+    """Whether a document that Python printed is all that there is."""
+    from rltui.readers.json_text import end_of
+
+    if not text.startswith((b"{", b"[")):
+        return False
+    plain_text = text.decode("utf-8", "replace")
+    end = end_of(plain_text)
+    return not head_is_all if end is None else not plain_text[end:].strip()
 
 
 def may_begin_late(head: bytes, name: str) -> bool:
@@ -143,8 +158,9 @@ def _json(text: bytes, name: str, head_is_all: bool) -> str | None:
     if re.search(rb'"log_history"\s*:\s*\[', text) and not _begins_with_row(text):
         return "trainer-state"
     lines = [line for line in text.split(b"\n")[:_LOOKED_AT] if line.strip()]
-    rows, first = [], False
+    rows, first, listed = [], False, False
     for line in lines:
+        listed |= line.lstrip().startswith(b"[{")
         try:
             row = orjson.loads(line)
         except orjson.JSONDecodeError:
@@ -175,6 +191,8 @@ def _json(text: bytes, name: str, head_is_all: bool) -> str | None:
         return None  # one object without a step: results or config
     if 2 * len(rows) < len(lines) and (console := _console(text, name) or _learnt(text)) is not None:
         return console  # with a config in its first line, or answers among the others
+    if listed and (console := _learnt(text)) is not None:
+        return console  # rows that were printed at once, among other lines
     rows = [hoisted(row) for row in rows if "log_history" not in row]
     metrics = [row for row in rows if _is_metrics(row)]
     samples = sum(map(is_sample, metrics))

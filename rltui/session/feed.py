@@ -156,7 +156,12 @@ def _joined(records: Sequence[Record]) -> list[Record]:
     """The records with rows that follow each other in one block: each costs as much as it has columns."""
     out: list[Record] = []
     for record in records:
-        if isinstance(record, Rows) and out and isinstance(before := out[-1], Rows) and before.printed == record.printed:
+        if (
+            isinstance(record, Rows)
+            and out
+            and isinstance(before := out[-1], Rows)
+            and before.printed == record.printed
+        ):
             before.append(record)
         else:
             out.append(record)

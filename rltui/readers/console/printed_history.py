@@ -17,16 +17,19 @@ from rltui.readers.row_kinds import hoisted, is_sample, row_words, words_of
 MOST_WORDS = 6
 """Words before a list that is no part of a sentence."""
 _LOOKED_AT = 20  # rows
+_SENTENCE = lazy(r"[.;]\s")
 _NAMES = lazy(r"[A-Za-z_][\w/.@%\-]*")
-_LISTED_NAMES = lazy(r"^[\s\[(]*(?:[\"']?[A-Za-z_][\w/.@%\-]*[\"']?[\s,|;\])]+)*[\"']?[A-Za-z_][\w/.@%\-]*[\"']?[\s\])]*$")
+_LISTED_NAMES = lazy(
+    r"^[\s\[(]*(?:[\"']?[A-Za-z_][\w/.@%\-]*[\"']?[\s,|;\])]+)*[\"']?[A-Za-z_][\w/.@%\-]*[\"']?[\s\])]*$"
+)
 
 
 def may_name(before: str) -> bool:
-    """Whether the words before a list may be its name: they are no sentence, and name no prompt or completion."""
-    said = words_of(before)
-    return (
-        len(said) <= MOST_WORDS and template_words().prose.isdisjoint(said) and set(names("text")).isdisjoint(said)
-    )
+    """Whether the words before a list may be its name: the last of them are no sentence, and none name a prompt or a
+    completion."""
+    said = words_of(_SENTENCE.split(before)[-1])
+    quoted = not set(names("text")).isdisjoint(words_of(before))
+    return len(said) <= MOST_WORDS and template_words().prose.isdisjoint(said) and not quoted
 
 
 def history(parsed: list[Any], before: str, cells: tuple[str, ...], known: Collection[str]) -> Held | None:

@@ -29,17 +29,18 @@ _BEFORE = lazy(
 )
 """Words before a list, names of its cells in brackets, what Python prints around a list."""
 _BEHIND = lazy(r"(?:, maxlen=\w+)?\)?[\s,;|.&]*")
-_NUMBER = rb"(?:-?[\d.]|None|True|False|NaN|nan|null|true|false|-?inf|-?Infinity|np\.|numpy\.|array|tensor|float\d*\()"
-_ITEM = re.compile(rb"\s*(?:[\[({\"']|" + _NUMBER + rb")")
-_CLOSED = re.compile(rb"\s*[\])},]")
-_OPEN = b",[{(:"
+_NUMBER = r"(?:-?[\d.]|None|True|False|NaN|nan|null|true|false|-?inf|-?Infinity|np\.|numpy\.|array|tensor|float\d*\()"
+_ITEM = re.compile(rf"\s*(?:[\[({{\"']|{_NUMBER})")
+_CLOSED = re.compile(r"\s*[\])},]")
+_OPEN = ",[{(:"
 
 
 class Begin(NamedTuple):
-    """Where a list begins in a line. `prefix`: Ray's, `rank`: of the process, `before`: the words before the list;
-    `text`: the line from the list on."""
+    """Where a list begins in a line. `prefix`: Ray's, `led`: whether logging put something before the message, `rank`:
+    of the process, `before`: the words before the list; `text`: the line from the list on."""
 
     prefix: str
+    led: bool
     rank: str
     before: str
     text: str
@@ -50,7 +51,10 @@ def begin_of(line: bytes) -> Begin | None:
     prefix, message = split_prefix(line.decode("utf-8", "replace").rstrip("\r"))
     rank, source, text = split_lead(plain(message))
     found = _BEFORE.match(text)
-    return None if found is None else Begin(prefix, rank, f"{source} {found[1]}".strip(), text[found.end() :])
+    if found is None:
+        return None
+    led = len(text) < len(plain(message).strip())
+    return Begin(prefix, led, rank, f"{source} {found[1]}".strip(), text[found.end() :])
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,21 +101,21 @@ class PrintedList:
 
     def add(self, line: bytes, number: int) -> bool:
         """Takes its first line, or the next one if that is of the list too; false if not."""
-        sure = not self.lines or self._follows(line)
-        if not sure and not self._is_broken(line) or self._size > MOST:
+        text = self._inner(line) if self.lines else self.begin.text
+        sure = not self.lines or self._follows(text)
+        if (not sure and not self._is_broken(line)) or self._size > MOST:
             return False
-        text = self.begin.text if not self.lines else plain(split_prefix(line.decode("utf-8", "replace"))[1])
         self.lines.append((number, line))
-        self._parts.append(text.rstrip("\r"))
+        self._parts.append(text)
         self._size += len(line)
         self._sure += sure
         self._depth += depth_of(text)
         return True
 
-    def _follows(self, line: bytes) -> bool:
+    def _follows(self, text: str) -> bool:
         """Whether a line goes on where the last one ended, as they are set out."""
-        text, last = self._inner(line), self.lines[-1][1].rstrip()
-        string = last.endswith((b"'", b'"')) and text.lstrip()[:1] in (b"'", b'"')
+        last = self._parts[-1].rstrip()
+        string = last.endswith(("'", '"')) and text.lstrip()[:1] in ("'", '"')
         opened = last[-1:] in _OPEN or string
         return self._sure == len(self.lines) and bool(_CLOSED.match(text) or (opened and _ITEM.match(text)))
 
@@ -120,8 +124,10 @@ class PrintedList:
         widths = {len(held) for _, held in self.lines}
         return len(widths) == 1 and WIDTH <= max(widths) >= len(line)
 
-    def _inner(self, line: bytes) -> bytes:
-        return line.removeprefix(self.begin.prefix.encode())
+    def _inner(self, line: bytes) -> str:
+        """What a further line holds of the list: each may stand behind the time of a logger."""
+        text = plain(split_prefix(line.decode("utf-8", "replace"))[1]).rstrip("\r")
+        return split_lead(text).message if self.begin.led else text
 
     # -- what it holds ---------------------------------------------------------------------------------------------
 

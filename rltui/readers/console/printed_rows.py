@@ -39,7 +39,7 @@ class Marks:
 
     def __init__(self, text: bytes) -> None:
         self._text = text
-        self._next = {look: -1 for look in (_LIST, _DICT, _CODE)}  # each begins with one character: that is quick
+        self._next = dict.fromkeys((_LIST, _DICT, _CODE), -1)  # each begins with one character: that is quick
 
     def behind(self, at: int) -> int:
         """The first one from a place on; the end of the text if there is none."""
@@ -118,7 +118,7 @@ class PrintedRows:
         elif b"%|" in line or split_prefix(line.decode("utf-8", "replace"))[0] != held.begin.prefix:
             return [PassedLine(number, line)]
         if not held.add(line, number):
-            return [*self.close(known), PassedLine(number, line)]
+            return [*self.close(known), *self._again([(number, line)], known)]
         if held.is_over:
             return self._over(held, known)
         if len(held.lines) == 2 and _shape(held) in self._dull:
@@ -141,12 +141,21 @@ class PrintedRows:
     def close(self, known: Collection[str]) -> list[Found]:
         """The list ends here, cut off."""
         held, self._open = self._open, None
-        found = None if held is None else held.cut_off(known)
-        if held is None or found is None:
-            return [] if held is None else [PassedLine(*one) for one in held.lines]
+        if held is None:
+            return []
+        found = held.cut_off(known)
+        if found is None:
+            return [PassedLine(*held.lines[0]), *self._again(held.lines[1:], known)]
         self._torn.append(found.rest)
-        behind = [PassedLine(*one) for one in held.lines[found.lines :]]
-        return [*self._news([found.rows], held), *behind]
+        return [*self._news([found.rows], held), *self._again(held.lines[found.lines :], known)]
+
+    def _again(self, lines: list[tuple[int, bytes]], known: Collection[str]) -> list[Found]:
+        """Lines that are not of the list that held them: they may be of another one."""
+        out: list[Found] = []
+        for number, line in lines:
+            wanted = self._open is not None or self.opens(line)
+            out += self.take(line, number, known) if wanted else [PassedLine(number, line)]
+        return out
 
     def so_far(self, known: Collection[str]) -> list[Found]:
         """Nothing follows for now: the complete rows of a list that may go on."""

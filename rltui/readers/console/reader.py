@@ -267,7 +267,7 @@ class ConsoleReader:
         barred = b"%|" in segment
         if not speaks and not barred and b"'epoch'" not in segment:
             return not behind and self._own is not None and self._any_line(self._own, segment, shape)
-        segment = segment[:SCAN_LIMIT]
+        whole, segment = segment, segment[:SCAN_LIMIT]
         painted = bar(segment) if barred else None
         if painted is not None:
             self._took = True
@@ -275,6 +275,10 @@ class ConsoleReader:
                 self._take_postfix(painted, segment)
             self._paint(painted, text, at)
             glued = behind_bar(segment)
+            if glued and self._joined.wants(listed := behind_bar(whole), b"", marked=True):
+                self._take_joined(self._joined.take(listed, self._line, False, self._rows.names))
+                self._took = True
+                return True
             if glued and shape not in self._filter.bars and (speaks or b"'epoch'" in glued):
                 # a buffered output writes its lines right behind the bar
                 at += len(segment) - len(glued)

@@ -98,7 +98,9 @@ def test_printed_rows_are_rows(form: str, before: str, tmp_path: Path) -> None:
     check(reported(tmp_path / "train.log"))
 
 
-@pytest.mark.parametrize("form", ["a list", "a list in JSON", "by step, alone", "pprint", "pprint by step", "indented columns"])
+@pytest.mark.parametrize(
+    "form", ["a list", "a list in JSON", "by step, alone", "pprint", "pprint by step", "indented columns"]
+)
 @pytest.mark.parametrize("name", ["train.log", "history.json", "train_history.json", "out.txt"])
 def test_a_file_of_printed_rows(form: str, name: str, tmp_path: Path) -> None:
     (tmp_path / name).write_text(PRINTED[form])
@@ -149,7 +151,11 @@ def test_a_history_tells_the_steps_of_lines_that_state_none(every: int, tmp_path
 
 def test_the_end_of_an_hf_history_is_no_row(tmp_path: Path) -> None:
     log = [*map(hf, ROWS), {"train_runtime": 12.5, "train_loss": 0.5, "epoch": 1.0, "step": N}]
-    for name, text in {"train.log": f"log_history: {log!r}\n", "log.json": json.dumps(log), "log.txt": repr(log)}.items():
+    for name, text in {
+        "train.log": f"log_history: {log!r}\n",
+        "log.json": json.dumps(log),
+        "log.txt": repr(log),
+    }.items():
         (tmp_path / name).write_text(text)
         report = reported(tmp_path / name)
         check(report)
