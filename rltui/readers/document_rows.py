@@ -117,6 +117,23 @@ def _columns(document: Row) -> Held | None:
     return Held(rows, _rest(document, columns), left_out=left_out)
 
 
+def evened(document: Any) -> Any:
+    """A document that is cut off within its last column, with columns of one length: of the steps, if that is the last,
+    else of the others."""
+    if isinstance(document, dict):
+        columns = {str(key): value for key, value in document.items() if isinstance(value, list)}
+        if len(columns) > 1 and (name := list(columns)[-1]) == str(list(document)[-1]):
+            last, length = columns.pop(name), max(map(len, columns.values()))
+            if _step_column({name: last}) is None:
+                last += [None] * (length - len(last))
+            else:
+                for column in columns.values():
+                    del column[len(last) :]
+        for value in document.values():
+            evened(value)
+    return document
+
+
 def begins_columns(document: Any) -> bool:
     """Whether a document that is cut off begins with a column of steps: those of metrics may follow."""
     if not isinstance(document, dict):

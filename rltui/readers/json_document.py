@@ -8,7 +8,7 @@ from typing import Any
 from rltui.readers import yaml_rows
 from rltui.readers.base import NO_STEP, ConfigRecord, Note, Record
 from rltui.readers.config_file import flatten
-from rltui.readers.document_rows import held
+from rltui.readers.document_rows import evened, held
 from rltui.readers.held_records import END, end_of_training, records
 from rltui.readers.json_number import lenient
 from rltui.readers.json_text import documents, whole_part
@@ -85,7 +85,7 @@ class JsonReader(DocumentReader):
         try:
             found = documents(data)
         except (ValueError, RecursionError):
-            found = whole_part(data)
+            found = [evened(document) for document in whole_part(data)]
             self._skip(HALF, f"byte {len(data)}")
         return found[0] if len(found) == 1 else found
 

@@ -50,7 +50,7 @@ def whole_part(text: bytes) -> list[Any]:
     """The same of a file that is cut off: what is complete of it. Raises ValueError or RecursionError."""
     for _, closed in cut_short(_cleaned(text.decode("utf-8", "replace"))):
         try:
-            return [padded(document) for document in documents(closed.encode())]
+            return documents(closed.encode())
         except ValueError:
             continue
     raise ValueError("nothing of it is complete")
@@ -89,17 +89,6 @@ def _is_between(open_: list[str], word: str) -> bool:
     if any(outer for outer, _ in pairwise(lists)):
         return False  # in a row within a list
     return len(lists) < 2 or lists[-1] or word == "]"
-
-
-def padded(document: Any) -> Any:
-    """A document whose last column is cut off with the cells that this lacks."""
-    if isinstance(document, dict):
-        columns = [value for value in document.values() if isinstance(value, list)]
-        if len(columns) > 1 and columns[-1] is list(document.values())[-1]:
-            columns[-1] += [None] * (max(map(len, columns)) - len(columns[-1]))
-        for value in document.values():
-            padded(value)
-    return document
 
 
 def end_of(text: str, at: int = 0) -> int | None:

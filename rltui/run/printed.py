@@ -7,7 +7,7 @@ no history of this run, whatever it is.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 
 from rltui.readers.base import NO_STEP, Rows
@@ -55,7 +55,7 @@ def _counts(part: Part, n: int) -> list[list[int]]:
     return [there, *own] if n == len(there) else own
 
 
-def _agree(table: Table, steps: list[int], cells: list[Cells]) -> bool | None:
+def _agree(table: Table, steps: list[int], cells: Sequence[Cells]) -> bool | None:
     """Whether most rows say what the rows of their steps say; None if no row says of the same."""
     found = [
         same

@@ -69,8 +69,8 @@ class JoinedLines:
         return self._joined(self._lists.so_far(known))
 
     def finish(self, known: Collection[str]) -> list[Joined]:
-        """The file ends here for now: a dict that is not whole is given back as well."""
-        return [*self.so_far(known), *self._given_back()]
+        """The file ends here for now: what is not whole is given back."""
+        return [*self._joined(self._lists.finish(known)), *self._given_back()]
 
     def left_out(self, known: Collection[str]) -> list[LeftOut]:
         """Lists that are cut off."""

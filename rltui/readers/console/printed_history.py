@@ -64,10 +64,15 @@ def _is_of_run(rows: list[dict[str, Any]], before: set[str], known: Collection[s
     measured = words.measures & {word for row in rows for key in _keys(row) for word in words_of(key)}
     called = not words.histories.isdisjoint(before)
     named = called or not words.parts.isdisjoint(before) or not before.isdisjoint(words.words["eval"])
-    if not any(first_of("step", hoisted(row)) is not None for row in rows):
+    if not states_steps(rows):
         return called and len(rows) > 1 and bool(measured)
     there = {word for key in known for word in words_of(key)} & words.measures
     return named or (bool(measured) and (not there or not there.isdisjoint(measured)))
+
+
+def states_steps(rows: list[dict[str, Any]]) -> bool:
+    """Whether the first rows, or some of them, state their steps."""
+    return any(first_of("step", hoisted(row)) is not None for row in rows[:_LOOKED_AT])
 
 
 def _keys(row: dict[str, Any]) -> Iterator[str]:

@@ -5,16 +5,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from rltui.lazy_regex import lazy
 from rltui.readers.base import LeftOut
 from rltui.readers.console.lead import plain, split_lead
 from rltui.readers.console.notes import split_prefix
-from rltui.readers.console.printed_history import history
-from rltui.readers.document_rows import Held
-from rltui.readers.json_text import cut_short, depth_of, documents, end_of, padded
+from rltui.readers.console.printed_history import history, states_steps
+from rltui.readers.document_rows import Held, evened
+from rltui.readers.json_text import cut_short, depth_of, documents, end_of
 from rltui.text import clean
 
 CUT_OFF = "printed rows that are cut off: the complete ones count"
@@ -76,23 +76,23 @@ class CutOff(NamedTuple):
 @dataclass(slots=True)
 class PrintedList:
     """Collects the lines. `names`: of its cells, by the line above; `quoted`: it stands in other text, and is none of
-    the run, whatever it holds."""
+    the run, whatever it holds; `breakable`: a terminal may have broken its lines."""
 
     begin: Begin
     names: tuple[str, ...]
-    quoted: bool = False
+    quoted: bool
+    breakable: bool
     lines: list[tuple[int, bytes]] = field(default_factory=list)
-    given: int = 0  # rows of it that were given already
     _parts: list[str] = field(default_factory=list)
     _size: int = 0
     _depth: int = 0
     _sure: int = 0  # lines that are of it by how they begin and end; others if a terminal broke it
+    _width: int = 0  # of all its lines but the newest
+    _cut: tuple[int, CutOff | None] = (0, None)  # after so many lines
 
     def copy(self) -> PrintedList:
         """One that takes a line without changing this one."""
-        lists = list(self.lines), list(self._parts)
-        sizes = self._size, self._depth, self._sure
-        return PrintedList(self.begin, self.names, self.quoted, lists[0], self.given, lists[1], *sizes)
+        return replace(self, lines=list(self.lines), _parts=list(self._parts))
 
     @property
     def is_over(self) -> bool:
@@ -105,6 +105,9 @@ class PrintedList:
         sure = not self.lines or self._follows(text)
         if (not sure and not self._is_broken(line)) or self._size > MOST:
             return False
+        if self.lines:
+            last = len(self.lines[-1][1])
+            self._width = last if self._width in (0, last) else -1
         self.lines.append((number, line))
         self._parts.append(text)
         self._size += len(line)
@@ -121,8 +124,8 @@ class PrintedList:
 
     def _is_broken(self, line: bytes) -> bool:
         """Whether a line may be the next one of a list that a terminal broke: all before it are as wide."""
-        widths = {len(held) for _, held in self.lines}
-        return len(widths) == 1 and WIDTH <= max(widths) >= len(line)
+        last = len(self.lines[-1][1])
+        return self.breakable and WIDTH <= last >= len(line) and self._width in (0, last)
 
     def _inner(self, line: bytes) -> str:
         """What a further line holds of the list: each may stand behind the time of a logger."""
@@ -153,6 +156,11 @@ class PrintedList:
 
     def cut_off(self, known: Collection[str]) -> CutOff | None:
         """What is complete of it; None if that is nothing of the run."""
+        if self._cut[0] != len(self.lines):
+            self._cut = len(self.lines), self._complete(known)
+        return self._cut[1]
+
+    def _complete(self, known: Collection[str]) -> CutOff | None:
         text, starts = self._joined()
         for end, closed in () if self.quoted else cut_short(text):
             found = self._rows(closed, self.begin.before, known, torn=True)
@@ -168,7 +176,11 @@ class PrintedList:
             parsed = documents(text.encode())
         except (ValueError, RecursionError):
             return None
-        return history([padded(one) for one in parsed] if torn else parsed, before, self.names, known)
+        if not torn:
+            return history(parsed, before, self.names, known)
+        found = history([evened(one) for one in parsed], before, self.names, known)
+        columns = isinstance(parsed[0], dict)
+        return None if found is None or (columns and not states_steps(found.rows)) else found  # theirs may follow
 
     def _joined(self) -> tuple[str, list[int]]:
         """The lines as one text, and where each begins in it."""

@@ -13,8 +13,9 @@ from dataclasses import dataclass, replace
 from rltui.readers.base import LeftOut
 from rltui.readers.console.line_filter import remember, shape_of
 from rltui.readers.console.notes import split_prefix
-from rltui.readers.console.printed_history import may_name, names_in
+from rltui.readers.console.printed_history import may_name, names_in, states_steps
 from rltui.readers.console.printed_list import Begin, Printed, PrintedList, begin_of
+from rltui.readers.document_rows import Row
 
 FENCED = 200
 """Lines of code at most: a completion that is cut off never ends it."""
@@ -80,7 +81,7 @@ class PrintedRows:
         self._dull: set[bytes] = set()  # shapes of lines that hold none of the run
         self._torn: list[LeftOut] = []
         self._kept: tuple[PrintedList | None, int] | None = None  # without the line that was read before its end came
-        self._given: tuple[int, int] = 0, 0  # line where a list began, and how many of its rows were given
+        self._given: tuple[int, list[Row]] = 0, []  # line where a list began, and its rows that were given
 
     @property
     def is_open(self) -> bool:
@@ -103,8 +104,9 @@ class PrintedRows:
         self._begun = line, begin
         return True
 
-    def take(self, line: bytes, number: int, known: Collection[str]) -> list[Found]:
-        """A line that begins a list, or any line while one is open: the rows that are complete with it."""
+    def take(self, line: bytes, number: int, known: Collection[str], breakable: bool = True) -> list[Found]:
+        """A line that begins a list, or any line while one is open: the rows that are complete with it. `breakable`: a
+        terminal may have broken the list."""
         held = self._open
         if held is None:
             if not self.opens(line) or self._begun is None:
@@ -112,13 +114,15 @@ class PrintedRows:
             begin = self._begun[1]
             fenced = bool(self._fence) and number - self._fence <= FENCED
             names = names_in(self.above.decode("utf-8", "replace")) if begin.text.startswith(_CELLS) else ()
-            held = self._open = PrintedList(begin, names, fenced or not may_name(begin.before))
+            held = self._open = PrintedList(begin, names, fenced or not may_name(begin.before), breakable)
         elif not line.strip():
             return []
         elif b"%|" in line or split_prefix(line.decode("utf-8", "replace"))[0] != held.begin.prefix:
             return [PassedLine(number, line)]
         if not held.add(line, number):
-            return [*self.close(known), *self._again([(number, line)], known)]
+            closed = self.close(known)
+            wanted = self._open is not None or self.opens(line)
+            return [*closed, *(self.take(line, number, known, breakable) if wanted else [PassedLine(number, line)])]
         if held.is_over:
             return self._over(held, known)
         if len(held.lines) == 2 and _shape(held) in self._dull:
@@ -145,34 +149,41 @@ class PrintedRows:
             return []
         found = held.cut_off(known)
         if found is None:
-            return [PassedLine(*held.lines[0]), *self._again(held.lines[1:], known)]
+            return [PassedLine(*one) for one in held.lines]
         self._torn.append(found.rest)
         return [*self._news([found.rows], held), *self._again(held.lines[found.lines :], known)]
 
     def _again(self, lines: list[tuple[int, bytes]], known: Collection[str]) -> list[Found]:
-        """Lines that are not of the list that held them: they may be of another one."""
+        """Lines that would have been of a list if a terminal had broken it: they may be of others."""
         out: list[Found] = []
         for number, line in lines:
             wanted = self._open is not None or self.opens(line)
-            out += self.take(line, number, known) if wanted else [PassedLine(number, line)]
+            out += self.take(line, number, known, breakable=False) if wanted else [PassedLine(number, line)]
         return out
 
     def so_far(self, known: Collection[str]) -> list[Found]:
         """Nothing follows for now: the complete rows of a list that may go on."""
         held = self._open
         found = None if held is None else held.cut_off(known)
-        if held is None or found is None:
-            self._open = None
-            return [] if held is None else [PassedLine(*one) for one in held.lines]
-        rows = self._news([found.rows], held)
-        held.given = len(found.rows.held.rows)
-        self._given = held.lines[0][0], held.given
-        return rows
+        return [] if held is None or found is None else self._news([found.rows], held)
+
+    def finish(self, known: Collection[str]) -> list[Found]:
+        """The file ends here for now: the lines of a list without complete rows are of none."""
+        held = self._open
+        found = None if held is None else held.cut_off(known)
+        if held is None or (found is not None and found.lines >= len(held.lines)):
+            return self.so_far(known)
+        return [*self.close(known), *self.finish(known)]
 
     def _news(self, found: list[Printed], held: PrintedList) -> list[Found]:
-        """The rows of a list that were not given yet."""
-        given = self._given[1] if self._given[0] == held.lines[0][0] else held.given
-        first = replace(found[0], held=replace(found[0].held, rows=found[0].held.rows[given:]))
+        """The rows of a list, less those that were given as they are now. Of rows without a step all count."""
+        line, rows = held.lines[0][0], found[0].held.rows
+        before = self._given[1] if self._given[0] == line else []
+        self._given = line, rows
+        if rows != before and not states_steps(rows):
+            before = []
+        news = [row for at, row in enumerate(rows) if at >= len(before) or row != before[at]]
+        first = replace(found[0], held=replace(found[0].held, rows=news))
         return [one for one in (first, *found[1:]) if one.held.rows]
 
     # -- a line whose end has not come yet ------------------------------------------------------------------------

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import pprint
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.unit.readers.reading import read
+from rltui.readers.registry import make
+from tests.unit.readers.reading import Read, read
 from tests.unit.readers.reported import ends, reported
 
 N = 8
@@ -87,12 +89,19 @@ PRINTED = {
     "as the HF Trainer holds it": repr([hf(row) for row in ROWS]),
     "that, by pprint": pprint.pformat([hf(row) for row in ROWS]),
     "broken by a terminal": wrapped(f"history: {ROWS!r}", 80),
+    "behind a sentence": f"Training took 12 steps of it. Full history: {ROWS!r}",
+    "behind a bar": f"100%|████| 8/8 [00:01<00:00,  9.1it/s]history: {ROWS!r}",
+    "pprint, each line logged": "\n".join(
+        f"2026-03-01 10:00:00,12{i % 10} INFO trainer: {line}"
+        for i, line in enumerate(pprint.pformat(ROWS).split("\n"))
+    ),
+    "lines that end in CR LF": pprint.pformat(ROWS).replace("\n", "\r\n"),
     "a row a list": "\n".join(f"metrics: {[row]!r}" for row in ROWS),
 }
 
 
 @pytest.mark.parametrize("form", PRINTED)
-@pytest.mark.parametrize("before", ["", "starting the training\n", CONFIG])
+@pytest.mark.parametrize("before", ["", "starting the training\n", CONFIG, '{"lr": 2e-06, "seed": 1, "model": "q"}\n'])
 def test_printed_rows_are_rows(form: str, before: str, tmp_path: Path) -> None:
     (tmp_path / "train.log").write_text(f"{before}{PRINTED[form]}\ndone\n")
     check(reported(tmp_path / "train.log"))
@@ -114,6 +123,39 @@ def test_the_same_however_it_comes(form: str, size: int) -> None:
     whole, pieces = read("console", data), read("console", data, [size] * (len(data) // size))
     assert pieces.rows == whole.rows
     assert len(whole.rows) == N
+
+
+@pytest.mark.parametrize("form", PRINTED)
+def test_the_same_if_the_writer_pauses(form: str) -> None:
+    """Rows of a list that is half written come early, and are no others when it is whole."""
+    data = f"{CONFIG}{PRINTED[form]}\ndone\n".encode()
+    live, whole = Read(make("console")), read("console", data)
+    for at in range(0, len(data), 61):
+        live.take(live.reader.feed(data[at : at + 61]))
+        live.take(live.reader.rest())  # type: ignore[attr-defined]
+    live.take(live.reader.finish())
+    if "without steps" not in form:
+        assert folded(live) == folded(whole)
+    assert live.rows[-1] == whole.rows[-1]
+    assert live.reader.left_out() == whole.reader.left_out()  # type: ignore[attr-defined]
+
+
+def folded(found: Read) -> dict[int, Row]:
+    rows: dict[int, Row] = {}
+    for step, cells in found.rows:
+        rows.setdefault(step, {}).update(cells)
+    return rows
+
+
+@pytest.mark.parametrize("form", ["a list", "by step", "pprint", "columns without steps"])
+def test_a_list_whose_end_comes_late(form: str) -> None:
+    """A line is looked at before its end came, and is read once."""
+    data = f"{CONFIG}{PRINTED[form]}\n".encode()
+    live, whole = Read(make("console")), read("console", data)
+    for begin, end in pairwise((0, 2 * len(data) // 3, len(data) - 1, len(data))):
+        live.take(live.reader.feed(data[begin:end]))
+        live.take(live.reader.finish())
+    assert folded(live) == folded(whole)
 
 
 LIVE = {
