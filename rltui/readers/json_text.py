@@ -106,6 +106,15 @@ def end_of(text: str, at: int = 0) -> int | None:
     return None
 
 
+def is_alone(text: bytes, whole: bool) -> bool:
+    """Whether a list or dict is all that a text holds, or may hold if this is not the `whole` of it."""
+    if not text.startswith((b"{", b"[")):
+        return False
+    decoded = text.decode("utf-8", "replace")
+    end = end_of(decoded)
+    return not whole if end is None else not decoded[end:].strip()
+
+
 def depth_of(text: str) -> int:
     """How many more brackets a text opens than it closes."""
     words = [token[0][-1] for token in _TOKEN.finditer(text)]

@@ -17,6 +17,7 @@ from rltui.readers.console.lead import plain
 from rltui.readers.console.notes import split_prefix
 from rltui.readers.console.wrapped import is_wrapped
 from rltui.readers.formats import SAMPLES, SEVERAL
+from rltui.readers.json_text import documents, is_alone, whole_part
 from rltui.readers.keys import first_of, names
 from rltui.readers.number_text import unwrapped
 from rltui.readers.row_kinds import PROSE as _TEXT
@@ -91,37 +92,24 @@ def sniff(head: bytes, name: str) -> str | None:
     if not head.strip() or name.endswith(_NOT_LOGS) or is_binary(head):
         return None
     text = (head[3:] if head.startswith(b"\xef\xbb\xbf") else head).replace(b"\0", b"")
-    start = text.lstrip()
+    start, head_is_all = text.lstrip(), len(head) < 1 << 14
     if is_wrapped(start):
         return "console"  # lines of JSON around a console's text
     if start.startswith((b"{", b"[", b"//", b"/*")) and not start.startswith((b"{'", b"[{'", b"[INFO", b"[20")):
-        found = _json(start, name, head_is_all=len(head) < 1 << 14)
+        found = _json(start, name, head_is_all)
         if found == "jsonl" and name.endswith(".json") and len(start.strip().splitlines()) < 2:
             return None  # one object is somebody's state or results, no log
         if found is not _NOT_JSON:
             return found
-    if not name.endswith(_TEXTS) and _is_alone(start, len(head) < 1 << 14):
-        found = _document(start, name, len(head) < 1 << 14)
-        if found is not None:
-            return found
+    if not name.endswith(_TEXTS) and is_alone(start, head_is_all) and (found := _document(start, name, head_is_all)):
+        return found  # as Python printed it
     return (
         _console(text, name)
         or _csv(text, name)
         or _learnt(text)
-        or _document(start, name, len(head) < 1 << 14)
+        or _document(start, name, head_is_all)
         or _unnamed_console(text, name)
     )
-
-
-def _is_alone(text: bytes, head_is_all: bool) -> bool:
-    """Whether a document that Python printed is all that there is."""
-    from rltui.readers.json_text import end_of
-
-    if not text.startswith((b"{", b"[")):
-        return False
-    plain_text = text.decode("utf-8", "replace")
-    end = end_of(plain_text)
-    return not head_is_all if end is None else not plain_text[end:].strip()
 
 
 def may_begin_late(head: bytes, name: str) -> bool:
@@ -205,7 +193,6 @@ def _json(text: bytes, name: str, head_is_all: bool) -> str | None:
 def _document(text: bytes, name: str, head_is_all: bool) -> str | None:
     """Whether a document, or what is here of it, holds rows of metrics."""
     from rltui.readers.document_rows import begins_columns, held
-    from rltui.readers.json_text import documents, whole_part
 
     if not _BEGINS_DOCUMENT.match(text):
         return None

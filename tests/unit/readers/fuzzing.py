@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import lzma
+import pprint
 import random
 import sqlite3
 import tempfile
@@ -96,6 +97,20 @@ def _console() -> bytes:
     return "\n".join([*lines, "srun: error: Killed", ""]).encode()
 
 
+def _printed() -> bytes:
+    """Rows that were printed at once, between others."""
+    rows = [{"step": s, "loss": s / 7, "reward": s} for s, _ in ROWS]
+    columns = {key: [row[key] for row in rows] for key in rows[0]}
+    lines = [
+        f"history: {rows!r}",
+        "step 13 | loss: 0.5 | reward: 13",
+        pprint.pformat(rows[:4]),
+        json.dumps(columns, indent=1),
+        f"eval history = {rows[::4]!r}",
+    ]
+    return ("start\n" + "\n".join(lines) + "\ndone\n").encode()
+
+
 def _dialects() -> list[bytes]:
     """The console of every framework that has one of its own."""
     logs = [c.text(path).encode() for c in ALL_CASES for path in c.files if path.endswith((".log", ".txt"))]
@@ -181,7 +196,7 @@ def seeds() -> dict[str, list[bytes]]:
     return {
         "verl-console": [_verl()],
         "trl-console": [_trl(), *_trl_runs()],
-        "console": [_console(), _verl() + _trl(), *_dialects()],
+        "console": [_console(), _verl() + _trl(), _printed(), *_dialects()],
         "jsonl": [jsonl],
         "json": [
             json.dumps([{"step": s, **cells} for s, cells in ROWS]).encode(),
