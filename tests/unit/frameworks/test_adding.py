@@ -91,7 +91,6 @@ def added(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     (data / "frameworks" / "tidewater.json").write_text(json.dumps(DATA))
     monkeypatch.setattr(load, "_DATA", data)
     monkeypatch.setattr(dialects, "DIALECTS", (*dialects.DIALECTS, Tides))
-    monkeypatch.setattr("rltui.readers.console.reader.DIALECTS", dialects.DIALECTS)
     for cached in CACHES:
         cached.cache_clear()
     yield
