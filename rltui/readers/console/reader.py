@@ -162,35 +162,33 @@ class ConsoleReader:
         at = 0
         follows = self._follows()
         marks, above = Marks(text), b""
-        marked = marks.behind(0)
+        marked, joining = marks.behind(0), self._joined.is_open
         for line in text.split(b"\n"):
             for segment in line.split(b"\r") if b"\r" in line else (line,):
                 shape = shape_of(segment)
+                end = at + len(segment)
                 self._took = False
                 if self._patterns is not None and self._by_pattern(self._patterns, segment, at):
                     self._took = True
-                elif (
-                    (is_marked := at + len(segment) > marked) or b"{" in segment or self._joined.is_open
-                ) and self._joined.wants(segment, above, is_marked):
+                elif (end > marked or joining or b"{" in segment) and self._joined.wants(segment, above, end > marked):
                     self._reach(at)
                     blank = self._blank_before(text, at)
                     self._take_joined(self._joined.take(segment, self._line, blank, self._rows.names))
                     self._took = True  # or it was given back, and counted then
-                    follows = self._follows()
+                    follows, joining = self._follows(), self._joined.is_open
                 elif shape and (follows or shape not in self._filter.dull):
                     self._reach(at)
                     if not self._segment(segment, shape, text, at):
                         self._filter.forget(shape, self._filter.dull)
-                    follows = self._follows()
+                    follows, joining = self._follows(), self._joined.is_open
                 elif shape and self._own is not None and self._own.learns:
                     self._any_line(self._own, segment, shape)
                     follows = self._own.is_open
                 if shape and not self._took:
                     self._untaken.add(shape, segment, self._line)
-                if segment:
-                    above = segment
-                at += len(segment) + 1
-                if at > marked:
+                above = segment or above
+                at = end + 1
+                if end > marked:
                     self._joined.pass_by(segment, self._line)
                     marked = marks.behind(at)
             self._line += 1
