@@ -12,7 +12,7 @@ from rltui.readers.console.printed_rows import Found, PrintedRows
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class WholeLine:
     """A line to be read, at its number, and whether it stood behind a blanked progress bar. `dull`: it tells
     nothing."""
 
@@ -22,7 +22,7 @@ class Line:
     dull: bool
 
 
-Joined = Printed | Line
+Joined = Printed | WholeLine
 
 
 class JoinedLines:
@@ -83,15 +83,15 @@ class JoinedLines:
             if isinstance(one, Printed):
                 out.append(one)
             elif one.within:
-                out.append(Line(one.number, one.line, self._after_blank, dull=True))
+                out.append(WholeLine(one.number, one.line, self._after_blank, dull=True))
             elif self._dicts.is_open or self._dicts.opens(one.line):
                 out += self._lines(self._dicts.take(one.line, one.number))
             else:
-                out.append(Line(one.number, one.line, self._after_blank, dull=False))
+                out.append(WholeLine(one.number, one.line, self._after_blank, dull=False))
         return out
 
     def _given_back(self) -> list[Joined]:
         return self._lines(self._dicts.give_back())
 
     def _lines(self, lines: list[tuple[int, bytes]]) -> list[Joined]:
-        return [Line(number, line, self._after_blank, dull=False) for number, line in lines]
+        return [WholeLine(number, line, self._after_blank, dull=False) for number, line in lines]

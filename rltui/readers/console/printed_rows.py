@@ -35,7 +35,7 @@ _DICT = re.compile(
 _CODE = re.compile(_FENCE)
 
 
-class Marks:
+class ListMarks:
     """The places of a text where a list, or code, may begin, one after the other."""
 
     def __init__(self, text: bytes) -> None:

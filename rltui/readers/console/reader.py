@@ -26,7 +26,7 @@ from rltui.readers.console.newest_lines import NewestLines
 from rltui.readers.console.notes import NoteFinder, split_prefix
 from rltui.readers.console.own_words import OwnWords
 from rltui.readers.console.printed_list import Printed
-from rltui.readers.console.printed_rows import Marks
+from rltui.readers.console.printed_rows import ListMarks
 from rltui.readers.console.progress_bar import TRAINING, ProgressBar, bar, behind_bar, blank_before
 from rltui.readers.console.step_template import StepRow
 from rltui.readers.console.unread import UnreadLines
@@ -161,7 +161,7 @@ class ConsoleReader:
         first_line = self._line
         at = 0
         follows = self._follows()
-        marks, above = Marks(text), b""
+        marks, above = ListMarks(text), b""
         marked, joining = marks.behind(0), self._joined.is_open
         for line in text.split(b"\n"):
             for segment in line.split(b"\r") if b"\r" in line else (line,):
