@@ -6,12 +6,13 @@ are spread over `Rows` blocks). No input raises. Text in records has passed `rlt
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from array import array
 from collections import Counter
 from dataclasses import dataclass, field
 from itertools import repeat
 from math import nan
-from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
 
 if TYPE_CHECKING:
     import sqlite3
@@ -185,17 +186,19 @@ class Reader(Protocol):
         a newline that parses). Feeding may go on afterwards; nothing is yielded twice."""
 
 
-@runtime_checkable
-class LineReader(Protocol):
+class LineReader(ABC):
     """What a reader of lines that anybody may write has besides."""
 
     @property
+    @abstractmethod
     def guesses_steps(self) -> bool:
         """A line that states no step got one that it may not have."""
 
+    @abstractmethod
     def rest(self) -> list[Record]:
         """Rows held back until more lines say of which step they are, if nothing more comes for now."""
 
+    @abstractmethod
     def left_out(self) -> list[LeftOut]:
         """The lines of which nothing was taken."""
 

@@ -50,7 +50,7 @@ def named(m: Meaning, dialect: str, version: str | None) -> MetricName:
 _MEAN_AT = re.compile(r"mean@(\d+)")
 
 
-def told_apart(meanings: dict[str, Meaning]) -> dict[str, Meaning]:
+def told_apart(meanings: Mapping[str, Meaning]) -> dict[str, Meaning]:
     """Of keys that mean the same the later ones have their key in their label, or the last part of it, if that is
     another: no two rows of a table are called alike."""
     ends: dict[str, set[str]] = {}  # label -> last parts of the keys that have it
@@ -104,7 +104,7 @@ class Names:
         self._columns: Collection[str] = ()
         self._count = 0
         self._keys: tuple[str, ...] = ()
-        self._meanings: dict[str, Meaning] = {}
+        self._meanings: Mapping[str, Meaning] = {}
         self._sources: dict[str, list[str]] = {}
         self._unlogged: list[str] | None = None
 
@@ -120,8 +120,11 @@ class Names:
         self.dialect = dialect
         by_user = [*self._aliased(columns).items(), *((name, self._column(raw)) for name, raw in self.forced.items())]
         forced = {raw: canonical for canonical, raw in by_user}
-        self._meanings = told_apart({key: self._meaning(key, forced.get(key)) for key in keys})
         self._keys = tuple(keys)
+        if forced:
+            self._meanings = told_apart({key: self._meaning(key, forced.get(key)) for key in keys})
+        else:
+            self._meanings = _usual_meanings(dialect, self._keys)
         self._sources = {}
         self._unlogged = None
         return True
@@ -158,7 +161,7 @@ class Names:
         return self._unlogged
 
     @property
-    def meanings(self) -> dict[str, Meaning]:
+    def meanings(self) -> Mapping[str, Meaning]:
         return self._meanings
 
     def sources(self, canonical: str) -> list[str]:
@@ -173,6 +176,12 @@ class Names:
                 found = list(_standing_for(canonical, self.dialect, self._keys))
             self._sources[canonical] = found
         return found
+
+
+@lru_cache(maxsize=256)
+def _usual_meanings(dialect: str, keys: tuple[str, ...]) -> Mapping[str, Meaning]:
+    """Remembered: the runs of a sweep log the same keys."""
+    return told_apart({key: resolve(key, dialect) for key in keys})
 
 
 @lru_cache(maxsize=2048)

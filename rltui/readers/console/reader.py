@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 
-from rltui.readers.base import ConfigRecord, Hint, LeftOut, Note, Record
+from rltui.readers.base import ConfigRecord, Hint, LeftOut, LineReader, Note, Record
 from rltui.readers.console import line_pattern
 from rltui.readers.console import trl as trl_console
 from rltui.readers.console.bar_numbers import BarNumbers
@@ -40,7 +40,7 @@ FULL_BLOCK = 1_000_000
 """A read of so many bytes is one of many through a long file: its plain lines wait until the last one."""
 
 
-class ConsoleReader:
+class ConsoleReader(LineReader):
     """Reads a console log of any dialect. `format` is the dialect that was recognised; it changes little: a log known
     to be verl's or TRL's is not searched for other trainers' lines."""
 
