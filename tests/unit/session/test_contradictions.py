@@ -85,7 +85,7 @@ def test_the_fresher_one_counts_alone(fresher: str, tmp_path: Path, capsys: pyte
     assert report["run"]["steps"]["last"] == metric["count"] == steps
     assert metric["first_value"] == pytest.approx(curve(1), abs=1e-4)
     assert metric["last_value"] == pytest.approx(curve(steps), abs=1e-4)
-    found = re.search(r"at step (\d+) (\S+) against (\S+);", text)
+    found = re.search(r"at step (\d+) (\S+) against (\S+?)[.,;]? ", text + " ")
     assert found is not None
     at, other = int(found[1]), {rising: falling, falling: rising}[curve]
     assert [float(found[2]), float(found[3])] == pytest.approx([other(at), curve(at)], rel=1e-3)

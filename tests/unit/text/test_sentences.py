@@ -19,7 +19,7 @@ from tests.unit.report.test_answer import FAULTS, SAMPLES, written
 
 ROOT = Path(rltui.__file__).parent
 RUNS = labelled_runs()
-LABELLED = all_labelled(RUNS)[::10] if RUNS is not None else []
+LABELLED = all_labelled(RUNS)[::30] if RUNS is not None else []
 QUOTED = re.compile(r"`[^`]*`|“[^”]*”")
 THE_RUNS_OWN = ("config", "other_config", "run", "notes")
 """Parts of the JSON that hold what the run wrote (notes quote lines of its log), and the remarks on its files, which
