@@ -22,13 +22,6 @@ def rises(effect: Effect | None) -> str:
     return "is not known to move" if effect is None else RISES[effect.direction]
 
 
-def unseen(effect: Effect | None) -> str:
-    """What could not have been seen, of an effect without a direction; else empty."""
-    if effect is None or effect.direction or effect.smallest <= 0.0:
-        return ""
-    return f"a change below {num(effect.smallest)} could not be seen"
-
-
 def called(facts: Facts, metric: str) -> str:
     """`score` or `reward`: a number of the task score is not called reward if another reward is logged beside it."""
     return "score" if metric == "score_mean" and facts.optimised is not None else "reward"

@@ -98,6 +98,21 @@ def test_a_rule_that_raises_is_named_and_the_others_run(
     assert len(data["metrics"]) > 40
 
 
+def test_a_long_error_is_cut_and_keeps_its_place(
+    report: Callable[..., dict[str, Any]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def raises(*asked: object) -> None:
+        raise ValueError("x" * 5000)
+
+    rule = min(registry.ids())
+    broken = [replace(one, detect=raises) if one.rule == rule else one for one in registry.REGISTERED]
+    monkeypatch.setattr(registry, "REGISTERED", broken)
+    error = failed(report())[rule]
+    assert error.startswith("ValueError: xxx")
+    assert "(test_checks_failed.py:" in error
+    assert 300 <= len(error) <= 350
+
+
 @pytest.mark.parametrize(
     "name", ["end_of_run", "entropy_floor", "length_limit", "host_memory", "gpu_memory", "disk_full"]
 )
