@@ -10,9 +10,14 @@ def capital(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
+def ended(text: str) -> str:
+    """With one full stop, unless it already ends as a sentence does."""
+    return text if text.endswith((".", "?", "!")) else f"{text}."
+
+
 def sentence(text: str) -> str:
-    """The same as a sentence: a capital, and one full stop unless it already ends as a sentence does."""
-    return capital(text) if text.endswith((".", "?", "!")) else f"{capital(text)}."
+    """The same as a sentence: a capital at its start, a full stop at its end."""
+    return ended(capital(text))
 
 
 def sentences(*parts: str) -> str:

@@ -13,7 +13,7 @@ from rltui.evidence.model import SEVERITY_RANK, Cause, Finding, Fix
 from rltui.frameworks.load import metrics as known_metrics
 from rltui.frameworks.load import phases as known_phases
 from rltui.plots.numbers import number
-from rltui.prose import listed
+from rltui.prose import ended, listed
 from rltui.report.causes import cause_setting, fix_setting, likely
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ def _why(report: Report, finding: Finding | None) -> str:
     causes = likely(finding)
     if not causes:
         return "no cause can be named from what is logged."
-    text = _ended(cause_text(causes[0]))
+    text = ended(cause_text(causes[0]))
     return text if causes[0].status == "supported" else f"not known, perhaps: {text}"
 
 
@@ -131,8 +131,8 @@ def _do(report: Report, finding: Finding | None) -> str:
         return "nothing that this log shows can be changed. Look at the run itself."
     fixes = finding.fixes[:FIXES]
     if len(fixes) == 1:
-        return _ended(fix_text(fixes[0]))
-    return " ".join(f"({place}) {_ended(fix_text(fix))}" for place, fix in enumerate(fixes, 1))
+        return ended(fix_text(fixes[0]))
+    return " ".join(f"({place}) {ended(fix_text(fix))}" for place, fix in enumerate(fixes, 1))
 
 
 def _nothing_wrong(report: Report) -> str:
@@ -207,7 +207,3 @@ def _called(name: str) -> str:
         return f"the time of the {found.label if found is not None else name.removeprefix('phase:')} phase"
     metric = known_metrics().get(name)
     return in_sentence(metric.label) if metric is not None else name
-
-
-def _ended(text: str) -> str:
-    return text if text.endswith((".", "?", "!")) else f"{text}."

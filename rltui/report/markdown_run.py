@@ -280,8 +280,7 @@ def _why_slow(report: Report) -> list[str]:
 
 
 def _sentence(text: str) -> str:
-    text = plain(text)
-    return sentence(text)
+    return sentence(plain(text))
 
 
 def pipeline(report: Report) -> list[str]:
