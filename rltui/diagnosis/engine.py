@@ -84,6 +84,7 @@ class Engine:
         self, window: int | None = None, catalogue: Mapping[str, Rule] | None = None, until: int | None = None
     ) -> None:
         self._until = until
+        self._earlier: Engine | None = None  # judges rows at which metrics stood for other keys
         self.catalogue = catalogue if catalogue is not None else rules()
         self.window = window
         self._detectors = [one for one in detectors(Look) if one.rule in self.catalogue]
@@ -119,9 +120,10 @@ class Engine:
         """The diagnosis as it stood after the first `rows` rows."""
         with np.errstate(all="ignore"):
             feed = self._feed(run)
-            if self._until is None and _named_otherwise(feed, run, rows):
-                return Engine(self.window, self.catalogue, until=rows).at(run, rows)
-            self._fold(feed, rows if self._until is not None else run.history.table.n)
+            if (then := self._as_named(feed, run, rows)) is not self:
+                return then.at(run, rows)
+            n = run.history.table.n
+            self._fold(feed, n if self._until is None else min(n, self._until))
             start = next(s for s in reversed(self._states) if s.n <= rows)
             state = start
             for n in look_rows(start.n):
@@ -138,8 +140,8 @@ class Engine:
         active = [f for f in findings if f.status == "active"]
         with np.errstate(all="ignore"):
             feed = self._feed(run)
-            if self._until is None and _named_otherwise(feed, run, rows):
-                return Engine(self.window, self.catalogue, until=rows).insight(run, rows, around, findings, decision)
+            if (then := self._as_named(feed, run, rows)) is not self:
+                return then.insight(run, rows, around, findings, decision)
             look = Look(feed, rows, {f.id: 1 + SEVERITY_RANK[f.severity] for f in reversed(active)})
             now = rows >= run.history.table.n
             measured = Measured.of(run, look, now, self._samples.of(run.hardware))
@@ -150,12 +152,28 @@ class Engine:
             return told
         return replace(told, forecasts=(), worth=None, case=replace(told.case, advice=""))  # nothing goes on
 
+    def _as_named(self, feed: LookFeed, run: Run, rows: int) -> Engine:
+        """Who judges the first `rows` rows: another engine if a metric stood for another key then, since the preferred
+        one came later. It is kept, and ends right before the first key of now began."""
+        series, began = run.all_series(rows), []
+        for name, key in feed.keys().items():
+            then, now = series(name), feed.logged(name)
+            if then is not None and now is not None and then.key != key:
+                began.append(int(now.rows[0]))
+        if not began:
+            return self
+        until = max(rows, min(began))
+        if self._earlier is None or self._earlier._until != until:
+            self._earlier = Engine(self.window, self.catalogue, until)
+        return self._earlier
+
     def rewind(self, row: int) -> None:
         """Row number `row` was revised: what was concluded from it is forgotten."""
         self._states = [s for s in self._states if s.n <= row] or [State()]
         self._revised = row if self._revised is None else min(self._revised, row)
         self._kept.rewind(row)
         self._scales.clear()
+        self._earlier = None
 
     def _feed(self, run: Run) -> LookFeed:
         """The run's series now; starts over where the run is another one than before (config, names, merged rows)."""
@@ -183,6 +201,7 @@ class Engine:
 
     def _restart(self) -> None:
         self._states = [State()]
+        self._earlier = None
         self._blocks.clear()
         self._outages.clear()
         self._scales.clear()
@@ -315,12 +334,6 @@ class Engine:
             checks_failed=guard.told(),
             gaps=look.gaps,
         )
-
-
-def _named_otherwise(feed: LookFeed, run: Run, rows: int) -> bool:
-    """Whether a metric stood for another key when the run had so many rows: a preferred one may have come later."""
-    series = run.all_series(rows)
-    return any(then is not None and then.key != key for name, key in feed.keys().items() if (then := series(name)))
 
 
 FEW_ROWS = 100
