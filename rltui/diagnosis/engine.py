@@ -213,14 +213,15 @@ class Engine:
         self._evaluable = Evaluable(self.catalogue, self._row_rules)
 
     def _fold(self, feed: LookFeed, rows: int) -> None:
-        for n in look_rows(self._states[-1].n):
+        before = self._states[-1].n
+        for n in look_rows(before):
             if n > rows:
                 break
             self._states.append(self._step(feed, self._states[-1], n))
             self._looks += 1
             if len(self._states) > KEEP_NEWEST and self._looks % KEEP_EVERY:
                 del self._states[-KEEP_NEWEST]
-        self._states = [state.worded() for state in self._states]
+        self._states = [state.worded() if state.n > before else state for state in self._states]
         self._keys.update(feed.keys())
 
     def _step(self, feed: LookFeed, state: State, n: int) -> State:

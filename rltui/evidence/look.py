@@ -111,15 +111,19 @@ class LookFeed:
         self._held.clear()
 
     def logged(self, name: str) -> Series | None:
-        if name not in self._logged:
-            self._logged[name] = self._series(name)
-        return self._logged[name]
+        try:  # asked hundreds of times a row
+            return self._logged[name]
+        except KeyError:
+            found = self._logged[name] = self._series(name)
+            return found
 
     def finite(self, name: str) -> Series | None:
-        if name not in self._finite:
+        try:
+            return self._finite[name]
+        except KeyError:
             series = self.logged(name)
-            self._finite[name] = None if series is None else series.finite()
-        return self._finite[name]
+            found = self._finite[name] = None if series is None else series.finite()
+            return found
 
     def holds(self, name: str) -> bool:
         """The metric, or a member of it, is logged somewhere in the run."""
@@ -192,17 +196,22 @@ class Look:
     def series(self, name: str) -> Series | None:
         """Finite points of a metric, None where there is none yet or where a constant 0 stands for "not measured".
         Rows of an outage are no points of what was made of the rewards, nor are those before a change of scale."""
-        if name not in self._series:
-            series = self._feed.finite(name)
-            if series is not None:
-                series = series.until_row(self.n)
-                if not len(series) or (name in STUBS and len(series) >= STUB_ROWS and self.is_zero(name)):
-                    series = None
-                elif self.gaps:
-                    series = without(series, name, self.gaps)
-                    series = series if len(series) else None
-            self._series[name] = series
-        return self._series[name]
+        try:  # asked hundreds of times a row
+            return self._series[name]
+        except KeyError:
+            found = self._series[name] = self._measured(name)
+            return found
+
+    def _measured(self, name: str) -> Series | None:
+        series = self._feed.finite(name)
+        if series is None:
+            return None
+        series = series.until_row(self.n)
+        if not len(series) or (name in STUBS and len(series) >= STUB_ROWS and self.is_zero(name)):
+            return None
+        if self.gaps:
+            series = without(series, name, self.gaps)
+        return series if len(series) else None
 
     @property
     def outages(self) -> tuple[Outage, ...]:

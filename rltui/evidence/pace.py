@@ -68,7 +68,10 @@ def pace(steps: Ints, times: Floats, restarts: Sequence[int], timer: Series | No
 def _by_times(steps: Ints, times: Floats, restarts: Sequence[int]) -> Floats:
     """Seconds a step from each timed row to the next one, of the newest; not over a restart."""
     known = np.flatnonzero(np.isfinite(times[-4 * ROWS :]))[-ROWS - 1 :] + max(0, len(times) - 4 * ROWS)
-    seconds, gaps = np.diff(times[known]), np.diff(steps[known])
-    good = (seconds >= 0) & (gaps > 0) & ~np.isin(steps[known][1:], restarts)
+    at, stamps = steps[known], times[known]
+    seconds, gaps = stamps[1:] - stamps[:-1], at[1:] - at[:-1]
+    good = (seconds >= 0) & (gaps > 0)
+    if len(restarts):
+        good &= ~np.isin(at[1:], restarts)
     found: Floats = seconds[good] / gaps[good]
     return found if found.any() else np.zeros(0)

@@ -57,15 +57,15 @@ def ranking(look: Look) -> Ranking | None:
 
 
 def _by_reward(look: Look) -> Ranking | None:
-    """The smoothed curve whose best point is the peak of the fact table: a spike of one batch is no best state."""
-    reward, blocks = look.series(look.reward), look.blocks(look.reward)
-    curve = smoothed(reward, blocks) if reward is not None and blocks is not None else None
+    """The curve of the fact table, whose best point is the peak there: a spike of one batch is no best state."""
+    reward, blocks = look.facts.metric(look.reward), look.blocks(look.reward)
+    curve = None if reward is None else reward.curve
     if reward is None or blocks is None or curve is None:
         return None
     start = float(running_medians(blocks.medians)[0])
     basis = "train reward only: low confidence"
     return Ranking(
-        curve.steps, curve.values, curve.se, curve.width, reward.key, curve.values, curve.se, start, False, basis
+        curve.steps, curve.values, curve.se, curve.width, reward.series.key, curve.values, curve.se, start, False, basis
     )
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from rltui.evidence.shapes import describe, window_rows
 from rltui.report.model import MetricSummary
@@ -23,46 +24,39 @@ _NUMBERS = frozenset(
 )
 
 
+class _Source(NamedTuple):
+    """What a summary is worked out from."""
+
+    series: Series
+    rows: int
+    name: MetricName | None
+    window: int | None
+    blocks: BlockSums | None
+    logged: Series
+
+
 class _Lazy(MetricSummary):
     """A summary that is worked out at the first look at one of its parts: the slots are empty until then. Of a run with
     hundreds of metrics a screen shows a dozen."""
 
-    __slots__ = ("_blocks", "_logged", "_name", "_rows", "_series", "_window")
-    _blocks: BlockSums | None
-    _logged: Series
-    _name: MetricName | None
-    _rows: int
-    _series: Series
-    _window: int | None
+    __slots__ = ("_of",)
+    _of: _Source
 
-    def __init__(
-        self,
-        series: Series,
-        rows: int,
-        name: MetricName | None,
-        window: int | None,
-        blocks: BlockSums | None,
-        logged: Series,
-    ) -> None:
-        put = object.__setattr__
-        put(self, "_series", series)
-        put(self, "_logged", logged)
-        put(self, "_rows", rows)
-        put(self, "_name", name)
-        put(self, "_window", window)
-        put(self, "_blocks", blocks)
-        put(self, "key", series.key)
+    def __init__(self, source: _Source) -> None:
+        object.__setattr__(self, "_of", source)
+        object.__setattr__(self, "key", source.series.key)
 
     def __getattr__(self, name: str) -> object:
         numbers: dict[str, object]
         if name in _NUMBERS:
-            numbers = _numbers(self._series, self._rows, self._window, self._blocks)
-            numbers |= {"first_value": _known(self._logged, 0), "last_value": _known(self._logged, -1)}
+            of = self._of
+            numbers = _numbers(of.series, of.rows, of.window, of.blocks)
+            numbers |= {"first_value": _known(of.logged, 0), "last_value": _known(of.logged, -1)}
         elif name in _TRENDS:
-            found = describe(self._series.finite(), self._window)
+            found = describe(self._of.series.finite(), self._of.window)
             numbers = {"slope_per_100_steps": found.slope, "corr_step": found.corr_step, "shape": found.word}
         elif name in _WORDS:
-            numbers = _words(self._series.key, self._name)
+            numbers = _words(self._of.series.key, self._of.name)
         else:
             raise AttributeError(name)
         for field_name, value in numbers.items():
@@ -87,7 +81,7 @@ def summarise(
     spares work where it has seen the beginning of the same finite values. `logged`: the same with rows in which the
     metric was not measured, if there are any; its first and last value are told.
     """
-    return _Lazy(series, rows, name, window, blocks, logged if logged is not None else series)
+    return _Lazy(_Source(series, rows, name, window, blocks, logged if logged is not None else series))
 
 
 def _numbers(series: Series, rows: int, window: int | None, blocks: BlockSums | None) -> dict[str, object]:

@@ -86,21 +86,22 @@ def room_for(values: Floats) -> Floats:
 class Axis:
     """The rows that a group of columns is in, with step and time of each. `members`: how many columns use it."""
 
-    __slots__ = ("_cut", "count", "members", "rows", "steps", "times")
+    __slots__ = ("_cut", "_whole", "count", "members", "rows", "steps", "times")
 
     def __init__(self, rows: Ints, steps: Ints, times: Floats) -> None:
         self.rows, self.steps, self.times = rows, steps, times
         self.count = len(rows)
         self.members = 0
-        self._cut: tuple[tuple[object, ...], tuple[Ints, Ints, Floats]] | None = None
+        self._whole = self._cut = rows, steps, times  # what `filled` told last, and of which arrays
 
     def filled(self) -> tuple[Ints, Ints, Floats]:
         """Views of rows, steps and times without the room: the same for all columns until something is added."""
-        state = (self.count, id(self.rows), id(self.steps), id(self.times))
-        if self._cut is None or self._cut[0] != state:
-            n = self.count
-            self._cut = state, (self.rows[:n], self.steps[:n], self.times[:n])
-        return self._cut[1]
+        n, whole, cut = self.count, self._whole, self._cut
+        same = whole[0] is self.rows and whole[1] is self.steps and whole[2] is self.times
+        if not same or len(cut[0]) != n:
+            self._whole = self.rows, self.steps, self.times
+            cut = self._cut = self.rows[:n], self.steps[:n], self.times[:n]
+        return cut
 
     @classmethod
     def empty(cls) -> Axis:

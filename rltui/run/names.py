@@ -197,7 +197,13 @@ def canonical_series(table: Table, names: Names, canonical: str, rows: int | Non
     A key that was only ever zero yields to a later one that was not (verl writes `actor/kl_loss` 0.0 while the KL term
     sits in the reward). Of several validation sets the one with most points, then with most samples a prompt.
     """
-    found = [s for key in names.sources(canonical) if (s := table.series(key)) is not None and len(s)]
+    keys = names.sources(canonical)
+    if len(keys) == 1:  # asked for every metric on every row
+        only = table.series(keys[0])
+        if only is not None and rows is not None:
+            only = only.until_row(rows)
+        return converted(only, names.meanings[keys[0]]) if only is not None and len(only) else None
+    found = [s for key in keys if (s := table.series(key)) is not None and len(s)]
     if rows is not None:
         found = [part for s in found if len(part := s.until_row(rows))]
     best = preferred(canonical, found)

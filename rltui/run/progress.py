@@ -22,7 +22,9 @@ def planned_steps(config: Config, dialect: str, notes: Notes, find: Callable[[st
     None where nothing tells. A plan that the run has passed is no plan; one that lay behind it when it began counts
     from there: a stage that goes on with the steps of the one before.
     """
-    first, step = _first_step(find), _last_step(find)
+    logged = [series for name in USUAL if (series := find(name)) is not None and len(series)]
+    first = min((int(series.steps[0]) for series in logged), default=None)
+    step = max((int(series.steps[-1]) for series in logged), default=None)
     stated = config.positive(dialect, "total_steps")
     if stated is not None and first is not None and stated < first:
         stated += first - 1
@@ -44,14 +46,6 @@ def planned_steps(config: Config, dialect: str, notes: Notes, find: Callable[[st
 
 USUAL = ("reward_mean", "total_loss", "epoch", "lr")
 """Metrics of which every run logs one."""
-
-
-def _first_step(find: Callable[[str], Series | None]) -> int | None:
-    return min((int(s.steps[0]) for name in USUAL if (s := find(name)) and len(s)), default=None)
-
-
-def _last_step(find: Callable[[str], Series | None]) -> int | None:
-    return max((int(s.steps[-1]) for name in USUAL if (s := find(name)) and len(s)), default=None)
 
 
 def steps_short(table: Table, planned: int | None) -> int | None:
