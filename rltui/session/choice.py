@@ -77,5 +77,5 @@ def told(feed: AnyFeed) -> SourceInfo:
         newest=feed.part.table.head_time,
         lag=formats()[feed.format].lag,
         skipped_at=dict(feed.reader.skipped_at),
-        untaken=() if lines is None else tuple(lines.left_out()),
+        untaken=() if lines is None or feed.gap else tuple(lines.left_out()),  # of the ends alone it is no number
     )

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from rltui.readers.console import verl
 from rltui.run.identity import algorithm_words, stated_algorithm
 from rltui.run.liveness import LifeSigns, RunState, judge
 from rltui.run.notes import FATAL
@@ -139,6 +140,8 @@ def _names_algorithm(feed: AnyFeed, dialect_name: str) -> bool:
     data = feed.place.read(feed.path, NAMED_MOST)
     if not isinstance(data, bytes):
         return True
+    if feed.format == "verl-console":  # most of it are step lines, which hold numbers alone
+        data = verl.without_steps(data)
     # from the end: of a word that is not there as sure as `in`, and takes two thirds of the time
     return any(data.rfind(word.encode()) >= 0 for word in algorithm_words(dialect_name))
 

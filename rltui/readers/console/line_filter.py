@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from functools import cache
+from functools import lru_cache
 from typing import TypeVar
 
 from rltui.readers.console.config import MARKS as CONFIG_MARKS
@@ -20,7 +20,6 @@ _MAX_SHAPES = 20_000
 _MAX_LENGTH = 1000
 _STEP_MARKS = (b"step", b"Step", b"STEP", b"iter", b"Iter", b"ITER")
 _Shape = TypeVar("_Shape", bytes, str)
-_escaped = cache(re.escape)  # the same marks for each log of a list
 
 
 def shape_of(line: bytes) -> bytes:
@@ -35,6 +34,21 @@ def remember(shape: _Shape, among: set[_Shape]) -> None:
     among.add(shape)
 
 
+@lru_cache(maxsize=64)  # the same for each log of a list
+def _searches(dialect_marks: frozenset[str], generic: bool, yaml: bool) -> tuple[re.Pattern[bytes], re.Pattern[bytes]]:
+    """What a line is searched for, and what its shape is: marks with digits, whose shape alone tells nothing."""
+    marks = [
+        *CONFIG_MARKS,
+        *InvalidRounds.marks,
+        *(text.encode() for text in triggers()),
+        *(_STEP_MARKS if generic else ()),
+        *sorted(mark.encode() for mark in dialect_marks),
+    ]
+    looks = list(map(re.escape, marks))
+    counted = [re.escape(shape_of(mark)) for mark in marks if shape_of(mark) != mark]
+    return re.compile(b"|".join([*looks, YAML_MARK] if yaml else looks)), re.compile(b"|".join(counted))
+
+
 class LineFilter:
     """`dull`: shapes of lines that were of no interest; `bars`: of progress bars that say nothing beside."""
 
@@ -45,19 +59,9 @@ class LineFilter:
     def look_for(self, dialect_marks: Iterable[str], generic: bool, yaml: bool) -> None:
         """Sets what is searched for in each line beside progress bars: marks of the dialects, of step lines of any
         trainer, of printed YAML. Rare first letters cost: the search stops at each."""
-        marks = [
-            *CONFIG_MARKS,
-            *InvalidRounds.marks,
-            *(text.encode() for text in triggers()),
-            *(_STEP_MARKS if generic else ()),
-            *sorted({mark.encode() for mark in dialect_marks}),
-        ]
         self.dull.clear()
         self.bars.clear()
-        looks = list(map(_escaped, marks))
-        self._looks = re.compile(b"|".join([*looks, YAML_MARK] if yaml else looks))
-        counted = [mark for mark in marks if shape_of(mark) != mark]  # their shape alone tells nothing
-        self._shape_looks = re.compile(b"|".join(_escaped(shape_of(mark)) for mark in counted))
+        self._looks, self._shape_looks = _searches(frozenset(dialect_marks), generic, yaml)
 
     def speaks(self, line: bytes) -> bool:
         """Whether a line holds one of the marks."""

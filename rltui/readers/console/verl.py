@@ -60,6 +60,20 @@ def cut(block: bytes) -> tuple[list[int], list[bytes], list[bytes]]:
     return steps, lines, around
 
 
+def without_steps(block: bytes) -> bytes:
+    """The text without its step lines and what is glued behind them."""
+    kept: list[bytes] = []
+    begin = at = 0
+    while (at := block.find(b"step:", at)) >= 0:
+        if _HEAD.match(block, at) is None:
+            at += 5
+            continue
+        kept.append(block[begin:at])
+        end = block.find(b"\n", at)
+        begin = at = end if end >= 0 else len(block)
+    return b"".join([*kept, block[begin:]])
+
+
 def _later(block: bytes, begin: int, end: int) -> int:
     """Where a step line begins right behind what was written of another, 0 if none does."""
     first = block[begin : block.find(b":", begin) + 1]

@@ -197,3 +197,20 @@ def test_what_nobody_judged_is_not_ok(tmp_path: Path, capsys: pytest.CaptureFixt
     assert "not looked" in capsys.readouterr().out
     (whole,) = told(capsys, "runs", "--full", str(tmp_path))["runs"]  # type: ignore[misc]
     assert whole["decision"] == told(capsys, "report", str(tmp_path / "run"))["verdict"]["decision"]  # type: ignore[index]
+
+
+def test_an_algorithm_named_between_the_ends_is_not_guessed_by_metrics(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], short_ends: None
+) -> None:
+    """Of a step line the numbers name none, whatever its keys are called."""
+    ends = " - ".join(f"critic/{of}/{end}" for of in ("advantages", "returns") for end in ("max:1.5", "min:-1.5"))
+    rows = [f"{row.strip()} - {ends}\n" for row in verl(range(1, LONG + 1), 1.7e9)]
+    for name, between in {
+        "silent": [],
+        "told": ["{'algorithm.adv_estimator': 'gae'}\n"],
+        "key": ["step:40 - actor/loss_mode:1.0 - critic/score/mean:0.5\n"],
+    }.items():
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "console.log").write_text("".join(rows[: LONG // 2] + between + rows[LONG // 2 :]))
+    listed = {row["name"]: row for row in told(capsys, "runs", str(tmp_path))["runs"]}  # type: ignore[attr-defined]
+    assert [listed[name]["algorithm"] for name in ("silent", "told", "key")] == ["GRPO", None, "GRPO"]
