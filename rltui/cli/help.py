@@ -1,4 +1,4 @@
-"""`rltui help`: the pages of the manual; those that are tables of the code are made from it."""
+"""`rltui help`: the pages of the manual; those that are tables elsewhere are made from them."""
 
 from __future__ import annotations
 
@@ -57,8 +57,15 @@ def _frameworks() -> str:
     return f"# Frameworks, and what is read of each\n\n{markdown_table()}"
 
 
+def _glossary() -> str:
+    from rltui.manual.glossary import as_page
+
+    return as_page()
+
+
 MADE: dict[str, tuple[str, Callable[[], str]]] = {
     "keys": ("Keys of the screen", _keys),
     "frameworks": ("Frameworks, and what is read of each", _frameworks),
+    "glossary": ("The words of rltui", _glossary),
 }
-"""Topic -> title, and how its page is made from the table in the code."""
+"""Topic -> title, and how its page is made from its table."""

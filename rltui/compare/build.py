@@ -219,7 +219,7 @@ def _borne_out(default: ConfigDiff | None, best: ComparedRun | None, found: Sequ
     likely = {best.spelled.get(key, key) for s in found if s.q is not None and s.q <= LIKELY_Q for key in s.keys}
     held = [change.key for change in default.changes if change.key in likely]
     others = len(default.changes) - len(held)
-    said = f"{', '.join(held)} borne out by the runs (q up to {LIKELY_Q})" if held else ""
+    said = f"{', '.join(held)} confirmed by the runs (q up to {LIKELY_Q})" if held else ""
     own = f"{others} of its {len(default.changes)} changes are the best run's own and may be luck" if others else ""
     return (f"best default config: {'; '.join(part for part in (said, own) if part)}",)
 

@@ -197,7 +197,7 @@ def _signals(c: Comparison, top: int) -> list[str]:
         if len(item.keys) > 1
     ]
     if alike:
-        out += ["", "Settings that vary exactly alike cannot be told apart:", "", *[f"- {text}" for text in alike]]
+        out += ["", "Settings that always change together cannot be told apart:", "", *[f"- {text}" for text in alike]]
     return out
 
 
@@ -220,7 +220,7 @@ def _experiments(c: Comparison) -> list[str]:
             f"   - from: {code(e.base or '')}, nothing else changed",
             f"   - why: {plain(e.why)}",
             f"   - expected: {plain(e.expected)}",
-            f"   - refuted when: {plain(e.refuted_by)}",
+            f"   - refuted if: {plain(e.refuted_by)}",
             f"   - cost: {plain(e.cost)}",
         ]
     return out

@@ -8,6 +8,7 @@ from dataclasses import asdict
 from datetime import UTC, datetime
 
 from rltui.compare.runs import NOT_LOOKED, RunRow, primary
+from rltui.manual.glossary import called
 from rltui.plots.numbers import duration, number
 from rltui.session.extent import ENDS
 
@@ -29,7 +30,7 @@ def verdict(row: RunRow) -> str:
     """The badge if the whole log was read, else the trouble that its ends show, marked so; else nobody looked."""
     if row.badge is not None:
         return row.badge
-    return row.health if row.health == NOT_LOOKED else f"tail: {row.health}"
+    return called(row.health) if row.health == NOT_LOOKED else f"tail: {row.health}"
 
 
 def to_json(rows: Sequence[RunRow]) -> str:

@@ -375,7 +375,7 @@ def _on_machine(ground: Ground, test: OnMachine, spell: Spell) -> Outcome:
 
 def _resumed(ground: Ground, test: Resumed, spell: Spell) -> Outcome:
     if spell.onset is None:
-        return Outcome("unknown", "nobody knows since when it is so")
+        return Outcome("unknown", "since when it is so is not known")
     near = dating_tolerance(spell.onset)
     at = [step for step in ground.look.restarts(ground.look.n) if abs(step - spell.onset) <= near]
     return Outcome("met", f"resumed at step {at[-1]}") if at else Outcome("unmet", "no restart near the onset")

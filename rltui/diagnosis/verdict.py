@@ -61,7 +61,7 @@ def stages(
             status = "pass"
             because = f"{checks} check{'s' if checks > 1 else ''} clear"
             if worst is not None:
-                because += f", notice: {worst.title.lower()}"
+                because += f", note: {worst.title.lower()}"
             if failed:
                 because += f", but only provisional as {failed[0]} upstream failed"
         if status == "fail":

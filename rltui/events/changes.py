@@ -212,7 +212,7 @@ class Changes:
                 yield self._told(report, "worse", finding, now)
             if told.open and not is_open:
                 told.open, told.rank = False, 0
-                yield event(report, "resolved", f"{finding.title}: over", finding)
+                yield event(report, "resolved", f"{finding.title}: resolved", finding)
             elif told.open and 0 < now < told.rank and finding.life == "better":
                 told.rank = now
                 yield event(report, "better", finding.summary or finding.title, finding)

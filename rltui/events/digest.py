@@ -156,7 +156,8 @@ def _findings(report: Report, events: Sequence[Mapping[str, Any]]) -> Iterable[I
         verb = "opened" if "opened" in kinds else "worse"
         since = f" at step {finding.onset_step}" if finding.onset_step is not None else ""
         words = f"{level} {verb}{since}: {name}"
-        items.append(Item("finding", "resolved" if over else level, f"{words}{', over by now' if over else ''}", *key))
+        ended = ", resolved since" if over else ""
+        items.append(Item("finding", "resolved" if over else level, f"{words}{ended}", *key))
     items.sort(key=lambda item: ("critical", "warning", "info", "resolved").index(item.role))
     yield from items[:MOST]
     if len(items) > MOST:

@@ -13,6 +13,7 @@ from msgspec.structs import asdict
 from rltui import settings
 from rltui.frameworks.load import config_meanings, dialect, dialect_names, metrics, phases
 from rltui.frameworks.schema import Metric, Phase
+from rltui.manual.glossary import called
 from rltui.rules.catalogue import adjusted, caused_by, rules, suppressed_by
 from rltui.rules.error_rates import error_rates, in_words
 from rltui.rules.knowledge import KnowledgePage, pages, pages_for
@@ -118,7 +119,7 @@ def _phase_sections(known: Phase, rules: list[Rule]) -> tuple[str, dict[str, lis
 
 
 def _looking(rules: list[Rule]) -> list[str]:
-    return [f"{rule.id}: {rule.title} (at worst {severity_of(rule).replace('info', 'note')})" for rule in rules]
+    return [f"{rule.id}: {rule.title} (at worst {called(severity_of(rule))})" for rule in rules]
 
 
 WIDTH = 80
@@ -153,8 +154,8 @@ PAGE_GROUPS = {
     "action": "Pages: what to do",
 }
 
-LEVELS = {"notice": "note", "warning": "warning", "critical": "critical"}
-SEVERITY = {"info": "note", "warning": "warning", "critical": "critical"}
+LEVELS = {"notice": "info", "warning": "warning", "critical": "critical"}
+"""Threshold of a page -> the severity that it leads to."""
 
 
 def as_text(word: str | None) -> str | None:
@@ -231,7 +232,7 @@ def _index() -> str:
         if rule.group != group:
             group = rule.group
             lines += ["", f"## {GROUPS[group]}", ""]
-        lines.append(f"{rule.id:<30} {SEVERITY[severity_of(rule)]:<9} {_short(rule.title, WIDTH - 41)}")
+        lines.append(f"{rule.id:<30} {called(severity_of(rule)):<9} {_short(rule.title, WIDTH - 41)}")
         if (why := standing(rule)) is not None:
             lines += _wrap(f"does not run: {why}", "      ", "      ")
     for name, heading in PAGE_GROUPS.items():
@@ -253,18 +254,18 @@ def _rule_text(rule: Rule) -> str:
     """What it means, how it shows, what to check, what to do; then how it judges; the frameworks' keys come last."""
     lines = [f"# {rule.title}", ""]
     stage = f"stage {rule.stage}" if rule.stage else "no stage of its own"
-    lines += _wrap(f"{rule.id} · {rule.name} · at worst {SEVERITY[severity_of(rule)]} · {stage} · {rule.kind}")
+    lines += _wrap(f"{rule.id} · {rule.name} · at worst {called(severity_of(rule))} · {stage} · {rule.kind}")
     if (why := standing(rule)) is not None:
         lines += ["", *_wrap(f"Does not run: {why}.")]
     lines += _section("What it means", _wrap(rule.why))
-    lines += _section("Speaks when", _items(f"{LEVELS[k]}: {v}" for k, v in rule.thresholds.items()))
+    lines += _section("Speaks when", _items(f"{called(LEVELS[k])}: {v}" for k, v in rule.thresholds.items()))
     lines += _section("Likely causes", _items(c.text for c in rule.causes))
     lines += _section("Would confirm it", _items(rule.confirm))
     lines += _section("Would refute it", _items(rule.refute))
     lines += _section("False alarms known", _items(rule.false_alarms))
     lines += _section("How often it is wrong", _wrap(_error_rate(rule)))
     lines += _section("Fixes", _items(f"{fix.text} (impact {fix.impact}, risk {fix.risk})" for fix in rule.fixes))
-    lines += _section("Over when", _wrap(_over(rule)))
+    lines += _section("Resolved when", _wrap(_over(rule)))
     lines += _section("Related", _items(_relations(rule)))
     lines += _section("Pages", _items(f"{p.id}: {p.when}" for p in pages_for(rule.id)))
     lines += _section("Looks at", _items(f"{label_of(metric)} ({metric})" for metric in rule.metrics))
@@ -291,7 +292,7 @@ def _over(rule: Rule) -> str:
     if back is None:
         return ""
     least = f", or {back.side} {back.least:g}" if back.least else ""
-    paid = "; or the score has risen above its level before it" if back.paid else ""
+    paid = ", or the score has risen above its level before it" if back.paid else ""
     text = f"{label_of(back.metric)} is {back.side} {back.factor:g} times its median before the onset{least}{paid}"
     return f"{text}: {back.why}"
 

@@ -112,7 +112,7 @@ def _config(report: Report, room: Room) -> list[str]:
     lines = [f"- Config: {', '.join(told)}"] if told else []
     inactive = [f"{code(e.key)} ({_prose(e.note or 'inactive', 12)})" for _, e in known if not e.active]
     if inactive:
-        lines.append(f"- Set in vain: {', '.join(inactive[: room.inactive])}")
+        lines.append(f"- Set without effect: {', '.join(inactive[: room.inactive])}")
     return lines
 
 
@@ -197,10 +197,10 @@ def _symptoms(report: Report, room: Room) -> list[str]:
         lines.append("")
     if not loud:
         lines += [f"No critical finding and no warning: {report.checks} checks ran.", ""]
-    lines += [f"- · note: {_noted(f, room)}{since(f)}" for f in notes[: room.notes]]
+    lines += [f"- {SEVERITY[f.severity]}: {_noted(f, room)}{since(f)}" for f in notes[: room.notes]]
     over = [f for f in report.findings if f.status == "resolved"]
     spans = [f"{name_of(f)} ({spans_of(f)})" for f in over[: room.over]]
-    lines += [f"- Over: {', '.join(spans)}"] if spans else []
+    lines += [f"- Resolved: {', '.join(spans)}"] if spans else []
     lines += [f"- The log says: {_prose(note, room.words)}" for note in report.notes[-1:]]
     return lines
 
@@ -303,7 +303,9 @@ def _decision(report: Report, room: Room) -> list[str]:
 
 def _time(report: Report, room: Room) -> list[str]:
     phases = report.phases
-    step = f"A step takes {number(phases.step_s)} s (median)" if phases.step_s is not None else "Step times are unknown"
+    step = "The step time is not known"
+    if phases.step_s is not None:
+        step = f"A step takes {number(phases.step_s)} s (median)"
     largest = sorted((item for item in phases.items if item.share is not None), key=lambda i: -(i.share or 0.0))[:4]
     shares = listed([f"{plain(item.name)} {percent(item.share)}" for item in largest])
     lines = [f"{step}: {shares}." if shares else f"{step}."]
@@ -348,7 +350,7 @@ def _unknowns(report: Report, room: Room) -> list[str]:
     lines = [f"{coverage.present} of {coverage.expected} expected metrics are logged.", ""]
     gaps = coverage.missing[: room.missing]
     told = tuple(gap.text for gap in coverage.missing)
-    lines += [f"- {code(gap.metric)}: {_prose(gap.enable or 'nobody knows how to log it here', 14)}" for gap in gaps]
+    lines += [f"- {code(gap.metric)}: {_prose(gap.enable or 'how to log it here is not known', 14)}" for gap in gaps]
     said = [text for text in report.unknowns if not text.startswith(told)]
     lines += [f"- {_prose(text, room.words)}" for text in said[: room.unknowns]]
     lines += [f"- {code(f.rule)} failed, by a fault of rltui: {_prose(f.error, 12)}" for f in report.checks_failed[:2]]

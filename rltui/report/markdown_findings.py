@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from rltui.diagnosis.verdict import began
 from rltui.evidence.model import Evidence, Finding, Fix
+from rltui.manual.glossary import called
 from rltui.plots.numbers import NOT_AVAILABLE, number
 from rltui.report.causes import cause_line, fix_setting, same_change
 from rltui.report.escape import code, plain, table
@@ -11,7 +12,7 @@ from rltui.report.markdown_metrics import metric_label
 from rltui.report.model import Report
 from rltui.report.recording import evidence_label
 
-SEVERITY = {"critical": "✗ critical", "warning": "! warning", "info": "· note"}
+SEVERITY = {name: f"{glyph} {called(name)}" for name, glyph in (("critical", "✗"), ("warning", "!"), ("info", "·"))}
 BASIS = {
     "config": "confirmed in the config",
     "samples": "confirmed in the samples",
@@ -38,7 +39,7 @@ def symptoms(report: Report) -> list[str]:
         lines.append("")
     over = [f for f in report.findings if f.status == "resolved"]
     if over:
-        lines += ["Over:", "", *(f"- {name_of(f)} ({f.peak_severity}), {_spans(f)}" for f in over), ""]
+        lines += ["Resolved:", "", *(f"- {name_of(f)} ({f.peak_severity}), {_spans(f)}" for f in over), ""]
     if report.notes:
         lines += ["From the log:", "", *(f"- {plain(note)}" for note in report.notes), ""]
     return lines
@@ -53,8 +54,8 @@ def _card(report: Report, finding: Finding) -> list[str]:
     if finding.summary:
         lines += [plain(finding.summary), ""]
     lines += [f"- {_evidence(report, evidence)}" for evidence in finding.evidence]
-    lines += [] if finding.band is None else [f"- over when: {plain(finding.band.text)}"]
-    lines += [f"- would be refuted by: {plain(text)}" for text in finding.refute]
+    lines += [] if finding.band is None else [f"- resolved when: {plain(finding.band.text)}"]
+    lines += [f"- refuted if: {plain(text)}" for text in finding.refute]
     return [*lines, f"- {', '.join(facts)}"]
 
 
@@ -62,7 +63,7 @@ def _folded(report: Report, root: Finding, active: list[Finding]) -> list[str]:
     below = [f for f in active if f.root == root.id and f is not root]
     if not below:
         return []
-    lines = ["- goes with it:"]
+    lines = ["- follow from it:"]
     for finding in below:
         numbers = ", ".join(_evidence(report, evidence) for evidence in finding.evidence[:1])
         lines.append(f"  - {SEVERITY[finding.severity]} {name_of(finding)}{since(finding)}: {numbers}".rstrip(": "))

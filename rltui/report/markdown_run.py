@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from rltui.manual.glossary import called
 from rltui.plots.meter import bar
 from rltui.plots.numbers import NOT_AVAILABLE, duration, number, percent, size
 from rltui.prose import sentence
@@ -96,7 +97,10 @@ def _watts(value: float | None) -> str:
     return f"{number(value, decimals=0)} W" if value is not None else NOT_AVAILABLE
 
 
-LEVELS = {"pass": "✓ pass", "warn": "! warn", "fail": "✗ fail", "unknown": "? unknown"}
+LEVELS = {
+    status: f"{glyph} {called(status)}"
+    for status, glyph in {"pass": "✓", "warn": "!", "fail": "✗", "unknown": "?"}.items()
+}
 SHARE_BAR = 30
 IMPORTANT = (
     *("model", "adv_estimator", "policy_loss_mode", "group_size", "lr", "critic_lr"),

@@ -117,7 +117,7 @@ def cfg_lr_too_low(look: Look, p: Params, memory: Memory) -> list[Signal]:
         return []
     planned = look.settings.planned_steps
     half = planned is not None and look.n >= p["warn_share"] * planned and dead is not None
-    text = f"Reward is flat and {still} after {look.n} rows: the update is timid"
+    text = f"Reward is flat and {still} after {look.n} rows: the updates are too small"
     text += f" (learning rate {num(look.settings.lr)})." if look.settings.lr is not None else "."
     proofs = tuple((n, "") for n in ("kl_ref", "ppo_kl", "clip_frac", "grad_norm") if look.series(n) is not None)
     return [Signal(WARNING if half else NOTICE, text, (*proofs, told(look)), onset_step=int(look.steps[0]))]

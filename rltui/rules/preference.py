@@ -10,7 +10,7 @@ from rltui.rules.base import Memory, Params, rule, tail, validation
 
 @rule("dpo-likelihood-displacement", Look)
 def dpo_likelihood_displacement(look: Look, p: Params, memory: Memory) -> list[Signal]:
-    """Chosen answers become less likely while the margin rises."""
+    """Chosen responses become less likely while the margin rises."""
     chosen, rejected = look.values("dpo_logps_chosen"), look.values("dpo_logps_rejected")
     if len(chosen) < p["rows"] or look.trend("dpo_logps_chosen").direction >= 0:
         return []

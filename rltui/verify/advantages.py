@@ -43,13 +43,13 @@ def _ask(adapters: Adapters, groups: Floats) -> Floats:
 def _groups(adapters: Adapters, name: str) -> Iterator[Check]:
     got = _ask(adapters, np.array([VARIED, CONSTANT]))
     if not np.isfinite(got).all():
-        yield Check(STAGE, name, "!!", f"{int((~np.isfinite(got)).sum())} of 8 are not finite", "a constant group too")
+        yield Check(STAGE, name, "!!", f"{int((~np.isfinite(got)).sum())} of 8 are not finite", "a zero-variance group too")
         return
     size = float(np.abs(got[0]).max())
     mark: Mark = "!!" if size <= DEAD else "?" if size < FLAT else ""
     yield Check(STAGE, name, mark, f"largest magnitude {size:.4f}", "rewards 2, -1, 0.3, 0.7: above 0.1")
     flat = float(np.abs(got[1]).max())
-    yield Check(STAGE, "advantages of a constant group", "?" if flat > TINY else "", f"{flat:.4g}", "0.5 four times: 0")
+    yield Check(STAGE, "advantages of a zero-variance group", "?" if flat > TINY else "", f"{flat:.4g}", "0.5 four times: 0")
     for i, total in enumerate(got.sum(1)):
         yield Check(STAGE, f"sum of group {i}", "?" if abs(total) > TINY else "", f"{total:.4g}", "0 (1e-3)")
     yield _layout(adapters)

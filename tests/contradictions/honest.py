@@ -209,7 +209,7 @@ def honest() -> Said:
         },
         "checks": 40,
         "not_evaluable": [{"title": "Data repeated"}] * 12,
-        "not_applicable": [{"title": "Critic explains nothing"}],
+        "not_applicable": [{"title": "Critic predicts no better than a constant"}],
         "coverage": {"expected": 13, "present": 12, "missing": [{"metric": "epoch"}]},
         "config": {"lr": {"key": "lr", "value": 1e-6, "active": True}},
         "moved": [],

@@ -8,7 +8,7 @@ import pytest
 
 from rltui import __version__
 from rltui.cli import COMMANDS, main
-from rltui.evidence.model import Basis, Decision, Severity
+from rltui.evidence.model import Basis, Decision, Level, Severity, Status
 from rltui.run.liveness import State
 from rltui.tui.keys import KEYS
 
@@ -24,7 +24,7 @@ def topics(capsys: pytest.CaptureFixture[str]) -> list[str]:
 
 def test_every_topic_of_the_list_has_a_page(capsys: pytest.CaptureFixture[str]) -> None:
     found = topics(capsys)
-    assert {"changes", "exit-codes", "keys", "words", "contributing"} <= set(found)
+    assert {"changes", "exit-codes", "keys", "glossary", "contributing"} <= set(found)
     assert not set(found) & set(COMMANDS), "a command's name gives its options"
     pages = {topic: told(capsys, "help", topic) for topic in found}
     assert all(page.startswith("# ") and len(page) > 200 for page in pages.values())
@@ -32,10 +32,12 @@ def test_every_topic_of_the_list_has_a_page(capsys: pytest.CaptureFixture[str]) 
 
 
 def test_the_words_are_those_that_a_report_may_hold(capsys: pytest.CaptureFixture[str]) -> None:
-    page = told(capsys, "help", "words")
+    page = told(capsys, "help", "glossary")
     for word in (*get_args(State), *get_args(Decision)):
         assert f"| {word} |" in page
-    for word in (*get_args(Severity), *get_args(Basis)):
+    for word in (*get_args(Severity), *get_args(Status), *get_args(Level)):
+        assert f"| {word} |" in page or f" (JSON: `{word}`) |" in page
+    for word in get_args(Basis):
         assert word in page
 
 

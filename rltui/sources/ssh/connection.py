@@ -113,7 +113,7 @@ class Connection:
                 try:
                     self._arrived(message, data)
                 except (NotTheProtocol, KeyError, TypeError, AttributeError):
-                    return "the far side sends what no agent sends"
+                    return "the remote machine sends what no agent sends"
         return "closed"
 
     def _tell(self, link: Link) -> None:

@@ -151,7 +151,7 @@ def greet(process: Process, timeout_s: float) -> tuple[bool, bytes]:
             _, found, after = heard.partition(mark)
             if found:
                 return is_python, after
-    raise PeerLost("the far side says much, but not what was asked of it")
+    raise PeerLost("the remote machine answers something else than was asked")
 
 
 class AgentPeer:
@@ -183,7 +183,7 @@ class AgentPeer:
         while len(self._frames) >= _LENGTH.size:
             (length,) = _LENGTH.unpack_from(self._frames)
             if length > MAX_MESSAGE:
-                raise PeerLost("the far side sends what no agent sends")
+                raise PeerLost("the remote machine sends what no agent sends")
             end = _LENGTH.size + length
             if len(self._frames) < end:
                 return
@@ -195,12 +195,12 @@ class AgentPeer:
         try:
             plain = self._inflate.decompress(packed, MAX_MESSAGE)
             if self._inflate.unconsumed_tail:
-                raise PeerLost("the far side sends more than was asked for")
+                raise PeerLost("the remote machine sends more than was asked for")
             (length,) = _LENGTH.unpack_from(plain)
             start = _LENGTH.size + length
             message = json.loads(plain[_LENGTH.size : start])
         except (zlib.error, ValueError, struct.error, RecursionError):
-            raise PeerLost("the far side sends what no agent sends") from None
+            raise PeerLost("the remote machine sends what no agent sends") from None
         if not isinstance(message, dict):
-            raise PeerLost("the far side sends what no agent sends")
+            raise PeerLost("the remote machine sends what no agent sends")
         return message, plain[start:]

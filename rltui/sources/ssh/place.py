@@ -190,7 +190,7 @@ class SshPlace:
         return self._closed or asked.cuts >= _MOST_CUTS or self.link().state == "failed"
 
     def _nonsense(self, path: str) -> SourceError:
-        return SourceError(path, "io", f"{self.name}: the far side sends what no agent sends")
+        return SourceError(path, "io", f"{self.name}: the remote machine sends what no agent sends")
 
     # -- Place -----------------------------------------------------------------------------------------------------
 

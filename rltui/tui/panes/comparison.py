@@ -64,7 +64,7 @@ def run_next(c: Comparison, width: int) -> list[Row]:
         rows.append([(f" {n} ", "accent"), (cut(e.title, width - 4), "strong")])
         change = "" if e.setting is None else f"{e.setting}: {e.before or 'not set'} → {e.after or 'see above'}"
         said = ("from", e.base or ""), ("change", change), ("why", e.why), ("expected", e.expected)
-        for word, text in (*said, ("refuted when", e.refuted_by), ("cost", e.cost)):
+        for word, text in (*said, ("refuted if", e.refuted_by), ("cost", e.cost)):
             for i, line in enumerate(wrap(text, width - 20)):
                 rows.append([put(f"   {word}" if i == 0 else "", 17, "dim"), (line, "fg")])
         rows.append([])

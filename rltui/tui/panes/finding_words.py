@@ -20,17 +20,17 @@ def draw(view: View, finding: Finding, width: int) -> list[Row]:
     root = next((f for f in (view.report.findings if view.report else ()) if f.id == finding.root), None)
     if root is not None:
         rows += [
-            title(width, "", "Symptom of"),
+            title(width, "", "Follows from"),
             [(f" {GLYPH[root.severity]} ", ROLE[root.severity]), (root.title, "fg")],
             [],
         ]
     rows += [*_causes(finding, width), *_fixes(finding, width)]
     if finding.band is not None:
-        rows.append(title(width, "", "Over when"))
+        rows.append(title(width, "", "Resolved when"))
         rows += [[(" ", "fg"), (line, "fg")] for line in wrap(finding.band.text, width - 2)]
         rows.append([])
     if finding.refute:
-        rows.append(title(width, "", "What would refute it"))
+        rows.append(title(width, "", "Refuted if"))
         for text in finding.refute:
             rows += [
                 [(" · " if i == 0 else "   ", "dim"), (line, "fg")] for i, line in enumerate(wrap(text, width - 4))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from rltui.manual.glossary import called
 from rltui.plots.numbers import change, integer, number
 from rltui.report.recording import evidence_label
 from rltui.tui.rows import SELECTED, Row, length, put, scrolled, title
@@ -81,7 +82,7 @@ def _note(view: View, items: list[Listed], room: int) -> str:
     parts = [
         f"{counts['critical']} critical" if counts["critical"] else "",
         f"{counts['warning']} warning{'s' if counts['warning'] > 1 else ''}" if counts["warning"] else "",
-        f"{counts['info']} info" if counts["info"] else "",
+        f"{counts['info']} note{'s' if counts['info'] > 1 else ''}" if counts["info"] else "",
         f"{seen} acknowledged" if seen else "",
     ]
     if not any(parts):
@@ -150,20 +151,20 @@ def _row(view: View, item: Listed, width: int, selected: bool, title_w: int) -> 
     start: Row = [("▌", SELECTED)] if selected else [(" ", "fg")]
     if item.finding is None:
         name, needs, enable = item.check or ("", "", "")
-        unknown = "? unknown   " if width >= WORDS_FROM else "? "
+        unknown = f"? {called('unknown'):<10}" if width >= WORDS_FROM else "? "
         row: Row = [*start, (unknown, "dim"), put(name, title_w - 1, "fg"), (" ", "fg")]
         if width >= 120:
             return [*row, put(f"needs {needs}", 24, "dim"), put(f" {enable}", max(0, width - title_w - 38), "dim")]
         return [*row, put(f" needs {needs}", max(0, width - title_w - 1 - len(unknown)), "dim")]
     f = item.finding
     resolved = f.status == "resolved"
-    word = "resolved" if resolved else f.severity
+    shown = "resolved" if resolved else f.severity
     role = "dim" if resolved else ROLE[f.severity]
     later = view.cursor is not None and f.onset_step is not None and f.onset_step > view.cursor
     name = ("└ " if f.root else "") + f.title + (f" · {f.subject}" if f.subject else "")
     seen = view.acknowledged(f)
     name_role = "dim" if later or resolved or (seen and not selected) else "strong" if selected else "fg"
-    words = f"{GLYPH[word]} {word:<10}" if width >= WORDS_FROM else f"{GLYPH[word]} "
+    words = f"{GLYPH[shown]} {called(shown):<10}" if width >= WORDS_FROM else f"{GLYPH[shown]} "
     row = [*start, (words, "dim" if later else role)]
     if f.evidence:
         row += [put(name, title_w - 1, name_role), (" ", "fg")]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
+from rltui.manual.glossary import called
 from rltui.plots.numbers import change, integer, number
 from rltui.tui.rows import Row, clip, put, title, wrap, wrapped
 from rltui.tui.view import GLYPH, ROLE, View
@@ -165,9 +166,9 @@ def _used(view: View, name: str, width: int) -> list[Row]:
     rows: list[Row] = []
     for finding in view.report.findings if view.report else ():
         if any(view.name_of(e.metric) == name for e in finding.evidence):
-            word = "resolved" if finding.status == "resolved" else finding.severity
-            role = "dim" if word == "resolved" else ROLE[finding.severity]
-            rows.append(clip([(f" {GLYPH[word]} {word:<9} ", role), (finding.title, "fg")], width))
+            shown = "resolved" if finding.status == "resolved" else finding.severity
+            role = "dim" if shown == "resolved" else ROLE[finding.severity]
+            rows.append(clip([(f" {GLYPH[shown]} {called(shown):<9} ", role), (finding.title, "fg")], width))
     return rows
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import zip_longest
 from typing import TYPE_CHECKING
 
+from rltui.manual.glossary import called
 from rltui.tui.panes.verdict import STAGES
 from rltui.tui.rows import Row, cut, length, put, wrap
 from rltui.tui.screens.text import Block, TextScreen
@@ -12,7 +13,6 @@ from rltui.tui.screens.text import Block, TextScreen
 if TYPE_CHECKING:
     from rltui.diagnosis.insight import Insight
 
-WORDS = {"pass": "pass", "warn": "warning", "fail": "critical", "unknown": "unknown"}
 NAME_W, BESIDE = 42, 76
 ORDER = ("fail", "warn", "pass", "unknown")
 
@@ -24,7 +24,7 @@ def must_hold(insight: Insight, width: int) -> list[Block]:
         glyph, role = STAGES[one.status]
         head: Row = [
             (" ", "fg"),
-            put(f"{glyph} {WORDS[one.status]}", 12, role),
+            put(f"{glyph} {called(one.status)}", 12, role),
             put(one.name, max(20, min(52, width - 46)), "fg" if one.status != "unknown" else "dim"),
             (cut(one.measured or "", 30), "fg"),
         ]
@@ -53,7 +53,7 @@ def _constants(insight: Insight, width: int) -> list[Block]:
         glyph, role = STAGES[one.status]
         head: Row = [
             (" ", "fg"),
-            put(f"{glyph} {WORDS[one.status]}", 12, role),
+            put(f"{glyph} {called(one.status)}", 12, role),
             put(one.name, name_w - 1, "fg"),
             (" ", "fg"),
             put(f"{one.value:g}", 10, "strong"),
@@ -96,7 +96,7 @@ class PipelineScreen(TextScreen):
         for place, stage in enumerate(report.pipeline, 1):
             glyph, role = STAGES[stage.status]
             head: Row = [(f" {place} ", "dim"), put(stage.stage, 14, "strong")]
-            head.append(put(f"{glyph} {WORDS[stage.status]}", 14, role))
+            head.append(put(f"{glyph} {called(stage.status)}", 14, role))
             beside = width >= BESIDE  # else the reason stands below
             indent = length(head) if beside else 3
             lines = wrap(stage.because, max(20, width - indent - 3)) or [""]
@@ -169,7 +169,7 @@ class CoverageScreen(TextScreen):
         told = {gap.metric for gap in cover.missing}
         unknowns = [text for text in report.unknowns if text.split(" ", 1)[0] not in told]
         if unknowns:
-            blocks.append(("", [[], [(" UNKNOWN", "dim")]]))
+            blocks.append(("", [[], [(" NOT KNOWN", "dim")]]))
             for text in unknowns:
                 blocks.append(
                     (

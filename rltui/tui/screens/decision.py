@@ -126,7 +126,7 @@ def _holds(insight: Insight, width: int) -> list[Block]:
     """Of what must hold that which does not; how much does, and where all of it stands."""
     count = {status: sum(one.status == status for one in insight.invariants) for status in ("pass", "unknown")}
     told: Row = [(f" {count['pass']}", "strong"), (" hold, ", "fg"), (f"{count['unknown']}", "strong")]
-    told += [(" cannot be told from what is logged; ", "fg"), ("P", "key"), (" lists them", "dim")]
+    told += [(" are not known from what is logged, ", "fg"), ("P", "key"), (" lists them", "dim")]
     broken = [one for one in insight.invariants if one.status not in count]
     head, *blocks = must_hold(replace(insight, invariants=tuple(broken)), width)
     return [head, *blocks, ("what must hold", [told, []])]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 from textual.geometry import Region, Size
 
 from rltui.evidence.model import Evidence, Finding
+from rltui.manual.glossary import called
 from rltui.plots.axis import labels
 from rltui.plots.numbers import change, number
 from rltui.report.answer import cause_text
@@ -96,9 +97,10 @@ class FindingScreen(PaneScreen):
 
     def _top(self, finding: Finding, width: int) -> list[Row]:
         resolved = finding.status == "resolved"
-        word = "resolved" if resolved else finding.severity
+        shown = called("resolved" if resolved else finding.severity)
         role = "dim" if resolved else f"{ROLE[finding.severity]}.b" if finding.severity != "info" else "dim"
-        head: Row = [(f" {GLYPH[word]} {word}  ", role), (finding.title, "strong")]
+        glyph = GLYPH["resolved" if resolved else finding.severity]
+        head: Row = [(f" {glyph} {shown}  ", role), (finding.title, "strong")]
         if finding.subject:
             head.append((f"   {finding.subject}", "fg"))
         more: list[Row] = []  # as many as fit
@@ -114,13 +116,13 @@ class FindingScreen(PaneScreen):
         more.append([("   confidence ", "dim"), (sure, "fg"), (basis, "dim")])
         for part in more:
             head += part if length([*head, *part]) < width else []
-        indent = " " * (len(word) + 5)
+        indent = " " * (len(shown) + 5)
         lines = wrapped(finding.summary, width - len(indent) - 1, SUMMARY)
         return [clip(head, width - 1), *[[(indent, "fg"), (line, "fg")] for line in lines]]
 
     def _summary(self, finding: Finding, width: int) -> list[str]:
-        word = "resolved" if finding.status == "resolved" else finding.severity
-        return wrap(finding.summary, width - len(word) - 6) or [""]
+        shown = called("resolved" if finding.status == "resolved" else finding.severity)
+        return wrap(finding.summary, width - len(shown) - 6) or [""]
 
     def _charts(self, finding: Finding, width: int, height: int) -> list[Row]:
         best = self.view.best_step()

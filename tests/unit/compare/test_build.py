@@ -214,7 +214,7 @@ def test_the_best_default_is_a_diff_against_the_usual() -> None:
     assert "best default config: 1 of its 1 changes are the best run's own and may be luck" in lone.notes
     sweep = [made(f"r{i}", 0.3 + 0.05 * i, settings={"beta": 0.001 * 2**i, "lr": 1e-6}) for i in range(9)]
     same = [made(f"s{i}", 0.3, settings={"beta": 0.001, "lr": 1e-6}) for i in range(3)]
-    assert "best default config: actor.beta borne out by the runs (q up to 0.2)" in compare([*sweep, *same]).notes
+    assert "best default config: actor.beta confirmed by the runs (q up to 0.2)" in compare([*sweep, *same]).notes
     assert usual([{"a": 1}, {"a": 1.0}, {"a": 2}]) == {"a": 1}
 
 

@@ -45,7 +45,7 @@ def child(*words: str, cwd: Path | None = None, code: str = WAIT) -> Iterator[su
         ("python -m verl.model_merger merge --backend fsdp", ("merger", True)),
         ("python3 -m verl.trainer.main_ppo trainer.n_gpus_per_node=8", ("trainer", False)),
         ("hf upload me/model ckpt", ("uploader", True)),
-        ("python -m vllm.entrypoints.openai.api_server --model m", ("rollout engine", False)),
+        ("python -m vllm.entrypoints.openai.api_server --model m", ("sampler", False)),
         ("ray::WorkerDict.actor_rollout_generate_sequences", ("trainer", False)),
         ("bash -c python -m verl.model_merger merge", None),
         ("vim verl/model_merger.py", None),

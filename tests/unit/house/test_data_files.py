@@ -19,6 +19,7 @@ from rltui.diagnosis.tail import Tail
 from rltui.discovery.file_roles import FileWords
 from rltui.evidence.forecast import KnownForecast
 from rltui.hardware.roles import Roles
+from rltui.manual.glossary import Glossary
 from rltui.readers.config_file import ConfigFiles
 from rltui.readers.console.named_numbers import TemplateWords
 from rltui.readers.console.notes import NoteRules
@@ -57,6 +58,7 @@ TYPES: dict[str, Any] = {
     "discovery/file_words.json": FileWords,
     "evidence/data/forecasts.json": dict[str, KnownForecast],
     "hardware/process_roles.json": Roles,
+    "manual/data/glossary.json": Glossary,
     "readers/console/notes.toml": NoteRules,
     "run/crashes.toml": Crashes,
     "readers/console/template_words.json": TemplateWords,

@@ -65,7 +65,7 @@ def findings_of(m: Mapping[str, MetricSummary], onset: int, last: int) -> tuple[
     causes = (
         Cause("KL penalty too weak for this step size", "actor_rollout_ref.actor.kl_loss_coef", 0.001, "supported"),
         Cause("Learning rate three times the usual 1e-6", "actor_rollout_ref.actor.optim.lr", 3e-6, "supported"),
-        Cause("Nothing holds entropy up", "actor_rollout_ref.actor.entropy_coeff", 0, "supported"),
+        Cause("Nothing keeps entropy up", "actor_rollout_ref.actor.entropy_coeff", 0, "supported"),
     )
     limit = (Cause("Limit too low", "data.max_response_length", 2048, "supported"),)
     return (
