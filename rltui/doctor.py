@@ -15,6 +15,7 @@ from pathlib import Path
 
 from rltui import settings
 from rltui.plots.glyphs import GlyphSet, pick, utf8_locale
+from rltui.prose import joined
 from rltui.text import clean
 
 OK, DEGRADED, OFF = "OK", "degraded", "off"
@@ -104,7 +105,9 @@ def terminal(env: Mapping[str, str]) -> list[InstallCheck]:
     if not sys.stdout.isatty():
         there = InstallCheck("terminal", OFF, "standard output is no terminal: `rltui RUN` prints the report instead")
     elif term in ("", "dumb"):
-        there = InstallCheck("terminal", OFF, f"TERM={term or '(unset)'} cannot place a cursor; `rltui report` works")
+        there = InstallCheck(
+            "terminal", OFF, f"TERM={term or '(unset)'} cannot place a cursor, but `rltui report` works"
+        )
     else:
         there = InstallCheck("terminal", OK, f"TERM={term}")
     size = shutil.get_terminal_size()
@@ -121,16 +124,14 @@ def terminal(env: Mapping[str, str]) -> list[InstallCheck]:
 def colours(env: Mapping[str, str]) -> InstallCheck:
     term, depth = env.get("TERM", ""), env.get("COLORTERM", "").lower()
     if env.get("NO_COLOR"):
-        return InstallCheck("colours", DEGRADED, "none: NO_COLOR is set; glyphs and words carry the status")
+        return InstallCheck("colours", DEGRADED, "none: NO_COLOR is set, so that glyphs and words carry the status")
     if depth in ("truecolor", "24bit"):
         return InstallCheck("colours", OK, f"16 million, COLORTERM={depth}")
     if "256color" in term or "kitty" in term or "direct" in term:
-        return InstallCheck("colours", OK, "256; ssh does not forward COLORTERM, the palette is made for it")
+        return InstallCheck("colours", OK, "256, as ssh does not forward COLORTERM (the palette is made for it)")
     if term in ("", "dumb"):
         return InstallCheck("colours", OFF, "none")
-    return InstallCheck(
-        "colours", DEGRADED, "16; TERM=xterm-256color or tmux-256color gives more where the terminal can"
-    )
+    return InstallCheck("colours", DEGRADED, "16 (TERM=xterm-256color or tmux-256color gives more if the terminal can)")
 
 
 def characters(env: Mapping[str, str]) -> InstallCheck:
@@ -149,7 +150,7 @@ def multiplexer(env: Mapping[str, str]) -> InstallCheck:
         version = _output("tmux", "-V")
         number = _numbers(re.sub(r"^[^\d]*", "", version))
         if not number:
-            return InstallCheck("multiplexer", OK, "tmux of unknown version; 3.5 or later draws without tearing")
+            return InstallCheck("multiplexer", OK, "tmux of unknown version (3.5 or later draws without tearing)")
         if number < LEAST_TMUX:
             return InstallCheck("multiplexer", DEGRADED, f"{version}: redraws may tear before 3.5")
         return InstallCheck("multiplexer", OK, version)
@@ -175,7 +176,7 @@ def notifications(env: Mapping[str, str]) -> InstallCheck:
 def ssh_session(env: Mapping[str, str]) -> InstallCheck:
     if env.get("SSH_CONNECTION") or env.get("SSH_TTY"):
         return InstallCheck(
-            "this session", OK, "over ssh: the mouse starts off; `ssh -C` cuts the traffic to a tenth or less"
+            "this session", OK, "over ssh: the mouse starts off, and `ssh -C` cuts the traffic to a tenth or less"
         )
     return InstallCheck("this session", OK, "local")
 
@@ -201,7 +202,7 @@ def gpus() -> InstallCheck:
         }.items()
         if all(v is None for v in values)
     ]
-    trouble = "; ".join([*([f"no {', '.join(silent)}"] if silent else []), *([note] if note else [])])
+    trouble = joined((f"no {', '.join(silent)}" if silent else "", note))
     return InstallCheck("GPUs (NVML)", DEGRADED if trouble else OK, f"{text}{': ' if trouble else ''}{trouble}")
 
 
@@ -264,7 +265,7 @@ def data_files() -> InstallCheck:
             reader()
         except (DataError, OSError) as error:
             wrong.append(str(error))
-    return InstallCheck("data files", OFF if wrong else OK, "; ".join(wrong) or f"{len(READERS)} read")
+    return InstallCheck("data files", OFF if wrong else OK, joined(wrong) or f"{len(READERS)} read")
 
 
 def rules() -> InstallCheck:
@@ -273,9 +274,7 @@ def rules() -> InstallCheck:
     from rltui.rules.catalogue import unread_pages
 
     if broken := unread_pages():
-        return InstallCheck(
-            "rules", DEGRADED, "; ".join(f"{page} cannot be read: {why}" for page, why in broken.items())
-        )
+        return InstallCheck("rules", DEGRADED, joined(f"{page} cannot be read: {why}" for page, why in broken.items()))
     return InstallCheck("rules", OK, f"{len(catalogue())} read")
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 
 def capital(text: str) -> str:
@@ -23,6 +23,12 @@ def sentence(text: str) -> str:
 def sentences(*parts: str) -> str:
     """Each part that says something, as a sentence of its own."""
     return " ".join(sentence(part) for part in parts if part)
+
+
+def joined(parts: Iterable[str]) -> str:
+    """`first part. Second part. Third part`: parts that say something, with no full stop at the end of the last."""
+    first, *rest = [part for part in parts if part] or [""]
+    return " ".join((ended(first), *map(sentence, rest[:-1]), capital(rest[-1]))) if rest else first
 
 
 def headed(head: str, parts: Sequence[str]) -> str:

@@ -12,10 +12,10 @@ if TYPE_CHECKING:
     from rltui.discovery.found import Found
 
 EPILOG = """\
-RUN is a file, a directory, a glob, DATABASE#RUN, or - for standard input (train.py | rltui -);
-on another machine host:path or ssh://[user@]host[:port]/path; slurm:[JOBID] for your jobs;
+RUN is a file, a directory, a glob, DATABASE#RUN, or - for standard input (train.py | rltui -),
+on another machine host:path or ssh://[user@]host[:port]/path, slurm:[JOBID] for your jobs,
 wandb:ENTITY/PROJECT[/RUN] on the W&B service.
-A directory that holds several runs opens the picker; `report` then wants --newest or --all.
+A directory that holds several runs opens the picker, `report` then wants --newest or --all.
 Exit codes: 0 done, 1 a finding at or above --fail-on, 2 wrong usage or nothing readable at the path."""
 
 SEVERITIES = {"never": 3, "critical": 2, "warning": 1}
@@ -53,8 +53,8 @@ def lines_option(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="PATTERN",
-        help="step lines of a log, in its words: 'round {step}/{total} -> {reward} ({})'; {} does not count, "
-        "... is any text",
+        help="step lines of a log, in its words: 'round {step}/{total} -> {reward} ({})' ({} does not count, "
+        "... is any text)",
     )
 
 
@@ -78,7 +78,7 @@ def locate_runs(targets: list[str], format_in: str | None, lines: Sequence[str] 
     from rltui.session.remote import Unreachable, connect
 
     if format_in is not None and format_in not in FORMATS:
-        raise Stop(f"--format-in {format_in}: no such reader; there are {', '.join(sorted(FORMATS))}")
+        raise Stop(f"--format-in {format_in}: no such reader. There are {', '.join(sorted(FORMATS))}")
     use_lines(lines)
     targets = named_hosts(targets)
     try:

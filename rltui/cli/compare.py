@@ -32,7 +32,7 @@ def run(words: list[str]) -> int:
         "rltui compare", "Sets runs side by side: Good, Bad, Ugly, cost, settings, what to run next."
     )
     parser.add_argument("run", nargs="+", metavar="RUN")
-    parser.add_argument("--primary", metavar="KEY", help="rank by this metric; default: guessed, and said")
+    parser.add_argument("--primary", metavar="KEY", help="rank by this metric (default: a guess, which is shown)")
     parser.add_argument("--lower-is-better", action="store_true")
     parser.add_argument("--cost", choices=("tokens", "gpu_hours", "hours", "steps"), help="of the Pareto front")
     parser.add_argument("--diff", nargs=2, metavar=("A", "B"), help="ids of two runs: every config key that differs")
@@ -72,7 +72,7 @@ def run(words: list[str]) -> int:
         raise Stop(f"--primary {args.primary}: none of the {len(runs)} runs logs it")
     unknown = [name for name in args.diff or () if name not in {run.id for run in runs}]
     if unknown:
-        raise Stop(f"--diff {unknown[0]}: no such run; there are {', '.join(run.id for run in runs[:12])}")
+        raise Stop(f"--diff {unknown[0]}: no such run. There are {', '.join(run.id for run in runs[:12])}")
     comparison = compare(
         runs,
         primary=primary,

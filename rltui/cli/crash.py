@@ -24,7 +24,7 @@ def tell(error: BaseException) -> int:
         where = f"details in {_write(error)}"
     except OSError as problem:
         where = f"details could not be written ({problem.strerror})"
-    print(f"rltui: stopped by a fault of its own, {shown(what)}; {where}", file=sys.stderr)
+    print(f"rltui: stopped by a fault of its own, {shown(what)} ({where})", file=sys.stderr)
     return CODE
 
 

@@ -27,4 +27,4 @@ def sample_runs() -> str:
     for path in (os.path.join(here, "_sample_runs"), os.path.join(os.path.dirname(here), "sample_runs")):
         if os.path.isdir(path):
             return path
-    raise Stop("the sample runs are not part of this installation; install rltui anew")
+    raise Stop("the sample runs are not part of this installation. Install rltui anew")

@@ -7,7 +7,7 @@ from rltui.cli.arguments import Stop, command_parser, write
 
 def run(words: list[str]) -> int:
     parser = command_parser(
-        "rltui explain", "Prints a rule, a knowledge page or a metric; without an id the list of rules and pages."
+        "rltui explain", "Prints a rule, a knowledge page or a metric. Without an id: the list of rules and pages."
     )
     parser.add_argument(
         "id", nargs="?", metavar="ID", help="a finding's id, the name of a page, or a metric as in kl_ref"
@@ -19,6 +19,6 @@ def run(words: list[str]) -> int:
     explained = as_json(args.id) if args.format == "json" else as_text(args.id)
     if explained is None:
         near = nearest(args.id)
-        raise Stop(f"explain {args.id}: no such rule, page or metric" + (f"; near: {', '.join(near)}" if near else ""))
+        raise Stop(f"explain {args.id}: no such rule, page or metric" + (f" (near: {', '.join(near)})" if near else ""))
     write(explained, None)
     return 0

@@ -9,7 +9,7 @@ from rltui.manual import page, topics
 
 
 def run(words: list[str]) -> int:
-    parser = command_parser("rltui help", "Prints a page of the manual; without a topic the list of pages.")
+    parser = command_parser("rltui help", "Prints a page of the manual. Without a topic: the list of pages.")
     parser.add_argument("topic", nargs="?", metavar="TOPIC", help="the name of a page, or of a command")
     topic = parser.parse_args(words).topic
     if topic is None:
@@ -27,7 +27,7 @@ def run(words: list[str]) -> int:
         from difflib import get_close_matches
 
         near = get_close_matches(topic, [*MADE, *topics(), *COMMANDS], 3)
-        hint = f"; near: {', '.join(near)}" if near else ""
+        hint = f" (near: {', '.join(near)})" if near else ""
         raise Stop(f"help {topic}: no such page{hint} (`rltui help` lists them)")
     return 0
 

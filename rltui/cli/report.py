@@ -17,6 +17,7 @@ from rltui.cli.arguments import (
     time_of,
     write,
 )
+from rltui.prose import joined, sentence
 
 if TYPE_CHECKING:
     from rltui.discovery.found import Found
@@ -79,7 +80,7 @@ def print_reports(found: list[Found], args: argparse.Namespace) -> int:
 
             for feed in opened.feeds:
                 if feed.hint:
-                    print(f"rltui: {feed.path}: no row was read; {shown(feed.hint)}", file=sys.stderr)
+                    print(f"rltui: {feed.path}: no row was read. {sentence(shown(feed.hint))}", file=sys.stderr)
         frame = opened.with_insight(opened.frame(now)).narrowed(
             getattr(args, "since", None), getattr(args, "last", None)
         )
@@ -115,7 +116,7 @@ def _check_readable(run: Run) -> None:
     sources = run.sources
     if any(source.rows or not source.skipped for source in sources) or run.config or run.notes or run.exit:
         return
-    whys = "; ".join(
+    whys = joined(
         f"{source.path}: nothing in it reads as {source.format}: {source.note or source.skipped_text()}"
         for source in sources[:3]
     )

@@ -19,7 +19,7 @@ def run(words: list[str]) -> int:
         "rltui rollouts", "What the policy wrote: a table of steps, and one step with its best and worst."
     )
     parser.add_argument("run", metavar="RUN")
-    parser.add_argument("--step", type=int, metavar="N", help="this step in full; default: the newest")
+    parser.add_argument("--step", type=int, metavar="N", help="this step in full (default: the newest)")
     parser.add_argument("--validation", action="store_true", help="the rollouts of validation")
     parser.add_argument("--same-prompt", action="store_true", help="one prompt across the steps")
     parser.add_argument("--sort", choices=("reward", "advantage", "length"), help="also samples, the highest first")
@@ -65,7 +65,7 @@ def _told(args: argparse.Namespace, index: RolloutIndex, name: str, path: str, f
         entry = index.nearest(args.step, "validation" if args.validation else None)
         if entry is None or (args.step is not None and entry.step != args.step):
             asked = f"step {args.step}" if args.step is not None else "validation"
-            near = f"; the nearest is step {entry.step}" if entry is not None and entry.step is not None else ""
+            near = f", the nearest is step {entry.step}" if entry is not None and entry.step is not None else ""
             raise Stop(f"{args.run}: no rollouts of {asked}{near}")
     choice = None
     if args.sort or args.only or args.search or args.reverse:

@@ -15,8 +15,8 @@ Name the log file or the run's directory: rltui PATH. To see how it looks: rltui
 def run(words: list[str]) -> int:
     parser = command_parser(
         "rltui runs",
-        "Lists the runs below directories: state, step, age of the last step, primary metric, trouble at the ends of "
-        "their logs; those that need attention first.",
+        "Lists the runs below directories: state, step, age of the last step, primary metric, faults at the ends of "
+        "their logs. Those that need attention come first.",
     )
     parser.add_argument("dir", nargs="*", default=["."], metavar="DIR", help="also host:path, slurm:, wandb:ENTITY/...")
     lines_option(parser)

@@ -12,7 +12,7 @@ def run(words: list[str]) -> int:
     parser = command_parser(
         "rltui verify", "Checks the arithmetic of a training pipeline, and the invariants of its log."
     )
-    parser.add_argument("--adapters", metavar="FILE", help="Python file of yours that names the functions; it is run")
+    parser.add_argument("--adapters", metavar="FILE", help="Python file of yours that names the functions (it is run)")
     parser.add_argument("--metrics", metavar="FILE", help="the log of a run: invariants that its numbers must keep")
     parser.add_argument("--format", choices=("text", "json"), default="text")
     parser.add_argument("--example", action="store_true", help="print an adapters file to start from")
@@ -26,7 +26,7 @@ def run(words: list[str]) -> int:
         write(example(), None)
         return 0
     if args.adapters is None and args.metrics is None:
-        raise Stop("verify wants --adapters FILE, --metrics FILE or both; --example prints a file to start from")
+        raise Stop("verify wants --adapters FILE, --metrics FILE or both (--example prints a file to start from)")
     checks = []
     try:
         if args.adapters is not None:
@@ -39,7 +39,7 @@ def run(words: list[str]) -> int:
 
         found = locate_runs([args.metrics], args.format_in, args.line)
         if len(found) > 1:
-            raise Stop(f"--metrics {args.metrics}: holds {len(found)} runs; name one")
+            raise Stop(f"--metrics {args.metrics}: holds {len(found)} runs: name one")
         checks += verify_log(found[0], parsed_map(args.map))
     write(as_json(checks) if args.format == "json" else as_text(checks), None)
     return 1 if any(check.mark == "!!" for check in checks) else 0

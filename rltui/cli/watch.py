@@ -31,16 +31,16 @@ def run(words: list[str]) -> int:
         "--until",
         choices=("continue-watch", "stop", "end"),
         default="end",
-        help="end when a run's verdict is continue-watch or worse; stop-use-best, pause-and-fix or abort-now; "
-        "or (default) when every run has finished or crashed, which always ends it",
+        help="when to end: at continue-watch or any worse verdict, at one to stop (stop-use-best, pause-and-fix, "
+        "abort-now), or when every run has finished or crashed (the default, which always ends it)",
     )
     parser.add_argument(
         "--until-rows",
         type=int,
         default=5,
         metavar="N",
-        help="the verdict of --until must last N rows (default 5), or the run be over; never one for a fault of the "
-        "grader alone",
+        help="the verdict of --until must last N rows (default 5), or the run must be over. A verdict for a fault of "
+        "the grader alone never counts",
     )
     parser.add_argument(
         "--until-minutes", type=float, default=1.0, metavar="M", help="and M minutes (default 1), whatever the rows are"
@@ -54,22 +54,24 @@ def run(words: list[str]) -> int:
     parser.add_argument(
         "--exec-on",
         metavar="KIND,...",
-        help=f"run CMD on these only: {', '.join(KINDS)}; met: the verdict is what --until waits for",
+        help=f"run CMD on these only: {', '.join(KINDS)} (met: the verdict is what --until waits for)",
     )
     parser.add_argument(
         "--notify",
         action="append",
         default=[],
         metavar="osc|webhook[:URL]",
-        help="tell of critical findings, stalls and the end: by the terminal, or posted as JSON; without URL that of "
-        "your settings (rltui config example)",
+        help="tell of critical findings, stalls and the end: by the terminal, or posted as JSON, without URL to that "
+        "of your settings (rltui config example)",
     )
     parser.add_argument("--append", metavar="FILE", help="append a check-in entry to this file at each event")
     parser.add_argument("--heartbeat", type=float, metavar="N", help="every N seconds a line that the watch is alive")
     parser.add_argument("--timeout", type=float, metavar="S", help="end after so many seconds")
     parser.add_argument("--wait", type=float, metavar="S", help="wait so long for a run that is not there yet")
     parser.add_argument(
-        "--fresh", action="store_true", help="tell all anew; else the same watch goes on where it was when restarted"
+        "--fresh",
+        action="store_true",
+        help="tell everything again (otherwise a watch that is restarted goes on where it was)",
     )
     reading_options(parser)
     args = parser.parse_args(words)
@@ -81,7 +83,7 @@ def run(words: list[str]) -> int:
             raise Stop(f"--{name.replace('_', '-')} wants a number, 0 or more")
     exec_on = tuple(word for word in (args.exec_on or "").split(",") if word)
     if unknown := [word for word in exec_on if word not in KINDS]:
-        raise Stop(f"--exec-on {unknown[0]}: no such kind; there are {', '.join(KINDS)}")
+        raise Stop(f"--exec-on {unknown[0]}: no such kind. There are {', '.join(KINDS)}")
     found = _wait_for(args.run, args.format_in, args.line, args.wait or 0.0)
     from rltui.settings import load
     from rltui.watch.command import Command
@@ -143,7 +145,7 @@ def _targets(words: list[str]) -> tuple[str, ...]:
             try:
                 os.close(os.open("/dev/tty", os.O_WRONLY | os.O_NOCTTY))
             except OSError as error:
-                raise Stop(f"--notify osc: no terminal to notify ({error.strerror}); use webhook:URL") from None
+                raise Stop(f"--notify osc: no terminal to notify ({error.strerror}). Use webhook:URL") from None
             targets.append(word)
         elif kind == "webhook":
             if not url and not own.watch.webhook:

@@ -17,6 +17,7 @@ from rltui.compare.read import COMPONENT, ComparedRun
 from rltui.compare.signals import signals
 from rltui.plots.numbers import duration, number
 from rltui.plots.spark import downsample
+from rltui.prose import joined
 from rltui.settings.model import Compare as CompareSettings
 
 CURVE_POINTS = 60
@@ -166,7 +167,7 @@ def _shared(good: Sequence[ComparedRun], rest: Sequence[ComparedRun], lines: Seq
             outside = sum(not low <= v <= high for v in sides[1])
             if outside * 2 >= len(sides[1]):
                 out.append(
-                    f"{name} ends between {number(low)} and {number(high)} in the good runs; {outside} of "
+                    f"{name} ends between {number(low)} and {number(high)} in the good runs, and {outside} of "
                     f"{len(sides[1])} others end outside"
                 )
     return tuple(out)
@@ -221,7 +222,7 @@ def _borne_out(default: ConfigDiff | None, best: ComparedRun | None, found: Sequ
     others = len(default.changes) - len(held)
     said = f"{', '.join(held)} confirmed by the runs (q up to {LIKELY_Q})" if held else ""
     own = f"{others} of its {len(default.changes)} changes are the best run's own and may be luck" if others else ""
-    return (f"best default config: {'; '.join(part for part in (said, own) if part)}",)
+    return (f"best default config: {joined((said, own))}",)
 
 
 def _pair(pair: tuple[str, str] | None, runs: Mapping[str, ComparedRun]) -> ConfigDiff | None:
@@ -238,7 +239,9 @@ def _cautions(runs: Sequence[ComparedRun], primary: Primary) -> tuple[str, ...]:
     told = sorted(", ".join(p) for p in parts if p)
     if len(told) < 2:
         return ()
-    return (f"the runs are scored by different reward functions ({'; '.join(told)}): their values do not compare",)
+    return (
+        f"the runs are scored by different reward functions ({' against '.join(told)}): their values do not compare",
+    )
 
 
 def _notes(runs: Sequence[ComparedRun], primary: Primary, scores: Mapping[str, Scored]) -> tuple[str, ...]:

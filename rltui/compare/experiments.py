@@ -121,7 +121,7 @@ class _Plan:
             word = "one seed is one draw"
         else:
             word = f"the lead over the next run is {number(lead)}, two standard errors are {number(self.noise)}"
-            word += "; nothing else tells luck from settings" if lead <= self.noise else "; one seed is one draw"
+            word += ". Nothing else separates luck from settings" if lead <= self.noise else ". One seed is one draw"
         seeds = [str(run.raw_config.get("seed")) for run in (self.base, *self.seeds)]
         yield self._make(
             f"another seed of {self.base.id}, everything else the same",

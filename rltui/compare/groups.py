@@ -88,7 +88,7 @@ def limits(runs: Sequence[ComparedRun]) -> tuple[str, ...]:
         for finding in open_roots(run):
             counted[finding.id] += 1
             cause = next((c for c in finding.causes if c.status == "supported"), None)
-            why = "" if cause is None else f"; likely: {cause.text}"
+            why = "" if cause is None else f". Likely: {cause.text}"
             told.setdefault(finding.id, f"{finding.title}{why}")
     order = sorted(counted, key=lambda i: (-counted[i], i))
     return tuple(f"{told[i]} ({i}, {counted[i]} of {len(runs)} runs)" for i in order)

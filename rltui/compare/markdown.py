@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from rltui.compare.model import Comparison, ConfigDiff, RunLine
 from rltui.compare.plot import COST_WORDS, cost_text, curves, overlaid, pareto
 from rltui.plots.numbers import integer, number, percent
+from rltui.prose import joined
 from rltui.report.escape import code, fenced, plain, table
 
 SHOWN = 12  # rows of a table, unless asked for more
@@ -44,13 +45,13 @@ def _summary(c: Comparison) -> list[str]:
     out = [
         f"# Comparison of {_runs(len(c.runs))}: {count['good']} good, {count['bad']} bad, {count['ugly']} ugly",
         "",
-        f"- primary metric: {which}; {plain(p.how)}",
+        f"- primary metric: {which}, {plain(p.how)}",
         f"- runs that log it: {p.runs} of {len(c.runs)}",
     ]
     if best is not None:
         out.append(
             f"- best: {code(best.id)}, {number(best.best)} ± {number(best.se, missing=UNKNOWN)} at step "
-            f"{integer(best.best_step)} (smoothed; the single best step would flatter)"
+            f"{integer(best.best_step)} (smoothed, as the single best step would flatter)"
         )
     return out + [f"- **the order may not hold**: {plain(text)}" for text in c.cautions]
 
@@ -87,7 +88,7 @@ def _group(c: Comparison, which: str, title: str, top: int) -> list[str]:
     if which == "bad" and c.spread is not None:
         low, middle, high = (number(v) for v in c.spread)
         counts = ", ".join(f"{word} {n}" for word, n in c.flag_counts.items()) or "none"
-        spread = [f"All runs: worst {low}, median {middle}, best {high}; flags: {counts}.", ""]
+        spread = [f"All runs: worst {low}, median {middle}, best {high}. Flags: {counts}.", ""]
     more = [f"\n{len(runs) - top} more are in the JSON."] if len(runs) > top else []
     return [f"## {title}", "", *spread, *_rows(c, runs[:top]), *more]
 
@@ -122,7 +123,7 @@ def _ugly(c: Comparison, top: int) -> list[str]:
             number(r.last, missing=UNKNOWN),
             r.state,
             r.badge,
-            "; ".join(f"**{f.word}**: {plain(_short(f.text))}" for f in r.flags),
+            joined(f"**{f.word}**: {plain(_short(f.text))}" for f in r.flags),
         ]
         for r in runs[:top]
     ]
@@ -184,7 +185,7 @@ def _signals(c: Comparison, top: int) -> list[str]:
             number(item.rho, decimals=2, sign=True, missing=UNKNOWN),
             number(item.p, missing=UNKNOWN),
             number(item.q, missing=UNKNOWN),
-            "; ".join(f"{plain(b.value)}: {number(b.mean)} (n {b.n})" for b in item.bins),
+            ", ".join(f"{plain(b.value)}: {number(b.mean)} (n {b.n})" for b in item.bins),
         ]
         for item in s.items[:top]
     ]

@@ -75,7 +75,7 @@ def choose(runs: Sequence[ComparedRun], wanted: str | None, lower_is_better: boo
     if best is None:
         logged = Counter(name for run in runs for name in run.traces).most_common(OFFERED)
         offered = f": {', '.join(f'{name} (in {count})' for name, count in logged)}" if logged else ""
-        how = f"no run logs a metric that could rank it; name one with --primary{offered}"
+        how = f"no run logs a metric that could rank it. Name one with --primary{offered}"
         return Primary(None, "none", not lower_is_better, how, 0)
     count, name = best
     order = ", ".join(line.label for line in primary_order().order)

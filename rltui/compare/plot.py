@@ -54,7 +54,7 @@ def pareto(comparison: Comparison, width: int = WIDTH, height: int = HEIGHT) -> 
     if not rows:
         return []
     more = [f"({len(dots) - 26} more runs are not drawn)"] if len(dots) > 26 else []
-    head = f"{comparison.primary.label} over {COST_WORDS[axis]}; CAPITALS: on the front, *: several runs"
+    head = f"{comparison.primary.label} over {COST_WORDS[axis]} (capitals: on the front, *: several runs)"
     return [head, *rows, "", *legend, *more]
 
 

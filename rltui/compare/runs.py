@@ -14,6 +14,7 @@ from functools import cache
 from rltui.compare.tables import primary_order
 from rltui.diagnosis import tail
 from rltui.discovery.found import Found
+from rltui.prose import joined
 from rltui.run.table import Series
 from rltui.session.extent import ENDS
 from rltui.session.known import Known, gap_row
@@ -206,7 +207,7 @@ def _row(found: Found, reader: RunReader, known: Known) -> RunRow:
         newest_rows=0,
         whole=True,
         values=_values(run.all_series(), gap_row(reader.run, reader.feeds) or 0),
-        note="; ".join(dict.fromkeys(feed.note for feed in reader.feeds if feed.note and feed.gap)),
+        note=joined(dict.fromkeys(feed.note for feed in reader.feeds if feed.note and feed.gap)),
         because=known.state.because if known.state is not None else "",
     )
 

@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from rltui.compare.runs import NOT_LOOKED, RunRow, primary
 from rltui.manual.glossary import called
 from rltui.plots.numbers import duration, number
+from rltui.prose import joined
 from rltui.session.extent import ENDS
 
 SCHEMA = "rltui.runs/1"
@@ -66,13 +67,13 @@ def to_text(rows: Sequence[RunRow], now: float) -> str:
                 age(row, now),
                 number(row.values.get(name), missing="-") if name else "-",
                 verdict(row),
-                "; ".join([*row.signs[:3], *([row.note] if row.note else [])]),
+                joined([*row.signs[:3], row.note]),
             )
         )
     widths = [max(len(line[i]) for line in cells) for i in range(7)]
     lines = ["  ".join([*(c.ljust(w) for c, w in zip(x[:7], widths, strict=True)), x[7]]).rstrip() for x in cells]
-    more = "; --full reads the whole logs" if any(row.decision is None for row in rows) else ""
-    return "\n".join([*lines, "", f"{len(rows)} runs; {limits(rows)}{more}"]) + "\n"
+    more = ". --full reads the whole logs" if any(row.decision is None for row in rows) else ""
+    return "\n".join([*lines, "", f"{len(rows)} runs: {limits(rows)}{more}"]) + "\n"
 
 
 def step(row: RunRow) -> str:

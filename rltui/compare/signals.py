@@ -118,9 +118,9 @@ def _note(runs: int, found: Sequence[SettingSignal]) -> str:
         return "no setting varies over the runs: there is nothing to attribute"
     head = "attribution, not proof: settings were not drawn by lot"
     if not tested:
-        return f"{head}; no number varies over {PAIRS} runs or more, so no correlation is given"
+        return f"{head}. No number varies over {PAIRS} runs or more, so no correlation is given"
     return (
-        f"{head}; {tested} settings were tested over {runs} runs, so about {0.05 * tested:.1f} would show p < .05 by "
-        "chance alone: q is the share of false discoveries to expect, believe q < .05; a setting in which only one run "
+        f"{head}. {tested} settings were tested over {runs} runs, so about {0.05 * tested:.1f} would show p < .05 by "
+        "chance alone: q is the share of false discoveries to expect, believe q < .05. A setting in which only one run "
         "differs is not tested"
     )

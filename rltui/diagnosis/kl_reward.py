@@ -37,11 +37,11 @@ class KlRewardCase:
     @property
     def text(self) -> str:
         """One line: the three courses and how they read."""
-        moves = f"KL {self.kl}, reward {self.reward}, validation {self.validation}".replace("none", "unknown")
+        moves = f"KL {self.kl}, reward {self.reward}, validation {self.validation}".replace("none", "not known")
         return f"{moves}: {self.reading}" + (f". {capital(self.advice)}" if self.advice else "")
 
 
-UNKNOWN_CASE = KlRewardCase("none", "none", "none", None, "unknown: the check failed", "")
+UNKNOWN_CASE = KlRewardCase("none", "none", "none", None, "not known, as the check failed", "")
 
 
 class KlRewardRow(Record):
@@ -75,11 +75,11 @@ def case(look: Look, decision: Decision | None = None) -> KlRewardCase:
             advice = row.advice if decision is None or decision in row.fits else ""
             return KlRewardCase(kl, reward, held_out, row.id, row.reading, advice)
     if kl == "none":
-        reading = "KL to the reference is off or unknown: the table does not apply"
+        reading = "KL to the reference is off or not known, so that the three together say nothing"
     elif reward == "none":
         reading = "too little is known of the reward"
     else:
-        reading = "outside the table"
+        reading = "the three together fit no known pattern"
     return KlRewardCase(kl, reward, held_out, None, reading, "")
 
 

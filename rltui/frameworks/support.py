@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from rltui.frameworks.load import GENERIC, dialect, dialect_names
 from rltui.frameworks.schema import Ran, Support
+from rltui.prose import sentence
 
 PARTS = ("console", "files", "phases", "config", "samples", "checkpoints")
 SHOWN = {
@@ -24,7 +25,7 @@ def markdown_table() -> str:
         cells = [_cell(own.support[part], notes) for part in PARTS]
         lines.append(f"| {own.label} | " + " | ".join(cells) + f" | {_ran(own.ran)} |")
     legend = ", ".join(f"{mark} {SHOWN[kind]}" for kind, mark in _MARKS.items())
-    said = "; ".join(f"{i} {note}" for i, note in enumerate(notes, 1))
+    said = " ".join(f"{i} {sentence(note)}" for i, note in enumerate(notes, 1))
     return "\n".join(
         [
             *lines,

@@ -11,6 +11,7 @@ from importlib import import_module
 from typing import Any
 
 from rltui.hardware.base import GpuProcess, GpuSample
+from rltui.prose import joined
 from rltui.text import clean
 
 Identity = tuple[str | None, str | None]  # user, command
@@ -131,7 +132,7 @@ class GpuReader:
         self._hear()
         samples = tuple(self._sample(i, processes) for i in range(len(self._handles)))
         notes = [f"GPU {i}: {why}" for i, why in sorted(self._failed.items())]
-        return samples, "; ".join([*notes, *([self._hidden] if self._hidden else [])])
+        return samples, joined([*notes, self._hidden])
 
     def _sample(self, i: int, processes: bool) -> GpuSample:
         nvml = self._nvml

@@ -18,7 +18,7 @@ class Term(Record):
     avoid: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        if not self.means or "; " in self.means or ". " in self.means:
+        if not self.means or any(mark in self.means for mark in (";", ". ")):
             raise ValueError(f"{self.term}: its meaning is one sentence")
 
 

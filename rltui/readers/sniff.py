@@ -380,7 +380,7 @@ def why_not(head: bytes) -> str:
         return "it is empty so far"
     other = next((name for magic, name in _OTHER_PACKINGS.items() if head.startswith(magic)), None)
     if other is not None:
-        return f"packed with {other}: unpack it; gzip, bzip2, xz and zstd are read as they are"
+        return f"packed with {other}: unpack it (gzip, bzip2, xz and zstd are read as they are)"
     try:
         plain = unpacked_head(head)
     except NotSupported as missing:

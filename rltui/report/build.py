@@ -16,6 +16,7 @@ import numpy as np
 from rltui.evidence.model import CheckFailed
 from rltui.evidence.outages import without
 from rltui.plots.numbers import duration
+from rltui.prose import joined
 from rltui.report.hardware import hardware
 from rltui.report.model import (
     ConfigEntry,
@@ -227,7 +228,7 @@ def _source_note(source: SourceInfo, now: float | None) -> str:
     age = ": ".join(part for part in (age, source.lag) if part) if age and source.used else ""
     skipped = source.skipped_text()
     parts = [age, source.note, f"skipped: {skipped}" if skipped else "", "" if source.used else "not used"]
-    return "; ".join(part for part in parts if part)
+    return joined(parts)
 
 
 def _metrics(frame: Frame, span: _Span, window: int | None, cache: SummaryCache) -> dict[str, MetricSummary]:

@@ -168,7 +168,7 @@ def _sources(run: RunIdentity) -> list[str]:
             lines += ["", f"Nothing was taken of these lines of {code(_below(s.path, run.path))}:", "", *told]
     unused = [s for s in run.sources if not s.used]
     if unused:
-        told = [f"{code(_below(s.path, run.path))} ({plain(s.note.removesuffix('; not used'))})" for s in unused]
+        told = [f"{code(_below(s.path, run.path))} ({plain(s.note.removesuffix('. Not used'))})" for s in unused]
         more = f", and {len(told) - UNUSED_SHOWN} more" if len(told) > UNUSED_SHOWN else ""
         lines += ["", f"Not used: {', '.join(told[:UNUSED_SHOWN])}{more}."]
     return lines

@@ -111,7 +111,7 @@ def collect(
     table = tuple(index.read(one).stats() for one in shown)
     notes = list(index.problems)
     if len(shown) < len(index.entries):
-        notes.append(f"numbers of {len(shown)} of {len(index.entries)} steps; --step N shows any other")
+        notes.append(f"numbers of {len(shown)} of {len(index.entries)} steps (--step N shows any other)")
     read = index.read(entry)
     across = _across(index, read) if same_prompt else ()
     entries = tuple(replace(one, files=tuple(map(clean, one.files))) for one in index.entries)

@@ -27,7 +27,7 @@ def checked() -> str:
     adjusted(own)
     own_aliases(own)
     if not own.exists:
-        return f"{own.path}: not there; {NOTHING}"
+        return f"{own.path}: not there, {NOTHING}"
     count = len(_changes(own))
     return f"{own.path}: valid, {count} setting{'' if count == 1 else 's'} changed"
 
@@ -35,7 +35,7 @@ def checked() -> str:
 def example(keys: Mapping[str, tuple[str, str]]) -> str:
     """A settings file that changes nothing: every key with its default, commented out. `keys`: those of the screen, by
     id, and what they do."""
-    parts = [settings.example().rstrip(), "", "[keys]                   # in Textual's names; several by commas"]
+    parts = [settings.example().rstrip(), "", "[keys]                   # in Textual's names, several by commas"]
     parts += [f"# {f'{_quoted(id)} = {_quoted(name)}':<44} # {what}" for id, (name, what) in keys.items()]
     parts += ["", "# Thresholds of the rules: rltui explain ID tells why each is as it is."]
     for rule in rules().values():

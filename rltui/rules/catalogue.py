@@ -75,12 +75,12 @@ def adjusted(settings: Settings) -> dict[str, Rule]:
             continue  # it may stand on one of them
         if rule is None:
             near = ", ".join(get_close_matches(rule_id, out, 3, 0.5))
-            raise settings.wrong(f"rules.{rule_id}", f"no such rule; near: {near}" if near else "no such rule")
+            raise settings.wrong(f"rules.{rule_id}", f"no such rule. Near: {near}" if near else "no such rule")
         params = dict(rule.params)
         for name, value in own.params.items():
             if name not in params:
                 known = ", ".join(params) or "none"
-                raise settings.wrong(f"rules.{rule_id}.params.{name}", f"no such parameter; this rule has: {known}")
+                raise settings.wrong(f"rules.{rule_id}.params.{name}", f"no such parameter. This rule has: {known}")
             params[name] = Param(value, f"your setting (default {params[name].value:g}: {params[name].why})")
         out[rule_id] = replace(rule, params=params, enabled=own.enabled)
     return out

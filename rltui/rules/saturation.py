@@ -49,7 +49,12 @@ def reward_floor(look: Look, p: Params, memory: Memory) -> list[Signal]:
     proofs = [(look.reward, f"at the floor of {num(profile.floor)} for {run} rows")]
     cut = look.values("response_clip_ratio")
     if len(cut) and tail(cut, 10) > 0.5:
-        proofs.append(("response_clip_ratio", f"{percent(tail(cut, 10))} of the responses are truncated, and those cannot succeed"))
+        proofs.append(
+            (
+                "response_clip_ratio",
+                f"{percent(tail(cut, 10))} of the responses are truncated, and those cannot succeed",
+            )
+        )
     return [Signal(level, summary, tuple(proofs), onset_step=start)]
 
 

@@ -78,11 +78,11 @@ def unknown_metric(name: str) -> str:
     alike = held or get_close_matches(name, known, 5, 0.45)
     if alike:
         nearest = f"nearest: {', '.join(alike[:5])}"
-        return f"no such metric; {nearest if held else near(name, known, nearest)}"
+        return f"no such metric, {nearest if held else near(name, known, nearest)}"
     of_each_group: dict[str, str] = {}
     for metric in metrics().values():
         of_each_group.setdefault(metric.group, metric.name)
-    return f"no such metric; there are {', '.join(of_each_group.values())}, and {len(known) - len(of_each_group)} more"
+    return f"no such metric. There are {', '.join(of_each_group.values())}, and {len(known) - len(of_each_group)} more"
 
 
 def own_aliases(settings: Settings) -> Mapping[str, tuple[str, ...]]:
@@ -156,7 +156,7 @@ class Names:
                 item for item in self.forced.items() if self._columns and self._column(item[1]) not in self._columns
             ]
             alike = {raw: ", ".join(get_close_matches(raw, self._columns, 3, 0.5)) for _, raw in wrong}
-            nearest = {raw: f"; nearest: {names}" if names else "" for raw, names in alike.items()}
+            nearest = {raw: f", nearest: {names}" if names else "" for raw, names in alike.items()}
             self._unlogged = [f"{name}={raw}: this run logs no such key so far{nearest[raw]}" for name, raw in wrong]
         return self._unlogged
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from rltui.prose import joined
 from rltui.readers.compressed import line_reader
 from rltui.readers.formats import formats
 from rltui.run.source_info import SourceInfo
@@ -72,7 +73,7 @@ def told(feed: AnyFeed) -> SourceInfo:
         format=feed.format,
         rows=feed.part.table.n,
         skipped=dict(feed.reader.skipped),
-        note="; ".join(notes),
+        note=joined(notes),
         mtime=feed.mtime,
         newest=feed.part.table.head_time,
         lag=formats()[feed.format].lag,

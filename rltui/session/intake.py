@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from rltui.discovery.file_roles import evaluates
 from rltui.evidence.guard import error_text
 from rltui.frameworks.resolve import bare_key
+from rltui.prose import joined
 from rltui.readers.base import (
     NO_STEP,
     ConfigRecord,
@@ -111,10 +112,10 @@ class Intake:
                 f"{abs(ahead)} {'ahead of' if ahead > 0 else 'behind'} the steps of the others: read as theirs"
             )
         if against:
-            found = replace(found, note="; ".join([*against, found.note] if found.note else against))
+            found = replace(found, note=joined([*against, found.note]))
         if why is None:
             return found
-        note = "; ".join(part for part in (f"not read on, its reader failed: {why}", found.note) if part)
+        note = joined((f"not read on, its reader failed: {why}", found.note))
         return replace(found, used=found.used and found.rows > 0, note=note)
 
     def _break(self, feed: AnyFeed, error: Exception) -> None:

@@ -11,6 +11,7 @@ from dataclasses import replace
 from rltui.discovery.found import Found, NotARun
 from rltui.discovery.grouping import RunCandidate, group
 from rltui.discovery.units import RUN_MARK
+from rltui.prose import joined
 from rltui.readers.base import ContainedRun
 from rltui.readers.formats import SEVERAL
 from rltui.readers.registry import runs_in_database
@@ -63,7 +64,7 @@ def _runs_of_jobs(target: SlurmTarget, format_in: str | None, runs_at: RunsAt) -
             if runs:
                 break
     if not found:
-        raise NotARun("; ".join(problems) or "Slurm says of no job where it writes")
+        raise NotARun(joined(problems) or "Slurm says of no job where it writes")
     return found
 
 
@@ -104,21 +105,21 @@ def _piped(format_in: str | None) -> Found:
     """The run that comes through standard input. Its format is told from the first bytes; text of no known kind that
     goes on is a console's. An open pipe is waited for."""
     if _live_input is None and os.isatty(0):
-        raise NotARun("-: standard input is the keyboard; pipe a log into it, as in: train.py | rltui -")
+        raise NotARun("-: standard input is the keyboard. Pipe a log into it, as in: train.py | rltui -")
     place = _live_input or stdin.standard_input(live=False)
     listing = place.walk(stdin.PATH)
     head = place.head(stdin.PATH, HEAD)
     bytes_ = b"" if isinstance(head, SourceError) else head
     if not bytes_.strip():
         raise NotARun(
-            "-: standard input ended before a line came; see whether the command before the pipe started, "
+            "-: standard input ended before a line came. See whether the command before the pipe started, "
             "and pipe its messages too: train.py 2>&1 | rltui -"
         )
     found = format_in or sniff(bytes_, "stdin.log")
     if found is None and not place.live and (len(bytes_) < HEAD or is_binary(bytes_)):
         from rltui.readers.sniff import why_not
 
-        raise NotARun(f"-: no training log recognised: {why_not(bytes_)}; force a reader with --format-in")
+        raise NotARun(f"-: no training log recognised: {why_not(bytes_)}. Force a reader with --format-in")
     if found is None or found == "sqlite":
         found = "jsonl" if bytes_.lstrip().startswith(b'{"') else "console"
     return Found(RunCandidate("standard input", stdin.PATH, ((stdin.PATH, found),)), place, listing)
@@ -128,7 +129,7 @@ def _one_of(found: list[Found], database: str, run: str) -> list[Found]:
     named = [one for one in found if run == one.candidate.id or run in dict(one.candidate.inside).values()]
     if not named:
         names = ", ".join(one.candidate.id for one in found[:20])
-        raise NotARun(f"{database}: holds no run {run!r}; there are {names}")
+        raise NotARun(f"{database}: holds no run {run!r}. There are {names}")
     return named
 
 
@@ -267,13 +268,13 @@ def _nothing(path: str, listing: Listing, place: Place) -> str:
         head = place.head(path, HEAD)
         data = head if isinstance(head, bytes) else b""
         steps = hint(suggested(enumerate(data.decode("utf-8", "replace").splitlines(), 1)))
-        why = f"{why_not(data)}; {steps or 'force a reader with --format-in'}"
+        why = f"{joined((why_not(data), steps or 'force a reader with --format-in'))}"
         return f"{path}: no training log recognised: {why}"
     what = _count(listing.files)
     left_out = ", ".join(f"{n} {why}" for why, n in sorted(listing.skipped.items()))
     return (
-        f"{path}: no training log recognised ({what}{'; left out: ' + left_out if left_out else ''}); "
-        "name the log file itself, or force a reader with --format-in"
+        f"{path}: no training log recognised ({what}{', left out: ' + left_out if left_out else ''}). "
+        "Name the log file itself, or force a reader with --format-in"
     )
 
 

@@ -14,6 +14,7 @@ from rltui.hardware.base import HardwareHistory, HardwareSample
 from rltui.hardware.host import RAY_DIRECTORY
 from rltui.hardware.remote import sample_from
 from rltui.hardware.roles import role_words
+from rltui.prose import joined
 from rltui.sources.slurm import Job, SlurmError, node_command, node_names
 from rltui.sources.ssh.place import SshPlace
 
@@ -100,7 +101,7 @@ class RemoteSampler:
                 notes += [f"{name} sends no samples" for name in self._heard if name not in sending]
                 gpus = tuple(gpu for one in nodes.values() for gpu in one.gpus)
                 others = tuple((name, one.host) for name, one in nodes.items() if name != node and one.host is not None)
-                self._history.add(replace(sample, gpus=gpus, note="; ".join(dict.fromkeys(notes)), others=others))
+                self._history.add(replace(sample, gpus=gpus, note=joined(dict.fromkeys(notes)), others=others))
 
 
 def remote_sampler(found: Found) -> RemoteSampler | None:

@@ -39,7 +39,7 @@ def parse(text: str, file: str) -> Settings:
     at = Settings(file, True, lines=lines)
     for name in data:
         if name not in SECTIONS:
-            raise at.wrong(name, f"no such section; {near(name, SECTIONS)}")
+            raise at.wrong(name, f"no such section. {near(name, SECTIONS)}")
     fixed: dict[str, Any] = {name: _fixed(data[name], name, kind, at) for name, kind in TABLES.items() if name in data}
     if "alerts" in fixed and fixed["alerts"].quiet and QUIET.fullmatch(fixed["alerts"].quiet) is None:
         raise at.wrong("alerts.quiet", 'wants local hours, as in "22:00-07:00"')
@@ -64,7 +64,7 @@ def _fixed(value: object, name: str, kind: type[Any], at: Settings) -> object:
     known = kind._fields
     for key in given:
         if key not in known:
-            raise at.wrong(f"{name}.{key}", f"unknown; {near(key, known)}")
+            raise at.wrong(f"{name}.{key}", f"unknown. {near(key, known)}")
     return kind(**{key: _typed(entry, hints[key], f"{name}.{key}", at) for key, entry in given.items()})
 
 
@@ -89,7 +89,7 @@ def _rule(entry: object, key: str, at: Settings) -> RuleSetting:
     given = _table(entry, key, at)
     for name in given:
         if name not in ("enabled", "params"):
-            raise at.wrong(f"{key}.{name}", "unknown; a rule takes: enabled, params.NAME")
+            raise at.wrong(f"{key}.{name}", "unknown. A rule takes: enabled, params.NAME")
     enabled = given.get("enabled", True)
     if not isinstance(enabled, bool):
         raise at.wrong(f"{key}.enabled", "wants true or false")
@@ -109,7 +109,7 @@ def _host(value: object, name: str, at: Settings) -> Host:
     known = ["ssh", "paths"]
     for part in given:
         if part not in known:
-            raise at.wrong(f"{key}.{part}", f"unknown; {near(part, known)}")
+            raise at.wrong(f"{key}.{part}", f"unknown. {near(part, known)}")
     ssh = given.get("ssh")
     if not isinstance(ssh, str) or _SSH.fullmatch(ssh) is None or ssh.startswith("-"):
         raise at.wrong(f"{key}.ssh", 'wants [user@]host[:port], as in "me@login.cluster:2222"')

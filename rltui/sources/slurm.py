@@ -12,6 +12,7 @@ import shutil
 import subprocess
 from dataclasses import dataclass
 
+from rltui.prose import joined
 from rltui.sources.ssh import command as ssh_command
 from rltui.text import clean
 
@@ -109,6 +110,6 @@ def _run(*command: str) -> str:
     except (OSError, subprocess.TimeoutExpired):
         raise SlurmError(f"{command[0]} does not answer") from None
     if done.returncode != 0:
-        said = clean(done.stderr.decode("utf-8", "replace").strip().replace("\n", "; "), 300)
+        said = clean(joined(done.stderr.decode("utf-8", "replace").strip().splitlines()), 300)
         raise SlurmError(said or f"{command[0]} ended with exit code {done.returncode}")
     return done.stdout.decode("utf-8", "surrogateescape")

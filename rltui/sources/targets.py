@@ -74,7 +74,7 @@ def parse(argument: str) -> SshTarget | SlurmTarget | WandbTarget | None:
         return _target(argument, found["host"], found["user"], found["port"], _without_home(found["path"]))
     if _SCHEME.match(argument):
         raise BadTarget(
-            f"{argument}: no such scheme; there are ssh://HOST/PATH, slurm:JOB and wandb:ENTITY/PROJECT/RUN"
+            f"{argument}: no such scheme. There are ssh://HOST/PATH, slurm:JOB and wandb:ENTITY/PROJECT/RUN"
         )
     found = _SCP.fullmatch(argument)
     if found is None:

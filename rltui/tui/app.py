@@ -292,7 +292,9 @@ class RltuiApp(SeveralRuns):
         self.follow()
         self.view.last_rows = last_rows
         self.worker.narrow(last_rows)
-        of = "the whole run" if last_rows is None else f"the last {last_rows} rows; findings are those of the whole run"
+        of = (
+            "the whole run" if last_rows is None else f"the last {last_rows} rows (findings are those of the whole run)"
+        )
         self.say(f"numbers and curves of {of}")
 
     def pause(self) -> None:

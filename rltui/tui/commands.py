@@ -51,14 +51,16 @@ def verbs(app: Shell) -> Iterable[SystemCommand]:
     yield SystemCommand("compare", "with the runs beside this one: good, bad, ugly, settings", app.open_comparison)
     yield SystemCommand("report", "write the report as Markdown", app.exports.snapshot)
     yield SystemCommand("picture", "write the screen as an SVG picture", app.exports.picture)
-    yield SystemCommand("explain", "all rules and pages; explain ID: one of them", partial(app.open_knowledge, "rules"))
+    yield SystemCommand(
+        "explain", "all rules and pages (explain ID: one of them)", partial(app.open_knowledge, "rules")
+    )
     yield SystemCommand("settings", "your settings (rltui config)", partial(app.open_page, "settings", pages.settings))
     yield SystemCommand("doctor", "what works here, and why not", partial(app.open_page, "doctor", pages.doctor))
     for verb, what in SHELL.items():
         yield SystemCommand(verb, f"{what}: copies the command", partial(app.exports.shell_command, verb))
     yield SystemCommand("follow", "follow the run again", app.follow)
     for last in LAST_ROWS:
-        told = "numbers and curves of these rows only; `last N` for any other number"
+        told = "numbers and curves of these rows only (`last N`: of any other number)"
         yield SystemCommand(f"last {last}", told, partial(app.narrow, last))
     yield SystemCommand("whole run", "numbers and curves of all rows again", partial(app.narrow, None))
     yield SystemCommand("pause", "keep what is shown, and back", app.pause)
@@ -67,7 +69,7 @@ def verbs(app: Shell) -> Iterable[SystemCommand]:
     yield SystemCommand("mouse", "mouse on or off", app.toggle_mouse)
     for name in theme_names():
         yield SystemCommand(f"theme {name}", "colours", partial(app.use_theme, name))
-    yield SystemCommand("quit", "leave rltui; the run goes on", app.exit)
+    yield SystemCommand("quit", "leave rltui, the run goes on", app.exit)
 
 
 class GoProvider(Provider):

@@ -159,7 +159,7 @@ def keys_from_terminal() -> str:
     try:
         terminal = os.open("/dev/tty", os.O_RDWR)
     except OSError as error:
-        return f"no terminal to read keys from ({error.strerror}); use: rltui report -"
+        return f"no terminal to read keys from ({error.strerror}). Use: rltui report -"
     os.dup2(terminal, 0)
     os.close(terminal)
     return ""

@@ -47,7 +47,7 @@ KEYS: tuple[Key, ...] = (
         "cursor", ("metric",), "h l", 10),
     Key("cursor.right", "l,right", "l →", "chart_cursor(1)", "chart cursor to the right", "Move", ("metric",)),
     Key("move.first", "g,home", "g", "edge(-1)", "first row", "Move"),
-    Key("move.last", "G,end", "G", "edge(1)", "last row; follow the run again", "Move"),
+    Key("move.last", "G,end", "G", "edge(1)", "last row, and follow the run again", "Move"),
     Key("move.page_down", "ctrl+d,pagedown", "^d", "page(1)", "page down", "Move"),
     Key("move.page_up", "ctrl+u,pageup", "^u", "page(-1)", "page up", "Move"),
     # panes
@@ -58,14 +58,14 @@ KEYS: tuple[Key, ...] = (
     Key("rollouts.previous", "shift+tab", "S-Tab", "next_list(-1)", "the step's numbers, all samples, groups", "Panes",
         ("rollouts",)),
     Key("pane.previous", "shift+tab", "S-Tab", "next_pane(-1)", "previous pane", "Panes", ("main", "compare")),
-    Key("pane.findings", "1", "1", "pane('findings')", "Findings; again: zoom", "Panes", ("main",)),
-    Key("pane.metrics", "2", "2", "pane('metrics')", "Metrics; again: zoom, all metrics", "Panes", ("main",),
+    Key("pane.findings", "1", "1", "pane('findings')", "Findings (again: zoom)", "Panes", ("main",)),
+    Key("pane.metrics", "2", "2", "pane('metrics')", "Metrics (again: zoom, all metrics)", "Panes", ("main",),
         "metrics", ("main",), "2", 45),
-    Key("pane.phases", "3", "3", "pane('phases')", "Step time; again, or elsewhere: one step in full", "Panes", RUN),
-    Key("pane.gpu", "4", "4", "pane('gpu')", "GPU and host; again, or elsewhere: all samples", "Panes", RUN),
+    Key("pane.phases", "3", "3", "pane('phases')", "Step time (again, or elsewhere: one step in full)", "Panes", RUN),
+    Key("pane.gpu", "4", "4", "pane('gpu')", "GPU and host (again, or elsewhere: all samples)", "Panes", RUN),
     Key("pane.rollouts", "5", "5", "show('rollouts')", "Rollouts: groups by prompt, best beside worst", "Panes", RUN,
         "rollouts", ("main",), rank=63),
-    Key("pane.log", "6", "6", "pane('log')", "Log and events; again, or elsewhere: the raw log", "Panes", RUN),
+    Key("pane.log", "6", "6", "pane('log')", "Log and events (again, or elsewhere: the raw log)", "Panes", RUN),
     Key("pane.zoom", "z", "z", "zoom", "zoom the pane, a chart around its cursor, and back", "Panes",
         ("main", "metric", "phases", "gpu", "log", "rollouts"), "zoom", ("main", "metric", "rollouts"), rank=36),
     Key("open", "enter", "↵", "open", "drill in: finding, metric, its values, phase, run", "Panes",
@@ -114,9 +114,9 @@ KEYS: tuple[Key, ...] = (
         ("main", "rollouts")),
     Key("pin", "space", "Space", "pin", "pin the metric to the overview, and back", "Look", ("main", "metric"),
         "pin", ("metric",), rank=44),
-    Key("select", "space", "Space", "select", "select for the comparison; two there: their configs", "Look",
+    Key("select", "space", "Space", "select", "select for the comparison, two there: their configs", "Look",
         ("compare", "picker"), "select", ("compare", "picker"), rank=12),
-    Key("axis", "x", "x", "axis", "x axis: step, time, tokens; of the front: the cost", "Look", ("metric", "compare"),
+    Key("axis", "x", "x", "axis", "x axis: step, time, tokens (of the front: the cost)", "Look", ("metric", "compare"),
         "axis", ("metric", "compare"), rank=33),
     Key("overlay", "o", "o", "overlay", "overlay the next related metric", "Look", ("metric",), "overlay", ("metric",),
         rank=34),
@@ -129,11 +129,11 @@ KEYS: tuple[Key, ...] = (
     Key("theme", "T", "T", "theme", "next theme", "Look"),
     Key("mouse", "f2", "F2", "mouse", "mouse on or off (starts off over ssh)", "Look"),
     Key("sparing", "B", "B", "sparing", "bandwidth mode: new values every 10 s only", "Look"),
-    Key("plain", "ctrl+l", "^l", "plain", "the screen as plain text for selecting; Enter comes back", "Look", RUN),
+    Key("plain", "ctrl+l", "^l", "plain", "the screen as plain text for selecting (Enter comes back)", "Look", RUN),
     Key("copy", "Y", "Y", "copy", "copy by OSC 52, and to a file whose path is shown", "Look"),
     # screens
     Key("runs", "r", "r", "runs", "runs found: open another", "Screens", RUN),
-    Key("compare", "c", "c", "compare", "compare with the runs beside it; a metric: their band, then each",
+    Key("compare", "c", "c", "compare", "compare with the runs beside it (a metric: their band, then each)",
         "Screens", (*RUN, "compare", "picker"), "compare", ("main", "config", "picker", "metric"), rank=37),
     Key("decision", "D", "D", "show('decision')", "go on or stop: KL and reward, gain against cost, checkpoints",
         "Screens", RUN, "decision", ("main",), rank=60),
@@ -153,17 +153,17 @@ KEYS: tuple[Key, ...] = (
         "coverage", ("main", "pipeline"), rank=62),
     Key("palette", "colon,ctrl+p", ":", "app.command_palette", "commands", "Screens", footer="commands",
         footer_on=RUN, rank=58),
-    Key("snapshot", "ctrl+s", "^s", "snapshot", "write screen and report as Markdown; the path is shown", "Screens",
+    Key("snapshot", "ctrl+s", "^s", "snapshot", "write screen and report as Markdown, and show the path", "Screens",
         footer="snapshot", footer_on=(*RUN, "compare"), rank=25),
     Key("help", "question_mark,f1", "?", "help", "keys of this screen", "Screens", footer="help", footer_on=ALL,
         rank=99),
     # out
-    Key("escape", "escape,alt+escape", "Esc", "escape", "clear filter, unzoom, back; never quits", "Out",
+    Key("escape", "escape,alt+escape", "Esc", "escape", "clear filter, unzoom, back (never quits)", "Out",
         footer="back", footer_on=ALL[1:-1], rank=90),
-    Key("back", "q", "q", "back", "back; at the top: quit", "Out", footer="quit", footer_on=("picker",), rank=90),
+    Key("back", "q", "q", "back", "back, at the top: quit", "Out", footer="quit", footer_on=("picker",), rank=90),
     Key("quit", "Q,ctrl+q", "Q", "app.quit", "quit", "Out"),
     Key("interrupt", "ctrl+c", "^c", "interrupt", "press twice to quit", "Out"),
-    Key("suspend", "ctrl+z", "^z", "app.suspend_process", "suspend; fg comes back", "Out"),
+    Key("suspend", "ctrl+z", "^z", "app.suspend_process", "suspend (fg comes back)", "Out"),
 )  # fmt: skip
 GROUPS = ("Move", "Panes", "Find", "Time", "Look", "Screens", "Out")
 
@@ -184,11 +184,11 @@ def remapped(own: Settings) -> tuple[Key, ...]:
     changed: dict[str, Key] = {}
     for id, words in own.keys.items():
         if id not in ids:
-            raise own.wrong(f"keys.{id}", f"no such key; {near(id, ids, 'rltui config example lists them')}")
+            raise own.wrong(f"keys.{id}", f"no such key. {near(id, ids, 'rltui config example lists them')}")
         names = [_name(word.strip()) for word in words.split(",") if word.strip()]
         bad = next((word for word, name in zip(words.split(","), names, strict=False) if name is None), None)
         if not names or bad is not None:
-            raise own.wrong(f"keys.{id}", f"{bad or words!r} is no key; as in 'x', 'ctrl+x', 'f5', 'slash'")
+            raise own.wrong(f"keys.{id}", f"{bad or words!r} is no key (as in 'x', 'ctrl+x', 'f5', 'slash'")
         known = [name for name in names if name is not None]
         key = next(key for key in KEYS if key.id == id)
         changed[id] = replace(key, keys=",".join(known), shown=" ".join(_shown(name) for name in known))

@@ -103,7 +103,7 @@ class Many:
 
             if not cancel.is_set():
                 enough = len(facts) > 1
-                problem = "" if enough else "no other run found beside this one; name more: rltui DIR, or compare A B"
+                problem = "" if enough else "no other run found beside this one. Name more: rltui DIR, or compare A B"
                 self.app.post_message(
                     Compared(compare_as_set(facts, load().compare) if enough else None, tuple(facts), problem)
                 )

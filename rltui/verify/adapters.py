@@ -54,7 +54,7 @@ class Adapters:
 def load(path: str) -> Adapters:
     """Runs the file (only because the user names it) and takes its functions. Raises `BadAdapters`."""
     if not Path(path).is_file():
-        raise BadAdapters("no such file; rltui verify --example prints one to start from")
+        raise BadAdapters("no such file (rltui verify --example prints one to start from)")
     spec = importlib.util.spec_from_file_location(MODULE, path)
     if spec is None or spec.loader is None:
         raise BadAdapters("not a Python file (its name must end in .py)")

@@ -43,13 +43,17 @@ def _ask(adapters: Adapters, groups: Floats) -> Floats:
 def _groups(adapters: Adapters, name: str) -> Iterator[Check]:
     got = _ask(adapters, np.array([VARIED, CONSTANT]))
     if not np.isfinite(got).all():
-        yield Check(STAGE, name, "!!", f"{int((~np.isfinite(got)).sum())} of 8 are not finite", "a zero-variance group too")
+        yield Check(
+            STAGE, name, "!!", f"{int((~np.isfinite(got)).sum())} of 8 are not finite", "a zero-variance group too"
+        )
         return
     size = float(np.abs(got[0]).max())
     mark: Mark = "!!" if size <= DEAD else "?" if size < FLAT else ""
     yield Check(STAGE, name, mark, f"largest magnitude {size:.4f}", "rewards 2, -1, 0.3, 0.7: above 0.1")
     flat = float(np.abs(got[1]).max())
-    yield Check(STAGE, "advantages of a zero-variance group", "?" if flat > TINY else "", f"{flat:.4g}", "0.5 four times: 0")
+    yield Check(
+        STAGE, "advantages of a zero-variance group", "?" if flat > TINY else "", f"{flat:.4g}", "0.5 four times: 0"
+    )
     for i, total in enumerate(got.sum(1)):
         yield Check(STAGE, f"sum of group {i}", "?" if abs(total) > TINY else "", f"{total:.4g}", "0 (1e-3)")
     yield _layout(adapters)
@@ -68,7 +72,7 @@ def _layout(adapters: Adapters) -> Check:
     n = len(groups)
     other = taken.reshape(GROUP, n).T if adapters.layout == "repeat_interleave" else taken.reshape(n, GROUP)
     crossed = float(np.abs(other.sum(1)).max())
-    how = f"declared: {adapters.layout}; sums of {len(flat) // GROUP} groups of {GROUP}"
+    how = f"declared: {adapters.layout}, sums of {len(flat) // GROUP} groups of {GROUP}"
     if own <= TINY:
         return Check(STAGE, "group layout", "", f"{adapters.layout}, largest sum {own:.2g}", how)
     if crossed <= TINY:
@@ -101,5 +105,5 @@ def _epsilon(adapters: Adapters, name: str) -> Iterator[Check]:
     shown = max(0.0, epsilon) if abs(epsilon) > 1e-9 else 0.0
     mark: Mark = "!!" if epsilon >= EPSILON_WRONG * 0.99 else "?" if epsilon > EPSILON_DOUBT else ""
     yield Check(
-        STAGE, name, mark, f"about {shown:.2g} beside the spread", "1e-8 to 1e-4; far below the spread of rewards"
+        STAGE, name, mark, f"about {shown:.2g} beside the spread", "1e-8 to 1e-4, far below the spread of rewards"
     )

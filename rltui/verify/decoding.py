@@ -102,5 +102,5 @@ def _tags(adapters: Adapters) -> Iterator[Check]:
     tokenizer = StubTokenizer(adapters.reasoning or MARKS)
     text = _ask(adapters, tokenizer, [f"{OPEN_TAG} 42 {CLOSE_TAG}"])[0]
     mark: Mark = "!!" if not text else "?" if OPEN_TAG not in text or CLOSE_TAG not in text else ""
-    word = "" if not mark else ": skip_special_tokens takes custom tags away; does the reward look for them?"
+    word = "" if not mark else ": skip_special_tokens takes custom tags away. Does the reward look for them?"
     yield Check(STAGE, "custom tags", mark, f"{text!r}{word}", "tags registered as special tokens")

@@ -32,7 +32,7 @@ def _mask(adapters: Adapters) -> Iterator[Check]:
     hint = "" if same else ": inverted" if (got == 1 - MASK).all() else _hint(got)
     others = ", but others" if not same and got.sum() == MASK.sum() else ""
     value = f"{int(got.sum())} of {MASK.size} tokens count, expected {int(MASK.sum())}{others}{hint}"
-    yield Check(STAGE, "completion mask", "" if same else "!!", value, "up to and including the first eos; none: all")
+    yield Check(STAGE, "completion mask", "" if same else "!!", value, "up to and including the first eos (none: all)")
 
 
 def _hint(got: Floats) -> str:

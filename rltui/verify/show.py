@@ -32,7 +32,7 @@ def as_text(checks: Sequence[Check]) -> str:
     ]
     if skipped:
         lines.append(f"Skipped, so neither right nor wrong: {', '.join(skipped)}")
-    lines.append(f"Violated: {'; '.join(f'{c.stage}: {c.name}' for c in wrong)}" if wrong else CLEAN)
+    lines.append(f"Violated: {', '.join(f'{c.stage}: {c.name}' for c in wrong)}" if wrong else CLEAN)
     return "\n".join(lines[1:]) + "\n"
 
 

@@ -73,7 +73,7 @@ class Command:
         try:
             self._queue.put_nowait(event)
         except queue.Full:
-            self._tell(f"--exec: {WAITING} events wait for the command; left out: {event.kind} {event.finding or ''}")
+            self._tell(f"--exec: {WAITING} events wait for the command, left out: {event.kind} {event.finding or ''}")
 
     def close(self) -> None:
         """Waits until all queued events are dealt with; each command has its own time limit."""

@@ -15,6 +15,7 @@ from rltui.events.record import EventRecord, Recorder
 from rltui.evidence.model import Decision
 from rltui.hardware.sampler import Sampler
 from rltui.plots.numbers import duration
+from rltui.prose import joined
 from rltui.report.build import build
 from rltui.report.checkin import entry
 from rltui.report.model import Report
@@ -90,10 +91,10 @@ class Following:
                     if resumed:
                         resumed = False
                         if changes.seen.step is not None:
-                            words = f"the watch goes on; it had told what happened up to step {changes.seen.step}"
+                            words = f"the watch goes on. It had told what happened up to step {changes.seen.step}"
                             events.append(changes.count(event(report, "resumed", words)))
                     events += changes.of(report)
-                    problem = "; ".join(filter(None, (_recorded(recorder, report), _failed(report))))
+                    problem = joined((_recorded(recorder, report), _failed(report)))
                 lasted = self.lasting.take(last, clock.monotonic()) if last is not None else ""
                 met = bool(lasted)
                 if last is not None and met and not changes.seen.met:

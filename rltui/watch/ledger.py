@@ -149,7 +149,7 @@ class Ledger:
             write_json(self._path, {"seen": self._seen, "telling": self._telling, "pending": self._pending})
             self.problem = ""
         except OSError as error:
-            self.problem = f"{self._path}: cannot be kept ({error.strerror}); after a kill events may be told again"
+            self.problem = f"{self._path}: cannot be kept ({error.strerror}). After a kill events may be told again"
 
 
 def again(event: Event) -> Event:

@@ -154,7 +154,7 @@ class Watch:
         forget_old(self._state_dir, clock.time())
         for ledger, found in zip(self._ledgers, self._found, strict=True):
             if not ledger.open(self._options.fresh):
-                self._tell(f"{found.candidate.id}: another watch like this one runs; this one keeps nothing")
+                self._tell(f"{found.candidate.id}: another watch like this one runs, so that this one keeps nothing")
         if options.command:
             self._command = Command(list(options.command), self._tell, lambda event: self._done("exec", event))
         for target in options.notify:
@@ -301,7 +301,7 @@ class Watch:
             }
             self._print(json.dumps(done))
         else:
-            self._print(f"{hour(clock.time())}  done: {reason}; worst finding seen: {worst}")
+            self._print(f"{hour(clock.time())}  done: {reason} (worst finding seen: {worst})")
 
     @staticmethod
     def _tell(problem: str) -> None:

@@ -70,7 +70,7 @@ class Webhook:
             self._queue.put_nowait(event)
         except queue.Full:
             self._tell(
-                f"webhook {shown(self._url)}: {WAITING} events wait; left out: {event.kind} {event.finding or ''}"
+                f"webhook {shown(self._url)}: {WAITING} events wait, left out: {event.kind} {event.finding or ''}"
             )
 
     def close(self, wait_s: float = CLOSE_S) -> None:
@@ -104,7 +104,7 @@ class Webhook:
     def _tell_unsent(self, event: Event, problem: str, more: int = 0) -> None:
         also = f" and {more} more" if more > 0 else ""
         what = f"{event.kind} {event.finding or ''}".rstrip()
-        self._tell(f"webhook {shown(self._url)}: {problem}; not sent: {what}{also}")
+        self._tell(f"webhook {shown(self._url)}: {problem}. Not sent: {what}{also}")
 
     def _post(self, event: Event) -> str:
         """What went wrong, "" where the other side took it. Redirects are not followed: the address is a secret."""

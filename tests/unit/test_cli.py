@@ -38,7 +38,7 @@ def run(capsys: pytest.CaptureFixture[str], *words: str | Path) -> tuple[int, st
         (["report", HEALTHY, "--map", "score"], ["--map", "CANONICAL=KEY"]),
         (["report", HEALTHY, "--map", "reward_maen=x"], ["--map reward_maen=x", "did you mean reward_mean?"]),
         (["report", HEALTHY, "--map", "score=x"], ["--map score=x", "nearest: score_mean"]),
-        (["report", HEALTHY, "--map", "my_rwd=x"], ["--map my_rwd=x", "there are step, reward_mean"]),
+        (["report", HEALTHY, "--map", "my_rwd=x"], ["--map my_rwd=x", "There are step, reward_mean"]),
         (["report", HEALTHY, "--map", "phase:rolout=x"], ["did you mean phase:rollout?"]),
         (["watch", HEALTHY, "--map", "reward_maen=x"], ["did you mean reward_mean?"]),
         (["compare", HEALTHY, "--map", "reward_maen=x"], ["did you mean reward_mean?"]),

@@ -71,7 +71,7 @@ def test_a_package_against_its_requirement(
     [
         (GOOD, OK, "16 million"),
         ({"TERM": "tmux-256color"}, OK, "256"),
-        ({"TERM": "screen"}, DEGRADED, "16;"),
+        ({"TERM": "screen"}, DEGRADED, "16 ("),
         ({"TERM": "dumb"}, OFF, "none"),
         ({**GOOD, "NO_COLOR": "1"}, DEGRADED, "NO_COLOR"),
     ],

@@ -47,7 +47,7 @@ def hint(found: Suggestion | None) -> str:
     if found is None:
         return ""
     often = f"{found.times} lines, the first at line {found.line}, are like “{clean(found.text, SHOWN)}”"
-    return f"{often}; if they are steps: --line {shlex.quote(found.pattern)}"
+    return f"{often}. If they are steps: --line {shlex.quote(found.pattern)}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -191,7 +191,7 @@ class ShellPeer:
         return [*answers, ({"changed": changed}, b"")] if changed else answers
 
     def _statuses(self, paths: list[str]) -> dict[str, str]:
-        lines = self._lines("; ".join(f"s {_quoted(path)} 2>/dev/null || echo -" for path in paths))
+        lines = self._lines("\n".join(f"s {_quoted(path)} 2>/dev/null || echo -" for path in paths))
         return dict(zip(paths, lines, strict=False))
 
     def _advance(self, followed: _Followed) -> list[tuple[Message, bytes]]:

@@ -102,7 +102,7 @@ def _then(view: View, finding: Finding, width: int) -> list[Row]:
     """Where one can go from here, the GPUs at the onset, and the code to open."""
     rows: list[Row] = []
     if finding.stage:
-        rows.append([(" P", "key"), (f" the five stages of the pipeline; this is {finding.stage}", "dim")])
+        rows.append([(" P", "key"), (f" the five stages of the pipeline, this is {finding.stage}", "dim")])
     if view.report and finding.onset_step in view.report.rollouts.steps:
         rows.append([(" 5", "key"), (f" what the policy wrote at step {finding.onset_step}", "dim")])
     rows += [[]] if rows else []

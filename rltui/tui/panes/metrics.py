@@ -356,7 +356,7 @@ def draw(
         *head,
     ]
     if not names or not (pattern or view.listed):
-        why = f"nothing matches /{pattern}; Esc clears it" if pattern else _empty(view)
+        why = f"nothing matches /{pattern} (Esc clears it)" if pattern else _empty(view)
         return [*rows[:1], [("   " + why, "dim")]], {}, 0
     keep = next((i for i, line in enumerate(found) if line.name == selected and line.kind in KINDS), None)
     _, start = scrolled([[] for _ in found], room, keep, top)
@@ -381,7 +381,7 @@ def list_rows(width: int, height: int, focus: bool) -> int:
 
 def meaning(view: View, name: str) -> str:
     """A metric in a line, or that nobody but this run knows it."""
-    return f"{view.label(name)}: {view.explained(name) or 'a key of this run; the vocabulary does not know it'}"
+    return f"{view.label(name)}: {view.explained(name) or 'a key of this run whose meaning is not known'}"
 
 
 def explained_rows(height: int, focus: bool) -> int:
@@ -391,7 +391,7 @@ def explained_rows(height: int, focus: bool) -> int:
 
 def _empty(view: View) -> str:
     if view.recording is not None and not view.recording.loading.done:
-        return "reading; the first step is not in yet"
+        return "reading, the first step is not in yet"
     known = view.recording.run.sources if view.recording is not None else ()
     hints = [source.note for source in known if source.note and not source.rows]
     return hints[0] if hints else "no metric rows yet: the trainer has not logged a step, or this is not its metric log"

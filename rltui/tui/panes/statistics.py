@@ -128,7 +128,7 @@ def _meaning(view: View, name: str, width: int) -> list[Row]:
     """Meaning, unit, usual range, healthy shape, and what is easily misread."""
     known = view.known(name)
     if known is None:
-        return [[(" a key of this run; the vocabulary does not know it", "dim")]]
+        return [[(" a key of this run whose meaning is not known", "dim")]]
     metric, frame = view.metric(name), view.recording
     named = frame.run.names.get(metric.key) if frame is not None and metric is not None else None
     better = {"up": "higher is better", "down": "lower is better"}.get(known.direction, "")

@@ -73,7 +73,7 @@ def clause(text: str, width: int) -> str:
     """The whole text where it fits, else its first clause, else what fits of it."""
     if len(text) <= width:
         return text
-    heads = (text.split(mark, 1)[0] for mark in (". ", "; ", ", "))
+    heads = (text.split(mark, 1)[0] for mark in (". ", ", "))
     return next((f"{head.rstrip('.')}." for head in heads if len(head) < width), cut(text, width))
 
 

@@ -242,11 +242,11 @@ class PaneScreen(Screen[None]):
 
     def action_mark(self) -> None:
         self.view.mark = self.view.at
-        self.rltui.say(f"step {self.view.mark} is marked; ' goes there")
+        self.rltui.say(f"step {self.view.mark} is marked (' goes there)")
 
     def action_to_mark(self) -> None:
         if self.view.mark is None:
-            self.rltui.say("no step is marked; m marks one")
+            self.rltui.say("no step is marked (m marks one)")
         else:
             self.rltui.set_cursor(self.view.mark)
 

@@ -199,7 +199,7 @@ class CompareScreen(PaneScreen):
         row.append(put(number(run.se, missing="–"), 9, "dim", ">"))
         row.append(put(number(run.last, missing="–"), 9, "fg", ">"))
         row.append(put(number(run.cost[cost], missing="–"), 9, "fg", ">"))
-        behind = f"behind since {run.band.behind_since}; " if run.band and run.band.behind_since is not None else ""
+        behind = f"behind since {run.band.behind_since}, " if run.band and run.band.behind_since is not None else ""
         why = ", ".join(flag.word for flag in run.flags) if run.flags else run.because
         row += [(f"   this run, {run.group}: " if own else "   ", "accent"), (behind, "warn")]
         row.append((why, "crit" if run.group == "ugly" else "dim"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from rltui.prose import joined
 from rltui.tui.panes import header
 from rltui.tui.panes.findings import config_value
 from rltui.tui.rows import Row, put, wrap
@@ -36,7 +37,7 @@ class ConfigScreen(TextScreen):
             ("path", run.path),
             ("state", f"{run.state}{': ' + run.state_because if run.state_because else ''}"),
             ("restarts", ", ".join(f"at step {step}{ended.get(step, '')}" for step in run.restarts)),
-            ("replaced", "; ".join(one.text for one in run.attempts[-ATTEMPTS_SHOWN:])),
+            ("replaced", joined(one.text for one in run.attempts[-ATTEMPTS_SHOWN:])),
             ("as of", report.as_of or ""),
         ):
             if value:
@@ -45,7 +46,7 @@ class ConfigScreen(TextScreen):
                 blocks.append((f"{name} {value}", [first, *[[(" " * 12, "fg"), (line, "fg")] for line in lines[1:]]]))
         link = self.view.recording.link if self.view.recording else None
         if link is not None:
-            words = "; ".join(part for part in (link.state, link.text, link.note) if part)
+            words = joined((link.state, link.text, link.note))
             role = "fg" if link.state == "connected" else "warn"
             rows = [
                 [put(" link" if i == 0 else "", 12, "dim"), (line, role)]
@@ -124,7 +125,7 @@ class ConfigScreen(TextScreen):
             return ""
         time, what = (source.newest, "newest row") if source.newest is not None else (source.mtime, "written")
         age = f"{what} {header.age_text(self.view.now - time)} ago" if time is not None else ""
-        return "; ".join(part for part in (age, source.lag) if part)
+        return joined((age, source.lag))
 
     def _objections(self, key: str) -> list[Finding]:
         """Open findings of which a config value is a cause, as far as the run bears it out."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from rltui.diagnosis.kl_reward import table
 from rltui.plots.numbers import number
+from rltui.prose import joined
 from rltui.tui.panes import verdict
 from rltui.tui.rows import SELECTED, Row, cut, put, wrap
 from rltui.tui.screens.checks import must_hold
@@ -60,9 +61,9 @@ class DecisionScreen(TextScreen):
         courses = (("KL", case.kl), ("reward", case.reward), ("validation", case.validation))
         row: Row = [(" ", "fg")]
         for name, way in courses:
-            row += [(f"{name} ", "dim"), ("unknown" if way == "none" else way, "strong"), ("   ", "fg")]
+            row += [(f"{name} ", "dim"), ("not known" if way == "none" else way, "strong"), ("   ", "fg")]
         rows.append(row)
-        text = f"{case.reading}; {case.advice}" if case.advice else case.reading
+        text = joined((case.reading, case.advice))
         rows += [[(" ", "fg"), (line, "fg")] for line in wrap(text, room)]
         return case.text, [*rows, []]
 
@@ -134,16 +135,16 @@ def _holds(insight: Insight, width: int) -> list[Block]:
 
 def _cases(insight: Insight, width: int) -> list[Block]:
     """The whole table of KL, reward and validation, the present case lit."""
-    names = (("KL", 14), ("reward", 8), ("validation", 24))
+    names = (("KL", 14), ("reward", 8), ("validation", 26))
     head: Row = [("   ", "fg"), *[put(name, size, "dim") for name, size in names], ("reads as", "dim")]
     blocks: list[Block] = [("", [[(" ALL CASES OF KL, REWARD AND VALIDATION", "dim")], head])]
     for case in table():
         lit = case.id == insight.case.id
         ways = (case.kl, case.reward, case.validation)
-        words = [" or ".join("unknown" if way == "none" else way for way in found) for found in ways]
+        words = [" or ".join("not known" if way == "none" else way for way in found) for found in ways]
         words = ["any" if len(found) > 3 else text for found, text in zip(ways, words, strict=True)]
         row: Row = [("▌", SELECTED) if lit else (" ", "fg"), ("  ", "fg")]
         row += [put(text, size, "strong" if lit else "dim") for text, (_, size) in zip(words, names, strict=True)]
-        row.append((cut(f"{case.reading}: {case.advice}", max(0, width - 50)), "fg" if lit else "dim"))
+        row.append((cut(f"{case.reading}: {case.advice}", max(0, width - 52)), "fg" if lit else "dim"))
         blocks.append((" ".join([*words, case.reading, case.advice]), [row]))
     return blocks

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rltui.plots.numbers import duration, number, percent
+from rltui.prose import joined
 from rltui.tui.panes.machine import Span, marks, newest_gpus, remarks, sampled, span, spark, subject, trouble, whole
 from rltui.tui.rows import Row, clip, put, title, wrap
 from rltui.tui.screens import host
@@ -103,7 +104,7 @@ def _said(phase: PhaseHardware) -> str:
         said.append(f"{_names(phase.ahead)} still works while the others wait")
     if phase.idle:
         said.append(f"{_names(phase.idle)} draws far less than the others")
-    return "; ".join([*said, *([phase.note] if phase.note else [])])
+    return joined([*said, phase.note])
 
 
 def _names(gpus: tuple[tuple[str, int], ...]) -> str:

@@ -198,7 +198,7 @@ class MetricScreen(PaneScreen):
             if x_of(self.view, self.metric, AXES[self.axis]) is not None:
                 break
         if self.axis == 0:
-            self.rltui.say("x is the step; this run logs no other axis beyond those shown")
+            self.rltui.say("x is the step, as this run logs no other axis beyond those shown")
         self.redraw()
 
     def action_overlay(self) -> None:
@@ -256,7 +256,7 @@ class MetricScreen(PaneScreen):
         if self.beside is not None and isinstance(message, CompareProgress):
             self.rltui.say(f"reading the runs beside this one: {message.done + 1} of {message.total}, {message.name}")
         elif self.beside is not None and isinstance(message, Compared):
-            self.rltui.say(message.problem or f"{len(message.facts) - 1} other runs are read; c: the next one")
+            self.rltui.say(message.problem or f"{len(message.facts) - 1} other runs are read (c: the next one)")
 
     def action_open(self) -> None:
         """The values behind the chart."""

@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING, ClassVar
 
 from textual.geometry import Region, Size
 
+from rltui.manual.glossary import called
 from rltui.plots.numbers import number
 from rltui.plots.numbers import size as size_text
+from rltui.prose import joined
 from rltui.tui.filters import matches
 from rltui.tui.messages import Choice, RowsRead
 from rltui.tui.panes.header import STATES, age_text
@@ -116,7 +118,7 @@ class PickerScreen(PaneScreen):
         rows = [self._line(number, place, width, name_w) for place, number in enumerate(passing)]
         count = f"{len(self.rows)} of {len(self.choices)} looked at" if not self.basis else "attention first"
         head = self._head(width, name_w)
-        more = "; open one to have all of it read" if any(row.decision is None for row in self.rows.values()) else ""
+        more = ". Open one to have all of it read" if any(row.decision is None for row in self.rows.values()) else ""
         basis = wrap(f"{self.basis}{more}", width - 2) if self.basis else []
         room = height - 2 - (len(basis) + 1 if basis else 0)
         shown, self.top = scrolled(rows, room, self.selected, self.top)
@@ -162,8 +164,8 @@ class PickerScreen(PaneScreen):
         if width >= WITH_VALUE:
             row.append(put(number(value, missing="–"), 13, "fg", ">"))
         glyph, role = HEALTH["critical" if read.state == "crashed" else read.health]
-        signs = [*read.signs, *([read.note] if read.note else [])]
-        words = ": ".join(word for word in (read.decision or read.health, "; ".join(signs)) if word)
+        signs = [*read.signs, read.note]
+        words = ": ".join(word for word in (read.decision or called(read.health), joined(signs)) if word)
         return [*row, ("  ", "fg"), (glyph, role), (words, "fg" if read.signs else "dim")]
 
     @staticmethod
@@ -212,7 +214,7 @@ class PickerScreen(PaneScreen):
         elif self.view.newest is not None:
             self.rltui.close_screen()
         else:
-            self.rltui.say("q quits; Enter opens a run; Space selects, c compares")
+            self.rltui.say("q quits, Enter opens a run, Space selects, c compares")
 
     def action_back(self) -> None:
         if self.view.newest is not None:

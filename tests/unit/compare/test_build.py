@@ -230,7 +230,7 @@ def test_two_configs_side_by_side() -> None:
 
 def test_what_the_good_share_and_what_limits_the_others() -> None:
     c = compare([*mixed(), made("dear2", 0.4, settings={"lr": 3e-5}, findings=(finding("cfg-lr-too-low", "warning"),))])
-    assert c.limits[0].startswith("title of cfg-lr-too-low; likely: the rate is too high")
+    assert c.limits[0].startswith("title of cfg-lr-too-low. Likely: the rate is too high")
     assert "2 of" in c.limits[0]
     assert any("too conservative" in text for text in c.readings)
 
@@ -241,7 +241,7 @@ def test_different_reward_functions_do_not_compare() -> None:
         return replace(run, curves={**run.curves, f"reward_component_mean:{part}": run.curves["reward_mean"]})
 
     c = compare([scored("a", "style"), scored("b", "format")])
-    assert "different reward functions (format; style)" in c.cautions[0]
+    assert "different reward functions (format against style)" in c.cautions[0]
     assert c.best_default is None
     assert "**the order may not hold**: the runs are scored" in render(c)
     assert NOT_HELD_OUT in c.notes
@@ -282,13 +282,13 @@ def test_markdown_has_its_parts_in_order_and_escapes_names() -> None:
         "Config difference",
     ]  # fmt: skip
     assert "a\\|b`c" in text
-    assert "CAPITALS: on the front" in text
+    assert "capitals: on the front" in text
     assert "nan" not in text.lower().replace("nan,", "")
 
 
 def test_without_a_common_metric_those_that_could_be_named_are_told() -> None:
     runs = [replace(made(x, None), traces={"my/loss": curve(0.1), f"only/{x}": curve(0.2)}) for x in "ab"]
     text = render(compare(runs))
-    assert "primary metric: none; no run logs a metric that could rank it" in text
-    assert "name one with --primary: my/loss (in 2), only/a (in 1), only/b (in 1)" in text
+    assert "primary metric: none, no run logs a metric that could rank it" in text
+    assert "Name one with --primary: my/loss (in 2), only/a (in 1), only/b (in 1)" in text
     assert "no settings are recorded" in render(compare([made("a"), made("b")]))

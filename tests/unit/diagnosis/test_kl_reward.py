@@ -60,7 +60,7 @@ def test_a_level_kl_far_from_the_reference_is_another_case() -> None:
 def test_a_combination_without_a_row_is_told_as_it_is() -> None:
     found = case(look_at(columns("down", "flat", None)))  # type: ignore[arg-type]
     assert found.id is None
-    assert "outside the table" in found.text
+    assert "no known pattern" in found.text
 
 
 @pytest.mark.parametrize("kl", [np.zeros(N), None, np.full(10, 0.1)])

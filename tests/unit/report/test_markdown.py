@@ -75,7 +75,7 @@ def test_evidence_reads_first_mid_last_and_slope() -> None:
 def test_a_symptom_stands_below_its_root_and_not_alone() -> None:
     seen = section(whole(build(fakes.sick_frame())), 3)
     assert seen.count("### ") == 1
-    assert seen.index("goes with it") < seen.index("Reward is flat")
+    assert seen.index("follow from it") < seen.index("Reward is flat")
 
 
 def test_a_change_that_two_findings_want_stands_once_with_the_value_now_and_the_one_to_try() -> None:

@@ -47,7 +47,7 @@ def test_one_step_as_json(run: Path) -> None:
 def test_a_step_without_rollouts_names_the_nearest(run: Path) -> None:
     code, out = run_cli(str(run), "--step", "9")
     assert code == 2
-    assert "no rollouts of step 9; the nearest is step 4" in out
+    assert "no rollouts of step 9, the nearest is step 4" in out
     code, out = run_cli(str(run), "--validation")
     assert code == 2
     assert "no rollouts of validation" in out

@@ -47,7 +47,7 @@ def test_switches_and_thresholds_reach_the_catalogue() -> None:
         ("[rules.kl-runaway]\nparams.hihg = 1\n", ["line 2", "rules.kl-runaway.params.hihg", "high"]),
         ("[rules]\nkl-runaway = 3\n", ["line 2", "rules.kl-runaway", "table"]),
         ("a = 1\n", ["line 1", "a: no such section", "rules"]),
-        ("[rules.kl-runawy]\n", ["line 1", "rules.kl-runawy", "near: kl-runaway"]),
+        ("[rules.kl-runawy]\n", ["line 1", "rules.kl-runawy", "Near: kl-runaway"]),
         ("[rules.kl-runaway]\nlevel = 1\n", ["line 2", "rules.kl-runaway.level", "enabled"]),
         ("[rules\n", ["line 1", "TOML"]),
     ],

@@ -86,7 +86,7 @@ async def test_a_finding_of_a_stage_offers_the_five_stages() -> None:
             if f"this is {finding.stage}" in words(app):
                 break
             await pilot.press("j")
-        assert f"P the five stages of the pipeline; this is {finding.stage}" in words(app)
+        assert f"P the five stages of the pipeline, this is {finding.stage}" in words(app)
         await pilot.press("P")
         assert app.screen.name == "pipeline"
 

@@ -120,7 +120,7 @@ def test_what_is_still_being_tried_at_the_end_is_told() -> None:
             time.sleep(0.01)
         hook.close(wait_s=0.3)
     (problem,) = problems
-    assert problem.endswith("not sent: opened kl-runaway and 1 more")
+    assert problem.endswith("Not sent: opened kl-runaway and 1 more")
     assert SECRET not in problem
     assert done == [], "a watch that keeps a ledger sends it when it starts again"
 
