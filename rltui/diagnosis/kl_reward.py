@@ -75,7 +75,7 @@ def case(look: Look, decision: Decision | None = None) -> KlRewardCase:
             advice = row.advice if decision is None or decision in row.fits else ""
             return KlRewardCase(kl, reward, held_out, row.id, row.reading, advice)
     if kl == "none":
-        reading = "KL to the reference is off or not known, so that the three together say nothing"
+        reading = "KL to the reference is off or not known, so no pattern can be named"
     elif reward == "none":
         reading = "too little is known of the reward"
     else:

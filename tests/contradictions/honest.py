@@ -43,7 +43,7 @@ unstable · confidence 0.90 · 40 checks ran, 12 could not
 
 | stage | status | because |
 | --- | --- | --- |
-| reward | ✗ fail | Reward collapsed |
+| reward | ✗ critical | Reward collapsed |
 | loss | ✓ pass | 9 checks |
 
 ## 9. Unknowns and missing logs
@@ -63,7 +63,7 @@ MAIN = """ honest   GRPO · verl        step 60 / 100   60 %   ETA 40 s   ● li
 """
 
 PIPELINE = """ honest  ›  Pipeline
-  1 reward        ✗ fail        Reward collapsed
+  1 reward        ✗ critical        Reward collapsed
   2 loss          ✓ pass        9 checks
   ✓ pass      finite         0 of 60
 """
@@ -78,7 +78,7 @@ COVERAGE = """ honest  ›  Coverage
 
 DECISION = """ honest  ›  Decision
    ✗ STOP · KEEP 40   confidence 0.90
-  KL up   reward down   validation unknown
+  KL up   reward down   validation not known
   divergence
   GAIN AGAINST COST
   the next 40 steps bring nothing

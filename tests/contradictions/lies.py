@@ -148,7 +148,7 @@ MORE: dict[str, tuple[Lie, ...]] = {
         _screen("metric", "shape  falls", "shape  rises"),
     ),
     "pipeline screen and report": (
-        _screen("pipeline", "reward        ✗ fail", "reward        ✓ pass"),
+        _screen("pipeline", "reward        ✗ critical", "reward        ✓ pass"),
         lambda s: s.report["outlook"].update(
             invariants=[{"name": "finite", "stage": "loss", "status": "unknown", "measured": None}]
         ),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from rltui.manual.glossary import called
 from rltui.plots.numbers import duration
 from rltui.rules.catalogue import having
 from rltui.rules.traits import Trait
@@ -34,7 +35,7 @@ def line_of_runs_and_row(said: Said) -> Iterator[str]:
         yield f"runs: step {cells[3]}, JSON: {steps}"
     if cells[2] != (row["state"] or "unknown"):
         yield f"runs: {cells[2]}, JSON: {row['state']}"
-    verdict = row.get("badge") or (row["health"] if row["health"] == "not looked" else f"tail: {row['health']}")
+    verdict = row.get("badge") or (called(row["health"]) if row["health"] == "not looked" else f"tail: {row['health']}")
     if cells[6] != verdict:
         yield f"runs: {cells[6]!r}, JSON: {verdict!r}"
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from rltui.manual.glossary import called
 from tests.contradictions.engine import rule
 from tests.contradictions.page import Page
 from tests.contradictions.surfaces import Json, Said
@@ -204,8 +205,8 @@ def pipeline_page_and_json(said: Said) -> Iterator[str]:
     """The five stages have one status each, on the page, in the JSON and on the screen."""
     if said.page is not None:
         for stage in said.report["pipeline"]:
-            told = said.page.one(rf"^\| {stage['stage']} \| \S (\w+) \|")
-            if told is not None and told != stage["status"]:
+            told = said.page.one(rf"^\| {stage['stage']} \| \S ([\w ]+) \|")
+            if told is not None and told != called(stage["status"]):
                 yield f"page: {stage['stage']} {told}, JSON: {stage['status']}"
     main = said.screens.get("main")
     glyphs = {"pass": "✓", "warn": "!", "fail": "✗", "unknown": "?"}

@@ -123,7 +123,7 @@ LIES: dict[str, tuple[Callable[[Said], Any], ...]] = {
         lambda s: add(s, title="Entropy collapsed"),
     ),
     "pipeline page and json": (
-        lambda s: page(s, "| reward | ✗ fail", "| reward | ✓ pass"),
+        lambda s: page(s, "| reward | ✗ critical", "| reward | ✓ pass"),
         lambda s: screen(s, "reward ✗", "reward ✓"),
     ),
     "screen and report": (

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from rltui.manual.glossary import called
 from rltui.rules.catalogue import having, rules
 from rltui.rules.traits import Trait
 from tests.contradictions.digits import WRITTEN, rounds
@@ -12,8 +13,9 @@ from tests.contradictions.engine import rule
 from tests.contradictions.surfaces import Json, Said
 from tests.contradictions.tables import TRIPLE
 
-GLYPHS = {"✓": "pass", "!": "warn", "✗": "fail", "?": "unknown"}
-LISTED = re.compile(r"^[ ▌]*[✗!·] (critical|warning|info) +(?:└ )?(\S.*?)(?:…|  )(.*)$")
+GLYPHS = {glyph: called(word) for glyph, word in {"✓": "pass", "!": "warn", "✗": "fail", "?": "unknown"}.items()}
+STATUS = "|".join(GLYPHS.values())
+LISTED = re.compile(r"^[ ▌]*[✗!·] (critical|warning|note) +(?:└ )?(\S.*?)(?:…|  )(.*)$")
 SINCE = re.compile(r"since +(\d+)")
 
 
@@ -104,12 +106,12 @@ def metric_screen_and_table(said: Said) -> Iterator[str]:
 def pipeline_screen_and_report(said: Said) -> Iterator[str]:
     """The pipeline screen has the stages and invariants of the report."""
     text = said.screens.get("pipeline", "")
-    stages = {s["stage"]: s["status"] for s in said.report["pipeline"]}
-    for stage, glyph, word in re.findall(r"^ *\d (\S+) +([✓!✗?]) (pass|warn|fail|unknown)\b", text, re.M):
+    stages = {s["stage"]: called(s["status"]) for s in said.report["pipeline"]}
+    for stage, glyph, word in re.findall(rf"^ *\d (\S+) +([✓!✗?]) ({STATUS})\b", text, re.M):
         if stages.get(stage) != word or GLYPHS[glyph] != word:
             yield f"the pipeline screen: {stage} {glyph} {word}, report: {stages.get(stage)}"
-    own = {i["name"]: i["status"] for i in (said.report.get("outlook") or {}).get("invariants") or ()}
-    for glyph, word, name in re.findall(r"^ *([✓!✗?]) (pass|warn|fail|unknown) +(\S.*?)(?:  |$)", text, re.M):
+    own = {i["name"]: called(i["status"]) for i in (said.report.get("outlook") or {}).get("invariants") or ()}
+    for glyph, word, name in re.findall(rf"^ *([✓!✗?]) ({STATUS}) +(\S.*?)(?:  |$)", text, re.M):
         if name in own and (own[name] != word or GLYPHS[glyph] != word):
             yield f"the pipeline screen: {name!r} {word}, report: {own[name]}"
 
@@ -144,8 +146,8 @@ def decision_screen_and_report(said: Said) -> Iterator[str]:
         yield f"the decision screen: confidence {sure[1]}, report: {said.report['verdict']['confidence']}"
     outlook: Json = said.report.get("outlook") or {}
     case = outlook.get("kl_reward") or {}
-    ways = re.search(r"KL (\w+)   reward (\w+)   validation (\w+)", text)
-    own = tuple("unknown" if case.get(k) == "none" else case.get(k) for k in ("kl", "reward", "validation"))
+    ways = re.search(r"KL (not known|\w+)   reward (not known|\w+)   validation (not known|\w+)", text)
+    own = tuple("not known" if case.get(k) == "none" else case.get(k) for k in ("kl", "reward", "validation"))
     if ways is not None and case and ways.groups() != own:
         yield f"the decision screen: KL, reward, validation {ways.groups()}, report: {own}"
     if ways is not None and case and case["reading"] not in flat:
@@ -193,12 +195,12 @@ def head_line_and_report(said: Said) -> Iterator[str]:
 def finding_screen_and_report(said: Said) -> Iterator[str]:
     """The screen of a finding has its severity, its onset, how sure it is, and the numbers of its evidence."""
     text = said.screens.get("finding", "")
-    head = re.search(r"^ *[✗!·] (critical|warning|info)  (\S.*?)   ", text, re.M)
+    head = re.search(r"^ *[✗!·] (critical|warning|note)  (\S.*?)   ", text, re.M)
     about = [f for f in said.active if head is not None and f["title"] == head[2].strip()]
     if head is None or not about:
         return
     line = text[head.start() :].splitlines()[0]
-    if head[1] not in {f["severity"] for f in about}:
+    if head[1] not in {called(f["severity"]) for f in about}:
         yield f"the finding screen: {head[2]} {head[1]}, report: {about[0]['severity']}"
     since = SINCE.search(line)
     if since is not None and int(since[1]) not in {f["onset_step"] for f in about}:

@@ -50,7 +50,7 @@ def columns(kl: str, reward: str, held_out: str | None, level: float = 0.06) -> 
 def test_cases(kl: str, reward: str, held_out: str | None, expected: str) -> None:
     found = case(look_at(columns(kl, reward, held_out)))  # type: ignore[arg-type]
     assert found.id == expected, found
-    assert found.text.startswith(f"KL {kl}, reward {reward}, validation {held_out or 'unknown'}: ")
+    assert found.text.startswith(f"KL {kl}, reward {reward}, validation {held_out or 'not known'}: ")
 
 
 def test_a_level_kl_far_from_the_reference_is_another_case() -> None:
@@ -70,7 +70,7 @@ def test_kl_that_is_off_or_unknown_is_no_course(kl: np.ndarray | None) -> None:
         given["kl_ref"] = [*kl, *[None] * (N - len(kl))]
     found = case(look_at(given))  # type: ignore[arg-type]
     assert (found.kl, found.id) == ("none", None)
-    assert "does not apply" in found.text
+    assert "no pattern can be named" in found.text
 
 
 def test_no_combination_has_two_rows() -> None:

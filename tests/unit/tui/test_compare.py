@@ -182,7 +182,7 @@ async def test_a_run_beside_those_around_it(size: tuple[int, int]) -> None:
             seen.add(screen.tab)
             assert screen_text(app).strip()
             if screen.tab == "next":
-                await wait_for(pilot, lambda: "refuted when" in screen_text(app), "experiments")
+                await wait_for(pilot, lambda: "refuted if" in screen_text(app), "experiments")
             if screen.tab == "config":
                 await wait_for(pilot, lambda: " key" in screen_text(app), "two configs")
             await pilot.press("tab")

@@ -74,7 +74,7 @@ async def test_enter_and_escape_for_a_finding(open_app: Open) -> None:
         text = screen_text(app)
         assert app.screen.name == "finding"
         assert "Validation past its peak" in text
-        assert "What would refute it" in text
+        assert "Refuted if" in text
         assert "Resume from global_step_600" in text
         await pilot.press("escape")
         assert main(app).finding == 1
