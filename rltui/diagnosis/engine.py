@@ -13,14 +13,15 @@ import numpy as np
 
 from rltui import cooperate
 from rltui.diagnosis.best import best_checkpoint
-from rltui.diagnosis.findings import Kept, build
+from rltui.diagnosis.findings import Kept, briefly, build
 from rltui.diagnosis.insight import Insight, insight
 from rltui.diagnosis.life import Key, Life, dated, follow, in_words
 from rltui.diagnosis.machine import Machine, Present, due, judge_machine, view_of
 from rltui.diagnosis.recovery import band_of, upheld
 from rltui.diagnosis.remarks import confirmed
+from rltui.diagnosis.stopping import Weighed, ended, standing
 from rltui.diagnosis.tested import Ground
-from rltui.diagnosis.verdict import Case, ended, judge, stages
+from rltui.diagnosis.verdict import Case, judge, stages
 from rltui.evidence.blocks import BlockCache
 from rltui.evidence.clock import capped
 from rltui.evidence.facts import RunFacts
@@ -59,6 +60,7 @@ class State:
     memory: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     machine: Machine = field(default_factory=Machine)
     failed: Mapping[str, str] = field(default_factory=dict)  # rules that raised, at this look or before
+    stood: frozenset[str] = frozenset()  # findings on which a stop rests
 
     def worded(self) -> State:
         """With all words made, which frees the look that it was made at."""
@@ -257,7 +259,14 @@ class Engine:
                     if after.level >= WARNING > before.level:
                         after = replace(after, band=band_of(rule.recovery, after, look))
                 lives[rule_id, subject] = after
-        return State(n, lives, memory, self._past_machine(feed.run, look, state.machine), guard.failed)
+        now = State(n, lives, memory, self._past_machine(feed.run, look, state.machine), guard.failed)
+        return replace(now, stood=self._stood(feed, now, state.stood))
+
+    def _stood(self, feed: LookFeed, state: State, before: frozenset[str]) -> frozenset[str]:
+        if all(level < WARNING for level in state.open().values()):
+            return frozenset()
+        case = Weighed(Look(feed, state.n, state.open()), self.catalogue, None, before)
+        return standing(case, briefly(state.lives, self.catalogue))
 
     def _past_machine(self, run: Run, look: Look, before: Machine) -> Machine:
         samples = self._samples.of(run.hardware)
@@ -319,7 +328,7 @@ class Engine:
         best = guard.ask("best checkpoint", None, best_checkpoint, ranked, saved, look.step, broken_at)
         out = {*blind, *guard.failed}
         ran = [i for i in dict.fromkeys(able) if i not in out] if rows else []
-        case = Case(look, active, self.catalogue, seen, run_state, len(ran), len(skipped))
+        case = Case(look, self.catalogue, run_state, state.stood, active, seen, len(ran), len(skipped))
         return Diagnosis(
             at_step=look.step if rows else None,
             verdict=judge(case, best),

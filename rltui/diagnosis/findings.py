@@ -11,6 +11,7 @@ from rltui.diagnosis.life import Key, Life, Opening
 from rltui.diagnosis.recovery import told as band_told
 from rltui.diagnosis.remarks import Remark, remarks
 from rltui.diagnosis.roots import Fired, roots, tempered
+from rltui.diagnosis.stopping import Brief
 from rltui.diagnosis.tested import Ground, Spell
 from rltui.evidence.guard import Guard
 from rltui.evidence.look import Look
@@ -130,6 +131,16 @@ def build(
         )
 
     return tuple(sorted(findings, key=order))
+
+
+def briefly(lives: Mapping[Key, Life], catalogue: Mapping[str, Rule]) -> list[Brief]:
+    """The open findings without words, as severe as `build` has them."""
+    shown = _tempered({key: life for key, life in lives.items() if life.openings}, catalogue)
+    return [
+        Brief(i, SEVERITY[life.level], life.onset_step, tuple(_episode(o) for o in life.openings))
+        for (i, _), life in shown.items()
+        if life.level > 0
+    ]
 
 
 def _spell(life: Life, look: Look) -> Spell:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from rltui.diagnosis.badge import badge
-from rltui.diagnosis.lasting import made_good, recovering, young
+from rltui.diagnosis.stopping import Weighed, may_heal, speaks, validation_rises
 from rltui.evidence import words as told
 from rltui.evidence.look import Look
 from rltui.evidence.model import (
@@ -24,13 +24,11 @@ from rltui.evidence.model import (
     StageResult,
     Verdict,
 )
-from rltui.evidence.standing import OVER
 from rltui.prose import sentences
-from rltui.rules.base import farmed, validation
+from rltui.rules.base import validation
 from rltui.rules.catalogue import having
 from rltui.rules.page import Rule
 from rltui.rules.traits import Trait
-from rltui.run.run import RunState
 
 
 def stages(
@@ -71,29 +69,16 @@ def stages(
 
 
 ENOUGH_ROWS = 10
-FAR_KL = 0.5  # nats per token
 
 KINDS: tuple[Kind, ...] = ("unstable", "not-learning", "reward-hacking", "misconfigured", "degraded", "stopped")
 
 
-def ended(look: Look, state: RunState | None) -> bool:
-    """No further row is to come: the run is over, or its plan is reached and nothing says that it goes on."""
-    if state is None:
-        return False
-    planned = look.settings.planned_steps
-    silent = state.state in ("stalled", "unknown")
-    return state.state in OVER or bool(silent and planned and look.step >= planned)
-
-
 @dataclass(frozen=True, slots=True)
-class Case:
+class Case(Weighed):
     """Everything that the procedure weighs."""
 
-    look: Look
     active: Sequence[Finding]
-    catalogue: Mapping[str, Rule]
     coverage: Coverage
-    state: RunState | None
     checks: int
     skipped: int
 
@@ -101,29 +86,6 @@ class Case:
         """Active findings at this severity or above that have any of the traits."""
         least = SEVERITY_RANK[severity]
         return [f for f in self.active if SEVERITY_RANK[f.severity] >= least and self.has(f, *traits)]
-
-    def has(self, finding: Finding, *traits: Trait) -> bool:
-        """Whether its rule has any of the traits."""
-        return not self.catalogue[finding.id].traits.isdisjoint(traits)
-
-    @property
-    def over(self) -> bool:
-        """The run said that it ended."""
-        return self.state is not None and self.state.state in OVER
-
-    @property
-    def ended(self) -> bool:
-        return ended(self.look, self.state)
-
-    @property
-    def goes_on(self) -> bool:
-        """More rows may come; of an earlier row, they came."""
-        return self.state is None or not (self.ended or self.state.state == "stalled")
-
-    @property
-    def stopped_short(self) -> bool:
-        """Rows stopped before the plan was reached, and nothing says why: whether it goes on has to be looked at."""
-        return self.state is not None and self.state.state == "stalled" and not self.ended
 
     @property
     def loud(self) -> list[Finding]:
@@ -205,43 +167,16 @@ def _not_enough(case: Case) -> list[Finding] | None:
 
 
 def _stop(case: Case) -> list[Finding] | None:
-    held_out = validation(case.look)
-    rising = _validation_rises(case.look)
-    past = [] if rising else [f for f in case.at("warning", Trait.PAST_ITS_BEST) if not _may_heal(case, f)]
-    solved = [] if held_out is not None and held_out >= 1.0 else case.at("warning", Trait.SOLVED)
+    past = [f for f in case.at("warning", Trait.PAST_ITS_BEST) if speaks(case, f)]
     harm = case.at("critical", Trait.HARMFUL)
-    drift = [f for f in case.at("warning", Trait.DRIFT) if _long_drift(case, f)]
-    level = [] if rising else case.at("warning", Trait.PLATEAU)
-    found = past + harm + drift + solved + level
+    others = [f for f in case.at("warning", Trait.DRIFT, Trait.SOLVED, Trait.PLATEAU) if speaks(case, f)]
+    found = past + harm + others
     if found:
         return found
     independent = [f for f in case.loud if f.root is None and not case.has(f, Trait.COST_ONLY, Trait.MEASUREMENT)]
-    independent = [f for f in independent if not _may_heal(case, f)]
+    independent = [f for f in independent if not may_heal(case, f)]
     kinds = {f.id for f in independent}  # one rule that speaks of two subjects is one root
-    return independent if len(kinds) >= 2 and not rising else None
-
-
-FALLS = (Trait.REWARD_FALLS, Trait.VALIDATION_FALLS)
-
-
-def _may_heal(case: Case, finding: Finding) -> bool:
-    """A fall of a score, of a run that goes on, that is young or from which the score is coming up again. Evaluations
-    are few: where the reward has come up, they may follow."""
-    facts, reward = case.look.facts, case.look.reward
-    if not case.goes_on or finding.onset_step is None or not case.has(finding, *FALLS):
-        return False
-    began = [e.onset_step for e in finding.episodes if e.onset_step is not None]
-    onset = min((step for step in began if not made_good(facts, reward, step)), default=finding.onset_step)
-    if finding.severity != "critical" and young(facts.clock, onset):
-        return True
-    return recovering(facts, reward, onset) and not farmed(case.look)
-
-
-def _long_drift(case: Case, finding: Finding) -> bool:
-    """Drift without gain over a quarter of the run, or beyond half a nat."""
-    kl = case.look.facts.metric("kl_ref")
-    span = case.look.step - (finding.onset_step or 0)
-    return (kl is not None and kl.now.value > FAR_KL) or span >= 0.25 * max(1, case.look.step)
+    return independent if len(kinds) >= 2 and not validation_rises(case.look) else None
 
 
 def _watch(case: Case) -> list[Finding] | None:
@@ -318,18 +253,9 @@ def _clear(case: Case) -> str:
     return f"{words} {sentences(*courses, _why_go_on(case))}"
 
 
-def _validation_rises(look: Look) -> bool:
-    """Validation is better than before by two standard errors, and not back below its best."""
-    held_out, seen = validation(look), look.facts.metric("val_score")
-    if held_out is None or held_out < 2.0 or seen is None:
-        return False
-    below = seen.peak is not None and seen.better * (float(seen.values[-1]) - seen.peak.value) < 0
-    return not (below and seen.since_peak is not None and seen.since_peak.direction == -seen.better)
-
-
 def _why_go_on(case: Case) -> str:
     look, values = case.look, case.look.values("val_score")
-    if _validation_rises(look):
+    if validation_rises(look):
         return "validation still rises" if values[-1] >= values.max() else "validation has risen and holds"
     if validation(look) is not None:
         return "validation holds, and so short a plateau is no end"
@@ -380,5 +306,5 @@ def _held_back(case: Case) -> bool:
     held_out = validation(case.look)
     if held_out is None or held_out < 1.0:
         return False
-    ended = (Trait.PAST_ITS_BEST, Trait.PLATEAU) if _validation_rises(case.look) else ()
+    ended = (Trait.PAST_ITS_BEST, Trait.PLATEAU) if validation_rises(case.look) else ()
     return bool(case.at("warning", Trait.SOLVED, *ended))

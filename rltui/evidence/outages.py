@@ -204,9 +204,18 @@ def policy_moved(before: Ints, during: Ints, logged: Points) -> bool | None:
         if name in UPDATE or not len(now) or len(was) < BEFORE // 4:
             continue
         seen = True
-        if abs(median(now) - median(was)) > max(CLEAR * sd_d(was), MOVED * abs(median(was))):
+        change, least = median(now) - median(was), max(CLEAR * sd_d(was), MOVED * abs(median(was)))
+        if abs(change) > least and abs(change - _under_way(was, len(now))) > least:
             return True
     return False if seen else None
+
+
+def _under_way(was: Floats, points: int) -> float:
+    """How much of a change to the next points was to come anyway: the KL of a young run grows from row to row."""
+    half = len(was) // 2
+    if half < BEFORE // 4:
+        return 0.0
+    return (median(was[-half:]) - median(was[:half])) / half * (len(was) + points) / 2
 
 
 def _of(series: Series, rows: Ints) -> Floats:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from math import sqrt
 
 from rltui.evidence.clock import capped, enough, worth
+from rltui.evidence.effects import LIMIT, Effect, between, chance
 from rltui.evidence.look import Look
+from rltui.evidence.metric import MetricFacts
 from rltui.evidence.signal import NOTICE, WARNING, Signal, num
 from rltui.evidence.trends import flat, sd_d, trend
 from rltui.plots.numbers import percent
@@ -34,40 +36,42 @@ def _detectable(noise: float, rows: int) -> float:
     return 2.8 * noise * sqrt(2.0 / rows)
 
 
-def _flat_from_start(look: Look, p: Params) -> tuple[float, float, float] | None:
-    """First and last median and noise of a reward that never moved, None where it did."""
-    blocks = look.blocks(look.reward)
-    x = look.values(look.reward)
-    if blocks is None or not logged_for(look, look.reward, p["rows"]):
+def _gain(score: MetricFacts, p: Params, known: bool) -> Effect | None:
+    """The score now against its start; None if too few points tell. `known`: that nothing was gained was said already.
+    What is asked for anew at each row then is the best of many noisy means, and has to lie beyond it."""
+    x, steps = score.series.values, score.series.steps
+    rows = worth(p["window"], len(x))
+    first, last = score.within(None, int(steps[rows - 1]), rows), score.after(int(steps[0]), rows)
+    if first is None or last is None:
         return None
-    noise = sd_d(x[-500:])
-    first, last = head(x, p["window"]), tail(x, p["window"])
-    whole = trend(blocks.medians, len(blocks.medians))
-    few = sqrt(p["window"] / worth(p["window"], len(x)))  # medians of fewer points differ more by chance
-    if abs(last - first) >= p["effect"] * few * noise or whole.direction != 0:
-        return None
-    return first, last, noise
+    return between(first, last, LIMIT + chance(len(x), rows) if known else LIMIT)
 
 
 @rule("reward-flat-from-start", Look)
 def reward_flat_from_start(look: Look, p: Params, memory: Memory) -> list[Signal]:
-    """Reward where it began; a warning only where nothing else shows that the policy moves."""
-    found = _flat_from_start(look, p)
-    if found is None or opened(look, Trait.AT_FLOOR) or solved(look):
+    """No gain since the start; a warning only where nothing else shows that the policy moves. Once said it ends with a
+    gain that shows, and not with a look at which the noise comes out high or low."""
+    score, blocks = look.facts.metric(look.reward), look.blocks(look.reward)
+    if score is None or blocks is None or not logged_for(look, look.reward, p["rows"]):
         return []
-    first, last, noise = found
-    rows = len(look.values(look.reward))
-    why = _no_movement(look, p)
-    summary = f"{reward_name(look)} has not moved beyond its noise in {rows} rows: {num(first)} → {num(last)}"
+    known = held(look, "reward-flat-from-start")
+    gain = _gain(score, p, known)
+    if gain is None or opened(look, Trait.AT_FLOOR) or solved(look):
+        return []
+    if known and gain.direction == score.better and abs(gain.value) >= gain.smallest:
+        return []
+    if not known and (gain.direction or trend(blocks.medians, len(blocks.medians)).direction):
+        return []
+    x, why = score.values, _no_movement(look, p)
+    moved = "is below where it began" if gain.direction else "has not moved beyond its noise"
+    summary = f"{reward_name(look)} {moved} in {len(x)} rows: {num(head(x, p['window']))} → {num(tail(x, p['window']))}"
     summary += f" ({compared(look, look.reward, p['window'])})"
-    unseen = f"a change below {num(_detectable(noise, worth(p['window'], rows)))} could not be seen"
+    unseen = f"a change below {num(gain.smallest)} could not be seen"
     summary = sentences(summary, why or unseen)
-    series = look.series(look.reward)
-    proofs = [(look.reward, f"noise {num(noise)} a row")]
+    proofs = [(look.reward, f"noise {num(score.noise)} a row")]
     proofs += [(n, "") for n in ("kl_ref", "lr", "grad_norm") if why and look.logged(n) is not None]
     level = WARNING if why and logged_for(look, look.reward, p["warn_rows"]) else NOTICE
-    onset = int(series.steps[0]) if series is not None else None
-    return [Signal(level, summary, tuple(proofs), onset_step=onset)]
+    return [Signal(level, summary, tuple(proofs), onset_step=int(score.series.steps[0]))]
 
 
 def _no_movement(look: Look, p: Params) -> str:

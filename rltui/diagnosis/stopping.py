@@ -1,0 +1,192 @@
+"""Which open findings speak for a stop, now and at the look before.
+
+Advice changes only with evidence. A reason to stop begins when it is shown: the harm is present in the newest values,
+and it lasts. Once it stands it ends when the newest values contradict it, not when a test that looks at other rows each
+time no longer sees it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from rltui.diagnosis.lasting import NEWEST, made_good, recovering, young
+from rltui.evidence.effects import Effect
+from rltui.evidence.look import Look
+from rltui.evidence.model import Episode, Severity
+from rltui.evidence.standing import OVER
+from rltui.rules.base import farmed, validation
+from rltui.rules.page import Rule
+from rltui.rules.traits import Trait
+from rltui.run.run import RunState
+
+FAR_KL = 0.5
+"""Nats per token."""
+GAINS, RISES, SURELY = 1.0, 2.0, 3.0
+"""Standard errors by which validation is better than before: it may be; it is; it is, against advice that stands."""
+WITHIN = 1.0
+"""Standard errors within which a level is no lower than the best."""
+PART, HALF = 0.25, 0.5
+"""Of a loss, made good: it may heal; the score is nearer to what it was than to its lowest."""
+FALLS = (Trait.REWARD_FALLS, Trait.VALIDATION_FALLS)
+REASONS = (Trait.PAST_ITS_BEST, Trait.DRIFT, Trait.SOLVED, Trait.PLATEAU)
+"""Already as a warning each of them is one."""
+
+
+def ended(look: Look, state: RunState | None) -> bool:
+    """No further row is to come: the run is over, or its plan is reached and nothing says that it goes on."""
+    if state is None:
+        return False
+    planned = look.settings.planned_steps
+    silent = state.state in ("stalled", "unknown")
+    return state.state in OVER or bool(silent and planned and look.step >= planned)
+
+
+class Told(Protocol):
+    """What has to be known of an open finding."""
+
+    @property
+    def id(self) -> str: ...
+    @property
+    def severity(self) -> Severity: ...
+    @property
+    def onset_step(self) -> int | None: ...
+    @property
+    def episodes(self) -> Sequence[Episode]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Brief:
+    """An open finding without words."""
+
+    id: str
+    severity: Severity
+    onset_step: int | None
+    episodes: Sequence[Episode]
+
+
+@dataclass(frozen=True, slots=True)
+class Weighed:
+    """What findings are weighed on. `state`: None of a run as it stood at an earlier row. `stood`: ids of the findings
+    on which a stop rested at the look before."""
+
+    look: Look
+    catalogue: Mapping[str, Rule]
+    state: RunState | None
+    stood: frozenset[str]
+
+    def has(self, finding: Told, *traits: Trait) -> bool:
+        """Whether its rule has any of the traits."""
+        return not self.catalogue[finding.id].traits.isdisjoint(traits)
+
+    @property
+    def over(self) -> bool:
+        """The run said that it ended."""
+        return self.state is not None and self.state.state in OVER
+
+    @property
+    def ended(self) -> bool:
+        return ended(self.look, self.state)
+
+    @property
+    def goes_on(self) -> bool:
+        """More rows may come; of an earlier row, they came."""
+        return self.state is None or not (self.ended or self.state.state == "stalled")
+
+    @property
+    def stopped_short(self) -> bool:
+        """Rows stopped before the plan was reached, and nothing says why: whether it goes on has to be looked at."""
+        return self.state is not None and self.state.state == "stalled" and not self.ended
+
+
+def standing(case: Weighed, found: Sequence[Told]) -> frozenset[str]:
+    """Ids of the open findings on which a stop rests now, each by itself."""
+    loud = [f for f in found if f.severity != "info" and case.has(f, *REASONS)]
+    return frozenset(f.id for f in loud if speaks(case, f))
+
+
+def speaks(case: Weighed, finding: Told) -> bool:
+    """Whether a finding that may be a reason to stop is one."""
+    stands = finding.id in case.stood
+    if case.has(finding, Trait.SOLVED):
+        gain = _gain_since(case.look, finding.onset_step)
+        return gain is None or gain < (SURELY if stands else GAINS)
+    if case.has(finding, Trait.DRIFT):
+        return stands or _long_drift(case, finding)
+    if validation_rises(case.look, SURELY if stands else RISES):
+        return False
+    if case.has(finding, Trait.PLATEAU):
+        return True
+    return not (_contradicted(case, finding) if stands else may_heal(case, finding))
+
+
+def may_heal(case: Weighed, finding: Told) -> bool:
+    """A fall of a score, of a run that goes on, that is young, that the newest values do not show, or from which the
+    score is coming up again."""
+    if not case.goes_on or finding.onset_step is None or not case.has(finding, *FALLS, Trait.OVERFITS):
+        return False
+    falls = case.has(finding, *FALLS)
+    if falls and finding.severity != "critical" and young(case.look.facts.clock, _began(case, finding)):
+        return True
+    below = _below_best(case, finding)
+    return (below is not None and below.direction == 0) or _comes_back(case, finding, PART, NEWEST)
+
+
+def _gain_since(look: Look, step: int | None) -> float | None:
+    """By how many standard errors validation is better than before, since a step if it tells enough since then: what
+    was learnt on the way to the ceiling is no gain beyond it."""
+    found = look.facts.metric("val_score")
+    since = None if found is None or step is None else found.since_step(step)
+    late = None if since is None else since.late
+    return validation(look) if late is None else late.errors
+
+
+def _contradicted(case: Weighed, finding: Told) -> bool:
+    """The newest values show nothing of a fall any more, or lie nearer to the level before than to the lowest."""
+    if not case.goes_on or not case.has(finding, *FALLS, Trait.OVERFITS):
+        return False
+    below = _below_best(case, finding)
+    if below is not None and abs(below.errors) < WITHIN:
+        return True
+    found = case.look.facts.metric(case.look.reward)
+    return found is not None and _comes_back(case, finding, HALF, found.now.points)
+
+
+def _comes_back(case: Weighed, finding: Told, part: float, points: int) -> bool:
+    """The newest points make good so large a part of a fall of the reward. Evaluations are few: where the reward has come up, they may
+    follow."""
+    if not case.has(finding, *FALLS) or farmed(case.look):
+        return False
+    return recovering(case.look.facts, case.look.reward, _began(case, finding), part, points)
+
+
+def _below_best(case: Weighed, finding: Told) -> Effect | None:
+    """How far the score whose fall it tells lies below its best; None if there are too few points to say."""
+    score = case.look.reward if case.has(finding, Trait.REWARD_FALLS) else "val_score"
+    found = case.look.facts.metric(score)
+    return None if found is None else found.since_peak
+
+
+def _began(case: Weighed, finding: Told) -> int:
+    """Where the fall began: with the first episode that was not made good."""
+    facts, reward = case.look.facts, case.look.reward
+    began = [e.onset_step for e in finding.episodes if e.onset_step is not None]
+    lasting = [step for step in began if not made_good(facts, reward, step)]
+    return min(lasting, default=finding.onset_step or case.look.step)
+
+
+def _long_drift(case: Weighed, finding: Told) -> bool:
+    """Drift without gain over a quarter of the run, or beyond half a nat."""
+    kl = case.look.facts.metric("kl_ref")
+    span = case.look.step - (finding.onset_step or 0)
+    return (kl is not None and kl.now.value > FAR_KL) or span >= 0.25 * max(1, case.look.step)
+
+
+def validation_rises(look: Look, errors: float = RISES) -> bool:
+    """Validation is better than before by so many standard errors, and not back below its best."""
+    held_out, seen = validation(look), look.facts.metric("val_score")
+    if held_out is None or held_out < errors or seen is None:
+        return False
+    below = seen.peak is not None and seen.better * (float(seen.values[-1]) - seen.peak.value) < 0
+    return not (below and seen.since_peak is not None and seen.since_peak.direction == -seen.better)
