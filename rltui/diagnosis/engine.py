@@ -19,7 +19,7 @@ from rltui.diagnosis.life import Key, Life, dated, follow, in_words
 from rltui.diagnosis.machine import Machine, Present, due, judge_machine, view_of
 from rltui.diagnosis.recovery import band_of, upheld
 from rltui.diagnosis.remarks import confirmed
-from rltui.diagnosis.stopping import Weighed, ended, standing
+from rltui.diagnosis.stopping import Reasons, Weighed, ended, reasons
 from rltui.diagnosis.tested import Ground
 from rltui.diagnosis.verdict import Case, judge, stages
 from rltui.evidence.blocks import BlockCache
@@ -60,7 +60,7 @@ class State:
     memory: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     machine: Machine = field(default_factory=Machine)
     failed: Mapping[str, str] = field(default_factory=dict)  # rules that raised, at this look or before
-    stood: frozenset[str] = frozenset()  # findings on which a stop rests
+    reasons: Reasons = field(default_factory=Reasons)  # to stop
 
     def worded(self) -> State:
         """With all words made, which frees the look that it was made at."""
@@ -260,13 +260,13 @@ class Engine:
                         after = replace(after, band=band_of(rule.recovery, after, look))
                 lives[rule_id, subject] = after
         now = State(n, lives, memory, self._past_machine(feed.run, look, state.machine), guard.failed)
-        return replace(now, stood=self._stood(feed, now, state.stood))
+        return replace(now, reasons=self._reasons(feed, now, state.reasons))
 
-    def _stood(self, feed: LookFeed, state: State, before: frozenset[str]) -> frozenset[str]:
+    def _reasons(self, feed: LookFeed, state: State, before: Reasons) -> Reasons:
         if all(level < WARNING for level in state.open().values()):
-            return frozenset()
+            return Reasons()
         case = Weighed(Look(feed, state.n, state.open()), self.catalogue, None, before)
-        return standing(case, briefly(state.lives, self.catalogue))
+        return reasons(case, briefly(state.lives, self.catalogue))
 
     def _past_machine(self, run: Run, look: Look, before: Machine) -> Machine:
         samples = self._samples.of(run.hardware)
@@ -328,7 +328,7 @@ class Engine:
         best = guard.ask("best checkpoint", None, best_checkpoint, ranked, saved, look.step, broken_at)
         out = {*blind, *guard.failed}
         ran = [i for i in dict.fromkeys(able) if i not in out] if rows else []
-        case = Case(look, self.catalogue, run_state, state.stood, active, seen, len(ran), len(skipped))
+        case = Case(look, self.catalogue, run_state, state.reasons, active, seen, len(ran), len(skipped))
         return Diagnosis(
             at_step=look.step if rows else None,
             verdict=judge(case, best),

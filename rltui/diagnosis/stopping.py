@@ -2,13 +2,14 @@
 
 Advice changes only with evidence. A reason to stop begins when it is shown: the harm is present in the newest values,
 and it lasts. Once it stands it ends when the newest values contradict it, not when a test that looks at other rows each
-time no longer sees it.
+time no longer sees it. One look is the noise of one look: a fall has to be shown for as long as the window that it is
+seen by.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from rltui.diagnosis.lasting import NEWEST, made_good, recovering, young
@@ -30,6 +31,8 @@ WITHIN = 1.0
 PART, HALF = 0.25, 0.5
 """Of a loss, made good: it may heal; the score is nearer to what it was than to its lowest."""
 FALLS = (Trait.REWARD_FALLS, Trait.VALIDATION_FALLS)
+DIPS = (*FALLS, Trait.OVERFITS)
+"""Findings of a score that may come back."""
 REASONS = (Trait.PAST_ITS_BEST, Trait.DRIFT, Trait.SOLVED, Trait.PLATEAU)
 """Already as a warning each of them is one."""
 
@@ -67,14 +70,23 @@ class Brief:
 
 
 @dataclass(frozen=True, slots=True)
+class Reasons:
+    """Ids of the findings on which a stop rests, and of those that are shown but not yet for long enough, with the row
+    since when."""
+
+    stand: frozenset[str] = frozenset()
+    shown: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class Weighed:
-    """What findings are weighed on. `state`: None of a run as it stood at an earlier row. `stood`: ids of the findings
-    on which a stop rested at the look before."""
+    """What findings are weighed on. `state`: None of a run as it stood at an earlier row. `reasons`: those known from
+    the looks so far."""
 
     look: Look
     catalogue: Mapping[str, Rule]
     state: RunState | None
-    stood: frozenset[str]
+    reasons: Reasons
 
     def has(self, finding: Told, *traits: Trait) -> bool:
         """Whether its rule has any of the traits."""
@@ -100,15 +112,30 @@ class Weighed:
         return self.state is not None and self.state.state == "stalled" and not self.ended
 
 
-def standing(case: Weighed, found: Sequence[Told]) -> frozenset[str]:
-    """Ids of the open findings on which a stop rests now, each by itself."""
-    loud = [f for f in found if f.severity != "info" and case.has(f, *REASONS)]
-    return frozenset(f.id for f in loud if speaks(case, f))
+def reasons(case: Weighed, found: Sequence[Told]) -> Reasons:
+    """Those after one more look."""
+    stand: set[str] = set()
+    shown: dict[str, int] = {}
+    for f in found:
+        if f.severity == "info" or not case.has(f, *REASONS) or not _holds(case, f):
+            continue
+        since = case.reasons.shown.get(f.id, case.look.n)
+        if f.id in case.reasons.stand or not case.has(f, *DIPS) or case.look.n - since >= NEWEST:
+            stand.add(f.id)
+        else:
+            shown[f.id] = since
+    return Reasons(frozenset(stand), shown)
 
 
 def speaks(case: Weighed, finding: Told) -> bool:
     """Whether a finding that may be a reason to stop is one."""
-    stands = finding.id in case.stood
+    waits = finding.id in case.reasons.shown and case.goes_on
+    return not waits and _holds(case, finding)
+
+
+def _holds(case: Weighed, finding: Told) -> bool:
+    """A reason is shown, or stands and is not contradicted."""
+    stands = finding.id in case.reasons.stand
     if case.has(finding, Trait.SOLVED):
         gain = _gain_since(case.look, finding.onset_step)
         return gain is None or gain < (SURELY if stands else GAINS)
@@ -124,7 +151,7 @@ def speaks(case: Weighed, finding: Told) -> bool:
 def may_heal(case: Weighed, finding: Told) -> bool:
     """A fall of a score, of a run that goes on, that is young, that the newest values do not show, or from which the
     score is coming up again."""
-    if not case.goes_on or finding.onset_step is None or not case.has(finding, *FALLS, Trait.OVERFITS):
+    if not case.goes_on or finding.onset_step is None or not case.has(finding, *DIPS):
         return False
     falls = case.has(finding, *FALLS)
     if falls and finding.severity != "critical" and young(case.look.facts.clock, _began(case, finding)):
@@ -144,7 +171,7 @@ def _gain_since(look: Look, step: int | None) -> float | None:
 
 def _contradicted(case: Weighed, finding: Told) -> bool:
     """The newest values show nothing of a fall any more, or lie nearer to the level before than to the lowest."""
-    if not case.goes_on or not case.has(finding, *FALLS, Trait.OVERFITS):
+    if not case.goes_on or not case.has(finding, *DIPS):
         return False
     below = _below_best(case, finding)
     if below is not None and abs(below.errors) < WITHIN:
@@ -154,8 +181,8 @@ def _contradicted(case: Weighed, finding: Told) -> bool:
 
 
 def _comes_back(case: Weighed, finding: Told, part: float, points: int) -> bool:
-    """The newest points make good so large a part of a fall of the reward. Evaluations are few: where the reward has come up, they may
-    follow."""
+    """The newest points make good so large a part of a fall of the reward. Evaluations are few: where the reward has
+    come up, they may follow."""
     if not case.has(finding, *FALLS) or farmed(case.look):
         return False
     return recovering(case.look.facts, case.look.reward, _began(case, finding), part, points)
