@@ -70,6 +70,12 @@ def best(curve: Curve, better: Literal[-1, 1]) -> Peak:
     return Peak(float(curve.values[at]), curve.se, int(curve.steps[at]), len(curve.values) / curve.width)
 
 
+def _covered(at: int, points: int, peak: Peak) -> int:
+    """Points that the peak is the mean of: fewer at both ends of the series."""
+    half = round(points / peak.means) // 2
+    return min(points, at + half + 1) - max(0, at - half)
+
+
 def fallen(
     metric: Series, peak: Peak, now: Level, sd: float, carried: float, better: Literal[-1, 1], few: bool
 ) -> Effect | None:
@@ -82,7 +88,7 @@ def fallen(
     x, n = metric.values, len(metric)
     limit = (SHORT_LIMIT if n < SHORT_POINTS else LIMIT) + chance(round(peak.means), 1)
     at = int(metric.steps.searchsorted(peak.step))
-    height, height_se = better * peak.value, peak.se
+    height, height_se = better * peak.value, max(peak.se, median_error(_covered(at, n, peak), sd, carried))
     low, low_se = better * now.value, now.se
     if few:
         around = x[max(0, at - 2) : at + 3]

@@ -10,7 +10,7 @@ import numpy as np
 
 from rltui.data_files import Record, kept, read
 from rltui.evidence.look import Look
-from rltui.evidence.metric import alone
+from rltui.evidence.metric import MetricFacts, alone
 from rltui.evidence.model import Mark
 from rltui.evidence.signal import CRITICAL, NOTICE, WARNING, Signal, num
 from rltui.evidence.trends import block_medians, onset, sd_d, sd_m, windows
@@ -215,41 +215,57 @@ def _fall(x: Floats, start: int, below: int) -> int:
 
 @rule("reward-peak-decline", Look)
 def reward_peak_decline(look: Look, p: Params, memory: Memory) -> list[Signal]:
-    """Blocks of the run rise to a peak and then fall, by more than their noise and by a tenth."""
-    blocks = look.blocks(look.reward)
-    series = look.series(look.reward)
-    if blocks is None or series is None or len(series) < p["rows_short"]:
+    """The reward lies below its own best, beyond the noise, and by a tenth; or blocks of it rise to a peak and fall."""
+    score = look.facts.metric(look.reward)
+    if score is None or len(score.series) < p["rows_short"]:
         return []
-    n = len(series)
+    fall = score.since_peak
+    if fall is None or fall.direction != -score.better:
+        return []  # the best of many noisy means lies above the others by chance, of noise that carries on the more so
+    found = _by_blocks(look, score, p) or _below_best(score, p)
+    if found is None:
+        return []
+    peak, low, step, z, rows = found
+    held_out = validation(look)
+    level = CRITICAL if held_out is not None and held_out < -2.0 and loud(look, Trait.VALIDATION_FALLS) else WARNING
+    best, at = _best(look, peak, step)
+    share = (best - low) / abs(best) if best else 1.0
+    summary = f"{reward_name(look)} was at its best{at or f' near step {step}'}, {num(best)}, and is at {num(low)} "
+    summary += f"(median of the last {rows} rows), {percent(share)} lower."
+    return [Signal(level, summary, ((look.reward, f"{num(z)} times its noise below its peak"),), onset_step=step)]
+
+
+Fall = tuple[float, float, int, float, int]
+"""Peak, level now, step at which it was left, how many times its noise it fell, rows of the level now."""
+
+
+def _by_blocks(look: Look, score: MetricFacts, p: Params) -> Fall | None:
+    """The fall as blocks of the whole run, or of its newest rows, show it."""
+    blocks, x, recent = look.blocks(look.reward), score.values, int(p["recent"])
+    n = len(x)
+    if blocks is None:
+        return None
     whole = _decline(blocks.medians, n >= p["rows"], p)
-    views = [(whole, blocks.size)]
-    if n > p["recent"]:
-        views.append((_decline(series.values[-int(p["recent"]) :], True, p), 1))
-    for view, size in views:
-        if view is None:
-            continue
-        _, z, peak, low, peak_at = view
-        if size == 1 and n > p["recent"]:
-            peak_at += n - int(p["recent"])
-        step = int(
-            series.steps[min(n - 1, _turn(blocks.medians if size > 1 else series.values, peak_at, peak, low) * size)]
-        )
-        held_out = validation(look)
-        level = CRITICAL if held_out is not None and held_out < -2.0 and loud(look, Trait.VALIDATION_FALLS) else WARNING
-        best, at = _best(look, peak, step)
-        share = (best - low) / abs(best) if best else 1.0
-        rows = (n if size > 1 or n <= p["recent"] else int(p["recent"])) // int(p["blocks"])
-        summary = f"{reward_name(look)} was at its best{at or f' near step {step}'}, {num(best)}, and is at {num(low)} "
-        summary += f"(median of the last {2 * rows} rows), {percent(share)} lower."
-        return [
-            Signal(
-                level,
-                summary,
-                ((look.reward, f"{num(z)} times its noise below its peak"),),
-                onset_step=step,
-            )
-        ]
-    return []
+    if whole is not None:
+        _, z, peak, low, at = whole
+        at = _turn(blocks.medians, at, peak, low) * blocks.size
+        return peak, low, int(score.series.steps[min(n - 1, at)]), z, 2 * (n // int(p["blocks"]))
+    newest = _decline(x[-recent:], True, p) if n > recent else None
+    if newest is None:
+        return None
+    _, z, peak, low, at = newest
+    at = _turn(x, at + n - recent, peak, low)
+    return peak, low, int(score.series.steps[min(n - 1, at)]), z, 2 * (recent // int(p["blocks"]))
+
+
+def _below_best(score: MetricFacts, p: Params) -> Fall | None:
+    """The fall as the fact table has it: differences of blocks hold a slow decline itself, and call it noise."""
+    peak, fall, steps = score.peak, score.since_peak, score.series.steps
+    share = p["share"] if len(score.series) >= p["rows"] else p["share_short"]
+    if peak is None or fall is None or abs(fall.value) <= share * abs(peak.value):
+        return None
+    at = _turn(score.values, int(steps.searchsorted(peak.step)), peak.value, score.now.value)
+    return peak.value, score.now.value, int(steps[min(len(steps) - 1, at)]), abs(fall.errors), score.now.points
 
 
 def _turn(x: Floats, start: int, peak: float, low: float) -> int:
