@@ -39,6 +39,9 @@ def no_learning_signal(look: Look, p: Params, memory: Memory) -> list[Signal]:
     if len(live) and median(live) < 10 * p["tiny"]:
         limit = p["relative"] * median(live)  # a model whose gradients are tiny by scale
     share = float((recent < limit).mean()) if limit else float((recent == 0.0).mean())
+    faint = _faint(look, p, window) if share < p["warn"] else None
+    if faint is not None:
+        return [faint]
     eased = share < p["notice"]
     if eased and not held(look, "no-learning-signal"):
         return []
@@ -51,6 +54,31 @@ def no_learning_signal(look: Look, p: Params, memory: Memory) -> list[Signal]:
     proofs = [("grad_norm", f"zero on {percent(share)} of the last {window} rows")]
     proofs += [(name, "") for name in ("frac_reward_zero_std", "pg_loss") if look.series(name) is not None]
     return [Signal(level, summary, tuple(proofs), onset_step=_start(look, "grad_norm", gradient < max(limit, 1e-300)))]
+
+
+def _faint(look: Look, p: Params, window: int) -> Signal | None:
+    """Where no share of dead groups is logged they show in the spread of the rewards, and the gradient that it drives:
+    both are a small part of their best, and the reward does not rise."""
+    spread, gradient = look.facts.metric("reward_std"), look.facts.metric("grad_norm")
+    if look.facts.dead_groups is not None or spread is None or gradient is None or solved(look):
+        return None
+    low = []
+    for metric in (spread, gradient):
+        if metric.peak is None or metric.since_peak is None or metric.since_peak.direction >= 0:
+            return None
+        low.append(metric.values < p["faint"] * metric.peak.value)
+    if not all(bool(one[-window:].mean() >= p["critical"]) for one in low):
+        return None
+    began = _start(look, "reward_std", low[0])
+    score = look.facts.metric(look.reward)
+    since = None if score is None or began is None else score.since_step(began)
+    if since is not None and since.recent is not None and since.recent.direction == since.better:
+        return None
+    summary = (
+        f"On the last {window} rows the spread of the rewards and the gradient are below {percent(p['faint'])} of "
+    )
+    summary += "their best: most groups must hold one and the same reward, and teach nothing."
+    return Signal(WARNING, summary, (("reward_std", ""), ("grad_norm", "")), onset_step=began)
 
 
 @rule("zero-variance-groups", Look)
