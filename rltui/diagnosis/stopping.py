@@ -33,7 +33,7 @@ PART, HALF = 0.25, 0.5
 FALLS = (Trait.REWARD_FALLS, Trait.VALIDATION_FALLS)
 DIPS = (*FALLS, Trait.OVERFITS)
 """Findings of a score that may come back."""
-REASONS = (Trait.PAST_ITS_BEST, Trait.DRIFT, Trait.SOLVED, Trait.PLATEAU)
+REASONS = (Trait.PAST_ITS_BEST, Trait.DRIFT, Trait.SOLVED)
 """Already as a warning each of them is one."""
 
 
@@ -143,8 +143,6 @@ def _holds(case: Weighed, finding: Told) -> bool:
         return stands or _long_drift(case, finding)
     if validation_rises(case.look, SURELY if stands else RISES):
         return False
-    if case.has(finding, Trait.PLATEAU):
-        return True
     return not (_contradicted(case, finding) if stands else may_heal(case, finding))
 
 

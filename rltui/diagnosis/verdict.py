@@ -169,7 +169,7 @@ def _not_enough(case: Case) -> list[Finding] | None:
 def _stop(case: Case) -> list[Finding] | None:
     past = [f for f in case.at("warning", Trait.PAST_ITS_BEST) if speaks(case, f)]
     harm = case.at("critical", Trait.HARMFUL)
-    others = [f for f in case.at("warning", Trait.DRIFT, Trait.SOLVED, Trait.PLATEAU) if speaks(case, f)]
+    others = [f for f in case.at("warning", Trait.DRIFT, Trait.SOLVED) if speaks(case, f)]
     found = past + harm + others
     if found:
         return found
@@ -226,18 +226,21 @@ def _text(case: Case, decision: Decision, because: Sequence[Finding]) -> str:
 
 
 def _clear(case: Case) -> str:
-    """Why nothing speaks against going on: what was gained, and how much nobody could see. Without a gain, or with more
-    checks that could not run than did, it is not called clear. Of a plateau it says why to go on without gain."""
+    """Why nothing speaks against going on: what was gained, and how much nobody could see. Without a gain that is still
+    there, or with more checks that could not run than did, it is not called clear. Of a plateau it says why to go on
+    without gain."""
     facts = case.look.facts
     names = [name for name in (facts.score, facts.optimised, "val_score") if name is not None]
     seen = [
         m for name in names if (m := facts.metric(name)) is not None and (m.held_out or len(m.series) >= ENOUGH_ROWS)
     ]
     gains = [m for m in seen if m.since_start is not None and m.since_start.direction == m.better]
+    lost = any(m.since_peak is not None and m.since_peak.direction == -m.better for m in seen)
     if case.skipped >= case.checks:
         head = "No fault in the little that is logged"
     else:
-        head = "All clear" if gains else "No fault found, and no gain shown"
+        head = "No fault found, but below its best" if lost else "All clear"
+        head = head if gains else "No fault found, and no gain shown"
     words = f"{head}: {case.checks} checks ran" + (f", {case.skipped} could not." if case.skipped else ".")
     level = next((f for f in case.active if case.has(f, Trait.LEVEL)), None)
     courses = [
@@ -306,5 +309,5 @@ def _held_back(case: Case) -> bool:
     held_out = validation(case.look)
     if held_out is None or held_out < 1.0:
         return False
-    ended = (Trait.PAST_ITS_BEST, Trait.PLATEAU) if validation_rises(case.look) else ()
+    ended = (Trait.PAST_ITS_BEST,) if validation_rises(case.look) else ()
     return bool(case.at("warning", Trait.SOLVED, *ended))

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from rltui.data_files import Record, kept, read
+from rltui.evidence.effects import POWER
 from rltui.evidence.look import Look
 from rltui.evidence.metric import MetricFacts, alone
 from rltui.evidence.model import Mark
@@ -259,13 +260,20 @@ def _by_blocks(look: Look, score: MetricFacts, p: Params) -> Fall | None:
 
 
 def _below_best(score: MetricFacts, p: Params) -> Fall | None:
-    """The fall as the fact table has it: differences of blocks hold a slow decline itself, and call it noise."""
-    peak, fall, steps = score.peak, score.since_peak, score.series.steps
-    share = p["share"] if len(score.series) >= p["rows"] else p["share_short"]
-    if peak is None or fall is None or abs(fall.value) <= share * abs(peak.value):
+    """The fall as the fact table has it: differences of blocks hold a slow decline itself, and call it noise. A best
+    that stood for no longer than the level now is a spike."""
+    best, fall, now, steps = score.peak, score.since_peak, score.now, score.series.steps
+    if best is None or fall is None:
         return None
-    at = _turn(score.values, int(steps.searchsorted(peak.step)), peak.value, score.now.value)
-    return peak.value, score.now.value, int(steps[min(len(steps) - 1, at)]), abs(fall.errors), score.now.points
+    at = int(steps.searchsorted(best.step))
+    first, last = max(0, at - now.points), min(len(steps) - 1, at + now.points)
+    around = score.within(int(steps[first]), int(steps[last]), 2 * now.points + 1)
+    share = p["share"] if len(steps) >= p["rows"] else p["share_short"]
+    peak = best.value if around is None else min(best.value, around.value)
+    if peak - now.value < max(share * abs(peak), fall.smallest - POWER * fall.se):
+        return None
+    at = _turn(score.values, at, peak, now.value)
+    return peak, now.value, int(steps[min(len(steps) - 1, at)]), abs(fall.errors), now.points
 
 
 def _turn(x: Floats, start: int, peak: float, low: float) -> int:

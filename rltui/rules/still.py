@@ -9,7 +9,7 @@ from rltui.evidence.effects import LIMIT, Effect, between, chance
 from rltui.evidence.look import Look
 from rltui.evidence.metric import MetricFacts
 from rltui.evidence.signal import NOTICE, WARNING, Signal, num
-from rltui.evidence.trends import flat, sd_d, trend
+from rltui.evidence.trends import flat, trend
 from rltui.plots.numbers import percent
 from rltui.prose import sentences
 from rltui.rules.base import (
@@ -124,7 +124,7 @@ def kl_dominates(look: Look, p: Params, memory: Memory) -> list[Signal]:
 
 @rule("reward-plateau", Look)
 def reward_plateau(look: Look, p: Params, memory: Memory) -> list[Signal]:
-    """Reward rose and has stopped rising."""
+    """Reward rose and has stopped rising: a note, for runs have gone on to rise after thousands of level steps."""
     x = look.values(look.reward)
     rows = int(max(capped(p["window_rows"], len(x)), p["window_share"] * len(x)))
     if len(x) < 2 * rows or look.facts.errors(look.reward) < p["gain_se"]:
@@ -132,13 +132,6 @@ def reward_plateau(look: Look, p: Params, memory: Memory) -> list[Signal]:
     recent = trend(x[-rows:], rows) if rows <= 200 else look.trend(look.reward)
     if not flat(recent):
         return []
-    held_out = look.values("val_score")
-    level = NOTICE
-    evals = int(p["evals"])
-    if len(held_out) >= 2 * evals and held(look, "reward-plateau") and rows >= p["warn_share"] * len(x):
-        later = held_out[-evals:]
-        if abs(float(later[-2:].mean() - later[:2].mean())) < sd_d(held_out[-200:]):
-            level = WARNING
     summary = (
         f"{reward_name(look)} has been flat at {num(tail(x, 20))} for the last {rows} rows "
         f"(a gain below {num(_detectable(recent.noise, rows // 2))} could not be seen)."
@@ -146,7 +139,7 @@ def reward_plateau(look: Look, p: Params, memory: Memory) -> list[Signal]:
     proofs = ((look.reward, f"flat over {rows} rows, median of the newest {num(tail(x, 20))}"),)
     series = look.series(look.reward)
     onset = int(series.steps[-rows]) if series is not None else None  # not the turn: that is where it rose
-    return [Signal(level, summary, proofs, onset_step=onset)]
+    return [Signal(NOTICE, summary, proofs, onset_step=onset)]
 
 
 @rule("reward-noise-dominates", Look)

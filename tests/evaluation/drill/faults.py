@@ -214,7 +214,7 @@ def groups_die(w: World) -> Truth:
     w.columns["reward_std"] = w.columns["reward_std"] * (1 - 0.95 * by)
     w.columns["grad_norm"] = w.columns["grad_norm"] * (1 - 0.95 * by)
     w.columns["score_mean"] = w.rewarded(np.minimum(w.kept["share"], w.kept["share"][at - 1]))
-    return _lasting(at, "zero-variance-groups", "no-learning-signal", "reward-plateau")
+    return _lasting(at, "zero-variance-groups", "no-learning-signal")
 
 
 @fault("entropy collapses")
