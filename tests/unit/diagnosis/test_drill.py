@@ -41,6 +41,26 @@ def test_no_rule_is_worse_than_it_was(fault: str) -> None:
     assert not found, "\n".join([*found, ANEW])
 
 
+@pytest.mark.parametrize(("fault", "seed"), [("dip and recovery", 900441), ("grader outage, over", 900160)])
+def test_what_comes_back_is_no_reason_to_stop(fault: str, seed: int) -> None:
+    assert not course(fault, seed).false_stop()
+
+
+def test_advice_to_end_a_solved_run_stands() -> None:
+    assert course("solved", 900184).flips() == 1
+
+
+def test_nothing_learnt_is_not_taken_back_while_nothing_is_learnt() -> None:
+    assert course("never learns", 900143).false_resolves() == 0
+
+
+@pytest.mark.parametrize(("fault", "seed"), [("groups die", 900275), ("reward declines slowly", 900397)])
+def test_a_loss_without_a_metric_of_its_own_takes_the_all_clear_away(fault: str, seed: int) -> None:
+    found = course(fault, seed)
+    assert found.found() is not None
+    assert not found.false_clear()
+
+
 def test_a_rule_that_has_become_blind_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     was = locked()["loss is NaN"]
     [detector] = [one for one in registry.REGISTERED if one.rule == "nonfinite-values"]
