@@ -19,7 +19,7 @@ from rltui.diagnosis.life import Key, Life, dated, follow, in_words
 from rltui.diagnosis.machine import Machine, Present, due, judge_machine, view_of
 from rltui.diagnosis.recovery import band_of, upheld
 from rltui.diagnosis.remarks import confirmed
-from rltui.diagnosis.stopping import Reasons, Weighed, ended, reasons
+from rltui.diagnosis.stopping import Reasons, StopCase, ended, reasons
 from rltui.diagnosis.tested import Ground
 from rltui.diagnosis.verdict import Case, judge, stages
 from rltui.evidence.blocks import BlockCache
@@ -265,7 +265,7 @@ class Engine:
     def _reasons(self, feed: LookFeed, state: State, before: Reasons) -> Reasons:
         if all(level < WARNING for level in state.open().values()):
             return Reasons()
-        case = Weighed(Look(feed, state.n, state.open()), self.catalogue, None, before)
+        case = StopCase(Look(feed, state.n, state.open()), self.catalogue, None, before)
         return reasons(case, briefly(state.lives, self.catalogue))
 
     def _past_machine(self, run: Run, look: Look, before: Machine) -> Machine:

@@ -46,7 +46,7 @@ def ended(look: Look, state: RunState | None) -> bool:
     return state.state in OVER or bool(silent and planned and look.step >= planned)
 
 
-class Told(Protocol):
+class OpenFinding(Protocol):
     """What has to be known of an open finding."""
 
     @property
@@ -79,7 +79,7 @@ class Reasons:
 
 
 @dataclass(frozen=True, slots=True)
-class Weighed:
+class StopCase:
     """What findings are weighed on. `state`: None of a run as it stood at an earlier row. `reasons`: those known from
     the looks so far."""
 
@@ -88,7 +88,7 @@ class Weighed:
     state: RunState | None
     reasons: Reasons
 
-    def has(self, finding: Told, *traits: Trait) -> bool:
+    def has(self, finding: OpenFinding, *traits: Trait) -> bool:
         """Whether its rule has any of the traits."""
         return not self.catalogue[finding.id].traits.isdisjoint(traits)
 
@@ -112,7 +112,7 @@ class Weighed:
         return self.state is not None and self.state.state == "stalled" and not self.ended
 
 
-def reasons(case: Weighed, found: Sequence[Told]) -> Reasons:
+def reasons(case: StopCase, found: Sequence[OpenFinding]) -> Reasons:
     """Those after one more look."""
     stand: set[str] = set()
     shown: dict[str, int] = {}
@@ -127,13 +127,13 @@ def reasons(case: Weighed, found: Sequence[Told]) -> Reasons:
     return Reasons(frozenset(stand), shown)
 
 
-def speaks(case: Weighed, finding: Told) -> bool:
+def speaks(case: StopCase, finding: OpenFinding) -> bool:
     """Whether a finding that may be a reason to stop is one."""
     waits = finding.id in case.reasons.shown and case.goes_on
     return not waits and _holds(case, finding)
 
 
-def _holds(case: Weighed, finding: Told) -> bool:
+def _holds(case: StopCase, finding: OpenFinding) -> bool:
     """A reason is shown, or stands and is not contradicted."""
     stands = finding.id in case.reasons.stand
     if case.has(finding, Trait.SOLVED):
@@ -146,7 +146,7 @@ def _holds(case: Weighed, finding: Told) -> bool:
     return not (_contradicted(case, finding) if stands else may_heal(case, finding))
 
 
-def may_heal(case: Weighed, finding: Told) -> bool:
+def may_heal(case: StopCase, finding: OpenFinding) -> bool:
     """A fall of a score, of a run that goes on, that is young, that the newest values do not show, or from which the
     score is coming up again."""
     if not case.goes_on or finding.onset_step is None or not case.has(finding, *DIPS):
@@ -167,7 +167,7 @@ def _gain_since(look: Look, step: int | None) -> float | None:
     return validation(look) if late is None else late.errors
 
 
-def _contradicted(case: Weighed, finding: Told) -> bool:
+def _contradicted(case: StopCase, finding: OpenFinding) -> bool:
     """The newest values show nothing of a fall any more, or lie nearer to the level before than to the lowest."""
     if not case.goes_on or not case.has(finding, *DIPS):
         return False
@@ -178,7 +178,7 @@ def _contradicted(case: Weighed, finding: Told) -> bool:
     return found is not None and _comes_back(case, finding, HALF, found.now.points)
 
 
-def _comes_back(case: Weighed, finding: Told, part: float, points: int) -> bool:
+def _comes_back(case: StopCase, finding: OpenFinding, part: float, points: int) -> bool:
     """The newest points make good so large a part of a fall of the reward. Evaluations are few: where the reward has
     come up, they may follow."""
     if not case.has(finding, *FALLS) or farmed(case.look):
@@ -186,14 +186,14 @@ def _comes_back(case: Weighed, finding: Told, part: float, points: int) -> bool:
     return recovering(case.look.facts, case.look.reward, _began(case, finding), part, points)
 
 
-def _below_best(case: Weighed, finding: Told) -> Effect | None:
+def _below_best(case: StopCase, finding: OpenFinding) -> Effect | None:
     """How far the score whose fall it tells lies below its best; None if there are too few points to say."""
     score = case.look.reward if case.has(finding, Trait.REWARD_FALLS) else "val_score"
     found = case.look.facts.metric(score)
     return None if found is None else found.since_peak
 
 
-def _began(case: Weighed, finding: Told) -> int:
+def _began(case: StopCase, finding: OpenFinding) -> int:
     """Where the fall began: with the first episode that was not made good."""
     facts, reward = case.look.facts, case.look.reward
     began = [e.onset_step for e in finding.episodes if e.onset_step is not None]
@@ -201,7 +201,7 @@ def _began(case: Weighed, finding: Told) -> int:
     return min(lasting, default=finding.onset_step or case.look.step)
 
 
-def _long_drift(case: Weighed, finding: Told) -> bool:
+def _long_drift(case: StopCase, finding: OpenFinding) -> bool:
     """Drift without gain over a quarter of the run, or beyond half a nat."""
     kl = case.look.facts.metric("kl_ref")
     span = case.look.step - (finding.onset_step or 0)

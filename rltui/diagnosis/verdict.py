@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from rltui.diagnosis.badge import badge
-from rltui.diagnosis.stopping import Weighed, may_heal, speaks, validation_rises
+from rltui.diagnosis.stopping import StopCase, may_heal, speaks, validation_rises
 from rltui.evidence import words as told
 from rltui.evidence.look import Look
 from rltui.evidence.model import (
@@ -74,7 +74,7 @@ KINDS: tuple[Kind, ...] = ("unstable", "not-learning", "reward-hacking", "miscon
 
 
 @dataclass(frozen=True, slots=True)
-class Case(Weighed):
+class Case(StopCase):
     """Everything that the procedure weighs."""
 
     active: Sequence[Finding]
