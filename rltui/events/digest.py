@@ -156,7 +156,7 @@ def _findings(report: Report, events: Sequence[Mapping[str, Any]]) -> Iterable[I
         verb = "opened" if "opened" in kinds else "worse"
         since = f" at step {finding.onset_step}" if finding.onset_step is not None else ""
         words = f"{level} {verb}{since}: {name}"
-        ended = ", resolved since" if over else ""
+        ended = ", now resolved" if over else ""
         items.append(Item("finding", "resolved" if over else level, f"{words}{ended}", *key))
     items.sort(key=lambda item: ("critical", "warning", "info", "resolved").index(item.role))
     yield from items[:MOST]

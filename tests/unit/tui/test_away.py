@@ -66,7 +66,7 @@ async def test_what_happened_is_told_on_return(log: Path, how: str) -> None:
         await pilot.press("d")
         await pilot.pause()
         assert app.screen.name == "digest"
-        assert "Reward collapsed, over by now" in screen_text(app)
+        assert "Reward collapsed, now resolved" in screen_text(app)
         assert app.digest is before, "a second key is no second return"
 
 
