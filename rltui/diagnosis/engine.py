@@ -39,6 +39,7 @@ from rltui.evidence.standing import Standing
 from rltui.rules.base import Detect
 from rltui.rules.catalogue import having, rules, unread_pages
 from rltui.rules.coverage import Evaluable, without_input
+from rltui.rules.limits import asked, beside_limits, subjects
 from rltui.rules.page import Rule
 from rltui.rules.registry import ask, detectors, ids
 from rltui.rules.traits import Trait
@@ -89,9 +90,11 @@ class Engine:
         self._earlier: Engine | None = None  # judges rows at which metrics stood for other keys
         self.catalogue = catalogue if catalogue is not None else rules()
         self.window = window
-        self._detectors = [one for one in detectors(Look) if one.rule in self.catalogue]
-        self._row_rules = [one.rule for one in self._detectors]
-        self._params = {i: self.catalogue[i].values() for i in self._row_rules}
+        own = {one.rule: one.detect for one in detectors(Look) if one.rule in self.catalogue}
+        self._row_rules = list(own)
+        limits_alone = [rule.id for rule in self.catalogue.values() if rule.limits and rule.id not in own]
+        self._by_rows = [(self.catalogue[i], own.get(i)) for i in [*own, *limits_alone]]
+        self._params = {rule.id: rule.values() for rule, _ in self._by_rows}
         self._blocks = BlockCache()
         self._outages = OutageCache()
         self._scales: dict[str, Rescales] = {}
@@ -247,17 +250,19 @@ class Engine:
             if not found and rule_id not in lived:
                 continue
             signals = {s.subject: s for s in found}
+            limited = subjects(rule)
             for subject in {*signals, *lived.get(rule_id, ())}:
                 before = lives.get((rule_id, subject), Life())
                 signal = signals.get(subject)
                 if signal is None or not signal.level:
                     before = in_words(before, rule_id, guard)
-                signal = upheld(rule.recovery, before, signal, look)
+                recovery = None if subject in limited else rule.recovery
+                signal = upheld(recovery, before, signal, look)
                 after = follow(before, signal, n, look.step, rule.hold.looks, capped(rule.hold.rows, n))
                 if after.level > before.level and after.signal is not None:
                     after = dated(after, before, after.signal, look)
                     if after.level >= WARNING > before.level:
-                        after = replace(after, band=band_of(rule.recovery, after, look))
+                        after = replace(after, band=band_of(recovery, after, look))
                 lives[rule_id, subject] = after
         now = State(n, lives, memory, self._past_machine(feed.run, look, state.machine), guard.failed)
         return replace(now, reasons=self._reasons(feed, now, state.reasons))
@@ -279,8 +284,11 @@ class Engine:
         logged = (tuple(feed.run.history.table.columns), feed.run.dialect)
         if logged != self._logged:
             self._logged = logged
-            on = [(self.catalogue[one.rule], one.detect) for one in self._detectors]
-            self._can_run = [(r, d) for r, d in on if r.enabled and all(any(map(feed.holds, g)) for g in r.needs)]
+            self._can_run = []
+            for rule, detect in self._by_rows:
+                able = detect is not None and all(any(map(feed.holds, group)) for group in rule.needs)
+                if rule.enabled and (able or any(map(feed.holds, rule.limits))):
+                    self._can_run.append((rule, beside_limits(rule, detect if able else None)))
         return self._can_run
 
     def _diagnose(self, feed: LookFeed, state: State, rows: int, run: Run, run_state: RunState | None) -> Diagnosis:
@@ -312,10 +320,11 @@ class Engine:
             for signal in found:
                 life = follow(Life(), signal, rows, look.step, 1, 1)
                 lives[rule_id, signal.subject] = dated(life, Life(), signal, look)
-        out_of_place = [b for b in unable if b.id not in of_samples]
+        by_limits = [rule.id for rule, _ in self._by_rows if rule.enabled and asked(look, rule)]
+        out_of_place = [b for b in unable if b.id not in of_samples and b.id not in by_limits]
         skipped = [b for b in out_of_place if b.applies]
-        able = [*self._row_rules, *ran_on_machine, *told]
-        only_samples = [i for i in ids(Sampled) if i not in self._row_rules]
+        able = [*self._row_rules, *by_limits, *ran_on_machine, *told]
+        only_samples = [i for i in ids(Sampled) if i not in self._row_rules and i not in by_limits]
         skipped += without_input(self.catalogue, able, only_samples, run.samples)
         blind = {b.id for b in [*skipped, *out_of_place]}
         notes = run.notes if run_state is not None else [note for note in run.notes if note.by(look.step)]

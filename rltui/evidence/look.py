@@ -22,7 +22,17 @@ from rltui.run.table import Floats, Series
 NOTHING: Floats = np.zeros(0)
 
 STUBS = frozenset(
-    {"entropy", "kl_ref", "ppo_kl", "clip_frac", "rollout_train_kl", "rollout_train_logprob_diff", "kl_ref_max"}
+    {
+        "entropy",
+        "kl_ref",
+        "ppo_kl",
+        "clip_frac",
+        "clip_frac_high",
+        "clip_frac_low",
+        "rollout_train_kl",
+        "rollout_train_logprob_diff",
+        "kl_ref_max",
+    }
 )
 """Metrics that some trainers write as a constant 0.0 when they are not measured."""
 STUB_ROWS = 10

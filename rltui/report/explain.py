@@ -14,6 +14,7 @@ from rltui import settings
 from rltui.frameworks.load import config_meanings, dialect, dialect_names, metrics, phases
 from rltui.frameworks.schema import Metric, Phase
 from rltui.manual.glossary import called
+from rltui.rules import limits
 from rltui.rules.catalogue import adjusted, caused_by, rules, suppressed_by
 from rltui.rules.error_rates import error_rates, in_words
 from rltui.rules.knowledge import KnowledgePage, pages, pages_for
@@ -259,6 +260,7 @@ def _rule_text(rule: Rule) -> str:
         lines += ["", *_wrap(f"Does not run: {why}.")]
     lines += _section("What it means", _wrap(rule.why))
     lines += _section("Speaks when", _items(f"{called(LEVELS[k])}: {v}" for k, v in rule.thresholds.items()))
+    lines += _section("Or by itself", _items(limits.in_words(*one) for one in rule.limits.items()))
     lines += _section("Likely causes", _items(c.text for c in rule.causes))
     lines += _section("Would confirm it", _items(rule.confirm))
     lines += _section("Would refute it", _items(rule.refute))
@@ -383,6 +385,7 @@ def _rule_data(rule: Rule) -> dict[str, object]:
         "formula": rule.formula,
         "levels": rule.thresholds,
         "params": {name: {"value": p.value, "why": p.why} for name, p in rule.params.items()},
+        "limits": {name: asdict(limit) for name, limit in rule.limits.items()},
         "why": rule.why,
         "threshold_basis": rule.threshold_basis,
         "over_when": _over(rule) or None,

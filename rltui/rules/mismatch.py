@@ -125,7 +125,7 @@ def staleness_high(look: Look, p: Params, memory: Memory) -> list[Signal]:
         return []
     limit = max(p["warn"], bound or 0.0)
     level = EASED if eased else NOTICE
-    if now > limit and not gaining(look):
+    if now > limit and (now > max(p["harm"], limit) or not gaining(look)):
         level = CRITICAL if now > max(p["crit"], limit) and losing(look) else WARNING
     text = f"Rollouts are {num(now)} versions old" + (f" (bound {num(bound)})." if bound else ".")
     return [Signal(level, text, (("staleness_mean", ""),), moved="staleness_mean", hurt=look.reward)]

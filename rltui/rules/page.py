@@ -95,6 +95,30 @@ class Recovery(Record, frozen=True, kw_only=True):
     paid: bool = False
 
 
+class Limit(Record, frozen=True, kw_only=True):
+    """What the level of one metric tells by itself: a note past `noted`, a warning past `warn` if no gain is shown
+    beside it, and past `harm` whatever is gained. The metric is bad above them if `warn` lies above `noted`, else
+    below. `times`: it must also have moved so many times away from its own start. `of_start`: the limits are shares of
+    its start. `unless`: metrics by which the rule itself judges the same."""
+
+    noted: float
+    warn: float
+    harm: float
+    why: Words
+    times: Annotated[float, Meta(ge=1)] = 1.0
+    of_start: bool = False
+    unless: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not (self.noted < self.warn < self.harm or self.noted > self.warn > self.harm):
+            raise ValueError("the three limits go one way")
+
+    @property
+    def above(self) -> bool:
+        """Whether high values are bad."""
+        return self.warn > self.noted
+
+
 class Reference(Record, frozen=True):
     """Where a number or a claim comes from."""
 
@@ -129,6 +153,7 @@ class Rule(Record, frozen=True, kw_only=True):
     hold: Hold
     recovery: Recovery | None = None
     params: Mapping[str, Param]
+    limits: Mapping[str, Limit] = {}  # of metrics beside those that its detector reads
     applies_if: str
     formula: str
     thresholds: Mapping[str, str]

@@ -75,7 +75,7 @@ def phase_table(
     total = median(step_seconds) if step_seconds is not None else sum(medians.values())
     if not np.isfinite(total) or total <= 0:
         return PhaseTable(window, None, (), note="this run logs no phase times")
-    shown = {name: seconds for name, seconds in medians.items() if seconds > 0}
+    shown = {name: seconds for name, seconds in medians.items() if 0 < seconds / total < np.inf}
     if not shown:
         return PhaseTable(window, total, (), note="this run logs the time of a step but not of its phases")
     overlapped = step_seconds is not None and sum(shown.values()) > OVERLAP * total

@@ -31,6 +31,7 @@ PROSE = {
 
 KINDS = {
     "params": "threshold",
+    "limits": "threshold",
     "hold": "threshold",
     "limit": "threshold",
     "relations": "relation",

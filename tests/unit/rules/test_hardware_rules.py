@@ -157,7 +157,7 @@ def test_a_merger_beside_the_training_is_told_with_what_it_costs() -> None:
     assert "beside the training: a step takes 95 s with it, 60 s without. " in finding.summary
     assert "Host memory is at 500 GB with it, 200 GB without" in finding.summary
     assert any("during the rollout phase" in fix.text for fix in finding.fixes)
-    assert any("push once at the end" in fix.text for fix in finding.fixes)
+    assert any("upload once at the end" in fix.text for fix in finding.fixes)
 
 
 def test_the_hosts_of_other_nodes_are_looked_at_too() -> None:

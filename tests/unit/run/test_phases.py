@@ -128,3 +128,8 @@ def test_items_always_add_up_or_say_that_they_overlap(steps: list[tuple[float, f
     if table.items and not table.overlapped:
         assert sum(item.share for item in table.items) == pytest.approx(1.0, abs=0.021)
     assert all(item.seconds >= 0 for item in table.items)
+
+
+def test_a_share_that_overflows_is_none() -> None:
+    table = run_of(rows({"timing_s/step": [5e-324] * 5, "timing_s/gen": [1e300] * 5})).phases()
+    assert table.items == ()

@@ -1,0 +1,107 @@
+"""Metrics whose level alone tells: each is held against the limits that the page of a rule states for it.
+
+A rule's own detector looks at courses and at several metrics at once. Other metrics of the same trouble are often the
+only ones that a trainer logs: the largest weight and not the mean, groups that all fail and not groups that agree.
+"""
+
+from __future__ import annotations
+
+from rltui.evidence.look import Look
+from rltui.evidence.signal import CRITICAL, EASED, NOTICE, WARNING, Signal, num
+from rltui.frameworks.load import metrics
+from rltui.plots.numbers import percent
+from rltui.prose import capital
+from rltui.rules.base import Detect, Memory, Params, compared, gaining, head, held, logged_for, losing, tail
+from rltui.rules.page import Limit, Rule
+
+LEAST = 10
+"""Rows: a level of fewer is no level."""
+ROWS = 20
+"""Rows of the level now, of a run of 200 (`clock.worth`)."""
+
+
+def asked(look: Look, rule: Rule) -> list[str]:
+    """The metrics of these rows that the rule holds against limits."""
+    return [name for name, limit in rule.limits.items() if _asked(look, name, limit)]
+
+
+def subjects(rule: Rule) -> set[str]:
+    """What the rule's findings by limits are about."""
+    return {metrics()[name].label for name in rule.limits}
+
+
+def beside_limits(rule: Rule, detect: Detect[Look] | None) -> Detect[Look]:
+    """What a rule says of rows: its own detector, if it can run on them, and its limits."""
+    if detect is not None and not rule.limits:
+        return detect
+
+    def both(look: Look, p: Params, memory: Memory) -> list[Signal]:
+        own = [] if detect is None else detect(look, p, memory)
+        return [*own, *beyond(look, rule)]
+
+    return both
+
+
+def beyond(look: Look, rule: Rule) -> list[Signal]:
+    """A signal for each metric that is past a limit. A warning asks that no gain is shown beside it, or that it is past
+    the limit that no gain excuses; that reward falls beside it makes it critical."""
+    found = (_signal(look, rule.id, name, rule.limits[name]) for name in asked(look, rule))
+    return [signal for signal in found if signal is not None]
+
+
+def _asked(look: Look, name: str, limit: Limit) -> bool:
+    return logged_for(look, name, LEAST) and not any(look.series(other) is not None for other in limit.unless)
+
+
+def _signal(look: Look, rule: str, name: str, limit: Limit) -> Signal | None:
+    values = look.values(name)
+    now, start = tail(values, ROWS), head(values, LEAST)
+    level = _level(look, now, start, limit)
+    if level == EASED and not held(look, rule):
+        return None
+    label = metrics()[name].label
+
+    def text() -> str:
+        shown = percent if metrics()[name].unit == "fraction" else num
+        if limit.of_start:
+            stands = f"is at {percent(now / start)} of what it began with: {num(now)} after {num(start)}"
+        elif shown(now) == shown(start):
+            stands = f"is {shown(now)}, as at the start"
+        else:
+            stands = f"is {shown(now)}, after {shown(start)} at the start"
+        return f"{capital(label)} {stands} ({compared(look, name, ROWS)})."
+
+    return Signal(level, text, ((name, ""),), subject=label, moved=name, hurt=look.reward)
+
+
+def _level(look: Look, now: float, start: float, limit: Limit) -> int:
+    if limit.of_start:
+        if start <= 0:
+            return EASED
+        now, start = now / start, 1.0
+
+    def past(bound: float) -> bool:
+        return now > bound if limit.above else now < bound
+
+    moved = now >= limit.times * start if limit.above else now * limit.times <= start
+    if not past(limit.noted):
+        return EASED
+    falls = losing(look)
+    if past(limit.harm) and moved:
+        return CRITICAL if falls else WARNING
+    if past(limit.warn) and moved and (falls or not gaining(look)):
+        return WARNING
+    return NOTICE if moved or past(limit.warn) else EASED
+
+
+def in_words(name: str, limit: Limit) -> str:
+    """What each level of a metric says, for the page of its rule."""
+    side, of = ("above", " times its start") if limit.above else ("below", " of its start")
+    of = of if limit.of_start else ""
+    moved = f" and {limit.times:g} times away from its start" if limit.times > 1 else ""
+    others = " or ".join(metrics()[other].label for other in limit.unless)
+    unless = f", unless {others} is logged" if others else ""
+    return (
+        f"{metrics()[name].label} {side} {limit.noted:g}{of} is a note, {side} {limit.warn:g}{moved} without a gain a "
+        f"warning, {side} {limit.harm:g} a warning whatever is gained{unless}: {limit.why}"
+    )
