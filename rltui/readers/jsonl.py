@@ -30,6 +30,7 @@ from rltui.readers.row_kinds import (
     one_value,
     row_words,
     run_column,
+    unquoted,
 )
 from rltui.readers.rows import RowBuilder, number
 from rltui.readers.sample_means import SampleMeans, mean_cells
@@ -238,7 +239,7 @@ class JsonlReader:
         """The row as metrics of training or of an evaluation; None if it is something else, which goes to `out`."""
         if self._run and (column := run_column(row)) is not None and str(row[column]) != self._run:
             return None
-        row = hoisted(row)
+        row = hoisted(unquoted(row))
         kind, stated = kind_of(row, said), first_of("step", row)
         config = first_of("config", row) if stated is None else None
         if config is not None and isinstance(row[config], dict) and not measures(row):

@@ -9,8 +9,12 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import Literal, TypeVar
 
+import orjson
+
 from rltui.data_files import Record, kept, read
 from rltui.readers.keys import first_of, names
+from rltui.readers.number_text import unwrapped
+from rltui.readers.python_text import NO_VALUE, literal
 from rltui.readers.rows import number
 
 V = TypeVar("V")
@@ -139,6 +143,29 @@ def hoisted(row: dict[str, object]) -> dict[str, object]:
     if inner is None or not isinstance(beside_it, dict):
         return row
     return {**{key: value for key, value in row.items() if key != inner}, **beside_it}
+
+
+def unquoted(row: dict[str, object]) -> dict[str, object]:
+    """The row with the objects that were logged as text (`"metrics": "{'loss': 0.1}"`) as objects."""
+    quoted = {
+        key: inner
+        for key, value in row.items()
+        if isinstance(value, str) and value[:1] == "{" and value[-1:] == "}" and key not in names("text")
+        for inner in [_object(value)]
+        if inner is not None
+    }
+    return {**row, **quoted} if quoted else row
+
+
+def _object(text: str) -> dict[str, object] | None:
+    try:
+        found = orjson.loads(text)
+    except orjson.JSONDecodeError:
+        try:
+            found = literal(unwrapped(text))
+        except NO_VALUE:
+            return None
+    return {str(key): value for key, value in found.items()} if isinstance(found, dict) else None
 
 
 def one_value(row: dict[str, object]) -> dict[str, object]:

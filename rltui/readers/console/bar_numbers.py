@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from rltui.lazy_regex import lazy
-from rltui.readers.console.named_numbers import NUMBER, has_word, words
+from rltui.readers.console.named_numbers import NUMBER, has_word, slots_of, words
 from rltui.readers.console.progress_bar import TRAINING, ProgressBar
+from rltui.readers.keys import MAX_STEP, first_of
 from rltui.readers.number_text import unwrapped, value
 
 _POSTFIX = lazy(rf"[,\[]\s*([^\W\d][\w/.@\- ]*)=({NUMBER.pattern})")
@@ -19,8 +22,9 @@ Row = tuple[int, dict[str, float]]
 
 
 class BarNumbers:
-    """They belong to the step that the bar shows; the last ones painted there count. `tell`: rows come from bars
-    by now, whatever states steps."""
+    """They belong to the step that they name, else to the one that the bar shows; the last ones painted there count.
+    A loop over a bar names its numbers before the bar counts the step they are of: then the first ones count that are
+    painted with a new count. `tell`: rows come from bars by now, whatever states steps."""
 
     def __init__(self) -> None:
         self.tell = False
@@ -28,20 +32,43 @@ class BarNumbers:
         self._waiting: list[Row] = []
         self._first_epoch: int | None = None  # 0 or 1
         self._epoch: tuple[int, int | None] | None = None  # of what is held
+        self._bare: tuple[str, int, int] | None = None  # the newest bar without numbers: name, planned, first count
+        self._early: bool | None = None  # numbers come before their count; None while there were none
+        self._count: tuple[str, int] | None = None  # name and count of the newest bar with numbers
 
     def take(self, painted: ProgressBar, text: str) -> list[Row]:
         """A bar was painted: the steps that are over now."""
+        described = _described(painted.name)
+        if described:
+            painted = replace(painted, name="")
         place = self.place(painted)
-        cells = {} if place is None else postfix(text)
+        cells = {} if place is None else postfix(text) | described
         if place is None or not cells:
+            if place is not None and (self._bare or ("", 0, 0))[:2] != (painted.name, painted.total):
+                self._bare = painted.name, painted.total, painted.done
             return []
-        epoch = _epoch(painted)
-        step, again = place[0], epoch is not None and epoch == self._epoch
+        epoch, counter = _epoch(painted), first_of("step", cells)
+        if counter is not None and cells[counter].is_integer() and 0 <= cells[counter] < MAX_STEP:
+            step = int(cells.pop(counter))
+            self.tell = True
+        else:
+            step = self._step(painted, place[0])
+        if not cells or (self._held is not None and self._held[1] == cells and step == place[0] + 1):
+            return []  # none but a step, or painted once more below another line
+        again = epoch is not None and epoch == self._epoch
         before, self._held, self._epoch = self._held, (step, cells), epoch
         self.tell |= epoch is None
         if before is not None and before[0] != step and not (again and step < before[0]):
             self._waiting.append(before)  # Lightning names the full bar after the next epoch before that begins
         return self._over() if self.tell or len(self._waiting) >= SURE else []
+
+    def _step(self, painted: ProgressBar, shown: int) -> int:
+        """The step that numbers are of which name none, beside the `shown` one."""
+        if self._early is None:
+            self._early = self._bare == (painted.name, painted.total, painted.done)
+        count, before, self._count = (painted.name, painted.done), self._count, (painted.name, painted.done)
+        begins = before is None and self._early
+        return shown + 1 if self._early and (begins or count == before) and painted.done < painted.total else shown
 
     def so_far(self) -> list[Row]:
         """Nothing follows for now: what is held back too."""
@@ -80,9 +107,19 @@ def _epoch(painted: ProgressBar) -> tuple[int, int | None] | None:
     return int(found[1]), int(found[2]) if found[2] else None
 
 
+def _described(name: str) -> dict[str, float]:
+    """The numbers that the name of a bar describes: `step 5 loss 0.31 reward 0.5`."""
+    if sum(map(str.isdecimal, name)) < 2 or has_word(name, words().evaluation):
+        return {}
+    slots = [slot for slot in slots_of(name) if slot.name]
+    about = any(has_word(slot.name, words().training) for slot in slots)
+    return {slot.name: slot.value for slot in slots} if about else {}
+
+
 def postfix(text: str) -> dict[str, float]:
     """Numbers by name behind a progress bar, if they are of training."""
     cells = {name.strip(): value(number) for name, number in _POSTFIX.findall(unwrapped(text))}
+    cells = {name: x for name, x in cells.items() if name not in words().bookkeeping}
     return cells if any(has_word(name, words().training) for name in cells) else {}
 
 

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 
 from rltui.lazy_regex import lazy
 from rltui.readers.console.lead import bare, without_lead
-from rltui.readers.console.named_numbers import TIME
-from rltui.readers.console.pair_lines import BOLD, MARKS, logged_cells
+from rltui.readers.console.named_numbers import NUMBER_IN, TIME, has_word, is_named, sectioned, words
+from rltui.readers.console.pair_lines import BOLD, MARKS, begins_evaluation, logged_cells, title, titled
 from rltui.readers.json_number import dict_cells
 from rltui.readers.keys import first_of
 from rltui.readers.number_text import NUMBER, value
@@ -43,6 +43,8 @@ _OF = r"(?:\s?/\s?\d[\d.]*(?=\s?[KMGT]i?B))?"
 _PAIR = lazy(rf"^({_NAME})(?:\s*[:=]\s*|\s+)({NUMBER}){_OF}{_UNIT}$")
 _STRICT_PAIR = lazy(rf"^({_NAME})\s*[:=]\s*({NUMBER}){_OF}{_UNIT}$")
 _WORDS = lazy(rf"([\w/.@\-]+)[:=]({NUMBER})(?=[\s)\]}}]|$)")
+_WITHIN = lazy(r"([^\W\d][\w/\-]*(?: [^\W\d][\w/\-]*)?):\s")
+"""The section that a part's numbers stand in: `actor: loss=0.1 lr=1e-6`."""
 _TOOK = lazy(
     r"^(?:(Time|Step Time)\s*[:=]?\s*)?(?:(\d{1,9})d ?)?(?:(\d{1,9})h ?)?(?:(\d{1,9})m ?)?"
     r"(?:(\d{1,9}(?:\.\d*)?)s)?(?:(\d{1,9})ms)?$"
@@ -73,15 +75,25 @@ class StepBlock:
     apart: bool = False  # something else stands right below it
     headed: bool = False  # a heading began it
     source: str = ""  # of the program that wrote it
+    title: str = ""  # over the lines below
+    evaluated: bool = False  # a line said that what follows is of an evaluation
 
     def below(self, message: str) -> bool:
         """A further line. Its numbers by name belong to the step if it is indented or marked as the first of them was;
         without either they have to follow each other. Returns whether they do."""
         cells = attributes(message)
+        if not cells:
+            named, rest = titled(without_lead(message).lstrip(MARKS))
+            cells = attributes(rest) if named else {}
+            self.title = named if cells else self.title
         text = without_lead(message)
         before = message[: len(message.rstrip()) - len(text)]
         lead = before[len(before.rstrip()) + bool(before.strip()) :] + text[: len(text) - len(text.lstrip(MARKS))]
+        if not cells and begins_evaluation(text):
+            self.evaluated, self.lead, self.title = True, None, ""
+            return False
         if not cells:
+            self.title = title(text)
             self.over |= self.lead == "" and bool(message.strip())
             self.apart |= bool(message.strip())
             return False
@@ -90,7 +102,12 @@ class StepBlock:
             self.over |= not lead and self.apart and not self.headed
         if self.over or bool(lead) != bool(self.lead):
             return False
-        for key, x in cells.items():  # the first one of a name counts
+        if any(is_named(name, words().counters) and not has_word(name, words().amounts) for name in cells):
+            self.over = True  # another step begins
+            return False
+        for name, x in cells.items():  # the first one of a name counts
+            key = f"eval/{name}" if self.evaluated and not has_word(name, words().evaluation) else name
+            key = f"{self.title}/{key}" if self.title and key in self.cells else key
             if len(self.cells) < MAX_BLOCK:
                 self.cells.setdefault(key, x)
         return True
@@ -170,20 +187,22 @@ def _parts(message: str) -> list[str]:
 
 
 def _pairs(parts: list[str], pair: re.Pattern[str]) -> tuple[dict[str, float], int]:
-    cells: dict[str, float] = {}
+    named: list[tuple[str, str, float]] = []  # section, name, number
     understood = 0
     for part in parts[:MAX_BLOCK]:
         found = pair.match(part)
         if (took := _TOOK.match(part)) is not None and any(took.groups()[1:]):
-            cells[took[1] or TIME] = sum(float(n) * s for n, s in zip(took.groups()[1:], _SECONDS, strict=True) if n)
+            seconds = sum(float(n) * s for n, s in zip(took.groups()[1:], _SECONDS, strict=True) if n)
+            named.append(("", took[1] or TIME, seconds))
             understood += 1
-        elif found is not None:
-            cells[found[1]] = value(found[2])
+        elif found is not None and NUMBER_IN.search(found[1]) is None:
+            named.append(("", found[1], value(found[2])))
             understood += 1
-        elif " " in part and len(words := _WORDS.findall(part)) > 1 and (pair is _PAIR or not _beside(part)):
-            cells.update((key, value(text)) for key, text in words)
+        elif " " in part and len(tied := _WORDS.findall(part)) > 1 and (pair is _PAIR or not _beside(part)):
+            named += [(within[1] if (within := _WITHIN.match(part)) else "", key, value(text)) for key, text in tied]
             understood += 1
-    return cells, understood
+    names = sectioned((section, name) for section, name, _ in named)
+    return {name: x for name, (_, _, x) in zip(names, named, strict=True)}, understood
 
 
 def _beside(part: str) -> str:

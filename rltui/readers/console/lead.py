@@ -9,6 +9,23 @@ from rltui.readers.console.named_numbers import has_word, words
 from rltui.readers.number_text import NUMBER
 
 _ANSI = lazy(r"\x1b\[[0-9;]*m")
+_FULL = lazy("[：，；（）【】＝｜／％第]")
+_SIGNS = str.maketrans(
+    {
+        "：": ": ",
+        "，": ", ",
+        "；": "; ",
+        "（": " (",
+        "）": ") ",
+        "【": "[",
+        "】": "] ",
+        "＝": "=",
+        "｜": "|",
+        "／": "/",
+        "％": "%",
+    }
+)
+_ORDINAL = lazy(r"第\s*(\d+)\s*(步|轮|次迭代|回合)")
 _DATE = r"\d{4}[-/]?\d\d[-/]?\d\d"
 _CLOCK = r"\d\d?:\d\d:\d\d(?:[.,]\d{1,9})?(?:Z|[+-]\d\d:?\d\d)?(?! ?(?:<|/|s\b))"
 _LEVEL = r"(?:TRACE|DEBUG|INFO|NOTICE|SUCCESS|WARNING|WARN|debug|info|warning|Info|Warning)"
@@ -66,8 +83,11 @@ _NO_SOURCE = lazy(
 
 
 def plain(message: str) -> str:
-    """A message without colours."""
-    return _ANSI.sub("", message) if "\x1b" in message else message
+    """A message without colours, with the signs of ASCII for those that fill a whole place."""
+    message = _ANSI.sub("", message) if "\x1b" in message else message
+    if message.isascii() or _FULL.search(message) is None:
+        return message
+    return _ORDINAL.sub(r"\2 \1", message.translate(_SIGNS))
 
 
 class Lead(NamedTuple):
@@ -101,7 +121,15 @@ def split_lead(line: str) -> Lead:
 def _says(name: str) -> bool:
     """Whether a name tells what the numbers behind it are."""
     known = words()
-    meant = known.counters | known.weak_counters | known.training | known.evaluation | known.durations | known.items
+    meant = (
+        known.counters
+        | known.weak_counters
+        | known.training
+        | known.evaluation
+        | known.durations
+        | known.items
+        | known.parts
+    )
     return any(map(str.isdecimal, name)) or has_word(name, meant | known.places | known.statistics)
 
 

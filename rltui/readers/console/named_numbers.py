@@ -5,6 +5,7 @@ A number takes the name that stands before it; a bare `std` or `max` belongs to 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -29,6 +30,8 @@ _ARGUMENT = lazy(r"(?:^|([,|;\t])\s*)([^\W\d][\w/.@\-]*(?: [\w/.@\-]+){0,4}):?\s
 _WORD = lazy(r"[^\W\d_]+")
 _LINKS = lazy(r"^(?:(?:with|and|the|an?|of|at)\s+)+(?=\w)")
 """Words of a sentence before a name."""
+_VERB = lazy(r"(?<=\w)(?:\s+(?:is|was|of|at|now|reached))+$")
+"""Words of a sentence behind one."""
 _NAME = lazy(r"^\W*((?:\d+(?=[^\W\d]))?[^\W\d][\w/.@\-]*(?: [\w/.@\-]+){0,4})$")
 _ASSIGNED = lazy(r"[\w\"'](?:\s|,\s*)((?:\d+(?=[^\W\d]))?[^\W\d][\w/.@\-]*)\s*=\s*$")
 """The name before the last of several `name=`."""
@@ -36,8 +39,14 @@ _PAIR = lazy(
     rf"(?:^|(?<=[,;|])|(?<=\s))\s*([^\W\d][\w/.@\-]*(?: [\w/.@\-()]+){{0,4}})\s*[:=]\s*"
     rf"({NUMBER.pattern})\s?{_UNIT.pattern}(?:\s*\([\d.]+ ?%\))?(?=[,;|\s]|$)"
 )
+_SECTION = lazy(
+    r"(?:^|[|;,]\s*|\s{2,}|[)\]]\s*|:\s+)([^\W\d][\w/\-]*(?: [^\W\d][\w/\-]*)?):\s+[^\W\d][^:=|;,]*[=:\s]\s*[\[({]?$"
+)
+_PART = lazy(r"[|;│┃║]")
 _IN_NAME = lazy(r"\d+[^\W\d]\w*=")
 """A name that begins with a digit: `5HT=0.9`."""
+NUMBER_IN = lazy(r"(?:^|\s)\d+\.\d+(?=\s|$)")
+"""Words with a number of their own are a sentence: `reward below 0.5: 0.4`."""
 _BARS = frozenset(("|", "│", ",", ";", "-"))
 TIME = "Time"
 """Name of a duration that stands in a step line without one."""
@@ -47,8 +56,9 @@ _TIMES = {"k": 1e3, "K": 1e3, "M": 1e6}
 class TemplateWords(Record):
     """Words of names: what counts (surely, perhaps), what training, clocks and statistics are called, and what tells
     that a line counts something else: `evaluation`, `items` of data, `places` in the cluster. `out_of` stands between
-    a count and its total; `prose`: words of sentences, which make no name; `amounts`: words before what is counted,
-    not what counts (`n_steps`)."""
+    a count and its total; `prose`: words of sentences, which make no name; `parts`: of a step, over or before their
+    numbers; `bookkeeping`: names of what a tool notes and nobody measures; `amounts`: words before what is counted, not
+    what counts (`n_steps`)."""
 
     counters: frozenset[str]
     weak_counters: frozenset[str]
@@ -60,6 +70,8 @@ class TemplateWords(Record):
     places: frozenset[str]
     out_of: frozenset[str]
     prose: frozenset[str]
+    parts: frozenset[str]
+    bookkeeping: frozenset[str]
     amounts: frozenset[str]
 
 
@@ -81,9 +93,11 @@ class Slot:
 
 
 def slots_of(message: str) -> list[Slot]:
-    """The numbers of a line with the names that stand before them."""
+    """The numbers of a line with the names that stand before them. Of the list `rewards: [0.1, 0.3]` it is the mean."""
     out: list[Slot] = []
-    end, subject = 0, ""
+    sections: list[str] = []  # in which each of them stands: `actor: loss=0.1 lr=1e-6 | critic: loss=0.2`
+    end, subject, section = 0, "", ""
+    listed: list[float] = []
     for match in NUMBER.finditer(message):
         if len(out) >= MAX_SLOTS:
             break
@@ -104,7 +118,16 @@ def slots_of(message: str) -> list[Slot]:
         if gap == ":" and out:  # a clock: 00:12:33
             out[-1] = replace(out[-1], name="")
             out.append(Slot("", match[0], value(match[0]), end=match.end()))
+            sections.append("")
             continue
+        if listed and gap.strip() in ("", ","):
+            listed.append(value(match[0]))
+            out[-1] = _mean_of(out[-1], listed, match.end())
+            continue
+        listed = [value(match[0])] if gap.endswith("[") else []
+        above, section = section, _section(gap, section)
+        if section and section != above:
+            subject = section
         name = _name(gap)
         if name in words().prose - words().counters:
             name = ""
@@ -119,7 +142,38 @@ def slots_of(message: str) -> list[Slot]:
         elif name:
             subject = name
         out.append(Slot(name, match[0], value(match[0]) * factor, end=match.end()))
-    return out
+        sections.append(section)
+    names = sectioned((section, slot.name) for section, slot in zip(sections, out, strict=True))
+    return [slot if slot.name == name else replace(slot, name=name) for slot, name in zip(out, names, strict=True)]
+
+
+def _mean_of(first: Slot, listed: list[float], end: int) -> Slot:
+    mean = sum(listed) / len(listed)
+    name = first.name if not first.name or len(listed) > 2 else f"{first.name}_mean"
+    return replace(first, name=name, text=repr(mean), value=mean, end=end)
+
+
+def sectioned(named: Iterable[tuple[str, str]]) -> list[str]:
+    """The names of numbers by their section and name: the section stands before those that come in several ones, and
+    before those that say but a statistic."""
+    given = list(named)
+    within: dict[str, set[str]] = {}
+    for section, name in given:
+        within.setdefault(name, set()).add(section)
+    return [
+        f"{section}/{name}"
+        if section and name and (len(within[name]) > 1 or name.lower() in words().statistics)
+        else name
+        for section, name in given
+    ]
+
+
+def _section(gap: str, section: str) -> str:
+    """The words before a colon behind which further names stand; a bar ends what the one before began."""
+    if found := _SECTION.search(gap):
+        named = found[1]
+        return "" if is_named(named, words().counters | words().weak_counters) else named
+    return "" if _PART.search(gap) else section
 
 
 def pairs(message: str) -> dict[str, float]:
@@ -127,7 +181,7 @@ def pairs(message: str) -> dict[str, float]:
     found = _PAIR.findall(message)
     if not found or _PAIR.sub("", message).strip(" ,;|•*-\t"):
         return {}
-    return {name: value(number) for name, number in found}
+    return {} if any(map(NUMBER_IN.search, (name for name, _ in found))) else {n: value(x) for n, x in found}
 
 
 def _name(gap: str) -> str:
@@ -139,7 +193,7 @@ def _name(gap: str) -> str:
         return str(set_apart[2])
     if gap.count("=") > gap.count("=>") + 1 and (one := _ASSIGNED.search(gap)):
         return str(one[1])
-    found = _NAME.match(_LINKS.sub("", _SEPARATOR.split(tied)[-1].strip(" '\"*-")))
+    found = _NAME.match(_VERB.sub("", _LINKS.sub("", _SEPARATOR.split(tied)[-1].strip(" '\"*-"))))
     return str(found[1]) if found and not found[1].endswith(".py") else ""
 
 

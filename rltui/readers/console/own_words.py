@@ -89,7 +89,7 @@ class OwnWords:
         if told is not None:
             self.belongs = True
             return [*rows, *self._of(lead, prefix, told)], True
-        if not rows and not behind and not first:
+        if not rows and not first:
             rows = self.line(raw, shape, prefix)
         return rows, bool(rows)
 

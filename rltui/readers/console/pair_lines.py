@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import copy
+from dataclasses import replace
+
 from rltui.lazy_regex import lazy
 from rltui.readers.console.lead import without_lead
-from rltui.readers.console.named_numbers import NUMBER, Slot, is_named, pairs, words
+from rltui.readers.console.named_numbers import NUMBER, Slot, has_word, is_named, pairs, sectioned, words
 from rltui.readers.console.step_template import measures
 from rltui.readers.json_number import dict_cells
 from rltui.readers.number_text import value
@@ -12,6 +15,9 @@ from rltui.readers.number_text import value
 MOST_PAIRS = 400
 """Pairs of one block: a log that is one long block fills no memory."""
 
+HEADLINE = 100
+"""Characters of a line that says what follows, at most."""
+_WORD = lazy(r"[^\W\d_]+")
 MARKS = "#•*-·▸├└╰┣┗│┃─━ \t"
 """What may stand before the lines below a step."""
 _MARK = lazy(r"^\s*(?:#{1,6}|[├└╰┣┗][─━]+)\s+")
@@ -22,8 +28,12 @@ _SET_APART = lazy(rf"^\s*([^\W\d_][\w/.\-]*(?: [^\W\d_][\w/.\-]*){{0,3}})(?:\s{{
 _LEADERS = lazy(r"\s*\.{3,}\s*|\s+_{3,}\s+")
 _HEADING = lazy(
     r"^(?:[^\w]*\[[\w .\-]{1,40}\])?[^\w]*([^\W\d_][^\W\d]*(?:[ _][^\W\d_]+){0,2})[\s:#=]+(\d{1,15})"
-    r"(?:\s?(?:/|of)\s?(\d{1,15}))?[^\w]*$"
+    r"(?:\s?(?:/|of)\s?(\d{1,15}))?(?:(?: [^\W\d_]+){1,2})?[^\w]*$"
 )
+_TITLE = lazy(r"^[^\w\[]*(?:([^\W\d][\w/\-]*(?: [^\W\d][\w/\-]*){0,2}):|\[([^\W\d][\w/\- ]{0,30})\])[\s=#*:\-]*$")
+_TITLED = lazy(r"^[^\w]*([^\W\d][\w/\-]*(?: [^\W\d][\w/\-]*)?):\s+(?=[^\W\d][\w/.@\-]*\s?[=:])")
+_RULE = lazy(r"[^\w]+$")
+_TABLE_HEAD = lazy(r"[^\W\d]+\s{2,}[^\W\d]+$")
 _FILLED_BAR = lazy(
     r"^\s*(\d+)/(\d+)\s+(?:\[[=>.\-#\s]*\]|[━╸╺█▉▊▋▌▍▎▏░= ]+|-(?=\s+[\d:.]+\s?(?:s|h|m)\b))"
     r"(?:[\s\-]*(?:ETA:\s*)?[\d:.]+\s?(?:[mnuµ]?s|h|m)?"
@@ -65,6 +75,33 @@ def logged_cells(message: str) -> dict[str, float]:
     return cells if len(cells) == len(_MEMBER.findall(text)) and measures(cells) else {}
 
 
+def title(message: str) -> str:
+    """The name over some of the lines below: `policy:`, `[critic]`; empty for any other line."""
+    found = _TITLE.match(message)
+    return "" if found is None else (found[1] or found[2]).strip(" /")
+
+
+def titled(message: str) -> tuple[str, str]:
+    """The name before the pairs of a line, and those: `policy: loss=0.1 lr=1e-6`; a line without one as it is."""
+    found = _TITLED.match(message)
+    if found is None or has_word(found[1], words().items):
+        return "", message
+    return found[1], message[found.end() :]
+
+
+def is_frame(message: str) -> bool:
+    """Whether a line only draws, or names the two columns of a table: what stands above it goes on below."""
+    return _RULE.match(message) is not None or _TABLE_HEAD.match(message) is not None
+
+
+def begins_evaluation(message: str) -> bool:
+    """Whether a line says that numbers of an evaluation follow: `Evaluation results:`, `=== Validation ===`."""
+    said = [word.lower() for word in _WORD.findall(message[:HEADLINE])]
+    known = words().evaluation
+    first = not known.isdisjoint(said[:2])
+    return first or (message.rstrip().endswith(":") and not known.isdisjoint(said))
+
+
 def is_behind_bar(message: str) -> bool:
     """Whether a bar of Keras stands before the numbers: its counts are of batches, no steps."""
     return _FILLED_BAR.match(message) is not None
@@ -79,24 +116,42 @@ def heading(message: str) -> Slot | None:
 
 
 class PairBlock:
-    """Pairs of neighbouring lines, until a name comes again or something else stands between."""
+    """Pairs of neighbouring lines, until a name comes again or something else stands between. `title`: over the lines
+    that come next."""
 
     def __init__(self) -> None:
-        self.slots: dict[str, Slot] = {}
+        self._slots: dict[tuple[str, str], Slot] = {}  # by title and name
+        self.title = ""
         self.lines: tuple[int, ...] = ()  # their numbers in the file
+
+    def copy(self) -> PairBlock:
+        twin = copy.copy(self)
+        twin._slots = dict(self._slots)
+        return twin
+
+    @property
+    def slots(self) -> dict[str, Slot]:
+        names = sectioned(self._slots)
+        return {name: replace(slot, name=name) for name, slot in zip(names, self._slots.values(), strict=True)}
+
+    @property
+    def is_open(self) -> bool:
+        return bool(self._slots)
 
     def begins_anew(self, names: list[str]) -> bool:
         """Whether a line of these names belongs to the next block."""
-        return any(name in self.slots for name in names) or len(self.slots) >= MOST_PAIRS
+        again = any((self.title, name) in self._slots for name in names)
+        counts = bool(self.title) and any(name in names and is_named(name, words().counters) for _, name in self._slots)
+        return again or counts or len(self._slots) >= MOST_PAIRS
 
     def add(self, slots: list[Slot], line: int) -> None:
-        self.slots |= {slot.name: slot for slot in slots}
+        self._slots |= {(self.title, slot.name): slot for slot in slots}
         self.lines = (*self.lines, line)
 
     def take(self) -> tuple[list[Slot], tuple[int, ...]]:
         """The block so far and its lines; the next one is empty."""
         taken = list(self.slots.values()), self.lines
-        self.slots, self.lines = {}, ()
+        self._slots, self.lines, self.title = {}, (), ""
         return taken
 
 

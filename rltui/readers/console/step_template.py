@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
+from rltui.lazy_regex import lazy
 from rltui.readers.console.named_numbers import NUMBER, Slot, has_word, is_named, is_whole, last_word, words
 from rltui.readers.console.step_counter import is_about
+
+_SET_RIGHT = lazy(r"(?<=[\[(<=:|]) #")
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,8 +132,8 @@ class Template:
 
 
 def skeleton(message: str) -> str:
-    """A message with a mark for each of its numbers, and single blanks."""
-    return " ".join(NUMBER.sub("#", message).split())
+    """A message with a mark for each of its numbers, without the blanks that set them right."""
+    return _SET_RIGHT.sub("#", " ".join(NUMBER.sub("#", message).split()))
 
 
 def key_of(kind: str, slots: list[Slot]) -> str:

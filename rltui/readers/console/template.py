@@ -16,8 +16,18 @@ from rltui.lazy_regex import lazy
 from rltui.readers.console.column_table import ColumnTable
 from rltui.readers.console.lead import split_lead
 from rltui.readers.console.line_filter import remember
-from rltui.readers.console.named_numbers import Slot, is_named, is_whole, last_word, slots_of, words
-from rltui.readers.console.pair_lines import PairBlock, as_slots, heading, is_behind_bar, pair_cells
+from rltui.readers.console.named_numbers import Slot, has_word, is_named, is_whole, last_word, slots_of, words
+from rltui.readers.console.pair_lines import (
+    PairBlock,
+    as_slots,
+    begins_evaluation,
+    heading,
+    is_behind_bar,
+    is_frame,
+    pair_cells,
+    title,
+    titled,
+)
 from rltui.readers.console.step_counter import (
     counter_name,
     counter_of,
@@ -32,8 +42,8 @@ from rltui.readers.console.step_template import skeleton as skeleton_of
 
 _BEFORE_ROW = lazy(r"^\d{1,5}:\s+")
 """srun's rank: before a row of numbers only the table above tells it from one."""
-_SECTION = lazy(r"^[A-Za-z_][\w /\-]{0,30}:$")
-"""A name over some of the numbers below a heading."""
+SET_APART = 12
+"""Lines of the program's own among those of a block below a heading, at most."""
 SEEN = 3
 """Lines of one skeleton before it counts as a step line: two rises of its counter."""
 MAX_SOURCES = 100
@@ -58,6 +68,9 @@ class TemplateLearner:
         self._epoch = 0  # of the newest heading that names one
         self._sources = {""}  # words before the lines that may tell steps
         self._headed, self._block_source = False, ""  # the open block began with a heading; the words before its lines
+        self._led, self._apart = False, 0  # logging put something before this line; such lines in the open block
+        self._evaluated = False  # a line said that what follows is of an evaluation
+        self._framed = False  # something stands between the heading of the open block and its numbers
         self._opening = ""  # words before a message that begins on the next line
         self._followed: Template | None = None  # of lines that are read elsewhere
         self._held = 0  # lines that were held so far
@@ -72,7 +85,7 @@ class TemplateLearner:
     @property
     def is_open(self) -> bool:
         """Whether the next line may belong to what stands above it."""
-        return self._under is not None or bool(self._block.slots) or self._table.is_open
+        return self._under is not None or self._block.is_open or self._table.is_open
 
     def copy(self) -> TemplateLearner:
         """One that takes the beginning of a line without changing this one. It learns nothing from that: rows that are
@@ -82,8 +95,7 @@ class TemplateLearner:
         twin._followed = None if self._followed is None else copies[id(self._followed)]
         twin._templates = {key: copies[id(t)] for key, t in self._templates.items()}
         twin._none, twin._told, twin._sources = set(self._none), set(self._told), set(self._sources)
-        twin._block, twin._table = copy.copy(self._block), copy.copy(self._table)
-        twin._block.slots = dict(self._block.slots)
+        twin._block, twin._table = self._block.copy(), copy.copy(self._table)
         twin._whole = frozenset(self._block.slots)
         twin._under = None if self._under is None else replace(self._under, below=dict(self._under.below))
         for key, template in self._templates.items():
@@ -99,8 +111,9 @@ class TemplateLearner:
     def take(self, message: str, process: str = "", at: int = 0) -> list[StepRow] | None:
         """The steps that this line tells, those of the lines that were held back until now before it. None if no line
         of its shape can matter. `at`: its number in the file."""
-        self._at = at
+        self._at, given = at, message
         rank, source, message = split_lead(message)
+        self._led = len(message) < len(given)
         if not message:
             self._opening = source  # its message begins on the next line
             return []
@@ -130,14 +143,34 @@ class TemplateLearner:
             self._followed.rows([TemplateLine(slots_of(message), message, rank=rank)])
 
     def _words(self, message: str) -> list[StepRow]:
-        """A line without a digit: it may be a heading. What follows belongs to no step line above it, but a line
-        within a table's borders ends no block."""
+        """A line without a digit: it may be a heading. What follows belongs to no step line above it, but to an
+        evaluation that is of it; and what only draws ends no block."""
+        if self._begins_evaluation(message):
+            return []
+        if (self._under is not None or self._block.is_open) and (named := title(message)):
+            self._block.title = named
+            return []
         self._under = None
-        if self._headed and _SECTION.match(message):
+        if self._headed and (is_frame(message) or self._goes_on()):
+            self._framed = self._framed or len(self._block.slots) == 1
             return []
         if self._table.heading(message) or message.startswith(("|", "│", "┃")):
             return []
         return self._end_block()
+
+    def _begins_evaluation(self, message: str) -> bool:
+        """Whether numbers of an evaluation follow below a step line or in a block."""
+        if (self._under is None and not self._headed) or not begins_evaluation(message):
+            return False
+        self._evaluated = True
+        self._block.title = ""
+        return True
+
+    def _goes_on(self) -> bool:
+        """Whether the block below a heading goes on behind a line that is none of it: the program's own lines are known
+        by what logging puts before them."""
+        self._apart += 1
+        return self._headed and self._led and self._apart <= SET_APART
 
     def _numbers(self, message: str, rank: str, source: str, process: str) -> list[StepRow] | None:
         row = self._table.row(message) or self._table.row(_BEFORE_ROW.sub("", message))
@@ -158,9 +191,10 @@ class TemplateLearner:
             remember(key, self._none)
             return self._below(message, source)
         ended = self._end_block()
+        self._evaluated = False
         self._source(source)
         rows = self._take("line", key, line)
-        self._under = line if key in self._templates else None
+        self._under, self._block.title = line if key in self._templates else None, ""
         self._under_step = rows[-1].step if rows else None
         return ended + rows
 
@@ -221,18 +255,29 @@ class TemplateLearner:
     def _below(self, message: str, source: str, begins: Slot | None = None) -> list[StepRow] | None:
         """Numbers of a line right below a step line, or below one that may turn out to be one; or of a block, which
         `begins` with the step of a heading."""
-        cells = {} if begins is not None else pair_cells(message)
+        named, said = titled(message)
+        cells = {} if begins is not None else pair_cells(said)
+        if named and cells:
+            self._block.title = named
         if cells is None or (cells and source not in self._sources and (self._under is not None or self._headed)):
             return []  # another program's
+        if begins is None and not cells and self._begins_evaluation(message):
+            return []
+        if self._evaluated and cells:
+            known = words().evaluation
+            cells = {name if has_word(name, known) else f"eval/{name}": x for name, x in cells.items()}
         if self._under is not None and cells:
+            there = self._under.below
+            cells = {f"{self._block.title}/{k}" if self._block.title and k in there else k: x for k, x in cells.items()}
+            self._under.below = {**cells, **there}
             if self._under_step is not None:
                 return [StepRow(self._under_step, cells, lines=(self._at,))]
             self._under.lines = (*self._under.lines, self._at)
-            for name, number in cells.items():
-                self._under.below.setdefault(name, number)
             return []
         self._under = None
         if begins is None and not cells:
+            if self._goes_on():
+                return []
             of_table = self._table.heading(message)
             return self._end_block() or ([] if of_table else None)
         if begins is not None:
@@ -240,6 +285,7 @@ class TemplateLearner:
             self._epoch = int(begins.value) if last_word(begins.name) == "epoch" else self._epoch
         slots = as_slots(cells) if begins is None else [begins]
         other = source != self._block_source and not self._headed
+        other |= self._framed and any(is_named(slot.name, words().counters) for slot in slots)
         again = self._headed and begins is None and is_behind_bar(message)  # the bar of an epoch, painted once more
         anew = begins is not None or other or (not again and self._block.begins_anew([slot.name for slot in slots]))
         ended = self._end_block() if anew else []
@@ -253,7 +299,8 @@ class TemplateLearner:
     def _end_block(self) -> list[StepRow]:
         """The block above is whole."""
         told, self._told = self._told, set()
-        self._headed = False
+        self._headed = self._evaluated = self._framed = False
+        self._apart = 0
         held, lines = self._block.take()
         slots = sorted(held, key=lambda slot: not (is_whole(slot) and may_count(slot)))
         if len(slots) < 2:

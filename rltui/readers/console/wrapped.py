@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import orjson
 
 from rltui.readers.keys import first_of
@@ -16,6 +18,11 @@ _LEVEL = ("level", "levelname", "severity", "lvl", "log_level", "stream")
 _TIME = ("timestamp", "time", "asctime", "ts", "@timestamp", "created", "exc_info")
 _PLACE = frozenset(("line", "lineno", "pid", "process", "thread", "v", "hostname", "rank", "version", *_LEVEL, *_TIME))
 """Numbers of the logger's own."""
+_RECORD = frozenset(("record", "source", "process", "thread", "file", "labels", "kubernetes", "resource", "host"))
+"""Objects of the logger's own."""
+_FIELDS = frozenset(("extra", "fields", "context", "metrics", "data", "payload", "attributes", "params", "props"))
+"""Objects whose name says nothing of the numbers that they hold."""
+_DEPTH = 3
 
 
 def is_wrapped(head: bytes) -> bool:
@@ -45,7 +52,8 @@ def _logged(row: dict[str, object]) -> str | None:
     """The line that a logger would have written for a row; None for a row of something else."""
     record = row.get("record")
     if isinstance(record, dict) and isinstance(row.get("text"), str):  # loguru
-        return str(row["text"])
+        bound = record.get("extra")
+        return " ".join([str(row["text"]).rstrip(), *(_numbers(bound) if isinstance(bound, dict) else ())])
     level = next((row[key] for key in _LEVEL if isinstance(row.get(key), str | int)), None)
     name = next((key for key in _MESSAGE if isinstance(row.get(key), str)), None)
     if level is None or name is None:
@@ -53,12 +61,16 @@ def _logged(row: dict[str, object]) -> str | None:
     if name == "log":  # Docker
         return str(row[name])
     time = next((str(row[key]) for key in _TIME if isinstance(row.get(key), str)), "")
-    numbers = (
-        f"{key}={value}"
-        for key, value in row.items()
-        if key not in _PLACE and isinstance(value, int | float) and not isinstance(value, bool)
-    )
-    return " ".join(filter(None, (time, level if isinstance(level, str) else "", str(row[name]), *numbers)))
+    return " ".join(filter(None, (time, level if isinstance(level, str) else "", str(row[name]), *_numbers(row))))
+
+
+def _numbers(row: dict[str, object], within: str = "", depth: int = 0) -> Iterator[str]:
+    """The numbers of a logger's row, and of what it holds beside its message."""
+    for key, value in row.items():
+        if isinstance(value, dict) and depth < _DEPTH and key not in _RECORD:
+            yield from _numbers(value, within if key in _FIELDS else f"{within}{key}/", depth + 1)
+        elif key not in _PLACE and isinstance(value, int | float) and not isinstance(value, bool):
+            yield f"{within}{key}={value}"
 
 
 def _text_of(line: bytes) -> bytes | None:

@@ -65,16 +65,22 @@ def test_the_report_says_it_too(tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert "--line 'we have now seen {step} waves" in note
 
 
+CRASH = """Traceback (most recent call last):
+  File "train.py", line 5, in <module>
+RuntimeError: no more waves
+"""
 PATTERN = ["--line", "we have now seen {step} waves, ... gave {reward_mean} points (before: {})"]
 
 
 @pytest.mark.parametrize("command", ["report", "watch", "compare", "rltui"])
 def test_every_command_takes_it(command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     log = written(tmp_path / "train.log", "prose")
+    with log.open("a") as out:
+        out.write(CRASH)  # what a watch waits for
     other = written(tmp_path / "other.log", "prose")
     words = {
         "report": ["report", str(log), *PATTERN],
-        "watch": ["watch", str(log), "--timeout", "0.5", *PATTERN],
+        "watch": ["watch", str(log), *PATTERN],
         "compare": ["compare", str(log), str(other), *PATTERN],
         "rltui": [str(log), *PATTERN],
     }[command]

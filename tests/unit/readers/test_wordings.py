@@ -46,6 +46,77 @@ STYLES: dict[str, tuple[str, int, dict[str, str]]] = {
     ),
     "logfmt with seconds": ("ts=1763900{i:03}.5 step={i} loss={x} reward=0.5\n", 1, {"loss": "x", "reward": "0.5"}),
     "JSON behind words": (NESTED, 1, {"loss": "x", "reward": "0.5", "kl": "0.2"}),
+    "parts of a step on one line": (
+        "step {i} | actor: loss={x} lr=1e-6 | critic: loss=0.5 lr=2e-6 | reward: mean=0.25 std=0.125\n",
+        1,
+        {
+            "actor/loss": "x",
+            "actor/lr": "1e-6",
+            "critic/loss": "0.5",
+            "critic/lr": "2e-6",
+            "reward/mean": "0.25",
+            "reward/std": "0.125",
+        },
+    ),
+    "parts of a step below each other": (
+        "===== Iteration {i}/40 =====\n[actor]\n  loss: {x}\n[critic]\n  loss: 0.5\n  clip: 0.25\n",
+        1,
+        {"actor/loss": "x", "critic/loss": "0.5", "clip": "0.25"},
+    ),
+    "parts of a YAML document": (
+        "step: {i}\nactor:\n  loss: {x}\ncritic:\n  loss: 0.5\nreward:\n  mean: 0.25\n\n",
+        1,
+        {"actor/loss": "x", "critic/loss": "0.5", "reward/mean": "0.25"},
+    ),
+    "a statistic behind the name that it is of": (
+        "iter {i}: loss: {x}, reward: mean 0.25, std 0.125\n",
+        1,
+        {"loss": "x", "reward mean": "0.25", "reward std": "0.125"},
+    ),
+    "lines of a logger below one that says what is over": (
+        "[2026-03-01 10:00:07] Training step {i} of 40 complete\n[2026-03-01 10:00:07]   generated 512 completions, "
+        "9 tokens in 1.5s\n[2026-03-01 10:00:07]   policy: loss={x} entropy=0.5\n",
+        1,
+        {"loss": "x", "entropy": "0.5"},
+    ),
+    "a box below a heading": (
+        "    Step {i}/40\n┏━━━━━━┳━━━━┓\n┃ Name ┃ Is ┃\n┡━━━━━━╇━━━━┩\n"
+        "│ loss │ {x} │\n│ reward │ 0.5 │\n└──────┴────┘\n",
+        1,
+        {"loss": "x", "reward": "0.5"},
+    ),
+    "an evaluation below a step": (
+        "step {i} | loss {x} | reward 0.5\nRunning evaluation on 500 prompts...\n  accuracy: 0.25\n",
+        1,
+        {"loss": "x", "reward": "0.5", "eval/accuracy": "0.25"},
+    ),
+    "verbs": (
+        "After update {i} the average reward is 0.5 and the policy loss is {x}.\n",
+        1,
+        {"policy loss": "x", "average reward": "0.5"},
+    ),
+    "lists": (
+        "step {i} rewards: [0.25, 0.5, 0.75] loss: {x}\n",
+        1,
+        {"rewards_mean": "0.5", "loss": "x"},
+    ),
+    "signs that fill a place": ("第 {i} 步，损失：{x}，平均奖励：0.5\n", 1, {"损失": "x", "平均奖励": "0.5"}),
+    "shares set right": (
+        "({i:5.1f}%) 0.1min :: update #{i} :: loss → {x} :: reward → 0.5\n",
+        50,
+        {"loss": "x", "reward": "0.5"},
+    ),
+    "fields of a JSON logger": (
+        '{{"asctime": "2026-03-01 10:00:00,123", "levelname": "INFO", "message": "train", '
+        '"extra": {{"step": {i}, "loss": {x}, "reward/mean": 0.5}}}}\n',
+        1,
+        {"loss": "x", "reward/mean": "0.5"},
+    ),
+    "a dict that was logged as text": (
+        '{{"step": {i}, "metrics": "{{\'loss\': {x}, \'reward\': 0.5}}"}}\n',
+        1,
+        {"metrics/loss": "x", "metrics/reward": "0.5"},
+    ),
     "thousands": ("Training: step: {i:,}, loss: {x}, reward: 0.5\n", 200, {"loss": "x", "reward": "0.5"}),
 }
 
@@ -61,6 +132,55 @@ def test_every_row_is_there_and_nothing_else(style: str, tmp_path: Path) -> None
     }
     found = {step: {k: x for k, x in row.items() if k != "epoch"} for step, row in content(opened(path)).items()}
     assert found == expected
+
+
+def painted(kind: str) -> str:
+    """What tqdm writes of a slow loop of 20 steps: it paints a bar as it is made, counted on, and given numbers."""
+    shown = "train:  {share}%|█| {n}/20 [00:10<01:30,  1.02s/it{numbers}]"
+    out, numbers, count = [], "", 0
+
+    def paint() -> None:
+        out.append("\r" + shown.format(share=5 * count, n=count, numbers=numbers))
+
+    paint()
+    for i in range(1, 21):
+        named = f", loss={i / 64:.6f}, reward=0.5" + (f", step={i}" if kind == "named" else "")
+        if kind == "counted first":
+            count = i
+            paint()
+        numbers = named
+        paint()
+        if kind != "counted first":
+            count = i
+            paint()
+    return "".join(out) + "\n"
+
+
+@pytest.mark.parametrize("kind", ["named", "counted first", "counted last"])
+def test_numbers_of_a_bar_are_of_the_step_whose_loop_gave_them(kind: str, tmp_path: Path) -> None:
+    path = tmp_path / "train.log"
+    path.write_text(painted(kind))
+    assert content(opened(path)) == {i: {"loss": pytest.approx(i / 64, abs=1e-6), "reward": 0.5} for i in range(1, 21)}
+
+
+def test_a_line_glued_behind_a_bar_is_a_step_line(tmp_path: Path) -> None:
+    """As a buffered output writes its lines."""
+    path = tmp_path / "train.log"
+    lines = [f"loss {i / 64:.6f} reward 0.5 step {i}\n" for i in range(1, 21)]
+    bars = [f"\r {5 * i}%|█| {i}/20 [00:10<01:30,  1.02s/it]" for i in range(11)]
+    path.write_text("".join([*bars, *lines[:10], *bars, *lines[10:]]))
+    assert [row["loss"] for row in content(opened(path)).values()] == pytest.approx(
+        [i / 64 for i in range(1, 21)], abs=1e-6
+    )
+
+
+def test_a_step_line_that_is_cut_off_tells_nothing_of_the_step_above(tmp_path: Path) -> None:
+    path = tmp_path / "train.log"
+    whole = "".join(f"step={i} loss=0.25 reward=0.5 kl=0.125\n" for i in range(1, 21))
+    path.write_text(whole + "step=21 loss=0.75")
+    found = content(opened(path))
+    assert found.pop(21, {"loss": 0.75}) == {"loss": 0.75}
+    assert found == {i: {"loss": 0.25, "reward": 0.5, "kl": 0.125} for i in range(1, 21)}
 
 
 @pytest.mark.parametrize("heading", ["### Step {i}", "## Step {i}: the proof"])
