@@ -3,7 +3,7 @@
 Advice changes only with evidence. A reason to stop begins when it is shown: the harm is present in the newest values,
 and it lasts. Once it stands it ends when the newest values contradict it, not when a test that looks at other rows each
 time no longer sees it. One look is the noise of one look: a fall has to be shown for as long as the window that it is
-seen by.
+seen by, unless it is critical.
 """
 
 from __future__ import annotations
@@ -120,7 +120,8 @@ def reasons(case: StopCase, found: Sequence[OpenFinding]) -> Reasons:
         if f.severity == "info" or not case.has(f, *REASONS) or not _holds(case, f):
             continue
         since = case.reasons.shown.get(f.id, case.look.n)
-        if f.id in case.reasons.stand or not case.has(f, *DIPS) or case.look.n - since >= NEWEST:
+        waits = case.has(f, *DIPS) and f.severity != "critical" and case.look.n - since < NEWEST
+        if f.id in case.reasons.stand or not waits:
             stand.add(f.id)
         else:
             shown[f.id] = since
@@ -129,7 +130,7 @@ def reasons(case: StopCase, found: Sequence[OpenFinding]) -> Reasons:
 
 def speaks(case: StopCase, finding: OpenFinding) -> bool:
     """Whether a finding that may be a reason to stop is one."""
-    waits = finding.id in case.reasons.shown and case.goes_on
+    waits = finding.id in case.reasons.shown and case.goes_on and finding.severity != "critical"
     return not waits and _holds(case, finding)
 
 

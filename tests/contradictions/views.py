@@ -47,8 +47,8 @@ def findings_pane_and_report(said: Said) -> Iterator[str]:
         if not about:
             yield f"the pane of findings has {found[2]!r}, the report no such open finding"
             continue
-        if found[1] not in {f["severity"] for f in about}:
-            yield f"the pane of findings: {found[2]!r} {found[1]}, report: {about[0]['severity']}"
+        if found[1] not in {called(f["severity"]) for f in about}:
+            yield f"the pane of findings: {found[2]!r} {found[1]}, report: {called(about[0]['severity'])}"
         since = SINCE.search(found[3])
         if since and int(since[1]) not in {f["onset_step"] for f in about}:
             yield f"the pane of findings: {found[2]!r} since {since[1]}, report: {about[0]['onset_step']}"
