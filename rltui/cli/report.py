@@ -17,7 +17,7 @@ from rltui.cli.arguments import (
     time_of,
     write,
 )
-from rltui.prose import joined, sentence
+from rltui.prose import capital, joined
 
 if TYPE_CHECKING:
     from rltui.discovery.found import Found
@@ -80,7 +80,7 @@ def print_reports(found: list[Found], args: argparse.Namespace) -> int:
 
             for feed in opened.feeds:
                 if feed.hint:
-                    print(f"rltui: {feed.path}: no row was read. {sentence(shown(feed.hint))}", file=sys.stderr)
+                    print(f"rltui: {feed.path}: no row was read. {capital(shown(feed.hint))}", file=sys.stderr)
         frame = opened.with_insight(opened.frame(now)).narrowed(
             getattr(args, "since", None), getattr(args, "last", None)
         )

@@ -13,6 +13,8 @@ KEPT_LINES = 200
 _BORDERS = "|│┃║"
 _BORDER = lazy(r"\s*[|│┃║]\s*")
 _NAME = lazy(r"[A-Za-z_#][\w/.@%()\- ]{0,40}$")
+_SAYS = lazy(r"^\s*#?\s*(?i:columns?|fields|format|header):\s+")
+"""What says that names of columns follow."""
 _GAP = lazy(r"\s{2,}|\t")
 _MISSING = frozenset(("", "-", "--", "—", "n/a", "N/A", "None", "null"))
 
@@ -31,7 +33,7 @@ class ColumnTable:
 
     def heading(self, message: str) -> bool:
         """Whether a line names columns, one of which counts and another one of which is of training."""
-        for names in _splits(message):
+        for names in _splits(_SAYS.sub("", message)):
             if not 2 <= len(names) <= MOST_COLUMNS or len(set(names)) < len(names):
                 continue
             if not all(_NAME.match(name) for name in names):

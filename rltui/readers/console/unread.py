@@ -19,7 +19,7 @@ SAMPLE = 4000
 OFTEN = 3
 SHOWN = 100
 _SLOT = lazy(r"(?<![\d.])" + NUMBER)
-_NAME = lazy(r"([A-Za-z_][\w/@.\-]*)[\s:=~(\[<]*$")
+_NAME = lazy(r"([^\W\d][\w/@.\-]*)(?:\s(?:is|was|of))?[\s:=~(\[<`*]*$")
 
 
 class UnreadLines:

@@ -156,6 +156,14 @@ def painted(kind: str) -> str:
     return "".join(out) + "\n"
 
 
+def test_a_line_that_says_columns_names_them(tmp_path: Path) -> None:
+    path = tmp_path / "train.log"
+    path.write_text("# columns: step loss reward\n" + "".join(f"{i} {i / 64:.6f} 0.5\n" for i in range(1, 21)))
+    assert [row["loss"] for row in content(opened(path)).values()] == pytest.approx(
+        [i / 64 for i in range(1, 21)], abs=1e-6
+    )
+
+
 @pytest.mark.parametrize("kind", ["named", "counted first", "counted last"])
 def test_numbers_of_a_bar_are_of_the_step_whose_loop_gave_them(kind: str, tmp_path: Path) -> None:
     path = tmp_path / "train.log"
