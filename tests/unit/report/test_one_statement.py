@@ -51,3 +51,15 @@ def test_what_is_0_in_every_row_is_not_called_not_logged(tmp_path: Path, capsys:
     about = [text for text in unknowns if text.startswith("clip_frac ")]
     assert about
     assert all("0 throughout" in text for text in about)
+
+
+@pytest.mark.parametrize(("rows", "stub"), [(9, False), (10, True)])
+def test_a_few_zeros_are_measurements(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], rows: int, stub: bool
+) -> None:
+    log = tmp_path / "metrics.jsonl"
+    cells = ({"step": step, "reward": 0.1 * step, "kl": 0.0} for step in range(1, rows + 1))
+    log.write_text("".join(f"{json.dumps(row)}\n" for row in cells))
+    coverage = told(capsys, "report", str(log))["coverage"]
+    assert isinstance(coverage, dict)
+    assert ("kl_ref" in {one["metric"] for one in coverage["missing"]}) is stub

@@ -129,3 +129,12 @@ def test_only_an_estimate_of_the_third_kind_cannot_be_negative(
         f"actor_rollout_ref:\n  actor:\n    kl_loss_type: {estimator}\n    use_kl_loss: true\n"
     )
     assert invariants(report(run, capsys))["KL to the reference ≥ 0 (k3 estimator)"]["status"] == status
+
+
+@pytest.mark.parametrize("name", ["loss", "total_loss", "grad"])
+def test_each_of_loss_and_gradient_is_looked_at_alone(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str
+) -> None:
+    columns = {key: column for key, column in learning().items() if key not in ("loss", "grad")}
+    checks, _ = verified(write(tmp_path / "run", columns | {name: wave(0.5, 0.05, N, 4)}), capsys)
+    assert checks["loss and gradient finite"]["mark"] == ""
