@@ -66,11 +66,11 @@ def test_aborted_rollouts_above_five_percent_are_a_finding() -> None:
     assert found(diagnose(**level, aborted_ratio=wave(0.01, 0.001)), "env-errors-contaminate") is None
 
 
-def test_a_flat_reward_at_almost_no_kl_is_a_timid_update() -> None:
+def test_a_flat_reward_at_almost_no_kl_is_too_small_an_update() -> None:
     level: Any = {"score_mean": wave(0.5, 0.015, 1), "val_score": [None] * N}
     finding = found(diagnose(**level, kl_ref=np.abs(wave(5e-4, 2e-5))), "cfg-lr-too-low")
     assert finding is not None
-    assert "timid" in finding.summary
+    assert "too small" in finding.summary
     assert found(diagnose(kl_ref=np.abs(wave(5e-4, 2e-5))), "cfg-lr-too-low") is None  # the reward rises
 
 

@@ -69,7 +69,7 @@ ENDS = {
     ),
     "the engine finds no memory": (
         traceback("ValueError: No available memory for the cache blocks. Try increasing `gpu_memory_utilization`."),
-        ["rollout engine found too little GPU memory"],
+        ["sampler found too little GPU memory"],
         "gpu_memory_utilization",
     ),
     "disk": (
