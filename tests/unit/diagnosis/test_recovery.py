@@ -90,4 +90,4 @@ def test_report_and_card_say_when_it_is_over(tmp_path: Path, capsys: pytest.Capt
     assert card["band"]["side"] == "below"
     assert card["band"]["now"] > 50 * card["band"]["edge"]
     assert main(["report", str(run), "--long"]) in (0, 1)
-    assert f"over when: {card['band']['text']}" in capsys.readouterr().out
+    assert f"resolved when: {card['band']['text']}" in capsys.readouterr().out
