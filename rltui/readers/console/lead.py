@@ -12,9 +12,7 @@ _ANSI = lazy(r"\x1b\[[0-9;]*m")
 _FULL = lazy("[：，；（）【】＝｜／％第]")
 _SIGNS = str.maketrans(
     {
-        "：": ": ",
-        "，": ", ",
-        "；": "; ",
+        **{full: f"{half} " for full, half in zip("：，；", ":,;", strict=True)},
         "（": " (",
         "）": ") ",
         "【": "[",
