@@ -268,7 +268,7 @@ def _nothing(path: str, listing: Listing, place: Place) -> str:
         head = place.head(path, HEAD)
         data = head if isinstance(head, bytes) else b""
         steps = hint(suggested(enumerate(data.decode("utf-8", "replace").splitlines(), 1)))
-        why = f"{joined((why_not(data), steps or 'force a reader with --format-in'))}"
+        why = joined((why_not(data), steps or "force a reader with --format-in"))
         return f"{path}: no training log recognised: {why}"
     what = _count(listing.files)
     left_out = ", ".join(f"{n} {why}" for why, n in sorted(listing.skipped.items()))
