@@ -14,6 +14,7 @@ from rltui.hardware.base import DiskSample, GpuSample, HostSample
 from rltui.report.build import build
 from rltui.report.markdown import render
 from rltui.report.to_json import to_json
+from rltui.run.checkpoints import Checkpoint
 from tests.conftest import report_schema
 from tests.unit.diagnosis.fake_run import FakeRun
 from tests.unit.diagnosis.machines import HOST, gpus, sampled
@@ -101,3 +102,23 @@ def test_the_hosts_of_several_nodes() -> None:
     text = render(report, long=True)
     assert re.search(r"Host memory of n 6\d\d GB of 1", text)
     assert re.search(r"Host memory of n2 900 GB of 1", text)
+
+
+def test_when_the_disk_is_full_is_told_by_the_samples_up_to_the_row_that_is_looked_at() -> None:
+    """A checkpoint of 100 GB every 20 steps. Others write to the disk after row 60, and more after the newest row."""
+    saved = [Checkpoint(step, f"/data/run/{step}", True, size_gb=100.0) for step in range(20, ROWS + 1, 20)]
+    shared = sampled(
+        ROWS, lambda step: replace(HOST, disk_free_gb=4050.0 if step <= 60 else 1050.0), planned=2000, checkpoints=saved
+    )
+    newest = shared.hardware[-1]
+    after = replace(newest, time=newest.time + 60.0, host=replace(HOST, disk_free_gb=250.0))
+    shared.hardware = (*shared.hardware, after)
+    engine = Engine()
+    engine.advance(shared)
+
+    def full_at(rows: int) -> list[float]:
+        told = engine.insight(shared, rows, rows, [], "continue").forecasts
+        return [f.at for f in told if f.what == "disk"]
+
+    assert full_at(60) == [60 + 20 * 41]  # 40 fit into 4,050 GB
+    assert full_at(ROWS) == [ROWS + 20 * 3]  # 2 fit into 250 GB
