@@ -122,6 +122,11 @@ def compared(look: Look, name: str, rows: float, skip: float = 0) -> str:
     return f"medians of steps {first[0]} to {first[-1]} and {last[0]} to {last[-1]}"
 
 
+def newest(look: Look, name: str, rows: float) -> str:
+    """Which rows a sentence speaks of, where it gives a `tail`: the table beside it holds means of other windows."""
+    return f"median of the last {worth(rows, len(look.values(name)))} rows"
+
+
 def gaining(look: Look, rows: int = 0, errors: float = 2.0) -> bool:
     """Train reward is `errors` standard errors better than before, over the last `rows` rows (0: since the start)."""
     return look.facts.errors(look.reward, rows) >= errors and not farmed(look)

@@ -18,6 +18,7 @@ from rltui.rules.base import (
     held,
     losing,
     loud,
+    newest,
     reward_course,
     rule,
     side_by_side,
@@ -132,7 +133,7 @@ def kl_runaway(look: Look, p: Params, memory: Memory) -> list[Signal]:
             out = WARNING
 
     def summary() -> str:
-        text = f"KL to the reference is at {num(level)} nats per token"
+        text = f"KL to the reference is at {num(level)} nats per token ({newest(look, 'kl_ref', 10)})"
         if (fast := doubling()) is not None:
             text += f", doubling every {num(fast)} rows"
         course = words.course(look.facts, "val_score") if verified else reward_course(look)

@@ -14,6 +14,7 @@ from rltui.rules.base import (
     held,
     losing,
     loud,
+    newest,
     rule,
     tail,
 )
@@ -127,5 +128,6 @@ def staleness_high(look: Look, p: Params, memory: Memory) -> list[Signal]:
     level = EASED if eased else NOTICE
     if now > limit and (now > max(p["harm"], limit) or not gaining(look)):
         level = CRITICAL if now > max(p["crit"], limit) and losing(look) else WARNING
-    text = f"Rollouts are {num(now)} versions old" + (f" (bound {num(bound)})." if bound else ".")
+    text = f"Rollouts are {num(now)} versions old ({newest(look, 'staleness_mean', 10)}"
+    text += f", bound {num(bound)})." if bound else ")."
     return [Signal(level, text, (("staleness_mean", ""),), moved="staleness_mean", hurt=look.reward)]
