@@ -117,6 +117,13 @@ def shares_in_sentences(said: Said) -> Iterator[str]:
                     yield f"{where}: {found[0]!r} does not say that it is of {fact['rows']} rows"
 
 
+def _rounds(value: float | None, shown: str) -> bool:
+    """Whether a value may be shown so: as near as two in a hundred, or as the digits that are there allow."""
+    decimals = len(shown.partition(".")[2]) if shown[-1:].isdigit() and "e" not in shown else 0
+    half = 0.5 * 10.0**-decimals if "." in shown else 0.0
+    return value is None or close(number(shown), value, 0.02) or abs(number(shown) - value) <= 1.01 * half
+
+
 @rule
 def reward_in_the_verdict(said: Said) -> Iterator[str]:
     """ "Reward A → B" in the verdict are first and last of the metric that the table calls the reward. If score and
@@ -126,9 +133,8 @@ def reward_in_the_verdict(said: Said) -> Iterator[str]:
         rewards = [m for name in ("reward_mean", "score_mean") if (m := said.metric(name)) is not None]
         if found is None or not rewards:
             continue
-        a, b = number(found[1]), number(found[2])
         own = rewards[0]  # the reward, if it is logged
-        if not (close(a, own["first"], 0.02) and close(b, own["last"], 0.02)):
+        if not (_rounds(own["first"], found[1]) and _rounds(own["last"], found[2])):
             yield f"{where}: {found[0]!r}, table: {own['label']} {own['first']:.4g} → {own['last']:.4g}"
 
 
