@@ -3,6 +3,7 @@ first."""
 
 from __future__ import annotations
 
+import gc
 import sys
 import time as clock
 from collections import Counter
@@ -19,6 +20,7 @@ from rltui.run.table import Series
 from rltui.session.extent import ENDS
 from rltui.session.known import Known, gap_row
 from rltui.session.run_reader import RunReader
+from rltui.sources import memory
 
 AT_ONCE = 16
 """Runs of remote machines read side by side: one after the other each would wait for the link."""
@@ -104,6 +106,7 @@ def from_ends(found: Sequence[Found], now: float | None = None) -> Iterator[RunR
     now = clock.time() if now is None else now
     local = [one for one in found if one.place.link() is None]
     if len(local) >= MANY and sys.platform == "linux":
+        memory.keep()
         yield from _in_two(local, now)
         found = [one for one in found if one.place.link() is not None]
     yield from in_order(found, now)
@@ -241,6 +244,10 @@ def _in_two(found: Sequence[Found], now: float) -> Iterator[RunRow]:
     """The same with a forked process, which takes every second part: parsing does not run side by side in threads."""
     from multiprocessing import get_context
 
+    ahead = {one.candidate.files[0][1]: one for one in found}
+    yield from in_order(list(ahead.values()), now)  # what is imported and compiled once is there for both
+    gc.freeze()
+    found = [one for one in found if ahead[one.candidate.files[0][1]] is not one]
     parts = [slice(at, at + MANY // 4) for at in range(0, len(found), MANY // 4)]
     with ProcessPoolExecutor(1, get_context("fork"), _take, (found, now)) as other:
         theirs: list[Future[list[RunRow]]] = [other.submit(_part, part) for part in parts[1::2]]

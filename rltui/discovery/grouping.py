@@ -26,7 +26,7 @@ from __future__ import annotations
 
 import os
 from collections import defaultdict
-from collections.abc import Callable, Container
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from rltui.agent.tree import is_checkpoint_dir
@@ -37,6 +37,7 @@ from rltui.discovery.units import (
     Unit,
     argument,
     beside_their_events,
+    nearest,
     no_runs,
     table_units,
     tracked_units,
@@ -188,28 +189,18 @@ def _has_one_checkpoint_set(home: str, checkpoints: list[str], homes: dict[str, 
     """Whether all checkpoints below a home (and below no other) lie in one folder."""
     folders = {os.path.dirname(path) for path in checkpoints}
     folders |= {os.path.dirname(path) for unit in homes[home] if unit.kind == "trainer-state" for path, _ in unit.files}
-    return len({_set_of(folder) for folder in folders if _nearest(folder, homes) == home}) == 1
+    return len({_set_of(folder) for folder in folders if nearest(folder, homes) == home}) == 1
 
 
 def _set_of(folder: str) -> str:
     return os.path.dirname(folder) if is_checkpoint_dir(folder) else folder
 
 
-def _nearest(path: str, homes: Container[str]) -> str | None:
-    """The deepest home at or above a path."""
-    while path not in homes:
-        parent = os.path.dirname(path)
-        if parent == path:
-            return None
-        path = parent
-    return path
-
-
 def _absorb(runs: dict[str, list[_Run]]) -> None:
     """Rule 5: a single run takes in the single home below it whose run completes it."""
     below: dict[str | None, list[str]] = defaultdict(list)
     for home in runs:
-        below[_nearest(os.path.dirname(home), runs)].append(home)
+        below[nearest(os.path.dirname(home), runs)].append(home)
     for home in sorted(runs, key=len, reverse=True):
         if len(runs[home]) != 1 or len(below[home]) != 1 or len(runs[below[home][0]]) != 1:
             continue
@@ -285,11 +276,12 @@ def _with_others(candidates: list[RunCandidate], root: str, others: dict[str, li
         c.id: os.path.dirname(c.files[0][0]) if c.root.partition(RUN_MARK)[0] in dict(c.files) else c.root
         for c in candidates
     }
-    places = set(homes.values())
+    at_home: dict[str | None, list[str]] = defaultdict(list)
+    for c in candidates:
+        at_home[homes[c.id]].append(c.id)
     for kind, paths in others.items():
         for path in paths:
-            nearest = _nearest(path, places)
-            near = [c.id for c in candidates if homes[c.id] == nearest]
+            near = at_home.get(nearest(path, at_home), [])
             if len(candidates) == 1:
                 owners = [candidates[0].id]
             elif len(near) == 1:
@@ -307,5 +299,7 @@ def _with_others(candidates: list[RunCandidate], root: str, others: dict[str, li
             configs=tuple(given[c.id]["configs"]),
             checkpoints=tuple(given[c.id]["checkpoints"]),
         )
+        if given[c.id]
+        else c
         for c in candidates
     ]

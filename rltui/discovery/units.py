@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter, defaultdict
+from collections.abc import Container
 from dataclasses import dataclass, replace
 
 from rltui.agent.tree import is_checkpoint_dir
@@ -158,6 +159,16 @@ def _table_unit(root: str, path: str, run: ContainedRun, label: str) -> Unit:
     return Unit(climb(os.path.dirname(path), root), "table", ((path, run.format),), own, launch, inside=inside)
 
 
+def nearest(path: str, homes: Container[str]) -> str | None:
+    """The deepest home at or above a path."""
+    while path not in homes:
+        parent = os.path.dirname(path)
+        if parent == path:
+            return None
+        path = parent
+    return path
+
+
 def climb(folder: str, root: str) -> str:
     """The nearest folder, up to the root, that does more than sort files."""
     while folder != root and file_roles.only_sorts(os.path.basename(folder)):
@@ -207,7 +218,7 @@ def _event_units(root: str, events: dict[str, list[tuple[str, str]]], homes: set
     that is some other file's home, else the parent of the `runs/` or `tensorboard_log/` that collects them."""
     units: dict[str, Unit] = {}
     for folder in sorted(events):
-        above = next((known for known in units if folder.startswith(known + os.sep)), None)
+        above = nearest(os.path.dirname(folder), units)
         if above is not None:
             units[above] = replace(units[above], files=units[above].files + tuple(events[folder]))
             continue

@@ -185,10 +185,13 @@ def run_column(columns: Iterable[str]) -> str | None:
 
 def is_sample(row: Mapping[str, object]) -> bool:
     """A rollout, a dataset's example, a result of one item: text is what it is about."""
+    cells = [(key, value) for key, value in row.items() if isinstance(value, str | list)]
+    if not cells:
+        return False
     texts = names("text")
     if first_of("step", row) is not None and sum(1 for key in names("update") if number(row.get(key)) is not None) > 1:
         return False  # an update's numbers, with what it was made of beside them
-    for key, value in row.items():
+    for key, value in cells:
         if isinstance(value, str) and (key in texts or len(value) > PROSE):
             return True
         if isinstance(value, list) and value:

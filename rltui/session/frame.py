@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from rltui.evidence.model import Diagnosis
 from rltui.hardware.base import HardwareSample
 from rltui.readers.base import LogLine, Note
 from rltui.rollouts.samples import Samples
@@ -20,6 +19,7 @@ from rltui.sources.base import Link
 
 if TYPE_CHECKING:
     from rltui.diagnosis.insight import Insight
+    from rltui.evidence.model import Diagnosis
 
 
 def log_until(

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 from rltui import cooperate
 from rltui.discovery.found import Found
 from rltui.evidence.guard import error_text
-from rltui.evidence.model import Decision, Diagnosis, stuck, unread
 from rltui.hardware.base import HardwareSample
 from rltui.hardware.recorded import Recorded
 from rltui.run.run import Run, RunState
@@ -30,7 +29,7 @@ from rltui.sources.base import FileStat
 if TYPE_CHECKING:
     from rltui.diagnosis.engine import Engine
     from rltui.diagnosis.insight import Insight
-    from rltui.evidence.model import Finding
+    from rltui.evidence.model import Decision, Diagnosis, Finding
     from rltui.run.table import Series
     from rltui.session.samples import Asked, RunSamples
 
@@ -285,6 +284,8 @@ class RunReader:
     def diagnosis(self, state: RunState | None = None) -> Diagnosis:
         """The diagnosis of all rows read so far; while the first read goes on, one that says so. `state`: that of the
         run now, where it is known."""
+        from rltui.evidence.model import stuck, unread  # a list of runs asks for no diagnosis
+
         if not self._done or self._extent is not ALL:
             return unread()
         if self._diagnosis is None:

@@ -10,7 +10,7 @@ from rltui.discovery.found import Found
 from rltui.readers.config_file import MAX_BYTES, read_config
 from rltui.run import checkpoints
 from rltui.run.run import Run
-from rltui.session.samples import NamedDumps
+from rltui.session.named_dumps import NamedDumps
 from rltui.sources.base import FileStat
 
 MAX_CONFIGS = 20

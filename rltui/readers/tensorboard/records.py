@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import struct
 from collections import Counter
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -123,7 +124,7 @@ class RecordLog:
                 break
             length, crc = _header(buffer, pos)
             if known(length) != crc:
-                if length > _LARGEST or masked_crc32c(buffer[pos : pos + 8]) != crc:
+                if length > _LARGEST or _crc_of_length(length) != crc:
                     self.skipped["damaged record"] += 1
                     self.skipped_at.setdefault("damaged record", f"byte {self._at + pos}")
                     self._lost = True
@@ -171,6 +172,12 @@ class RecordLog:
         starts.append(heads[: whole * len(cycle)] + HEAD)
         lengths.append(np.tile(cycle, whole))
         return pos + whole * size
+
+
+@lru_cache(1 << 12)
+def _crc_of_length(length: int) -> int:
+    """Remembered: the logs of a sweep hold records of the same lengths."""
+    return masked_crc32c(struct.pack("<Q", length))
 
 
 def _find_period(lengths: list[int]) -> int:

@@ -67,6 +67,8 @@ def steps_at_end(messages: Messages) -> tuple[Ints, Ints]:
     for length in range(2 + _LONGEST_VARINT, 1, -1):  # the shortest that fits wins
         at = np.maximum(ends - length - 2, 0)
         fits = (at >= starts) & (b[at] == 0x12) & (b[at + 1] == length) & (b[at + 2] == 8)
+        if not fits.any():
+            continue
         step, end, whole = _varints(b, at + 3)
         fits &= whole & (end == ends)
         steps[fits], items[fits] = step[fits], at[fits]
