@@ -159,7 +159,7 @@ def _table_unit(root: str, path: str, run: ContainedRun, label: str) -> Unit:
     return Unit(climb(os.path.dirname(path), root), "table", ((path, run.format),), own, launch, inside=inside)
 
 
-def nearest(path: str, homes: Container[str]) -> str | None:
+def nearest(path: str, homes: Container[str | None]) -> str | None:
     """The deepest home at or above a path."""
     while path not in homes:
         parent = os.path.dirname(path)

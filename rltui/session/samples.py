@@ -19,6 +19,7 @@ from rltui.sources.base import FileStat, Place
 if TYPE_CHECKING:
     from rltui.session.container_feeds import AnyFeed
 
+
 def length_cap(run: Run) -> int | None:
     """Tokens at which completions are cut, None where the config does not say."""
     entry = run.config.get("max_response_length")
