@@ -9,6 +9,7 @@ from math import isfinite
 from rltui.diagnosis.causes import MOST_FIXES, fixes, weighed, where
 from rltui.diagnosis.life import Key, Life, Opening
 from rltui.diagnosis.recovery import told as band_told
+from rltui.diagnosis.reliability import of_finding
 from rltui.diagnosis.remarks import Remark, remarks
 from rltui.diagnosis.roots import Fired, roots, tempered
 from rltui.diagnosis.stopping import Brief
@@ -97,7 +98,7 @@ def build(
     shown = _tempered(shown, catalogue)
     active = {key: life for key, life in shown.items() if life.level > 0}
     fired = [
-        Fired(i, life.level, life.onset_step or 0, _confidence(catalogue[i], life, look), subject)
+        Fired(i, life.level, life.onset_step or 0, of_finding(i, SEVERITY[life.level], look.n), subject)
         for (i, subject), life in active.items()
     ]
     ground = replace(ground, spells=_widest({key: _spell(life, look) for key, life in shown.items()}))
@@ -188,13 +189,6 @@ def _tempered(lives: dict[Key, Life], catalogue: Mapping[str, Rule]) -> dict[Key
     return out
 
 
-def _confidence(rule: Rule, life: Life, look: Look) -> float:
-    """The rule's own, less where rows are few."""
-    own = life.signal.confidence if life.signal is not None and life.signal.confidence is not None else rule.confidence
-    few = 0.6 if look.n < 30 else 0.85 if look.n < 60 else 1.0
-    return round(own * few, 2)
-
-
 @dataclass(frozen=True, slots=True)
 class _Teller:
     """Makes findings of lives, with all that they rest on."""
@@ -229,7 +223,7 @@ class _Teller:
             stage=signal.stage or rule.stage,
             onset_step=life.onset_step,
             last_step=life.last_step if active else life.openings[-1].end_step,
-            confidence=_confidence(rule, life, look),
+            confidence=of_finding(rule.id, SEVERITY[life.level], look.n),
             basis=BASES[rule.basis],
             root=root,
             evidence=tuple(e for proof in proofs if (e := self._evidence(*proof)) is not None),

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from rltui.diagnosis.badge import badge
+from rltui.diagnosis.reliability import of_clear
 from rltui.diagnosis.stopping import StopCase, may_heal, speaks, validation_rises
 from rltui.evidence import words as told
 from rltui.evidence.look import Look
@@ -200,11 +201,9 @@ def _kinds(case: Case, decision: Decision) -> tuple[Kind, ...]:
 
 
 def _confidence(case: Case, because: Sequence[Finding]) -> float:
-    share = case.coverage.present / case.coverage.expected if case.coverage.expected else 0.0
-    few = 0.5 if case.look.n < 30 else 0.8 if case.look.n < 60 else 1.0
-    if because:
-        return round(max(f.confidence for f in because), 2)
-    return round((0.5 + 0.4 * share) * few, 2)
+    """That of its surest reason; where nothing speaks, how often silence was right."""
+    seen = case.coverage
+    return max((f.confidence for f in because), default=of_clear(case.look.n, seen.present / max(1, seen.expected)))
 
 
 def _text(case: Case, decision: Decision, because: Sequence[Finding]) -> str:

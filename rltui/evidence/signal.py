@@ -32,7 +32,6 @@ class Signal:
     moved: str | None = None
     hurt: str | None = None
     onset_step: int | None = None
-    confidence: float | None = None
     marks: tuple[Mark, ...] = ()
     stage: str | None = None  # of the pipeline, if it is another one than that of the rule
     causes: tuple[Cause, ...] = ()  # what this very case shows; they lead those of the page

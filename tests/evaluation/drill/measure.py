@@ -53,7 +53,7 @@ class Course:
             now = g.loud & wanted
             if g.step < begins:
                 old = now
-            elif not self._is_well(g.step):
+            elif not self.is_well(g.step):
                 old &= now
                 if now - old:
                     return math.ceil((g.step - begins + 1) / self.world.every)
@@ -64,12 +64,12 @@ class Course:
         out: list[str] = []
         before: frozenset[str] = frozenset()
         for g in self.glances:
-            if self._is_well(g.step):
+            if self.is_well(g.step):
                 out += sorted(g.loud - before)
             before = g.loud
         return out
 
-    def _is_well(self, step: int) -> bool:
+    def is_well(self, step: int) -> bool:
         t = self.truth
         if t.begins is None:
             return t.quiet

@@ -187,7 +187,7 @@ def judged(levels: dict[str, int]) -> Any:
         columns = {**learning_run(0, 60), "score_mean": np.full(60, 0.4)}  # what has come down does not come up
         d = Engine(catalogue=catalogue).advance(FakeRun(columns).grow())
     first = next(iter(levels))
-    told = [[f.severity, f.basis, f.confidence, f.root] for f in d.findings if f.id == first]
+    told = [[f.severity, f.basis, f.root] for f in d.findings if f.id == first]
     stages = [f"{stage.stage} {stage.status}" for stage in d.pipeline if stage.status in ("warn", "fail")]
     return [d.verdict.decision, sorted(d.verdict.kinds), list(d.verdict.because), told, stages]
 

@@ -19,7 +19,7 @@ QUOTED = re.compile(r"`[^`]*`|“[^”]*”")
 WORDS = re.compile(r"[A-Za-z]{2,}[,:]? +[A-Za-z{]|; ")
 CODE = re.compile(r"[\\|]\w|\(\?:|\{ |\$[@{(A-Za-z]|\bimport |\bSELECT ")
 """What no sentence holds, and a regular expression, a style sheet, a shell script or a program does."""
-OTHERS = ("agent", "secret_names.json", "error_rates.json")
+OTHERS = ("agent", "secret_names.json", "error_rates.json", "reliability.json")
 """Runs elsewhere, or holds no text."""
 FOR_EXPERTS = ("formula", "thresholds", "params", "why", "applies_if", "sources", "range", "kl_estimator_source")
 """Fields that hold formulas and where they come from."""

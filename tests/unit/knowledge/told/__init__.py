@@ -131,9 +131,13 @@ def told(written: Written) -> dict[str, str]:
     return dict(_flat(parts, ""))
 
 
+MEASURED = "confidence"
+"""Comes from counts that are taken anew with each change of a rule."""
+
+
 def _flat(value: Any, where: str) -> Iterator[tuple[str, str]]:
     if is_dataclass(value):
-        value = {f.name: getattr(value, f.name) for f in fields(value)}
+        value = {f.name: getattr(value, f.name) for f in fields(value) if f.name != MEASURED}
     if isinstance(value, Mapping):
         for key, inside in value.items():
             yield from _flat(inside, f"{where}.{key}" if where else str(key))

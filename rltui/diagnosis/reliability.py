@@ -1,0 +1,98 @@
+"""How sure a statement is: how often statements like it were right on runs whose truth is known.
+
+A statement is a loud finding, or that there is none. Counts are those of `python -m tests.evaluation confidence`. A
+rule with few runs of its own leans on all findings of its severity and number of rows, and these on all findings: each
+share is (right + LEANS x the wider share) / (runs + LEANS), the mean of a beta distribution with the wider share as
+its prior (Gelman et al., Bayesian Data Analysis, 3rd ed., 2.4).
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Annotated
+
+from msgspec import Meta
+
+from rltui.data_files import Record, kept, read
+from rltui.evidence.model import Severity
+
+FILE = Path(__file__).with_name("data") / "reliability.json"
+BANDS = {"1-14": 1, "15-29": 15, "30-59": 30, "60-199": 60, "200-": 200}
+"""Numbers of rows that a statement rests on, by the first of each."""
+LEANS = 10.0
+"""Runs that the wider share weighs as much as."""
+LOGGED = {"little": 0.0, "some": 0.4, "most": 0.75}
+"""What is logged of the expected metrics, by the least share of them."""
+GUESS = 0.5
+"""Where nothing was measured."""
+SURE = 0.95
+"""Of the statements that were to be right in 98 to 99 of 100 runs by the counts of one kind of source, 92 to 97 were so
+in runs of another: nothing is stated to be surer than that."""
+
+Count = Annotated[int, Meta(ge=0)]
+
+
+class Counts(Record):
+    """In `right` of `runs` runs with such a statement it was right."""
+
+    right: Annotated[float, Meta(ge=0)]
+    runs: Count
+
+
+class Reliability(Record):
+    """`loud`: findings by severity and band of rows; `clear`: that there is none, by how much of what is expected
+    is logged, and by band; `rules`: findings of one rule."""
+
+    how: Annotated[str, Meta(min_length=1)]
+    command: Annotated[str, Meta(min_length=1)]
+    loud: dict[str, dict[str, Counts]]
+    clear: dict[str, dict[str, Counts]]
+    rules: dict[str, Counts]
+
+
+@kept
+def reliability() -> Reliability:
+    return read(FILE, Reliability)
+
+
+def band(rows: int) -> str:
+    return _class(BANDS, max(1, rows))
+
+
+def logged(share: float) -> str:
+    return _class(LOGGED, share)
+
+
+def _class(classes: Mapping[str, float], value: float) -> str:
+    return list(classes)[bisect_right(list(classes.values()), value) - 1]
+
+
+def of_finding(rule: str, severity: Severity, rows: int, known: Reliability | None = None) -> float:
+    """That a finding of this rule names what is wrong. A note is as sure as a warning of its rule."""
+    known = reliability() if known is None else known
+    by = known.loud.get("critical" if severity == "critical" else "warning", {})
+    alike = _leaning(by.get(band(rows)), _all(c for found in known.loud.values() for c in found.values()))
+    return _stated(_leaning(known.rules.get(rule), alike))
+
+
+def of_clear(rows: int, share: float, known: Reliability | None = None) -> float:
+    """That nothing is wrong where no finding is loud. `share`: of the expected metrics, how many are logged."""
+    known = reliability() if known is None else known
+    by = known.clear.get(logged(share), {})
+    return _stated(_leaning(by.get(band(rows)), _all(by.values())))
+
+
+def _leaning(own: Counts | None, wider: float) -> float:
+    return wider if own is None else (own.right + LEANS * wider) / (own.runs + LEANS)
+
+
+def _all(counts: Iterable[Counts]) -> float:
+    """The share of all of them, which leans on a guess."""
+    found = list(counts)
+    return _leaning(Counts(sum(c.right for c in found), sum(c.runs for c in found)), GUESS)
+
+
+def _stated(value: float) -> float:
+    return round(min(SURE, value), 2)
