@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 import json
+import subprocess
+import sys
 import tomllib
 from collections.abc import Iterator
 from typing import Any
@@ -14,6 +16,7 @@ from rltui.compare.tables import PrimaryOrder, Readings
 from rltui.data_files import DataError, Record, decode, decode_toml, read
 from rltui.diagnosis.constants import NumberFormats
 from rltui.diagnosis.kl_reward import KlRewardTable
+from rltui.diagnosis.reliability import Reliability
 from rltui.diagnosis.remarks import Confirmations, Remarks
 from rltui.diagnosis.tail import Tail
 from rltui.discovery.file_roles import FileWords
@@ -53,6 +56,7 @@ TYPES: dict[str, Any] = {
     "diagnosis/data/confirmations.json": Confirmations,
     "diagnosis/data/constants.json": NumberFormats,
     "diagnosis/data/kl_reward.json": KlRewardTable,
+    "diagnosis/data/reliability.json": Reliability,
     "diagnosis/data/remarks.json": Remarks,
     "diagnosis/data/tail.json": Tail,
     "discovery/file_words.json": FileWords,
@@ -185,3 +189,11 @@ def test_a_table_that_is_wrong_is_told_with_its_line(was: str, instead: str, lin
         decode_toml(TABLES.replace(was, instead).encode(), Rules, "t.toml")
     assert str(error.value).startswith(f"t.toml:{line}: ")
     assert words in str(error.value)
+
+
+def test_doctor_reads_every_data_file_that_is_read_once() -> None:
+    """In a process of its own: what other tests have imported counts here, too."""
+    script = "from rltui import data_files, doctor; doctor.data_files(); print(len(data_files.READERS))"
+    ran = subprocess.run([sys.executable, "-c", script], cwd=REPO, capture_output=True, text=True, check=True)
+    kept = sum(path.read_text("utf-8").count("\n@kept\n") for path in PACKAGE.rglob("*.py"))
+    assert int(ran.stdout) == kept
