@@ -62,13 +62,13 @@ class Intake:
         found = {f.path for f in self._feeds if not f.format.startswith("wandb") and evaluates(f.path)}
         self._evaluations = found if len(found) < len(self._feeds) else set()
 
-    def read(self, feed: AnyFeed) -> tuple[Batch, bool]:
-        """Takes what a file brings next; the batch, and whether it changes anything that is shown. A file whose reader
-        raises is read no further, and the others are read on."""
+    def read(self, feed: AnyFeed, most: int = 1 << 20) -> tuple[Batch, bool]:
+        """Takes what a file brings next, at most so many bytes; the batch, and whether it changes anything that is
+        shown. A file whose reader raises is read no further, and the others are read on."""
         if feed.path in self._broken:
             return Batch([], 0, False), False
         try:
-            batch = feed.read()
+            batch = feed.read(most)
             return batch, self.take(feed, batch)
         except Exception as error:
             self._break(feed, error)

@@ -35,6 +35,10 @@ if TYPE_CHECKING:
 
 LONG = 4 << 20
 """Bytes of history from which on its end is read first: less is read before anyone notices."""
+AT_ONCE = 1 << 20
+"""Bytes read at once while a screen waits for its keys, or over a link."""
+AT_ONCE_UNSEEN = 4 * AT_ONCE
+"""Bytes read at once if nobody waits meanwhile: a sixth less CPU, for some 20 MB."""
 REST_S = 0.5
 """A file that brought nothing for so long is quiet: what is held back of it is shown."""
 MACHINE_EVERY_S = 30.0
@@ -123,17 +127,18 @@ class RunReader:
 
     def load(self) -> None:
         """Reads every file to its end."""
-        while not self.cancelled and not self.read_block().done:
+        most = AT_ONCE_UNSEEN if self.place.link() is None else AT_ONCE
+        while not self.cancelled and not self.read_block(most).done:
             pass
 
-    def read_block(self) -> Loading:
-        """Reads the next block of the history; `done` once every file was read to its end."""
+    def read_block(self, most: int = AT_ONCE) -> Loading:
+        """Reads the next block of the history, `most` bytes of it; `done` once every file was read to its end."""
         if not self._read_bytes and self.long:
             memory.keep()
         cooperate.give_way()
         while self._unread:
             feed = self._unread[0]
-            batch, _ = self._intake.read(feed)
+            batch, _ = self._intake.read(feed, most)
             self._read_bytes += batch.bytes_read
             if not batch.more:
                 self._stirred[feed.path] = clock.monotonic()

@@ -163,10 +163,23 @@ class ConsoleReader(LineReader):
         follows = self._follows()
         marks, above = ListMarks(text), b""
         marked, joining = marks.behind(0), self._joined.is_open
+        dull = self._filter.dull
         for line in text.split(b"\n"):
             for segment in line.split(b"\r") if b"\r" in line else (line,):
                 shape = shape_of(segment)
                 end = at + len(segment)
+                if (
+                    end <= marked
+                    and not (follows or joining)
+                    and (not segment or (shape in dull and b"{" not in segment))
+                    and self._patterns is None
+                    and (self._own is None or not self._own.learns)
+                ):  # as most lines: of a form that tells nothing
+                    if shape:
+                        self._untaken.add(shape, segment, self._line)
+                        above = segment
+                    at = end + 1
+                    continue
                 self._took = False
                 if self._patterns is not None and self._by_pattern(self._patterns, segment, at):
                     self._took = True
