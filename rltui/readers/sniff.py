@@ -14,7 +14,7 @@ from rltui.readers.console import trl as trl_console
 from rltui.readers.console import verl as verl_console
 from rltui.readers.console.generic import dict_line, step_line
 from rltui.readers.console.lead import plain
-from rltui.readers.console.notes import split_prefix
+from rltui.readers.console.notes import says_an_end, split_prefix
 from rltui.readers.console.wrapped import is_wrapped
 from rltui.readers.formats import SAMPLES, SEVERAL
 from rltui.readers.json_text import documents, is_alone, whole_part
@@ -357,12 +357,13 @@ def _csv(text: bytes, name: str) -> str | None:
 
 
 def _unnamed_console(text: bytes, name: str) -> str | None:
-    """A log that shows no metric yet: the marks of training software have to stand in it."""
+    """A log that shows no metric: it has marks of training software, or says why a program ended."""
     lines = [line for line in text.split(b"\n")[:_LOOKED_AT] if line.strip()]
     if sum(1 for line in lines if _REQUIREMENT.match(line.strip())) * 2 > len(lines):
         return None
     marks = len(set(_TRAINING.findall(text)))
-    return "console" if marks >= 2 or (marks and _LOG_NAMES.search(name)) else None
+    named = _LOG_NAMES.search(name) is not None
+    return "console" if marks >= 2 or (named and (marks or says_an_end(text.decode("utf-8", "replace")))) else None
 
 
 def is_binary(head: bytes) -> bool:

@@ -33,6 +33,7 @@ _CHAINED = (
     "\x1b[36mray::",
 )
 _FRAME = re.compile(r'File "([^"\n]+)", line (\d+), in (\S+)|^[│|]\s*(\S+\.py):(\d+) in (\S+)')
+_ENDS = ("oom", "killed", "fault")
 _DIGITS = re.compile(r"[\d.]+")
 
 
@@ -194,6 +195,13 @@ class NoteFinder:
             return False
         self._warned.add(shape)
         return True
+
+
+def says_an_end(text: str) -> bool:
+    """Whether a line says why a program ended: a job's streams may hold the scheduler's words and nothing else."""
+    finder = NoteFinder()
+    lines = [line for line in text.splitlines() if any(trigger in line for trigger in triggers())]
+    return any(note.kind in _ENDS for line in lines for note in finder.line(line, 0, None))
 
 
 def _whole(text: str | None) -> int | None:
