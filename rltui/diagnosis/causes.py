@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from rltui.diagnosis.tested import Answer, Ground, Outcome, Spell, acting
+from rltui.diagnosis.outcome import Answer, Outcome, Spell
+from rltui.diagnosis.tested import Ground, acting
 from rltui.evidence.model import IMPACTS, RISKS, SEVERITY_RANK, Cause, CauseStatus, Fix, Severity
 from rltui.frameworks.dialect import Dialect
 from rltui.frameworks.schema import Topic
@@ -76,8 +77,16 @@ def _weighed(text: CauseText, ground: Ground, spell: Spell) -> Weighed:
     entry = acting(ground.config, text.config)
     value = _plain(entry.value) if entry is not None and entry.active else None
     key = entry.key if entry is not None and value is not None else None
-    weight = max((outcome.weight for outcome in said["met"]), default=0) if status == "supported" else 0
-    return Weighed(Cause(text.text, key, value, status, because), text.name, 10 * weight + len(said["met"]))
+    return Weighed(
+        Cause(text.text, key, value, status, because), text.name, _weight(said) if status == "supported" else 0
+    )
+
+
+def _weight(said: Mapping[Answer, Sequence[Outcome]]) -> int:
+    """The strongest test counts first, then how many are met. One that nobody could answer takes a step off: what is
+    known of the whole leads before what is known of a half."""
+    strongest = max(outcome.weight for outcome in said["met"])
+    return 10 * (strongest - bool(said["unknown"])) + len(said["met"])
 
 
 def _plain(value: object) -> str | float | int | bool | None:

@@ -66,6 +66,25 @@ class Jumped(Record, frozen=True, tag="jumped", tag_field="test"):
     decisive: bool = True
 
 
+class Outgrew(Record, frozen=True, tag="outgrew", tag_field="test"):
+    """The metric grew by at least `by` more than another one: the longest answer more than the mean, say."""
+
+    metric: Words
+    of: Words
+    by: Annotated[float, Meta(gt=0)]
+    unmet: Unmet = "contradicts"
+    decisive: bool = False
+
+
+class Mirrored(Record, frozen=True, tag="mirrored", tag_field="test"):
+    """Wherever the metric, or a member of it, goes up from one row to the next, the other one goes down."""
+
+    metric: Words
+    of: Words
+    unmet: Unmet = "contradicts"
+    decisive: bool = True
+
+
 class Updates(Record, frozen=True, tag="updates", tag_field="test"):
     """A rollout is used for more than one optimiser step, as far as the config tells."""
 
@@ -188,6 +207,8 @@ class AnyOf(Record, frozen=True, tag="any", tag_field="test"):
 Test = (
     MetricMoved
     | Jumped
+    | Outgrew
+    | Mirrored
     | Updates
     | Stands
     | Configured

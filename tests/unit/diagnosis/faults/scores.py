@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from tests.unit.diagnosis.faults.policy import falls
+from tests.unit.diagnosis.faults.speed import BEGAN
 from tests.unit.diagnosis.faults.writing import Columns, Fault, noisy, to
 
 ROUGH = 0.04
@@ -58,7 +59,7 @@ def too_hard(c: Columns, n: int) -> None:
     """No answer is ever right."""
     for name in ("reward", "score", "score_min", "score_max", "val"):
         c[name] = np.zeros(n)
-    c["all_wrong"], c["all_right"] = np.ones(n), np.zeros(n)
+    c["all_wrong"], c["all_right"] = np.full(n, 100.0), np.zeros(n)
     c["grad"] = np.zeros(n)
     c["kl"] = np.abs(noisy(np.full(n, 1e-5), 0.1, 44))
     c["entropy"] = noisy(np.full(n, 0.9), 0.01, 45)
@@ -68,9 +69,9 @@ def too_hard(c: Columns, n: int) -> None:
 def too_easy(c: Columns, n: int) -> None:
     """Every prompt is solved always: groups without spread."""
     c["reward"] = c["score"] = np.clip(noisy(np.full(n, 0.985), 0.004, 46), 0, 1)
-    c["all_right"] = np.clip(noisy(np.full(n, 0.93), 0.01, 47), 0, 1)
+    c["all_right"] = np.clip(noisy(np.full(n, 93.0), 0.01, 47), 0, 100)
     c["all_wrong"] = np.zeros(n)
-    c["dead"] = c["all_right"]
+    c["dead"] = c["all_right"] / 100
     c["grad"] = noisy(np.full(n, 0.02), 0.1, 48)
 
 
@@ -96,11 +97,19 @@ def never_ends(c: Columns, n: int) -> None:
 def runs_on(folder: Path) -> None:
     """Answers that end in the text, and go on as the next turn of the user."""
     for step in range(20, 160, 20):
-        _dump(folder, step, [
-            ("user\nWhat is 17 + 5?\nassistant\n", f"The answer is {k}.<|im_end|>\nuser\nWhat is {k} + 5?\nassistant\nIt is "
-             f"{k + 5}.<|im_end|>\nuser\n" * 12, 0.0)
-            for k in range(16)
-        ])
+        _dump(
+            folder,
+            step,
+            [
+                (
+                    "user\nWhat is 17 + 5?\nassistant\n",
+                    f"The answer is {k}.<|im_end|>\nuser\nWhat is {k} + 5?\nassistant\nIt is "
+                    f"{k + 5}.<|im_end|>\nuser\n" * 12,
+                    0.0,
+                )
+                for k in range(16)
+            ],
+        )
 
 
 def _dump(folder: Path, step: int, rows: list[tuple[str, str, float]]) -> None:
@@ -157,73 +166,141 @@ def bad_calls(c: Columns, n: int) -> None:
     falls(c, n, 0.52, 12)
 
 
-DOWN = "".join(
+DOWN = BEGAN + "".join(
     f"2026-03-01 09:{m:02}:07 ERROR reward.client: POST http://grader:8080/score failed: Connection refused\n"
     for m in range(30)
 )
 REWARDS = {
     "grader down": Fault(
-        "the grader refuses connections and each failed call counts as 0", "trl", grader_down,
-        r"grader|remote reward|service|connection", untrue=r"learning rate|truncat|too hard", seed=41, log=DOWN,
+        "the grader refuses connections and each failed call counts as 0",
+        "trl",
+        grader_down,
+        r"grader|remote reward|service|connection",
+        untrue=r"learning rate|truncat|too hard",
+        seed=41,
+        log=DOWN,
     ),
     "wrong sign": Fault(
-        "the reward is minus the accuracy", "verl", wrong_sign, r"sign|wrong way|minus|negat",
-        untrue=r"learning rate|truncat|stale", seed=42,
+        "the reward is minus the accuracy",
+        "verl",
+        wrong_sign,
+        r"sign|wrong way|minus|negat",
+        untrue=r"learning rate|truncat|stale",
+        seed=42,
     ),
     "length bonus": Fault(
-        "a part of the reward pays for length", "trl", length_bonus,
-        r"pays for length|length.{0,20}(bonus|reward)|reward.{0,30}length|extra part", untrue=r"stale|learning rate|grader",
-        mild="length-explosion", seed=43,
+        "a part of the reward pays for length",
+        "trl",
+        length_bonus,
+        r"pays for length|length.{0,20}(bonus|reward)|reward.{0,30}length|extra part",
+        untrue=r"stale|learning rate|grader",
+        mild="length-explosion",
+        seed=43,
     ),
     "part dominates": Fault(
-        "the format bonus weighs ten times the task", "verl", part_dominates, r"extra part|format|component|part",
-        untrue=r"stale|truncat|learning rate", seed=44,
+        "the format bonus weighs ten times the task",
+        "verl",
+        part_dominates,
+        r"extra part|format|component|part",
+        untrue=r"stale|truncat|learning rate",
+        seed=44,
     ),
     "gamed reward model": Fault(
-        "the policy exploits the reward model", "skyrl", gamed, r"gam|hack|exploit|proxy|reward model|overoptimi",
-        untrue=r"stale|truncat|repeated", seed=45,
+        "the policy exploits the reward model",
+        "skyrl",
+        gamed,
+        r"gam|hack|exploit|proxy|reward model|overoptimi",
+        untrue=r"stale|truncat|repeated",
+        seed=45,
     ),
     "too hard": Fault(
-        "no prompt can be solved by this model, and every score is 0", "nemo_rl", too_hard,
-        r"too hard|never right|no answer|parse|grader|extract", untrue=r"too easy|stale|learning rate|truncat", seed=46,
+        "no prompt can be solved by this model, and every score is 0",
+        "nemo_rl",
+        too_hard,
+        r"too hard|never right|no answer|parse|grader|extract",
+        untrue=r"too easy|stale|learning rate|truncat",
+        seed=46,
     ),
     "too easy": Fault(
-        "every prompt is solved always", "nemo_rl", too_easy, r"easy|solved|right", untrue=r"too hard|stale|learning rate",
-        mild="reward-saturated", seed=47,
+        "every prompt is solved always",
+        "nemo_rl",
+        too_easy,
+        r"easy|solved|right",
+        untrue=r"too hard|stale|learning rate",
+        mild="reward-saturated",
+        seed=47,
     ),
     "group of one": Fault(
-        "one answer a prompt, with a baseline from the group", "trl", group_of_one, r"group (size|too small|of one)|one answer",
-        untrue=r"stale|too high", seed=48, config={"num_generations": 1},
+        "one answer a prompt, with a baseline from the group",
+        "trl",
+        group_of_one,
+        r"group (size|too small|of one)|one answer",
+        untrue=r"stale|too high",
+        seed=48,
+        config={"num_generations": 1},
     ),
 }
 DATA = {
     "end token masked": Fault(
-        "the end token is masked in the loss, so answers no longer stop", "trl", never_ends,
-        r"stop|end (token|of)|eos|never end|truncat|cut", untrue=r"stale|grader|too easy", seed=51,
+        "the end token is masked in the loss, so answers no longer stop",
+        "trl",
+        never_ends,
+        r"stop|end (token|of)|eos|never end|truncat|cut",
+        untrue=r"stale|grader|too easy",
+        seed=51,
     ),
     "template mismatch": Fault(
-        "the sampler waits for another stop token than the template writes", "verl", template_mismatch,
-        r"stop|template|end token|eos", untrue=r"stale|learning rate|too easy", seed=52, samples=runs_on,
+        "the sampler waits for another stop token than the template writes",
+        "verl",
+        template_mismatch,
+        r"stop|template|end token|eos",
+        untrue=r"stale|learning rate|too easy",
+        seed=52,
+        samples=runs_on,
     ),
     "limit too small": Fault(
-        "1024 tokens are too few for these answers", "openrlhf", limit_too_small, r"limit|truncat|cut",
-        untrue=r"stale|template|grader", seed=53, config={"rollout.max_new_tokens": 1024},
+        "1024 tokens are too few for these answers",
+        "openrlhf",
+        limit_too_small,
+        r"limit|truncat|cut",
+        untrue=r"stale|template|grader",
+        seed=53,
+        config={"rollout.max_new_tokens": 1024},
     ),
     "prompts cut": Fault(
-        "the limit of prompts cuts two of three", "verl", prompts_cut, r"prompts? (is |are |were )?(cut|truncat)|prompt.{0,30}limit",
-        untrue=r"stale|learning rate|too easy", mild="reward-flat-from-start", seed=54, config={"data.max_prompt_length": 256},
+        "the limit of prompts cuts two of three",
+        "verl",
+        prompts_cut,
+        r"prompts? (is |are |were )?(cut|truncat)|prompt.{0,30}limit",
+        untrue=r"stale|learning rate|too easy",
+        mild="reward-flat-from-start",
+        seed=54,
+        config={"data.max_prompt_length": 256},
     ),
     "repeated prompts": Fault(
-        "a few prompts are seen 60 times", "verl", repeated_prompts, r"repeat|memor|same prompts|seen|overfit|epochs|passes over",
-        untrue=r"stale|truncat|grader down", seed=55, config={"trainer.total_epochs": 60},
+        "a few prompts are seen 60 times",
+        "verl",
+        repeated_prompts,
+        r"repeat|memor|same prompts|seen|overfit|epochs|passes over",
+        untrue=r"stale|truncat|grader down",
+        seed=55,
+        config={"trainer.total_epochs": 60},
     ),
     "validation in training": Fault(
-        "validation reads the training file", "verl", seen_in_training, r"validation.{0,40}(same|train)|same file",
-        untrue=r"stale|truncat|learning rate", seed=56,
+        "validation reads the training file",
+        "verl",
+        seen_in_training,
+        r"validation.{0,40}(same|train)|same file",
+        untrue=r"stale|truncat|learning rate",
+        seed=56,
         config={"data.train_files": "/data/math/train.parquet", "data.val_files": "/data/math/train.parquet"},
     ),
     "failing tools": Fault(
-        "most tool calls fail from the middle on", "trl", bad_calls, r"tool|call", seed=57,
+        "most tool calls fail from the middle on",
+        "trl",
+        bad_calls,
+        r"tool|call",
+        seed=57,
         untrue=r"stale|learning rate|truncat",
     ),
 }

@@ -1,0 +1,258 @@
+"""Expectations of causes about numbers: levels, moves, jumps, what goes with what, where a step's time goes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from math import log
+from typing import Any
+
+import numpy as np
+
+from rltui.diagnosis.outcome import Answer, Outcome, Spell
+from rltui.diagnosis.roots import dating_tolerance
+from rltui.evidence.effects import LIMIT, SHORT_LIMIT, SHORT_POINTS, Level, between
+from rltui.evidence.look import FAMILIES, Look
+from rltui.evidence.metric import FIRST, NOW_POINTS, MetricFacts, alone
+from rltui.evidence.signal import num
+from rltui.frameworks.advice import enable
+from rltui.frameworks.load import metrics, phases
+from rltui.plots.numbers import change, percent
+from rltui.rules.expectation import NUMBERS, Explains, Jumped, MetricMoved, Mirrored, Outgrew, Stands, Took
+from rltui.run.table import Series
+
+LEVEL_POINTS = 20
+"""Newest points that tell a level, as everywhere else."""
+SLOWER = 1.1
+"""Times the step time before, from which on there is something to be explained."""
+REWARDS = ("score_mean", "reward_mean")
+MIRRORED, LEAST_ROWS = -0.9, 20
+"""Correlation of two metrics' changes from row to row, from which on one goes down wherever the other goes up, and rows
+that it takes: noise of its own, as every metric has, spoils it."""
+JUST_BEFORE = 100
+"""Steps before an onset in which a jump may be what it began with: damage needs some tens of updates to show."""
+
+
+def _label(name: str) -> str:
+    if name.startswith("phase:"):
+        return f"seconds in {phases()[name.removeprefix('phase:')].label}"
+    meaning = metrics().get(name)
+    return meaning.label if meaning is not None else name
+
+
+def _value(name: str, value: float) -> str:
+    meaning = metrics().get(name)
+    return percent(value) if meaning is not None and meaning.unit == "fraction" else num(value)
+
+
+def _missing(look: Look, name: str) -> Outcome:
+    if name.startswith("phase:"):
+        return Outcome("unknown", f"the time of {phases()[name.removeprefix('phase:')].label} is not logged")
+    return Outcome("unknown", f"{_label(name)} is not logged ({enable(name, look.dialect.name)})")
+
+
+def _fact(look: Look, name: str) -> MetricFacts | None:
+    """Facts of a metric. A trainer that logs one of score and reward means the same by it."""
+    found = look.facts.metric(name)
+    return look.facts.metric(look.reward) if found is None and name in REWARDS else found
+
+
+def _facts(look: Look, name: str) -> list[tuple[str, MetricFacts]]:
+    """The metric, or its members, with what each is called."""
+    if name in FAMILIES:
+        return [(member, alone(member, series)) for member, series in look.family(name).items() if len(series)]
+    found = _fact(look, name)
+    return [] if found is None else [(_label(found.name), found)]
+
+
+def _then(facts: MetricFacts, spell: Spell, points: int) -> Level | None:
+    """The level since the onset; of the newest points if nobody knows since when."""
+    return facts.within(spell.onset, spell.end, points)
+
+
+def _moved(look: Look, test: MetricMoved, spell: Spell) -> Outcome:
+    tried = [_move(look, test, facts, label, spell) for label, facts in _facts(look, test.metric)]
+    known = [one for one in tried if one is not None]
+    if not known:
+        few = f"there are too few points of {_label(test.metric)} before and after"
+        return Outcome("unknown", few) if tried else _missing(look, test.metric)
+    order: tuple[Answer, ...] = ("met", "unknown", "unmet")
+    return min(known, key=lambda one: order.index(one.answer))
+
+
+def _move(look: Look, test: MetricMoved, facts: MetricFacts, label: str, spell: Spell) -> Outcome | None:
+    after = _then(facts, spell, NOW_POINTS)
+    onset = spell.onset
+    before = facts.before(onset) if onset is not None else None
+    references = []
+    if test.since != "start" and before is not None and before.points >= FIRST:
+        references.append((before, f"since step {onset}"))
+    if test.since != "onset" or not references:
+        references.append((facts.start, "since the start"))
+    found: Outcome | None = None
+    for reference, since in references:
+        if after is None or after.points < FIRST or after.first_step <= reference.last_step:
+            continue
+        one = _compared(test, reference, after, label, since)
+        if found is None or (one.answer, found.answer) in (("met", "unmet"), ("met", "unknown"), ("unknown", "unmet")):
+            found = one
+    return found
+
+
+def _compared(test: MetricMoved, before: Level, after: Level, label: str, since: str) -> Outcome:
+    limit = SHORT_LIMIT if min(before.points, after.points) < SHORT_POINTS // 2 else LIMIT
+    effect = between(before, after, limit)
+    name = test.metric
+    said = change(before.value, after.value)
+    told = f"{label} {_value(name, before.value)} → {_value(name, after.value)} {since}" + (
+        f" ({said})" if said else ""
+    )
+    if effect is None:
+        return Outcome("unknown", told)
+    sign = 1 if test.way == "up" else -1
+    wanted = test.by * abs(before.value)
+    if effect.direction == sign and sign * effect.value >= wanted:
+        return Outcome("met", told)
+    if sign * effect.value + 2 * effect.se < wanted or effect.direction == -sign:
+        return Outcome("unmet", told)
+    return Outcome("unknown", f"{told}, which noise may hide or make")
+
+
+def _jumped(look: Look, test: Jumped, spell: Spell) -> Outcome:
+    facts = _fact(look, test.metric)
+    if facts is None:
+        return _missing(look, test.metric)
+    label = _label(test.metric)
+    onset = spell.onset if spell.onset is not None else spell.end
+    late = dating_tolerance(spell.end)
+    for shift in reversed(facts.shifts):
+        grown = shift.after - shift.before if test.way == "up" else shift.before - shift.after
+        if onset - JUST_BEFORE <= shift.step <= onset + late and grown > test.by * abs(shift.before):
+            told = (
+                f"{label} {_value(test.metric, shift.before)} → {_value(test.metric, shift.after)} at step {shift.step}"
+            )
+            return Outcome("met", told)
+    return Outcome("unmet", f"{label} did not jump before step {onset}")
+
+
+def _outgrew(look: Look, test: Outgrew, spell: Spell) -> Outcome:
+    found = [_fact(look, name) for name in (test.metric, test.of)]
+    levels = [_around(facts, spell) for facts in found if facts is not None]
+    if len(levels) < len(found):
+        return _missing(look, test.metric if found[0] is None else test.of)
+    known = [value for pair in levels for value in pair if value is not None and value > 0]
+    if len(known) < 2 * len(levels):
+        return Outcome("unknown", f"there are too few points of {_label(test.metric)} before and after")
+    before, after, other_before, other_after = known
+    told = [
+        f"{_label(name)} {_value(name, was)} → {_value(name, now)}"
+        for name, was, now in ((test.metric, before, after), (test.of, other_before, other_after))
+    ]
+    more = after * other_before >= (1 + test.by) * before * other_after
+    return Outcome("met" if more else "unmet", f"{told[0]}, {told[1]}")
+
+
+def _mirrored(look: Look, test: Mirrored, spell: Spell) -> Outcome:
+    other = _fact(look, test.of)
+    if other is None:
+        return _missing(look, test.of)
+    tried = [
+        (together, label)
+        for label, facts in _facts(look, test.metric)
+        if (together := _together(facts.series, other.series)) is not None
+    ]
+    if not tried:
+        return _missing(look, test.metric)
+    together, label = min(tried)
+    told = f"{label} against {_label(other.name)} from row to row: correlation {num(together)}"
+    return Outcome("met" if together <= MIRRORED else "unmet", told)
+
+
+def _together(one: Series, other: Series) -> float | None:
+    """Correlation of the changes from row to row, in the steps that both have; None where they hold still."""
+    _, mine, its = np.intersect1d(one.steps, other.steps, return_indices=True)
+    changes = np.diff(one.values[mine]), np.diff(other.values[its])
+    if len(mine) <= LEAST_ROWS or not all(np.std(x) > 0 for x in changes):
+        return None
+    return float(np.corrcoef(*changes)[0, 1])
+
+
+def _stands(look: Look, test: Stands, spell: Spell) -> Outcome:
+    found = _facts(look, test.metric)
+    outcomes = []
+    for label, facts in found:
+        level = facts.start if test.at == "start" else _then(facts, spell, LEVEL_POINTS)
+        if level is not None:
+            holds = NUMBERS[test.op](level.value, test.value)
+            when = " at the start" if test.at == "start" else ""
+            told = f"{label} is {_value(test.metric, level.value)}{when}"
+            limit = _value(test.metric, test.value)
+            outcomes.append(Outcome("met" if holds else "unmet", f"{told} ({asked(test.op, limit)})"))
+    if not outcomes:
+        return _missing(look, test.metric)
+    return next((one for one in outcomes if one.answer == "met"), outcomes[0])
+
+
+def asked(op: str, limit: str) -> str:
+    words = {">": "over", ">=": "at least", "<": "below", "<=": "at most"}
+    return f"expected: {words[op]} {limit}"
+
+
+def _slower(look: Look, spell: Spell) -> tuple[float, float] | None:
+    """Seconds a step before and since the onset; None without a timer."""
+    facts = look.facts.metric("time_per_step_s")
+    if facts is None:
+        return None
+    before, after = _around(facts, spell)
+    return None if before is None or after is None else (before, after)
+
+
+def _around(facts: MetricFacts, spell: Spell) -> tuple[float | None, float | None]:
+    before = facts.before(spell.onset) if spell.onset is not None else None
+    if before is None or before.points < FIRST:
+        before = facts.start
+    after = _then(facts, spell, NOW_POINTS)
+    return before.value, after.value if after is not None else None
+
+
+def _took(look: Look, test: Took, spell: Spell) -> Outcome:
+    step = _slower(look, spell)
+    timed = [(name, facts) for name in test.phases if (facts := look.facts.metric(f"phase:{name}")) is not None]
+    if step is None or not timed:
+        return _missing(look, "time_per_step_s" if step is None else f"phase:{test.phases[0]}")
+    levels = [_around(facts, spell) for _, facts in timed]
+    was = sum(before or 0.0 for before, _ in levels)
+    now = sum(after or 0.0 for _, after in levels)
+    label = phases()[timed[0][0]].label
+    extra = step[1] - step[0]
+    if step[1] >= SLOWER * step[0] and extra > 0:
+        told = f"{label} takes {num(now)} s, {num(was)} s before: {num(now - was)} of {num(extra)} s more a step"
+        return Outcome("met" if now - was >= test.share * extra else "unmet", told)
+    told = f"{label} takes {num(now)} of {num(step[1])} s a step"
+    return Outcome("met" if step[1] > 0 and now >= test.share * step[1] else "unmet", told)
+
+
+def _explains(look: Look, test: Explains, spell: Spell) -> Outcome:
+    step, facts = _slower(look, spell), look.facts.metric(test.metric)
+    if step is None or facts is None:
+        return _missing(look, "time_per_step_s" if step is None else test.metric)
+    before, after = _around(facts, spell)
+    if not before or not after or min(before, after, *step) <= 0:
+        return Outcome("unknown", f"{_label(test.metric)} has no level to compare")
+    times, slower = after / before, step[1] / step[0]
+    told = (
+        f"{_label(test.metric)} {num(before)} → {num(after)} ({change(before, after)}), step time {num(slower)} times"
+    )
+    if slower < SLOWER:
+        return Outcome("unknown", told)
+    return Outcome("met" if log(times) >= test.share * log(slower) else "unmet", told)
+
+
+TESTERS: Mapping[type, Callable[[Look, Any, Spell], Outcome]] = {
+    MetricMoved: _moved,
+    Jumped: _jumped,
+    Outgrew: _outgrew,
+    Mirrored: _mirrored,
+    Stands: _stands,
+    Took: _took,
+    Explains: _explains,
+}
