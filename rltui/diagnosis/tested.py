@@ -115,6 +115,8 @@ def _found(ground: Ground, test: OtherFinding, spell: Spell) -> Outcome:
     blind = [rule for rule in test.rules if rule not in ground.ran]
     if blind:
         return Outcome("unknown", f"the check “{_title(blind[0])}” cannot run on what is logged")
+    if test.of and test.of not in ground.config and ground.look.facts.metric(test.of) is None:
+        return Outcome("unknown", f"neither log nor config tells {_setting(test.of)}")
     late_ones = [rule for rule in test.rules if rule in ground.spells]
     if late_ones:
         return Outcome("unmet", f"“{_title(late_ones[0])}” came later, at step {ground.spells[late_ones[0]].onset}")

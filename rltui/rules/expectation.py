@@ -127,9 +127,11 @@ class Configured(Record, frozen=True, tag="config", tag_field="test"):
 
 
 class OtherFinding(Record, frozen=True, tag="finding", tag_field="test"):
-    """One of these rules found something, at the least as a note, and no later than the finding began."""
+    """One of these rules found something, at the least as a note, and no later than the finding began. `of`: what they
+    judge; if neither log nor config tells it, they found nothing because they could not."""
 
     rules: tuple[str, ...]
+    of: str = ""
     unmet: Unmet = "contradicts"
     decisive: bool = False
 
