@@ -45,6 +45,8 @@ OTHER = 1.5
 """Times the config's value from which on a setting that is logged is not what the config says."""
 MOST_FIXES = 3
 """Of a finding: nobody tries more at once."""
+UNTESTED = 2
+"""Place of a remedy that only an untested cause asks for."""
 _ORDER: Mapping[CauseStatus, int] = {"supported": 0, "untestable": 1, "contradicted": 2}
 
 
@@ -95,8 +97,8 @@ def _plain(value: object) -> str | float | int | bool | None:
 
 def fixes(rule: Rule, names: Dialect, severity: Severity, ground: Ground, causes: Sequence[Weighed]) -> tuple[Fix, ...]:
     """At most three remedies for a finding this severe, in this framework's keys: first those of the causes that the
-    run supports, then those that help whatever the cause, then those of causes that nobody could test. Left out: what
-    only mends a contradicted cause, and what the config has already."""
+    run supports, then those that help whatever the cause; only if there are none, those of causes that nobody could
+    test. Left out: what only mends a contradicted cause, and what the config has already."""
     rank = SEVERITY_RANK[severity]
     place = {one.name: i for i, one in enumerate(causes) if one.name}
     status = {one.name: one.cause.status for one in causes if one.name}
@@ -107,15 +109,16 @@ def fixes(rule: Rule, names: Dialect, severity: Severity, ground: Ground, causes
         if SEVERITY_RANK[fix.least] > rank or told is None or (fix.causes and not of):
             continue
         supported = [place[name] for name in of if status[name] == "supported"]
-        group = (0, min(supported)) if supported else (1, 0) if not fix.causes else (2, 0)
+        group = (0, min(supported)) if supported else (1, 0) if not fix.causes else (UNTESTED, 0)
         found.append((group, IMPACTS.index(fix.impact), RISKS.index(fix.risk), told))
-    found.sort(key=lambda one: one[:3])
+    known = [one for one in found if one[0][0] < UNTESTED]
+    found = sorted(known or found, key=lambda one: one[:3])
     return tuple(fix for _, _, _, fix in found)[:MOST_FIXES]
 
 
 def _fix(fix: FixText, names: Dialect, ground: Ground) -> Fix | None:
     """None if the config has it already, or if the setting does not act in this run."""
-    key, act = fix.config.get(names.family, fix.config.get("other")), fix.act or fix.text
+    key, act = fix.config.get(names.family), fix.act or fix.text
     change, config = fix.change, ground.config
     if fix.done is not None:
         has = acting(config, fix.done.key)

@@ -148,7 +148,7 @@ def fix_text(fix: Fix) -> str:
     """What to change, from which value to which; the key alone if they are not known, of several the first."""
     if fix.value is not None and fix.to is not None:
         return f"{fix.text} ({fix_setting(fix)})"
-    key = re.split(r",? | \(|[,|=]", (fix.config_key or "").strip("( "), maxsplit=1)[0]
+    key = re.split(r",? |=", fix.config_key or "", maxsplit=1)[0]
     return f"{fix.text} ({key})" if key else fix.text
 
 

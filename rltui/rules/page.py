@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Annotated, Literal
 
@@ -15,6 +16,8 @@ from rltui.rules.traits import Trait
 Share = Annotated[float, Meta(ge=0, le=1)]
 Count = Annotated[int, Meta(ge=0)]
 Words = Annotated[str, Meta(min_length=1)]
+_KEY = r"(?:--|\+)?[A-Za-z_][\w.\-]*(?:\{[\w,]+\})?"
+_SETTINGS = re.compile(rf"{_KEY}(?:=[^\s,]+|=\[[\w,]+\])?(?:, {_KEY}(?:=[^\s,]+)?)*")
 Stage = Literal["reward", "advantages", "log-probs", "loss", "generation"]
 
 
@@ -58,11 +61,11 @@ class NewValue(Record, frozen=True):
 
 
 class FixText(Record, frozen=True):
-    """A remedy; `config` maps a framework family to the keys to set, in that framework's spelling. `least`: the lowest
-    severity of the finding at which it is advised. `causes`: names of those that it mends; none: it helps whatever the
-    cause is. `change`: the setting behind it; where the run's config holds it, its value now and the one to try are
-    told. `act`: remedies of several rules that are one and the same. `done`: what the config holds if it is so
-    already."""
+    """A remedy. `config`: of a framework family the keys to set (`a.b, c.{d,e}, f=True`), in its own spelling. `least`:
+    the lowest severity of the finding at which it is advised. `causes`: names of those that it mends, none if it helps
+    whatever the cause is. `change`: the setting behind it, of which the value now and the one to try are told if the
+    run's config holds it. `act`: remedies of several rules that are one and the same. `done`: what the config holds if
+    it is so already."""
 
     text: Words
     impact: Literal["high", "medium", "low"]
@@ -73,6 +76,11 @@ class FixText(Record, frozen=True):
     change: NewValue | None = None
     act: str = ""
     done: Configured | None = None
+
+    def __post_init__(self) -> None:
+        remarks = [value for value in self.config.values() if not _SETTINGS.fullmatch(value)]
+        if remarks:
+            raise ValueError(f"no settings, but words: {', '.join(remarks)}")
 
 
 class Hold(Record, frozen=True):

@@ -310,5 +310,5 @@ def test_the_head_answers_first(tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert list(said) == ["Since", "Why", "To do", "Keep", "How sure", "Not looked at"]
     assert said["Why"].startswith("not known, perhaps: "), "nothing here can be tested"
     assert said["Why"].removeprefix("not known, perhaps: ").split(" (")[0].rstrip(".") in below
-    assert said["To do"].removeprefix("(1) ").split(" (")[0] in below
+    assert said["To do"].removeprefix("(1) ").split(" (")[0].rstrip(".") in below
     assert said["Keep"].startswith("nothing is saved")

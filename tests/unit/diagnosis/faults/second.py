@@ -137,8 +137,8 @@ SPILLED = (
         f"(raylet) Spilled {60 * m} GiB, {400 * m} objects, write throughput 900 MiB/s. object store is full\n"
         for m in range(1, 9)
     )
-    + "(raylet) [2026-03-02 11:00:00,000 E 77 77] node_manager.cc:3099: 1 Workers (tasks / actors) killed due to memory "
-    "pressure (OOM), 0 Workers crashed due to other reasons at node (IP: 10.0.0.7)\n"
+    + "(raylet) [2026-03-02 11:00:00,000 E 77 77] node_manager.cc:3099: 1 Workers (tasks / actors) killed due to "
+    "memory pressure (OOM), 0 Workers crashed due to other reasons at node (IP: 10.0.0.7)\n"
 )
 SECOND = {
     "rate after resume": Fault(
