@@ -6,28 +6,26 @@ from collections.abc import Callable, Mapping
 from math import log
 from typing import Any
 
-import numpy as np
-
 from rltui.diagnosis.outcome import Answer, Outcome, Spell
 from rltui.diagnosis.roots import dating_tolerance
 from rltui.evidence.effects import LIMIT, SHORT_LIMIT, SHORT_POINTS, Level, between
 from rltui.evidence.look import FAMILIES, Look
 from rltui.evidence.metric import FIRST, NOW_POINTS, MetricFacts, alone
 from rltui.evidence.signal import num
+from rltui.evidence.together import together
 from rltui.frameworks.advice import enable
 from rltui.frameworks.load import metrics, phases
 from rltui.plots.numbers import change, percent
 from rltui.rules.expectation import NUMBERS, Explains, Jumped, MetricMoved, Mirrored, Outgrew, Stands, Took
-from rltui.run.table import Series
 
 LEVEL_POINTS = 20
 """Newest points that tell a level, as everywhere else."""
 SLOWER = 1.1
 """Times the step time before, from which on there is something to be explained."""
 REWARDS = ("score_mean", "reward_mean")
-MIRRORED, LEAST_ROWS = -0.9, 20
-"""Correlation of two metrics' changes from row to row, from which on one goes down wherever the other goes up, and rows
-that it takes: noise of its own, as every metric has, spoils it."""
+MIRRORED = -0.9
+"""Correlation of two metrics' changes from row to row, from which on one goes down wherever the other goes up: noise of
+its own, as every metric has, spoils it."""
 JUST_BEFORE = 100
 """Steps before an onset in which a jump may be what it began with: damage needs some tens of updates to show."""
 
@@ -156,24 +154,15 @@ def _mirrored(look: Look, test: Mirrored, spell: Spell) -> Outcome:
     if other is None:
         return _missing(look, test.of)
     tried = [
-        (together, label)
+        (moved, label)
         for label, facts in _facts(look, test.metric)
-        if (together := _together(facts.series, other.series)) is not None
+        if (moved := together(facts.series, other.series)) is not None
     ]
     if not tried:
         return _missing(look, test.metric)
-    together, label = min(tried)
-    told = f"{label} against {_label(other.name)} from row to row: correlation {num(together)}"
-    return Outcome("met" if together <= MIRRORED else "unmet", told)
-
-
-def _together(one: Series, other: Series) -> float | None:
-    """Correlation of the changes from row to row, in the steps that both have; None where they hold still."""
-    _, mine, its = np.intersect1d(one.steps, other.steps, return_indices=True)
-    changes = np.diff(one.values[mine]), np.diff(other.values[its])
-    if len(mine) <= LEAST_ROWS or not all(np.std(x) > 0 for x in changes):
-        return None
-    return float(np.corrcoef(*changes)[0, 1])
+    least, label = min(tried)
+    told = f"{label} against {_label(other.name)} from row to row: correlation {num(least)}"
+    return Outcome("met" if least <= MIRRORED else "unmet", told)
 
 
 def _stands(look: Look, test: Stands, spell: Spell) -> Outcome:
