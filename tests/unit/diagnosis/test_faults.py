@@ -57,7 +57,8 @@ CASES = [
 def test_the_cause_leads(fault: Fault, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     report = told(write(fault, tmp_path / "run"), capsys)
     finding = asked(fault, report)
-    assert finding is not None and finding["causes"], f"no finding: {fault.truth}"
+    assert finding is not None, f"no finding: {fault.truth}"
+    assert finding["causes"], f"no cause: {fault.truth}"
     lead = finding["causes"][0]
     assert lead["status"] != "contradicted"
     said = f"{lead['text']} ({lead['because']})"
@@ -81,10 +82,12 @@ def test_advice_is_short_and_new(name: str, tmp_path: Path, capsys: pytest.Captu
     page = capsys.readouterr().out
     for finding in report["findings"]:
         ranks = [ORDER.index(cause["status"]) for cause in finding["causes"]]
-        assert ranks == sorted(ranks) and len(finding["fixes"]) <= 3
+        assert ranks == sorted(ranks)
+        assert len(finding["fixes"]) <= 3
         for cause in finding["causes"]:
             if cause["status"] == "contradicted":
-                assert f"✓ {cause['text']}" not in page and f"? {cause['text']}" not in page
+                assert f"✓ {cause['text']}" not in page
+                assert f"? {cause['text']}" not in page
                 assert cause["because"] not in page, "why it is no cause stands in the long report"
     section = page.split("## 5.")[1].split("## 6.")[0]
     listed = [line.split(". ", 1)[1] for line in section.splitlines() if re.match(r"\d+\. ", line)]
