@@ -142,7 +142,8 @@ class Relations(Record, frozen=True):
 
 
 class Rule(Record, frozen=True, kw_only=True):
-    """One rule. `needs`: of each group at least one metric. `group` is that of its page.
+    """One rule. `needs`: of each group at least one metric. `group` is that of its page. `why`: what it sees and what
+    that usually means, in words that need no second reading. `cases`: where it was seen, for whoever asks for sources.
 
     `notice` is the title below a warning: it says what is seen, not that it is bad.
     """
@@ -165,7 +166,8 @@ class Rule(Record, frozen=True, kw_only=True):
     applies_if: str
     formula: str
     thresholds: Mapping[str, str]
-    why: str
+    why: Words
+    cases: tuple[str, ...]
     threshold_basis: str
     sources: tuple[Reference, ...]
     false_alarms: tuple[str, ...]
@@ -184,6 +186,8 @@ class Rule(Record, frozen=True, kw_only=True):
         unknown = {name for fix in self.fixes for name in fix.causes} - set(names)
         if unknown or len(set(names)) < len(names):
             raise ValueError(f"causes of {self.id}: {', '.join(sorted(unknown)) or 'a name stands twice'}")
+        if any(text.startswith("never") for text in self.thresholds.values()):
+            raise ValueError(f"thresholds of {self.id}: a level that it never speaks at is left out")
 
     def values(self) -> dict[str, float]:
         """Thresholds by name."""

@@ -250,7 +250,7 @@ def test_a_dip_that_recovers_is_resolved() -> None:
 
 
 def test_config_stands_behind_the_cause_and_the_fix() -> None:
-    columns = dict(learning_run(0, N))
+    columns = {**learning_run(0, N), "lr": np.full(N, 1e-5)}
     runaway(columns)
     finding = found(diagnose(columns, config={"lr": 1e-5, "kl_coef_loss": 1e-4}, framework="verl"), "kl-runaway")
     assert [(c.config_key, c.value) for c in finding.causes[:2]] == [("lr", 1e-5), ("kl_coef_loss", 1e-4)]
