@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
+from msgspec import structs
 
 from rltui import cooperate
 from rltui.diagnosis.best import best_checkpoint
@@ -95,6 +96,7 @@ class Engine:
         limits_alone = [rule.id for rule in self.catalogue.values() if rule.limits and rule.id not in own]
         self._by_rows = [(self.catalogue[i], own.get(i)) for i in [*own, *limits_alone]]
         self._params = {rule.id: rule.values() for rule, _ in self._by_rows}
+        self._limited = [rule for rule, _ in self._by_rows if rule.enabled and rule.limits]
         self._blocks = BlockCache()
         self._outages = OutageCache()
         self._scales: dict[str, Rescales] = {}
@@ -262,7 +264,7 @@ class Engine:
                 if after.level > before.level and after.signal is not None:
                     after = dated(after, before, after.signal, look)
                     if after.level >= WARNING > before.level:
-                        after = replace(after, band=band_of(recovery, after, look))
+                        after = structs.replace(after, band=band_of(recovery, after, look))
                 lives[rule_id, subject] = after
         now = State(n, lives, memory, self._past_machine(feed.run, look, state.machine), guard.failed)
         return replace(now, reasons=self._reasons(feed, now, state.reasons))
@@ -320,7 +322,7 @@ class Engine:
             for signal in found:
                 life = follow(Life(), signal, rows, look.step, 1, 1)
                 lives[rule_id, signal.subject] = dated(life, Life(), signal, look)
-        by_limits = [rule.id for rule, _ in self._by_rows if rule.enabled and asked(look, rule)]
+        by_limits = [rule.id for rule in self._limited if asked(look, rule)]
         out_of_place = [b for b in unable if b.id not in of_samples and b.id not in by_limits]
         skipped = [b for b in out_of_place if b.applies]
         able = [*self._row_rules, *by_limits, *ran_on_machine, *told]

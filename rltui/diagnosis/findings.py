@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import isfinite
 
+from msgspec import structs
+
 from rltui.diagnosis.causes import MOST_FIXES, fixes, weighed, where
 from rltui.diagnosis.life import Key, Life, Opening
 from rltui.diagnosis.outcome import Spell
@@ -21,7 +23,7 @@ from rltui.evidence.measured import MACHINE
 from rltui.evidence.model import SEVERITY_RANK, Basis, Cause, Episode, Evidence, Finding, Fix, Severity
 from rltui.evidence.outages import without
 from rltui.evidence.sampled import PREFIX
-from rltui.evidence.shapes import Shape, Trends, describe, settled
+from rltui.evidence.shapes import Trends, describe, settled
 from rltui.evidence.signal import WARNING
 from rltui.rules.page import Rule
 from rltui.run.table import Series
@@ -58,10 +60,7 @@ class Kept:
 
     def advice(self, key: Key, rule: Rule, severity: Severity, ground: Ground, spell: Spell, guard: Guard) -> Advice:
         """Causes and fixes of a finding, tested anew if anything is new that they rest on."""
-        dumps = len(ground.sampled.dumps) if ground.sampled is not None else 0
-        samples = len(ground.measured.seen) if ground.measured is not None else 0
-        spells = tuple(ground.spells.items())
-        asked = (ground.look.n, severity, spell, spells, ground.ran, len(ground.notes), dumps, samples)
+        asked = (severity, spell, ground.state)
         kept = self._advice.get(key)
         if kept is None or kept[0] != asked:
             own = Guard()
@@ -185,8 +184,8 @@ def _tempered(lives: dict[Key, Life], catalogue: Mapping[str, Rule]) -> dict[Key
     for key, life in lives.items():
         level = tempered(key[0], life.level, levels, catalogue)
         if level < life.level:
-            last = replace(life.openings[-1], peak=level)
-            out[key] = replace(life, level=level, openings=(*life.openings[:-1], last))
+            last = structs.replace(life.openings[-1], peak=level)
+            out[key] = structs.replace(life, level=level, openings=(*life.openings[:-1], last))
     return out
 
 
@@ -245,13 +244,10 @@ class _Teller:
         if name.startswith(PREFIX):
             sampled = self.ground.sampled
             return None if sampled is None else sampled.evidence(name.removeprefix(PREFIX), text)
-        series = _points(self.ground.look, name)
-        if series is None:
-            return None
-        shape = self.shapes[name]
-        words = f"{text} ({shape.word})" if text else shape.word
-        first, mid, last, slope = (_known(v) for v in (shape.first, shape.mid, shape.last, shape.slope))
-        return Evidence(name, series.key, first, mid, last, slope, words)
+        shown = self.shapes[name]
+        if shown is None or not text:
+            return shown
+        return Evidence(name, shown.key, shown.first, shown.mid, shown.last, shown.slope_per_100_steps, f"{text} ({shown.text})")
 
 
 def _since_eased(life: Life, look: Look) -> str:
@@ -267,15 +263,24 @@ def _episode(o: Opening) -> Episode:
     return Episode(o.begin, o.end_step, SEVERITY[o.peak])
 
 
-class _Shapes(dict[str, Shape]):
-    """Shapes by metric, each worked out once: several findings stand on the same ones."""
+class _Shapes(dict[str, Evidence | None]):
+    """The shape of each metric as evidence without further words, worked out once: several findings stand on the same
+    ones. None for a metric that is not logged."""
 
     def __init__(self, look: Look, window: int | None, trends: Trends) -> None:
         self._look, self._window, self._trends = look, window, trends
 
-    def __missing__(self, name: str) -> Shape:
-        shape = self[name] = describe(_points(self._look, name), self._window, self._trends)
-        return shape
+    def __missing__(self, name: str) -> Evidence | None:
+        shown = self[name] = self._shown(name)
+        return shown
+
+    def _shown(self, name: str) -> Evidence | None:
+        series = _points(self._look, name)
+        if series is None:
+            return None
+        shape = describe(series, self._window, self._trends)
+        first, mid, last, slope = map(_known, (shape.first, shape.mid, shape.last, shape.slope))
+        return Evidence(name, series.key, first, mid, last, slope, shape.word)
 
 
 def _points(look: Look, name: str) -> Series | None:

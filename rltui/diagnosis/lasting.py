@@ -42,10 +42,11 @@ def _lost_and_gained(facts: Facts, name: str, onset: int, points: int) -> tuple[
     """How far the lowest since the onset lies below what was before, and the newest points above that; the standard
     error of the latter, and the step of the lowest. None if too few points tell."""
     metric = facts.metric(name)
-    before = None if metric is None else metric.before(onset)
+    before = None if metric is None else metric.median_before(onset)
     now = None if metric is None else metric.after(onset, points)
     since = None if metric is None else metric.since_step(onset)
     lowest = None if since is None else since.lowest
     if before is None or now is None or lowest is None:
         return None
-    return before.value - lowest.value, now.value - lowest.value, now.se, lowest.step
+    least, step = lowest
+    return before - least, now.value - least, now.se, step

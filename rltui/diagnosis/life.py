@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from msgspec import Struct
+from msgspec.structs import replace
 
 from rltui.evidence.guard import Guard
 from rltui.evidence.look import Look
@@ -15,8 +16,7 @@ Key = tuple[str, str | None]
 """Of a finding: rule id and subject."""
 
 
-@dataclass(frozen=True, slots=True)
-class Opening:
+class Opening(Struct, frozen=True):
     """One episode. Steps and rows; `end_step` None while open; `peak` the highest level; `loud_step` where the damage
     began that made it a warning or worse, the last time that it became one."""
 
@@ -32,16 +32,14 @@ class Opening:
         return self.onset_step if self.loud_step is None else self.loud_step
 
 
-@dataclass(frozen=True, slots=True)
-class Streak:
+class Streak(Struct, frozen=True):
     """A condition holds without a break since this row, over this many looks."""
 
     row: int
     looks: int
 
 
-@dataclass(frozen=True, slots=True)
-class Life:
+class Life(Struct, frozen=True):
     """State of one finding between looks. Immutable, so that a snapshot of all of them is a shallow copy.
 
     `level` 0 is closed. `rising[l]` is the streak of looks at which the signal stood at level l or above;

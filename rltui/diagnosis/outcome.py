@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 Answer = Literal["met", "unmet", "unknown"]
 
@@ -11,8 +12,7 @@ DECISIVE, SEEN, SET = 3, 2, 1
 """Weights: it is as good as proof; the run's numbers show it; only a setting speaks for it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(Struct, frozen=True):
     """`text` says what was found, in numbers; of an unknown one what it would need."""
 
     answer: Answer
@@ -20,8 +20,7 @@ class Outcome:
     weight: int = SEEN
 
 
-@dataclass(frozen=True, slots=True)
-class Spell:
+class Spell(Struct, frozen=True):
     """From which step to which a finding stood; `onset` None: nobody knows since when."""
 
     onset: int | None

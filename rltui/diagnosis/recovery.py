@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from msgspec import structs
+
 from rltui.diagnosis.life import Life
 from rltui.evidence.look import Look
 from rltui.evidence.model import RecoveryBand
@@ -54,13 +56,12 @@ def upheld(rule: Recovery | None, life: Life, signal: Signal | None, look: Look)
     newest = life.signal if signal is None else signal
     if newest is None or _over(life.band, rule.paid, look):
         return signal
-    return replace(newest, level=WARNING)
+    return structs.replace(newest, level=WARNING)
 
 
 def _now(band: RecoveryBand, look: Look) -> float | None:
     metric = look.facts.metric(band.metric)
-    level = None if metric is None else metric.after(band.onset_step, NEWEST)
-    return None if level is None else level.value
+    return None if metric is None else metric.median_after(band.onset_step, NEWEST)
 
 
 def _over(band: RecoveryBand, paid: bool, look: Look) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
 
 from rltui.diagnosis.outcome import DECISIVE, SET, Outcome, Spell
@@ -55,6 +55,13 @@ class Ground:
     measured: Measured | None = None
     spells: Mapping[str, Spell] = field(default_factory=dict)
     ran: frozenset[str] = frozenset()
+
+    @cached_property
+    def state(self) -> tuple[object, ...]:
+        """What tests rest on beside the finding's own spell: where it is the same, so are their outcomes."""
+        dumps = len(self.sampled.dumps) if self.sampled is not None else 0
+        samples = len(self.measured.seen) if self.measured is not None else 0
+        return self.look.n, tuple(self.spells.items()), self.ran, len(self.notes), dumps, samples
 
     def test(self, test: Test, spell: Spell) -> Outcome:
         of_numbers = OF_NUMBERS.get(type(test))

@@ -67,6 +67,11 @@ def _then(facts: MetricFacts, spell: Spell, points: int) -> Level | None:
     return facts.within(spell.onset, spell.end, points)
 
 
+def _now(facts: MetricFacts, spell: Spell, points: int) -> float | None:
+    """The value of `_then` alone."""
+    return facts.median_within(spell.onset, spell.end, points)
+
+
 def _moved(look: Look, test: MetricMoved, spell: Spell) -> Outcome:
     tried = [_move(look, test, facts, label, spell) for label, facts in _facts(look, test.metric)]
     known = [one for one in tried if one is not None]
@@ -169,11 +174,11 @@ def _stands(look: Look, test: Stands, spell: Spell) -> Outcome:
     found = _facts(look, test.metric)
     outcomes = []
     for label, facts in found:
-        level = facts.start if test.at == "start" else _then(facts, spell, LEVEL_POINTS)
+        level = facts.start.value if test.at == "start" else _now(facts, spell, LEVEL_POINTS)
         if level is not None:
-            holds = NUMBERS[test.op](level.value, test.value)
+            holds = NUMBERS[test.op](level, test.value)
             when = " at the start" if test.at == "start" else ""
-            told = f"{label} is {_value(test.metric, level.value)}{when}"
+            told = f"{label} is {_value(test.metric, level)}{when}"
             limit = _value(test.metric, test.value)
             outcomes.append(Outcome("met" if holds else "unmet", f"{told} ({asked(test.op, limit)})"))
     if not outcomes:
@@ -192,15 +197,12 @@ def _slower(look: Look, spell: Spell) -> tuple[float, float] | None:
     if facts is None:
         return None
     before, after = _around(facts, spell)
-    return None if before is None or after is None else (before, after)
+    return None if after is None else (before, after)
 
 
-def _around(facts: MetricFacts, spell: Spell) -> tuple[float | None, float | None]:
-    before = facts.before(spell.onset) if spell.onset is not None else None
-    if before is None or before.points < FIRST:
-        before = facts.start
-    after = _then(facts, spell, NOW_POINTS)
-    return before.value, after.value if after is not None else None
+def _around(facts: MetricFacts, spell: Spell) -> tuple[float, float | None]:
+    before = facts.median_before(spell.onset, FIRST) if spell.onset is not None else None
+    return facts.start.value if before is None else before, _now(facts, spell, NOW_POINTS)
 
 
 def _took(look: Look, test: Took, spell: Spell) -> Outcome:
@@ -209,7 +211,7 @@ def _took(look: Look, test: Took, spell: Spell) -> Outcome:
     if step is None or not timed:
         return _missing(look, "time_per_step_s" if step is None else f"phase:{test.phases[0]}")
     levels = [_around(facts, spell) for _, facts in timed]
-    was = sum(before or 0.0 for before, _ in levels)
+    was = sum(before for before, _ in levels)
     now = sum(after or 0.0 for _, after in levels)
     label = phases()[timed[0][0]].label
     extra = step[1] - step[0]

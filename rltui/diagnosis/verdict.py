@@ -118,7 +118,7 @@ def _roots_first(case: Case, because: Sequence[Finding]) -> list[Finding]:
     if not because:
         return []
     root = next((f for f in case.loud if f.id == because[0].root), None)
-    return list(dict.fromkeys([root, *because])) if root is not None else list(because)
+    return list(because) if root is None else [root, *(f for f in because if f is not root)]
 
 
 def _decide(case: Case) -> tuple[Decision, list[Finding]]:

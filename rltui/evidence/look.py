@@ -121,19 +121,17 @@ class LookFeed:
         self._held.clear()
 
     def logged(self, name: str) -> Series | None:
-        try:  # asked hundreds of times a row
+        if name in self._logged:  # asked hundreds of times a row
             return self._logged[name]
-        except KeyError:
-            found = self._logged[name] = self._series(name)
-            return found
+        found = self._logged[name] = self._series(name)
+        return found
 
     def finite(self, name: str) -> Series | None:
-        try:
+        if name in self._finite:
             return self._finite[name]
-        except KeyError:
-            series = self.logged(name)
-            found = self._finite[name] = None if series is None else series.finite()
-            return found
+        series = self.logged(name)
+        found = self._finite[name] = None if series is None else series.finite()
+        return found
 
     def holds(self, name: str) -> bool:
         """The metric, or a member of it, is logged somewhere in the run."""
@@ -206,11 +204,10 @@ class Look:
     def series(self, name: str) -> Series | None:
         """Finite points of a metric, None where there is none yet or where a constant 0 stands for "not measured".
         Rows of an outage are no points of what was made of the rewards, nor are those before a change of scale."""
-        try:  # asked hundreds of times a row
+        if name in self._series:  # asked hundreds of times a row
             return self._series[name]
-        except KeyError:
-            found = self._series[name] = self._measured(name)
-            return found
+        found = self._series[name] = self._measured(name)
+        return found
 
     def _measured(self, name: str) -> Series | None:
         series = self._feed.finite(name)

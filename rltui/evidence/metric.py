@@ -25,11 +25,11 @@ from rltui.evidence.effects import (
     noise,
     off_trend,
 )
-from rltui.evidence.peak import Curve, Peak, best, fallen, smoothed
+from rltui.evidence.peak import Curve, Peak, best, fallen, highest, smoothed, sustained
 from rltui.evidence.seen import Summed
 from rltui.evidence.shapes import window_rows
 from rltui.evidence.shifts import Shift, shifts
-from rltui.evidence.trends import TREND_EFFECT, WINDOW, Trend, block_medians, theil_sen, trend
+from rltui.evidence.trends import TREND_EFFECT, WINDOW, Trend, block_medians, even_slope, trend
 from rltui.run.sums import median
 from rltui.run.table import Floats, Series
 
@@ -124,17 +124,39 @@ class MetricFacts:
         at = int(self.series.steps.searchsorted(step))
         return self._middle(max(0, at - points), at)
 
+    def median_before(self, step: int, least: int = 1) -> float | None:
+        """The value of `before` alone, if that holds so many points at least: noise and carry, which its error takes,
+        cost ten times as much."""
+        at = int(self.series.steps.searchsorted(step))
+        return median(self.values[max(0, at - NOW_POINTS) : at]) if at >= least else None
+
     def after(self, step: int, points: int) -> Level | None:
         """Median of the newest points, so many at most, from a step on; None if there is none."""
+        return self._middle(*self._after(step, points))
+
+    def median_after(self, step: int, points: int) -> float | None:
+        """The value of `after` alone."""
+        begin, stop = self._after(step, points)
+        return median(self.values[begin:stop]) if begin < stop else None
+
+    def _after(self, step: int, points: int) -> tuple[int, int]:
         n = len(self.series)
-        return self._middle(max(int(self.series.steps.searchsorted(step)), n - points), n)
+        return max(int(self.series.steps.searchsorted(step)), n - points), n
 
     def within(self, first: int | None, last: int, points: int) -> Level | None:
         """Median of the newest points from step `first` (None: any) to step `last`, so many at most; None if there is
         none."""
+        return self._middle(*self._within(first, last, points))
+
+    def median_within(self, first: int | None, last: int, points: int) -> float | None:
+        """The value of `within` alone."""
+        begin, stop = self._within(first, last, points)
+        return median(self.values[begin:stop]) if begin < stop else None
+
+    def _within(self, first: int | None, last: int, points: int) -> tuple[int, int]:
         begin = 0 if first is None else int(self.series.steps.searchsorted(first))
         stop = int(self.series.steps.searchsorted(last, "right"))
-        return self._middle(max(begin, stop - points), stop)
+        return max(begin, stop - points), stop
 
     def _middle(self, begin: int, stop: int) -> Level | None:
         if begin >= stop:
@@ -194,14 +216,21 @@ class MetricFacts:
         return None if self.curve is None else best(self.curve, self.better)
 
     @cached_property
-    def lowest(self) -> Peak | None:
-        """The lowest sustained state, be it good or bad for this metric, of smoothed medians. None as of `peak`."""
-        return alone(self.name, self.series, -1).peak
+    def lowest(self) -> tuple[float, int] | None:
+        """Value and step of the lowest sustained state, be it good or bad for this metric, of smoothed medians. None as
+        of `peak`."""
+        found = sustained(self.series, _Alone(self.series).blocks(self.name))
+        if found is None:
+            return None
+        steps, values, _ = found
+        at = highest(-values)
+        return float(values[at]), int(steps[at])
 
     @cached_property
     def curve(self) -> Curve | None:
         """The smoothed metric, whose best point is the peak."""
-        return smoothed(self.series, None if self.held_out else self._seen.blocks(self.name))
+        blocks = None if self.held_out else self._seen.blocks(self.name)
+        return smoothed(self.series, blocks, self.noise if blocks is None or blocks.size == 1 else None)
 
     @cached_property
     def since_peak(self) -> Effect | None:
@@ -223,7 +252,7 @@ class MetricFacts:
             return None
         trend = self._seen.trend(self.name, rows)
         blocks = block_medians(x, min(12, max(3, len(x) // 5)))
-        _, low, high = theil_sen(np.arange(len(blocks), dtype=np.float64), blocks)
+        _, low, high = even_slope(blocks)
         se = (high - low) / (2.0 * 1.645) * len(blocks)
         smallest = max(TREND_EFFECT * trend.noise, (TREND_LIMIT + POWER) * se)
         if not (isfinite(trend.total) and isfinite(smallest)):

@@ -40,23 +40,34 @@ class Curve:
     width: int
 
 
-def smoothed(series: Series, blocks: Blocks | None) -> Curve | None:
+def smoothed(series: Series, blocks: Blocks | None, sd: float | None = None) -> Curve | None:
     """The curve whose best point is the peak. With `blocks`, medians of blocks and of 5 neighbours come before the
-    means: a spike of one batch is no state. None below 5 points (3 evaluations), or if values overflow."""
+    means: a spike of one batch is no state. None below 5 points (3 evaluations), or if values overflow. `sd`: the noise
+    of what is smoothed if it is known."""
+    found = sustained(series, blocks)
+    if found is None:
+        return None
+    steps, values, width = found
+    sd = noise(series.values if blocks is None else blocks.medians) if sd is None else sd
+    se = sd / sqrt(min(width, len(values)))
+    return Curve(steps, values, se, width) if isfinite(se) else None
+
+
+def sustained(series: Series, blocks: Blocks | None) -> tuple[Ints, Floats, int] | None:
+    """Steps, values and width of the curve, without the error, which costs as much again."""
     x = series.values
     if blocks is None:
         if len(x) < 3:
             return None
         width = 5 if len(x) >= 10 else 3
-        steps, values, sd = series.steps, smooth(x, width), noise(x)
+        steps, values = series.steps, smooth(x, width)
     else:
         if len(x) < 5:
             return None
         middles = np.minimum(np.arange(len(blocks.medians)) * blocks.size + blocks.size // 2, len(x) - 1)
         width = max(5, min(BLOCK_WIDTH, len(middles) // 20 * 2 + 1))
-        steps, values, sd = series.steps[middles], smooth(running_medians(blocks.medians), width), noise(blocks.medians)
-    se = sd / sqrt(min(width, len(values)))
-    return Curve(steps, values, se, width) if np.isfinite(values).all() and isfinite(se) else None
+        steps, values = series.steps[middles], smooth(running_medians(blocks.medians), width)
+    return (steps, values, width) if np.isfinite(values).all() else None
 
 
 def highest(good: Floats) -> int:

@@ -62,7 +62,7 @@ def _by_reward(look: Look) -> Ranking | None:
     curve = None if reward is None else reward.curve
     if reward is None or blocks is None or curve is None:
         return None
-    start = float(running_medians(blocks.medians)[0])
+    start = float(running_medians(blocks.medians[:3])[0])
     basis = "train reward only: low confidence"
     return Ranking(
         curve.steps, curve.values, curve.se, curve.width, reward.series.key, curve.values, curve.se, start, False, basis

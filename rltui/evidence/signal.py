@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from rltui.evidence.model import Cause, Fix, Mark
 from rltui.plots.numbers import number, shorn
@@ -16,8 +18,7 @@ Words = str | Callable[[], str]
 """A sentence, or what makes it: a finding that stays open is looked at many times for each time that it is read."""
 
 
-@dataclass(frozen=True, slots=True)
-class Signal:
+class Signal(Struct, frozen=True):
     """A rule's condition holds now, at this level (1 notice, 2 warning, 3 critical), or holds no more (0).
 
     `summary` is one sentence with this run's numbers. `proofs` pairs a metric with what it shows. The onset is

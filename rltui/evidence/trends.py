@@ -125,9 +125,27 @@ def theil_sen(t: Floats, x: Floats, most: int = 50) -> tuple[float, float, float
     if n < 2:
         return 0.0, 0.0, 0.0
     i, j = _pairs(n)
-    dt = t[j] - t[i]
-    keep = dt > 0
-    slopes = np.sort((x[j] - x[i])[keep] / dt[keep])
+    apart, slopes = t[j] - t[i], x[j] - x[i]
+    if not (apart > 0).all():
+        keep = apart > 0
+        apart, slopes = apart[keep], slopes[keep]
+    slopes /= apart
+    slopes.sort()
+    return _middle_and_ends(slopes, n)
+
+
+def even_slope(x: Floats) -> tuple[float, float, float]:
+    """`theil_sen` a point, for points that stand evenly and are too few to be averaged."""
+    if len(x) < 2:
+        return 0.0, 0.0, 0.0
+    i, j = _pairs(len(x))
+    slopes = (x[j] - x[i]) / _apart(len(x))
+    slopes.sort()
+    return _middle_and_ends(slopes, len(x))
+
+
+def _middle_and_ends(slopes: Floats, n: int) -> tuple[float, float, float]:
+    """Median of the sorted slopes of `n` points, and its 90 % interval."""
     if not len(slopes):
         return 0.0, 0.0, 0.0
     reach = 1.645 * sqrt(n * (n - 1) * (2 * n + 5) / 18.0)
@@ -143,15 +161,6 @@ def _apart(n: int) -> Floats:
     """Steps between the two points of each pair of `_pairs`."""
     i, j = _pairs(n)
     return (j - i).astype(np.float64)
-
-
-def _even_slope(x: Floats) -> float:
-    """Slope of `theil_sen` a point, for points that stand evenly and are too few to be averaged."""
-    i, j = _pairs(len(x))
-    slopes = (x[j] - x[i]) / _apart(len(x))
-    slopes.sort()
-    mid = len(slopes) // 2
-    return float(slopes[mid] if len(slopes) % 2 else (slopes[mid - 1] + slopes[mid]) / 2.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,7 +193,7 @@ def trend(x: Floats, window: int = WINDOW) -> Trend:
         return Trend((1 if total > 0 else -1) if moved else 0, total, 1.0, noise, n)
     blocks = block_medians(x, min(12, max(6, n // 5)))
     p, sign = mann_kendall_p(blocks)
-    total = _even_slope(blocks) * len(blocks)
+    total = even_slope(blocks)[0] * len(blocks)
     gate = p < TREND_P and abs(total) >= TREND_EFFECT * noise and total * sign > 0
     return Trend(sign if gate else 0, total, p, noise, n)
 

@@ -106,6 +106,7 @@ class Names:
         self._keys: tuple[str, ...] = ()
         self._meanings: Mapping[str, Meaning] = {}
         self._sources: dict[str, list[str]] = {}
+        self._only: dict[str, str | None] = {}
         self._unlogged: list[str] | None = None
 
     def refresh(self, columns: Collection[str], dialect: str) -> bool:
@@ -125,7 +126,7 @@ class Names:
             self._meanings = told_apart({key: self._meaning(key, forced.get(key)) for key in keys})
         else:
             self._meanings = _usual_meanings(dialect, self._keys)
-        self._sources = {}
+        self._sources, self._only = {}, {}
         self._unlogged = None
         return True
 
@@ -178,6 +179,17 @@ class Names:
         return found
 
 
+    def only(self, canonical: str) -> str | None:
+        """The one column that may stand for a canonical name, if its numbers need no conversion: asked for every metric
+        on every row."""
+        if canonical not in self._only:
+            known = is_canonical(canonical) or canonical in self.forced
+            keys = self.sources(canonical) if known else ()
+            as_logged = len(keys) == 1 and keys[0] in self._meanings and not converts(self._meanings[keys[0]])
+            self._only[canonical] = keys[0] if as_logged else None
+        return self._only[canonical]
+
+
 @lru_cache(maxsize=256)
 def _usual_meanings(dialect: str, keys: tuple[str, ...]) -> Mapping[str, Meaning]:
     """Remembered: the runs of a sweep log the same keys."""
@@ -198,11 +210,6 @@ def canonical_series(table: Table, names: Names, canonical: str, rows: int | Non
     sits in the reward). Of several validation sets the one with most points, then with most samples a prompt.
     """
     keys = names.sources(canonical)
-    if len(keys) == 1:  # asked for every metric on every row
-        only = table.series(keys[0])
-        if only is not None and rows is not None:
-            only = only.until_row(rows)
-        return converted(only, names.meanings[keys[0]]) if only is not None and len(only) else None
     found = [s for key in keys if (s := table.series(key)) is not None and len(s)]
     if rows is not None:
         found = [part for s in found if len(part := s.until_row(rows))]
@@ -229,9 +236,14 @@ def _evaluations(series: Series) -> tuple[int, int]:
     return len(series), int(match[1]) if match else 0
 
 
+def converts(meaning: Meaning) -> bool:
+    """Whether a key is logged in another unit than the canonical one."""
+    return meaning.scale != 1.0 or meaning.shift != 0.0
+
+
 def converted(series: Series, meaning: Meaning) -> Series:
     """The series in canonical units (a percentage as a fraction, a flipped sign turned back)."""
-    if (meaning.scale, meaning.shift) == (1.0, 0.0):
+    if not converts(meaning):
         return series
     from rltui.run.table import Series  # numpy: a series is there, so it is too
 

@@ -222,6 +222,10 @@ class Run:
         table, names, forced = self.history.table, self._names, self.key_map
 
         def series(name: str) -> Series | None:
+            key = names.only(name) if rows is None else None
+            column = None if key is None else table.columns.get(key)
+            if column is not None and key is not None and column.axis.count:
+                return column.series(key)
             if is_canonical(name) or name in forced:
                 found = canonical_series(table, names, name, rows)
                 if found is not None:
