@@ -247,7 +247,9 @@ class _Teller:
         shown = self.shapes[name]
         if shown is None or not text:
             return shown
-        return Evidence(name, shown.key, shown.first, shown.mid, shown.last, shown.slope_per_100_steps, f"{text} ({shown.text})")
+        return Evidence(
+            name, shown.key, shown.first, shown.mid, shown.last, shown.slope_per_100_steps, f"{text} ({shown.text})"
+        )
 
 
 def _since_eased(life: Life, look: Look) -> str:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from msgspec.structs import replace
-
 import numpy as np
+from msgspec.structs import replace
 
 from rltui.evidence.forecast import capacity, drift, gpu_memory
 from rltui.evidence.measured import GIB, Measured, name

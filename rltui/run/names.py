@@ -178,13 +178,12 @@ class Names:
             self._sources[canonical] = found
         return found
 
-
     def only(self, canonical: str) -> str | None:
         """The one column that may stand for a canonical name, if its numbers need no conversion: asked for every metric
         on every row."""
         if canonical not in self._only:
             known = is_canonical(canonical) or canonical in self.forced
-            keys = self.sources(canonical) if known else ()
+            keys = self.sources(canonical) if known else []
             as_logged = len(keys) == 1 and keys[0] in self._meanings and not converts(self._meanings[keys[0]])
             self._only[canonical] = keys[0] if as_logged else None
         return self._only[canonical]

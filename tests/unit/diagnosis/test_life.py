@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from rltui.diagnosis.life import Life, follow
 from rltui.evidence.signal import Signal
