@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from functools import cache
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -18,6 +20,11 @@ settings.register_profile("rltui", deadline=None, derandomize=bool(os.environ.ge
 settings.load_profile("rltui")
 
 REPO = Path(__file__).resolve().parent.parent
+NUMBERS = count()
+
+# Containers often switch bytecode off: then each worker and each process that a test starts compiles all modules anew.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
@@ -47,8 +54,9 @@ def own_settings(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.M
     the size of the terminal into the environment of test workers, and programs believe it more than their own.)"""
     for name in ("COLUMNS", "LINES"):
         monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path_factory.getbasetemp() / "no-settings"))
+    own = tmp_path_factory.getbasetemp()
+    monkeypatch.setenv("XDG_STATE_HOME", str(own / f"states/{next(NUMBERS)}"))  # mktemp would look at all before it
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(own / "no-settings"))
 
 
 @pytest.fixture
