@@ -17,6 +17,8 @@ GLYPHS = {glyph: called(word) for glyph, word in {"✓": "pass", "!": "warn", "�
 STATUS = "|".join(GLYPHS.values())
 LISTED = re.compile(r"^[ ▌]*[✗!·] (critical|warning|note) +(?:└ )?(\S.*?)(?:…|  )(.*)$")
 SINCE = re.compile(r"since +(\d+)")
+CURVE = re.compile(rf"^[ ▌]+[✗!·•]? *(\w[^\s▁-█]*(?: [^\s▁-█]+)*) [▁-█ ]{{8,}} ({WRITTEN}) (%?)")
+"""Name, curve, value. Words of a name are one space apart: else this tries a line's spaces in every way."""
 
 
 def _same(triple: tuple[str, ...], evidence: Json) -> bool:
@@ -64,7 +66,7 @@ def metrics_pane_and_table(said: Said) -> Iterator[str]:
     bear one name: one of them fits."""
     pane = said.screens.get("main", "").partition("2 Metrics")[2]
     for line in pane.splitlines():
-        found = re.match(rf"^[ ▌]+[✗!·•]? *(\w.*?) +[▁▂▃▄▅▆▇█ ]{{8,}} +({WRITTEN}) (%?)", line)
+        found = CURVE.match(line)
         if found is None:
             continue
         scale = 100.0 if found[3] else 1.0
