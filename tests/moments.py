@@ -11,6 +11,8 @@ from hashlib import sha256
 from pathlib import Path
 from unittest.mock import patch
 
+import pytest
+
 JUST_WRITTEN_S, A_DAY_S = 60.0, 86400.0
 AGES = (JUST_WRITTEN_S, A_DAY_S)
 
@@ -18,6 +20,11 @@ AGES = (JUST_WRITTEN_S, A_DAY_S)
 def draws(name: str, of: int, seed: str) -> bool:
     """Whether this run is in a sample of one in `of`: by its name, so that adding a run moves no other."""
     return int(sha256(f"{seed} {name}".encode()).hexdigest()[:8], 16) % of == 0
+
+
+def unless_drawn(name: str, of: int, seed: str) -> tuple[pytest.MarkDecorator, ...]:
+    """Marks of a test case of which CI tries one in `of`; all of them with `-m "fuzz_full or not fuzz_full"`."""
+    return () if draws(name, of, seed) else (pytest.mark.fuzz_full,)
 
 
 def written(path: Path) -> float:

@@ -1,6 +1,6 @@
 """No two statements about a labelled run contradict each other, or its label's steps and state: its report and its row
-of `runs` for one in three (all with `-m "fuzz_full or not fuzz_full"`), all commands for one in twelve, the screens for
-one in forty. Half of them are judged a minute after they were written, half a day after.
+of `runs` for one in six (all with `-m "fuzz_full or not fuzz_full"`), all commands for a quarter of these, the screens
+for one in sixty. Half of them are judged a minute after they were written, half a day after.
 `python -m tests.contradictions --screen` asks all of all, at both ages."""
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from tests.contradictions.labelled import all_labelled
 from tests.contradictions.screens import look
 from tests.contradictions.surfaces import runs, said
 from tests.known_gaps import cases
-from tests.moments import age_of, draws, judged_after
+from tests.moments import age_of, draws, judged_after, unless_drawn
 from tests.unit.tui.conftest import own_state, quick_keys  # noqa: F401  the screen's fixtures
 
 ROOT = labelled_runs()
 PATHS = all_labelled(ROOT) if ROOT is not None else []
-EVERY, DEEP, SCREEN = 3, 4, 40
+EVERY, DEEP, SCREEN = 6, 4, 60
 
 pytestmark = pytest.mark.skipif(not PATHS, reason="no labelled runs: set RLTUI_TEST_RUNS")
 
@@ -29,8 +29,7 @@ pytestmark = pytest.mark.skipif(not PATHS, reason="no labelled runs: set RLTUI_T
 def sampled(case: Any) -> Any:
     """The rest is for the long tests."""
     (label,) = case.values
-    rest = () if draws(label["path"], EVERY, "read") else (pytest.mark.fuzz_full,)
-    return pytest.param(*case.values, id=case.id, marks=[*case.marks, *rest])
+    return pytest.param(label, id=case.id, marks=[*case.marks, *unless_drawn(label["path"], EVERY, "read")])
 
 
 @pytest.mark.parametrize("label", [sampled(case) for case in cases("read")])

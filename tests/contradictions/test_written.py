@@ -10,15 +10,18 @@ import pytest
 
 from tests.conftest import REPO
 from tests.contradictions.holding import hold
+from tests.contradictions.page import read_page
 from tests.contradictions.screens import look, look_comparison, look_picker
 from tests.contradictions.surfaces import Said, command, report, runs, said, table
 from tests.contradictions.writers import write, write_all
 from tests.contradictions.written import COURSES, ODD, Draw, draw, odd
-from tests.moments import age_of, draws, judged_after
+from tests.moments import age_of, draws, judged_after, unless_drawn
 from tests.unit.tui.conftest import own_state, quick_keys  # noqa: F401  the screen's fixtures
 
 SEED = 14
 COUNT = len(COURSES)
+EVERY = 4
+"""Of so many runs all that the commands say is held in CI; of the others the report, the page and the lists."""
 SAMPLES = sorted(path for path in (REPO / "sample_runs").iterdir() if path.is_dir())
 
 
@@ -34,14 +37,22 @@ def told_of(drawn: Draw, folder: Path) -> Said:
     return told
 
 
-@pytest.mark.parametrize("number", range(COUNT))
-def test_a_written_run(number: int, tmp_path: Path) -> None:
-    hold(told_of(draw(number, SEED), tmp_path))
+WRITTEN = {one.name: one for one in (*(draw(n, SEED) for n in range(COUNT)), *(odd(n, SEED) for n in range(len(ODD))))}
 
 
-@pytest.mark.parametrize("number", range(len(ODD)), ids=list(ODD))
-def test_a_run_with_an_unusual_log(number: int, tmp_path: Path) -> None:
-    hold(told_of(odd(number, SEED), tmp_path))
+@pytest.mark.parametrize("name", WRITTEN)
+def test_the_report_and_the_lists_of_a_written_run(name: str, tmp_path: Path) -> None:
+    path = write(WRITTEN[name], tmp_path)
+    told = said(path, runs(tmp_path), deep=False)
+    assert told is not None
+    told.page = read_page(command("report", str(path), "--long")[1])
+    (told.listed,) = table(tmp_path)
+    hold(told)
+
+
+@pytest.mark.parametrize("name", [pytest.param(name, marks=unless_drawn(name, EVERY, "deep")) for name in WRITTEN])
+def test_a_written_run(name: str, tmp_path: Path) -> None:
+    hold(told_of(WRITTEN[name], tmp_path))
 
 
 @pytest.mark.parametrize("number", [n for n in range(COUNT) if draws(f"written {n}", 12, "contradictions")])

@@ -26,6 +26,7 @@ from rltui.session.run_reader import RunReader
 from rltui.sources.local import LocalFollower, LocalPlace
 from tests.bench.generate import LISTED, WRITERS
 from tests.known_gaps import cases
+from tests.moments import unless_drawn
 
 OLD = 1_700_000_000
 
@@ -254,9 +255,16 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert all(r["decision"] is not None for r in listed)
 
 
-@pytest.mark.parametrize("label", cases("signs"))
+@pytest.mark.parametrize(
+    "label",
+    [
+        pytest.param(*case.values, id=case.id, marks=[*case.marks, *unless_drawn(str(case.id), 4, "signs")])
+        for case in cases("signs")
+    ],
+)
 def test_the_ends_of_a_labelled_run_contradict_no_label(label: dict[str, Any], runs_dir: Path) -> None:
-    """A healthy run shows no sign, a critical one is no run to continue, and an end that is told is the right one."""
+    """A healthy run shows no sign, a critical one is no run to continue, and an end that is told is the right one. One
+    in four here, all with `-m "fuzz_full or not fuzz_full"`."""
     try:
         found = locate([str(runs_dir / label["path"])])
     except NotARun:

@@ -44,7 +44,7 @@ def test_look_rows_are_every_row_then_every_percent() -> None:
     assert next(iter(look_rows(rows[300]))) == rows[301]
 
 
-@settings(max_examples=6, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=4, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.integers(0, 10_000), st.lists(st.integers(1, 160), max_size=6))
 def test_rows_in_any_portions_give_the_same_diagnosis(seed: int, cuts: list[int]) -> None:
     columns = sick(seed)
@@ -54,7 +54,7 @@ def test_rows_in_any_portions_give_the_same_diagnosis(seed: int, cuts: list[int]
     assert live == Engine().advance(FakeRun(columns).grow())
 
 
-@settings(max_examples=3, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=2, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.integers(0, 10_000), st.lists(st.integers(200, 430), min_size=2, max_size=4))
 def test_rows_between_the_full_per_cents_too(seed: int, cuts: list[int]) -> None:
     columns = sick(seed, 430)
@@ -65,7 +65,7 @@ def test_rows_between_the_full_per_cents_too(seed: int, cuts: list[int]) -> None
     assert engine.at(run, min(cuts)).findings == Engine().advance(FakeRun(columns).grow(min(cuts))).findings
 
 
-@settings(max_examples=5, deadline=None)
+@settings(max_examples=4, deadline=None)
 @given(st.integers(0, 10_000), st.integers(1, 160))
 def test_no_look_ahead(seed: int, rows: int) -> None:
     columns = sick(seed)
@@ -97,7 +97,7 @@ def test_a_late_revision_recomputes_from_its_row() -> None:
     assert revised.findings == Engine().advance(FakeRun(columns).grow()).findings
 
 
-@settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=5, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.integers(0, 10_000), st.data())
 def test_late_revisions_are_judged_like_rows_read_once(seed: int, data: st.DataObject) -> None:
     """Earlier rows change between portions of any size: what is told is what a new engine tells of the final rows."""
@@ -113,7 +113,7 @@ def test_late_revisions_are_judged_like_rows_read_once(seed: int, data: st.DataO
         assert told == Engine().advance(run)
 
 
-@settings(max_examples=6, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=4, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.integers(0, 10_000), st.lists(st.integers(1, 60), min_size=2, max_size=5))
 def test_no_look_ahead_between_portions(seed: int, sizes: list[int]) -> None:
     """At the end of every portion: told live, told of the whole run as it stood then, and told of a run cut there."""

@@ -1,5 +1,5 @@
-"""What holds of every diagnosis of a labelled run, at its end and on its way: roots, stages, invariants, badge. Every
-sixth run, all of them with `-m "fuzz_full or not fuzz_full"`; the contradictions hold the end of each to the same."""
+"""What holds of every diagnosis of a labelled run, at its end and on its way: roots, stages, invariants, badge. One run
+in sixteen, all of them with `-m "fuzz_full or not fuzz_full"`; the contradictions hold the end of each to the same."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from rltui.rules.invariants import Invariant
 from rltui.session.locate import locate
 from rltui.session.run_reader import RunReader
 from tests.conftest import labelled_runs
-from tests.moments import age_of, judged_after
+from tests.moments import age_of, judged_after, unless_drawn
 from tests.unit.diagnosis.test_badge import ENDED, GOES_ON
 from tests.unit.diagnosis.test_roots import wrong_folds
 
 ROOT = labelled_runs()
 LABELS = [] if ROOT is None else [orjson.loads(x) for x in (ROOT / "LABELS.jsonl").read_bytes().splitlines()]
-EVERY = 6
+EVERY = 16
 ON_THE_WAY = (0.3, 0.6)
 
 
@@ -67,7 +67,7 @@ def broken_alone(held: tuple[Invariant, ...], told: Diagnosis) -> Iterator[str]:
 
 @pytest.mark.parametrize(
     "label",
-    [pytest.param(x, id=x["id"], marks=pytest.mark.fuzz_full if n % EVERY else ()) for n, x in enumerate(LABELS)],
+    [pytest.param(x, id=x["id"], marks=unless_drawn(x["id"], EVERY, "one judge")) for x in LABELS],
 )
 def test_what_is_said_of_a_run_goes_together(label: dict[str, str]) -> None:
     assert ROOT is not None

@@ -1,4 +1,5 @@
-"""Every labelled run reads with the right framework, algorithm, first and last step, state and main config."""
+"""Every labelled run reads with the right framework, algorithm, first and last step, state and main config: one in
+three here, all of them with `-m "fuzz_full or not fuzz_full"`."""
 
 from __future__ import annotations
 
@@ -8,11 +9,14 @@ from pathlib import Path
 import pytest
 
 from tests.known_gaps import labels
+from tests.moments import unless_drawn
 from tests.unit.frameworks.labelled import RUNS, Run
 from tests.unit.frameworks.opening import check_config, opened
 
 
-@pytest.mark.parametrize("expected", RUNS, ids=[run.path for run in RUNS])
+@pytest.mark.parametrize(
+    "expected", [pytest.param(run, id=run.path, marks=unless_drawn(run.path, 3, "frameworks")) for run in RUNS]
+)
 def test_a_labelled_run(expected: Run, labelled_run: Callable[[str], Path]) -> None:
     run = opened(labelled_run(expected.path)).run
     assert run.dialect == expected.dialect

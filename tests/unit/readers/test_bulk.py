@@ -99,7 +99,7 @@ ODD = [
 ]  # fmt: skip
 NUMBERS = st.floats(allow_nan=False, allow_infinity=False).map(repr) | st.integers(-(10**25), 10**25).map(str)
 CELLS = st.one_of(NUMBERS, st.sampled_from(WORDS))
-FEW = settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
+FEW = settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
 
 
 class Log(bytes):

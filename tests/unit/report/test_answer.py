@@ -22,9 +22,9 @@ LABELS = ("Since", "Why", "To do", "Keep", "How sure", "Not looked at")
 def written(folder: Path, seed: int) -> Path:
     """A run of one fault, with few or very many metrics, some with long names, and with or without a config."""
     dice = random.Random(seed)
-    fault, n = FAULTS[seed % len(FAULTS)], dice.choice((40, 120, 300))
+    fault, n = FAULTS[seed % len(FAULTS)], dice.choice((40, 90, 150))
     n = 4 if fault == "few" else n
-    own = [f"zeta{'/of_a_long_family' * dice.randint(0, 4)}/{i}" for i in range(dice.choice((0, 3, 200)))]
+    own = [f"zeta{'/of_a_long_family' * dice.randint(0, 4)}/{i}" for i in range(dice.choice((0, 3, 90)))]
     lines = []
     if dice.random() < 0.5:
         lines.append(

@@ -4,6 +4,7 @@ fault was planted, at the level that it may have, and is silent on a run that le
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -107,11 +108,15 @@ def diagnose(columns: Columns, **kwargs: object) -> Diagnosis:
     return Engine().advance(FakeRun(columns, **kwargs).grow())  # type: ignore[arg-type]
 
 
+@cache
+def healthy() -> Diagnosis:
+    return diagnose(dict(learning_run(0, N)))
+
+
 @pytest.mark.parametrize(("rule", "severity", "plant"), PLANTED, ids=[p[0] for p in PLANTED])
 def test_planted_faults_are_found(rule: str, severity: str, plant: Callable[[Columns], None]) -> None:
     columns = dict(learning_run(0, N))
-    healthy = diagnose(columns)
-    assert not any(f.id == rule and f.peak_severity != "info" for f in healthy.findings)
+    assert not any(f.id == rule and f.peak_severity != "info" for f in healthy().findings)
     plant(columns)
     peaks = {f.peak_severity for f in diagnose(columns).findings if f.id == rule}
     assert severity in peaks, peaks

@@ -13,6 +13,8 @@ from tests.unit.diagnosis.fake_run import FakeRun
 from tests.unit.diagnosis.series import learning_run, noise
 
 N = 400
+FEW = 60
+"""Rows that are enough where the question is what can be judged at all."""
 Columns = dict[str, object]
 
 
@@ -188,14 +190,14 @@ def test_a_level_without_damage_is_a_notice() -> None:
 
 
 def test_a_constant_zero_is_not_a_measurement() -> None:
-    columns = dict(learning_run(0, N)) | {"entropy": np.zeros(N), "kl_ref": np.zeros(N)}
+    columns = dict(learning_run(0, FEW)) | {"entropy": np.zeros(FEW), "kl_ref": np.zeros(FEW)}
     d = diagnose(columns)
     assert {"entropy-collapse", "kl-runaway"} <= {x.id for x in d.not_evaluable}
     assert {"entropy", "kl_ref"} <= {m.metric for m in d.coverage.missing}
 
 
 def test_a_missing_metric_is_not_evaluable_and_says_how_to_log_it() -> None:
-    columns = {k: v for k, v in learning_run(0, N).items() if k != "frac_reward_zero_std"}
+    columns = {k: v for k, v in learning_run(0, FEW).items() if k != "frac_reward_zero_std"}
     d = diagnose(columns, framework="verl")
     skipped = next(x for x in d.not_evaluable if x.id == "zero-variance-groups")
     assert "trainer.rollout_data_dir" in skipped.enable
@@ -205,9 +207,9 @@ def test_a_missing_metric_is_not_evaluable_and_says_how_to_log_it() -> None:
 
 @pytest.mark.parametrize("name", ["entropy", "val_score", "pg_loss", "response_clip_ratio"])
 def test_a_missing_metric_names_the_rules_that_it_alone_keeps_from_running(name: str) -> None:
-    columns = dict(learning_run(0, N))
+    columns = dict(learning_run(0, FEW))
     columns |= {"val_score": columns["score_mean"], "pg_loss": 0.1 + columns["entropy"]}
-    columns |= {"response_clip_ratio": np.full(N, 0.01)}
+    columns |= {"response_clip_ratio": np.full(FEW, 0.01)}
     with_it, without = diagnose(columns), diagnose({key: x for key, x in columns.items() if key != name})
     blocked = {x.id for x in without.not_evaluable} - {x.id for x in with_it.not_evaluable}
     missing = next(m for m in without.coverage.missing if m.metric == name)
@@ -217,7 +219,7 @@ def test_a_missing_metric_names_the_rules_that_it_alone_keeps_from_running(name:
 
 
 def test_a_rule_for_another_kind_of_run_is_no_gap() -> None:
-    d = diagnose(dict(learning_run(0, N)))
+    d = diagnose(dict(learning_run(0, FEW)))
     reasons = {x.id: x.needs for x in d.not_applicable}
     assert reasons["critic-uninformative"] == "the algorithm has no critic"
     assert {"dpo-no-signal-or-saturated", "tool-call-invalid", "staleness-high"} <= set(reasons)
@@ -225,7 +227,7 @@ def test_a_rule_for_another_kind_of_run_is_no_gap() -> None:
 
 
 def test_what_is_logged_is_judged_whatever_the_kind_of_run() -> None:
-    d = diagnose(dict(learning_run(0, N)) | {"vf_loss": np.full(N, 0.1), "num_turns_mean": np.full(N, 3.0)})
+    d = diagnose(dict(learning_run(0, FEW)) | {"vf_loss": np.full(FEW, 0.1), "num_turns_mean": np.full(FEW, 3.0)})
     assert not {"value-loss-explosion", "tool-use-collapse", "tool-call-invalid"} & {x.id for x in d.not_applicable}
     assert "tool-call-invalid" in {x.id for x in d.not_evaluable}  # there are turns, but nothing counts their failures
 

@@ -15,7 +15,7 @@ from tests.unit.report.test_answer import FAULTS, SAMPLES, written
 from tests.unit.text.visible import QUOTED, kept, of_code, of_data, texts
 
 RUNS = labelled_runs()
-LABELLED = all_labelled(RUNS)[::30] if RUNS is not None else []
+LABELLED = all_labelled(RUNS)[::60] if RUNS is not None else []
 THE_RUNS_OWN = ("config", "other_config", "run", "notes")
 """Parts of the JSON that hold what the run wrote (notes quote lines of its log), and the remarks on its files, which
 are lists."""

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from rltui.cli import main
 from rltui.events.changes import Event
 from rltui.watch.command import Command
 from tests.conftest import REPO
@@ -25,18 +26,19 @@ def rltui(*words: str, limit_s: float = 180.0) -> subprocess.CompletedProcess[st
     )
 
 
-def test_runs_that_are_over_end_the_watch() -> None:
+def test_runs_that_are_over_end_the_watch(capsys: pytest.CaptureFixture[str]) -> None:
     both = rltui(str(CRASHED), str(HEALTHY), "--format", "json")
     events = [json.loads(text) for text in both.stdout.splitlines()]
     assert [e["event"] for e in events].count("end") == 2
     crash = next(e for e in events if e.get("finding") == "run-crashed")
     assert (crash["event"], crash["severity"], crash["quote"]) == ("end", "critical", "KeyError: 'deh'")
     assert both.returncode == 1
-    assert rltui(str(CRASHED), "--fail-on", "never").returncode == 0
-    healthy = rltui(str(HEALTHY))
-    assert healthy.returncode == 0
-    assert "summary  finished: All clear" in healthy.stdout
-    assert healthy.stderr == ""
+    assert main(["watch", str(CRASHED), "--fail-on", "never"]) == 0
+    capsys.readouterr()
+    assert main(["watch", str(HEALTHY)]) == 0
+    out, err = capsys.readouterr()
+    assert "summary  finished: All clear" in out
+    assert err == ""
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
@@ -132,8 +134,6 @@ def test_append_writes_check_in_entries(tmp_path: Path) -> None:
 def test_wrong_usage_is_one_line_and_code_2(
     words: list[str], says: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    from rltui.cli import main
-
     monkeypatch.chdir(tmp_path)
     assert main(["watch", *words]) == 2
     told = capsys.readouterr().err
@@ -144,7 +144,6 @@ def test_wrong_usage_is_one_line_and_code_2(
 def test_a_run_that_cannot_be_read_on_is_an_error(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from rltui.cli import main
     from rltui.session.live import LiveRun
 
     def fails(*_: object) -> None:
