@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import Annotated
 
@@ -71,17 +72,26 @@ def _class(classes: Mapping[str, float], value: float) -> str:
 
 def of_finding(rule: str, severity: Severity, rows: int, known: Reliability | None = None) -> float:
     """That a finding of this rule names what is wrong. A note is as sure as a warning of its rule."""
-    known = reliability() if known is None else known
-    by = known.loud.get("critical" if severity == "critical" else "warning", {})
-    alike = _leaning(by.get(band(rows)), _all(c for found in known.loud.values() for c in found.values()))
-    return _stated(_leaning(known.rules.get(rule), alike))
+    kind = "critical" if severity == "critical" else "warning"
+    return _shipped_of_finding(rule, kind, band(rows)) if known is None else _of_finding(rule, kind, band(rows), known)
 
 
 def of_clear(rows: int, share: float, known: Reliability | None = None) -> float:
     """That nothing is wrong where no finding is loud. `share`: of the expected metrics, how many are logged."""
-    known = reliability() if known is None else known
-    by = known.clear.get(logged(share), {})
+    by = (reliability() if known is None else known).clear.get(logged(share), {})
     return _stated(_leaning(by.get(band(rows)), _all(by.values())))
+
+
+@lru_cache(maxsize=1024)
+def _shipped_of_finding(rule: str, kind: str, rows: str) -> float:
+    """Remembered: asked for every finding on every row."""
+    return _of_finding(rule, kind, rows, reliability())
+
+
+def _of_finding(rule: str, kind: str, rows: str, known: Reliability) -> float:
+    by = known.loud.get(kind, {})
+    alike = _leaning(by.get(rows), _all(c for found in known.loud.values() for c in found.values()))
+    return _stated(_leaning(known.rules.get(rule), alike))
 
 
 def _leaning(own: Counts | None, wider: float) -> float:
