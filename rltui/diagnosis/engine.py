@@ -24,7 +24,6 @@ from rltui.diagnosis.stopping import Reasons, StopCase, ended, reasons
 from rltui.diagnosis.tested import Ground
 from rltui.diagnosis.verdict import Case, judge, stages
 from rltui.evidence.blocks import BlockCache
-from rltui.evidence.clock import capped
 from rltui.evidence.facts import RunFacts
 from rltui.evidence.guard import Guard
 from rltui.evidence.look import Look, LookFeed, look_rows
@@ -260,7 +259,7 @@ class Engine:
                     before = in_words(before, rule_id, guard)
                 recovery = None if subject in limited else rule.recovery
                 signal = upheld(recovery, before, signal, look)
-                after = follow(before, signal, n, look.step, rule.hold.looks, capped(rule.hold.rows, n))
+                after = follow(before, signal, n, look.step, rule.hold.looks, rule.hold.rows)
                 if after.level > before.level and after.signal is not None:
                     after = dated(after, before, after.signal, look)
                     if after.level >= WARNING > before.level:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from msgspec import Struct
 from msgspec.structs import replace
 
+from rltui.evidence.clock import capped
 from rltui.evidence.guard import Guard
 from rltui.evidence.look import Look
 from rltui.evidence.model import RecoveryBand
@@ -71,13 +72,14 @@ class Life(Struct, frozen=True):
 
 
 def follow(life: Life, signal: Signal | None, n: int, step: int, looks: int, rows: int) -> Life:
-    """The state after one more look at `n` rows. `looks` and `rows`: how long a level must hold before it counts."""
+    """The state after one more look at `n` rows. `looks` and `rows`: how long a level must hold before it counts in a
+    run of 200 rows; twice as long it must be gone. Of a shorter run it is the same part."""
     now = signal.level if signal is not None else 0
     eased, signal = (None, signal) if now else (signal, None)
     rising = tuple(_longer(life.rising[i], n) if now >= i + 1 else None for i in range(3))
     reached = 0
     for i, streak in enumerate(rising):
-        if streak is not None and streak.looks >= looks and n - streak.row + 1 >= rows:
+        if streak is not None and streak.looks >= looks and n - streak.row + 1 >= capped(rows, n):
             reached = i + 1
     life = replace(life, rising=(rising[0], rising[1], rising[2]))
     if reached > life.level:
@@ -89,7 +91,7 @@ def follow(life: Life, signal: Signal | None, n: int, step: int, looks: int, row
     falling = _longer(life.falling, n)
     to = max(life.falling_to, now)
     life = replace(life, eased=eased) if signal is None else replace(life, signal=signal, eased=None, last_step=step)
-    if falling.looks >= 2 * looks and n - falling.row + 1 >= 2 * rows:
+    if falling.looks >= capped(2 * looks, n) and n - falling.row + 1 >= capped(2 * rows, n):
         return _lower(life, to, n)
     return _word(replace(life, falling=falling, falling_to=to), n)
 

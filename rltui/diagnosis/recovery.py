@@ -14,6 +14,7 @@ from rltui.evidence.look import Look
 from rltui.evidence.model import RecoveryBand
 from rltui.evidence.signal import WARNING, Signal, num
 from rltui.frameworks.load import metrics
+from rltui.rules.base import solved
 from rltui.rules.page import Recovery
 
 LEAST = 5
@@ -67,6 +68,8 @@ def _now(band: RecoveryBand, look: Look) -> float | None:
 def _over(band: RecoveryBand, paid: bool, look: Look) -> bool:
     now = _now(band, look)
     if now is None or (now <= band.edge if band.side == "below" else now >= band.edge):
+        return True
+    if paid and solved(look):
         return True
     score = look.facts.metric(look.reward) if paid else None
     change = None if score is None else score.beyond(band.onset_step)

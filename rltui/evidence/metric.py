@@ -180,8 +180,9 @@ class MetricFacts:
         return self._mean(n - rows, n - rows + width), self._mean(n - width, n)
 
     def across(self, rows: int) -> Effect | None:
-        """Last window against the first one of the newest `rows` points; None of fewer than 20."""
-        rows = min(rows, len(self.series))
+        """Last window against the first one of the newest `rows` points, 20 at least: fewer tell nothing. None if there
+        are no 20."""
+        rows = min(max(rows, LEAST), len(self.series))
         if rows not in self._across:
             limit = SHORT_LIMIT if rows < SHORT_POINTS else LIMIT
             self._across[rows] = between(*self.ends(rows), limit) if rows >= LEAST else None

@@ -272,7 +272,8 @@ def _two_segments(y: Floats, margin: int) -> int:
 def log_spikes(x: Floats, start: int, z: float, factor: float, floor: float, window: int = 50) -> list[int]:
     """Indices from `start` on whose log stands `z` robust sd and `factor` times above the `window` values before.
 
-    `x` must be positive. `floor` is the least sd of the logs that is believed.
+    `x` must be positive. `floor` is the least sd of the logs that is believed. A size that a tenth of the values before
+    came near is a mode of theirs: of batches that teach now and then the others are the spikes of nothing.
     """
     first = max(start, 20)
     if first >= len(x):
@@ -283,9 +284,10 @@ def log_spikes(x: Floats, start: int, z: float, factor: float, floor: float, win
     logs = np.log(x)
     out = []
     for i in high + first:
-        past = logs[max(0, i - window) : i]
+        past = np.sort(logs[max(0, i - window) : i])
         mid = median(past)
         sd = max(floor, MAD_TO_SD * median(np.abs(past - mid)))
-        if logs[i] - mid >= max(z * sd, np.log(factor)):
+        mode = past[-(len(past) // 10 + 1)]
+        if logs[i] - mid >= max(z * sd, np.log(factor)) and logs[i] - mode >= np.log(factor):
             out.append(int(i))
     return out

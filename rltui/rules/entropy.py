@@ -16,6 +16,7 @@ from rltui.rules.base import (
     gaining,
     head,
     held,
+    logged_for,
     losing,
     loud,
     reward_course,
@@ -35,7 +36,7 @@ SKIP = 2
 def _reference(look: Look) -> float | None:
     """Own start: median of rows 3 to 12."""
     entropy = look.values("entropy")
-    return head(entropy[SKIP:], ROWS) if len(entropy) >= SKIP + ROWS else None
+    return head(entropy[SKIP:], ROWS) if logged_for(look, "entropy", SKIP + ROWS) else None
 
 
 @rule("entropy-collapse", Look)
@@ -43,7 +44,7 @@ def entropy_collapse(look: Look, p: Params, memory: Memory) -> list[Signal]:
     """Entropy a fraction of its start, and reward no longer pays for it."""
     entropy = look.values("entropy")
     start = _reference(look)
-    if start is None or start <= 0 or len(entropy) < p["warmup"]:
+    if start is None or start <= 0 or not logged_for(look, "entropy", p["warmup"]):
         return []
     now = tail(entropy, ROWS)
     ratio = now / start
@@ -91,7 +92,7 @@ def entropy_explosion(look: Look, p: Params, memory: Memory) -> list[Signal]:
     """Entropy far above its start and rising."""
     entropy = look.values("entropy")
     start = _reference(look)
-    if start is None or len(entropy) < p["warmup"]:
+    if start is None or not logged_for(look, "entropy", p["warmup"]):
         return []
     now = tail(entropy, ROWS)
     far = now > max(p["times"] * start, start + p["plus"])

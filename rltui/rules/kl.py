@@ -7,15 +7,17 @@ from math import log
 import numpy as np
 
 from rltui.evidence import words
+from rltui.evidence.clock import capped, worth
 from rltui.evidence.look import Look
 from rltui.evidence.signal import CRITICAL, EASED, NOTICE, WARNING, Signal, num
-from rltui.evidence.trends import flat, theil_sen, trend
+from rltui.evidence.trends import SHORT, flat, theil_sen, trend
 from rltui.prose import sentences
 from rltui.rules.base import (
     Memory,
     Params,
     gaining,
     held,
+    logged_for,
     losing,
     loud,
     newest,
@@ -76,8 +78,10 @@ def kl_up_reward_flat(look: Look, p: Params, memory: Memory) -> list[Signal]:
     """KL rises over a window in which neither reward nor validation gains."""
     kl = _per_token(look)
     reward = look.values(look.reward)
-    rows = int(max(p["window_rows"], p["window_share"] * len(kl)))
-    if len(kl) < rows + p["warmup"] or len(reward) < rows:
+    rows = int(
+        max(SHORT, worth(p["window_rows"], len(kl)), p["window_share"] * len(kl))
+    )  # fewer show no lack of a gain
+    if len(kl) < rows + capped(p["warmup"], len(kl)) or len(reward) < rows:
         return []
     window = min(rows, 200)
     level = tail(kl, 10)
@@ -108,7 +112,7 @@ def kl_up_reward_flat(look: Look, p: Params, memory: Memory) -> list[Signal]:
 def kl_runaway(look: Look, p: Params, memory: Memory) -> list[Signal]:
     """KL is high, and what it bought does not pay for it, or it doubles too fast."""
     kl = _per_token(look)
-    if len(kl) < p["warmup"]:
+    if not len(kl) or not logged_for(look, "kl_ref", p["warmup"]):
         return []
     level = tail(kl, 10)
     eased = level <= p["notice"]

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from rltui.evidence.clock import enough
 from rltui.evidence.look import Look
 from rltui.evidence.signal import CRITICAL, NOTICE, WARNING, Signal
 from rltui.rules.base import Memory, Params, rule, tail
@@ -120,14 +121,19 @@ CORE = ("score_mean", "reward_mean", "pg_loss", "total_loss", "grad_norm", "entr
 @rule("metric-vanished", Look)
 def metric_vanished(look: Look, p: Params, memory: Memory) -> list[Signal]:
     """A core metric that came with every row stopped, while others of the same place go on."""
-    last = {name: s for name in CORE if (s := look.logged(name)) is not None and len(s) >= p["window"]}
+    last = {name: s for name in CORE if (s := look.logged(name)) is not None and enough(p["window"], s.steps)}
     going = {s.key.rpartition("/")[0] for s in last.values() if int(s.rows[-1]) >= look.n - 2}
     out = []
     for name, series in last.items():
         gone = look.n - 1 - int(series.rows[-1])
-        window = int(p["window"])
+        window = min(int(p["window"]), len(series))
         steady = int(series.rows[-1] - series.rows[-window]) + 1 <= window / p["present"]
-        if gone < p["rows"] or not steady or series.key.rpartition("/")[0] not in going:
+        if (
+            not gone
+            or not enough(p["rows"], look.steps[-gone:])
+            or not steady
+            or series.key.rpartition("/")[0] not in going
+        ):
             continue
         step = int(series.steps[-1])
         text = f"{series.key} is logged no more since step {step}, and others of the same place go on."

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from rltui.data_files import Record, kept, read
+from rltui.evidence.clock import enough
 from rltui.evidence.effects import POWER
 from rltui.evidence.look import Look
 from rltui.evidence.metric import MetricFacts, alone
@@ -88,7 +89,7 @@ def reward_component_dead(look: Look, p: Params, memory: Memory) -> list[Signal]
     rows = int(p["rows"])
     if len(members) < 2:
         return []
-    constant = {m: s for m, s in members.items() if len(s) >= rows and np.ptp(s.values[-2000:]) == 0.0}
+    constant = {m: s for m, s in members.items() if enough(rows, s.steps) and np.ptp(s.values[-2000:]) == 0.0}
     if len(constant) == len(members):
         return []
     out = []
@@ -218,7 +219,7 @@ def _fall(x: Floats, start: int, below: int) -> int:
 def reward_peak_decline(look: Look, p: Params, memory: Memory) -> list[Signal]:
     """The reward lies below its own best, beyond the noise, and by a tenth; or blocks of it rise to a peak and fall."""
     score = look.facts.metric(look.reward)
-    if score is None or len(score.series) < p["rows_short"]:
+    if score is None or not enough(p["rows_short"], score.series.steps):
         return []
     fall = score.since_peak
     if fall is None or fall.direction != -score.better:

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from math import exp
+
+import numpy as np
+
+from rltui.evidence.clock import capped
+from rltui.evidence.effects import chance, median_error, noise
 from rltui.evidence.look import Look
 from rltui.evidence.signal import CRITICAL, EASED, NOTICE, WARNING, Signal, num
 from rltui.evidence.step_time import grown, own_share, phase_share, waits
 from rltui.frameworks.load import phases
 from rltui.plots.numbers import percent
 from rltui.prose import sentence
-from rltui.rules.base import Memory, Params, held, rule, tail
+from rltui.rules.base import Memory, Params, held, logged_for, rule, tail
 from rltui.run.sums import median
 
 
@@ -16,33 +22,33 @@ from rltui.run.sums import median
 def step_time_regression(look: Look, p: Params, memory: Memory) -> list[Signal]:
     """Steps slower than this run's best, and not because responses are longer.
 
-    `memory` keeps the best median of step time and of step time per token of response.
+    `memory` keeps the best median of step time and of step time per token of response. As the best of many it lies
+    below the usual one by chance, the more so the fewer rows each is of; so far it is taken to be higher.
     """
     seconds = look.values("time_per_step_s")
-    window = int(p["window"])  # raw: the best of many medians of few rows lies far below the usual one
-    if len(seconds) < p["warmup"] + window:
+    if not logged_for(look, "time_per_step_s", p["warmup"] + p["window"]) or seconds.min() <= 0:
         return []
+    window = capped(p["window"], len(seconds))
     now = median(seconds[-window:])
     best = memory["best"] = min(memory.get("best", now), now)
+    lucky = exp(chance(len(seconds), window) * median_error(window, noise(np.log(seconds)), 0.0))
     length = look.values("response_length_mean")
     per_token = None
     if len(length) == len(seconds) and length[-window:].min() > 0:
         rate = median(seconds[-window:] / length[-window:])
         memory["rate"] = min(memory.get("rate", rate), rate)
         per_token = rate / memory["rate"] if memory["rate"] > 0 else None
-    if best <= 0:
-        return []
     ratio = now / best
     unexplained = ratio if per_token is None else min(ratio, per_token)
-    eased = ratio < p["notice"]
+    eased = ratio < p["notice"] * lucky
     if eased and not held(look, "step-time-regression"):
         return []
-    start = median(seconds[int(p["warmup"]) :][:window])
+    start = median(seconds[capped(p["warmup"], len(seconds)) :][:window])
     level = EASED if eased else NOTICE
     slower = now >= p["notice"] * start  # if not, the fast steps between were the exception
-    if slower and unexplained >= p["critical"]:
+    if slower and unexplained >= p["critical"] * lucky:
         level = CRITICAL
-    elif slower and unexplained >= p["warn"]:
+    elif slower and unexplained >= p["warn"] * lucky:
         level = WARNING
     summary = f"A step takes {num(now)} s, {num(ratio)} times its best of {num(best)} s"
     summary += (

@@ -5,14 +5,18 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from rltui.diagnosis.life import Life, follow
+from rltui.evidence.clock import REFERENCE
 from rltui.evidence.signal import Signal
 
 
-def run(levels: list[int], looks: int = 3, rows: int = 1, life: Life | None = None, start: int = 1) -> Life:
+def run(
+    levels: list[int], looks: int = 3, rows: int = 1, life: Life | None = None, start: int = 1, before: int = REFERENCE
+) -> Life:
+    """Looks at row `start` and those after it, each numbered without the rows `before`, which tell how long the run is."""
     life = life or Life()
     for i, level in enumerate(levels):
         n = start + i
-        life = follow(life, Signal(level, f"at {n}") if level else None, n, n, looks, rows)
+        life = follow(life, Signal(level, f"at {n}") if level else None, before + n, n, looks, rows)
     return life
 
 
@@ -25,6 +29,15 @@ def test_opens_only_after_it_has_held() -> None:
 def test_rows_count_beside_looks() -> None:
     assert run([2] * 9, looks=1, rows=10).level == 0
     assert run([2] * 10, looks=1, rows=10).level == 2
+
+
+def test_what_has_to_hold_for_many_rows_holds_for_fewer_in_a_short_run() -> None:
+    """As large a part of it: half of the rows of one with half of them."""
+    assert run([2] * 9, looks=1, rows=20, before=REFERENCE // 2).level == 0
+    assert run([2] * 11, looks=1, rows=20, before=REFERENCE // 2).level == 2
+    opened = run([2] * 11, looks=1, rows=20, before=REFERENCE // 2)
+    assert run([0] * 20, looks=1, rows=20, life=opened, start=12, before=REFERENCE // 2).level == 2
+    assert run([0] * 30, looks=1, rows=20, life=opened, start=12, before=REFERENCE // 2).level == 0
 
 
 def test_a_mixed_level_opens_at_the_one_that_held() -> None:
@@ -68,13 +81,13 @@ def test_numbers_of_a_finding_that_is_held_stay_new() -> None:
     """Level 0 brings numbers, and changes nothing of the life."""
     opened = run([2, 2, 2])
     silent = told = opened
-    for n in range(4, 9):
+    for n in range(REFERENCE + 4, REFERENCE + 9):
         silent = follow(silent, None, n, n, 3, 1)
         told = follow(told, Signal(0, f"eased at {n}"), n, n, 3, 1)
     assert told.eased is not None
-    assert told.eased.summary == "eased at 8"
+    assert told.eased.summary == f"eased at {REFERENCE + 8}"
     assert replace(told, eased=None) == silent
-    back = follow(told, Signal(2, "again"), 9, 9, 3, 1)
+    back = follow(told, Signal(2, "again"), REFERENCE + 9, REFERENCE + 9, 3, 1)
     assert (back.eased, back.signal) == (None, Signal(2, "again"))
 
 
