@@ -12,7 +12,7 @@ from rltui.evidence.signal import Signal
 def run(
     levels: list[int], looks: int = 3, rows: int = 1, life: Life | None = None, start: int = 1, before: int = REFERENCE
 ) -> Life:
-    """Looks at row `start` and those after it, each numbered without the rows `before`, which tell how long the run is."""
+    """Looks at row `start` and those after it. `before`: rows before these, which make the run that long."""
     life = life or Life()
     for i, level in enumerate(levels):
         n = start + i
