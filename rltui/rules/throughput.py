@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import exp
+from math import log
 
 import numpy as np
 
@@ -26,12 +26,18 @@ def step_time_regression(look: Look, p: Params, memory: Memory) -> list[Signal]:
     below the usual one by chance, the more so the fewer rows each is of; so far it is taken to be higher.
     """
     seconds = look.values("time_per_step_s")
-    if not logged_for(look, "time_per_step_s", p["warmup"] + p["window"]) or seconds.min() <= 0:
+    if not logged_for(look, "time_per_step_s", p["warmup"] + p["window"]):
         return []
     window = capped(p["window"], len(seconds))
     now = median(seconds[-window:])
     best = memory["best"] = min(memory.get("best", now), now)
-    lucky = exp(chance(len(seconds), window) * median_error(window, noise(np.log(seconds)), 0.0))
+    if best <= 0:
+        return []
+    luck = chance(len(seconds), window) * median_error(window, noise(np.log(seconds[seconds > 0])), 0.0)
+
+    def past(times: float, limit: float) -> bool:
+        return log(times) >= log(limit) + luck
+
     length = look.values("response_length_mean")
     per_token = None
     if len(length) == len(seconds) and length[-window:].min() > 0:
@@ -40,15 +46,15 @@ def step_time_regression(look: Look, p: Params, memory: Memory) -> list[Signal]:
         per_token = rate / memory["rate"] if memory["rate"] > 0 else None
     ratio = now / best
     unexplained = ratio if per_token is None else min(ratio, per_token)
-    eased = ratio < p["notice"] * lucky
+    eased = not past(ratio, p["notice"])
     if eased and not held(look, "step-time-regression"):
         return []
     start = median(seconds[capped(p["warmup"], len(seconds)) :][:window])
     level = EASED if eased else NOTICE
     slower = now >= p["notice"] * start  # if not, the fast steps between were the exception
-    if slower and unexplained >= p["critical"] * lucky:
+    if slower and past(unexplained, p["critical"]):
         level = CRITICAL
-    elif slower and unexplained >= p["warn"] * lucky:
+    elif slower and past(unexplained, p["warn"]):
         level = WARNING
     summary = f"A step takes {num(now)} s, {num(ratio)} times its best of {num(best)} s"
     summary += (
