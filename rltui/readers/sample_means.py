@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from math import fsum, isfinite, nan
 
 from rltui.readers.base import NO_STEP, Treated
@@ -83,8 +83,18 @@ def _mean(rows: list[Cells]) -> dict[str, object]:
     for key in rows[0]:
         values = [x for row in rows if (x := _number(row[key])) is not None]
         if values:
-            out[key] = fsum(values) / len(values) if all(map(isfinite, values)) else nan
+            out[key] = _mean_of(values)
     return out
+
+
+def _mean_of(values: Sequence[float]) -> float:
+    """NaN if one is not finite. Values whose sum is past the largest float are divided first."""
+    if not all(map(isfinite, values)):
+        return nan
+    try:
+        return fsum(values) / len(values)
+    except OverflowError:
+        return fsum(x / len(values) for x in values)
 
 
 def _number(value: object) -> float | None:
@@ -100,7 +110,7 @@ def mean_cells(row: dict[str, object]) -> dict[str, object]:
         if isinstance(value, list) and is_measure(key):
             numbers = [x for inner in value if (x := _number(inner)) is not None]
             if numbers and len(numbers) == len(value):
-                out.setdefault(f"{key}_mean", fsum(numbers) / len(numbers) if all(map(isfinite, numbers)) else nan)
+                out.setdefault(f"{key}_mean", _mean_of(numbers))
                 continue
         out[key] = value
     return out

@@ -127,6 +127,7 @@ ROWS = st.one_of(
 
 @settings(max_examples=200, deadline=None)
 @example(['{"step": null, "time": null}', '{"a": null, "step": null, "time": 100000001.0}'], [29])
+@example(['{"step": 0, "data": {"a": 1.7e308}}', '{"step": 0, "data": {"a": 1.5e308}}'], [])
 @given(st.lists(ROWS, max_size=12), st.lists(st.integers(1, 60), max_size=20))
 def test_the_same_however_it_is_cut(lines: list[str], sizes: list[int]) -> None:
     data = "".join(line + "\n" for line in lines)
@@ -134,6 +135,11 @@ def test_the_same_however_it_is_cut(lines: list[str], sizes: list[int]) -> None:
     assert pieces.rows == whole.rows
     assert pieces.reader.skipped == whole.reader.skipped
     assert [c.values for c in pieces.configs] == [c.values for c in whole.configs]
+
+
+def test_the_mean_of_values_whose_sum_is_past_the_largest_float() -> None:
+    found = read("jsonl", '{"step": 3, "a": 1.5e308}\n{"step": 3, "a": 1.7e308}\n{"step": 3, "a": 1.6e308}\n')
+    assert [row[1]["a"] for row in found.rows] == [pytest.approx(1.6e308)]
 
 
 def test_an_integer_of_any_length_is_a_number_that_is_not_finite() -> None:
