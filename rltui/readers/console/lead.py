@@ -80,9 +80,14 @@ _NO_SOURCE = lazy(
 )
 
 
+def without_colours(message: str) -> str:
+    """A message as it reads on a terminal without colours."""
+    return _ANSI.sub("", message) if "\x1b" in message else message
+
+
 def plain(message: str) -> str:
     """A message without colours, with the signs of ASCII for those that fill a whole place."""
-    message = _ANSI.sub("", message) if "\x1b" in message else message
+    message = without_colours(message)
     if message.isascii() or _FULL.search(message) is None:
         return message
     return _ORDINAL.sub(r"\2 \1", message.translate(_SIGNS))

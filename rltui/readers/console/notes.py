@@ -11,6 +11,7 @@ from pathlib import Path
 
 from rltui.data_files import Record, kept, read
 from rltui.readers.base import Note, NoteKind
+from rltui.readers.console.lead import without_colours
 from rltui.text import clean
 
 WARNINGS = 100
@@ -30,9 +31,11 @@ _CHAINED = (
     "During handling of the above",
     "ray.exceptions.RayTaskError",
     "ray::",
-    "\x1b[36mray::",
 )
-_FRAME = re.compile(r'File "([^"\n]+)", line (\d+), in (\S+)|^[│|]\s*(\S+\.py):(\d+) in (\S+)')
+_FRAME = re.compile(r'File "([^"\n]+)", line (\d+), in (\S+)|^(?:[│|]\s*|File )(\S+\.py):(\d+),? in (\S+)')
+_IPYTHON = re.compile(r"^([A-Za-z_][\w.]*) {2,}" + re.escape(TRACEBACK))
+"""IPython puts the error's name before the words, and shows code without indent below: only a line that begins with the
+name ends the traceback."""
 _ENDS = ("oom", "killed", "fault")
 _DIGITS = re.compile(r"[\d.]+")
 
@@ -106,6 +109,9 @@ def triggers() -> tuple[str, ...]:
 
 @dataclass(slots=True)
 class _Traceback:
+    """`error`: the name that its last line begins with, empty if any line without indent is the last."""
+
+    error: str = ""
     lines: int = 0
     last: str = ""
     frames: deque[str] = field(default_factory=lambda: deque(maxlen=FRAMES))
@@ -128,6 +134,7 @@ class NoteFinder:
     def line(self, text: str, line: int, step: int | None) -> list[Note]:
         """Notes of one line; `step` is the newest training step before it."""
         prefix, message = split_prefix(text)
+        message = without_colours(message)
         time = time_of(message)
         out: list[Note] = []
         if self._open and prefix in self._open:
@@ -137,7 +144,8 @@ class NoteFinder:
                 out.append(traceback.note(ended, line, step, time))
         if TRACEBACK in message:
             if len(self._open) < 64:
-                self._open[prefix] = _Traceback()
+                named = _IPYTHON.match(message)
+                self._open[prefix] = _Traceback(named[1] if named else "")
             return out
         seen: set[str] = set()
         for rule in _rules():
@@ -185,6 +193,8 @@ class NoteFinder:
             return None
         if message.startswith(_CHAINED) and traceback.lines > 1:
             traceback.last = message
+            return None
+        if not message.startswith(traceback.error):
             return None
         del self._open[prefix]
         return message

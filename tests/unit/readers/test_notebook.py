@@ -98,3 +98,33 @@ def test_rows_that_end_with_the_state_of_the_trainer(tmp_path: Path, capsys: pyt
     (tmp_path / "logging.jsonl").write_text("\n".join(map(json.dumps, [*rows, state])) + "\n")
     report = reported(tmp_path, capsys)
     assert report["run"]["steps"] == {"first": 1, "last": 30, "total": 30, "rows": 30}
+
+
+IPYTHON = """\x1b[31m---------------------------------------------------------------------------\x1b[39m
+\x1b[31mValueError\x1b[39m                                Traceback (most recent call last)
+\x1b[36mCell\x1b[39m\x1b[36m \x1b[39m\x1b[32mIn[7]\x1b[39m\x1b[32m, line 19\x1b[39m
+\x1b[32m     17\x1b[39m \x1b[38;5;28;01mimport\x1b[39;00m random
+\x1b[32m---> 19\x1b[39m trainer.train()
+File \x1b[32m/opt/trl/trainer.py:88\x1b[39m, in \x1b[36mGRPOTrainer.train\x1b[39m\x1b[34m(self)\x1b[39m
+\x1b[32m     86\x1b[39m batch = next(self.data)
+\x1b[32m---> 88\x1b[39m raise ValueError("no prompt column")
+\x1b[31mValueError\x1b[39m: no prompt column in the data"""
+
+
+@pytest.mark.parametrize("inside", ["notebook", "log"])
+def test_the_error_that_ipython_shows_ends_the_run(
+    inside: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Code stands without indent in an IPython traceback; the error is the line that begins with its name."""
+    rows = "".join(f"{{'loss': 0.1, 'reward': {0.01 * i:.2f}, 'epoch': {i / 100}}}\n" for i in range(1, 21))
+    if inside == "notebook":
+        error = {"output_type": "error", "ename": "ValueError", "evalue": "", "traceback": IPYTHON.split("\n")}
+        path = notebook(tmp_path / "grpo.ipynb", [stream(rows), error])
+    else:
+        path = tmp_path / "ipython.log"
+        path.write_text(rows + IPYTHON + "\n")
+    report = reported(path, capsys)
+    assert report["run"]["state"] == "crashed"
+    crash = next(f for f in report["findings"] if f["id"] == "run-crashed")
+    assert "ValueError: no prompt column in the data" in json.dumps(crash)
+    assert "In[7]" not in crash["evidence"][0]["text"]
