@@ -86,7 +86,7 @@ def _checks(report: Report) -> str:
     could_not = len(report.not_evaluable)
     parts = [
         kinds,
-        f"confidence {number(report.verdict.confidence, decimals=2)}",
+        _confidence(report),
         f"{report.checks} checks ran, {could_not} could not",
         f"{len(report.not_applicable)} do not apply" if report.not_applicable else "",
         f"{report.coverage.present} of {report.coverage.expected} expected metrics",
@@ -95,11 +95,18 @@ def _checks(report: Report) -> str:
     return " · ".join(part for part in parts if part)
 
 
+def _confidence(report: Report) -> str:
+    """Empty if nothing is judged: there is nothing to be sure of."""
+    verdict = report.verdict
+    judged = verdict.decision != "not-enough-evidence"
+    return f"confidence {number(verdict.confidence, decimals=2)}" if judged else ""
+
+
 def _decision(report: Report) -> list[str]:
     verdict, best = report.verdict, report.verdict.best_checkpoint
     titles = {finding.id: finding.title for finding in report.findings}
     lines = [
-        f"- Decision: **{badge(report)}** ({verdict.decision}), confidence {number(verdict.confidence, decimals=2)}"
+        "- Decision: " + ", ".join(filter(None, (f"**{badge(report)}** ({verdict.decision})", _confidence(report))))
     ]
     if verdict.because:
         because = ", ".join(f"{plain(titles.get(i, i))} ({code(i)})" for i in verdict.because)
