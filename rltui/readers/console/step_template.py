@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
@@ -10,6 +11,8 @@ from rltui.readers.console.named_numbers import NUMBER, Slot, has_word, is_named
 from rltui.readers.console.step_counter import is_about
 
 _SET_RIGHT = lazy(r"(?<=[\[(<=:|]) #")
+_LABEL = lazy(r"(?<=[=:])( ?)([^\W\d][\w./@\-]*)(?=\s*(?:[|│┃,;)\]}]|$)|\s+[\w./@\-]+=)")
+"""A word where others have a number: `scenario=easy_2 | loss=0.3`, `phase: warmup, loss: 0.3`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +49,11 @@ class TemplateLine:
             return key_of("", self.slots[: counter + 1])
         return self.rank + ":" + skeleton(self.message[: self.slots[counter].end])
 
+    @property
+    def is_labelled_evaluation(self) -> bool:
+        """Whether a label says that its numbers are of an evaluation: `split=val`."""
+        return any(has_word(word, words().evaluation) for _, word in _LABEL.findall(self.message))
+
     def names(self, counter: int | None) -> set[str]:
         """Of its numbers, without the one that counts."""
         return {slot.name for i, slot in enumerate(self.slots) if i != counter and slot.name}
@@ -59,7 +67,7 @@ class Template:
     lines: list[TemplateLine] = field(default_factory=list)
     counter: int | None = None
     epoch: int | None = None
-    prefix: str = ""
+    prefix: str = ""  # before the names of its numbers
     told: int = 0
     head: str = ""  # the words up to the counter
     names: set[str] = field(default_factory=set)  # of the numbers behind it
@@ -88,6 +96,8 @@ class Template:
         """Whether a line in other words than these is of them: it begins alike, counts on from the newest one, and
         names what they name or what is of training."""
         if self.counter is None or not self.head or line.head(self.counter) != self.head:
+            return False
+        if line.is_labelled_evaluation and not self.prefix:
             return False
         names = line.names(self.counter)
         shared = names & self.names
@@ -132,8 +142,14 @@ class Template:
 
 
 def skeleton(message: str) -> str:
-    """A message with a mark for each of its numbers, without the blanks that set them right."""
-    return _SET_RIGHT.sub("#", " ".join(NUMBER.sub("#", message).split()))
+    """A message with a mark for each of its numbers and labels, without the blanks that set them right. What says that
+    a line is of an evaluation stays: such lines are others."""
+    marked = NUMBER.sub("#", message)
+    return _SET_RIGHT.sub("#", " ".join(_LABEL.sub(_label, marked).split()))
+
+
+def _label(found: re.Match[str]) -> str:
+    return found[0] if has_word(found[2], words().evaluation) else f"{found[1]}@"
 
 
 def key_of(kind: str, slots: list[Slot]) -> str:

@@ -327,7 +327,8 @@ class TemplateLearner:
     def _decide(self, key: str, template: Template, kind: str) -> list[StepRow]:
         lines = [line.slots for line in template.lines]
         counter, first = counter_of(lines, SEEN - 1, [line.epoch for line in template.lines]), lines[0]
-        if counter is not None and is_evaluation(first, counter):
+        labelled = template.lines[0].is_labelled_evaluation
+        if counter is not None and (labelled or is_evaluation(first, counter)):
             near = self._step is not None and lines[-1][counter].value <= self._step + 1
             counter = counter if near and is_named(first[counter].name, words().counters) else None
             template.prefix = "eval/"

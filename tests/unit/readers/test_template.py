@@ -268,3 +268,20 @@ def test_a_quiet_look_at_a_line_without_its_end_does_not_lose_it() -> None:
     records = reader.feed(b"\n[009] kl=0.5 | loss=0.9\n")
     steps = [step for record in records if isinstance(record, Rows) for step in record.steps]
     assert steps == [8, 9]
+
+
+def test_labels_of_a_step_line_differ_from_step_to_step(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A word where others have a number says what a step was about: it makes no line of another form. Lines that say
+    that they are of an evaluation stay apart."""
+    names = ("goal_kk_01", "term_mu_04", "coop", "lang_7b")
+    lines = [
+        f"Ep {i:03d} | scenario={names[i * i % 4]} | mean_ret={-1 + i / 50:.3f} | loss={0.1 + i / 1000:.4f} | kl={i / 100:.2f}"
+        + (f"\nEp {i:03d} | scenario=eval | mean_ret=9.0 | loss=9.0 | kl=9.0" if i % 5 == 0 else "")
+        for i in range(40)
+    ]
+    path = tmp_path / "train.log"
+    path.write_text("\n".join(lines) + "\n")
+    assert main(["export", str(path), "--format", "jsonl"]) == 0
+    rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [row["step"] for row in rows] == list(range(40))
+    assert [row["reward_mean"] for row in rows] == [round(-1 + i / 50, 3) for i in range(40)]
