@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from rltui.readers.console import generic
+from rltui.readers.console.evaluation_lines import EvaluationLines
 from rltui.readers.console.lead import Lead, bare, split_lead, without_lead
 from rltui.readers.console.line_filter import remember
 from rltui.readers.console.step_template import StepRow, measures
@@ -28,6 +29,7 @@ class OwnWords:
         self._rank: str | None = None  # of the process whose lines tell the steps
         self._newest: tuple[int, str, set[str]] = (-1, "", set())  # step, Ray's prefix and names of the newest rows
         self._learner: TemplateLearner | None = TemplateLearner()
+        self._evaluations = EvaluationLines()
         self._never: set[bytes] = set()  # shapes of lines that are no step lines of any wording
         self._ahead: tuple[TemplateLearner, set[bytes]] | None = None  # with the line that was read before its end came
         self._kept: tuple[TemplateLearner, set[bytes]] | None = None  # while that line is read: without it
@@ -73,6 +75,11 @@ class OwnWords:
             out.append(row)
         return out
 
+    def _evaluation(self, lead: Lead) -> list[StepRow] | None:
+        """The row of a line that a tag says to be of an evaluation; None for any other line."""
+        row = self._evaluations.row(lead, self._newest[0])
+        return None if row is None else [replace(row, lines=(self.at,))]
+
     def named(self, raw: str, shape: bytes, prefix: str, step: int | None, behind: bool) -> tuple[list[StepRow], bool]:
         """A line that holds a word for a step, behind Ray's `prefix`, and `behind` a bar or not. `step`: the newest
         one. The rows that it tells, and whether it is a step line."""
@@ -81,6 +88,8 @@ class OwnWords:
         if self.belongs:
             self._skip(OTHER_RANK)
             return [], True
+        if (evaluation := self._evaluation(lead)) is not None:
+            return evaluation, True
         first = not behind and self._learner is not None and self._learner.knows_steps
         rows = self.line(raw, shape, prefix) if first else []
         if rows and self._block is not None:
@@ -100,6 +109,9 @@ class OwnWords:
 
     def line(self, raw: str, shape: bytes, prefix: str) -> list[StepRow]:
         """Any line: step lines of any wording are known by how they recur."""
+        lead = split_lead(raw)
+        if (evaluation := self._evaluation(lead)) is not None:
+            return evaluation
         learner = self._learner
         if (
             learner is None
@@ -109,7 +121,6 @@ class OwnWords:
             return []
         if "Worker" in prefix:
             return []  # one of many processes, each with a count of its own
-        lead = split_lead(raw)
         if self._foreign(lead):
             return []
         raw = unwrapped(raw.strip())

@@ -275,7 +275,7 @@ def test_labels_of_a_step_line_differ_from_step_to_step(tmp_path: Path, capsys: 
     that they are of an evaluation stay apart."""
     names = ("goal_kk_01", "term_mu_04", "coop", "lang_7b")
     lines = [
-        f"Ep {i:03d} | scenario={names[i * i % 4]} | mean_ret={-1 + i / 50:.3f} | loss={0.1 + i / 1000:.4f} | kl={i / 100:.2f}"
+        f"Ep {i:03d} | scenario={names[i * i % 4]} | mean_ret={-1 + i / 50:.3f} | loss={0.1 + i / 1000:.4f} | kl=0.1"
         + (f"\nEp {i:03d} | scenario=eval | mean_ret=9.0 | loss=9.0 | kl=9.0" if i % 5 == 0 else "")
         for i in range(40)
     ]
