@@ -10,7 +10,7 @@ import numpy as np
 from rltui.diagnosis.constants import Constant, RewardValues, constants, reward_values
 from rltui.diagnosis.kl_reward import UNKNOWN_CASE, KlRewardCase, case
 from rltui.diagnosis.machine import forecasts_of
-from rltui.diagnosis.moved import Moved, moved
+from rltui.diagnosis.remarks import Moved, moved
 from rltui.diagnosis.worth import Worth, worth
 from rltui.evidence.forecast import forecasts, soonest
 from rltui.evidence.guard import Guard

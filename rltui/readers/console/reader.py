@@ -20,9 +20,8 @@ from rltui.readers.console.invalid_rounds import InvalidRounds
 from rltui.readers.console.joined_lines import Joined, JoinedLines
 from rltui.readers.console.lead import plain
 from rltui.readers.console.line_filter import SCAN_LIMIT, LineFilter, shape_of
-from rltui.readers.console.log_news import LogNews
+from rltui.readers.console.log_news import LogNews, NewestLines
 from rltui.readers.console.log_rows import LogRows
-from rltui.readers.console.newest_lines import NewestLines
 from rltui.readers.console.notes import NoteFinder, split_prefix
 from rltui.readers.console.own_words import OwnWords
 from rltui.readers.console.printed_list import Printed
@@ -32,7 +31,7 @@ from rltui.readers.console.step_template import StepRow
 from rltui.readers.console.unread import UnreadLines
 from rltui.readers.console.untaken import UntakenLines
 from rltui.readers.console.wrapped import Unwrapper
-from rltui.readers.held_records import records, training_steps
+from rltui.readers.document_rows import records, training_steps
 from rltui.readers.lines import TOO_LONG, LineBuffer
 from rltui.text import clean
 

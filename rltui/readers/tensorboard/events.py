@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rltui.readers.base import Record
-from rltui.readers.float32 import shortest
 from rltui.readers.grid import MAX_CELLS, Grid
 from rltui.readers.protobuf import BYTES, WireError, double, fields, last, messages, signed, text
 from rltui.readers.tensorboard import bulk
 from rltui.readers.tensorboard import values as summary_values
 from rltui.readers.tensorboard.records import RecordLog
+from rltui.readers.tensorboard.values import shortest
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
