@@ -73,11 +73,6 @@ def dialect(name: str | None) -> Dialect:
     return Dialect(name, said, dialect(said.extends) if said.extends else None, tuple(metrics()))
 
 
-def families() -> frozenset[str]:
-    """Frameworks whose config keys and switches are their own."""
-    return frozenset(dialect(name).family for name in dialect_names())
-
-
 def check() -> int:
     """Reads every data file with all that is in it, and returns how many. Raises DataError."""
     whole = (metrics, phases, config_meanings, algorithms, prefix_groups, spellings)

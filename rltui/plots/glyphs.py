@@ -22,7 +22,6 @@ class GlyphSet:
     marked: str = "•"
     selected: str = "▌"
     folded: str = "└"
-    arrow: str = "→"
     onset: str = "▼"
     other_onset: str = "▽"
     onset_rule: str = "┊"
@@ -34,7 +33,6 @@ class GlyphSet:
     rule: str = "─"
     grid: str = "·"
     separator: str = "·"
-    ellipsis: str = "…"
     spark: str = "▁▂▃▄▅▆▇█"
     full: str = "█"
     empty: str = "░"
@@ -92,7 +90,6 @@ ASCII = GlyphSet(
     marked="*",
     selected=">",
     folded="`",
-    arrow=">",
     onset="v",
     other_onset="u",
     onset_rule=":",
@@ -104,7 +101,6 @@ ASCII = GlyphSet(
     rule="-",
     grid=".",
     separator=".",
-    ellipsis="~",
     spark="_.,:-=+#",
     full="#",
     empty=".",
