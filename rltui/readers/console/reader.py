@@ -27,8 +27,7 @@ from rltui.readers.console.printed_list import Printed
 from rltui.readers.console.printed_rows import ListMarks
 from rltui.readers.console.progress_bar import bar, behind_bar, blank_before
 from rltui.readers.console.step_template import StepRow
-from rltui.readers.console.unread import UnreadLines
-from rltui.readers.console.untaken import UntakenLines
+from rltui.readers.console.untaken import UnreadLines, UntakenLines
 from rltui.readers.console.wrapped import Unwrapper
 from rltui.readers.document_rows import records, training_steps
 from rltui.readers.lines import TOO_LONG, LineBuffer
