@@ -23,7 +23,6 @@ from rltui.evidence.trends import onset, sd_d, theil_sen
 from rltui.rules.catalogue import threshold
 from rltui.rules.invariants import RULE, Invariant, invariants
 from rltui.rules.page import Rule
-from rltui.run.run import Run
 from rltui.run.sums import median
 from rltui.run.table import Floats
 
@@ -127,7 +126,6 @@ def insight(
     findings: Sequence[Finding],
     decision: Decision,
     catalogue: Mapping[str, Rule],
-    run: Run,
     seen: Measured,
 ) -> Insight:
     """`look` holds the rows that may be looked at, `findings` and `decision` are what was said of them; `around` is the

@@ -94,7 +94,7 @@ def _now(facts: MetricFacts, spell: Spell, points: int) -> float | None:
 
 
 def _moved(look: Look, test: MetricMoved, spell: Spell) -> Outcome:
-    tried = [_move(look, test, facts, label, spell) for label, facts in _facts(look, test.metric)]
+    tried = [_move(test, facts, label, spell) for label, facts in _facts(look, test.metric)]
     known = [one for one in tried if one is not None]
     if not known:
         few = f"there are too few points of {_label(test.metric)} before and after"
@@ -103,7 +103,7 @@ def _moved(look: Look, test: MetricMoved, spell: Spell) -> Outcome:
     return min(known, key=lambda one: order.index(one.answer))
 
 
-def _move(look: Look, test: MetricMoved, facts: MetricFacts, label: str, spell: Spell) -> Outcome | None:
+def _move(test: MetricMoved, facts: MetricFacts, label: str, spell: Spell) -> Outcome | None:
     after = _then(facts, spell, NOW_POINTS)
     onset = spell.onset
     before = facts.before(onset) if onset is not None else None

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-NAMES = ("block", "braille", "ascii")
-
 
 @dataclass(frozen=True, slots=True)
 class GlyphSet:
