@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 import tempfile
@@ -10,6 +11,7 @@ from contextlib import AbstractContextManager, contextmanager
 from functools import cache
 from itertools import count
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -37,9 +39,13 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
 @cache
 def report_schema() -> Draft202012Validator:
     """The schema of the JSON report, compiled once. That it is a schema has a test of its own, for that takes long."""
-    from rltui.report.to_json import load_schema
+    return Draft202012Validator(schema_of("report"))
 
-    return Draft202012Validator(load_schema())
+
+def schema_of(folder: str) -> dict[str, Any]:
+    """The JSON Schema that the package ships for what this folder writes."""
+    found: dict[str, Any] = json.loads((REPO / "rltui" / folder / "schema.json").read_text(encoding="utf-8"))
+    return found
 
 
 def labelled_runs() -> Path | None:

@@ -19,8 +19,8 @@ def run(words: list[str]) -> int:
     reading_options(parser)
     args = parser.parse_args(words)
     from rltui.verify.adapters import BadAdapters, example, load
+    from rltui.verify.check import as_json, as_text
     from rltui.verify.probes import verify
-    from rltui.verify.show import as_json, as_text
 
     if args.example:
         write(example(), None)

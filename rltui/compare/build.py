@@ -55,7 +55,7 @@ def compare(
     }
     equal = {name: fair.at_equal(scores, of) for name, of in curves.items()}
     lines = [
-        _line(run, chosen, scores, ugly[run.id], healthy, totals, axis, fronts, {n: e[1] for n, e in equal.items()})
+        _line(run, scores, ugly[run.id], healthy, totals, axis, fronts, {n: e[1] for n, e in equal.items()})
         for run in runs
     ]
     lines.sort(key=lambda line: _order(line, scores))
@@ -110,7 +110,6 @@ def _axis(totals: Mapping[str, Mapping[str, float | None]], scores: Mapping[str,
 
 def _line(
     run: ComparedRun,
-    primary: Primary,
     scores: Mapping[str, Scored],
     ugly: tuple[Flag, ...],
     healthy: Sequence[str],

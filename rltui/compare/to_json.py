@@ -2,26 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass
-from importlib.resources import files
-from typing import Any
 
 from rltui.compare.model import Comparison
 from rltui.report.to_json import dumps, rounded
 
 
 def to_json(comparison: Comparison) -> str:
-    """One JSON object and a line end; keys as in `load_schema`."""
+    """One JSON object and a line end; keys as in `schema.json`."""
     plain = {f.name: _plain(getattr(comparison, f.name)) for f in fields(comparison)}
     return dumps({"schema": plain.pop("schema")} | plain)
-
-
-def load_schema() -> dict[str, Any]:
-    """The JSON Schema (draft 2020-12) that every comparison keeps."""
-    schema: dict[str, Any] = json.loads(files("rltui.compare").joinpath("schema.json").read_text(encoding="utf-8"))
-    return schema
 
 
 def _plain(value: object) -> object:

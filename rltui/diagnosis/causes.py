@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from rltui.diagnosis.outcome import Answer, Outcome, Spell
 from rltui.diagnosis.tested import Ground, acting
+from rltui.diagnosis.tested_numbers import Answer, Outcome, Spell
 from rltui.evidence.model import IMPACTS, RISKS, SEVERITY_RANK, Cause, CauseStatus, Fix, Severity
 from rltui.frameworks.dialect import Dialect
 from rltui.frameworks.schema import Topic

@@ -151,7 +151,7 @@ class Engine:
             look = Look(feed, rows, {f.id: 1 + SEVERITY_RANK[f.severity] for f in reversed(active)})
             now = rows >= run.history.table.n
             measured = Measured.of(run, look, now, self._samples.of(run.hardware))
-            told = insight(look, around, findings, decision, self.catalogue, run, measured)
+            told = insight(look, around, findings, decision, self.catalogue, measured)
             feed.let_go()
             over = rows >= run.history.table.n and ended(look, run.state())
         if not over:

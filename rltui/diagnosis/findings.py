@@ -10,13 +10,13 @@ from msgspec import structs
 
 from rltui.diagnosis.causes import MOST_FIXES, fixes, weighed, where
 from rltui.diagnosis.life import Key, Life, Opening
-from rltui.diagnosis.outcome import Spell
 from rltui.diagnosis.recovery import told as band_told
 from rltui.diagnosis.reliability import of_finding
 from rltui.diagnosis.remarks import Remark, remarks
 from rltui.diagnosis.roots import Fired, roots, tempered
 from rltui.diagnosis.stopping import Brief
 from rltui.diagnosis.tested import Ground
+from rltui.diagnosis.tested_numbers import Spell
 from rltui.evidence.guard import Guard
 from rltui.evidence.look import Look
 from rltui.evidence.measured import MACHINE

@@ -10,7 +10,7 @@ import numpy as np
 from rltui.diagnosis.constants import Constant, RewardValues, constants, reward_values
 from rltui.diagnosis.kl_reward import UNKNOWN_CASE, KlRewardCase, case
 from rltui.diagnosis.machine import forecasts_of
-from rltui.diagnosis.moved import Moved, moved
+from rltui.diagnosis.remarks import Moved, moved
 from rltui.diagnosis.worth import Worth, worth
 from rltui.evidence.forecast import forecasts, soonest
 from rltui.evidence.guard import Guard
@@ -23,7 +23,6 @@ from rltui.evidence.trends import onset, sd_d, theil_sen
 from rltui.rules.catalogue import threshold
 from rltui.rules.invariants import RULE, Invariant, invariants
 from rltui.rules.page import Rule
-from rltui.run.run import Run
 from rltui.run.sums import median
 from rltui.run.table import Floats
 
@@ -127,7 +126,6 @@ def insight(
     findings: Sequence[Finding],
     decision: Decision,
     catalogue: Mapping[str, Rule],
-    run: Run,
     seen: Measured,
 ) -> Insight:
     """`look` holds the rows that may be looked at, `findings` and `decision` are what was said of them; `around` is the

@@ -1,4 +1,4 @@
-"""Remarks: moves of metrics, alone and together, that published guides call findings.
+"""Remarks: moves of metrics, alone and together, that published guides call findings. All that moved since the start.
 
 Here they are lines beside a rule's own evidence, never findings: each names the rule that it belongs to. A metric has
 moved only where the change stands out of its own noise, where it follows the step, and where it is large enough; the
@@ -21,6 +21,7 @@ from rltui.evidence.look import Look
 from rltui.evidence.model import Evidence, Finding
 from rltui.evidence.sampled import Sampled, high, low
 from rltui.evidence.signal import num
+from rltui.frameworks.load import metrics
 from rltui.plots.numbers import percent
 from rltui.prose import listed
 from rltui.rollouts.statistics import SampleStats
@@ -181,7 +182,7 @@ def remarks(look: Look, guard: Guard) -> tuple[Remark, ...]:
 def _remark(entry: RemarkEntry, look: Look) -> Remark | None:
     if entry.only_kl_in not in (None, look.settings.kl_where):
         return None
-    moves = [moved(look, name, way, share) for name, way, share in entry.moves]
+    moves = [_move(look, name, way, share) for name, way, share in entry.moves]
     seen = [m for m in moves if m is not None]
     if len(seen) < len(moves) or not _still(look, entry.without_gain_of):
         return None
@@ -191,7 +192,7 @@ def _remark(entry: RemarkEntry, look: Look) -> Remark | None:
     return Remark(entry.id, entry.rule, tuple(seen), text)
 
 
-def moved(look: Look, name: str, way: Way, share: float) -> Move | None:
+def _move(look: Look, name: str, way: Way, share: float) -> Move | None:
     """The move of a metric this way, by at least `share` of its first window; None where noise explains it."""
     found, sign = look.facts.metric(name), SIGNS[way]
     if found is None or sign * look.facts.errors(name) < ERRORS:
@@ -208,3 +209,36 @@ def _still(look: Look, name: str | None) -> bool:
         return True
     found = look.facts.metric(name)
     return found is not None and found.since_first is not None and found.since_first.direction * found.better <= 0
+
+
+COUNTERS = "progress"
+"""The group of what only counts up."""
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """A metric that moved: means of its first and last window in its own unit, and what to read in it."""
+
+    metric: str
+    first: float
+    last: float
+    text: str
+
+
+def moved(look: Look, guard: Guard) -> tuple[Moved, ...]:
+    """Moves that stand out of the noise: remarks in the order of their catalogue, each under the first metric that it
+    speaks of, then those that no remark names, in the order of the vocabulary. Two names of one key are told once."""
+    told = remarks(look, guard)
+    said = [Moved(move.metric, move.first, move.last, remark.text) for remark in told for move in remark.moves[:1]]
+    known = {name for remark in told for name in remark.metrics}
+    keys = {found.series.key for name in known if (found := look.facts.metric(name)) is not None}
+    for name, metric in metrics().items():
+        found = look.facts.metric(name) if metric.group != COUNTERS and name not in known else None
+        if found is None or found.since_start is None or abs(found.since_start.errors) < ERRORS:
+            continue
+        if found.series.key in keys:
+            continue
+        keys.add(found.series.key)
+        move = Move(name, found.start.value, found.end.value)
+        said.append(Moved(name, move.first, move.last, move.text))
+    return tuple(said)

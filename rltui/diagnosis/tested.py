@@ -8,16 +8,14 @@ from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import Any
 
-from rltui.diagnosis.outcome import DECISIVE, SET, Outcome, Spell
 from rltui.diagnosis.roots import dating_tolerance
+from rltui.diagnosis.tested_numbers import DECISIVE, SET, Outcome, Spell, asked
 from rltui.diagnosis.tested_numbers import TESTERS as OF_NUMBERS
-from rltui.diagnosis.tested_numbers import asked
 from rltui.evidence.look import Look
 from rltui.evidence.measured import Measured
 from rltui.evidence.sampled import Sampled
 from rltui.evidence.signal import num
-from rltui.frameworks.advice import keep_samples
-from rltui.frameworks.load import config_meanings
+from rltui.frameworks.load import config_meanings, keep_samples
 from rltui.plots.numbers import percent, unpadded
 from rltui.readers.base import Note
 from rltui.rules.catalogue import rules

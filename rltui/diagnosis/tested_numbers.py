@@ -1,22 +1,43 @@
-"""Expectations of causes about numbers: levels, moves, jumps, what goes with what, where a step's time goes."""
+"""Expectations of causes about numbers: levels, moves, jumps, what goes with what, where a step's time goes. What the
+test of an expectation comes out as."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from math import log
-from typing import Any
+from typing import Any, Literal
 
-from rltui.diagnosis.outcome import Answer, Outcome, Spell
+from msgspec import Struct
+
 from rltui.diagnosis.roots import dating_tolerance
-from rltui.evidence.effects import LIMIT, SHORT_LIMIT, SHORT_POINTS, Level, between
+from rltui.evidence.effects import LIMIT, SHORT_LIMIT, SHORT_POINTS, Level, between, together
 from rltui.evidence.look import FAMILIES, Look
 from rltui.evidence.metric import FIRST, NOW_POINTS, MetricFacts, alone
 from rltui.evidence.signal import num
-from rltui.evidence.together import together
-from rltui.frameworks.advice import enable
-from rltui.frameworks.load import metrics, phases
+from rltui.frameworks.load import enable, metrics, phases
 from rltui.plots.numbers import change, percent
 from rltui.rules.expectation import NUMBERS, Explains, Jumped, MetricMoved, Mirrored, Outgrew, Stands, Took
+
+Answer = Literal["met", "unmet", "unknown"]
+
+DECISIVE, SEEN, SET = 3, 2, 1
+"""Weights: it is as good as proof; the run's numbers show it; only a setting speaks for it."""
+
+
+class Outcome(Struct, frozen=True):
+    """`text` says what was found, in numbers; of an unknown one what it would need."""
+
+    answer: Answer
+    text: str
+    weight: int = SEEN
+
+
+class Spell(Struct, frozen=True):
+    """From which step to which a finding stood; `onset` None: nobody knows since when."""
+
+    onset: int | None
+    end: int
+
 
 LEVEL_POINTS = 20
 """Newest points that tell a level, as everywhere else."""
@@ -73,7 +94,7 @@ def _now(facts: MetricFacts, spell: Spell, points: int) -> float | None:
 
 
 def _moved(look: Look, test: MetricMoved, spell: Spell) -> Outcome:
-    tried = [_move(look, test, facts, label, spell) for label, facts in _facts(look, test.metric)]
+    tried = [_move(test, facts, label, spell) for label, facts in _facts(look, test.metric)]
     known = [one for one in tried if one is not None]
     if not known:
         few = f"there are too few points of {_label(test.metric)} before and after"
@@ -82,7 +103,7 @@ def _moved(look: Look, test: MetricMoved, spell: Spell) -> Outcome:
     return min(known, key=lambda one: order.index(one.answer))
 
 
-def _move(look: Look, test: MetricMoved, facts: MetricFacts, label: str, spell: Spell) -> Outcome | None:
+def _move(test: MetricMoved, facts: MetricFacts, label: str, spell: Spell) -> Outcome | None:
     after = _then(facts, spell, NOW_POINTS)
     onset = spell.onset
     before = facts.before(onset) if onset is not None else None

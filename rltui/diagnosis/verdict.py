@@ -1,4 +1,5 @@
-"""Go on, watch, stop or abort: the first of six tests that matches decides, in this order."""
+"""Go on, watch, stop or abort: the first of six tests that matches decides, in this order; and the same in two or three
+words."""
 
 from __future__ import annotations
 
@@ -6,7 +7,6 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from rltui.diagnosis.badge import badge
 from rltui.diagnosis.reliability import of_clear
 from rltui.diagnosis.stopping import StopCase, may_heal, speaks, validation_rises
 from rltui.evidence import words as told
@@ -23,6 +23,7 @@ from rltui.evidence.model import (
     Mark,
     Severity,
     StageResult,
+    Tone,
     Verdict,
 )
 from rltui.prose import sentences
@@ -310,3 +311,37 @@ def _held_back(case: Case) -> bool:
         return False
     ended = (Trait.PAST_ITS_BEST,) if validation_rises(case.look) else ()
     return bool(case.at("warning", Trait.SOLVED, *ended))
+
+
+GOES_ON: dict[Decision, tuple[str, Tone]] = {
+    "continue": ("CONTINUE", "ok"),
+    "continue-watch": ("WATCH", "warn"),
+    "stop-use-best": ("STOP", "crit"),
+    "pause-and-fix": ("PAUSE · FIX", "crit"),
+    "abort-now": ("STOP", "crit"),
+    "not-enough-evidence": ("NO EVIDENCE", "none"),
+}
+ENDED: dict[Decision, tuple[str, Tone]] = {
+    "continue": ("DONE", "ok"),
+    "continue-watch": ("DONE", "warn"),
+    "stop-use-best": ("DONE", "warn"),
+    "pause-and-fix": ("FIX · RERUN", "crit"),
+    "abort-now": ("FIX · RERUN", "crit"),
+    "not-enough-evidence": ("NO EVIDENCE", "none"),
+}
+KEEPS: tuple[Decision, ...] = ("stop-use-best", "abort-now")
+"""Decisions after which an earlier state is the result."""
+
+
+def badge(decision: Decision, ended: bool, broken: bool, best: BestCheckpoint | None) -> tuple[str, Tone]:
+    """The words and their colour. `ended`: no further row is to come; `broken`: a critical finding is behind the
+    decision, so that without a state to keep nothing is left but to run it again."""
+    words, tone = (ENDED if ended else GOES_ON)[decision]
+    worth = best is not None and best.worth_keeping
+    if ended and decision == "abort-now" and worth:
+        words = "DONE"  # what was saved before the damage is the result
+    if ended and decision == "stop-use-best" and not worth and broken:
+        words, tone = ENDED["pause-and-fix"]
+    if decision in KEEPS and best is not None and worth:
+        words = f"{words} · KEEP {best.step}"
+    return words, "crit" if broken and ended and decision in KEEPS else tone

@@ -1,7 +1,7 @@
 """Levels and their differences: each with its standard error, and with the smallest difference that would have shown.
 
 Nothing here compares by eye: a difference has a direction only if it stands out of its error, and "no change" always
-comes with what could not have been seen. All functions take finite values in row order.
+comes with what could not have been seen. All functions of one series take finite values in row order.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 
 from rltui.evidence.trends import MAD_TO_SD, standard_error
 from rltui.run.sums import median
-from rltui.run.table import Floats, Ints
+from rltui.run.table import Floats, Ints, Series
 
 Direction = Literal[-1, 0, 1]
 
@@ -176,3 +176,16 @@ def chance(points: int, width: int) -> float:
     """How far, in standard errors, the best of so many noisy means lies above a usual one (its expected maximum): a
     fall from a peak has to be greater than that."""
     return sqrt(2.0 * log(max(2.0, points / max(1, width))))
+
+
+LEAST_ROWS = 20
+
+
+def together(one: Series, other: Series) -> float | None:
+    """Correlation of the changes from row to row, in the steps that both have; None if the steps are too few, or if one
+    of them holds still."""
+    _, mine, its = np.intersect1d(one.steps, other.steps, return_indices=True)
+    changes = np.diff(one.values[mine]), np.diff(other.values[its])
+    if len(mine) <= LEAST_ROWS or not all(np.std(x) > 0 for x in changes):
+        return None
+    return float(np.corrcoef(*changes)[0, 1])

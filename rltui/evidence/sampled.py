@@ -17,8 +17,6 @@ PREFIX = "samples."
 Z = 1.96
 """Two-sided 95 %: a share among a few dozen samples is known no better."""
 
-Share = Callable[[SampleStats], float | None]
-
 
 @dataclass(frozen=True)
 class Sampled:

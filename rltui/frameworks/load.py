@@ -73,11 +73,6 @@ def dialect(name: str | None) -> Dialect:
     return Dialect(name, said, dialect(said.extends) if said.extends else None, tuple(metrics()))
 
 
-def families() -> frozenset[str]:
-    """Frameworks whose config keys and switches are their own."""
-    return frozenset(dialect(name).family for name in dialect_names())
-
-
 def check() -> int:
     """Reads every data file with all that is in it, and returns how many. Raises DataError."""
     whole = (metrics, phases, config_meanings, algorithms, prefix_groups, spellings)
@@ -115,3 +110,15 @@ def _no_circle(name: str) -> None:
         if other in seen:
             raise wrong(_file(name).read_bytes(), str(_file(name)), ["extends"], f"a circle: {', '.join(seen)}")
         seen.append(other)
+
+
+def enable(metric: str, name: str | None) -> str:
+    """How to have a metric logged, in words or keys; `name` is the dialect's."""
+    return dialect(name).enable.get(metric) or dialect(GENERIC).enable.get(
+        metric, f"log {metric} from the training loop"
+    )
+
+
+def keep_samples(name: str | None) -> str:
+    """How to have prompts and completions written."""
+    return dialect(name).keep_samples or dialect(GENERIC).keep_samples

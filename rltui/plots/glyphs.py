@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-NAMES = ("block", "braille", "ascii")
-
 
 @dataclass(frozen=True, slots=True)
 class GlyphSet:
@@ -22,7 +20,6 @@ class GlyphSet:
     marked: str = "•"
     selected: str = "▌"
     folded: str = "└"
-    arrow: str = "→"
     onset: str = "▼"
     other_onset: str = "▽"
     onset_rule: str = "┊"
@@ -34,7 +31,6 @@ class GlyphSet:
     rule: str = "─"
     grid: str = "·"
     separator: str = "·"
-    ellipsis: str = "…"
     spark: str = "▁▂▃▄▅▆▇█"
     full: str = "█"
     empty: str = "░"
@@ -92,7 +88,6 @@ ASCII = GlyphSet(
     marked="*",
     selected=">",
     folded="`",
-    arrow=">",
     onset="v",
     other_onset="u",
     onset_rule=":",
@@ -104,7 +99,6 @@ ASCII = GlyphSet(
     rule="-",
     grid=".",
     separator=".",
-    ellipsis="~",
     spark="_.,:-=+#",
     full="#",
     empty=".",

@@ -8,8 +8,7 @@ from typing import Any
 from rltui.readers import yaml_rows
 from rltui.readers.base import NO_STEP, ConfigRecord, Note, Record
 from rltui.readers.config_file import flatten
-from rltui.readers.document_rows import evened, held
-from rltui.readers.held_records import END, end_of_training, records
+from rltui.readers.document_rows import END, end_of_training, evened, held, records
 from rltui.readers.json_number import lenient
 from rltui.readers.json_text import documents, whole_part
 from rltui.readers.keys import step_of

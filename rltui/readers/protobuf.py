@@ -7,7 +7,6 @@ from collections.abc import Iterator
 
 VARINT, FIXED64, BYTES, FIXED32 = 0, 1, 2, 5
 _DOUBLE = struct.Struct("<d")
-_FLOAT = struct.Struct("<f")
 
 
 class WireError(ValueError):
@@ -85,11 +84,6 @@ def signed(value: int) -> int:
 def double(value: int | bytes | None) -> float | None:
     """A double field, None where it is absent or of another type."""
     return float(_DOUBLE.unpack(value)[0]) if isinstance(value, bytes) and len(value) == 8 else None
-
-
-def float32(value: int | bytes | None) -> float | None:
-    """A float field, widened; None where it is absent or of another type."""
-    return float(_FLOAT.unpack(value)[0]) if isinstance(value, bytes) and len(value) == 4 else None
 
 
 def timestamp(value: int | bytes | None) -> float | None:

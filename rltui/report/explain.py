@@ -11,117 +11,14 @@ import orjson
 from msgspec.structs import asdict
 
 from rltui import settings
-from rltui.frameworks.load import config_meanings, dialect, dialect_names, metrics, phases
-from rltui.frameworks.schema import Metric, Phase
+from rltui.frameworks.load import dialect, dialect_names
 from rltui.manual.glossary import called
+from rltui.report.explain_metric import keys_of, label_of, metric_sections
 from rltui.rules import limits
 from rltui.rules.catalogue import adjusted, caused_by, rules, suppressed_by
 from rltui.rules.error_rates import error_rates, in_words
 from rltui.rules.knowledge import KnowledgePage, pages, pages_for
 from rltui.rules.page import Rule
-from rltui.rules.traits import Trait
-
-INPUTS = {
-    "gpu": "GPU samples",
-    "host_disk": "the free disk space",
-    "host_load": "the load of the host",
-    "host_ram": "the memory of the host",
-    "checkpoints": "the checkpoints found on disk",
-    "config": "the config",
-    "log_text": "notable lines of the log",
-    "samples": "prompts and completions",
-    "run_clock": "the time since the newest row",
-    "phase:log_probs": "seconds of the phases log-probs and reference",
-}
-"""What a rule looks at besides metrics."""
-
-
-def label_of(metric: str) -> str:
-    """A metric in words."""
-    if metric in metrics():
-        return metrics()[metric].label
-    if metric.startswith("phase:") and metric[6:] in phases():
-        return f"seconds of the phase {phases()[metric[6:]].label}"
-    return INPUTS.get(metric) or config_meanings().get(metric, metric)
-
-
-def keys_of(metric: str) -> dict[str, str]:
-    """Framework -> the keys under which it logs the metric, the preferred one first: of the widely used frameworks, of
-    others only if none of them logs it."""
-    found = {name: keys for name in dialect_names() if (keys := _keys(metric, name))}
-    examples = {name: keys for name, keys in found.items() if dialect(name).widely_used} or found
-    return {dialect(name).title: keys for name, keys in examples.items()}
-
-
-def _keys(metric: str, name: str) -> str:
-    names = dialect(name)
-    if metric == "phase:log_probs":
-        metric = "phase:old_log_prob"
-    aliases = names.phases.keys.get(metric[6:], ()) if metric.startswith("phase:") else names.aliases.get(metric, ())
-    plain = [a for a in aliases if not a.startswith("re:")][:3]
-    return ", ".join(plain) or "".join(f"keys like {a[3:]}" for a in aliases[:1])
-
-
-def title_of(framework: str) -> str:
-    """A framework as its people write it; "others" for what the catalogue calls other."""
-    return dialect(framework).title if framework in dialect_names() else "others"
-
-
-def severity_of(rule: Rule) -> str:
-    """The worst that the rule can say."""
-    if "critical" in rule.thresholds:
-        return "critical"
-    return "warning" if "warning" in rule.thresholds else "info"
-
-
-def standing(rule: Rule) -> str | None:
-    """Why the rule never runs for this user, None where it does."""
-    return None if rule.enabled else "switched off in your settings"
-
-
-BETTER = {"up": "higher is better", "down": "lower is better"}
-
-
-def metric_sections(name: str, rules: list[Rule]) -> tuple[str, dict[str, list[str]]] | None:
-    """Title, and for each heading its paragraphs ("" for what comes first) or items; None where nobody knows it."""
-    if name.removeprefix("phase:") in phases() and name.startswith("phase:"):
-        return _phase_sections(phases()[name.removeprefix("phase:")], rules)
-    known = metrics().get(name)
-    if known is None:
-        return None
-    found = [rule for rule in rules if name in rule.metrics]
-    seen = {page.id: page for rule in found for page in pages_for(rule.id) if page.group == "meaning"}
-    return known.label, {
-        "": [_head(known), f"{known.meaning}."],
-        "Usual range": [known.range] if known.range else [],
-        "Healthy": [known.healthy] if known.healthy else [],
-        "Easily misread": [known.trap] if known.trap else [],
-        "Keys": [f"{framework}: {keys}" for framework, keys in keys_of(name).items()],
-        "Rules that look at it": _looking(found),
-        "Pages on what it means": [f"{page.id}: {page.when}" for page in seen.values()],
-    }
-
-
-def _head(known: Metric) -> str:
-    unit = f"in {known.unit}" if known.unit not in ("", "1", known.group) else ""
-    return " · ".join(part for part in (known.name, known.group, unit, BETTER.get(known.direction, "")) if part)
-
-
-def _phase_sections(known: Phase, rules: list[Rule]) -> tuple[str, dict[str, list[str]]]:
-    """The same of a part of a training step."""
-    name = f"phase:{known.name}"
-    usual = f"{100 * known.usual[0]:.0f}–{100 * known.usual[1]:.0f} % of the step" if known.usual else ""
-    return f"{known.label}, part of a step", {
-        "": [f"{name} · in s", f"{known.meaning}."],
-        "Usual share": [part for part in (usual, known.why) if part],
-        "Keys": [f"{framework}: {keys}" for framework, keys in keys_of(name).items()],
-        "Rules that look at it": _looking([r for r in rules if name in r.metrics or Trait.EVERY_PHASE in r.traits]),
-    }
-
-
-def _looking(rules: list[Rule]) -> list[str]:
-    return [f"{rule.id}: {rule.title} (at worst {called(severity_of(rule))})" for rule in rules]
-
 
 WIDTH = 80
 
@@ -233,7 +130,7 @@ def _index() -> str:
         if rule.group != group:
             group = rule.group
             lines += ["", f"## {GROUPS[group]}", ""]
-        lines.append(f"{rule.id:<30} {called(severity_of(rule)):<9} {_short(rule.title, WIDTH - 41)}")
+        lines.append(f"{rule.id:<30} {called(rule.worst):<9} {_short(rule.title, WIDTH - 41)}")
         if (why := standing(rule)) is not None:
             lines += _wrap(f"does not run: {why}", "      ", "      ")
     for name, heading in PAGE_GROUPS.items():
@@ -251,11 +148,21 @@ def _short(text: str, width: int) -> str:
 # -- a rule -----------------------------------------------------------------------------------------------------------
 
 
+def title_of(framework: str) -> str:
+    """A framework as its people write it; "others" for what the catalogue calls other."""
+    return dialect(framework).title if framework in dialect_names() else "others"
+
+
+def standing(rule: Rule) -> str | None:
+    """Why the rule never runs for this user, None where it does."""
+    return None if rule.enabled else "switched off in your settings"
+
+
 def _rule_text(rule: Rule) -> str:
     """What it means, how it shows, what to check, what to do; then how it judges; the frameworks' keys come last."""
     lines = [f"# {rule.title}", ""]
     stage = f"stage {rule.stage}" if rule.stage else "no stage of its own"
-    lines += _wrap(f"{rule.id} · {rule.name} · at worst {called(severity_of(rule))} · {stage} · {rule.kind}")
+    lines += _wrap(f"{rule.id} · {rule.name} · at worst {called(rule.worst)} · {stage} · {rule.kind}")
     if (why := standing(rule)) is not None:
         lines += ["", *_wrap(f"Does not run: {why}.")]
     lines += _section("What it means", _wrap(rule.why))
@@ -370,7 +277,7 @@ def _entry(rule: Rule) -> dict[str, object]:
         "id": rule.id,
         "title": rule.title,
         "group": rule.group,
-        "severity": severity_of(rule),
+        "severity": rule.worst,
         "does_not_run": standing(rule),
     }
 

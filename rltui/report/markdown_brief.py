@@ -76,7 +76,7 @@ def _sections(report: Report, room: Room) -> list[list[str]]:
         _fixes(report, room),
         _decision(report, room),
         _time(report, room),
-        _pipeline(report, room),
+        _pipeline(report),
         _unknowns(report, room),
     ]
 
@@ -334,7 +334,7 @@ def _hardware(report: Report, room: Room) -> str:
     return f"Hardware ({found.source}): {', '.join(parts)}."
 
 
-def _pipeline(report: Report, room: Room) -> list[str]:
+def _pipeline(report: Report) -> list[str]:
     if not report.pipeline:
         return ["Not looked at yet."]
     lines = [", ".join(f"{plain(s.stage)} {markdown_run.LEVELS[s.status]}" for s in report.pipeline) + "."]

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from rltui.diagnosis.constants import Constant, RewardValues
     from rltui.diagnosis.insight import FirstMover
     from rltui.diagnosis.kl_reward import KlRewardCase
-    from rltui.diagnosis.moved import Moved
+    from rltui.diagnosis.remarks import Moved
     from rltui.diagnosis.worth import Worth
     from rltui.evidence.facts import RunFacts
     from rltui.evidence.model import Forecast, MachineView

@@ -1,23 +1,14 @@
-"""A report as strict JSON: keys in the contract's order, the same bytes for the same report."""
+"""A report as strict JSON: keys in the order of `schema.json`, the same bytes for the same report."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass
-from importlib.resources import files
 from math import floor, isfinite, log10
-from typing import Any
 
 from rltui.report.answer import answer
 from rltui.report.model import ConfigEntry, Report
-
-
-def load_schema() -> dict[str, Any]:
-    """The schema that every report's JSON keeps. Scripts may pin its `schema` value, "rltui.report/1"."""
-    schema: dict[str, Any] = json.loads(files("rltui.report").joinpath("schema.json").read_text(encoding="utf-8"))
-    return schema
-
 
 DIGITS = 6
 """Significant digits of a number: more than any trainer's noise, few enough to be the same on every machine."""

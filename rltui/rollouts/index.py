@@ -12,7 +12,7 @@ from collections import Counter, OrderedDict, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from rltui.frameworks.advice import keep_samples
+from rltui.frameworks.load import keep_samples
 from rltui.rollouts.formats import dump, tables
 from rltui.rollouts.formats.base import Block, Split
 from rltui.rollouts.numbers import prompt_key

@@ -10,7 +10,7 @@ from rltui.data_files import Record, kept, read
 from rltui.evidence.look import FAMILIES, Look
 from rltui.evidence.model import Coverage, MissingMetric, NotEvaluable
 from rltui.evidence.profile import RunSettings
-from rltui.frameworks.advice import enable
+from rltui.frameworks.load import enable
 from rltui.rollouts.samples import Samples
 from rltui.rules.page import Rule
 from rltui.rules.traits import Trait

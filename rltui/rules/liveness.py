@@ -1,13 +1,17 @@
-"""What holds for the run as it stands now: whether it still runs, and whether it logs enough."""
+"""What holds for the run as it stands now: whether it still runs, was restarted, and logs enough."""
 
 from __future__ import annotations
 
+from math import sqrt
+
+import numpy as np
 from msgspec.structs import replace
 
 from rltui.evidence.look import Look
 from rltui.evidence.model import Cause, Fix
-from rltui.evidence.signal import CRITICAL, NOTICE, WARNING, Signal
+from rltui.evidence.signal import CRITICAL, NOTICE, WARNING, Signal, num
 from rltui.evidence.standing import Standing
+from rltui.evidence.trends import sd_d
 from rltui.prose import capital, sentence
 from rltui.rules.base import Memory, Params, rule
 from rltui.run.run import RunState
@@ -83,3 +87,34 @@ def logging_coverage_gap(seen: Standing, p: Params, memory: Memory) -> list[Sign
     names = ", ".join(m.metric for m in coverage.missing[:6])
     text = f"{coverage.present} of {coverage.expected} expected metrics are logged. Missing: {names}."
     return [Signal(NOTICE, text, onset_step=int(look.steps[0]))]
+
+
+@rule("resume-discontinuity", Look)
+def resume_discontinuity(look: Look, p: Params, memory: Memory) -> list[Signal]:
+    """A restart within the window; a warning where reward, KL or gradient jump there."""
+    rows = int(p["rows"])
+    recent = look.restarts(rows)
+    if not recent:
+        return []
+    step = recent[-1]
+    jumps = []
+    for name in (look.reward, "kl_ref", "grad_norm"):
+        series = look.series(name)
+        if series is None:
+            continue
+        at = int(np.searchsorted(series.steps, step))
+        before, after = series.values[max(0, at - 5) : at], series.values[at : at + 5]
+        noise = sd_d(series.values[max(0, at - 50) : at])
+        if len(before) == 5 and len(after) == 5 and noise > 0:
+            z = float(after.mean() - before.mean()) / (noise * sqrt(0.4))
+            if abs(z) > p["z"]:
+                jumps.append((name, f"jumps from {num(float(before.mean()))} to {num(float(after.mean()))}"))
+    text = f"The run was resumed at step {step}. Of steps that are logged twice the later value counts."
+    if jumps:
+        text = f"The run was resumed at step {step}, and {jumps[0][0]} {jumps[0][1]} there."
+    loop = len(recent) >= p["loop"]
+    if loop:
+        span = f"within {min(rows, look.n)} rows, last" if look.n > 1 else "and left one row, last"
+        text = f"The run was restarted {len(recent)} times {span} at step {step}."
+    level = WARNING if jumps or loop else NOTICE
+    return [Signal(level, text, tuple(jumps) or ((look.reward, "continues"),), onset_step=step)]

@@ -1,4 +1,4 @@
-"""What is logged, and what it means."""
+"""What is logged, what it means, and whether the sources of a run agree."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import numpy as np
 from rltui.evidence.clock import enough
 from rltui.evidence.look import Look
 from rltui.evidence.signal import CRITICAL, NOTICE, WARNING, Signal
+from rltui.evidence.standing import Standing
 from rltui.rules.base import Memory, Params, rule, tail
 
 POISON = ("pg_loss", "total_loss", "kl_ref", "entropy", "vf_loss")
@@ -154,4 +155,15 @@ def metric_definition_trap(look: Look, p: Params, memory: Memory) -> list[Signal
     if look.series("kl_ref") is not None and not look.profile.kl_per_token:
         text = "This KL is summed over the sequence: thresholds a token hold after division by the length."
         out.append(Signal(NOTICE, text, (("kl_ref", ""),), subject="kl_ref", onset_step=start))
+    return out
+
+
+@rule("sources-contradict", Standing)
+def sources_contradict(seen: Standing, p: Params, memory: Memory) -> list[Signal]:
+    """Two files of the run state other values for the same steps, one signal for each that is left out. Loud where
+    nothing that was measured is the same in both: they are then of two runs, and the judgement is of one of them."""
+    out = []
+    for one in seen.contradictions:
+        level = WARNING if one.whole else NOTICE
+        out.append(Signal(level, f"The file {one.text}.", subject=one.names[1], onset_step=one.since))
     return out

@@ -189,6 +189,13 @@ class Rule(Record, frozen=True, kw_only=True):
         if any(text.startswith("never") for text in self.thresholds.values()):
             raise ValueError(f"thresholds of {self.id}: a level that it never speaks at is left out")
 
+    @property
+    def worst(self) -> Severity:
+        """The worst that it can say."""
+        if "critical" in self.thresholds:
+            return "critical"
+        return "warning" if "warning" in self.thresholds else "info"
+
     def values(self) -> dict[str, float]:
         """Thresholds by name."""
         return {name: p.value for name, p in self.params.items()}

@@ -11,7 +11,6 @@ from rltui.rules import (  # each registers its detectors
     advantages,  # noqa: F401
     checkpoints,  # noqa: F401
     config,  # noqa: F401
-    continuity,  # noqa: F401
     entropy,  # noqa: F401
     environment,  # noqa: F401
     generation,  # noqa: F401
@@ -30,7 +29,6 @@ from rltui.rules import (  # each registers its detectors
     reward_source,  # noqa: F401
     samples,  # noqa: F401
     saturation,  # noqa: F401
-    sources,  # noqa: F401
     still,  # noqa: F401
     theory,  # noqa: F401
     throughput,  # noqa: F401

@@ -1,9 +1,12 @@
-"""Rows without a step beside rows that state theirs: the same values tell which step they are of."""
+"""The steps of rows that state none: told by the same values in rows that state theirs, or by a progress bar."""
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
+from rltui.run.columns import Axis
 from rltui.run.table import Floats, Ints, Table
 
 SAME = 1e-3
@@ -82,4 +85,46 @@ def _matches(mine: Floats, theirs: Floats, rounding: Floats) -> Ints:
                 found[row] = begin + int(alike.argmax())
                 at = int(found[row]) + 1
                 break
+    return found
+
+
+ROWS_A_STEP = 2
+"""With more than so many rows for each step between them only one spacing fits the bar."""
+
+
+class Spacing(NamedTuple):
+    """Steps from one row to the next, where the bar stands in another file: a job that Slurm runs has its rows in
+    `.out` and its bar in `.err`, and each row comes when the bar has gone on by as much. `first`: the first step was
+    logged too, whatever the spacing."""
+
+    steps: int
+    first: bool
+
+
+def spacing(rows: int, bar: int) -> Spacing | None:
+    """By the number of rows and the newest step of the bar; None if they do not tell."""
+    steps = round(bar / rows) if rows else 0
+    if steps < 1 or rows <= ROWS_A_STEP * steps:
+        return None
+    ahead = rows * steps - bar
+    if abs(ahead) > steps:
+        return None
+    return Spacing(steps, steps > 1 and ahead > 1)
+
+
+def spaced(table: Table, apart: Spacing) -> Table:
+    """The same rows at their steps."""
+    out = Table()
+    groups = []
+    for axis, keys in table.axes():
+        rows, steps, times = axis.filled()
+        groups.append((Axis(rows, _at(steps, apart), times), {k: table.columns[k].values[: axis.count] for k in keys}))
+    out.load(_at(table.steps, apart), table.times, groups)
+    return out
+
+
+def _at(counts: Ints, apart: Spacing) -> Ints:
+    if not apart.first:
+        return counts * apart.steps
+    found: Ints = np.maximum(1, (counts - 1) * apart.steps)
     return found

@@ -7,8 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 from rltui.readers.base import NO_STEP, Rows
-from rltui.run.align import aligned
-from rltui.run.bar_steps import Spacing, spaced, spacing
+from rltui.run.align import Spacing, aligned, spaced, spacing
 from rltui.run.columns import Axis
 from rltui.run.contradictions import Contradiction, between, distance, in_order, moved
 from rltui.run.part import LOOKED_AT, Part, attempts

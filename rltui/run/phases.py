@@ -65,8 +65,8 @@ def phase_table(
     """
     rules = dialect(names.dialect).phases
     end = table.n if until_row is None else min(until_row, table.n)
-    children = _children(table, names, version, rules)
-    whole = None if rules.sum else _first_series(table, names, "step")
+    children = _children(names, version, rules)
+    whole = None if rules.sum else _first_series(names, "step")
     rows, step_seconds = _step_rows(table, whole, children, end, window)
     if not len(rows):
         return PhaseTable(window, None, (), note="this run logs no phase times")
@@ -101,7 +101,7 @@ def phase_table(
     )
 
 
-def _children(table: Table, names: Names, version: str | None, rules: Timers) -> dict[str, str]:
+def _children(names: Names, version: str | None, rules: Timers) -> dict[str, str]:
     """Direct children of the step -> their key, in the order in which a step runs them."""
     outside = outside_step(rules, version)
     out = {}
@@ -114,7 +114,7 @@ def _children(table: Table, names: Names, version: str | None, rules: Timers) ->
     return out
 
 
-def _first_series(table: Table, names: Names, phase: str) -> str | None:
+def _first_series(names: Names, phase: str) -> str | None:
     keys = names.sources(PHASE + phase)
     return keys[0] if keys else None
 

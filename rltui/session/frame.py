@@ -192,6 +192,26 @@ class Frame(Recording):
     diagnosis: Diagnosis
     insight: Insight | None = None  # asked for by reports and drill-downs only
 
+    def until(self, step: int, diagnosis: Diagnosis, phases: PhaseTable) -> Frame:
+        """As it stood at a step, with the diagnosis and the phase times of that step: no row, note or sample after it
+        is part of it."""
+        run = self.run.until(step, phases)
+        known = run.times[run.times == run.times]
+        until = float(known[-1]) if len(known) else None
+        share = run.rows / self.run.rows if self.run.rows else 1.0
+        return replace(
+            self,
+            diagnosis=diagnosis,
+            run=run,
+            series={key: part for key, s in self.series.items() if len(part := s.until_row(run.rows))},
+            notes=tuple(n for n in self.notes if n.by(step)),
+            log=log_until(self.log, self.notes, step, share, until),
+            hardware=self.hardware if until is None else tuple(s for s in self.hardware if s.time <= until),
+            live=False,
+            stall=None,
+            aged_at=None,
+        )
+
     def narrowed(self, since_step: int | None = None, last_rows: int | None = None) -> Frame:
         """The same run with the numbers of its later rows only: from a step on, or the last so many rows of this frame,
         which may be one of the past."""

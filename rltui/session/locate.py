@@ -262,7 +262,7 @@ def _nothing(path: str, listing: Listing, place: Place) -> str:
     if unreadable is not None:
         return _said(unreadable.path, unreadable.text)
     if len(listing.files) == 1 and listing.files[0].path == path:
-        from rltui.readers.console.unread import hint, suggested
+        from rltui.readers.console.untaken import hint, suggested
         from rltui.readers.sniff import why_not
 
         head = place.head(path, HEAD)

@@ -18,7 +18,7 @@ from rltui.run.run import Run, RunState
 from rltui.session.choice import choose
 from rltui.session.ends import QUIET_S
 from rltui.session.extent import ALL, Extent
-from rltui.session.frame import Frame, Loading, log_until, snapshot
+from rltui.session.frame import Frame, Loading, snapshot
 from rltui.session.intake import Intake
 from rltui.session.known import NOT_KNOWN, Known, known
 from rltui.session.surroundings import Surroundings
@@ -316,25 +316,10 @@ class RunReader:
 
     def past_frame(self, step: int) -> Frame:
         """The run as it stood at a step: no row, note or sample after it is part of it."""
-        table = self.run.history.table
         rows = self._rows_until(step)
         whole = self.frame()
-        times = table.times[:rows]
-        known = times[times == times]
-        until = float(known[-1]) if len(known) else None
         self._read_samples(step)
-        return replace(
-            whole,
-            diagnosis=self._engine.at(self.run, rows),
-            run=whole.run.until(step, self.run.phases(until_row=rows)),
-            series={key: part for key, s in whole.series.items() if len(part := s.until_row(rows))},
-            notes=tuple(n for n in whole.notes if n.by(step)),
-            log=log_until(whole.log, whole.notes, step, rows / table.n if table.n else 1.0, until),
-            hardware=whole.hardware if until is None else tuple(s for s in whole.hardware if s.time <= until),
-            live=False,
-            stall=None,
-            aged_at=None,
-        )
+        return whole.until(step, self._engine.at(self.run, rows), self.run.phases(until_row=rows))
 
     def insight(self, around: int, at: int | None = None) -> Insight:
         """Answers about step `around` from the rows up to step `at` (None: all), which cost too much for every row."""

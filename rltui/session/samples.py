@@ -7,7 +7,7 @@ from dataclasses import replace
 from threading import Condition, Thread
 from typing import TYPE_CHECKING, NamedTuple
 
-from rltui.frameworks.advice import keep_samples
+from rltui.frameworks.load import keep_samples
 from rltui.readers.python_text import NO_VALUE, literal
 from rltui.rollouts.formats import dump
 from rltui.rollouts.index import LIGHT, LIGHT_REMOTE, Dump, RolloutIndex, StepEntry, open_index

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, cast
 from textual.app import SystemCommand
 from textual.command import Hit, Hits, Provider
 
-from rltui.tui import pages
+from rltui.tui.screens import knowledge
 from rltui.tui.screens.base import LAST_ROWS
 from rltui.tui.theme import theme_names
 
@@ -54,8 +54,12 @@ def verbs(app: Shell) -> Iterable[SystemCommand]:
     yield SystemCommand(
         "explain", "all rules and pages (explain ID: one of them)", partial(app.open_knowledge, "rules")
     )
-    yield SystemCommand("settings", "your settings (rltui config)", partial(app.open_page, "settings", pages.settings))
-    yield SystemCommand("doctor", "what works here, and why not", partial(app.open_page, "doctor", pages.doctor))
+    yield SystemCommand(
+        "settings", "your settings (rltui config)", partial(app.open_page, "settings", knowledge.settings_page)
+    )
+    yield SystemCommand(
+        "doctor", "what works here, and why not", partial(app.open_page, "doctor", knowledge.doctor_page)
+    )
     for verb, what in SHELL.items():
         yield SystemCommand(verb, f"{what}: copies the command", partial(app.exports.shell_command, verb))
     yield SystemCommand("follow", "follow the run again", app.follow)

@@ -22,12 +22,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A run that can be opened. `modified` in seconds since the epoch, None where unknown."""
+    """A run that can be opened."""
 
     name: str
     path: str
     format: str
-    modified: float | None
     bytes: int
 
 

@@ -110,7 +110,7 @@ class Places(App[None]):
 
     def open_knowledge(self, word: str) -> None:
         """What is known of a rule."""
-        from rltui.tui.pages import explanation
+        from rltui.tui.screens.knowledge import explanation
 
         self.open_page(word, explanation)
 

@@ -103,10 +103,9 @@ class SessionOpener:
             run = found.candidate
             formats = dict(run.files)
             files = [file for file in found.listing.files if file.path in formats]
-            newest = max((file.mtime for file in files), default=None)
             names = ", ".join(dict.fromkeys(formats.values()))
             where = f"{found.place.name}:{run.root}" if found.place.name else run.root
-            out.append(Choice(run.id, where, names, newest, sum(file.size for file in files)))
+            out.append(Choice(run.id, where, names, sum(file.size for file in files)))
         return out
 
     def rows(self) -> Iterator[tuple[int, RunRow]]:

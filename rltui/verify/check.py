@@ -1,11 +1,14 @@
-"""One printed line of verify."""
+"""What verify finds: a check, and all of them as text and JSON."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from itertools import groupby
 from typing import Literal
 
+from rltui.text import clean
 from rltui.verify.adapters import raised
 
 STAGES = ("reward", "advantages", "log-probs", "loss", "generation")
@@ -34,3 +37,36 @@ def guarded(stage: str, name: str, probe: Callable[[], Iterable[Check]]) -> Iter
     except (Exception, SystemExit) as error:
         found.append(Check(stage, name, "!!", raised(error), "the probe must not raise"))
     yield from found
+
+
+SCHEMA = "rltui.verify/1"
+CLEAN = "No unambiguous invariant violations. Review lines marked ?"
+
+
+def as_text(checks: Sequence[Check]) -> str:
+    """A line a check, marked in the first column; the last line says what stands."""
+    lines: list[str] = []
+    width = max((len(c.name) for c in checks), default=0)
+    for stage, group in groupby(checks, key=lambda c: c.stage):
+        lines += ["", stage]
+        for c in group:
+            how = f"   [{c.how}]" if c.how else ""
+            lines.append(f"{c.mark:>5} {c.name:<{width}}  {clean(c.value)}{how}".rstrip())
+    wrong = [c for c in checks if c.mark == "!!"]
+    skipped = [c.name for c in checks if c.mark == "skip"]
+    doubtful = sum(c.mark == "?" for c in checks)
+    lines += [
+        "",
+        f"{len(checks) - len(skipped)} checks, {len(wrong)} marked !!, {doubtful} marked ?, {len(skipped)} skipped",
+    ]
+    if skipped:
+        lines.append(f"Skipped, so neither right nor wrong: {', '.join(skipped)}")
+    lines.append(f"Violated: {', '.join(f'{c.stage}: {c.name}' for c in wrong)}" if wrong else CLEAN)
+    return "\n".join(lines[1:]) + "\n"
+
+
+def as_json(checks: Sequence[Check]) -> str:
+    """`{"schema", "violations": [name...], "checks": [...]}`; marks as in the text."""
+    plain = [{**asdict(c), "value": clean(c.value)} for c in checks]
+    wrong = [f"{c.stage}: {c.name}" for c in checks if c.mark == "!!"]
+    return json.dumps({"schema": SCHEMA, "violations": wrong, "checks": plain}, indent=1, ensure_ascii=False) + "\n"

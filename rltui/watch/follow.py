@@ -1,10 +1,13 @@
-"""One run under watch, read in a thread of its own: its reports become events, check-in entries and the record."""
+"""One run under watch, read in a thread of its own: its reports become events, check-in entries and the record.
+
+Nobody's job is ended for one look at it: the verdict that --until waits for has to last.
+"""
 
 from __future__ import annotations
 
 import socket
 import time as clock
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from threading import Event as Flag
 from typing import Any, Literal
@@ -20,8 +23,9 @@ from rltui.report.build import build
 from rltui.report.checkin import entry
 from rltui.report.model import Report
 from rltui.report.summaries import SummaryCache
+from rltui.rules.catalogue import having
+from rltui.rules.traits import Trait
 from rltui.session.live import LiveRun
-from rltui.watch.lasting import Lasting
 
 Until = Literal["continue-watch", "stop", "end"]
 
@@ -32,6 +36,40 @@ HARDWARE_EVERY_S = 10.0
 """GPU power is only asked for to tell hung from slow."""
 SAMPLES_S = 20.0
 """So long at most the first events wait for the run's samples, so that a finding of theirs is among them."""
+
+
+LASTING_ROWS = 5
+"""Rows that the verdict has to outlast: as many as a finding of the reward has to hold before it opens."""
+LASTING_S = 60.0
+"""Time that it has to outlast, for runs of many rows a second."""
+
+
+@dataclass(slots=True)
+class Lasting:
+    """Takes every report of one run. `rows` and `seconds`: how long the verdict must be one of `wanted`, counted from
+    the first report that has it. A verdict for a measurement fault alone is none that is waited for."""
+
+    wanted: Collection[Decision]
+    rows: int = LASTING_ROWS
+    seconds: float = LASTING_S
+    _since: tuple[int, float] | None = field(default=None, init=False)
+
+    def take(self, report: Report, now: float) -> str:
+        """What it lasted, in words, once it has lasted; else empty. `now`: a clock in seconds that never goes back. Of
+        a run that ended no row is to come: its last verdict stands."""
+        verdict, rows = report.verdict, report.run.steps.rows
+        measured = having(Trait.MEASUREMENT)
+        blamed = set(verdict.because)
+        if verdict.decision not in self.wanted or (blamed and blamed <= measured):
+            self._since = None
+            return ""
+        first, began = self._since = self._since or (rows, now)
+        if report.run.state in ("finished", "crashed"):
+            return f"the run has {'ended' if report.run.state == 'finished' else 'crashed'}"
+        comes = report.run.state != "stalled"
+        if now - began < self.seconds or (comes and rows - first < self.rows):
+            return ""
+        return f"for {max(0, rows - first)} rows and {duration(now - began)}"
 
 
 @dataclass(frozen=True, slots=True)

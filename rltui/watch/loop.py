@@ -30,8 +30,7 @@ from rltui.rules.traits import Trait
 from rltui.settings.model import AlertSettings
 from rltui.text import shown
 from rltui.watch.command import Command
-from rltui.watch.follow import MEETS, WAIT_S, Following, News, Until
-from rltui.watch.lasting import ROWS, SECONDS, Lasting
+from rltui.watch.follow import LASTING_ROWS, LASTING_S, MEETS, WAIT_S, Following, Lasting, News, Until
 from rltui.watch.ledger import Ledger, again, has_grown, mark
 from rltui.watch.lines import hour, line
 from rltui.watch.webhook import Webhook
@@ -68,8 +67,8 @@ class Options:
 
     as_json: bool = False
     until: Until = "end"
-    until_rows: int = ROWS
-    until_s: float = SECONDS
+    until_rows: int = LASTING_ROWS
+    until_s: float = LASTING_S
     fail_on: str = "critical"
     command: tuple[str, ...] = ()
     exec_on: tuple[str, ...] = ()

@@ -8,31 +8,28 @@ lines are looked at that hold one of a few marks.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
 
 from rltui.readers.base import ConfigRecord, Hint, LeftOut, LineReader, Note, Record
 from rltui.readers.console import line_pattern
 from rltui.readers.console import trl as trl_console
-from rltui.readers.console.bar_numbers import BarNumbers
+from rltui.readers.console.bar_rows import BarRows
 from rltui.readers.console.config import YAML_LINES, ConfigFinder
 from rltui.readers.console.dialects import Dialects
 from rltui.readers.console.invalid_rounds import InvalidRounds
 from rltui.readers.console.joined_lines import Joined, JoinedLines
 from rltui.readers.console.lead import plain
 from rltui.readers.console.line_filter import SCAN_LIMIT, LineFilter, shape_of
-from rltui.readers.console.log_news import LogNews
+from rltui.readers.console.log_news import LogNews, NewestLines
 from rltui.readers.console.log_rows import LogRows
-from rltui.readers.console.newest_lines import NewestLines
 from rltui.readers.console.notes import NoteFinder, split_prefix
 from rltui.readers.console.own_words import OwnWords
 from rltui.readers.console.printed_list import Printed
 from rltui.readers.console.printed_rows import ListMarks
-from rltui.readers.console.progress_bar import TRAINING, ProgressBar, bar, behind_bar, blank_before
+from rltui.readers.console.progress_bar import bar, behind_bar, blank_before
 from rltui.readers.console.step_template import StepRow
-from rltui.readers.console.unread import UnreadLines
-from rltui.readers.console.untaken import UntakenLines
+from rltui.readers.console.untaken import UnreadLines, UntakenLines
 from rltui.readers.console.wrapped import Unwrapper
-from rltui.readers.held_records import records, training_steps
+from rltui.readers.document_rows import records, training_steps
 from rltui.readers.lines import TOO_LONG, LineBuffer
 from rltui.text import clean
 
@@ -57,12 +54,11 @@ class ConsoleReader(LineReader):
         self._news = LogNews()
         self._notes = NoteFinder()
         self._rounds = InvalidRounds()
-        self._stepper = trl_console.Stepper()
+        self._bars = BarRows(self._rows, self._news, self._skip)
         self._patterns = line_pattern.PatternLines(patterns) if (patterns := line_pattern.in_use()) else None
         self._unread: UnreadLines | None = UnreadLines()  # None: a row came
         self._own = OwnWords(self._skip_here) if format == "console" and self._patterns is None else None
         self._dialects = Dialects()  # asked while none is found
-        self._bar_numbers = BarNumbers()
         self._config = ConfigFinder()
         self._before_steps = self._own is not None  # YAML may be printed
         self._line = 1  # number of the line that the next byte belongs to
@@ -77,7 +73,7 @@ class ConsoleReader(LineReader):
     @property
     def guesses_steps(self) -> bool:
         """A line that states no step got one that it may not have."""
-        return self._stepper.guessed
+        return self._bars.guessed
 
     def left_out(self) -> list[LeftOut]:
         """The lines of which nothing was taken."""
@@ -113,11 +109,11 @@ class ConsoleReader(LineReader):
         self._take_joined(self._joined.finish(self._rows.names))
         self._untaken.open_line = 0
         self._line = line  # the line is not over
-        self._add_placed(self._stepper.settle())
+        self._bars.settle()
         if self._own is not None:
             self._close_dialects()
             self._tell([*self._own.look_back(), *self._own.close()])
-        self._add_painted(self._bar_numbers.so_far)
+        self._bars.so_far(self._line)
         told += self._news.take()
         ends = self._notes.finish(line, self._rows.step)
         out = [*opened, *told, *self._config.finish(), *ends, *self._take_rows(), *self._newest.take()]
@@ -132,10 +128,10 @@ class ConsoleReader(LineReader):
             and painted.endswith(b"]")
             and (shown := bar(painted)) is not None
         ):
-            self._take_postfix(shown, painted)  # a bar ends when it is painted again
+            self._bars.take_numbers(shown, painted, self._line)  # a bar ends when it is painted again
         self._take_joined(self._joined.so_far(self._rows.names))
-        self._add_placed(self._stepper.settle())
-        self._add_painted(self._bar_numbers.so_far)
+        self._bars.settle()
+        self._bars.so_far(self._line)
         if self._own is not None:
             self._tell(self._own.so_far())
         rows = self._take_rows()
@@ -150,7 +146,7 @@ class ConsoleReader(LineReader):
         return [*self._news.take(), *self._take_rows()]
 
     def _take_rows(self) -> list[Record]:
-        rows = self._rows.take(self._stepper.counts or (self._patterns is not None and self._patterns.counts))
+        rows = self._rows.take(self._bars.counts or (self._patterns is not None and self._patterns.counts))
         if self._unread is not None and self._rows.came:
             rows = [Hint(""), *rows] if self._unread.told else rows
             self._unread = None  # no line needs to be suggested any more
@@ -230,12 +226,11 @@ class ConsoleReader(LineReader):
 
     def _add_printed(self, printed: Printed) -> None:
         """Adds rows that were printed all at once, behind those that are held back: they may repeat them."""
-        self._add_placed(self._stepper.settle())
+        self._bars.settle()
         if self._own is not None:
             self._close_dialects()
             self._tell([*self._own.settle(), *self._own.close()])
-        self._stepper.know(training_steps(printed.held.rows))
-        self._add_placed([])
+        self._bars.know(training_steps(printed.held.rows))
         read = records(printed.held, f"printed at line {printed.line}")
         for reason, count in read.skipped.items():
             self._skip(reason, printed.line, count)
@@ -251,13 +246,6 @@ class ConsoleReader(LineReader):
         if self._rows.waits(at):
             self._found_dialect()
             self._rows.reach(at)
-
-    def _add_placed(self, rows: list[trl_console.Row]) -> None:
-        """Adds rows behind those that were counted, whose steps may be known by now."""
-        if placed := self._stepper.take_placed():
-            self._rows.place(placed, self._stepper.counts)
-        for step, cells in rows:
-            self._rows.add(step, cells)
 
     def _follows(self) -> bool:
         """Whether lines matter now that would not matter by themselves."""
@@ -283,8 +271,8 @@ class ConsoleReader(LineReader):
         if painted is not None:
             self._took = True
             if self._own is not None and self._own.learns:
-                self._take_postfix(painted, segment)
-            self._paint(painted, text, at)
+                self._bars.take_numbers(painted, segment, self._line)
+            self._bars.paint(painted, self._blank_before(text, at), self._line)
             glued = behind_bar(segment)
             if glued and self._joined.wants(listed := behind_bar(whole), b"", marked=True):
                 self._take_joined(self._joined.take(listed, self._line, False, self._rows.names))
@@ -306,17 +294,6 @@ class ConsoleReader(LineReader):
         matters = self._words(segment, shape, painted is not None, behind)
         return matters or painted is not None or following or self._follows()
 
-    def _paint(self, painted: ProgressBar, text: bytes, at: int) -> None:
-        self._add_placed(self._stepper.paint(painted, self._blank_before(text, at)))
-        trains = not painted.nested and painted.name in TRAINING
-        if trains and painted.total == (self._stepper.total or painted.total):
-            self._news.progress(painted.done, painted.total, self._line)
-        elif self._bar_numbers.tell and (place := self._bar_numbers.place(painted)) is not None:
-            if place[1]:
-                self._news.progress(place[0], place[1], self._line)
-        else:
-            self._news.other_work(painted, self._line)
-
     def _logged(self, line: dict[str, str], segment: bytes, text: bytes, at: int) -> None:
         """A dict line of TRL or the HF Trainer."""
         if "train_runtime" in line:
@@ -324,13 +301,7 @@ class ConsoleReader(LineReader):
             self._news.add([Note("end", end, self._line, self._rows.step)])
             return
         self._found_dialect()
-        stated = trl_console.stated_step(line)
-        if stated is None:
-            self._add_placed(self._stepper.place(line, self._blank_before(text, at)))
-            return
-        self._rows.add(stated[0], line)
-        if stated[1] is not None:
-            self._news.progress(stated[0], stated[1], self._line)
+        self._bars.logged(line, self._blank_before(text, at), self._line)
 
     def _words(self, segment: bytes, shape: bytes, painted: bool, behind: bool) -> bool:
         """A line that holds one of the marks or follows one, or a `painted` bar that does. Returns whether it was
@@ -397,17 +368,6 @@ class ConsoleReader(LineReader):
             self._rows.step = row.step
             if row.total is not None and plans:
                 self._news.progress(row.step, row.total, self._line)
-
-    def _take_postfix(self, painted: ProgressBar, segment: bytes) -> None:
-        self._add_painted(lambda: self._bar_numbers.take(painted, segment.decode("utf-8", "replace")))
-
-    def _add_painted(self, numbers: Callable[[], list[tuple[int, dict[str, float]]]]) -> None:
-        """Adds what bars show, if nothing else states steps."""
-        if self._rows.step is None or self._bar_numbers.tell:
-            for row in numbers():
-                self._rows.add(*row)
-        elif lost := self._bar_numbers.drop():
-            self._skip("number behind a bar of batches, beside lines that state their steps", self._line, lost)
 
     def _by_pattern(self, patterns: line_pattern.PatternLines, segment: bytes, at: int) -> bool:
         """A line in the user's words."""

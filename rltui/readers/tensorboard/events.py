@@ -9,15 +9,70 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rltui.readers.base import Record
-from rltui.readers.float32 import shortest
 from rltui.readers.grid import MAX_CELLS, Grid
+from rltui.readers.key_table import KeyTable
 from rltui.readers.protobuf import BYTES, WireError, double, fields, last, messages, signed, text
-from rltui.readers.tensorboard import bulk
 from rltui.readers.tensorboard import values as summary_values
 from rltui.readers.tensorboard.records import RecordLog
+from rltui.readers.tensorboard.values import shortest
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
+
+PAD = 160
+"""A buffer has so many bytes behind its last event: the longest that is taken."""
+_LONGEST_STEP = 5
+
+
+@dataclass(slots=True)
+class Scalars:
+    """Of the events numbered `events`: wall time (s), step, number of the tag, value."""
+
+    events: Ints
+    times: NDArray[np.float64]
+    steps: Ints
+    tags: Ints
+    values: NDArray[np.float32]
+
+
+def scalar_events(b: NDArray[np.uint8], starts: Ints, lengths: Ints, table: KeyTable) -> Scalars:
+    """The events of one float scalar among those at `starts`, many at once. `b` is the buffer, padded.
+
+    Such an event is `09 wall_time(8) [10 step] 2a LEN 0a LEN 0a LEN tag 15 value(4)`: what SummaryWriter.add_scalar
+    writes. It is taken so only if all its lengths fit together; every other one is decoded field by field.
+    """
+    fits = (lengths >= 20) & (lengths < 160)
+    at = np.where(fits, starts, 0)
+    end = np.where(fits, starts + lengths, 0)
+    fits &= b[at] == 0x09
+    pos = at + 9
+    stated = b[pos] == 0x10
+    pos = pos + stated
+    steps: Ints = np.zeros(len(at), dtype=np.int64)
+    going = stated.copy()
+    for shift in range(0, 7 * _LONGEST_STEP, 7):
+        byte = b[pos].astype(np.int64)
+        steps |= np.where(going, (byte & 127) << shift, 0)
+        pos = pos + going
+        going &= byte > 127
+        if not going.any():
+            break
+    fits &= ~going & (b[pos] == 0x2A) & (b[pos + 2] == 0x0A) & (b[pos + 4] == 0x0A)
+    summary, value, tag = (b[pos + n].astype(np.int64) for n in (1, 3, 5))
+    fits &= (pos + 2 + summary == end) & (pos + 4 + value == end) & (pos + 6 + tag + 5 == end)
+    fits &= (summary < 128) & (b[end - 5] == 0x15)
+    kept = np.flatnonzero(fits)
+    at, end, pos, tag = at[kept], end[kept], pos[kept], tag[kept]
+    doubles = np.ndarray((len(b) - 7,), dtype="<f8", buffer=b, strides=(1,))
+    singles = np.ndarray((len(b) - 3,), dtype="<f4", buffer=b, strides=(1,))
+    return Scalars(
+        events=kept,
+        times=doubles[at + 1],
+        steps=steps[kept],
+        tags=table.numbers(b, pos + 6, tag),
+        values=singles[end - 4],
+    )
+
 
 _SLICE = 1 << 20
 """Bytes that are decoded at once: bounds the memory, whatever the size of the pieces fed."""
@@ -71,8 +126,8 @@ class TfeventsReader:
         one_by_one = np.arange(len(starts))
         cells: list[tuple[Ints, _Cells]] = []
         if len(starts) >= FEW:
-            b = np.frombuffer(buffer + bytes(bulk.PAD), dtype=np.uint8)
-            decoded = bulk.decode(b, starts, lengths, self._grid.table)
+            b = np.frombuffer(buffer + bytes(PAD), dtype=np.uint8)
+            decoded = scalar_events(b, starts, lengths, self._grid.table)
             values = shortest(decoded.values)
             values[~np.isfinite(values)] = np.inf
             cells.append(

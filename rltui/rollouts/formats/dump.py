@@ -6,7 +6,7 @@ import os
 import re
 from typing import Literal
 
-from rltui.rollouts.formats import json_lines, json_list, parquet, printed, tables
+from rltui.rollouts.formats import json_lines, parquet, printed, tables
 from rltui.rollouts.formats.base import Block, Split
 from rltui.rollouts.formats.fields import table
 
@@ -63,7 +63,7 @@ def read(path: str, data: bytes, *, cut: bool = False) -> Block:
         if found == "table":
             return tables.read(data)
         if found == "json":
-            return json_list.read(data)
+            return json_lines.read_list(data)
         block = printed.read(data) if found == "log" else json_lines.read(data, complete=not cut)
     except (ValueError, RecursionError) as error:
         why = "larger than what is read of one dump" if cut else str(error)

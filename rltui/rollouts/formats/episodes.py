@@ -1,8 +1,9 @@
-"""prime-rl's `traces.jsonl`: an episode a line, its traces as trees of messages of which some were sampled."""
+"""An episode a line: prime-rl's `traces.jsonl` (trees of messages of which some were sampled), rLLM's trajectories, and
+tinker-cookbook's rollout summaries, which hold no text."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from rltui.rollouts.formats import fields
@@ -66,3 +67,65 @@ def _numbers(values: Any) -> dict[str, float]:
     if not isinstance(values, Mapping):
         return {}
     return {str(name): number for name, value in values.items() if (number := fields.total(value)) is not None}
+
+
+def of_trajectories(record: Mapping[str, Any]) -> list[Raw]:
+    """The last step's conversation, up to the first turn of the model and from there on."""
+    out = []
+    found = record["trajectories"]
+    for trajectory in found if isinstance(found, list) else []:
+        steps = [step for step in trajectory.get("steps") or [] if isinstance(step, Mapping)]
+        if not steps:
+            continue
+        messages = [m for m in steps[-1].get("chat_completions") or [] if isinstance(m, Mapping)]
+        first = next((i for i, m in enumerate(messages) if m.get("role") == "assistant"), len(messages))
+        raw = fields.raw(
+            {
+                "step": record.get("training_step"),
+                "prompt": messages[:first] or steps[0].get("observation"),
+                "completion": messages[first:] or "\n".join(str(step.get("model_response") or "") for step in steps),
+                "reward": trajectory.get("reward"),
+                "group": record.get("task_hash"),
+                "num_turns": len(steps),
+                "is_correct": record.get("is_correct"),
+            }
+        )
+        if raw is not None:
+            out.append(raw)
+    return out
+
+
+def is_summary(keys: Collection[str]) -> bool:
+    return "traj_idx" in keys and "steps" in keys
+
+
+def of_summary(record: Mapping[str, Any]) -> list[Raw]:
+    """The trajectory. Its length is the tokens of all its actions."""
+    steps = [step for step in record["steps"] if isinstance(step, Mapping)]
+    lengths = [fields.whole(step.get("ac_len")) for step in steps]
+    metrics = record.get("trajectory_metrics")
+    components = {
+        str(name): number
+        for name, value in (metrics.items() if isinstance(metrics, Mapping) else ())
+        if (number := fields.total(value)) is not None
+    }
+    logs = [step["logs"] for step in steps if step.get("logs")]
+    extra = {"tags": fields.short_json(record.get("tags") or []), "turns": str(len(steps))}
+    if logs:
+        extra["logs"] = fields.short_json(logs)
+    group = record.get("group_idx")
+    return [
+        Raw(
+            fields.whole(record.get("iteration")),
+            None,
+            None,
+            fields.total(record.get("total_reward")),
+            components,
+            None,
+            None if None in lengths or not lengths else sum(length or 0 for length in lengths),
+            None,
+            None if group is None else str(group),
+            None,
+            extra,
+        )
+    ]

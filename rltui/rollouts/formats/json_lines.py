@@ -1,4 +1,5 @@
-"""JSONL dumps: verl (`{step}.jsonl`), AReaL, SkyRL; the rest by `lists`, `episodes`, `trajectories`, `summaries`."""
+"""JSONL dumps, and the same objects in one JSON file: a sample a line (verl's `{step}.jsonl`, AReaL, SkyRL) or several
+as lists (ms-swift's `completions.jsonl`, NeMo-RL's `train_data_step{N}.jsonl`). `episodes` reads the rest."""
 
 from __future__ import annotations
 
@@ -8,7 +9,7 @@ from typing import Any
 
 import orjson
 
-from rltui.rollouts.formats import episodes, fields, lists, summaries, trajectories
+from rltui.rollouts.formats import episodes, fields
 from rltui.rollouts.formats.base import Block, Raw
 
 
@@ -42,8 +43,8 @@ def of_record(record: Any) -> list[Raw]:
     handler, names = _reader_of(tuple(record))
     if handler is not None:
         return handler(record)
-    if lists.fits(record, names):
-        return lists.raws(record)
+    if _holds_lists(record, names):
+        return _of_lists(record)
     found = fields.raw(record, names)
     if found is None:
         raise ValueError("no sample")
@@ -57,9 +58,9 @@ def _reader_of(keys: tuple[str, ...]) -> tuple[Callable[[Mapping[str, Any]], lis
     if "traces" in keys or "nodes" in keys:
         special = episodes.raws
     elif "trajectories" in keys and "task" in keys:
-        special = trajectories.raws
-    elif summaries.fits(keys):
-        special = summaries.raws
+        special = episodes.of_trajectories
+    elif episodes.is_summary(keys):
+        special = episodes.of_summary
     return special, fields.names_of(keys)
 
 
@@ -68,3 +69,52 @@ def _with_nan(line: bytes) -> Any:
     import json
 
     return json.loads(line.decode("utf-8", "replace"))
+
+
+def read_list(data: bytes) -> Block:
+    """Raises ValueError with the reason where the file holds no such JSON."""
+    try:
+        found = orjson.loads(data)
+    except orjson.JSONDecodeError as error:
+        raise ValueError(f"not JSON ({error})") from None
+    return Block(found if isinstance(found, list) else [found], of_record)
+
+
+def _holds_lists(record: Mapping[str, Any], names: fields.FieldNames) -> bool:
+    """Texts stand in lists of strings or of message lists: a single sample would hold a string or messages."""
+    value = record.get(names.completion or "")
+    if value.__class__ is str:
+        return False
+    if isinstance(record.get("content"), list):
+        return "input_lengths" in record or "rewards" in record
+    return isinstance(value, list) and bool(value) and all(isinstance(item, str | list) for item in value)
+
+
+def _of_lists(record: Mapping[str, Any]) -> list[Raw]:
+    """One sample for each place of the lists. Lists of another length and plain values belong to all."""
+    if "content" in record:
+        return _of_messages(record)
+    names = fields.names_of(tuple(record))
+    size = len(record[names.completion or ""])
+    found = []
+    for place in range(size):
+        one = {k: v[place] if isinstance(v, list) and len(v) == size else v for k, v in record.items()}
+        sample = fields.raw(one)
+        if sample is not None:
+            found.append(sample)
+    return found
+
+
+def _of_messages(record: Mapping[str, Any]) -> list[Raw]:
+    """NeMo-RL: `content` holds the texts of the turns, of which the last is the model's. Other values are lists of one,
+    or lists over tokens."""
+    turns = record["content"]
+    while len(turns) == 1 and isinstance(turns[0], list):
+        turns = turns[0]
+    texts = [fields.as_text(turn) or "" for turn in turns]
+    heavy = fields.table().heavy
+    one = {k: v[0] if isinstance(v, list) and len(v) == 1 else v for k, v in record.items() if k not in heavy}
+    one.pop("content")
+    one["prompt"], one["completion"] = ("\n".join(texts[:-1]) or None, texts[-1]) if texts else (None, None)
+    sample = fields.raw(one)
+    return [] if sample is None else [sample]

@@ -17,7 +17,8 @@ from rltui.compare.markdown import render
 from rltui.compare.metric import choose, score
 from rltui.compare.model import Comparison, RunLine
 from rltui.compare.read import ComparedRun, RunCurve
-from rltui.compare.to_json import load_schema, to_json
+from rltui.compare.to_json import to_json
+from tests.conftest import schema_of
 from tests.unit.compare.made import STEPS, curve, finding, made
 
 
@@ -254,14 +255,14 @@ def test_json_keeps_its_schema_and_its_bytes() -> None:
     first, second = to_json(compare(mixed())), to_json(compare(mixed()))
     assert first == second
     parsed = json.loads(first, parse_constant=lambda word: pytest.fail(f"{word} in the JSON"))
-    Draft202012Validator(load_schema()).validate(parsed)
+    Draft202012Validator(schema_of("compare")).validate(parsed)
     assert parsed["schema"] == "rltui.compare/1"
 
 
 def test_an_empty_config_and_a_lone_run_are_no_error() -> None:
     for runs in ([made("a", None)], [made("a")], [made("a", None), made("b", None)]):
         c = compare(runs)
-        Draft202012Validator(load_schema()).validate(json.loads(to_json(c)))
+        Draft202012Validator(schema_of("compare")).validate(json.loads(to_json(c)))
         assert render(c).startswith(f"# Comparison of {len(runs)} run{'s' if len(runs) > 1 else ''}:")
 
 

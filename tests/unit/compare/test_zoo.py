@@ -13,9 +13,8 @@ from rltui.cli import main
 from rltui.compare.build import compare
 from rltui.compare.model import Comparison
 from rltui.compare.read import read
-from rltui.compare.to_json import load_schema
 from rltui.session.locate import locate
-from tests.conftest import REPO, labelled_runs
+from tests.conftest import REPO, labelled_runs, schema_of
 from tests.moments import A_DAY_S, judged_after
 
 HEALTHY = ("g01-add-s0", "g54-add-s0")
@@ -83,7 +82,7 @@ def test_the_command_is_deterministic_and_keeps_the_schema(capsys: pytest.Captur
         assert main(words) == 0
         outs.append(capsys.readouterr().out)
     assert outs[0] == outs[1]
-    Draft202012Validator(load_schema()).validate(json.loads(outs[0]))
+    Draft202012Validator(schema_of("compare")).validate(json.loads(outs[0]))
 
 
 @pytest.mark.parametrize(

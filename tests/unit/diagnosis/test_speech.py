@@ -8,8 +8,8 @@ import pytest
 
 from rltui.diagnosis.causes import Weighed, weighed
 from rltui.diagnosis.engine import Engine
-from rltui.diagnosis.outcome import Spell
 from rltui.diagnosis.tested import Ground
+from rltui.diagnosis.tested_numbers import Spell
 from rltui.diagnosis.verdict import in_sentence
 from rltui.evidence.blocks import BlockCache
 from rltui.evidence.look import Look, LookFeed

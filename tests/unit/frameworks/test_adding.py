@@ -12,7 +12,7 @@ import pytest
 
 from rltui.discovery import file_roles
 from rltui.frameworks import load, resolve
-from rltui.frameworks.advice import enable, keep_samples
+from rltui.frameworks.load import enable, keep_samples
 from rltui.hardware import roles
 from rltui.readers.console import dialects
 from rltui.readers.console.dialects.base import Step

@@ -84,8 +84,8 @@ ELSEWHERE = ("frameworks/data/", "rules/pages/")
 """Read against types of several files at once, and tested beside them."""
 NO_DATA = ("report/schema.json", "compare/schema.json", "settings/example.toml")
 """Given to the user as they are."""
-PLAIN = ("text.py", "report/to_json.py", "compare/to_json.py")
-"""What reads such a file, and the secret names, without a type."""
+PLAIN = ("text.py",)
+"""What reads a data file without a type: the secret names."""
 
 
 def parsed(name: str) -> Any:

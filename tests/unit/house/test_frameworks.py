@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from rltui.data_files import DataError, decode
-from rltui.frameworks.load import GENERIC, dialect, dialect_names, families
+from rltui.frameworks.load import GENERIC, dialect, dialect_names
 from rltui.frameworks.schema import Conventions
 from rltui.rules.catalogue import rules
 from tests.conftest import REPO
@@ -41,7 +41,7 @@ def test_no_code_names_a_framework() -> None:
 @pytest.mark.parametrize("rule", rules().values(), ids=lambda rule: rule.id)
 def test_fixes_are_for_families_that_there_are(rule: object) -> None:
     for fix in rules()[rule.id].fixes:  # type: ignore[attr-defined]
-        assert set(fix.config) <= {*families(), "other"}
+        assert set(fix.config) <= {*(dialect(name).family for name in dialect_names()), "other"}
 
 
 def test_an_estimator_of_the_kl_names_the_code_that_says_so() -> None:

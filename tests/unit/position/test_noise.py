@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from rltui.readers.console.broken_lines import BrokenLines
+from rltui.readers.console.joined_lines import BrokenLines
 from rltui.session.locate import locate
 from tests.unit.position.noise import ATTRIBUTES, LINES, mixed
 from tests.unit.position.reports import report_of

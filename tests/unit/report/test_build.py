@@ -17,13 +17,14 @@ from rltui.readers.base import Note
 from rltui.report.build import build
 from rltui.report.model import Report
 from rltui.report.summaries import SummaryCache, report_names, summarise
-from rltui.report.to_json import FIRST_KEYS, load_schema, rounded, to_json
+from rltui.report.to_json import FIRST_KEYS, rounded, to_json
 from rltui.run.run import ConfigValue, RunState
 from rltui.run.source_info import SourceInfo
 from rltui.session import Loading
+from tests.conftest import schema_of
 from tests.unit.report import fakes
 
-VALIDATOR = jsonschema.Draft202012Validator(load_schema())
+VALIDATOR = jsonschema.Draft202012Validator(schema_of("report"))
 
 
 def as_json(report: Report) -> dict[str, Any]:
@@ -38,7 +39,7 @@ def as_json(report: Report) -> dict[str, Any]:
 
 
 def test_the_schema_is_a_schema() -> None:
-    jsonschema.Draft202012Validator.check_schema(load_schema())
+    jsonschema.Draft202012Validator.check_schema(schema_of("report"))
 
 
 def test_a_full_report_keeps_the_contract() -> None:

@@ -38,7 +38,7 @@ def test_the_directory_that_the_config_names_is_read(tmp_path: Path, capsys: pyt
 
 
 def test_a_followed_run_takes_up_new_dumps_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rltui.session.named_dumps.REST", 0.0)
+    monkeypatch.setattr("rltui.session.surroundings.REST", 0.0)
     folder = tmp_path / "kept"
     found = locate([str(run(tmp_path / "run", folder))])[0]
     live = LiveRun(found)
@@ -51,7 +51,7 @@ def test_a_followed_run_takes_up_new_dumps_there(tmp_path: Path, monkeypatch: py
     assert again is not None
     live.opened.admit(again)
     assert live.opened.frame().rollout_files == (str(folder / "3.jsonl"),)
-    monkeypatch.setattr("rltui.session.named_dumps.REST", 1e9)
+    monkeypatch.setattr("rltui.session.surroundings.REST", 1e9)
     live.opened.admit(again)
     verl(tmp_path, 4, [("2+2?", GOOD, 1.0)], "kept")
     live.opened.admit(again)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from rltui.frameworks.advice import keep_samples
+from rltui.frameworks.load import keep_samples
 from rltui.rollouts.index import nothing_found
 from rltui.rollouts.step import StepRollouts
 from tests.unit.rollouts.dumps import GOOD, LOOP, index, lines, trl, verl

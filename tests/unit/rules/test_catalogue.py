@@ -13,7 +13,7 @@ from rltui.cli import main
 from rltui.diagnosis.roots import Fired, Key, roots
 from rltui.evidence.look import Look
 from rltui.evidence.model import IMPACTS, RISKS
-from rltui.frameworks.advice import enable
+from rltui.frameworks.load import enable
 from rltui.rules import host as on_machine
 from rltui.rules import registry
 from rltui.rules.catalogue import rules

@@ -48,7 +48,7 @@ class CannedOpener:
     def find(self) -> Sequence[Choice]:
         if self.error:
             raise ValueError(self.error)
-        return [Choice(f"run-{i}", f"runs/run-{i}", "jsonl", canned.START, 1000) for i in range(self.choices)]
+        return [Choice(f"run-{i}", f"runs/run-{i}", "jsonl", 1000) for i in range(self.choices)]
 
     def open(self, index: int) -> FrameSource:
         self.opened.append(index)
@@ -111,7 +111,7 @@ class SampleOpener:
         return first_values(found[0], {}) if len(found) == 1 else None
 
     def find(self) -> Sequence[Choice]:
-        return [Choice(path.name, str(path), "", None, 0) for path in self.paths]
+        return [Choice(path.name, str(path), "", 0) for path in self.paths]
 
     def open(self, index: int) -> LiveRun:
         self.opened.append(LiveRun(locate([str(self.paths[index])])[0]))

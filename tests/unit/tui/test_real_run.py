@@ -160,7 +160,7 @@ class ReplayOpener:
         """A replay begins at its first row."""
 
     def find(self) -> list[Choice]:
-        return [Choice(FLIP.name, str(FLIP), "", None, 0)]
+        return [Choice(FLIP.name, str(FLIP), "", 0)]
 
     def open(self, index: int) -> FrameSource:
         return Replay(locate([str(FLIP)])[0], speed=self.speed)

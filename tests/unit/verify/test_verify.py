@@ -14,9 +14,8 @@ import pytest
 from rltui.cli import main
 from rltui.rules.knowledge import pages
 from rltui.verify.adapters import BadAdapters, example, from_names, load
-from rltui.verify.check import Check
+from rltui.verify.check import CLEAN, Check, as_json, as_text
 from rltui.verify.probes import verify
-from rltui.verify.show import CLEAN, as_json, as_text
 from tests.conftest import REPO
 from tests.unit.verify import pipelines
 from tests.unit.verify.pipelines import RIGHT, completion_mask, in_groups, log_softmax, pipeline

@@ -1,0 +1,88 @@
+"""Rows whose steps a progress bar counts, as TRL and the HF Trainer log them, and the numbers that bars show."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from rltui.readers.console.bar_numbers import BarNumbers
+from rltui.readers.console.log_news import LogNews
+from rltui.readers.console.log_rows import LogRows
+from rltui.readers.console.progress_bar import TRAINING, ProgressBar
+from rltui.readers.console.trl import Row, Stepper, stated_step
+
+_BESIDE_STEPS = "number behind a bar of batches, beside lines that state their steps"
+
+
+class BarRows:
+    """Puts them among the rows of a log. `skip` is told why how many numbers were left out at which line."""
+
+    def __init__(self, rows: LogRows, news: LogNews, skip: Callable[[str, int, int], None]) -> None:
+        self._rows = rows
+        self._news = news
+        self._skip = skip
+        self._stepper = Stepper()
+        self._numbers = BarNumbers()
+
+    @property
+    def guessed(self) -> bool:
+        """A line that states no step got one that it may not have."""
+        return self._stepper.guessed
+
+    @property
+    def counts(self) -> bool:
+        """Rows are counted, as nothing states their steps."""
+        return self._stepper.counts
+
+    def paint(self, painted: ProgressBar, after_blank: bool, line: int) -> None:
+        """A bar is painted."""
+        self._add(self._stepper.paint(painted, after_blank))
+        trains = not painted.nested and painted.name in TRAINING
+        if trains and painted.total == (self._stepper.total or painted.total):
+            self._news.progress(painted.done, painted.total, line)
+        elif self._numbers.tell and (place := self._numbers.place(painted)) is not None:
+            if place[1]:
+                self._news.progress(place[0], place[1], line)
+        else:
+            self._news.other_work(painted, line)
+
+    def logged(self, cells: dict[str, str], after_blank: bool, line: int) -> None:
+        """A dict is logged: a row at the step that it states, else at that of the bar."""
+        stated = stated_step(cells)
+        if stated is None:
+            self._add(self._stepper.place(cells, after_blank))
+            return
+        self._rows.add(stated[0], cells)
+        if stated[1] is not None:
+            self._news.progress(stated[0], stated[1], line)
+
+    def know(self, steps: list[int]) -> None:
+        """These steps were logged, as a printed history tells."""
+        self._stepper.know(steps)
+        self._add([])
+
+    def settle(self) -> None:
+        """Nothing more tells the steps of the rows that are held back."""
+        self._add(self._stepper.settle())
+
+    def take_numbers(self, painted: ProgressBar, text: bytes, line: int) -> None:
+        """The numbers behind a bar."""
+        self._add_numbers(lambda: self._numbers.take(painted, text.decode("utf-8", "replace")), line)
+
+    def so_far(self, line: int) -> None:
+        """What bars have shown until now counts."""
+        self._add_numbers(self._numbers.so_far, line)
+
+    def _add(self, rows: list[Row]) -> None:
+        """Behind those that were counted, whose steps may be known by now."""
+        if placed := self._stepper.take_placed():
+            self._rows.place(placed, self._stepper.counts)
+        for step, cells in rows:
+            self._rows.add(step, cells)
+
+    def _add_numbers(self, numbers: Callable[[], list[tuple[int, dict[str, float]]]], line: int) -> None:
+        """What bars show, if nothing else states steps."""
+        if self._rows.step is None or self._numbers.tell:
+            for row in numbers():
+                self._rows.add(*row)
+        elif lost := self._numbers.drop():
+            self._skip(_BESIDE_STEPS, line, lost)
