@@ -25,8 +25,10 @@ def run_crashed(seen: Standing, p: Params, memory: Memory) -> list[Signal]:
         return []
     ended = f"The run ended {_where(look)}: " if not look.n or f"step {look.step}" not in state.because else ""
     text = f"{ended}{state.because}."
-    signal = _now(CRITICAL if state.quote else WARNING, "", look)
-    if (crash := state.crash) is not None:
+    crash = state.crash
+    stopped = crash is not None and crash.kind.by_hand
+    signal = _now(CRITICAL if state.quote and not stopped else WARNING, "", look)
+    if crash is not None:
         cause = crash.text + (f", {state.loop}" if state.loop else "")
         text += f" {sentence(crash.shown)}" if crash.shown else ""
         text += f" {sentence(state.loop)}" if state.loop else ""

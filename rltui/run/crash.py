@@ -42,7 +42,7 @@ class Kind(Record):
     """A way to end. `any`, `pattern`, `unless`: of the error's line. `code`: what a frame of the traceback holds; with
     `own` it must be the innermost one outside of installed packages. `facts`: patterns whose named groups are filled
     into `details`. `phases`: say in which phase. `grows`: the fact that may grow from attempt to attempt. `symptom`:
-    others are the better name. `title` goes into "the run ended: TITLE"."""
+    others are the better name. `by_hand`: somebody ended it on purpose, so that it is no fault. `title` goes into "the run ended: TITLE"."""
 
     id: str
     title: str
@@ -57,6 +57,7 @@ class Kind(Record):
     phases: bool = False
     grows: str | None = None
     symptom: bool = False
+    by_hand: bool = False
 
     def __post_init__(self) -> None:
         for pattern in (self.pattern, self.unless or "", self.code or "", *self.facts):

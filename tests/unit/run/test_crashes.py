@@ -251,6 +251,21 @@ def test_an_end_has_a_name(
     assert to_do in first
 
 
+def test_who_stops_a_run_by_hand_hears_why_it_was_sick_first(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """That somebody stopped it is no fault of the run: what was wrong with it leads."""
+    cut = rows(1, 40).replace(" - actor", " - response_length/clip_ratio:1.0 - actor")
+    path = tmp_path / "run.log"
+    path.write_text(cut + ENDS["by hand"][0])
+    assert main(["report", str(path), "--format", "json"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    severity = {finding["id"]: finding["severity"] for finding in report["findings"]}
+    assert severity["run-crashed"] == "warning"
+    assert severity["truncation-high"] == "critical"
+    assert report["verdict"]["because"][0] == "truncation-high"
+
+
 def test_an_error_without_a_name_is_quoted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     finding = told(tmp_path, capsys, rows(1, 40) + traceback("ValueError: all rows are blue", "t.py:fit"))
     assert "an error ended the log at step 40 of 200" in finding["summary"].lower()
