@@ -42,7 +42,8 @@ class Kind(Record):
     """A way to end. `any`, `pattern`, `unless`: of the error's line. `code`: what a frame of the traceback holds; with
     `own` it must be the innermost one outside of installed packages. `facts`: patterns whose named groups are filled
     into `details`. `phases`: say in which phase. `grows`: the fact that may grow from attempt to attempt. `symptom`:
-    others are the better name. `by_hand`: somebody ended it on purpose, so that it is no fault. `title` goes into "the run ended: TITLE"."""
+    others are the better name. `by_hand`: somebody ended it on purpose, so that it is no fault. `title` goes into "the
+    run ended: TITLE"."""
 
     id: str
     title: str
