@@ -149,6 +149,11 @@ class BestCheckpoint:
     beats_start: bool = False  # by more than the errors of both
 
     @property
+    def called(self) -> str:
+        """What of it is known: a step of which nothing was seen to be saved is no checkpoint."""
+        return "best step" if self.path is None else "best checkpoint"
+
+    @property
     def worth_keeping(self) -> bool:
         """It was saved, it may still be there, and it is better than what the run began with."""
         return self.path is not None and self.on_disk is not False and self.beats_start
@@ -158,7 +163,7 @@ class BestCheckpoint:
 class Verdict:
     decision: Decision
     kinds: tuple[Kind, ...]
-    confidence: float
+    confidence: float | None  # None: nothing was judged
     because: tuple[str, ...]
     text: str
     would_change: str

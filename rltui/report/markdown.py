@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from rltui.plots.numbers import number
+from rltui.prose import capital
 from rltui.report import markdown_brief, markdown_findings, markdown_metrics, markdown_run
 from rltui.report.answer import QUESTIONS, answer
 from rltui.report.escape import code, plain
@@ -81,12 +82,17 @@ def answer_lines(report: Report) -> list[str]:
     return [f"- {word}: {plain(told[name])}" for name, word in QUESTIONS.items()]
 
 
+def sure(report: Report) -> str:
+    found = report.verdict.confidence
+    return "nothing is judged yet" if found is None else f"confidence {number(found, decimals=2)}"
+
+
 def _checks(report: Report) -> str:
     kinds = ", ".join(report.verdict.kinds)
     could_not = len(report.not_evaluable)
     parts = [
         kinds,
-        f"confidence {number(report.verdict.confidence, decimals=2)}",
+        sure(report),
         f"{report.checks} checks ran, {could_not} could not",
         f"{len(report.not_applicable)} do not apply" if report.not_applicable else "",
         f"{report.coverage.present} of {report.coverage.expected} expected metrics",
@@ -98,9 +104,7 @@ def _checks(report: Report) -> str:
 def _decision(report: Report) -> list[str]:
     verdict, best = report.verdict, report.verdict.best_checkpoint
     titles = {finding.id: finding.title for finding in report.findings}
-    lines = [
-        f"- Decision: **{badge(report)}** ({verdict.decision}), confidence {number(verdict.confidence, decimals=2)}"
-    ]
+    lines = [f"- Decision: **{badge(report)}** ({verdict.decision}), {sure(report)}"]
     if verdict.because:
         because = ", ".join(f"{plain(titles.get(i, i))} ({code(i)})" for i in verdict.because)
         lines.append(f"- Because: {because}")
@@ -115,7 +119,9 @@ def _decision(report: Report) -> list[str]:
         spread = f" ± {number(best.se)}" if best.se is not None else ""
         where = f" at {code(best.path)}" if best.path else ""
         metric = markdown_metrics.metric_label(report, best.metric)
-        lines.append(f"- Best checkpoint: **step {best.step}**{where}, {metric} {number(best.value)}{spread}, {disk}")
+        lines.append(
+            f"- {capital(best.called)}: **step {best.step}**{where}, {metric} {number(best.value)}{spread}, {disk}"
+        )
         if best.basis:
             lines.append(f"- Chosen by: {plain(best.basis)}")
     return [*lines, *_outlook(report)]

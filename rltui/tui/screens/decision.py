@@ -36,7 +36,7 @@ class DecisionScreen(TextScreen):
         found = report.verdict
         word, role = verdict.badge_of(found)
         room = width - 4
-        sure = f"  confidence {number(found.confidence, decimals=2)}"
+        sure = "" if found.confidence is None else f"  confidence {number(found.confidence, decimals=2)}"
         rows: list[Row] = [[(" ", "fg"), (f" {word} ", role), (sure, "dim")]]
         rows += [[(" ", "fg"), (line, "strong")] for line in wrap(found.text, room)]
         rows += [[(" ", "fg"), (line, "dim")] for line in wrap(found.would_change, room)]
