@@ -153,13 +153,9 @@ class Engine:
             measured = Measured.of(run, look, now, self._samples.of(run.hardware))
             told = insight(look, around, findings, decision, self.catalogue, run, measured)
             feed.let_go()
-            state = run.state() if now else None
-        if state is None or state.state == "running":
+            over = rows >= run.history.table.n and ended(look, run.state())
+        if not over:
             return told
-        if not ended(look, state):
-            return replace(
-                told, forecasts=tuple(f for f in told.forecasts if f.what != "end")
-            )  # who knows if it goes on
         return replace(told, forecasts=(), worth=None, case=replace(told.case, advice=""))  # nothing goes on
 
     def _as_named(self, feed: LookFeed, run: Run, rows: int) -> Engine:

@@ -46,7 +46,7 @@ async def test_verdict_and_worst_finding_never_go(open_app: Open, size: tuple[in
     async with open_app([canned.make()], size) as (app, _):
         text = screen_text(app)
         assert "STOP · KEEP 600" in text
-        assert "KL rising while rew" in text
+        assert "KL rises and the rew" in text
         assert "KL to reference" in text
         assert "? help" in text
         assert all(len(line) <= size[0] for line in text.splitlines())
