@@ -19,6 +19,7 @@ from collections.abc import Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
+from multiprocessing import get_context
 from pathlib import Path
 
 from tests.conftest import labelled_runs
@@ -114,7 +115,7 @@ def main() -> int:
         every = list(asked(paths, args.age or AGES, not args.shallow, args.screen))
         one = partial(found, deep=not args.shallow, screen=args.screen)
         done: list[tuple[bool, list[Contradiction]]] = []
-        with ProcessPoolExecutor(args.jobs) as pool:
+        with ProcessPoolExecutor(args.jobs, get_context("spawn")) as pool:  # a fork would lack the threads of the lists
             for told in pool.map(one, every):
                 done.append(told)
                 print(f"{len(done)} of {len(every)}", *told[1], sep="\n  ", file=sys.stderr, flush=True)
