@@ -32,6 +32,9 @@ from rltui.rules.catalogue import having
 from rltui.rules.page import Rule
 from rltui.rules.traits import Trait
 
+ENOUGH_ROWS = 10
+"""Of fewer nothing is judged: neither a stage nor the run."""
+
 
 def stages(
     findings: Sequence[Finding], look: Look, catalogue: Mapping[str, Rule], ran: Sequence[str]
@@ -55,8 +58,8 @@ def stages(
             zero = [m for m in metrics if look.logged(m) is not None]
             status = "unknown"
             because = f"0 throughout: {zero[0]}" if zero else f"not logged: {' or '.join(metrics[:2])}"
-        elif not checks or look.n < 3:
-            status, because = "unknown", "too few rows" if look.n < 3 else "no check could run"
+        elif not checks or look.n < ENOUGH_ROWS:
+            status, because = "unknown", "too few rows" if look.n < ENOUGH_ROWS else "no check could run"
         else:
             status = "pass"
             because = f"{checks} check{'s' if checks > 1 else ''} clear"
@@ -69,8 +72,6 @@ def stages(
         out.append(StageResult(stage, status, because))
     return tuple(out)
 
-
-ENOUGH_ROWS = 10
 
 KINDS: tuple[Kind, ...] = ("unstable", "not-learning", "reward-hacking", "misconfigured", "degraded", "stopped")
 
@@ -104,7 +105,7 @@ def judge(case: Case, best: BestCheckpoint | None) -> Verdict:
     return Verdict(
         decision=decision,
         kinds=kinds,
-        confidence=_confidence(case, because),
+        confidence=0.0 if decision == "not-enough-evidence" else _confidence(case, because),
         because=tuple(dict.fromkeys(f.id for f in because)),
         text=_text(case, decision, because),
         would_change=_would_change(case, decision, because),

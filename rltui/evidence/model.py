@@ -149,6 +149,11 @@ class BestCheckpoint:
     beats_start: bool = False  # by more than the errors of both
 
     @property
+    def called(self) -> str:
+        """What of it is known: a step of which nothing was seen to be saved is no checkpoint."""
+        return "best step" if self.path is None else "best checkpoint"
+
+    @property
     def worth_keeping(self) -> bool:
         """It was saved, it may still be there, and it is better than what the run began with."""
         return self.path is not None and self.on_disk is not False and self.beats_start
@@ -158,13 +163,18 @@ class BestCheckpoint:
 class Verdict:
     decision: Decision
     kinds: tuple[Kind, ...]
-    confidence: float
+    confidence: float  # 0 if nothing was judged
     because: tuple[str, ...]
     text: str
     would_change: str
     best_checkpoint: BestCheckpoint | None
     badge: str = "NO EVIDENCE"  # the decision in two or three words that fit the state of the run
     tone: Tone = "none"
+
+    @property
+    def judged(self) -> bool:
+        """Whether there was enough to be sure of anything."""
+        return self.decision != "not-enough-evidence"
 
 
 @dataclass(frozen=True, slots=True)

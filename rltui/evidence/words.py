@@ -28,8 +28,8 @@ def called(facts: Facts, metric: str) -> str:
 
 
 def course(facts: Facts, metric: str) -> str:
-    """How a metric went from first to last window, and where it stands against its best: `reward rose 0.2 → 0.5, now
-    0.4, below its best of 0.6 at step 300`. Empty if it is not logged."""
+    """How a metric went from first to last window, and where it stands against its best: `reward rose 0.2 → 0.5,
+    lately 0.4, below its best of 0.6 at step 300`. Empty if it is not logged."""
     found = facts.course(metric)
     if found is None:
         return ""
@@ -73,4 +73,4 @@ def since_peak(course: Course) -> str:
     if course.peak is None or not way(course.since_peak):
         return ""
     side = "below" if way(course.since_peak) < 0 else "above"
-    return f"now {num(course.now.value)}, {side} its best of {num(course.peak.value)} at step {course.peak.step}"
+    return f"lately {num(course.now.value)}, {side} its best of {num(course.peak.value)} at step {course.peak.step}"

@@ -162,19 +162,21 @@ def _keep(report: Report) -> str:
     value = f"{metric_called(summary) if summary is not None else best.metric} {number(best.value)}{spread}"
     if not best.beats_start:
         nothing = (
-            "nothing is saved, and no step beats the start" if best.path is None else "nothing saved beats the start"
+            "no checkpoint is known, and no step beats the start"
+            if best.path is None
+            else "nothing saved beats the start"
         )
         basis = f", {best.basis}" if best.basis else ""
         return f"{nothing}. The best is step {best.step} ({value}{basis})."
     if best.path is None:
-        return f"nothing is saved. The best step was {best.step} ({value})."
+        return f"no checkpoint is known. The best step was {best.step} ({value})."
     lost = " It is no longer on disk." if best.on_disk is False else ""
     return f"the checkpoint of step {best.step} ({value}).{lost}"
 
 
 def _sure(report: Report, finding: Finding | None) -> str:
     verdict = report.verdict
-    if verdict.decision == "not-enough-evidence":
+    if not verdict.judged:
         return "not at all, there is too little to judge."
     word = "high" if verdict.confidence >= HIGH else "medium" if verdict.confidence >= MEDIUM else "low"
     by = f", {SURE_BY[finding.basis]}" if finding is not None else ""

@@ -87,5 +87,5 @@ def _notes(report: Report) -> str:
     parts = [f"{f.severity}: {plain(f.title)} since step {f.onset_step} ({code(f.id)})" for f in open_now]
     best = report.verdict.best_checkpoint
     if best is not None:
-        parts.append(f"best checkpoint step {best.step}")
+        parts.append(f"{best.called} {best.step}")
     return ", ".join(parts) or "no warning open"

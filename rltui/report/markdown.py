@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from rltui.plots.numbers import number
+from rltui.prose import capital
 from rltui.report import markdown_brief, markdown_findings, markdown_metrics, markdown_run
 from rltui.report.answer import QUESTIONS, answer
 from rltui.report.escape import code, plain
@@ -81,12 +82,17 @@ def answer_lines(report: Report) -> list[str]:
     return [f"- {word}: {plain(told[name])}" for name, word in QUESTIONS.items()]
 
 
+def sure(report: Report) -> str:
+    verdict = report.verdict
+    return f"confidence {number(verdict.confidence, decimals=2)}" if verdict.judged else "nothing is judged yet"
+
+
 def _checks(report: Report) -> str:
     kinds = ", ".join(report.verdict.kinds)
     could_not = len(report.not_evaluable)
     parts = [
         kinds,
-        _confidence(report),
+        sure(report),
         f"{report.checks} checks ran, {could_not} could not",
         f"{len(report.not_applicable)} do not apply" if report.not_applicable else "",
         f"{report.coverage.present} of {report.coverage.expected} expected metrics",
@@ -95,19 +101,10 @@ def _checks(report: Report) -> str:
     return " · ".join(part for part in parts if part)
 
 
-def _confidence(report: Report) -> str:
-    """Empty if nothing is judged: there is nothing to be sure of."""
-    verdict = report.verdict
-    judged = verdict.decision != "not-enough-evidence"
-    return f"confidence {number(verdict.confidence, decimals=2)}" if judged else ""
-
-
 def _decision(report: Report) -> list[str]:
     verdict, best = report.verdict, report.verdict.best_checkpoint
     titles = {finding.id: finding.title for finding in report.findings}
-    lines = [
-        "- Decision: " + ", ".join(filter(None, (f"**{badge(report)}** ({verdict.decision})", _confidence(report))))
-    ]
+    lines = [f"- Decision: **{badge(report)}** ({verdict.decision}), {sure(report)}"]
     if verdict.because:
         because = ", ".join(f"{plain(titles.get(i, i))} ({code(i)})" for i in verdict.because)
         lines.append(f"- Because: {because}")
@@ -122,7 +119,9 @@ def _decision(report: Report) -> list[str]:
         spread = f" ± {number(best.se)}" if best.se is not None else ""
         where = f" at {code(best.path)}" if best.path else ""
         metric = markdown_metrics.metric_label(report, best.metric)
-        lines.append(f"- Best checkpoint: **step {best.step}**{where}, {metric} {number(best.value)}{spread}, {disk}")
+        lines.append(
+            f"- {capital(best.called)}: **step {best.step}**{where}, {metric} {number(best.value)}{spread}, {disk}"
+        )
         if best.basis:
             lines.append(f"- Chosen by: {plain(best.basis)}")
     return [*lines, *_outlook(report)]

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from rltui.diagnosis.verdict import in_sentence
 from rltui.evidence.model import RISKS, Evidence, Finding, Fix
 from rltui.plots.numbers import NOT_AVAILABLE, change, number, percent
-from rltui.prose import listed, sentence
+from rltui.prose import capital, listed, sentence
 from rltui.report import markdown_metrics, markdown_run
 from rltui.report.answer import leading_finding, metric_called
 from rltui.report.causes import cause_line, fix_setting, likely, same_change
@@ -290,7 +290,7 @@ def _decision(report: Report, room: Room) -> list[str]:
     if best is not None:
         where = f" at {code(best.path)}" if best.path else ""
         basis = f", chosen by {_prose(best.basis, room.words)}" if best.basis else ""
-        lines.append(f"- Best checkpoint: **step {best.step}**{where}{basis}")
+        lines.append(f"- {capital(best.called)}: **step {best.step}**{where}{basis}")
     told = report.outlook
     if told is not None:
         lines.append(f"- KL, reward and validation: {_prose(told.kl_reward.text, room.words)}")

@@ -143,11 +143,17 @@ def reached(report: Report) -> str:
     run, steps = report.run, report.run.steps
     text = NOT_AVAILABLE if steps.total is None else f"none read of {steps.total} planned"
     if steps.first is not None and steps.last is not None:
-        planned = f" of {steps.total} planned" if steps.total is not None else ", planned steps not known"
+        planned = f" of {steps.total} planned" if steps.total is not None else f", {_no_plan(report)}"
         text = f"{steps.first} to {steps.last}{planned}, {steps.rows} training steps read"
         if run.rows_counted:
-            text = f"not known, {steps.rows} rows counted{planned}"
+            text = f"not logged, {steps.rows} rows counted instead{planned}"
     return text
+
+
+def _no_plan(report: Report) -> str:
+    """A plan that the run has passed is none that it goes by."""
+    stated = report.config.get("total_steps")
+    return "planned steps not known" if stated is None else f"past the {plain(str(stated.value))} that its config plans"
 
 
 def _sources(run: RunIdentity) -> list[str]:

@@ -56,7 +56,9 @@ def step_time_regression(look: Look, p: Params, memory: Memory) -> list[Signal]:
         level = CRITICAL
     elif slower and past(unexplained, p["warn"]):
         level = WARNING
-    summary = f"A step takes {num(now)} s, {num(ratio)} times its best of {num(best)} s"
+    summary = (
+        f"A step takes {num(now)} s (median of the last {window} rows), {num(ratio)} times its best of {num(best)} s"
+    )
     summary += (
         ". Longer responses explain it."
         if level == NOTICE and per_token is not None and per_token < p["notice"]

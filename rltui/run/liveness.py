@@ -122,7 +122,7 @@ def _judged(seen: LifeSigns) -> RunState:
     if last is None:
         stopped = "no training step is logged"
     elif planned is None:
-        stopped = f"the log ends at {of}, the plan is not known and there is no end mark"
+        stopped = f"the log ends at {of}, no planned end lies ahead and there is no end mark"
     else:
         stopped = f"stopped at {last} of {planned}, no end mark"
     silent: State = "unknown" if last is None or planned is None else "stalled"

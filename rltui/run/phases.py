@@ -66,7 +66,7 @@ def phase_table(
     rules = dialect(names.dialect).phases
     end = table.n if until_row is None else min(until_row, table.n)
     children = _children(names, version, rules)
-    whole = None if rules.sum else _first_series(names, "step")
+    whole = None if rules.sum else _whole(names)
     rows, step_seconds = _step_rows(table, whole, children, end, window)
     if not len(rows):
         return PhaseTable(window, None, (), note="this run logs no phase times")
@@ -114,9 +114,10 @@ def _children(names: Names, version: str | None, rules: Timers) -> dict[str, str
     return out
 
 
-def _first_series(names: Names, phase: str) -> str | None:
-    keys = names.sources(PHASE + phase)
-    return keys[0] if keys else None
+def _whole(names: Names) -> str | None:
+    """The timer of the whole step: beside those of the phases, else wherever the run logs its seconds."""
+    keys = names.sources(PHASE + "step")
+    return keys[0] if keys else names.only("time_per_step_s")
 
 
 def _step_rows(

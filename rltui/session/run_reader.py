@@ -333,7 +333,10 @@ class RunReader:
         return table.n if at is None else int(table.steps.searchsorted(at, "right"))
 
     def _insight(self, around: int, rows: int, findings: tuple[Finding, ...], decision: Decision) -> Insight:
-        return self._engine.insight(self.run, rows, around, findings, decision)
+        told = self._engine.insight(self.run, rows, around, findings, decision)
+        if rows < self.run.history.table.n or self.run.state(clock.time()).state == "running":
+            return told
+        return replace(told, forecasts=tuple(f for f in told.forecasts if f.what != "end"))  # who knows if it goes on
 
     def with_insight(self, frame: Frame) -> Frame:
         """The frame with what a whole report tells beyond the diagnosis, about the onset of its worst finding."""

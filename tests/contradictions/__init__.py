@@ -7,6 +7,7 @@ beside each other.
 - `page`: the Markdown report taken apart;
 - `engine`: a rule takes what is said and tells which two statements cannot both be true. Where two places may differ,
   the rule's docstring says why;
-- `readers`, `past`, `judge`, `words`, `tables`, `views`: the rules; `honest` and `lies`: what each of them is tried on;
+- `readers`, `past`, `judge`, `words`, `tables`, `unknowns`, `views`, `panes`, `messages`: the rules;
+- `honest` and `lies`: what each of them is tried on;
 - `written`: runs that a seeded generator writes.
 """

@@ -9,6 +9,7 @@ written, when it may be running, and a day after. Exit code 1 if there is any.
 from __future__ import annotations
 
 import argparse
+import asyncio
 import os
 import sys
 import tempfile
@@ -18,32 +19,47 @@ from collections.abc import Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
+from multiprocessing import get_context
 from pathlib import Path
 
 from tests.conftest import labelled_runs
 from tests.contradictions.engine import RULES, Contradiction, contradictions
 from tests.contradictions.labelled import all_labelled
-from tests.contradictions.surfaces import Json, runs, said
+from tests.contradictions.surfaces import Json, runs, said, table
 from tests.contradictions.writers import write_all, write_odd
 from tests.moments import AGES, judged_after, judged_at
 
 
 @dataclass(frozen=True)
+class Listed:
+    """`ends` and `whole`: the rows of `runs` and `runs --full`; `lines`: those of its table; `picked`: those of the
+    picker. All by the path of the run."""
+
+    ends: dict[str, Json]
+    whole: dict[str, Json]
+    lines: dict[str, str]
+    picked: dict[Path, str]
+
+
+@dataclass(frozen=True)
 class Asked:
-    """A run at an age, in seconds. `rows`: of `runs`, asked of the folder at that moment."""
+    """A run at an age, in seconds. `listed`: what was told of its whole folder at that moment."""
 
     path: Path
     age: float
     moment: float
-    rows: dict[str, Json]
+    listed: Listed
 
 
 def found(asked: Asked, deep: bool, screen: bool) -> tuple[bool, list[Contradiction]]:
     """Whether the run was read, and what contradicts itself."""
     with judged_at(asked.moment):
-        told = said(asked.path, asked.rows, deep=deep)
+        listed, name = asked.listed, str(asked.path)
+        told = said(asked.path, listed.ends, deep=deep)
         if told is None:
             return False, []
+        told.whole, told.listed = listed.whole.get(name), listed.lines.get(name)
+        told.picked = listed.picked.get(asked.path)
         if screen:
             from tests.contradictions.screens import look_now
 
@@ -51,13 +67,26 @@ def found(asked: Asked, deep: bool, screen: bool) -> tuple[bool, list[Contradict
     return True, [replace(one, run=f"{one.run} at {asked.age:g} s") for one in contradictions(told)]
 
 
-def asked(paths: list[Path], ages: Iterable[float]) -> Iterator[Asked]:
+def listed(folder: Path, paths: list[Path], deep: bool, screen: bool) -> Listed:
+    """What is told of runs of a folder: its table has the lines in the order of the JSON."""
+    ends = runs(folder)
+    whole = runs(paths[0], *map(str, paths[1:]), "--full") if deep else {}
+    picked: dict[Path, str] = {}
+    if screen:
+        from tests.contradictions.screens import look_picker
+
+        picked = asyncio.run(look_picker(paths))
+    return Listed(ends, whole, dict(zip(ends, table(folder), strict=True)), picked)
+
+
+def asked(paths: list[Path], ages: Iterable[float], deep: bool, screen: bool) -> Iterator[Asked]:
     """Each run at each age, counted from when the newest file of its folder was written."""
     for folder in sorted({path.parent for path in paths}):
+        of = [path for path in paths if path.parent == folder]
         for age in ages:
             with judged_after(folder, age):
-                moment, rows = time.time(), runs(folder)
-            yield from (Asked(path, age, moment, rows) for path in paths if path.parent == folder)
+                moment, told = time.time(), listed(folder, of, deep, screen)
+            yield from (Asked(path, age, moment, told) for path in of)
 
 
 def inputs(names: list[str], every: int, folder: Path) -> Iterator[Path]:
@@ -83,10 +112,10 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as name:
         os.environ["XDG_STATE_HOME"] = os.environ["XDG_CONFIG_HOME"] = f"{name}/state"
         paths = list(inputs(args.run, args.every, Path(name) / "runs"))
-        every = list(asked(paths, args.age or AGES))
+        every = list(asked(paths, args.age or AGES, not args.shallow, args.screen))
         one = partial(found, deep=not args.shallow, screen=args.screen)
         done: list[tuple[bool, list[Contradiction]]] = []
-        with ProcessPoolExecutor(args.jobs) as pool:
+        with ProcessPoolExecutor(args.jobs, get_context("spawn")) as pool:  # a fork would lack the threads of the lists
             for told in pool.map(one, every):
                 done.append(told)
                 print(f"{len(done)} of {len(every)}", *told[1], sep="\n  ", file=sys.stderr, flush=True)

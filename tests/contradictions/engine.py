@@ -41,6 +41,7 @@ def contradictions(said: Said) -> list[Contradiction]:
         past,
         readers,
         tables,
+        unknowns,
         views,
         words,
     )

@@ -39,6 +39,10 @@ unstable · confidence 0.90 · 40 checks ran, 12 could not
 - Best checkpoint: **step 40** at `ckpt/40`, reward mean 0.800 ± 0.020, on disk
 - Forecast: 40 steps left. It would change with the pace.
 
+## 7. Step time
+
+A step takes 1.00 s. Medians over the last 20 steps.
+
 ## 8. Pipeline
 
 | stage | status | because |
@@ -127,7 +131,7 @@ ENTRY = """## honest: step 60/100, 2026-01-01T00:00:00Z
 - Progress: reward mean 0.800 → 0.100
 - Stability: not logged
 - Performance: 40 s left
-- Notes: critical: Reward collapsed since step 50 (`reward-collapse`); best checkpoint step 40
+- Notes: critical: Reward collapsed since step 50 (`reward-collapse`); best checkpoint 40
 """
 
 
@@ -188,8 +192,9 @@ def honest() -> Said:
             "reward_mean": metric(0.8, 0.1),
             "host_memory_gb": metric(1.0, 3.0, key="ram", label="host memory", group="memory", min=1.0, max=3.0)
             | {"shape": "rises"},
+            "time_per_step_s": metric(1.0, 1.0, key="time", label="step time", group="time", shape="level"),
         },
-        "phases": {"items": [{"name": "generation", "seconds": 0.4, "share": 0.4}]},
+        "phases": {"step_s": 1.0, "items": [{"name": "generation", "seconds": 0.4, "share": 0.4}]},
         "rollouts": {"count": 0},
         "pipeline": [
             {"stage": "reward", "status": "fail", "because": ""},

@@ -172,7 +172,8 @@ def badge_and_state(said: Said) -> Iterator[str]:
 
 @rule
 def words_and_state(said: Said) -> Iterator[str]:
-    """Nothing is to be waited for in a run that has ended, and nothing that goes on has run its course."""
+    """Nothing is to be waited for in a run that has ended, and nothing that goes on has run its course. Advice of the
+    case of KL and reward fits the verdict; it may be milder than a reason that the case does not see."""
     ended = said.state in ("finished", "crashed")
     for where, text in said.sentences():
         if ended and re.search(r"judged again at step|goes on as|so far: ", text):
@@ -181,6 +182,10 @@ def words_and_state(said: Said) -> Iterator[str]:
     advice = case.get("advice") or ""
     if said.decision == "continue" and re.search(r"\b(stop|abort|pause)\b(?! when| if)", advice):
         yield f"continue, and the case of KL and reward says {advice!r}"
+    if said.decision == "continue-watch" and re.match(r"stop now|stop,|abort|pause", advice):
+        yield f"continue-watch, and the case of KL and reward says {advice!r}"
+    if said.decision in BAD and re.match(r"continue|watch", advice):
+        yield f"{said.decision}, and the case of KL and reward says {advice!r}"
 
 
 @rule

@@ -97,6 +97,24 @@ MORE: dict[str, tuple[Lie, ...]] = {
         _facts("pace", left_s=400.0),
     ),
     "prefix and log cut there": (_cut,),
+    "step time on the page": (
+        _page("takes 1.00 s", "takes 2.00 s"),
+        _page("A step takes 1.00 s", "The step time is not known"),
+    ),
+    "plan and config": (
+        lambda s: (
+            s.report["config"].update(total_steps={"key": "max_steps", "value": 100}),
+            _page("of 100 planned", ", planned steps not known")(s),
+        ),
+    ),
+    "nothing judged": (
+        _verdict(confidence=0.0),
+        _verdict(decision="not-enough-evidence", confidence=0.5),
+        _verdict(decision="not-enough-evidence"),
+        _verdict(text="4 metric rows so far: too few to judge."),
+    ),
+    "saved and not saved": (_best(path=None), _page("## 1. Run", "- Keep: nothing is saved.\n\n## 1. Run")),
+    "now is the newest": (_summary("Reward fell 0.8 → 0.1, now 0.3."),),
     "peaks in sentences": (_summary("Reward stands below its best of 0.8 at step 41."),),
     "best value everywhere": (
         _page("0.800 ± 0.020", "0.700 ± 0.020"),
@@ -198,7 +216,7 @@ MORE: dict[str, tuple[Lie, ...]] = {
         _entry("✗ STOP · KEEP 40", "✓ CONTINUE"),
         _entry("critical: Reward", "warning: Reward"),
         _entry("since step 50 (", "since step None ("),
-        _entry("best checkpoint step 40", "best checkpoint step 60"),
+        _entry("best checkpoint 40", "best checkpoint 60"),
         _entry("40 s left", "50 s left"),
         _entry("0.800 → 0.100", "0.800 → 0.200"),
     ),

@@ -119,7 +119,7 @@ def entry_and_report(said: Said) -> Iterator[str]:
         if odd:
             yield f"entry: {sorted(odd)[0]!r} is told in one of entry and report"
     best = said.report["verdict"]["best_checkpoint"]
-    kept = re.search(r"best checkpoint step (\d+)", part["Notes"])
+    kept = re.search(r"best (?:checkpoint|step) (\d+)", part["Notes"])
     if (best and best["step"]) != (kept and int(kept[1])):
         yield f"entry: best step {kept and kept[1]}, report: {best and best['step']}"
     left = re.search(r"([^,]+) left$", part["Performance"])

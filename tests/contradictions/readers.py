@@ -272,7 +272,8 @@ def picker_and_report(said: Said) -> Iterator[str]:
 @rule
 def eta_everywhere(said: Said) -> Iterator[str]:
     """Time left is one number: in the JSON, its forecast, on the page and on the screen; a run that is over, or has
-    reached its plan, has none. Rounded texts may differ by what they round."""
+    reached its plan, has none, nor has one of which nobody knows whether it goes on. Rounded texts may differ by what
+    they round."""
     run, outlook = said.report["run"], said.report.get("outlook") or {}
     eta = run.get("eta_s")
     steps = run["steps"]
@@ -284,6 +285,8 @@ def eta_everywhere(said: Said) -> Iterator[str]:
         yield f"the run is {run['state']}, and {told!r} is foretold"
     if done and (eta or ends):
         yield f"the plan is reached, and {eta or ends[0]} s are left"
+    if eta is None and ends:
+        yield f"no time left of a run that is {run['state']}, forecast of the end {ends[0]:.4g} s"
     if eta is not None and ends and not close(eta, ends[0], 0.02):
         yield f"time left {eta:.4g} s, forecast of the end {ends[0]:.4g} s"
     shown = [(name, found[1].strip()) for name, text in said.screens.items() if (found := _ETA.search(text))]
@@ -307,7 +310,7 @@ def best_step_everywhere(said: Said) -> Iterator[str]:
     if said.badge is not None and (found := re.search(r"KEEP (\d+)", said.badge)):
         told.append(("badge", int(found[1])))
     for page in said.pages:
-        told += [("page", int(m[1])) for m in page.lines(r"[Bb]est checkpoint\W+step (\d+)")]
+        told += [("page", int(m[1])) for m in page.lines(r"[Bb]est (?:checkpoint|step)\W+step (\d+)")]
         told += [("page", int(m[1])) for m in page.lines(r"^- Keep: the checkpoint of step (\d+)")]
         told += [("headline", int(m[1])) for m in re.finditer(r"[Kk]eep (?:step )?(\d+)", page.headline)]
     for name, text in said.screens.items():

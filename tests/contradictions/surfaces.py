@@ -123,7 +123,7 @@ def report(path: Path, *options: str) -> Json | None:
 
 def runs(folder: Path, *options: str) -> dict[str, Json]:
     """Path -> row of `runs`."""
-    code, text, error = command("runs", str(folder), "--format", "json", *options)
+    code, text, error = command("runs", str(folder), *options, "--format", "json")
     assert code == 0, error
     return {row["path"].rstrip("/"): row for row in json.loads(text)["runs"]}
 

@@ -145,7 +145,9 @@ def best_value_everywhere(said: Said) -> Iterator[str]:
     if best is None:
         return
     if said.page is not None:
-        told = re.search(rf"Best checkpoint: \*\*step {best['step']}\*\*.*? ({WRITTEN}) ± ({WRITTEN}),", said.page.text)
+        told = re.search(
+            rf"Best (?:checkpoint|step): \*\*step {best['step']}\*\*.*? ({WRITTEN}) ± ({WRITTEN}),", said.page.text
+        )
         if told and best["se"] is not None and not (rounds(told[1], best["value"]) and rounds(told[2], best["se"])):
             yield f"page: best {told[1]} ± {told[2]}, JSON: {best['value']} ± {best['se']}"
     broke = any(f["severity"] == "critical" for f in said.active) or "mean z" in best.get("basis", "")

@@ -83,6 +83,10 @@ def _course(said: Said) -> None:
     said.report["outlook"]["kl_reward"]["advice"] = "drift without gain: stop now"
 
 
+def _advice(said: Said, words: str) -> None:
+    said.report["outlook"]["kl_reward"]["advice"] = words
+
+
 def _validation(said: Said) -> None:
     said.report["metrics"]["val_score"] = metric(0.9, 0.2, key="val")
     said.report["verdict"]["text"] = "All clear. Validation still rises."
@@ -138,6 +142,7 @@ LIES: dict[str, tuple[Callable[[Said], Any], ...]] = {
     ),
     "eta everywhere": (
         _over,
+        lambda s: s.report["run"].update(state="stalled", eta_s=None),
         lambda s: s.report["outlook"]["forecasts"][0].update(at=90.0),
         lambda s: screen(s, "ETA 40 s", "ETA 22 d"),
     ),
@@ -181,6 +186,8 @@ LIES: dict[str, tuple[Callable[[Said], Any], ...]] = {
     "words and state": (
         lambda s: (_over(s), s.report["verdict"].update(would_change="judged again at step 80")),
         _course,
+        lambda s: _advice(s, "watch, and stop if it lasts"),
+        lambda s: (s.report["verdict"].update(decision="continue-watch"), _advice(s, "pause and look")),
     ),
     "all clear": (
         _all_clear_blind,

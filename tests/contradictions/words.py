@@ -33,6 +33,17 @@ def fell_and_rose(said: Said) -> Iterator[str]:
 
 
 @rule
+def now_is_the_newest(said: Said) -> Iterator[str]:
+    """ "Now A" is the newest value of a metric, as the table has it; a level of several rows is told with its rows, or
+    as what is so lately."""
+    newest = [m["last_value"] for m in said.report["metrics"].values() if m["last_value"] is not None]
+    for where, text in said.sentences():
+        for found in re.finditer(rf"(?:^|, )now {NUMBER}", text):
+            if not any(_rounds(value, found[1]) for value in newest):
+                yield f"{where}: {found[0]!r} is the newest value of no metric"
+
+
+@rule
 def reward_and_its_numbers(said: Said) -> Iterator[str]:
     """A sentence that the reward "fell" or "rose" without numbers, and without since when, speaks of the whole run:
     first and last of the metrics table move so, too. A sentence that names a peak, a start or rows may say something

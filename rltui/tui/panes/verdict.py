@@ -104,7 +104,7 @@ def draw(view: View, width: int, height: int) -> list[Row]:
     if second:
         more, rest = sentences(rest, room - length(second) - 2, whole=True)
         rows.append([pad, *second, (f"  {more}", "fg")])
-    sure = f"Confidence {number(verdict.confidence, decimals=2)}." if verdict.decision != "not-enough-evidence" else ""
+    sure = f"Confidence {number(verdict.confidence, decimals=2)}." if verdict.judged else ""
     tail = " ".join(part for part in (rest, sure, verdict.would_change) if part)
     return rows + [[pad, (line, "dim")] for line in wrapped(tail, room, 3 - len(rows))]
 

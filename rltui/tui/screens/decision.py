@@ -36,8 +36,7 @@ class DecisionScreen(TextScreen):
         found = report.verdict
         word, role = verdict.badge_of(found)
         room = width - 4
-        judged = found.decision != "not-enough-evidence"
-        sure = f"  confidence {number(found.confidence, decimals=2)}" if judged else ""
+        sure = f"  confidence {number(found.confidence, decimals=2)}" if found.judged else ""
         rows: list[Row] = [[(" ", "fg"), (f" {word} ", role), (sure, "dim")]]
         rows += [[(" ", "fg"), (line, "strong")] for line in wrap(found.text, room)]
         rows += [[(" ", "fg"), (line, "dim")] for line in wrap(found.would_change, room)]

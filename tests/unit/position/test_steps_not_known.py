@@ -25,7 +25,7 @@ def test_rows_are_counted_if_the_bar_only_shows_its_start(tmp_path: Path, capsys
     assert report["run"]["rows_counted"]
     assert any("steps not known, rows counted" in text for text in report["unknowns"])
     assert main(["report", str(tmp_path / "train.log"), "--long"]) == 0
-    assert "Steps: not known, 60 rows counted" in capsys.readouterr().out
+    assert "Steps: not logged, 60 rows counted" in capsys.readouterr().out
 
 
 def test_the_end_of_the_bar_tells_the_steps(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

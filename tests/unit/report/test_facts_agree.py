@@ -152,7 +152,9 @@ def test_a_reward_above_its_start_did_not_fall(tmp_path: Path, capsys: pytest.Ca
     told = " ".join(sentences(report))
     assert not re.search(r"(?<!in which the )\breward fell[.,;]", told, re.I)
     [risen] = [f for f in report["findings"] if f["id"] == "entropy-explosion"]
-    assert re.search(r"Reward rose 0\.\d+ → 0\.\d+, now 0\.\d+, below its best of 0\.\d+ at step \d+", risen["summary"])
+    assert re.search(
+        r"Reward rose 0\.\d+ → 0\.\d+, lately 0\.\d+, below its best of 0\.\d+ at step \d+", risen["summary"]
+    )
 
 
 def test_a_reward_with_a_penalty_is_not_called_by_the_score_s_numbers(

@@ -71,7 +71,7 @@ def findings_of(m: Mapping[str, MetricSummary], onset: int, last: int) -> tuple[
     return (
         finding(
             "kl-up-reward-flat",
-            "KL rising while reward is flat",
+            "KL rises and the reward does not",
             "critical",
             onset,
             last,

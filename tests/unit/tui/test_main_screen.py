@@ -27,7 +27,7 @@ async def test_the_worst_finding_is_selected_and_shown_with_its_numbers(open_app
         assert "✗ STOP · KEEP 600" in text
         assert "Keep global_step_600" in text
         row = next(line for line in text.splitlines() if "▌✗ critical" in line)
-        assert "KL rising while reward is flat" in row
+        assert "KL rises and the reward does not" in row
         assert "since 640" in row
         assert "kl_loss_coef 0.001, lr 3e-6" in row
         assert "step 812 / 2000   41 %" in text
@@ -46,7 +46,7 @@ async def test_verdict_and_worst_finding_never_go(open_app: Open, size: tuple[in
     async with open_app([canned.make()], size) as (app, _):
         text = screen_text(app)
         assert "STOP · KEEP 600" in text
-        assert "KL rising while rew" in text
+        assert "KL rises and the rew" in text
         assert "KL to reference" in text
         assert "? help" in text
         assert all(len(line) <= size[0] for line in text.splitlines())
