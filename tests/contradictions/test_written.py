@@ -93,7 +93,7 @@ async def test_the_comparison_of_written_runs(tmp_path: Path) -> None:
 @pytest.mark.parametrize("path", SAMPLES, ids=lambda path: path.name)
 def test_a_run_of_the_demo(path: Path) -> None:
     with judged_after(path, age_of(path.name)):
-        told = said(path, runs(path))
+        told = said(path, runs(path), deep=draws(path.name, 2, "demo"))
         assert told is not None
         (told.listed,) = table(path)
     hold(told)

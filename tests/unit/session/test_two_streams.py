@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from rltui.cli import main
+from tests.unjudged import unjudged
 
 from . import runs
 
@@ -29,7 +30,8 @@ def write(folder: Path, steps: range, every: int, first: bool = False) -> None:
 
 
 def reported(path: Path, capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
-    assert main(["report", str(path), "--format", "json"]) == 0
+    with unjudged():
+        assert main(["report", str(path), "--format", "json"]) == 0
     out: dict[str, Any] = json.loads(capsys.readouterr().out)
     return out
 
