@@ -45,6 +45,7 @@ def commands(capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str
     def run(*each: list[str]) -> tuple[int, str]:
         with warnings.catch_warnings():
             warnings.simplefilter("error")
+            warnings.simplefilter("ignore", ResourceWarning)  # of what tests before this one left open
             code = max(main(words) for words in each)
         return code, capsys.readouterr().err
 
