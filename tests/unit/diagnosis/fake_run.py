@@ -33,7 +33,7 @@ class FakeRun(Run):
         self._given_state = state or RunState("running", "rows arrive")
         self.part = Part("fake", (0, 0.0))
         self.history.add_part(self.part)
-        self.columns = {k: v if isinstance(v, np.ndarray) else list(v) for k, v in columns.items()}
+        self.columns = {k: v.copy() if isinstance(v, np.ndarray) else list(v) for k, v in columns.items()}
         n = len(next(iter(self.columns.values()), []))
         self.all_steps = list(steps) if steps is not None else list(range(1, n + 1))
         self.times = list(times) if times is not None else [np.nan] * len(self.all_steps)
