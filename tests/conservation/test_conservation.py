@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import venv
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
@@ -22,6 +23,7 @@ from tests.conservation.check import SOURCES, Rows, Source, differences, logged,
 from tests.conservation.following import followed
 from tests.conservation.modes import FEW_ROWS, MODES, PACKAGES, ROWS, UNPACKED, Mode, modes
 from tests.unit.frameworks.test_writers import install
+from tests.unjudged import unjudged
 
 CASES = [
     pytest.param(name, source, id=f"{name}-{source.path}")
@@ -29,6 +31,12 @@ CASES = [
     for source in SOURCES[name.partition("-")[0]]
     if recorded.holds(name, source.path)
 ]
+
+
+@pytest.fixture(autouse=True)
+def _not_judged() -> Iterator[None]:
+    with unjudged():
+        yield
 
 
 def reported(path: Path, capsys: pytest.CaptureFixture[str]) -> list[dict[str, object]]:

@@ -1,5 +1,5 @@
 """No two statements about a labelled run contradict each other, or its label's steps and state: its report and its row
-of `runs` for one in six (all with `-m "fuzz_full or not fuzz_full"`), all commands for a quarter of these, the screens
+of `runs` for one in nine (all with `-m "fuzz_full or not fuzz_full"`), all commands for a quarter of these, the screens
 for one in sixty. Half of them are judged a minute after they were written, half a day after.
 `python -m tests.contradictions --screen` asks all of all, at both ages."""
 
@@ -21,7 +21,7 @@ from tests.unit.tui.conftest import own_state, quick_keys  # noqa: F401  the scr
 
 ROOT = labelled_runs()
 PATHS = all_labelled(ROOT) if ROOT is not None else []
-EVERY, DEEP, SCREEN = 6, 4, 60
+EVERY, DEEP, SCREEN = 9, 4, 60
 
 pytestmark = pytest.mark.skipif(not PATHS, reason="no labelled runs: set RLTUI_TEST_RUNS")
 

@@ -34,7 +34,7 @@ SCREENS = {
     "healthy": (HEALTHY, ()),
     "finding": (FLIP, ("enter",)),
     "metric": (FLIP, ("2", "enter")),
-    "overlay": (FLIP, ("2", "enter", "o", "h", "h")),
+    "overlay": (FLIP, ("2", "enter", "o")),
     "values": (FLIP, ("2", "enter", "enter")),
     "metrics": (CRASH, ("2", "2")),
     "findings": (FLIP, ("A", "1")),
@@ -53,6 +53,8 @@ SCREENS = {
     "picker": (ALL, ("j", "j")),
     "compare": (ALL, ("c",)),
 }
+PAST = {"overlay": ("h", "h")}
+"""Keys that go back by columns, of which each size has others."""
 
 
 class Unsampled(SessionOpener):
@@ -106,33 +108,46 @@ async def arrive(screen: str, keys: tuple[str, ...], app: RltuiApp, pilot: Pilot
         app.open_named("digest")
 
 
-@pytest.mark.parametrize("theme", LOOKS)
+async def settle(screen: str, app: RltuiApp, pilot: Pilot[None]) -> None:
+    """All that the screen asks for has come."""
+    for _ in range(5):  # charts one after the other
+        await pilot.pause(0.02)
+    if app.view.cursor is not None:
+        await wait_for(pilot, lambda: app.view.past is not None and app.view.past[0] == app.view.cursor, "the past")
+    if screen in ("finding", "decision", "first_movers", "phases", "pipeline"):
+        await wait_for(pilot, lambda: not app.view.asked - set(app.view.insights), "what moved first")
+    if screen == "knowledge":
+        await wait_for(pilot, lambda: bool(app.view.pages), "the page")
+    await pilot.pause()
+    app.view.wire = app.view.message = ""
+    app.redraw()
+    await pilot.pause()
+
+
 @pytest.mark.parametrize("screen", SCREENS)
-async def test_picture(screen: str, theme: str, request: pytest.FixtureRequest) -> None:
+async def test_picture(screen: str, request: pytest.FixtureRequest) -> None:
+    """In all themes and sizes, one after the other: the terminal is made smaller, and the theme is another."""
     run, keys = SCREENS[screen]
     path = Path("sample_runs") / run
     opener = Unsampled([str(path)], {}, None) if run == ALL else SampleOpener(path)
-    app = RltuiApp(opener, target=run or str(path), theme=theme, mouse=False, clock=lambda: NOW)
-    async with app.run_test(size=LOOKS[theme]) as pilot:
+    app = RltuiApp(opener, target=run or str(path), theme=next(iter(LOOKS)), mouse=False, clock=lambda: NOW)
+    other = []
+    async with app.run_test(size=next(iter(LOOKS.values()))) as pilot:
         await arrive(screen, keys, app, pilot)
-        for _ in range(5):  # charts one after the other
-            await pilot.pause(0.02)
-        if app.view.cursor is not None:
-            await wait_for(pilot, lambda: app.view.past is not None and app.view.past[0] == app.view.cursor, "the past")
-        if screen in ("finding", "decision", "first_movers", "phases", "pipeline"):
-            await wait_for(pilot, lambda: not app.view.asked - set(app.view.insights), "what moved first")
-        if screen == "knowledge":
-            await wait_for(pilot, lambda: bool(app.view.pages), "the page")
-        await pilot.pause()
-        app.view.wire = app.view.message = ""
-        app.redraw()
-        await pilot.pause()
-        rows = [strip._segments for strip in app.screen._compositor.render_strips()]
-        picture = svg(rows, LOOKS[theme][0], app.palette, f"rltui: {screen}, {app.view.target}")
-    file = PICTURES / f"{screen}-{theme}.svg"
-    if request.config.option.update_snapshots:
-        file.write_text(picture, encoding="utf-8")
-    assert picture == file.read_text(encoding="utf-8"), f"{file.name} is not what the screen shows"
+        for theme, size in LOOKS.items():
+            await pilot.resize_terminal(*size)
+            app.use_theme(theme)
+            app.follow()
+            await pilot.press(*PAST.get(screen, ()))
+            await settle(screen, app, pilot)
+            rows = [strip._segments for strip in app.screen._compositor.render_strips()]
+            picture = svg(rows, size[0], app.palette, f"rltui: {screen}, {app.view.target}")
+            file = PICTURES / f"{screen}-{theme}.svg"
+            if request.config.option.update_snapshots:
+                file.write_text(picture, encoding="utf-8")
+            if picture != file.read_text(encoding="utf-8"):
+                other.append(file.name)
+    assert not other, "not what the screen shows"
 
 
 def test_no_picture_is_left_over() -> None:

@@ -6,6 +6,7 @@ import json
 import os
 import time
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,6 +14,7 @@ import pytest
 
 from rltui.cli import main
 from rltui.session.extent import ENDS
+from tests.unjudged import unjudged
 
 DAY = 86_400.0
 LONG = 320
@@ -116,8 +118,9 @@ def is_text(kind: str) -> bool:
 LIVES = ("running", "finished", "crashed", "survived", "stalled", "resumed", "no plan", "late plan")
 
 
-def told(capsys: pytest.CaptureFixture[str], *words: str) -> dict[str, object]:
-    assert main([*words, "--format", "json"]) == 0
+def told(capsys: pytest.CaptureFixture[str], *words: str, judged: bool = False) -> dict[str, object]:
+    with nullcontext() if judged else unjudged():
+        assert main([*words, "--format", "json"]) == 0
     out: dict[str, object] = json.loads(capsys.readouterr().out)
     return out
 
@@ -195,8 +198,8 @@ def test_what_nobody_judged_is_not_ok(tmp_path: Path, capsys: pytest.CaptureFixt
     assert (row["health"], row["decision"]) == ("not looked", None)
     assert main(["runs", str(tmp_path)]) == 0
     assert "not looked" in capsys.readouterr().out
-    (whole,) = told(capsys, "runs", "--full", str(tmp_path))["runs"]  # type: ignore[misc]
-    assert whole["decision"] == told(capsys, "report", str(tmp_path / "run"))["verdict"]["decision"]  # type: ignore[index]
+    (whole,) = told(capsys, "runs", "--full", str(tmp_path), judged=True)["runs"]  # type: ignore[misc]
+    assert whole["decision"] == told(capsys, "report", str(tmp_path / "run"), judged=True)["verdict"]["decision"]  # type: ignore[index]
 
 
 def test_an_algorithm_named_between_the_ends_is_not_guessed_by_metrics(

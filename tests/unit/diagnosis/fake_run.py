@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from array import array
 from collections.abc import Mapping, Sequence
 
@@ -34,7 +33,7 @@ class FakeRun(Run):
         self._given_state = state or RunState("running", "rows arrive")
         self.part = Part("fake", (0, 0.0))
         self.history.add_part(self.part)
-        self.columns = {k: v.tolist() if isinstance(v, np.ndarray) else list(v) for k, v in columns.items()}
+        self.columns = {k: v.copy() if isinstance(v, np.ndarray) else list(v) for k, v in columns.items()}
         n = len(next(iter(self.columns.values()), []))
         self.all_steps = list(steps) if steps is not None else list(range(1, n + 1))
         self.times = list(times) if times is not None else [np.nan] * len(self.all_steps)
@@ -46,15 +45,15 @@ class FakeRun(Run):
         a, b = self.taken, end
         rows = Rows(array("q", self.all_steps[a:b]), array("d", self.times[a:b]))
         for key, values in self.columns.items():
-            part = values[a:b]
-            if all(v is None for v in part):
+            part = np.array(values[a:b], dtype=float)  # None is NaN there
+            gone = np.flatnonzero(~np.isfinite(part)).tolist()
+            bad = [i for i in gone if values[a + i] is not None]
+            if len(gone) == len(part) and not bad:
                 continue
-            rows.values[key] = array("d", [np.nan if v is None else float(v) for v in part])
-            bad = [i for i, v in enumerate(part) if v is not None and not math.isfinite(v)]
+            part[gone] = np.nan
+            rows.values[key] = array("d", part.tobytes())
             if bad:
                 rows.nonfinite[key] = bad
-                for i in bad:
-                    rows.values[key][i] = np.nan
         self.history.add(self.part, rows)
         self.taken = end
         return self

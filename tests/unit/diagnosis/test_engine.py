@@ -78,11 +78,11 @@ def test_no_look_ahead(seed: int, rows: int) -> None:
 
 
 def test_no_look_ahead_in_a_long_run() -> None:
-    columns = still_run(3, 1500, 0.5)
-    columns["score_mean"] = np.where(np.arange(1500) > 900, 0.05, columns["score_mean"])  # type: ignore[arg-type]
+    columns = still_run(3, 1000, 0.5)
+    columns["score_mean"] = np.where(np.arange(1000) > 600, 0.05, columns["score_mean"])  # type: ignore[arg-type]
     engine, run = Engine(), FakeRun(columns).grow()
     engine.advance(run)
-    for rows in (700, 905, 1207):
+    for rows in (605, 807):
         assert engine.at(run, rows).findings == Engine().advance(FakeRun(columns).grow(rows)).findings
 
 

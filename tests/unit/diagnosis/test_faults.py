@@ -3,19 +3,18 @@ is shown first, and its advice is short, new and said once. `MISSED` are those w
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from rltui.cli import main
 from tests.unit.diagnosis.faults.policy import UPDATES
 from tests.unit.diagnosis.faults.scores import DATA, REWARDS
 from tests.unit.diagnosis.faults.second import SECOND
 from tests.unit.diagnosis.faults.speed import ENDED, SLOW
 from tests.unit.diagnosis.faults.writing import Fault, write
+from tests.unit.reported import told
 
 FAULTS = {**SLOW, **ENDED, **UPDATES, **REWARDS, **DATA, **SECOND}
 MISSED = ("validation in training", "aged rollouts")
@@ -38,48 +37,9 @@ def bare(text: str) -> str:
     return text
 
 
-def told(run: Path, capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
-    capsys.readouterr()
-    main(["report", str(run), "--format", "json"])
-    report: dict[str, Any] = json.loads(capsys.readouterr().out)
-    return report
-
-
-CASES = [
-    pytest.param(
-        fault, id=name, marks=[pytest.mark.xfail(strict=True, reason="its cause does not lead")] * (name in MISSED)
-    )
-    for name, fault in FAULTS.items()
-]
-
-
-@pytest.mark.parametrize("fault", CASES)
-def test_the_cause_leads(fault: Fault, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    report = told(write(fault, tmp_path / "run"), capsys)
-    finding = asked(fault, report)
-    assert finding is not None, f"no finding: {fault.truth}"
-    assert finding["causes"], f"no cause: {fault.truth}"
-    lead = finding["causes"][0]
-    assert lead["status"] != "contradicted"
-    said = f"{lead['text']} ({lead['because']})"
-    assert re.search(fault.named, said, re.IGNORECASE), f"{fault.truth}, but it says: {finding['title']}: {said}"
-    assert not re.search(fault.untrue, bare(lead["text"]), re.IGNORECASE), f"{fault.truth}, but it says: {said}"
-
-
-def test_nine_of_ten_causes_lead() -> None:
-    assert len(FAULTS) >= 25
-    assert len(MISSED) <= 0.1 * len(FAULTS)
-    assert len({fault.framework for fault in FAULTS.values()}) >= 5
-
-
-@pytest.mark.parametrize("name", list(FAULTS)[::4])
-def test_advice_is_short_and_new(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """What a reader could hold against it: a contradicted cause on the short page, more than three fixes of a finding,
-    a change that the config has, one change twice, and words in the place of a setting."""
-    run = write(FAULTS[name], tmp_path / "run")
-    report = told(run, capsys)
-    main(["report", str(run)])
-    page = capsys.readouterr().out
+def short_and_new(report: dict[str, Any], page: str) -> None:
+    """What a reader could hold against its advice: a contradicted cause on the short page, more than three fixes of a
+    finding, a change that the config has, one change twice, and words in the place of a setting."""
     for finding in report["findings"]:
         ranks = [ORDER.index(cause["status"]) for cause in finding["causes"]]
         assert ranks == sorted(ranks)
@@ -96,3 +56,31 @@ def test_advice_is_short_and_new(name: str, tmp_path: Path, capsys: pytest.Captu
     assert len(keys) == len(set(keys)), "two findings that want the same change say it once"
     for found in (found for line in listed for found in SETTING.finditer(line)):
         assert found["now"] != found["to"], "it is so already"
+
+
+CASES = [
+    pytest.param(
+        fault, id=name, marks=[pytest.mark.xfail(strict=True, reason="its cause does not lead")] * (name in MISSED)
+    )
+    for name, fault in FAULTS.items()
+]
+
+
+@pytest.mark.parametrize("fault", CASES)
+def test_the_cause_leads_and_advice_is_short_and_new(fault: Fault, tmp_path: Path) -> None:
+    page, _, report = told(write(fault, tmp_path / "run"))
+    short_and_new(report, page)
+    finding = asked(fault, report)
+    assert finding is not None, f"no finding: {fault.truth}"
+    assert finding["causes"], f"no cause: {fault.truth}"
+    lead = finding["causes"][0]
+    assert lead["status"] != "contradicted"
+    said = f"{lead['text']} ({lead['because']})"
+    assert re.search(fault.named, said, re.IGNORECASE), f"{fault.truth}, but it says: {finding['title']}: {said}"
+    assert not re.search(fault.untrue, bare(lead["text"]), re.IGNORECASE), f"{fault.truth}, but it says: {said}"
+
+
+def test_nine_of_ten_causes_lead() -> None:
+    assert len(FAULTS) >= 25
+    assert len(MISSED) <= 0.1 * len(FAULTS)
+    assert len({fault.framework for fault in FAULTS.values()}) >= 5

@@ -6,17 +6,14 @@ from rltui.diagnosis.engine import Engine
 from tests.unit.diagnosis.fake_run import FakeRun
 from tests.unit.diagnosis.series import still_run
 
-RUNS = 2
-
 
 def test_null_runs_are_quiet() -> None:
     rows, loud, critical = 0, 0, 0
     for rho in (0.0, 0.5, 0.8):
-        for seed in range(RUNS):
-            n = 1000
-            d = Engine().advance(FakeRun(still_run(seed + int(1000 * rho), n, rho), planned=n).grow())
-            rows += n
-            loud += sum(e.severity == "warning" for f in d.findings for e in f.episodes)
-            critical += sum(e.severity == "critical" for f in d.findings for e in f.episodes)
-            assert critical == 0, [f for f in d.findings if f.peak_severity == "critical"]
+        n = 1000
+        d = Engine().advance(FakeRun(still_run(int(1000 * rho), n, rho), planned=n).grow())
+        rows += n
+        loud += sum(e.severity == "warning" for f in d.findings for e in f.episodes)
+        critical += sum(e.severity == "critical" for f in d.findings for e in f.episodes)
+        assert critical == 0, [f for f in d.findings if f.peak_severity == "critical"]
     assert loud <= rows // 5000

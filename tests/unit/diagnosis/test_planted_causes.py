@@ -1,5 +1,5 @@
 """A fault is planted in a run that learns, and its cause has to come first. Each run is written as a trainer would
-write it (metrics, config, log) and read through `rltui report`: the cause leads, the short page shows none that the
+write it (metrics, config, log) and read as `rltui report` reads it: the cause leads, the short page shows none that the
 run contradicts, and no finding asks for more than three changes."""
 
 from __future__ import annotations
@@ -9,13 +9,12 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
-from rltui.cli import main
 from tests.unit.diagnosis.written import learning, wave, write
+from tests.unit.reported import told
 
 ROWS, AT = 160, 100
 ACTOR = "actor_rollout_ref.actor"
@@ -187,8 +186,8 @@ CASES = {
 }
 
 
-def told(case: Planted, folder: Path, capsys: pytest.CaptureFixture[str]) -> tuple[dict[str, Any], str]:
-    """The report as JSON and the short page."""
+def planted(case: Planted, folder: Path) -> Path:
+    """The run in which the cause is planted, as a trainer would write it."""
     columns = learning(ROWS)
     timed(columns)
     columns["lr"] = wave(1e-6, 0, ROWS)
@@ -197,16 +196,12 @@ def told(case: Planted, folder: Path, capsys: pytest.CaptureFixture[str]) -> tup
     (folder / "config.json").write_text(json.dumps({**CONFIG, **case.config}), encoding="utf-8")
     if case.log:
         (folder / "train.log").write_text(case.log, encoding="utf-8")
-    capsys.readouterr()
-    main(["report", str(folder), "--format", "json"])
-    report = json.loads(capsys.readouterr().out)
-    main(["report", str(folder)])
-    return report, capsys.readouterr().out
+    return folder
 
 
 @pytest.mark.parametrize("case", CASES.values(), ids=list(CASES))
-def test_the_planted_cause_leads(case: Planted, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    report, page = told(case, tmp_path / "run", capsys)
+def test_the_planted_cause_leads(case: Planted, tmp_path: Path) -> None:
+    page, _, report = told(planted(case, tmp_path / "run"))
     finding = next((f for f in report["findings"] if f["id"] == case.rule), None)
     assert finding is not None, [(f["id"], f["severity"]) for f in report["findings"]]
     lead = finding["causes"][0]

@@ -14,7 +14,7 @@ from rltui.cli import main
 from rltui.rules.catalogue import rules
 from tests.conftest import report_schema
 
-RUNS, BATCHES = 500, 20
+RUNS, BATCHES, IN_CI = 500, 20, 8
 NAMES = sorted(
     {name for rule in rules().values() for group in rule.needs for name in group}
     | {name for rule in rules().values() for name in rule.metrics if name not in ("config", "samples")}
@@ -57,7 +57,9 @@ def young(rng: random.Random) -> list[dict[str, Any]]:
     return rows
 
 
-@pytest.mark.parametrize("batch", range(BATCHES))
+@pytest.mark.parametrize(
+    "batch", [*range(IN_CI), *(pytest.param(n, marks=pytest.mark.fuzz_full) for n in range(IN_CI, BATCHES))]
+)
 def test_young_runs_with_holes_are_reported(batch: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     rng = random.Random(f"young runs {batch}")
     for number in range(RUNS // BATCHES):

@@ -9,13 +9,15 @@ from typing import Any
 import pytest
 
 from rltui.cli import main
+from tests.unjudged import unjudged
 
 BLANK = "\r" + " " * 60 + "\r"
 
 
 def report_of(path: Path, capsys: pytest.CaptureFixture[str], *options: str) -> dict[str, Any]:
-    """The JSON report of a file or directory."""
-    code = main(["report", str(path), "--format", "json", *options])
+    """The JSON report of a file or directory, of what was read: no rule is asked."""
+    with unjudged():
+        code = main(["report", str(path), "--format", "json", *options])
     out = capsys.readouterr()
     assert code == 0, out.err
     found: dict[str, Any] = json.loads(out.out)

@@ -1,4 +1,4 @@
-"""The report of a file or folder, through the command line."""
+"""The report of a file or folder, through the command line, of what was read: no rule is asked."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from rltui.cli import main
+from tests.unjudged import unjudged
 
 
 def reported(path: Path) -> dict[str, Any]:
     out, err = io.StringIO(), io.StringIO()
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err), unjudged():
         code = main(["report", str(path), "--format", "json"])
     assert code == 0, err.getvalue()
     found: dict[str, Any] = json.loads(out.getvalue())

@@ -1,8 +1,8 @@
-"""The default report is short, opens with seven answers, and says no number that the JSON does not have."""
+"""The default report is short, opens with seven answers, says no number that the JSON does not have and glues no
+clauses with semicolons."""
 
 from __future__ import annotations
 
-import json
 import random
 import re
 from collections.abc import Iterator
@@ -11,8 +11,9 @@ from typing import Any
 
 import pytest
 
-from rltui.cli import main
 from rltui.plots.numbers import change, duration, number, percent, size
+from tests.unit.reported import told
+from tests.unit.text.test_sentences import LATER, glue_in
 
 SAMPLES = Path(__file__).resolve().parents[3] / "sample_runs"
 FAULTS = ("none", "collapse", "nan", "entropy", "kl", "cut", "slow", "crash", "few", "flat")
@@ -52,18 +53,14 @@ def written(folder: Path, seed: int) -> Path:
     return folder
 
 
-def told(run: Path, capsys: pytest.CaptureFixture[str], *words: str) -> str:
-    assert main(["report", str(run), "--now", "2030-01-01T00:00:00Z", *words]) == 0
-    return capsys.readouterr().out
-
-
 @pytest.fixture(params=[*sorted(p.name for p in SAMPLES.iterdir() if p.is_dir()), *range(10)])
 def run(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     return SAMPLES / request.param if isinstance(request.param, str) else written(tmp_path, request.param)
 
 
-def test_the_page_is_short_and_answers_first(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    page, data = told(run, capsys), json.loads(told(run, capsys, "--format", "json"))
+def test_the_page_is_short_answers_first_and_glues_no_clauses(run: Path) -> None:
+    page, long, data = told(run, LATER)
+    assert not glue_in(page, long, data)
     assert len(page.split()) <= 900
     head = re.sub(r"\\(.)", r"\1", "\n".join(page.splitlines()[:12]))
     answers = data["answer"]
@@ -71,7 +68,8 @@ def test_the_page_is_short_and_answers_first(run: Path, capsys: pytest.CaptureFi
     for label, text in zip(LABELS, list(answers.values())[1:], strict=True):
         assert text.strip()
         assert f"\n- {label}: {' '.join(text.split())}\n" in head, label
-    stray = [one for one in numbers(prose(page)) if one not in known(data)]
+    own = known(data)
+    stray = [one for one in numbers(prose(page)) if one not in own]
     assert not stray, stray
 
 

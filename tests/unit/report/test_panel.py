@@ -48,7 +48,8 @@ def wrong_of(run: Path, capsys: pytest.CaptureFixture[str]) -> tuple[int, list[s
     wrong += [
         f"{one['title']!r} stands below line {HEAD}" for one in led(data) if one["title"].lower() not in head.lower()
     ]
-    wrong += [f"{one!r} is no number of the JSON" for one in numbers(prose(page)) if one not in known(data)]
+    own = known(data)
+    wrong += [f"{one!r} is no number of the JSON" for one in numbers(prose(page)) if one not in own]
     wrong += [text for one in data["findings"] for text in unlike(one, run, capsys)]
     told = [*data["answer"].values(), *(one["summary"] for one in data["findings"])]
     return words, [*wrong, *(text for one in told for text in (*glued(one), *unwanted(one)))]

@@ -43,6 +43,7 @@ def too_low(look: Look, p: Params, memory: Memory) -> list[Signal]:
 
 def forget() -> None:
     """What was read from the pages and kept: every cache of the rules and of what reads them."""
+    gc.unfreeze()  # a comparison or a screen that ran before in this process freezes what is there, and hides it
     for kept in [found for found in gc.get_objects() if isinstance(found, _lru_cache_wrapper)]:
         if kept.__module__.startswith(("rltui.rules", "rltui.diagnosis", "rltui.report")):
             kept.cache_clear()

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from rltui.cli import main
 from tests.conftest import labelled_runs
 from tests.contradictions.labelled import all_labelled
-from tests.unit.report.test_answer import FAULTS, SAMPLES, written
+from tests.unit.reported import told
 from tests.unit.text.visible import QUOTED, kept, of_code, of_data, texts
 
 RUNS = labelled_runs()
 LABELLED = all_labelled(RUNS)[::60] if RUNS is not None else []
+LATER = 1.9e9
 THE_RUNS_OWN = ("config", "other_config", "run", "notes")
 """Parts of the JSON that hold what the run wrote (notes quote lines of its log), and the remarks on its files, which
 are lists."""
@@ -31,18 +32,18 @@ def said(run: Path, capsys: pytest.CaptureFixture[str], *words: str) -> str:
     return capsys.readouterr().out
 
 
-@pytest.fixture(params=[*sorted(p for p in SAMPLES.iterdir() if p.is_dir()), *range(len(FAULTS)), *LABELLED], ids=str)
-def run(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
-    return request.param if isinstance(request.param, Path) else written(tmp_path, request.param)
-
-
-def test_no_report_glues_clauses(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    lines = [*said(run, capsys).splitlines(), *said(run, capsys, "--long").splitlines()]
-    data = json.loads(said(run, capsys, "--format", "json"))
+def glue_in(page: str, long: str, data: dict[str, Any]) -> list[str]:
+    """What is glued in the report of a run, apart from the run's own words."""
     own = [*data["notes"], *(source["note"] for source in data["run"]["sources"] if source["note"])]
-    pages = [line for line in (re.sub(r"\\(.)", r"\1", line) for line in lines) if not any(one in line for one in own)]
-    wrong = [one for text in (*pages, *texts(kept(data, THE_RUNS_OWN))) for one in glued(text)]
-    assert not wrong, wrong
+    lines = [re.sub(r"\\(.)", r"\1", line) for line in [*page.splitlines(), *long.splitlines()]]
+    lines = [line for line in lines if not any(one in line for one in own)]
+    return [one for text in (*lines, *texts(kept(data, THE_RUNS_OWN))) for one in glued(text)]
+
+
+@pytest.mark.parametrize("run", LABELLED, ids=str)
+def test_no_report_glues_clauses(run: Path) -> None:
+    """Of those that ship with rltui and of written ones: `tests/unit/report/test_answer.py`."""
+    assert not glue_in(*told(run, LATER))
 
 
 def test_no_text_of_data_and_code_glues_clauses() -> None:

@@ -7,6 +7,7 @@ import json
 import re
 import tomllib
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -64,11 +65,14 @@ def literals(source: str) -> Iterator[tuple[int, str]]:
             yield node.lineno, text
 
 
-def of_code() -> Iterator[tuple[str, str]]:
-    for file in sorted(PACKAGE.rglob("*.py")):
-        if not set(OTHERS) & set(file.relative_to(PACKAGE).parts):
-            for line, text in literals(file.read_text(encoding="utf-8")):
-                yield f"{file.relative_to(REPO)}:{line}", text
+@cache
+def of_code() -> tuple[tuple[str, str], ...]:
+    return tuple(
+        (f"{file.relative_to(REPO)}:{line}", text)
+        for file in sorted(PACKAGE.rglob("*.py"))
+        if not set(OTHERS) & set(file.relative_to(PACKAGE).parts)
+        for line, text in literals(file.read_text(encoding="utf-8"))
+    )
 
 
 def of_data() -> Iterator[tuple[str, str]]:

@@ -12,8 +12,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from textual._compositor import Compositor
+from textual._context import visible_screen_stack
 from textual.app import App
+from textual.geometry import Region
 from textual.pilot import Pilot
+from textual.screen import Screen
 
 from rltui.report.first_values import FirstValues, first_values
 from rltui.report.model import Report
@@ -57,10 +61,27 @@ class CannedOpener:
         return self.source
 
 
+SHOWN = Compositor.render_update
+
+
+def drawn(self: Compositor, full: bool = False, screen_stack: list[Screen] | None = None, **more: bool) -> Any:
+    """Every pane that changed is drawn, as for a terminal. Putting the parts together for it takes as long again, and a
+    test has no terminal: `screen_text` puts them together when it looks."""
+    if full:
+        return SHOWN(self, full, screen_stack, **more)
+    visible_screen_stack.set(screen_stack or [])
+    regions = self._dirty_regions.copy()
+    self._dirty_regions.clear()
+    if regions:
+        for _ in self._get_renders(Region.from_union(regions).intersection(self.size.region)):
+            pass
+    return None
+
+
 @pytest.fixture(autouse=True)
 def quick_keys(monkeypatch: pytest.MonkeyPatch) -> None:
     """Keys and pauses wait until every message is worked off. Textual waits for an idle processor: 0.1 s a key, and
-    much longer where something else keeps the machine busy."""
+    much longer where something else keeps the machine busy. Nothing is put together for a terminal."""
 
     async def worked_off(*_: float) -> None:
         for _ in range(5):
@@ -75,6 +96,7 @@ def quick_keys(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("textual.app.wait_for_idle", worked_off)
     monkeypatch.setattr("textual.pilot.wait_for_idle", worked_off)
     monkeypatch.setattr(Pilot, "press", press)
+    monkeypatch.setattr(Compositor, "render_update", drawn)
 
 
 async def wait_for(pilot: Pilot[None], condition: Callable[[], bool], what: str = "") -> None:

@@ -137,9 +137,8 @@ async def test_selected_runs_are_compared_and_opened_from_there() -> None:
         assert app.view.newest.run.path in {run.path for run in screen.comparison.runs}
 
 
-@pytest.mark.parametrize("size", [WIDE, NARROW])
-async def test_a_filter_leaves_the_runs_that_are_compared_or_opened(size: tuple[int, int]) -> None:
-    async with opened(Opener(SAMPLES), size) as (app, pilot):
+async def test_a_filter_leaves_the_runs_that_are_compared_or_opened() -> None:
+    async with opened(Opener(SAMPLES)) as (app, pilot):
         picker = app.screen
         assert isinstance(picker, PickerScreen)
         await wait_for(pilot, lambda: bool(picker.basis), "rows")

@@ -25,7 +25,6 @@ from rltui.tui.screens.phases import PhasesScreen
 from rltui.tui.screens.picker import PickerScreen
 from rltui.tui.screens.rollouts import RolloutsScreen
 from rltui.tui.screens.values import ValuesScreen
-from tests.moments import unless_drawn
 from tests.unit.tui import canned
 from tests.unit.tui.conftest import NARROW, WIDE, Open, screen_text
 
@@ -127,14 +126,12 @@ async def test_help_lists_exactly_the_keys_of_its_screen(open_app: Open, screen:
             assert (key.tooltip in text) == (screen in key.where), key.id
 
 
-@pytest.mark.parametrize(
-    ("screen", "size"),
-    [(screen, WIDE) for screen in OPENS]
-    + [pytest.param(screen, NARROW, marks=unless_drawn(screen, 3, "narrow")) for screen in OPENS],
-)
+@pytest.mark.parametrize("size", [WIDE, pytest.param(NARROW, marks=pytest.mark.fuzz_full)])
+@pytest.mark.parametrize("screen", OPENS)
 async def test_every_key_of_every_screen_leaves_a_live_app(
     open_app: Open, monkeypatch: pytest.MonkeyPatch, screen: str, size: tuple[int, int]
 ) -> None:
+    """On a narrow terminal a monkey presses them (`test_monkey.py`)."""
     async with open_app([canned.make()], size) as (app, pilot):
         # Looked for at once: a picker that comes late would open over the next key's screen.
         monkeypatch.setattr(app.worker, "list_runs", lambda: app.worker._find(open_single=False))

@@ -46,7 +46,7 @@ async def press(app: RltuiApp, pilot: Pilot[None], screen: str, size: tuple[int,
         assert app._exception is None, pressed
 
 
-@pytest.mark.parametrize("size", [WIDE, NARROW])
+@pytest.mark.parametrize("size", [pytest.param(WIDE, marks=pytest.mark.fuzz_full), NARROW])
 @pytest.mark.parametrize("screen", SCREENS)
 async def test_random_keys(
     open_app: Open, screen: str, size: tuple[int, int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -8,10 +8,11 @@ import time
 from collections.abc import Iterator
 
 import pytest
+from textual._compositor import Compositor
 
 from rltui.tui.app import RltuiApp
 from tests.conftest import REPO
-from tests.unit.tui.conftest import WIDE, SampleOpener, is_read, wait_for
+from tests.unit.tui.conftest import SHOWN, WIDE, SampleOpener, is_read, wait_for
 from tests.unit.tui.test_keys import OPENS
 
 LIMIT_S = 0.020
@@ -30,7 +31,9 @@ MORE = {
 
 @pytest.fixture
 def longest(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[float]]:
-    """CPU seconds of the longest callback of the event loop since the list was last cleared."""
+    """CPU seconds of the longest callback of the event loop since the list was last cleared, all drawn as for a
+    terminal."""
+    monkeypatch.setattr(Compositor, "render_update", SHOWN)
     found: list[float] = []
     work = asyncio.events.Handle._run
 
