@@ -292,7 +292,6 @@ def _csv(text: bytes, name: str) -> str | None:
     from rltui.readers.csv_table import (
         SPACES,
         cut,
-        header,
         is_points,
         is_preamble,
         looks_like_metrics,
@@ -311,9 +310,13 @@ def _csv(text: bytes, name: str) -> str | None:
     body = [line.decode("utf-8", "replace").strip("\r") for line in lines if not is_preamble(line)]
     try:
         if (
-            first := next((i for i, line in enumerate(body) if header(line.encode(), name) == table), None)
+            first := next(
+                (i for i in range(len(body)) if table_of(map(str.encode, body[i : i + 2]), name) == table), None
+            )
         ) is not None:
             del body[:first]  # words above it
+        if body[1:2] and body[1].split() == [table.step]:
+            del body[1]  # the name of the index
         rows = [cut(line, table.separator) for line in body[1:-1] or body[1:]]
     except csv.Error:
         return None

@@ -35,7 +35,8 @@ _LEAD = lazy(
     rf"|(?:ts|time|timestamp|asctime)=(?:\"?{_DATE}[ T]{_CLOCK}\"?"  # logfmt
     r"|1[67]\d{8}(?:\d{3})?(?:\.\d{1,9})?)(?=\s)"
     r"|[IWD]\d{4} \d\d:\d\d:\d\d\.\d{1,6}\s+\d{1,9} [\w./\-]{1,80}:\d{1,6}\]"  # absl
-    rf"|[\[(]?{_DATE}[ T_-]{_CLOCK}[\])]?"
+    rf"|[\[(]?{_DATE}[ T_-]{_CLOCK}[\])]?(?: [\w.\-]{{1,60}} [\w.\-/]{{1,60}}\[\d{{1,9}}\]:?(?=\s))?"
+    rf"|[a-z][\w.\-]{{0,80}}(?: [a-z][\w.\-]{{0,60}})?(?= {_DATE}T{_CLOCK})"  # a pod and its container
     r"|[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d(?: [\w.\-]{1,60} [\w.\-/]{1,60}\[\d{1,9}\]:)?"  # ts, syslog
     rf"|\[?\d\d[-/]\d\d {_CLOCK}\]?"
     rf"|\[{_CLOCK}\]|{_CLOCK}(?=\s)"

@@ -32,6 +32,11 @@ STYLES: dict[str, str] = {
     "a comment before it": "# grpo, lr 1e-6\n\n" + table(),
     "a commented header": "# " + table(" "),
     "printed by pandas": "    step reward kl\n" + "".join(f"{s - 1:<3} {s:>4} {r:.4f} {k:.4f}\n" for s, r, k in ROWS),
+    "in blocks of columns, as pandas prints wide frames": "    step  reward  \\\n"
+    + "".join(f"{s - 1:<3} {s:>4}  {r:.4f}   \n" for s, r, _ in ROWS)
+    + "\n        kl  \n" + "".join(f"{s - 1:<3} {k:.4f}  \n" for s, _, k in ROWS),
+    "an index that pandas names": "      reward      kl\nstep                \n"
+    + "".join(f"{s:<4}  {r:.4f}  {k:.4f}\n" for s, r, k in ROWS),
     "Markdown": "| step | reward | kl |\n|---:|---:|---:|\n" + "".join(f"| {s} | {r} | {k} |\n" for s, r, k in ROWS),
     "text beside": "step,reward,kl,note\n" + "".join(f'{s},{r},{k},"fine, so far"\n' for s, r, k in ROWS),
     "a column twice": "step,reward,kl,kl\n" + "".join(f"{s},{r},{k},{k}\n" for s, r, k in ROWS),

@@ -44,6 +44,53 @@ STYLES: dict[str, tuple[str, int, dict[str, str]]] = {
         1,
         {"loss": "x", "reward": "0.5"},
     ),
+    "aligned lines below a heading": (
+        "----- Step {i} -----\n  loss:        {x}\n  mean reward: 0.5\n\n",
+        1,
+        {"loss": "x", "mean reward": "0.5"},
+    ),
+    "what Python shows of calls": (
+        "step={i} loss.item()={x} rewards.mean().item()=0.5 kl=0.25\n",
+        1,
+        {"loss": "x", "rewards.mean": "0.5", "kl": "0.25"},
+    ),
+    "scores at k, set apart by semicolons": (
+        "Rollout #{i}: avg reward {x}; pass@1 0.25; pass@8 0.5\n",
+        1,
+        {"avg reward": "x", "pass@1": "0.25", "pass@8": "0.5"},
+    ),
+    "statistics that share a name": (
+        "[Step {i}] reward mean/std/min/max: {x}/0.25/0.0/1.0  loss 0.125\n",
+        1,
+        {"reward mean": "x", "reward std": "0.25", "reward min": "0", "reward max": "1", "loss": "0.125"},
+    ),
+    "a unit or statistic in brackets behind a name": (
+        " iteration {i}/ 300 | elapsed time per iteration (ms): 5312.4 | Reward (mean): {x} "
+        "| number of nan iterations:   0 |\n",
+        1,
+        {"elapsed time per iteration (ms)": "5312.4", "Reward (mean)": "x", "number of nan iterations": "0"},
+    ),
+    "the name of host and process behind the time": (
+        "2026-03-04 10:00:00 gpu01 train[4242] INFO step {i} loss {x} reward 0.5\n",
+        1,
+        {"loss": "x", "reward": "0.5"},
+    ),
+    "pod and container before the time": (
+        "trainer-0 master 2026-03-04T10:00:00.123Z stdout F [train] step={i} loss={x} reward=0.5\n",
+        1,
+        {"loss": "x", "reward": "0.5"},
+    ),
+    "the time at the end": (
+        "step={i} loss={x} reward=0.5 tag=a event=train timestamp=2026-11-24T09:08:45.095777Z\n",
+        1,
+        {"loss": "x", "reward": "0.5"},
+    ),
+    "fairseq": (
+        '2026-03-04 10:00:00 | INFO | train_inner | {{"epoch": 1, "update": "0.25", "loss": "{x}", '
+        '"num_updates": "{i}", "gnorm": "0.5"}}\n',
+        1,
+        {"loss": "x", "gnorm": "0.5", "update": "0.25"},
+    ),
     "logfmt with seconds": ("ts=1763900{i:03}.5 step={i} loss={x} reward=0.5\n", 1, {"loss": "x", "reward": "0.5"}),
     "JSON behind words": (NESTED, 1, {"loss": "x", "reward": "0.5", "kl": "0.2"}),
     "parts of a step on one line": (
@@ -117,6 +164,12 @@ STYLES: dict[str, tuple[str, int, dict[str, str]]] = {
         1,
         {"metrics/loss": "x", "metrics/reward": "0.5"},
     ),
+    "columns of fastai": (
+        "{head}{i:<9} {x}    0.5        00:{i:02}\n",
+        1,
+        {"train_loss": "x", "reward": "0.5", "time": "i"},
+    ),
+    "steps in thousands": ("step {k}k | reward {x} | kl 0.5\n", 500, {"reward": "x", "kl": "0.5"}),
     "thousands": ("Training: step: {i:,}, loss: {x}, reward: 0.5\n", 200, {"loss": "x", "reward": "0.5"}),
 }
 
@@ -125,9 +178,14 @@ STYLES: dict[str, tuple[str, int, dict[str, str]]] = {
 def test_every_row_is_there_and_nothing_else(style: str, tmp_path: Path) -> None:
     text, stride, names = STYLES[style]
     path = tmp_path / "train.log"
-    path.write_text("".join(text.format(i=i * stride, x=f"{i / 64:.6f}") for i in range(1, 41)))
+    head = ("epoch     train_loss  reward    time\n", *("" for _ in range(39)))
+    given = ({"i": i * stride, "k": i * stride / 1000, "x": f"{i / 64:.6f}", "head": head[i - 1]} for i in range(1, 41))
+    path.write_text("".join(text.format(**words) for words in given))
     expected = {
-        i * stride: {name: pytest.approx(i / 64, abs=1e-6) if x == "x" else float(x) for name, x in names.items()}
+        i * stride: {
+            name: pytest.approx(i / 64, abs=1e-6) if x == "x" else float(i if x == "i" else x)
+            for name, x in names.items()
+        }
         for i in range(1, 41)
     }
     found = {step: {k: x for k, x in row.items() if k != "epoch"} for step, row in content(opened(path)).items()}
