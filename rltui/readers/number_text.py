@@ -33,6 +33,8 @@ _TOGETHER = lazy(
     re.IGNORECASE,
 )
 """Several statistics under one name: `reward mean/std: 0.5/0.2`."""
+_PRINTED = lazy(rf"(['\"])([^\W\d][\w/.@\- ]{{0,60}})\1,\s*(?={NUMBER}[,)\]])")
+"""A name and its number in a tuple of many: `('step', 3, 'loss', 0.5)`."""
 _ITEM = lazy(rf"[(\[](['\"])([^'\"]{{1,200}})\1\s*,\s*(['\"]?)\[?({NUMBER})\]?\3[)\]]")
 
 
@@ -75,4 +77,7 @@ def unwrapped(text: str) -> str:
         text = _CALLED.sub("", _REPR.sub(r"\1", text))
     if "/" in text:
         text = _TOGETHER.sub(_each, text)
-    return _ITEM.sub(r"'\2': \4", text) if "'," in text or '",' in text else text
+    if "'," in text or '",' in text:
+        text = _ITEM.sub(r"'\2': \4", text)
+        text = _PRINTED.sub(r"'\2': ", text) if text.lstrip()[:1] in ("(", "[") else text
+    return text

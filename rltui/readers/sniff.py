@@ -44,12 +44,13 @@ _NOT_LOGS = (
     ".patch",
     ".diff",
 )
+_PAGES = (".md", ".markdown", ".rst")
 _TEXTS = (".txt", ".log", ".out", ".err")
 _LOG_NAMES = re.compile(r"\.(?:log|out|err)(?:\.\d+)?$|(?:^|[_-])(?:log|stdout|stderr|console|nohup)\b", re.IGNORECASE)
 _HOLE = bytes(64)
 """What copytruncate leaves in a log, at least. Looked for first: the pattern tries every byte."""
 _NULS = re.compile(rb"\0{64,}(?=[\n\r\x20-\x7e])")
-_BINARY = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
+_BINARY = re.compile(rb"[\x00-\x06\x0e-\x1a\x1c-\x1f]")
 _TRAINING = re.compile(
     rb"\(\w+ pid=\d+|Ray instance|ray init kwargs|verl\.|vllm|[Dd]eep[Ss]peed|transformers|torch(?:run|\.distributed| )"
     rb"|trl[ ./]|GRPO|grpo|\bPPO\b|\bppo_|Training Progress|Loading (?:weights|checkpoint shards)|wandb: |CUDA|NCCL"
@@ -110,6 +111,11 @@ def sniff(head: bytes, name: str) -> str | None:
         or _document(start, name, head_is_all)
         or _unnamed_console(text, name)
     )
+
+
+def sniff_page(head: bytes, name: str) -> str | None:
+    """The format of a page of notes that the user names: it may hold a table or a log among its words."""
+    return sniff(head, f"{name}.txt") if name.endswith(_PAGES) else None
 
 
 def may_begin_late(head: bytes, name: str) -> bool:
@@ -375,6 +381,8 @@ def is_binary(head: bytes) -> bool:
     return b"\0" in text[:1024] or len(_BINARY.findall(text)) * 50 > len(text)
 
 
+_NUMBERS = rb"[ \t]*[-+]?\d[\d.eE+\-]*(?:[ \t]*[,;\t| ][ \t]*(?:[-+]?[\d.][\d.eE+\-]*|nan|NaN|))+[ \t]*\r?\n"
+_NAMELESS = re.compile(rb"(?:%s){3,}" % _NUMBERS)
 _OTHER_PACKINGS = {b"PK\x03\x04": "zip", b"7z\xbc\xaf": "7z", b"\x04\x22\x4d\x18": "lz4"}
 
 
@@ -395,4 +403,6 @@ def why_not(head: bytes) -> str:
         return "binary data of no known container"
     if not plain.strip():
         return "nothing but blank lines so far"
+    if _NAMELESS.fullmatch(plain[: plain.rfind(b"\n") + 1]):
+        return "columns of numbers without names: name them in a first line, as in step,loss,reward"
     return "text without metrics by step in its beginning"

@@ -1,6 +1,9 @@
-"""Logged dicts of several lines: broken by a terminal's width, or set out by `pprint` or `json.dumps`."""
+"""Logged dicts of several lines: broken by a terminal's width, or set out by `pprint` or `json.dumps`; and the lines of
+rich's handler, which breaks messages to set its place in the code to their right."""
 
 from __future__ import annotations
+
+import re
 
 from rltui.readers.console.generic import dict_line
 from rltui.readers.console.line_filter import SCAN_LIMIT
@@ -11,6 +14,8 @@ from rltui.readers.console.trl import cells
 _MOST = 200
 """Lines of one dict at most."""
 _BEGINS = (b"{'", b'{"')
+_PLACE = re.compile(rb"^(\s*(?:\[[^\]]{5,30}\])?\s+(?:DEBUG|INFO|WARNING)\s+)(\S.*?)\s+[\w.]{1,60}\.py:\d{1,6}\s*$")
+"""What rich puts before a message, the message, and the place behind it."""
 
 
 class BrokenLines:
@@ -64,6 +69,45 @@ class BrokenLines:
         """The lines that were held, each for itself."""
         held, self._held, self._size, self._depth = self._held, [], 0, 0
         return held
+
+
+class RichLines:
+    """Joins the messages that rich broke, without the place that stands to their right."""
+
+    def __init__(self) -> None:
+        self._held: tuple[int, bytes] | None = None
+        self._indent = 0
+
+    @property
+    def is_open(self) -> bool:
+        return self._held is not None
+
+    @staticmethod
+    def opens(line: bytes) -> bool:
+        """Whether it is the first line of a message."""
+        return b".py:" in line and _PLACE.match(line) is not None
+
+    def goes_on(self, line: bytes) -> bool:
+        """Whether a line is the next one of the message that is held."""
+        text = line.lstrip(b" ")
+        return self._held is not None and bool(text.strip()) and len(line) - len(text) == self._indent
+
+    def take(self, line: bytes, number: int) -> list[tuple[int, bytes]]:
+        """The message that is whole as this line begins another one, or is of none."""
+        found = _PLACE.match(line)
+        if found is not None:
+            given = self.give_back()
+            self._held, self._indent = (number, found[1] + found[2]), len(found[1])
+            return given
+        if self._held is not None and self.goes_on(line):
+            at, text = self._held
+            self._held = at, text + b" " + line.strip()
+            return []
+        return [*self.give_back(), (number, line)]
+
+    def give_back(self) -> list[tuple[int, bytes]]:
+        held, self._held = self._held, None
+        return [] if held is None else [held]
 
 
 def _set_out(line: bytes) -> bool:

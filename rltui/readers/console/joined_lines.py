@@ -6,7 +6,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from rltui.readers.base import LeftOut
-from rltui.readers.console.broken_lines import BrokenLines
+from rltui.readers.console.broken_lines import BrokenLines, RichLines
 from rltui.readers.console.printed_list import Printed
 from rltui.readers.console.printed_rows import Found, PrintedRows
 
@@ -31,6 +31,7 @@ class JoinedLines:
     def __init__(self) -> None:
         self._lists = PrintedRows()
         self._dicts = BrokenLines()
+        self._rich = RichLines()
         self._after_blank = False  # the first of the lines held stood behind a blanked progress bar
         self.look_ahead = self._lists.look_ahead
         self.go_on = self._lists.go_on
@@ -39,14 +40,16 @@ class JoinedLines:
     @property
     def is_open(self) -> bool:
         """Whether the next line may be of what stands above it."""
-        return self._lists.is_open or self._dicts.is_open
+        return self._lists.is_open or self._dicts.is_open or self._rich.is_open
 
     def wants(self, line: bytes, above: bytes, marked: bool) -> bool:
         """Whether a line is of such a text, or may be: `marked`, there is a mark in it. `above`: the line before it."""
-        if self._lists.is_open or (line and self._dicts.is_open):
+        if self._lists.is_open or self._rich.is_open or (line and self._dicts.is_open):
             return True
         self._lists.above = above or self._lists.above
-        return (marked and self._lists.opens(line)) or (b"{" in line and self._dicts.opens(line))
+        return (
+            (marked and self._lists.opens(line)) or (b"{" in line and self._dicts.opens(line)) or RichLines.opens(line)
+        )
 
     def end(self, above: bytes) -> None:
         """A block of lines is over; `above`: its last one."""
@@ -55,6 +58,14 @@ class JoinedLines:
     def take(self, line: bytes, number: int, after_blank: bool, known: Collection[str]) -> list[Joined]:
         """What is whole with a line."""
         out: list[Joined] = []
+        whole = not (self._lists.is_open or self._dicts.is_open)
+        if whole and (RichLines.opens(line) or self._rich.goes_on(line)):
+            return self._lines(self._rich.take(line, number))
+        if self._rich.is_open:
+            before = self._lines(self._rich.give_back())
+            if not self.wants(line, b"", marked=True):
+                return [*before, *self._lines([(number, line)])]
+            return [*before, *self.take(line, number, after_blank, known)]
         if not self._lists.is_open and self._lists.opens(line):
             out += self._given_back()
             self._after_blank = after_blank
@@ -91,7 +102,7 @@ class JoinedLines:
         return out
 
     def _given_back(self) -> list[Joined]:
-        return self._lines(self._dicts.give_back())
+        return self._lines([*self._rich.give_back(), *self._dicts.give_back()])
 
     def _lines(self, lines: list[tuple[int, bytes]]) -> list[Joined]:
         return [WholeLine(number, line, self._after_blank, dull=False) for number, line in lines]

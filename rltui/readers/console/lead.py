@@ -8,7 +8,8 @@ from rltui.lazy_regex import lazy
 from rltui.readers.console.named_numbers import has_word, words
 from rltui.readers.number_text import NUMBER
 
-_ANSI = lazy(r"\x1b\[[0-9;]*m")
+_ANSI = lazy(r"\x1b(?:\[[0-9;?]*[A-Za-z]|\][^\x07\x1b]{0,300}(?:\x07|\x1b\\))")
+_ERASED = lazy(r"[^\x08]\x08")
 _FULL = lazy("[：，；（）【】＝｜／％第]")
 _SIGNS = str.maketrans(
     {
@@ -82,8 +83,10 @@ _NO_SOURCE = lazy(
 
 
 def plain(message: str) -> str:
-    """A message without colours, with the signs of ASCII for those that fill a whole place."""
+    """A message without colours and what was written over; with signs of ASCII for those that fill a whole place."""
     message = _ANSI.sub("", message) if "\x1b" in message else message
+    while "\b" in message and (erased := _ERASED.sub("", message)) != message:
+        message = erased  # written over, as `script` records it
     if message.isascii() or _FULL.search(message) is None:
         return message
     return _ORDINAL.sub(r"\2 \1", message.translate(_SIGNS))

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.unit.readers.reported import reported
 from tests.unit.session.runs import content, opened
 
 NESTED = '2026-03-01T10:00:00Z [info] metrics {{"step": {i}, "loss": {x}, "train": {{"reward": 0.5, "kl": 0.2}}}}\n'
@@ -169,6 +170,18 @@ STYLES: dict[str, tuple[str, int, dict[str, str]]] = {
         1,
         {"train_loss": "x", "reward": "0.5", "time": "i"},
     ),
+    "messages that rich broke": (
+        "                    INFO     step {i} | reward 0.5 | loss {x} |   train.py:12\n"
+        "                             kl 0.25                               \n",
+        1,
+        {"loss": "x", "reward": "0.5", "kl": "0.25"},
+    ),
+    "a tuple": ("('step', {i}, 'loss', {x}, 'reward', 0.5)\n", 1, {"loss": "x", "reward": "0.5"}),
+    "a terminal that `script` recorded": (
+        "\x1b[?2004l\x1b]0;me@gpu: ~\x07step {i} loss=\x1b[1m{x}\x1b[0m reward=0.9\x085\r\n",
+        1,
+        {"loss": "x", "reward": "0.5"},
+    ),
     "steps in thousands": ("step {k}k | reward {x} | kl 0.5\n", 500, {"reward": "x", "kl": "0.5"}),
     "thousands": ("Training: step: {i:,}, loss: {x}, reward: 0.5\n", 200, {"loss": "x", "reward": "0.5"}),
 }
@@ -257,3 +270,31 @@ def test_a_heading_in_a_completion_begins_no_step(heading: str, tmp_path: Path) 
         lines += [f"step {i} | loss: 0.25 | reward: 0.5", *(heading.format(i=n) for n in (1, 2, 3)), "so x = 3"]
     path.write_text("\n".join(lines) + "\n")
     assert content(opened(path)) == {i: {"loss": 0.25, "reward": 0.5} for i in range(1, 31)}
+
+
+def test_the_course_of_a_training_as_keras_returns_it(tmp_path: Path) -> None:
+    path = tmp_path / "train.log"
+    course = {"loss": [i / 64 for i in range(1, 21)], "val_accuracy": [i / 32 for i in range(1, 21)]}
+    path.write_text(f"Training done\n{course}\n")
+    assert [(row["loss"], row["val_accuracy"]) for row in content(opened(path)).values()] == [
+        (i / 64, i / 32) for i in range(1, 21)
+    ]
+
+
+def test_columns_of_samples_are_no_course_of_a_training(tmp_path: Path) -> None:
+    path = tmp_path / "train.log"
+    samples = {"rewards": [0.0, 1.0, 0.0, 1.0, 1.0], "lengths": [9, 8, 9, 7, 6]}
+    path.write_text("".join(f"{samples}\nstep {i}: loss=0.25 reward=0.5\n" for i in range(1, 21)))
+    assert content(opened(path)) == {i: {"loss": 0.25, "reward": 0.5} for i in range(1, 21)}
+
+
+def test_a_line_that_counts_something_else_is_told_as_such(tmp_path: Path) -> None:
+    path = tmp_path / "train.log"
+    lines = []
+    for i in range(1, 13):
+        lines.append(f"rollout {i}: reward=0.5 len=100.0")
+        lines += [f"  optim step {3 * i + j}: loss=0.25 gnorm=0.5" for j in range(3)]
+    path.write_text("\n".join(lines) + "\n")
+    (source,) = reported(path)["run"]["sources"]
+    (left,) = source["left_out"]
+    assert (left["count"], left["reason"]) == (12, "recurring line that counts something else than the steps")
