@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 from collections import Counter
+from dataclasses import replace
 from math import nan
 
 from rltui.lazy_regex import lazy
@@ -18,6 +19,7 @@ from rltui.readers.csv_table import (
     headerless,
     is_preamble,
     is_title,
+    with_index,
 )
 from rltui.readers.keys import StepColumn, time_of
 from rltui.readers.lines import FEW_BYTES, MANY_BYTES, TOO_LONG, LineBuffer, unchanged
@@ -108,6 +110,9 @@ class CsvReader:
         self._means = SampleMeans()
         self._before: tuple[int, dict[str, object], float] = (NO_STEP, {}, nan)
         self._by_step: dict[int, dict[str, object]] = {}  # of a table whose columns are steps
+        self._header = b""  # right above this line
+        self._wraps = False
+        self._step_by_index: dict[str, int] = {}  # of a frame whose columns stand in blocks
         self._many = False  # polars is there
         self._words: set[int] = set()  # places of columns that hold other cells than numbers
 
@@ -216,12 +221,22 @@ class CsvReader:
         if self._table is None:
             self._begin(line)
             return
+        header_above, self._header = self._header, b""
+        if header_above and (indexed := with_index(self._table, header_above, line)) is not None:
+            self._table, self._metrics = indexed, indexed.metrics
+            return
+        if self._wraps and not any(number(cell.decode("utf-8", "replace")) is not None for cell in line.split()):
+            self._go_on(line)
+            return
         text = line.decode("utf-8", "replace").replace("\0", "").rstrip("\r")
         try:
             cells = cut(text, self._table.separator)
         except csv.Error:
             cells = []
         if len(cells) == len(self._table.columns) + 1 and self._table.separator == SPACES:
+            if self._wraps:
+                self._add_wrapped(*cells)
+                return
             cells = cells[1:]  # the number of the row, as pandas prints it
         if self._table.step in cells:
             self._begin(line)  # the header again: of another launch, or of more columns
@@ -294,8 +309,27 @@ class CsvReader:
         if is_title(table):
             return
         self._words = set()
+        self._header, self._wraps = line, table.wraps
         self._table = table
         self._metrics = table.of_run(self._run) if self._run in table.run_prefixes() else table.metrics
+
+    def _go_on(self, line: bytes) -> None:
+        """The names of the next columns of the same rows."""
+        table = header(b"index " + line, self._file)
+        self._table, self._metrics = replace(table, columns=table.columns[1:], step=None), table.metrics
+
+    def _add_wrapped(self, index: str, *cells: str) -> None:
+        """Some of the cells of a row; the first block says which steps the rows are of."""
+        table = self._table
+        if table is None:
+            return
+        row = dict(zip(table.columns, cells, strict=True))
+        if table.step is not None:
+            self._step_by_index[index] = self._steps.step(row[table.step], self._line)
+        if (step := self._step_by_index.get(index, NO_STEP)) == NO_STEP:
+            self._skip("row of which no column says the step")
+            return
+        self._by_step.setdefault(step, {}).update((key, row[column]) for column, key in self._metrics.items())
 
     def _skip(self, reason: str, line: int | None = None, count: int = 1) -> None:
         self.skipped[reason] += count

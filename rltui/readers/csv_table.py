@@ -14,6 +14,8 @@ from rltui.readers.rows import number
 
 SEPARATORS = ",;\t|"
 SPACES = " "
+WRAPS = "  \\"
+"""Ends a line of pandas' names if further columns follow in a block of their own."""
 _NOT_METRICS = {"parsed_index", ""}
 _INDEX = ("", "unnamed: 0", "index")
 """Columns that pandas writes before the others: the number of the row."""
@@ -59,6 +61,8 @@ class CsvTable:
     flags: tuple[str, ...] = ()
     run: str | None = None
     named_run: str = ""
+    wraps: bool = False
+    """pandas set the columns out in several blocks, one below the other."""
 
     @property
     def is_plain(self) -> bool:
@@ -88,6 +92,8 @@ def header(line: bytes, name: str = "") -> CsvTable:
     """What a header line says; `name` is the file's. The separator is the one that leaves a column of steps, of several
     the one that is there most often. Raises csv.Error."""
     text = line.decode("utf-8-sig", "replace").strip("\r\n")
+    wraps = text.endswith(WRAPS)
+    text = text.removesuffix(WRAPS)
     found = {mark: [cell.strip() for cell in cut(text, mark)] for mark in (*SEPARATORS, SPACES)}
     separator = max(SEPARATORS, key=lambda mark: (step_column(found[mark]) is not None, text.count(mark)))
     if len(found[separator]) < 2 and len(found[SPACES]) > 1:
@@ -125,7 +131,17 @@ def header(line: bytes, name: str = "") -> CsvTable:
         flags,
         run,
         stated,
+        wraps,
     )
+
+
+def with_index(table: CsvTable, above: bytes, line: bytes) -> CsvTable | None:
+    """The table of a header whose index, the steps, pandas names alone on the line below it; None for any other line.
+    `above`: the header."""
+    if table.separator != SPACES or table.step is not None or len(name := line.split()) != 1:
+        return None
+    index = name[0].decode("utf-8", "replace")
+    return header(b" ".join([name[0], above.strip()])) if step_column([index]) is not None else None
 
 
 def headerless(line: bytes, name: str) -> CsvTable | None:
@@ -161,13 +177,14 @@ def _point(line: bytes, separator: str) -> tuple[int, str] | None:
 
 def table_of(lines: Iterable[bytes], name: str) -> CsvTable | None:
     """The table of which these are the first lines; None if they are none."""
-    for line in lines:
+    lines = list(lines)
+    for line, below in zip(lines, [*lines[1:], b""], strict=False):
         commented = line.lstrip().startswith(b"#")
         try:
             if commented and (found := commented_header(line, name)) is not None:
                 return found
-            if line.strip() and not is_preamble(line) and not is_title(found := header(line, name)):
-                return found
+            if line.strip() and not is_preamble(line) and not is_title(table := header(line, name)):
+                return with_index(table, line, below) or table
         except csv.Error:
             return None
     return None

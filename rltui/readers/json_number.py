@@ -13,7 +13,7 @@ from rltui.lazy_regex import lazy
 from rltui.readers.number_text import NUMBER, unwrapped, value
 from rltui.readers.python_text import NO_VALUE, literal
 
-_CELL = lazy(rf"['\"]([^'\"]{{1,300}})['\"]: ?['\"]?\[?({NUMBER})\]?['\"]?(?=[,}}\s]|$)")
+_CELL = lazy(rf"['\"]([^'\"]{{1,300}})['\"]: ?['\"]?(?:\[({NUMBER})\]|({NUMBER}))['\"]?(?=[,}}\s]|$)")
 
 
 _NAN = lazy(r"(?<![\w'\"])(?:nan|-?inf)(?![\w'\"])")
@@ -24,7 +24,7 @@ def dict_cells(text: str) -> dict[str, float]:
     within come twice, those around them stand before them: `rewards/mean`, `lengths/mean`."""
     if text.count("{") > 1 and (nested := _parsed(text[text.find("{") :])) is not None:
         return nested
-    return {key: value(text) for key, text in _CELL.findall(unwrapped(text))}
+    return {key: value(listed or text) for key, listed, text in _CELL.findall(unwrapped(text))}
 
 
 def _parsed(text: str) -> dict[str, float] | None:

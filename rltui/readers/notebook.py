@@ -2,17 +2,20 @@
 
 Each cell is a log of its own. A training that goes on in a later cell is one run; one that begins anew there (GRPO
 behind a warm start, the same cell copied and changed) is another: the last one is read, the rows of those before it are
-counted. Output that was cleared or never saved is not there.
+counted. Output that was cleared or never saved is not there. If no cell printed rows, the last table or list that a
+cell shows as its result is read.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from html.parser import HTMLParser
 from typing import Any
 
 from rltui.readers.base import ConfigRecord, LogLine, Note, Record, Rows
 from rltui.readers.console.reader import ConsoleReader
+from rltui.readers.csv_table import step_column
 from rltui.readers.json_document import DocumentReader
 from rltui.readers.rows import RowBuilder
 
@@ -46,7 +49,31 @@ class NotebookReader(DocumentReader):
                 begun = place
             last = max(steps) if steps else last
             out += found
-        return out
+        return out if last is not None else [*out, *self._shown(cells)]
+
+    def _shown(self, cells: list[Any]) -> Sequence[Record]:
+        """The rows of the last result that holds any: a data frame, a list."""
+        for cell in reversed(cells):
+            outputs = cell.get("outputs") if isinstance(cell, dict) else None
+            for output in reversed(outputs) if isinstance(outputs, list) else ():
+                data = output.get("data") if isinstance(output, dict) else None
+                if not isinstance(data, dict):
+                    continue
+                rows = RowBuilder(self.skipped, self.skipped_at)
+                for step, row in _Table.read(_text(data.get("text/html")), any_place=True):
+                    rows.add(step, row)
+                if found := [*rows.take()] or self._listed(_text(data.get("text/plain"))):
+                    return found
+        return []
+
+    @staticmethod
+    def _listed(text: str) -> list[Rows]:
+        console = ConsoleReader("console")
+        return [
+            record
+            for record in [*console.feed(text.encode("utf-8", "replace")), *console.finish()]
+            if isinstance(record, Rows)
+        ]
 
     def _pass_over(self, records: list[Record], cell: int) -> None:
         rows = sum(len(record.steps) for record in records if isinstance(record, Rows))
@@ -85,7 +112,8 @@ def _text(value: object) -> str:
 
 
 class _Table(HTMLParser):
-    """The first column of the table is the step; a cell that is no number is left out."""
+    """The first column of the table is the step, or with `any_place` the one of that name; a cell that is no number
+    is left out."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -93,18 +121,24 @@ class _Table(HTMLParser):
         self._cell: list[str] | None = None
 
     @classmethod
-    def read(cls, html: str) -> list[tuple[int, dict[str, object]]]:
+    def read(cls, html: str, any_place: bool = False) -> list[tuple[int, dict[str, object]]]:
         """Step and cells of each row; empty if this is no table of training."""
         table = cls()
         table.feed(html)
         table.close()
-        if not table.rows or table.rows[0][:1] != ["Step"]:
+        named = table.rows[0] if table.rows else []
+        step = step_column(named) if any_place else "Step"
+        if step not in named or (named[0] != step and not any_place):
             return []
-        names = [_named(name) for name in table.rows[0][1:]]
+        at = named.index(step)
+        names = [_named(name) for name in named]
         return [
-            (int(row[0]), dict(zip(names, map(_number, row[1:]), strict=True)))
+            (
+                int(row[at]),
+                {name: _number(cell) for name, cell in zip(names, row, strict=True) if name not in ("", step)},
+            )
             for row in table.rows[1:MAX_ROWS]
-            if len(row) == len(names) + 1 and row[0].isdecimal() and len(row[0]) < 16
+            if len(row) == len(names) and row[at].isdecimal() and len(row[at]) < 16
         ]
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:

@@ -25,6 +25,16 @@ _DECIMAL_COMMA = lazy(r"[=:]\s*[-+]?0,\d{2,}(?![\d,])")
 _WITH_COMMA = lazy(r"([=:]\s*[-+]?\d+),(\d+)(?![\d,.])")
 _SECONDS = (86400.0, 3600.0, 60.0, 1.0)
 _PART = {"ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9}
+_CALLED = lazy(r"\.(?:item|detach|cpu|numpy|tolist)\(\)|(?<=\w)\(\)(?=\.\w|\s*[:=])")
+"""What `print(f"{loss.item()=}")` shows of a call."""
+_STATISTIC = r"(?:mean|avg|average|std|stddev|min|max|median|sum|last|best)"
+_TOGETHER = lazy(
+    rf"([^\W\d][\w ]*?)?[ _]?[(\[]?\b({_STATISTIC}(?:/{_STATISTIC})+)[)\]]?\s*[:=]\s*({NUMBER}(?:\s?/\s?{NUMBER})+)",
+    re.IGNORECASE,
+)
+"""Several statistics under one name: `reward mean/std: 0.5/0.2`."""
+_PRINTED = lazy(rf"(['\"])([^\W\d][\w/.@\- ]{{0,60}})\1,\s*(?={NUMBER}[,)\]])")
+"""A name and its number in a tuple of many: `('step', 3, 'loss', 0.5)`."""
 _ITEM = lazy(rf"[(\[](['\"])([^'\"]{{1,200}})\1\s*,\s*(['\"]?)\[?({NUMBER})\]?\3[)\]]")
 
 
@@ -46,14 +56,28 @@ def _small(found: re.Match[str]) -> str:
     return f"{float(found[1]) * _PART[found[2]]:.12g}s"
 
 
+def _each(found: re.Match[str]) -> str:
+    names, numbers = found[2].split("/"), [number.strip() for number in found[3].split("/")]
+    if len(names) != len(numbers):
+        return found[0]
+    before = f"{found[1].rstrip()} " if found[1] else ""
+    return ", ".join(f"{before}{name}={number}" for name, number in zip(names, numbers, strict=True))
+
+
 def unwrapped(text: str) -> str:
     """A text with plain numbers for what Python shows of numbers: `tensor(0.5, device='cuda:0')`, `np.float64(0.5)`;
     with seconds for durations of several parts or smaller units: `1h2m`, `45ms`;
-    with `'loss': 0.5` for the tuple or list `('loss', 0.5)`; with a point for a decimal comma, `loss=0,25`."""
+    with `'loss': 0.5` for the tuple or list `('loss', 0.5)`; with a point for a decimal comma, `loss=0,25`;
+    each statistic with its number for `reward mean/std: 0.5/0.2`."""
     if "0," in text and _DECIMAL_COMMA.search(text):
         text = _WITH_COMMA.sub(r"\1.\2", text)
     text = _PARTS.sub(_seconds, text)
     text = _SMALL.sub(_small, text)
     if "(" in text:
-        text = _REPR.sub(r"\1", text)
-    return _ITEM.sub(r"'\2': \4", text) if "'," in text or '",' in text else text
+        text = _CALLED.sub("", _REPR.sub(r"\1", text))
+    if "/" in text:
+        text = _TOGETHER.sub(_each, text)
+    if "'," in text or '",' in text:
+        text = _ITEM.sub(r"'\2': \4", text)
+        text = _PRINTED.sub(r"'\2': ", text) if text.lstrip()[:1] in ("(", "[") else text
+    return text

@@ -44,12 +44,13 @@ _NOT_LOGS = (
     ".patch",
     ".diff",
 )
+_PAGES = (".md", ".markdown", ".rst")
 _TEXTS = (".txt", ".log", ".out", ".err")
 _LOG_NAMES = re.compile(r"\.(?:log|out|err)(?:\.\d+)?$|(?:^|[_-])(?:log|stdout|stderr|console|nohup)\b", re.IGNORECASE)
 _HOLE = bytes(64)
 """What copytruncate leaves in a log, at least. Looked for first: the pattern tries every byte."""
 _NULS = re.compile(rb"\0{64,}(?=[\n\r\x20-\x7e])")
-_BINARY = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
+_BINARY = re.compile(rb"[\x00-\x06\x0e-\x1a\x1c-\x1f]")
 _TRAINING = re.compile(
     rb"\(\w+ pid=\d+|Ray instance|ray init kwargs|verl\.|vllm|[Dd]eep[Ss]peed|transformers|torch(?:run|\.distributed| )"
     rb"|trl[ ./]|GRPO|grpo|\bPPO\b|\bppo_|Training Progress|Loading (?:weights|checkpoint shards)|wandb: |CUDA|NCCL"
@@ -110,6 +111,11 @@ def sniff(head: bytes, name: str) -> str | None:
         or _document(start, name, head_is_all)
         or _unnamed_console(text, name)
     )
+
+
+def sniff_page(head: bytes, name: str) -> str | None:
+    """The format of a page of notes that the user names: it may hold a table or a log among its words."""
+    return sniff(head, f"{name}.txt") if name.endswith(_PAGES) else None
 
 
 def may_begin_late(head: bytes, name: str) -> bool:
@@ -292,7 +298,6 @@ def _csv(text: bytes, name: str) -> str | None:
     from rltui.readers.csv_table import (
         SPACES,
         cut,
-        header,
         is_points,
         is_preamble,
         looks_like_metrics,
@@ -311,9 +316,13 @@ def _csv(text: bytes, name: str) -> str | None:
     body = [line.decode("utf-8", "replace").strip("\r") for line in lines if not is_preamble(line)]
     try:
         if (
-            first := next((i for i, line in enumerate(body) if header(line.encode(), name) == table), None)
+            first := next(
+                (i for i in range(len(body)) if table_of(map(str.encode, body[i : i + 2]), name) == table), None
+            )
         ) is not None:
             del body[:first]  # words above it
+        if body[1:2] and body[1].split() == [table.step]:
+            del body[1]  # the name of the index
         rows = [cut(line, table.separator) for line in body[1:-1] or body[1:]]
     except csv.Error:
         return None
@@ -372,6 +381,8 @@ def is_binary(head: bytes) -> bool:
     return b"\0" in text[:1024] or len(_BINARY.findall(text)) * 50 > len(text)
 
 
+_NUMBERS = rb"[ \t]*[-+]?\d[\d.eE+\-]*(?:[ \t]*[,;\t| ][ \t]*(?:[-+]?[\d.][\d.eE+\-]*|nan|NaN|))+[ \t]*\r?\n"
+_NAMELESS = re.compile(rb"(?:%s){3,}" % _NUMBERS)
 _OTHER_PACKINGS = {b"PK\x03\x04": "zip", b"7z\xbc\xaf": "7z", b"\x04\x22\x4d\x18": "lz4"}
 
 
@@ -392,4 +403,6 @@ def why_not(head: bytes) -> str:
         return "binary data of no known container"
     if not plain.strip():
         return "nothing but blank lines so far"
+    if _NAMELESS.fullmatch(plain[: plain.rfind(b"\n") + 1]):
+        return "columns of numbers without names: name them in a first line, as in step,loss,reward"
     return "text without metrics by step in its beginning"

@@ -15,7 +15,7 @@ from rltui.prose import joined
 from rltui.readers.base import ContainedRun
 from rltui.readers.formats import SEVERAL
 from rltui.readers.registry import runs_in_database
-from rltui.readers.sniff import is_binary, may_begin_late, sniff, sniff_end
+from rltui.readers.sniff import is_binary, may_begin_late, sniff, sniff_end, sniff_page
 from rltui.sources import slurm, stdin
 from rltui.sources.base import FileStat, Listing, Place, SourceError
 from rltui.sources.local import LocalPlace
@@ -182,7 +182,7 @@ def runs_at(path: str, place: Place, format_in: str | None) -> list[Found]:
         raise NotARun(_said(path, listing.error.text))
     formats: dict[str, str | None] = {}
     failed: dict[str, str] = {}
-    ask = _sniffer(place, formats, format_in, failed)
+    ask = _sniffer(place, formats, format_in, failed, path)
     if place.link() is not None:
         _sniff_ahead(listing, ask)
     candidates = group(listing, ask, _run_finder(place))
@@ -204,9 +204,10 @@ def _one_file(path: str, place: Place) -> Listing:
 
 
 def _sniffer(
-    place: Place, seen: dict[str, str | None], format_in: str | None, failed: dict[str, str]
+    place: Place, seen: dict[str, str | None], format_in: str | None, failed: dict[str, str], named: str = ""
 ) -> Callable[[str], str | None]:
-    """What tells the format of a file, each looked at once. Those that cannot be read go to `failed`, with why."""
+    """What tells the format of a file, each looked at once. Those that cannot be read go to `failed`, with why.
+    `named`: what the user named."""
 
     def ask(path: str) -> str | None:
         if path not in seen:
@@ -218,7 +219,7 @@ def _sniffer(
 
     def told(path: str, head: bytes) -> str | None:
         name = os.path.basename(path)
-        found = sniff(head, name)
+        found = sniff(head, name) or (sniff_page(head, name) if path == named else None)
         if found is None and len(head) == HEAD and may_begin_late(head, name):
             with closing(place.follow(path)) as follower:
                 found = sniff_end(follower.tail(HEAD).data, name)

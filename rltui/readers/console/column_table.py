@@ -16,6 +16,7 @@ _NAME = lazy(r"[A-Za-z_#][\w/.@%()\- ]{0,40}$")
 _SAYS = lazy(r"^\s*#?\s*(?i:columns?|fields|format|header):\s+")
 """What says that names of columns follow."""
 _GAP = lazy(r"\s{2,}|\t")
+_TOOK = lazy(r"(?:(\d{1,4}):)?(\d{1,2}):(\d\d(?:\.\d+)?)")
 _MISSING = frozenset(("", "-", "--", "—", "n/a", "N/A", "None", "null"))
 
 
@@ -50,14 +51,25 @@ class ColumnTable:
         if not self._names:
             return None
         for cells in _splits(message):
-            if len(cells) == len(self._names) and all(c in _MISSING or NUMBER.fullmatch(c) for c in cells):
+            if len(cells) == len(self._names) and all(
+                c in _MISSING or NUMBER.fullmatch(c) or _TOOK.fullmatch(c) for c in cells
+            ):
                 self._idle = 0
                 pairs = zip(self._names, cells, strict=True)
-                return [Slot(n, "", float("nan")) if c in _MISSING else Slot(n, c, value(c)) for n, c in pairs]
+                return [_slot(n, c) for n, c in pairs]
         self._idle += 1
         if self._idle > KEPT_LINES:
             self._names = []
         return None
+
+
+def _slot(name: str, cell: str) -> Slot:
+    if cell in _MISSING:
+        return Slot(name, "", float("nan"))
+    if took := _TOOK.fullmatch(cell):  # a duration
+        seconds = 3600 * int(took[1] or 0) + 60 * int(took[2]) + float(took[3])
+        return Slot(name, f"{seconds:.12g}", seconds)
+    return Slot(name, cell, value(cell))
 
 
 def _splits(message: str) -> list[list[str]]:

@@ -26,13 +26,14 @@ _UNIT = (
 )
 _NAME = r"[^\W\d_][\w/.@\-]*(?: [\w/.@()\-]+){0,4}?"
 _COUNT = r"(\d{1,15}|\d{1,3}(?:,\d{3})+)"
+_OUT_OF = r"(?:\s?/\s?| (?:out )?of )"
 _STEP = lazy(
-    rf"^(?:global[_ ]?step|train(?:ing)?[_ ]?step|step|iter(?:ation)?)\s*[:=]?\s*{_COUNT}(?:\s?/\s?{_COUNT})?$",
+    rf"^(?:global[_ ]?step|train(?:ing)?[_ ]?step|step|iter(?:ation)?)\s*[:=]?\s*{_COUNT}(?:{_OUT_OF}{_COUNT})?$",
     re.IGNORECASE,
 )
-_HEADING = lazy(rf"^[=\-*#\s]{{3,}}Step\s+{_COUNT}(?:\s?/\s?{_COUNT})?[=\-*#\s]{{3,}}$")
+_HEADING = lazy(rf"^[=\-*#\s]{{3,}}Step\s+{_COUNT}(?:{_OUT_OF}{_COUNT})?[=\-*#\s]{{3,}}$")
 _BEGIN = lazy(
-    rf"^\[?(?:global[_ ]?step|train(?:ing)?[_ ]?step|step|iter(?:ation)?)\s*[:=#]?\s*{_COUNT}(?:\s?/\s?{_COUNT})?\]?"
+    rf"^\[?(?:global[_ ]?step|train(?:ing)?[_ ]?step|step|iter(?:ation)?)\s*[:=#]?\s*{_COUNT}(?:{_OUT_OF}{_COUNT})?\]?"
     r"(?:\s*[:,;|>\-]+\s+|\s+)(?=[A-Za-z])",
     re.IGNORECASE,
 )
@@ -52,8 +53,10 @@ _TOOK = lazy(
 _SECONDS = (86400.0, 3600.0, 60.0, 1.0, 0.001)
 _CLOSED = lazy(r"^([^(\[{]*?)[)\]}.|]+$")
 """A part with the end of what was begun before it, or of a sentence."""
+_SET_RIGHT = lazy(rf"\s*([:=])\s+(?={NUMBER})")
+"""Blanks that set the numbers of neighbouring lines below each other."""
 _SPLIT = lazy(r"\s*[|,;]\s+|\s+/\s+(?=[A-Za-z])|\s*\|\s*|\s{2,}|\t")
-_INNER = lazy(r"\{(?=[^{}]*['\"](?:global[_ ]?step|step|iteration|iter|update)['\"]: ?\d)")
+_INNER = lazy(r"\{(?=[^{}]*['\"](?:global[_ ]?step|step|iteration|iter|update|num_updates)['\"]: ?[\"']?\d)")
 """A dict that holds its step, behind words."""
 _DICT = lazy(
     r"\b(?:global[_ ]?step|step|iteration|pipeline step|eval)"
@@ -183,7 +186,7 @@ def attributes(message: str) -> dict[str, float]:
 
 
 def _parts(message: str) -> list[str]:
-    return [_CLOSED.sub(r"\1", part) for part in _SPLIT.split(bare(message)) if part]
+    return [_CLOSED.sub(r"\1", part) for part in _SPLIT.split(_SET_RIGHT.sub(r"\1 ", bare(message))) if part]
 
 
 def _pairs(parts: list[str], pair: re.Pattern[str]) -> tuple[dict[str, float], int]:

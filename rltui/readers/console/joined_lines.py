@@ -1,5 +1,4 @@
-"""Lines that make one text together: lists of rows that a program prints, and dicts that are broken by a terminal's
-width or set out by `pprint` or `json.dumps`."""
+"""Lines that make one text together: lists of rows that a program prints, and dicts that are broken or set out."""
 
 from __future__ import annotations
 
@@ -7,13 +6,9 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from rltui.readers.base import LeftOut
-from rltui.readers.console.generic import dict_line
-from rltui.readers.console.line_filter import SCAN_LIMIT
-from rltui.readers.console.notes import split_prefix
-from rltui.readers.console.pair_lines import logged_cells
+from rltui.readers.console.broken_lines import BrokenLines, RichLines
 from rltui.readers.console.printed_list import Printed
 from rltui.readers.console.printed_rows import Found, PrintedRows
-from rltui.readers.console.trl import cells
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,82 +25,13 @@ class WholeLine:
 Joined = Printed | WholeLine
 
 
-_MOST = 200
-"""Lines of one dict at most."""
-_BEGINS = (b"{'", b'{"')
-
-
-class BrokenLines:
-    """Joins the lines of a dict again. Lines that make no dict of metrics are given back as they were."""
-
-    def __init__(self) -> None:
-        self._held: list[tuple[int, bytes]] = []
-        self._size = self._depth = 0
-        self._prefix = b""  # Ray's, before each of the lines
-
-    @property
-    def is_open(self) -> bool:
-        return bool(self._held)
-
-    @staticmethod
-    def opens(line: bytes) -> bool:
-        """Whether a dict begins in a line and does not end there."""
-        if b"{" not in line:
-            return False
-        end = line.rfind(b"}")
-        return any(line.rfind(begin) > end for begin in _BEGINS) or _set_out(line)
-
-    def take(self, line: bytes, number: int) -> list[tuple[int, bytes]]:
-        """The lines that are whole with this one, each with the number of the line that it begins in."""
-        inner = line.removeprefix(self._prefix)
-        again = self.opens(line) and not inner[:1].isspace()
-        if self._held and (again or b"%|" in line or not line.strip()):
-            given = self.give_back()
-            return [*given, *(self.take(line, number) if self.opens(line) else [(number, line)])]
-        if not self._held:
-            self._prefix = split_prefix(line.decode("utf-8", "replace"))[0].encode()
-        self._held.append((number, line.rstrip(b"\r")))
-        self._size += len(line)
-        self._depth += line.count(b"{") - line.count(b"}")
-        if self._depth <= 0 and line.rstrip().endswith(b"}"):
-            whole, held = self._joined(), self.give_back()
-            return [(held[0][0], whole)] if _is_row(whole) else held
-        if len(self._held) > _MOST or self._size > SCAN_LIMIT:
-            return self.give_back()
-        return []
-
-    def _joined(self) -> bytes:
-        """The dict on one line."""
-        lines = [line for _, line in self._held]
-        rest = [line.removeprefix(self._prefix) for line in lines[1:]]
-        if _set_out(lines[0]):
-            return b"".join([lines[0].rstrip(), *(part.strip() for part in rest)])
-        return b"".join([lines[0], *rest])
-
-    def give_back(self) -> list[tuple[int, bytes]]:
-        """The lines that were held, each for itself."""
-        held, self._held, self._size, self._depth = self._held, [], 0, 0
-        return held
-
-
-def _set_out(line: bytes) -> bool:
-    """Whether the members of an object stand on the lines below: `{` alone, or behind a mark or a time."""
-    text = line.rstrip()
-    return text.endswith(b"{") and text[:-1].rstrip()[-1:] in b":=|->])"
-
-
-def _is_row(whole: bytes) -> bool:
-    """Whether a dict is one of metrics, with or without its step."""
-    text = whole.decode("utf-8", "replace")
-    return cells(whole) is not None or dict_line(text) is not None or bool(logged_cells(text))
-
-
 class JoinedLines:
     """Holds the lines of such texts back until they are whole. `known`: names of the metrics that came already."""
 
     def __init__(self) -> None:
         self._lists = PrintedRows()
         self._dicts = BrokenLines()
+        self._rich = RichLines()
         self._after_blank = False  # the first of the lines held stood behind a blanked progress bar
         self.look_ahead = self._lists.look_ahead
         self.go_on = self._lists.go_on
@@ -114,14 +40,16 @@ class JoinedLines:
     @property
     def is_open(self) -> bool:
         """Whether the next line may be of what stands above it."""
-        return self._lists.is_open or self._dicts.is_open
+        return self._lists.is_open or self._dicts.is_open or self._rich.is_open
 
     def wants(self, line: bytes, above: bytes, marked: bool) -> bool:
         """Whether a line is of such a text, or may be: `marked`, there is a mark in it. `above`: the line before it."""
-        if self._lists.is_open or (line and self._dicts.is_open):
+        if self._lists.is_open or self._rich.is_open or (line and self._dicts.is_open):
             return True
         self._lists.above = above or self._lists.above
-        return (marked and self._lists.opens(line)) or (b"{" in line and self._dicts.opens(line))
+        return (
+            (marked and self._lists.opens(line)) or (b"{" in line and self._dicts.opens(line)) or RichLines.opens(line)
+        )
 
     def end(self, above: bytes) -> None:
         """A block of lines is over; `above`: its last one."""
@@ -130,6 +58,14 @@ class JoinedLines:
     def take(self, line: bytes, number: int, after_blank: bool, known: Collection[str]) -> list[Joined]:
         """What is whole with a line."""
         out: list[Joined] = []
+        whole = not (self._lists.is_open or self._dicts.is_open)
+        if whole and (RichLines.opens(line) or self._rich.goes_on(line)):
+            return self._lines(self._rich.take(line, number))
+        if self._rich.is_open:
+            before = self._lines(self._rich.give_back())
+            if not self.wants(line, b"", marked=True):
+                return [*before, *self._lines([(number, line)])]
+            return [*before, *self.take(line, number, after_blank, known)]
         if not self._lists.is_open and self._lists.opens(line):
             out += self._given_back()
             self._after_blank = after_blank
@@ -166,7 +102,7 @@ class JoinedLines:
         return out
 
     def _given_back(self) -> list[Joined]:
-        return self._lines(self._dicts.give_back())
+        return self._lines([*self._rich.give_back(), *self._dicts.give_back()])
 
     def _lines(self, lines: list[tuple[int, bytes]]) -> list[Joined]:
         return [WholeLine(number, line, self._after_blank, dull=False) for number, line in lines]

@@ -8,7 +8,8 @@ from rltui.lazy_regex import lazy
 from rltui.readers.console.named_numbers import has_word, words
 from rltui.readers.number_text import NUMBER
 
-_ANSI = lazy(r"\x1b\[[0-9;]*m")
+_ANSI = lazy(r"\x1b(?:\[[0-9;?]*[A-Za-z]|\][^\x07\x1b]{0,300}(?:\x07|\x1b\\))")
+_ERASED = lazy(r"[^\x08]\x08")
 _FULL = lazy("[：，；（）【】＝｜／％第]")
 _SIGNS = str.maketrans(
     {
@@ -35,7 +36,8 @@ _LEAD = lazy(
     rf"|(?:ts|time|timestamp|asctime)=(?:\"?{_DATE}[ T]{_CLOCK}\"?"  # logfmt
     r"|1[67]\d{8}(?:\d{3})?(?:\.\d{1,9})?)(?=\s)"
     r"|[IWD]\d{4} \d\d:\d\d:\d\d\.\d{1,6}\s+\d{1,9} [\w./\-]{1,80}:\d{1,6}\]"  # absl
-    rf"|[\[(]?{_DATE}[ T_-]{_CLOCK}[\])]?"
+    rf"|[\[(]?{_DATE}[ T_-]{_CLOCK}[\])]?(?: [\w.\-]{{1,60}} [\w.\-/]{{1,60}}\[\d{{1,9}}\]:?(?=\s))?"
+    rf"|[a-z][\w.\-]{{0,80}}(?: [a-z][\w.\-]{{0,60}})?(?= {_DATE}T{_CLOCK})"  # a pod and its container
     r"|[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d(?: [\w.\-]{1,60} [\w.\-/]{1,60}\[\d{1,9}\]:)?"  # ts, syslog
     rf"|\[?\d\d[-/]\d\d {_CLOCK}\]?"
     rf"|\[{_CLOCK}\]|{_CLOCK}(?=\s)"
@@ -86,8 +88,10 @@ def without_colours(message: str) -> str:
 
 
 def plain(message: str) -> str:
-    """A message without colours, with the signs of ASCII for those that fill a whole place."""
+    """A message without colours and what was written over; with signs of ASCII for those that fill a whole place."""
     message = without_colours(message)
+    while "\b" in message and (erased := _ERASED.sub("", message)) != message:
+        message = erased  # written over, as `script` records it
     if message.isascii() or _FULL.search(message) is None:
         return message
     return _ORDINAL.sub(r"\2 \1", message.translate(_SIGNS))

@@ -43,6 +43,13 @@ _SECTION = lazy(
     r"(?:^|[|;,]\s*|\s{2,}|[)\]]\s*|:\s+)([^\W\d][\w/\-]*(?: [^\W\d][\w/\-]*)?):\s+[^\W\d][^:=|;,]*[=:\s]\s*[\[({]?$"
 )
 _PART = lazy(r"[|;│┃║]")
+_WITH_UNIT = lazy(r"^(.*?)\s*\(([^\W\d][^\W\d/%]*|%)\)\s*[:=]\s*$")
+"""A name with its unit or statistic in brackets: `elapsed time (ms): 12`, `Reward (mean): 0.5`."""
+_DATE = lazy(r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:[.,]\d{1,9})?)?)?(?:Z|[+-]\d\d:?\d\d)?")
+_AT = lazy(r"([^\W\d]\w*)@$")
+"""A name that goes on with a number: `pass@8`."""
+_NO_NUMBER = lazy(r"\b(?:of|no|any|with|without|for)\s+$")
+"""Words before `nan` that is an adjective: `number of nan iterations`."""
 _IN_NAME = lazy(r"\d+[^\W\d]\w*=")
 """A name that begins with a digit: `5HT=0.9`."""
 NUMBER_IN = lazy(r"(?:^|\s)\d+\.\d+(?=\s|$)")
@@ -101,7 +108,12 @@ def slots_of(message: str) -> list[Slot]:
     for match in NUMBER.finditer(message):
         if len(out) >= MAX_SLOTS:
             break
-        if "=" in message and _IN_NAME.match(message, match.start()):
+        if match.start() < end or ("=" in message and _IN_NAME.match(message, match.start())):
+            continue
+        if date := _DATE.match(message, match.start()):
+            end = date.end()
+            continue
+        if _is_word(message, match.start()):
             continue
         gap = message[end : match.start()]
         unit = _UNIT.match(message, match.end())
@@ -141,10 +153,23 @@ def slots_of(message: str) -> list[Slot]:
             name = f"{subject} {parts[-1]}" if subject else name
         elif name:
             subject = name
-        out.append(Slot(name, match[0], value(match[0]) * factor, end=match.end()))
+        number, text = value(match[0]), match[0]
+        if factor != 1.0:
+            number = float(f"{number * factor:.15g}")
+            text = str(int(number)) if number.is_integer() else text  # `step 0.5k`
+        out.append(Slot(name, text, number, end=match.end()))
         sections.append(section)
     names = sectioned((section, slot.name) for section, slot in zip(sections, out, strict=True))
     return [slot if slot.name == name else replace(slot, name=name) for slot, name in zip(out, names, strict=True)]
+
+
+def _is_word(message: str, at: int) -> bool:
+    """Whether a number is part of a name or sentence: the 8 of `pass@8`, the `nan` of `number of nan iterations`."""
+    before = message[max(0, at - 40) : at]
+    if before.endswith("@"):
+        named = _AT.search(before)
+        return named is not None and not has_word(named[1], words().evaluation | words().counters)
+    return message[at] in "nNiI" and _NO_NUMBER.search(before) is not None
 
 
 def _mean_of(first: Slot, listed: list[float], end: int) -> Slot:
@@ -193,6 +218,8 @@ def _name(gap: str) -> str:
         return str(set_apart[2])
     if gap.count("=") > gap.count("=>") + 1 and (one := _ASSIGNED.search(gap)):
         return str(one[1])
+    if tied.endswith(")") and (said := _WITH_UNIT.match(gap)) and (inner := _name(said[1] + ":")):
+        return f"{inner} ({said[2]})"
     found = _NAME.match(_VERB.sub("", _LINKS.sub("", _SEPARATOR.split(tied)[-1].strip(" '\"*-"))))
     return str(found[1]) if found and not found[1].endswith(".py") else ""
 

@@ -16,6 +16,8 @@ from rltui.readers.row_kinds import hoisted, is_sample, row_words, words_of
 
 MOST_WORDS = 6
 """Words before a list that is no part of a sentence."""
+FEWEST = 5
+"""Values of a course that nothing calls one."""
 _LOOKED_AT = 20  # rows
 _SENTENCE = lazy(r"[.;]\s")
 _NAMES = lazy(r"[A-Za-z_][\w/.@%\-]*")
@@ -44,7 +46,10 @@ def history(parsed: list[Any], before: str, cells: tuple[str, ...], known: Colle
     found = held({"_".join(words): document} if words else document)
     if found is None or found.runs or not found.rows:
         return None
-    return found if _is_of_run(found.rows[:_LOOKED_AT], set(words), known) else None
+    rows = found.rows[:_LOOKED_AT]
+    if not words and not known and isinstance(document, dict) and _is_course(found.rows):
+        return found
+    return found if _is_of_run(rows, set(words), known) else None
 
 
 def _named(rows: list[Any], lists: tuple[tuple[str, ...], ...]) -> Any:
@@ -68,6 +73,12 @@ def _is_of_run(rows: list[dict[str, Any]], before: set[str], known: Collection[s
         return called and len(rows) > 1 and bool(measured)
     there = {word for key in known for word in words_of(key)} & words.measures
     return named or (bool(measured) and (not there or not there.isdisjoint(measured)))
+
+
+def _is_course(rows: list[dict[str, Any]]) -> bool:
+    """Whether columns under no name are the course of a training, as Keras returns it: of the loss and of more."""
+    measured = [key for key in rows[0] if not row_words().measures.isdisjoint(words_of(key))]
+    return len(rows) >= FEWEST and len(measured) > 1 and any("loss" in words_of(key) for key in measured)
 
 
 def states_steps(rows: list[dict[str, Any]]) -> bool:

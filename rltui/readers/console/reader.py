@@ -179,7 +179,9 @@ class ConsoleReader(LineReader):
                 self._took = False
                 if self._patterns is not None and self._by_pattern(self._patterns, segment, at):
                     self._took = True
-                elif (end > marked or joining or b"{" in segment) and self._joined.wants(segment, above, end > marked):
+                elif (end > marked or joining or b"{" in segment or b".py:" in segment) and self._joined.wants(
+                    segment, above, end > marked
+                ):
                     self._reach(at)
                     blank = self._blank_before(text, at)
                     self._take_joined(self._joined.take(segment, self._line, blank, self._rows.names))

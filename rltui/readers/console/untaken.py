@@ -20,7 +20,7 @@ from rltui.readers.base import LeftOut
 from rltui.readers.console.lead import plain, without_lead
 from rltui.readers.console.named_numbers import has_word, slots_of, words
 from rltui.readers.console.notes import split_prefix
-from rltui.readers.console.step_counter import may_count
+from rltui.readers.console.step_counter import is_about, may_count
 from rltui.readers.number_text import NUMBER
 from rltui.text import clean
 
@@ -28,6 +28,7 @@ WORDS = "line of words alone"
 ONCE = "line with numbers, of a form that came but once"
 NAMELESS = "recurring line with numbers that have no names"
 STEPLESS = "recurring line with named numbers, but no step"
+OTHER_COUNT = "recurring line that counts something else than the steps"
 NO_METRIC = "recurring line with a step, but no metric of training beside it"
 MAX_FORMS = 2000
 """Forms that are counted one by one; then those that came once are counted together."""
@@ -121,7 +122,7 @@ class UntakenLines:
                 shown[reason] = form.line, form.text
         return [
             LeftOut(reason, counts[reason], f"line {line}", clean(text.decode("utf-8", "replace").strip(), SHOWN))
-            for reason in (NO_METRIC, STEPLESS, NAMELESS, ONCE, WORDS)
+            for reason in (OTHER_COUNT, NO_METRIC, STEPLESS, NAMELESS, ONCE, WORDS)
             if counts[reason]
             for line, text in [shown[reason]]
         ]
@@ -135,7 +136,8 @@ def _lacks(text: bytes) -> str:
     """What the numbers of a recurring line lack to be a row."""
     slots = slots_of(without_lead(plain(split_prefix(text.decode("utf-8", "replace"))[1])))
     if any(may_count(slot) for slot in slots):
-        return NO_METRIC
+        others = [slot for slot in slots if not may_count(slot)]
+        return OTHER_COUNT if is_about(others, words().training) else NO_METRIC
     named = any(slot.name and not has_word(slot.name, words().prose) for slot in slots)
     return STEPLESS if named else NAMELESS
 

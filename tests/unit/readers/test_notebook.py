@@ -128,3 +128,30 @@ def test_the_error_that_ipython_shows_ends_the_run(
     crash = next(f for f in report["findings"] if f["id"] == "run-crashed")
     assert "ValueError: no prompt column in the data" in json.dumps(crash)
     assert "In[7]" not in crash["evidence"][0]["text"]
+
+
+def shown(html: str, plain: str) -> dict[str, Any]:
+    return {"output_type": "execute_result", "data": {"text/html": [html], "text/plain": [plain]}}
+
+
+def frame(last: int) -> dict[str, Any]:
+    body = "".join(f"<tr><th>{i - 1}</th><td>{i}</td><td>{i / 64}</td></tr>" for i in range(1, last + 1))
+    html = f"<table><tr><th></th><th>step</th><th>reward</th></tr>{body}</table>"
+    return shown(html, "   step  reward")
+
+
+@pytest.mark.parametrize("kind", ["frame", "list"])
+def test_a_result_is_read_if_nothing_was_printed(kind: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = [{"step": i, "reward": i / 64} for i in range(1, 21)]
+    result = frame(20) if kind == "frame" else shown("", str(rows))
+    report = reported(notebook(tmp_path / "n.ipynb", [stream("done\n")], [result]), capsys)
+    assert report["run"]["steps"]["rows"] == 20
+    assert report["metrics"]["reward_mean"]["last_value"] == 20 / 64
+
+
+def test_a_part_of_a_table_that_is_shown_later_hides_no_training(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    printed = stream("".join(f"step {i}: loss=0.25 reward={i / 64}\n" for i in range(1, 41)))
+    report = reported(notebook(tmp_path / "n.ipynb", [printed], [frame(5)]), capsys)
+    assert report["run"]["steps"]["rows"] == 40

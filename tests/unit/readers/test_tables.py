@@ -32,6 +32,11 @@ STYLES: dict[str, str] = {
     "a comment before it": "# grpo, lr 1e-6\n\n" + table(),
     "a commented header": "# " + table(" "),
     "printed by pandas": "    step reward kl\n" + "".join(f"{s - 1:<3} {s:>4} {r:.4f} {k:.4f}\n" for s, r, k in ROWS),
+    "in blocks of columns, as pandas prints wide frames": "    step  reward  \\\n"
+    + "".join(f"{s - 1:<3} {s:>4}  {r:.4f}   \n" for s, r, _ in ROWS)
+    + "\n        kl  \n" + "".join(f"{s - 1:<3} {k:.4f}  \n" for s, _, k in ROWS),
+    "an index that pandas names": "      reward      kl\nstep                \n"
+    + "".join(f"{s:<4}  {r:.4f}  {k:.4f}\n" for s, r, k in ROWS),
     "Markdown": "| step | reward | kl |\n|---:|---:|---:|\n" + "".join(f"| {s} | {r} | {k} |\n" for s, r, k in ROWS),
     "text beside": "step,reward,kl,note\n" + "".join(f'{s},{r},{k},"fine, so far"\n' for s, r, k in ROWS),
     "a column twice": "step,reward,kl,kl\n" + "".join(f"{s},{r},{k},{k}\n" for s, r, k in ROWS),
@@ -155,3 +160,27 @@ NO_RUNS = {
 def test_a_table_of_something_else_is_refused_in_one_line(text: str, tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text(text)
     assert "--format-in" in refused(tmp_path / "t.csv")
+
+
+def test_numbers_without_names_are_refused_with_what_to_do(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("".join(f"{s},{r},{k}\n" for s, r, k in ROWS))
+    assert "name them in a first line, as in step,loss,reward" in refused(tmp_path / "t.csv")
+
+
+PAGES = {
+    "a table": "# Run 12\n\nGRPO, lr 1e-6.\n\n" + STYLES["Markdown"] + "\nIt went well.\n",
+    "a log": "# Run 12\n\n```\n" + "".join(f"step {s}: reward={r} kl={k}\n" for s, r, k in ROWS) + "```\nWell.\n",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("text", PAGES.values(), ids=PAGES)
+def test_a_page_of_notes_that_the_user_names(text: str, tmp_path: Path) -> None:
+    (tmp_path / "NOTES.md").write_text(text)
+    report = reported(tmp_path / "NOTES.md")
+    assert ends(report, "reward_mean") == (N, 0.21, 0.5)
+    assert ends(report, "kl_ref") == (N, 0.001, 0.03)
+
+
+def test_a_page_of_notes_in_a_folder_is_no_run(tmp_path: Path) -> None:
+    (tmp_path / "NOTES.md").write_text(PAGES["a table"])
+    assert "no training log recognised" in refused(tmp_path)

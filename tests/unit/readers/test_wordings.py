@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.unit.readers.reported import reported
 from tests.unit.session.runs import content, opened
 
 NESTED = '2026-03-01T10:00:00Z [info] metrics {{"step": {i}, "loss": {x}, "train": {{"reward": 0.5, "kl": 0.2}}}}\n'
@@ -43,6 +44,53 @@ STYLES: dict[str, tuple[str, int, dict[str, str]]] = {
         "ts=2026-03-01T10:00:00.123Z level=info step={i} loss={x} reward=0.5\n",
         1,
         {"loss": "x", "reward": "0.5"},
+    ),
+    "aligned lines below a heading": (
+        "----- Step {i} -----\n  loss:        {x}\n  mean reward: 0.5\n\n",
+        1,
+        {"loss": "x", "mean reward": "0.5"},
+    ),
+    "what Python shows of calls": (
+        "step={i} loss.item()={x} rewards.mean().item()=0.5 kl=0.25\n",
+        1,
+        {"loss": "x", "rewards.mean": "0.5", "kl": "0.25"},
+    ),
+    "scores at k, set apart by semicolons": (
+        "Rollout #{i}: avg reward {x}; pass@1 0.25; pass@8 0.5\n",
+        1,
+        {"avg reward": "x", "pass@1": "0.25", "pass@8": "0.5"},
+    ),
+    "statistics that share a name": (
+        "[Step {i}] reward mean/std/min/max: {x}/0.25/0.0/1.0  loss 0.125\n",
+        1,
+        {"reward mean": "x", "reward std": "0.25", "reward min": "0", "reward max": "1", "loss": "0.125"},
+    ),
+    "a unit or statistic in brackets behind a name": (
+        " iteration {i}/ 300 | elapsed time per iteration (ms): 5312.4 | Reward (mean): {x} "
+        "| number of nan iterations:   0 |\n",
+        1,
+        {"elapsed time per iteration (ms)": "5312.4", "Reward (mean)": "x", "number of nan iterations": "0"},
+    ),
+    "the name of host and process behind the time": (
+        "2026-03-04 10:00:00 gpu01 train[4242] INFO step {i} loss {x} reward 0.5\n",
+        1,
+        {"loss": "x", "reward": "0.5"},
+    ),
+    "pod and container before the time": (
+        "trainer-0 master 2026-03-04T10:00:00.123Z stdout F [train] step={i} loss={x} reward=0.5\n",
+        1,
+        {"loss": "x", "reward": "0.5"},
+    ),
+    "the time at the end": (
+        "step={i} loss={x} reward=0.5 tag=a event=train timestamp=2026-11-24T09:08:45.095777Z\n",
+        1,
+        {"loss": "x", "reward": "0.5"},
+    ),
+    "fairseq": (
+        '2026-03-04 10:00:00 | INFO | train_inner | {{"epoch": 1, "update": "0.25", "loss": "{x}", '
+        '"num_updates": "{i}", "gnorm": "0.5"}}\n',
+        1,
+        {"loss": "x", "gnorm": "0.5", "update": "0.25"},
     ),
     "logfmt with seconds": ("ts=1763900{i:03}.5 step={i} loss={x} reward=0.5\n", 1, {"loss": "x", "reward": "0.5"}),
     "JSON behind words": (NESTED, 1, {"loss": "x", "reward": "0.5", "kl": "0.2"}),
@@ -117,6 +165,24 @@ STYLES: dict[str, tuple[str, int, dict[str, str]]] = {
         1,
         {"metrics/loss": "x", "metrics/reward": "0.5"},
     ),
+    "columns of fastai": (
+        "{head}{i:<9} {x}    0.5        00:{i:02}\n",
+        1,
+        {"train_loss": "x", "reward": "0.5", "time": "i"},
+    ),
+    "messages that rich broke": (
+        "                    INFO     step {i} | reward 0.5 | loss {x} |   train.py:12\n"
+        "                             kl 0.25                               \n",
+        1,
+        {"loss": "x", "reward": "0.5", "kl": "0.25"},
+    ),
+    "a tuple": ("('step', {i}, 'loss', {x}, 'reward', 0.5)\n", 1, {"loss": "x", "reward": "0.5"}),
+    "a terminal that `script` recorded": (
+        "\x1b[?2004l\x1b]0;me@gpu: ~\x07step {i} loss=\x1b[1m{x}\x1b[0m reward=0.9\x085\r\n",
+        1,
+        {"loss": "x", "reward": "0.5"},
+    ),
+    "steps in thousands": ("step {k}k | reward {x} | kl 0.5\n", 500, {"reward": "x", "kl": "0.5"}),
     "thousands": ("Training: step: {i:,}, loss: {x}, reward: 0.5\n", 200, {"loss": "x", "reward": "0.5"}),
 }
 
@@ -125,9 +191,14 @@ STYLES: dict[str, tuple[str, int, dict[str, str]]] = {
 def test_every_row_is_there_and_nothing_else(style: str, tmp_path: Path) -> None:
     text, stride, names = STYLES[style]
     path = tmp_path / "train.log"
-    path.write_text("".join(text.format(i=i * stride, x=f"{i / 64:.6f}") for i in range(1, 41)))
+    head = ("epoch     train_loss  reward    time\n", *("" for _ in range(39)))
+    given = ({"i": i * stride, "k": i * stride / 1000, "x": f"{i / 64:.6f}", "head": head[i - 1]} for i in range(1, 41))
+    path.write_text("".join(text.format(**words) for words in given))
     expected = {
-        i * stride: {name: pytest.approx(i / 64, abs=1e-6) if x == "x" else float(x) for name, x in names.items()}
+        i * stride: {
+            name: pytest.approx(i / 64, abs=1e-6) if x == "x" else float(i if x == "i" else x)
+            for name, x in names.items()
+        }
         for i in range(1, 41)
     }
     found = {step: {k: x for k, x in row.items() if k != "epoch"} for step, row in content(opened(path)).items()}
@@ -199,3 +270,31 @@ def test_a_heading_in_a_completion_begins_no_step(heading: str, tmp_path: Path) 
         lines += [f"step {i} | loss: 0.25 | reward: 0.5", *(heading.format(i=n) for n in (1, 2, 3)), "so x = 3"]
     path.write_text("\n".join(lines) + "\n")
     assert content(opened(path)) == {i: {"loss": 0.25, "reward": 0.5} for i in range(1, 31)}
+
+
+def test_the_course_of_a_training_as_keras_returns_it(tmp_path: Path) -> None:
+    path = tmp_path / "train.log"
+    course = {"loss": [i / 64 for i in range(1, 21)], "val_accuracy": [i / 32 for i in range(1, 21)]}
+    path.write_text(f"Training done\n{course}\n")
+    assert [(row["loss"], row["val_accuracy"]) for row in content(opened(path)).values()] == [
+        (i / 64, i / 32) for i in range(1, 21)
+    ]
+
+
+def test_columns_of_samples_are_no_course_of_a_training(tmp_path: Path) -> None:
+    path = tmp_path / "train.log"
+    samples = {"rewards": [0.0, 1.0, 0.0, 1.0, 1.0], "lengths": [9, 8, 9, 7, 6]}
+    path.write_text("".join(f"{samples}\nstep {i}: loss=0.25 reward=0.5\n" for i in range(1, 21)))
+    assert content(opened(path)) == {i: {"loss": 0.25, "reward": 0.5} for i in range(1, 21)}
+
+
+def test_a_line_that_counts_something_else_is_told_as_such(tmp_path: Path) -> None:
+    path = tmp_path / "train.log"
+    lines = []
+    for i in range(1, 13):
+        lines.append(f"rollout {i}: reward=0.5 len=100.0")
+        lines += [f"  optim step {3 * i + j}: loss=0.25 gnorm=0.5" for j in range(3)]
+    path.write_text("\n".join(lines) + "\n")
+    (source,) = reported(path)["run"]["sources"]
+    (left,) = source["left_out"]
+    assert (left["count"], left["reason"]) == (12, "recurring line that counts something else than the steps")
