@@ -1,5 +1,5 @@
 """What holds of every diagnosis of a labelled run, at its end and on its way: roots, stages, invariants, badge. One run
-in twenty-four, all of them with `-m "fuzz_full or not fuzz_full"`;
+in thirty-two, all of them with `-m "fuzz_full or not fuzz_full"`;
 the contradictions hold the end of each to the same."""
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from tests.unit.diagnosis.test_roots import wrong_folds
 
 ROOT = labelled_runs()
 LABELS = [] if ROOT is None else [orjson.loads(x) for x in (ROOT / "LABELS.jsonl").read_bytes().splitlines()]
-EVERY = 24
+EVERY = 32
 ON_THE_WAY = (0.3, 0.6)
 
 
