@@ -15,6 +15,7 @@ from rltui.rules.base import (
     held,
     logged_for,
     opened,
+    rising,
     rule,
     solved,
 )
@@ -95,7 +96,7 @@ def zero_variance_groups(look: Look, p: Params, memory: Memory) -> list[Signal]:
     if eased and not held(look, "zero-variance-groups"):
         return []
     all_dead = share >= p["all"]  # no group is left that could teach: whatever the reward does is not learning
-    learns = look.trend(look.reward).direction > 0 and not all_dead
+    learns = rising(look) and not all_dead
     short = look.profile.ceiling is not None and not solved(look, p["half"])  # without a ceiling nobody can tell
     idle = share >= p["idle"] and opened(look, Trait.PLATEAU) and short
     recent = dead[-worth(p["critical_rows"], len(dead)) :]
