@@ -34,8 +34,8 @@ SHORT_POINTS = 30
 POWER = 0.84
 """Normal quantile of .8: a difference of limit + .84 standard errors is seen in four of five cases."""
 
-LEAST_BLOCKS = 8
-"""Means of neighbours that tell how much such means vary, at least."""
+LEAST_BLOCKS = 20
+"""Means of neighbours that tell how much such means vary, at least: with 10 of them a fall counts as its own noise."""
 DOUBT = 3.0
 """By this over the root of their number what they tell of white noise is too large in one of twenty (by simulation)."""
 

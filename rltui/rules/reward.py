@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from rltui.data_files import Record, kept, read
-from rltui.evidence.clock import capped, enough, worth
+from rltui.evidence.clock import enough
 from rltui.evidence.effects import POWER
 from rltui.evidence.look import Look
 from rltui.evidence.metric import MetricFacts, alone
@@ -117,11 +117,11 @@ def _varies(members: dict[str, Series], but: str) -> bool:
 @rule("reward-collapse", Look)
 def reward_collapse(look: Look, p: Params, memory: Memory) -> list[Signal]:
     """Reward far below a peak that is frozen once found, so that a slow fall cannot move its own reference."""
-    series, score = look.series(look.reward), look.facts.metric(look.reward)
-    if series is None or score is None or not enough(p["warmup"], series.steps):
+    series = look.series(look.reward)
+    if series is None or len(series) < p["warmup"]:
         return []
     x = series.values
-    n, block = len(x), capped(p["block"], len(x))
+    n, block = len(x), int(p["block"])
     if memory.get("first") != series.rows[0]:
         memory.clear()  # a peak of rows that no longer count
     if "peak" in memory:
@@ -143,8 +143,6 @@ def reward_collapse(look: Look, p: Params, memory: Memory) -> list[Signal]:
     if n - below < max(5, p["hold_share"] * n):
         return []
     if "peak" not in memory:
-        if not _below(score):
-            return []
         memory.update(peak=peak, noise=noise, wander=wander, rise=rise, start=float(start), first=float(series.rows[0]))
     profile = look.profile
     floor = profile.floor if profile.floor is not None else float(x.min())
@@ -176,12 +174,6 @@ def reward_collapse(look: Look, p: Params, memory: Memory) -> list[Signal]:
     ]
 
 
-def _below(score: MetricFacts) -> bool:
-    """It has come down from its best beyond the noise, which may carry on: few rows before a peak do not tell that."""
-    fall = score.since_peak
-    return fall is not None and fall.direction == -score.better
-
-
 def _best(look: Look, peak: float, fell_at: int) -> tuple[float, str]:
     """Best sustained reward and where, as everywhere else; the peak of the rule itself if the best came after the
     fall."""
@@ -192,8 +184,8 @@ def _best(look: Look, peak: float, fell_at: int) -> tuple[float, str]:
 
 def _peak(x: Floats, n: int, block: int, p: Params) -> tuple[float, float, float, float, int] | None:
     """Highest median of `block` rows in the last `look` rows but the newest; noise there, rise up to it, its row."""
-    first = max(0, n - worth(p["look"], n) - block + 1)
-    window = x[first : n - capped(p["quiet"], n)]
+    first = max(0, n - int(p["look"]) - block + 1)
+    window = x[first : n - int(p["quiet"])]
     if len(window) < block:
         return None
     medians = np.sort(windows(window, block), axis=1)[:, block // 2]
@@ -229,7 +221,8 @@ def reward_peak_decline(look: Look, p: Params, memory: Memory) -> list[Signal]:
     score = look.facts.metric(look.reward)
     if score is None or not enough(p["rows_short"], score.series.steps):
         return []
-    if not _below(score):
+    fall = score.since_peak
+    if fall is None or fall.direction != -score.better:
         return []  # the best of many noisy means lies above the others by chance, of noise that carries on the more so
     found = _by_blocks(look, score, p) or _below_best(score, p)
     if found is None:
