@@ -10,7 +10,7 @@ from rltui.data_files import Record, kept, read
 from rltui.evidence.look import Look
 from rltui.evidence.model import Decision
 from rltui.prose import capital
-from rltui.rules.base import gaining, losing, validation
+from rltui.rules.base import gaining, losing, rising, validation
 
 Way = Literal["up", "flat", "down", "high", "none"]
 
@@ -103,7 +103,7 @@ def _reward(look: Look) -> Way:
     if losing(look):
         return "down"
     recent = max(50, look.n // 5)
-    if look.trend(look.reward).direction > 0 or gaining(look, recent):
+    if rising(look) or gaining(look, recent):
         return "up"
     return "flat"
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from rltui.diagnosis.reliability import of_clear
 from rltui.diagnosis.stopping import StopCase, may_heal, speaks, validation_rises
 from rltui.evidence import words as told
+from rltui.evidence.clock import enough
 from rltui.evidence.look import Look
 from rltui.evidence.model import (
     SEVERITY_RANK,
@@ -166,7 +167,12 @@ def _not_enough(case: Case) -> list[Finding] | None:
     compared = case.look.settings.preference and case.look.series("dpo_accuracy") is not None
     compared = compared or case.look.series("dpo_reward_margin") is not None
     blind = reward is None and validated is None and not compared
-    return [] if case.look.n < ENOUGH_ROWS or blind else None
+    return [] if _few(case.look) or blind else None
+
+
+def _few(look: Look) -> bool:
+    """Rows and steps are too few to judge."""
+    return not enough(ENOUGH_ROWS, look.steps)
 
 
 def _stop(case: Case) -> list[Finding] | None:
@@ -212,7 +218,7 @@ def _text(case: Case, decision: Decision, because: Sequence[Finding]) -> str:
     """One or two sentences. The checkpoint to keep stands beside the verdict, not in it."""
     look = case.look
     if decision == "not-enough-evidence":
-        if look.n < ENOUGH_ROWS:
+        if _few(look):
             rows = f"{look.n} metric row{'s' if look.n != 1 else ''}" if look.n else "No metric rows"
             return f"{rows} so far: too few to judge."
         return "Neither reward nor validation is logged: nobody can tell whether this run learns."
@@ -285,8 +291,8 @@ def in_sentence(title: str) -> str:
 def _would_change(case: Case, decision: Decision, because: Sequence[Finding]) -> str:
     look = case.look
     if decision == "not-enough-evidence":
-        if look.n < ENOUGH_ROWS:
-            return f"It takes {ENOUGH_ROWS} rows with a reward."
+        if _few(look):
+            return f"It takes {ENOUGH_ROWS} rows with a reward, or as many steps in half of that."
         return "It takes a logged reward or validation score."
     over = case.ended
     again = "" if over else f"it is judged again at step {look.step + max(20, look.step // 20)}"

@@ -34,6 +34,11 @@ SHORT_POINTS = 30
 POWER = 0.84
 """Normal quantile of .8: a difference of limit + .84 standard errors is seen in four of five cases."""
 
+LEAST_BLOCKS = 20
+"""Means of neighbours that tell how much such means vary, at least: with 10 of them a fall counts as its own noise."""
+DOUBT = 3.0
+"""By this over the root of their number what they tell of white noise is too large in one of twenty (by simulation)."""
+
 MEDIAN_LOSS = 1.2533
 """Standard error of a median over that of a mean, of normal noise."""
 
@@ -170,6 +175,23 @@ def _blocks(n: int) -> tuple[Ints, Ints]:
 def median_error(n: int, sd: float, carried: float) -> float:
     """Standard error of the median of `n` neighbouring points with noise `sd` (of differences) that carries on."""
     return min(GREATEST, MEDIAN_LOSS * sd * sqrt(1.0 + carried) / (1.0 - carried) / sqrt(max(1, n)))
+
+
+def wander(x: Floats, points: int, se: float) -> float:
+    """Sd of means of so many neighbouring points, from how much each of the newest differs from the line between its
+    neighbours; 0 if that is no more than `se`, what the noise from row to row makes of them, or if they are too few.
+
+    What wanders for longer than a row hardly shows in the differences of rows, yet no mean of a window takes it out: of
+    noise of .9 white and .4 that lasts for 50 rows those tell a quarter of the error. Second differences, as a course
+    that bends is no noise; their median, as one jump is none.
+    """
+    blocks = min(len(x) // max(1, points), BLOCKS)
+    if blocks < LEAST_BLOCKS:
+        return 0.0
+    means = x[len(x) - blocks * points :].reshape(blocks, points).mean(axis=1)
+    off = means[1:-1] - means[:-2] / 2.0 - means[2:] / 2.0
+    sd = MAD_TO_SD * median(np.abs(off)) / sqrt(1.5)
+    return sd if isfinite(sd) and sd > (1.0 + DOUBT / sqrt(blocks)) * se else 0.0
 
 
 def chance(points: int, width: int) -> float:

@@ -24,6 +24,7 @@ from rltui.evidence.effects import (
     median_error,
     noise,
     off_trend,
+    wander,
 )
 from rltui.evidence.peak import Curve, Peak, best, fallen, highest, smoothed, sustained
 from rltui.evidence.seen import Summed
@@ -103,14 +104,20 @@ class MetricFacts:
         value = float(np.add.reduce(x)) / len(x)
         if not isfinite(value):
             value = float(np.add.reduce(x / len(x)))  # the sum overflows, the mean does not
-        return Level(value, mean_error(x, self.noise), len(x), int(steps[begin]), int(steps[stop - 1]))
+        se = self._with_wander(len(x), mean_error(x, self.noise))
+        return Level(value, se, len(x), int(steps[begin]), int(steps[stop - 1]))
+
+    def _with_wander(self, points: int, se: float) -> float:
+        """The error of a level of so many points, of noise that may wander; evaluations draw theirs anew each time."""
+        return se if self.held_out else max(se, wander(self.values, points, se))
 
     @cached_property
     def now(self) -> Level:
         """Median of the newest points: a tenth of them, 5 to 50."""
         k = min(NOW_POINTS, window_rows(len(self.series)))
         x, steps = self.values[-k:], self.series.steps
-        return Level(median(x), median_error(k, self.noise, self.carried), k, int(steps[-k]), int(steps[-1]))
+        se = self._with_wander(k, median_error(k, self.noise, self.carried))
+        return Level(median(x), se, k, int(steps[-k]), int(steps[-1]))
 
     def beyond(self, step: int) -> Effect | None:
         """The level now against the one before a step; None if too few points lie before it, or if the newest points

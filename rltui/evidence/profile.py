@@ -22,6 +22,7 @@ EARLY_STEPS = 100  # of a run of unknown length
 FINAL_SHARE = 0.7
 FAR = 20.0  # times the middle nine tenths: a success is worth ten or twenty times the format, not more
 STRAYS = 50  # at most one value in so many is a stray: what comes more often belongs to the scale
+STANDS = 10  # rows in a row at one and the same lowest value: a bound of the reward, wherever that lies
 TOUCHES = 3  # a batch mean repeats its exact extreme only where that is a bound of the reward
 
 
@@ -188,7 +189,7 @@ def _reward_scale(look: HasRows) -> tuple[float | None, float | None, float]:
         elif low <= 0.0 and int((recent == low).sum()) >= TOUCHES:
             floor = low
         elif low > 0.0 and high > low:
-            floor = 0.0
+            floor = low if _stands(recent, low) else 0.0
     if ceiling is None:
         if high > max(0.0, low) and int((recent >= high - 1e-9).sum()) >= TOUCHES:
             ceiling = high
@@ -197,6 +198,12 @@ def _reward_scale(look: HasRows) -> tuple[float | None, float | None, float]:
     if floor is not None and ceiling is not None and ceiling > floor:
         return floor, ceiling, ceiling - floor
     return floor, ceiling, high - (floor if floor is not None else low)
+
+
+def _stands(x: Floats, level: float) -> bool:
+    """It is exactly at this level for so many rows in a row that no rounding makes it so."""
+    at = np.flatnonzero(np.diff(np.concatenate(([0], x == level, [0]))))
+    return bool(len(at)) and int((at[1::2] - at[::2]).max()) >= STANDS
 
 
 def _highest(x: Floats) -> float:

@@ -18,6 +18,7 @@ from rltui.rules.base import (
     gaining,
     head,
     held,
+    logged_for,
     losing,
     loud,
     rule,
@@ -179,7 +180,7 @@ def reference_mismatch_at_start(look: Look, p: Params, memory: Memory) -> list[S
     start, after = tail(kl[:3], 3), tail(kl[3:rows], rows - 3)
     if start <= p["notice"] or after >= 2.0 * start:
         return []
-    late = len(look.values(look.reward)) >= p["gain_rows"] and look.facts.errors(look.reward) < 2.0
+    late = logged_for(look, look.reward, p["gain_rows"]) and look.facts.errors(look.reward) < 2.0
     level = WARNING if start > p["warn"] and late and look.settings.kl_coef != 0 else NOTICE
     text = f"KL to the reference is {num(start)} in the first rows, where 0 is due: "
     text += "the reference seems to be another model."

@@ -15,6 +15,7 @@ from rltui.evidence.effects import Effect
 from rltui.evidence.facts import SOLVED
 from rltui.evidence.look import Look
 from rltui.evidence.signal import NOTICE, WARNING, Signal
+from rltui.evidence.trends import WINDOW
 from rltui.rules.catalogue import having
 from rltui.rules.traits import Trait
 from rltui.run.sums import median
@@ -23,6 +24,9 @@ from rltui.run.table import Floats
 Params = Mapping[str, float]
 Memory = dict[str, float]
 """A detector's own notes from look to look; plain numbers, so that a snapshot is a copy."""
+
+MOST_ROWS = 1000
+"""Rows that a trend looks back, at most: more cost too much at each look."""
 
 S = TypeVar("S")
 Detect = Callable[[S, Params, Memory], list[Signal]]
@@ -135,6 +139,11 @@ def gaining(look: Look, rows: int = 0, errors: float = 2.0) -> bool:
 def farmed(look: Look) -> bool:
     """The total reward no longer stands for the task."""
     return loud(look, Trait.FARMS_REWARD)
+
+
+def rising(look: Look) -> bool:
+    """Train reward has a trend upwards, over the newest half of a long run: what was gained in it is no old gain."""
+    return look.trend(look.reward, min(MOST_ROWS, max(WINDOW, look.n // 2))).direction > 0
 
 
 def losing(look: Look, rows: int = 200) -> bool:

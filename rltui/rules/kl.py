@@ -87,7 +87,8 @@ def kl_up_reward_flat(look: Look, p: Params, memory: Memory) -> list[Signal]:
     level = tail(kl, 10)
     if level < p["min_kl"]:
         return []
-    if not held(look, "kl-up-reward-flat") and trend(kl, window).direction <= 0:
+    first = tail(kl[: len(kl) - rows + 10], 10)
+    if not held(look, "kl-up-reward-flat") and (level < p["rise"] * first or trend(kl, window).direction <= 0):
         return []
     way = look.trend(look.reward, window)
     held_out = validation_over(look, rows)
@@ -97,7 +98,6 @@ def kl_up_reward_flat(look: Look, p: Params, memory: Memory) -> list[Signal]:
         return []
     worse = held_out is not None and held_out <= -2.0
     falls = look.facts.errors(look.reward, rows) <= -2.0
-    first = tail(kl[: len(kl) - rows + 10], 10)
     course = f"rose from {num(first)} to {num(level)}" if level > first else f"is at {num(level)}"
     summary = f"KL to the reference {course} over the last {rows} rows (medians at both ends), "
     summary += "in which the reward fell." if falls else "in which the reward did not gain."

@@ -12,7 +12,7 @@ from rltui.evidence.sampled import PREFIX, Sampled, high, low, settled
 from rltui.evidence.signal import CRITICAL, NOTICE, WARNING, Signal, num
 from rltui.plots.numbers import percent
 from rltui.rollouts.statistics import SampleStats
-from rltui.rules.base import Memory, Params, gaining, head, rule, tail
+from rltui.rules.base import Memory, Params, gaining, head, rising, rule, tail
 
 
 def dumped(seen: Sampled) -> bool:
@@ -175,7 +175,7 @@ def zero_variance_groups(seen: Sampled, p: Params, memory: Memory) -> list[Signa
     """Groups whose samples all got the same reward, counted in the dumps."""
     if seen.look.settings.group_relative is False:
         return []
-    learns = seen.look.trend(seen.look.reward).direction > 0 or gaining(seen.look)
+    learns = rising(seen.look) or gaining(seen.look)
 
     def level(d: SampleStats) -> int:
         share = low(d.zero_variance, d.groups)

@@ -32,7 +32,9 @@ def reward_floor(look: Look, p: Params, memory: Memory) -> list[Signal]:
         return []
     most = look.series("score_max" if look.reward == "score_mean" else "reward_max")
     top = reward.values if most is None or len(most) != len(reward) else most.values
-    limit = profile.floor + p["near"] * profile.spread
+    best = look.blocks(look.reward)
+    seen = profile.spread if best is None else float(best.highs.max()) - profile.floor  # a scale of 1 may be a guess
+    limit = profile.floor + p["near"] * min(profile.spread, max(0.0, seen))
     if top[-1] > limit:
         return []
     above = np.flatnonzero(top[-2000:] > limit)

@@ -28,8 +28,10 @@ from rltui.session.run_reader import RunReader
 from tests.conftest import labelled_runs
 
 Row = dict[str, Any]
-REWARD = ("score_mean", "reward_mean", "score_min", "score_max", "reward_min", "reward_max", "reward_component_mean")
+TOTAL = ("score_mean", "reward_mean", "score_min", "score_max", "reward_min", "reward_max")
+PARTS = ("reward_component_mean",)
 SPREAD = ("reward_std",)
+SAME = 1e-4
 SPARSE = 0.4
 """A metric in fewer rows than this share is told again beside the next kept row when rows are left out."""
 
@@ -57,17 +59,29 @@ def _numbers(row: Row, do: Callable[[str, float], float]) -> Row:
     return {k: do(k, v) if k not in ("step", "timestamp") and isinstance(v, float) else v for k, v in row.items()}
 
 
+def _with_copies(t: Telling, keys: list[str]) -> set[str]:
+    """Also the columns that hold the same numbers as one of these but for rounding, and not one and the same: an
+    advantage that is the reward itself goes with it."""
+    names = dict.fromkeys(k for row in t.rows for k in row)
+    columns = {k: np.array([row.get(k, np.nan) for row in t.rows], float) for k in names}
+    vary = {k for k, x in columns.items() if len(set(x[~np.isnan(x)])) > 1}
+    alike = {k for k in vary for r in keys if np.allclose(columns[k], columns[r], rtol=SAME, atol=SAME, equal_nan=True)}
+    return {*keys, *alike}
+
+
 def scaled(times: float) -> Change:
     def change(t: Telling) -> Telling:
-        keys = set(t.named(REWARD + SPREAD))
+        keys = _with_copies(t, t.named(TOTAL + PARTS + SPREAD))
         return _each(t, lambda row, _: _numbers(row, lambda k, v: v * times if k in keys else v))
 
     return change
 
 
 def shifted(by: float) -> Change:
+    """The total alone: it would move by as many times more if each of its parts did."""
+
     def change(t: Telling) -> Telling:
-        keys = set(t.named(REWARD))
+        keys = _with_copies(t, t.named(TOTAL))
         return _each(t, lambda row, _: _numbers(row, lambda k, v: v + by if k in keys else v))
 
     return change
@@ -121,11 +135,13 @@ def stretched(t: Telling) -> Telling:
 
 def slower(t: Telling) -> Telling:
     """Everything takes ten times as many steps: between two rows nine more, on the line between the running medians,
-    each with the noise of a row near it."""
+    each with the noise of a row near it, the same row for equal metrics. What is exactly 0 there stays so, and no value
+    leaves the range of the rows near it: a gradient below 0, or one that is almost 0, would be another run's."""
     rng = np.random.default_rng(3)
     n = len(t.rows)
     keys = [k for k in dict.fromkeys(k for row in t.rows for k in row) if k not in ("step", "timestamp")]
     rows: list[Row] = [{"step": t.rows[0]["step"] * 10 + i} for i in range(10 * (n - 1) + 1)]
+    draws: list[tuple[list[int], np.ndarray, np.ndarray]] = []
     for k in keys:
         at = [i for i, row in enumerate(t.rows) if k in row]
         x = np.array([t.rows[i][k] for i in at], float)
@@ -133,13 +149,20 @@ def slower(t: Telling) -> Telling:
             for i, v in zip(at, x, strict=True):
                 rows[10 * i][k] = float(v)
             continue
+        drawn = next((d for where, y, d in draws if where == at and np.allclose(x, y, rtol=SAME, atol=SAME)), None)
+        if drawn is None:
+            drawn = rng.integers(-2, 3, len(rows))
+            draws.append((at, x, drawn))
         wide = np.concatenate((x[:2], x, x[-2:]))
         course = np.array([np.median(wide[i : i + 5]) for i in range(len(x))])
         noise = x - course
+        around = np.lib.stride_tricks.sliding_window_view(wide, 5)
+        low, high = around.min(axis=1), around.max(axis=1)
         places = np.array(at) * 10
         for i in range(places[0], places[-1] + 1):
-            near = int(np.clip(np.searchsorted(places, i) + rng.integers(-2, 3), 0, len(x) - 1))
-            rows[i][k] = float(np.interp(i, places, course) + noise[near])
+            near = int(np.clip(np.searchsorted(places, i) + drawn[i], 0, len(x) - 1))
+            value = float(np.clip(np.interp(i, places, course) + noise[near], low[near], high[near]))
+            rows[i][k] = 0.0 if x[near] == 0.0 else value
     steps = [round(np.interp(i, np.arange(n) * 10, [10 * row["step"] for row in t.rows])) for i in range(len(rows))]
     for row, step in zip(rows, steps, strict=True):
         row["step"] = step
@@ -241,7 +264,7 @@ def one(path: Path) -> dict[str, tuple[Said, Said]] | None:
     with tempfile.TemporaryDirectory() as scratch:
         write(plain, Path(scratch) / "plain")
         before = said(Path(scratch) / "plain")
-        values = [row[k] for row in plain.rows for k in plain.named(REWARD[:2]) if k in row]
+        values = [row[k] for row in plain.rows for k in plain.named(TOTAL[:2]) if k in row]
         varies = len(set(values)) > 1
         for i, (name, change) in enumerate(CHANGES.items()):
             if name == "reward + 1" and not varies:

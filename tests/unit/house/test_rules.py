@@ -6,6 +6,7 @@ from __future__ import annotations
 import pytest
 
 from rltui.cli import main
+from rltui.frameworks.load import metrics
 from rltui.rules.catalogue import PAGES, read_page, rules
 from rltui.rules.registry import REGISTERED, ids
 from tests.unit.rules.cases import BY_GROUP, CASES
@@ -35,3 +36,14 @@ def test_every_detector_has_a_fault_and_a_near_miss_of_what_it_looks_at() -> Non
 @pytest.mark.parametrize("group", sorted(PAGE_IDS | BY_GROUP))
 def test_the_cases_of_a_group_stand_in_the_file_of_its_name(group: str) -> None:
     assert {case.rule for case in BY_GROUP[group]} == PAGE_IDS[group]
+
+
+def test_a_metric_with_a_usual_range_is_looked_at_by_a_rule(capsys: pytest.CaptureFixture[str]) -> None:
+    """A range that is shown is a promise that leaving it is seen."""
+    idle = []
+    for name in metrics():
+        main(["explain", name])
+        told = capsys.readouterr().out
+        if "Usual range" in told and "Rules that look at it" not in told:
+            idle.append(name)
+    assert idle == []
