@@ -10,7 +10,18 @@ import struct
 from collections import Counter
 from zlib import crc32
 
-from rltui.readers.wandb.chunks import BLOCK, FIRST, HEADER, LAST, MIDDLE, WHOLE, begins_with, of_blocks
+from rltui.readers.wandb.chunks import (
+    BLOCK,
+    BROKEN,
+    FIRST,
+    HEADER,
+    LAST,
+    MIDDLE,
+    UNWANTED,
+    WHOLE,
+    begins_with,
+    of_blocks,
+)
 
 MANY = 4
 """Of so many whole blocks, the chunks are found side by side."""
@@ -102,23 +113,31 @@ class BlockLog:
     def _take_blocks(self, buffer: bytes, begin: int, records: list[bytes]) -> int:
         """Takes the whole blocks that begin at `begin`; returns their end."""
         count = (len(buffer) - begin) // BLOCK
-        lost = -1  # the block of which nothing more is to be had
-        for pos, crc, length, kind, fits in of_blocks(buffer, begin, count, self._unwanted):
-            if lost >= 0 and (pos - begin) // BLOCK == lost:
+        behind_lost = 0  # the end of the last block of which nothing more is to be had
+        seed = _SEED[WHOLE]
+        for pos, crc, length, kind in of_blocks(buffer, begin, count, self._unwanted):
+            if pos < behind_lost:
                 continue
-            if not fits:
-                self._lose("damaged block" if crc or length or kind else "unwritten space", self._at + pos)
+            if kind == WHOLE:
+                chunk = buffer[pos + HEADER : pos + HEADER + length]
+                if crc32(chunk, seed) == crc:
+                    if self._parts is not None or self._damaged:
+                        self._close(self._at + pos)
+                    records.append(chunk)
+                    continue
+            if kind == BROKEN:
+                self._lose("damaged block" if any(buffer[pos : pos + HEADER]) else "unwritten space", self._at + pos)
             else:
                 self._take_chunk(buffer, pos, crc, length, kind, records)
             if self._lost:
-                lost, self._lost = (pos - begin) // BLOCK, False
+                behind_lost, self._lost = pos + BLOCK - (pos - begin) % BLOCK, False
         return begin + count * BLOCK
 
     def _take_chunk(self, buffer: bytes, pos: int, crc: int, length: int, kind: int, records: list[bytes]) -> None:
         """One chunk at `pos`, with its checksum, length and kind."""
         start = pos + HEADER
         where = self._at + pos
-        if kind == WHOLE and begins_with(buffer, start, self._unwanted):
+        if kind == UNWANTED or (kind == WHOLE and begins_with(buffer, start, self._unwanted)):
             self._close(where)
             return
         chunk = buffer[start : start + length]

@@ -10,17 +10,20 @@ from numpy.typing import NDArray
 BLOCK = 32768
 HEADER = 7  # bytes of the file header, and also of a chunk header
 WHOLE, FIRST, MIDDLE, LAST = 1, 2, 3, 4
+BROKEN, UNWANTED = 0, 5  # no kinds of the format
 _LONGEST_NUMBER = 5
+"""Bytes of a record's number: no file reaches a longer one."""
 
 Ints = NDArray[np.int64]
 Bytes = NDArray[np.uint8]
 
 
-def of_blocks(buffer: bytes, begin: int, count: int, unwanted: int | None) -> Iterator[tuple[int, int, int, int, bool]]:
-    """Position, checksum, length and kind of the chunks of `count` blocks from `begin` on, in order; and whether the
-    chunk can be one: the rest of its block is left out where not.
+def of_blocks(buffer: bytes, begin: int, count: int, unwanted: int | None) -> Iterator[tuple[int, int, int, int]]:
+    """Position, checksum, length and kind of the chunks of `count` blocks from `begin` on, in order; of kind BROKEN
+    where there is no chunk: the rest of that block is left out.
 
-    Whole records whose tag is `unwanted` (see `begins_with`) are left out where they stand between whole records.
+    Whole records whose tag is `unwanted` (see `begins_with`) are of kind UNWANTED, and left out where they stand
+    between whole records.
     """
     b = np.frombuffer(buffer, dtype=np.uint8)
     words = np.ndarray((len(b) - 3,), dtype="<u4", buffer=buffer, strides=(1,))
@@ -39,18 +42,16 @@ def of_blocks(buffer: bytes, begin: int, count: int, unwanted: int | None) -> It
     place = np.concatenate(places)
     order = np.argsort(place)
     place, tail, fits = place[order], np.concatenate(tails)[order], np.concatenate(fitting)[order]
-    lengths, kinds = (tail >> 8 & 0xFFFF).astype(np.int64), tail >> 24
+    lengths, kinds = (tail >> 8 & 0xFFFF).astype(np.int64), np.where(fits, tail >> 24, BROKEN)
     if unwanted is not None:
-        whole = (kinds == WHOLE) & fits
-        needed = np.ones(len(place), dtype=np.bool_)
-        needed[1:-1] = ~(whole[1:-1] & whole[:-2] & whole[2:])
-        between = np.flatnonzero(~needed)
-        needed[between] = ~_all_begin_with(b, place[between] + HEADER, lengths[between], unwanted)
-        place, lengths, kinds, fits = place[needed], lengths[needed], kinds[needed], fits[needed]
-    return zip(
-        *(numbers.tolist() for numbers in (place, words[place], lengths, kinds, fits)),
-        strict=True,
-    )
+        whole = kinds == WHOLE
+        some = np.flatnonzero(whole)
+        kinds[some[_all_begin_with(b, place[some] + HEADER, lengths[some], unwanted)]] = UNWANTED
+        needed = kinds != UNWANTED
+        needed[1:-1] |= ~(whole[:-2] & whole[2:])
+        needed[[0, -1]] = True
+        place, lengths, kinds = place[needed], lengths[needed], kinds[needed]
+    return zip(*(numbers.tolist() for numbers in (place, words[place], lengths, kinds)), strict=True)
 
 
 def begins_with(buffer: bytes, pos: int, tag: int | None) -> bool:
@@ -58,16 +59,16 @@ def begins_with(buffer: bytes, pos: int, tag: int | None) -> bool:
     try:
         if tag is None or buffer[pos] != 8:
             return False
-        pos += 1
-        while buffer[pos] > 127:
-            pos += 1
-        return buffer[pos + 1] == tag
+        for at in range(pos + 1, pos + 1 + _LONGEST_NUMBER):
+            if buffer[at] < 128:
+                return buffer[at + 1] == tag
+        return False
     except IndexError:
         return False
 
 
 def _all_begin_with(b: Bytes, starts: Ints, lengths: Ints, tag: int) -> NDArray[np.bool_]:
-    """The same of many records; false for some with a number that no file reaches."""
+    """The same of many records."""
     last = np.minimum(starts + lengths, len(b)) - 1
     at = np.minimum(starts + 1, last)
     for _ in range(_LONGEST_NUMBER - 1):
