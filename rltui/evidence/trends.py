@@ -262,11 +262,19 @@ def _two_segments(y: Floats, margin: int) -> int:
     head = np.cumsum(y)[cut - 1]
     squares = float((y * y).sum())
     step_cost = squares - head * head / cut - head * head / (n - cut)
-    ramps = np.maximum(0.0, np.arange(n, dtype=np.float64)[None, :] - (cut[:, None] - 1))
-    ramps -= ramps.mean(axis=1, keepdims=True)
-    ramp_cost = squares - (ramps @ y) ** 2 / (ramps * ramps).sum(axis=1)
+    ramps, sizes = _ramps(n, margin)
+    ramp_cost = squares - (ramps @ y) ** 2 / sizes
     best_step, best_ramp = int(step_cost.argmin()), int(ramp_cost.argmin())
     return int(cut[best_step if step_cost[best_step] <= ramp_cost[best_ramp] else best_ramp])
+
+
+@lru_cache(maxsize=2)  # of a long run, the only lengths that are asked for
+def _ramps(n: int, margin: int) -> tuple[Floats, Floats]:
+    """Centred ramps of `n` points from each cut on, and the sum of squares of each."""
+    cut = np.arange(margin, n - margin + 1)
+    ramps = np.maximum(0.0, np.arange(n, dtype=np.float64)[None, :] - (cut[:, None] - 1))
+    ramps -= ramps.mean(axis=1, keepdims=True)
+    return ramps, (ramps * ramps).sum(axis=1)
 
 
 def log_spikes(x: Floats, start: int, z: float, factor: float, floor: float, window: int = 50) -> list[int]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from rltui.evidence import words
+from rltui.evidence.clock import worth
 from rltui.evidence.look import Look
 from rltui.evidence.metric import Course
 from rltui.evidence.signal import CRITICAL, EASED, NOTICE, WARNING, Signal, num
@@ -27,6 +28,7 @@ from rltui.rules.base import (
 )
 from rltui.rules.gradient import recent_spikes
 from rltui.rules.traits import Trait
+from rltui.run.sums import median
 
 
 @rule("critic-uninformative", Look)
@@ -150,7 +152,7 @@ def policy_step_too_large(look: Look, p: Params, memory: Memory) -> list[Signal]
     if max(len(clipped), len(moved)) < p["warmup"]:
         return []
     c = tail(clipped, 10) if len(clipped) >= p["warmup"] else 0.0
-    q = tail(np.abs(moved), 10) if len(moved) >= p["warmup"] else 0.0
+    q = median(np.abs(moved[-worth(10, len(moved)) :])) if len(moved) >= p["warmup"] else 0.0
     eased = c <= p["clip_notice"] and q <= p["kl_warn"]
     if eased and not held(look, "policy-step-too-large"):
         return []

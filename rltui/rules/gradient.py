@@ -157,7 +157,9 @@ def pg_loss_shape(look: Look, p: Params, memory: Memory) -> list[Signal]:
     signs = np.sign(x)
     if float((signs[1:] != signs[:-1]).mean()) < p["swings"]:
         return []
-    text = (
-        f"The policy loss swings about zero (mean {num(float(x.mean()))}, noise {num(noise)}), and the reward is level."
-    )
-    return [Signal(NOTICE, text, (("pg_loss", ""), (look.reward, "level")), moved=look.reward)]
+
+    def swings() -> str:
+        shown = f"mean {num(float(x.mean()))}, noise {num(noise)}"
+        return f"The policy loss swings about zero ({shown}), and the reward is level."
+
+    return [Signal(NOTICE, swings, (("pg_loss", ""), (look.reward, "level")), moved=look.reward)]

@@ -7,7 +7,7 @@ from math import log
 import numpy as np
 
 from rltui.evidence.clock import capped
-from rltui.evidence.effects import chance, median_error, noise
+from rltui.evidence.effects import NOISE_POINTS, chance, median_error, noise
 from rltui.evidence.look import Look
 from rltui.evidence.signal import CRITICAL, EASED, NOTICE, WARNING, Signal, num
 from rltui.evidence.step_time import grown, own_share, phase_share, waits
@@ -33,7 +33,9 @@ def step_time_regression(look: Look, p: Params, memory: Memory) -> list[Signal]:
     best = memory["best"] = min(memory.get("best", now), now)
     if best <= 0:
         return []
-    luck = chance(len(seconds), window) * median_error(window, noise(np.log(seconds[seconds > 0])), 0.0)
+    newest = seconds[-NOISE_POINTS:]
+    timed = newest if newest.min() > 0 else seconds[seconds > 0][-NOISE_POINTS:]
+    luck = chance(len(seconds), window) * median_error(window, noise(np.log(timed)), 0.0)
 
     def past(times: float, limit: float) -> bool:
         return log(times) >= log(limit) + luck

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from rltui.lazy_regex import lazy
 from rltui.readers.console.named_numbers import NUMBER, has_word, slots_of, words
 from rltui.readers.console.progress_bar import TRAINING, ProgressBar
@@ -40,7 +38,7 @@ class BarNumbers:
         """A bar was painted: the steps that are over now."""
         described = _described(painted.name)
         if described:
-            painted = replace(painted, name="")
+            painted = painted._replace(name="")
         place = self.place(painted)
         cells = {} if place is None else postfix(text) | described
         if place is None or not cells:

@@ -33,9 +33,10 @@ class BarRows:
         """Rows are counted, as nothing states their steps."""
         return self._stepper.counts
 
-    def paint(self, painted: ProgressBar, after_blank: bool, line: int) -> None:
-        """A bar is painted."""
-        self._add(self._stepper.paint(painted, after_blank))
+    def paint(self, painted: ProgressBar, after_blank: Callable[[], bool], line: int) -> None:
+        """A bar is painted. `after_blank` is asked only of a bar that counts steps."""
+        if self._stepper.looks_at(painted):
+            self._add(self._stepper.paint(painted, after_blank()))
         trains = not painted.nested and painted.name in TRAINING
         if trains and painted.total == (self._stepper.total or painted.total):
             self._news.progress(painted.done, painted.total, line)

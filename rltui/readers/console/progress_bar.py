@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from typing import NamedTuple
 
 TRAINING = frozenset(("", "Training Progress", "Training Batches Processed", "Training Step Progress"))
 """Names of the bars that count training steps: the HF Trainer's, verl's, SkyRL's."""
@@ -14,8 +14,7 @@ _BAR = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class ProgressBar:
+class ProgressBar(NamedTuple):
     """A painted bar. `nested`: it stands below another one (an evaluation's bar within the training's)."""
 
     done: int
@@ -29,10 +28,10 @@ def bar(segment: bytes) -> ProgressBar | None:
     found = _BAR.match(segment)
     if found is None:
         return None
-    name = (found["name"] or b"").decode("ascii", "replace")
-    if found["process"] and not name:
+    process, name, done, total = found.groups()
+    if process and not name:
         return None  # any work of one of many processes
-    return ProgressBar(int(found["done"]), int(found["total"]), name, segment.endswith(b"\x1b[A"))
+    return ProgressBar(int(done), int(total), (name or b"").decode("ascii", "replace"), segment.endswith(b"\x1b[A"))
 
 
 _BAR_END = re.compile(rb"\|[ ]*\d{1,12}/\d{1,12}[ ]\[[^\]\n]{0,2000}\](?:\x1b\[[0-9;]*[A-Za-z]|\s)*")

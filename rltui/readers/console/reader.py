@@ -68,6 +68,8 @@ class ConsoleReader(LineReader):
         self._newest = NewestLines()
         self._untaken = UntakenLines()
         self._took = False  # something of the line was taken
+        if self._own is None and self._patterns is None:
+            self._untaken.settle()
         self._set_looks()
 
     @property
@@ -159,23 +161,22 @@ class ConsoleReader(LineReader):
         follows = self._follows()
         marks, above = ListMarks(text), b""
         marked, joining = marks.behind(0), self._joined.is_open
-        dull = self._filter.dull
-        for line in text.split(b"\n"):
+        dull, quiet = self._filter.dull, self._is_quiet(follows or joining)
+        again = {} if self._untaken.open_line else self._untaken.again
+        for line, form in zip(text.split(b"\n"), shape_of(text).split(b"\n"), strict=True):
+            if quiet and at + len(line) <= marked and (form in dull or not line) and b"{" not in form:
+                if form:  # as most lines: of a form that tells nothing
+                    if (counted := again.get(form)) is not None:
+                        counted.count += 1
+                    else:
+                        self._untaken.add(form, line, self._line)
+                    above = line
+                at += len(line) + 1
+                self._line += 1
+                continue
             for segment in line.split(b"\r") if b"\r" in line else (line,):
-                shape = shape_of(segment)
+                shape = form if segment is line else shape_of(segment)
                 end = at + len(segment)
-                if (
-                    end <= marked
-                    and not (follows or joining)
-                    and (not segment or (shape in dull and b"{" not in segment))
-                    and self._patterns is None
-                    and (self._own is None or not self._own.learns)
-                ):  # as most lines: of a form that tells nothing
-                    if shape:
-                        self._untaken.add(shape, segment, self._line)
-                        above = segment
-                    at = end + 1
-                    continue
                 self._took = False
                 if self._patterns is not None and self._by_pattern(self._patterns, segment, at):
                     self._took = True
@@ -202,6 +203,7 @@ class ConsoleReader(LineReader):
                 if end > marked:
                     self._joined.pass_by(segment, self._line)
                     marked = marks.behind(at)
+            quiet = self._is_quiet(follows or joining)
             self._line += 1
         self._line -= 1
         self._joined.end(above)
@@ -249,6 +251,10 @@ class ConsoleReader(LineReader):
             self._found_dialect()
             self._rows.reach(at)
 
+    def _is_quiet(self, follows: bool) -> bool:
+        """Whether a line of a form that told nothing tells nothing now."""
+        return not follows and self._patterns is None and (self._own is None or not self._own.learns)
+
     def _follows(self) -> bool:
         """Whether lines matter now that would not matter by themselves."""
         if self._config.is_open or self._notes.in_traceback:
@@ -274,7 +280,7 @@ class ConsoleReader(LineReader):
             self._took = True
             if self._own is not None and self._own.learns:
                 self._bars.take_numbers(painted, segment, self._line)
-            self._bars.paint(painted, self._blank_before(text, at), self._line)
+            self._bars.paint(painted, lambda: self._blank_before(text, at), self._line)
             glued = behind_bar(segment)
             if glued and self._joined.wants(listed := behind_bar(whole), b"", marked=True):
                 self._take_joined(self._joined.take(listed, self._line, False, self._rows.names))
@@ -340,6 +346,7 @@ class ConsoleReader(LineReader):
         if self._own is not None:
             self._tell(self._own.close())
             self._own, self._before_steps = None, False
+            self._untaken.settle()
             self._set_looks()
 
     def _dialect_line(self, own: OwnWords, prefix: str, message: str) -> bool:

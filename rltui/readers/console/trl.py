@@ -97,10 +97,13 @@ class Stepper:
         placed, self._placed = self._placed, {}
         return placed
 
+    @staticmethod
+    def looks_at(bar: ProgressBar) -> bool:
+        """Whether a bar may be the training's."""
+        return bool(bar.total) and not (bar.name or bar.nested)
+
     def paint(self, bar: ProgressBar, blanked: bool) -> list[Row]:
-        """A bar was painted, directly behind a blanked one or not."""
-        if bar.name or bar.nested or not bar.total:
-            return []
+        """A bar that may be the training's was painted, directly behind a blanked one or not."""
         if self._count and self.done == self.total > bar.total:
             return []  # an evaluation after the training
         out: list[Row] = []

@@ -34,6 +34,7 @@ MAX_FORMS = 2000
 """Forms that are counted one by one; then those that came once are counted together."""
 MAX_WAITING = 5000
 """Newest lines that may still turn out to belong to a step."""
+MAX_LENGTH = 1000
 SHOWN = 100
 _DIGIT = re.compile(rb"\d")
 
@@ -53,9 +54,10 @@ class UntakenLines:
         self._forms: dict[bytes, _Form] = {}
         self._single: Counter[str] = Counter()  # reason -> lines of forms that are counted no more
         self._single_at: dict[str, tuple[int, bytes]] = {}
-        self._waiting: dict[int, bytes] = {}  # number of a line -> its form
+        self._waiting: dict[int, bytes] | None = {}  # number of a line -> its form; None: none is taken any more
         self._peeked: bytes | None = None  # the form of a line that was read before its end came
         self.open_line = 0  # its number, while it is read
+        self.again: dict[bytes, _Form] = {}  # by shape, where a line more of it has to be counted and nothing else
 
     def add(self, shape: bytes, text: bytes, line: int) -> None:
         """A line without its digits, as it is, and its number."""
@@ -68,6 +70,9 @@ class UntakenLines:
         form.count += 1
         if line == self.open_line:
             self._peeked = key
+        elif self._waiting is None:
+            if len(self.again) < MAX_FORMS and len(shape) < MAX_LENGTH:
+                self.again[shape] = form
         elif len(shape) != len(text):
             if len(self._waiting) >= MAX_WAITING:
                 self._waiting = dict(list(self._waiting.items())[MAX_WAITING // 2 :])
@@ -75,9 +80,14 @@ class UntakenLines:
 
     def take(self, lines: Iterable[int]) -> None:
         """Lines of these numbers belong to a step."""
+        waiting = self._waiting or {}
         for line in lines:
-            if (key := self._waiting.pop(line, None)) is not None:
+            if (key := waiting.pop(line, None)) is not None:
                 self._less(key)
+
+    def settle(self) -> None:
+        """No line that was counted belongs to a step."""
+        self._waiting = None
 
     def forget_peek(self) -> None:
         """The line that was read before its end came is read again."""
@@ -91,10 +101,12 @@ class UntakenLines:
             form.count -= 1
             if not form.count:
                 del self._forms[key]
+                self.again.clear()
 
     def _fold(self) -> None:
         """Forms that came once make room; if all recur, the rarest half does."""
         fewest = sorted(form.count for form in self._forms.values())[MAX_FORMS // 2]
+        self.again.clear()
         kept = {}
         for key, form in self._forms.items():
             if form.count > max(1, fewest):

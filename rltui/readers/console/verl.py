@@ -39,7 +39,8 @@ def cut(block: bytes) -> tuple[list[int], list[bytes], list[bytes]]:
     kept = at = 0
     while (at := find(b"step:", at)) >= 0:
         head = _HEAD.match(block, at)
-        if head is None or _PLACE.search(block, max(0, at - 60), at):
+        named = block[at - 1 : at] == b"_" and _PLACE.search(block, max(0, at - 60), at)
+        if head is None or named:
             at += 5
             continue
         end = find(b"\n", at)
@@ -47,10 +48,11 @@ def cut(block: bytes) -> tuple[list[int], list[bytes], list[bytes]]:
             end = len(block)
         if carriage_returns and (r := find(b"\r", at, end)) >= 0:
             end = r
-        line = block[head.end() : end]
-        glued = _later(block, head.end(), end)
+        begin = head.end()
+        line = block[begin:end]
+        glued = _later(block, begin, end)
         if glued:  # cut off by the end of its writer: its last number may be, too
-            line, end = block[head.end() : glued], glued
+            line, end = block[begin:glued], glued
             line = line.rstrip(b" -") if line[-1:] in (b" ", b"") else line.rpartition(b" - ")[0]
         steps.append(int(head[1]))
         lines.append(line)
@@ -77,11 +79,14 @@ def without_steps(block: bytes) -> bytes:
 def _later(block: bytes, begin: int, end: int) -> int:
     """Where a step line begins right behind what was written of another, 0 if none does."""
     first = block[begin : block.find(b":", begin) + 1]
+    again = block.find(first, begin + 1, end) >= 0
     at = block.find(b"step:", begin, end)
     while at >= 0:
-        head = _HEAD.match(block, at)
-        if head is not None and (at == begin or block[at - 1] not in b"_/ " or block.startswith(first, head.end())):
-            return at
+        apart = at == begin or block[at - 1] not in b"_/ "  # not the end of a key
+        if apart or again:
+            head = _HEAD.match(block, at)
+            if head is not None and (apart or block.startswith(first, head.end())):
+                return at
         at = block.find(b"step:", at + 1, end)
     return 0
 

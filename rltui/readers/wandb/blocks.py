@@ -17,17 +17,20 @@ from numpy.typing import NDArray
 BLOCK = 32768
 HEADER = 7  # bytes of the file header, and also of a chunk header
 WHOLE, FIRST, MIDDLE, LAST = 1, 2, 3, 4
+BROKEN, UNWANTED = 0, 5  # no kinds of the format
 _LONGEST_NUMBER = 5
+"""Bytes of a record's number: no file reaches a longer one."""
 
 Ints = NDArray[np.int64]
 Bytes = NDArray[np.uint8]
 
 
-def of_blocks(buffer: bytes, begin: int, count: int, unwanted: int | None) -> Iterator[tuple[int, int, int, int, bool]]:
-    """Position, checksum, length and kind of the chunks of `count` blocks from `begin` on, in order; and whether the
-    chunk can be one: the rest of its block is left out where not.
+def of_blocks(buffer: bytes, begin: int, count: int, unwanted: int | None) -> Iterator[tuple[int, int, int, int]]:
+    """Position, checksum, length and kind of the chunks of `count` blocks from `begin` on, in order; of kind BROKEN
+    where there is no chunk: the rest of that block is left out.
 
-    Whole records whose tag is `unwanted` (see `begins_with`) are left out where they stand between whole records.
+    Whole records whose tag is `unwanted` (see `begins_with`) are of kind UNWANTED, and left out where they stand
+    between whole records.
     """
     b = np.frombuffer(buffer, dtype=np.uint8)
     words = np.ndarray((len(b) - 3,), dtype="<u4", buffer=buffer, strides=(1,))
@@ -46,18 +49,16 @@ def of_blocks(buffer: bytes, begin: int, count: int, unwanted: int | None) -> It
     place = np.concatenate(places)
     order = np.argsort(place)
     place, tail, fits = place[order], np.concatenate(tails)[order], np.concatenate(fitting)[order]
-    lengths, kinds = (tail >> 8 & 0xFFFF).astype(np.int64), tail >> 24
+    lengths, kinds = (tail >> 8 & 0xFFFF).astype(np.int64), np.where(fits, tail >> 24, BROKEN)
     if unwanted is not None:
-        whole = (kinds == WHOLE) & fits
-        needed = np.ones(len(place), dtype=np.bool_)
-        needed[1:-1] = ~(whole[1:-1] & whole[:-2] & whole[2:])
-        between = np.flatnonzero(~needed)
-        needed[between] = ~_all_begin_with(b, place[between] + HEADER, lengths[between], unwanted)
-        place, lengths, kinds, fits = place[needed], lengths[needed], kinds[needed], fits[needed]
-    return zip(
-        *(numbers.tolist() for numbers in (place, words[place], lengths, kinds, fits)),
-        strict=True,
-    )
+        whole = kinds == WHOLE
+        some = np.flatnonzero(whole)
+        kinds[some[_all_begin_with(b, place[some] + HEADER, lengths[some], unwanted)]] = UNWANTED
+        needed = kinds != UNWANTED
+        needed[1:-1] |= ~(whole[:-2] & whole[2:])
+        needed[[0, -1]] = True
+        place, lengths, kinds = place[needed], lengths[needed], kinds[needed]
+    return zip(*(numbers.tolist() for numbers in (place, words[place], lengths, kinds)), strict=True)
 
 
 def begins_with(buffer: bytes, pos: int, tag: int | None) -> bool:
@@ -65,16 +66,16 @@ def begins_with(buffer: bytes, pos: int, tag: int | None) -> bool:
     try:
         if tag is None or buffer[pos] != 8:
             return False
-        pos += 1
-        while buffer[pos] > 127:
-            pos += 1
-        return buffer[pos + 1] == tag
+        for at in range(pos + 1, pos + 1 + _LONGEST_NUMBER):
+            if buffer[at] < 128:
+                return buffer[at + 1] == tag
+        return False
     except IndexError:
         return False
 
 
 def _all_begin_with(b: Bytes, starts: Ints, lengths: Ints, tag: int) -> NDArray[np.bool_]:
-    """The same of many records; false for some with a number that no file reaches."""
+    """The same of many records."""
     last = np.minimum(starts + lengths, len(b)) - 1
     at = np.minimum(starts + 1, last)
     for _ in range(_LONGEST_NUMBER - 1):
@@ -174,23 +175,31 @@ class BlockLog:
     def _take_blocks(self, buffer: bytes, begin: int, records: list[bytes]) -> int:
         """Takes the whole blocks that begin at `begin`; returns their end."""
         count = (len(buffer) - begin) // BLOCK
-        lost = -1  # the block of which nothing more is to be had
-        for pos, crc, length, kind, fits in of_blocks(buffer, begin, count, self._unwanted):
-            if lost >= 0 and (pos - begin) // BLOCK == lost:
+        behind_lost = 0  # the end of the last block of which nothing more is to be had
+        seed = _SEED[WHOLE]
+        for pos, crc, length, kind in of_blocks(buffer, begin, count, self._unwanted):
+            if pos < behind_lost:
                 continue
-            if not fits:
-                self._lose("damaged block" if crc or length or kind else "unwritten space", self._at + pos)
+            if kind == WHOLE:
+                chunk = buffer[pos + HEADER : pos + HEADER + length]
+                if crc32(chunk, seed) == crc:
+                    if self._parts is not None or self._damaged:
+                        self._close(self._at + pos)
+                    records.append(chunk)
+                    continue
+            if kind == BROKEN:
+                self._lose("damaged block" if any(buffer[pos : pos + HEADER]) else "unwritten space", self._at + pos)
             else:
                 self._take_chunk(buffer, pos, crc, length, kind, records)
             if self._lost:
-                lost, self._lost = (pos - begin) // BLOCK, False
+                behind_lost, self._lost = pos + BLOCK - (pos - begin) % BLOCK, False
         return begin + count * BLOCK
 
     def _take_chunk(self, buffer: bytes, pos: int, crc: int, length: int, kind: int, records: list[bytes]) -> None:
         """One chunk at `pos`, with its checksum, length and kind."""
         start = pos + HEADER
         where = self._at + pos
-        if kind == WHOLE and begins_with(buffer, start, self._unwanted):
+        if kind == UNWANTED or (kind == WHOLE and begins_with(buffer, start, self._unwanted)):
             self._close(where)
             return
         chunk = buffer[start : start + length]

@@ -22,7 +22,7 @@ HEADER = b":W&B\xe1\xbe\x00"
 _HISTORY, _SUMMARY, _CONFIG, _STATS, _METRIC, _OUTPUT_RAW = 2, 3, 5, 7, 12, 13
 _RUN, _EXIT, _ENVIRONMENT = 17, 18, 26
 _ENVIRONMENT_FIELDS = {2: "python", 12: "host", 18: "gpu", 19: "gpu_count"}
-_SLICE = 1 << 20
+_SLICE = 1 << 22
 """Bytes that are decoded at once: bounds the memory, whatever the size of the pieces fed."""
 
 
