@@ -30,6 +30,7 @@ from rltui.rules.expectation import (
     OtherFinding,
     Resumed,
     Said,
+    SharedData,
     Test,
     Updates,
 )
@@ -105,6 +106,15 @@ def _configured(ground: Ground, test: Configured, spell: Spell) -> Outcome:
     if not isinstance(test.value, tuple):
         told += f" ({asked(test.op, num(test.value))})"
     return Outcome("met" if holds else "unmet", told, SET)
+
+
+def _shared(ground: Ground, test: SharedData, spell: Spell) -> Outcome:
+    train, held_out = ground.config.get("train_data"), ground.config.get("val_data")
+    if train is None or held_out is None:
+        return Outcome("unknown", "the config that was found does not tell which data are read", SET)
+    shared = ground.look.settings.shared_data
+    told = f"{train.key} and {held_out.key} are both {shared}" if shared else f"{train.key} is not {held_out.key}"
+    return Outcome("met" if shared else "unmet", told, SET)
 
 
 def _setting(key: str) -> str:
@@ -209,6 +219,7 @@ def _any(ground: Ground, test: AnyOf, spell: Spell) -> Outcome:
 _TESTERS: Mapping[type, Callable[[Ground, Any, Spell], Outcome]] = {
     Updates: _updates,
     Configured: _configured,
+    SharedData: _shared,
     OtherFinding: _found,
     Said: _said,
     InSamples: _in_samples,

@@ -105,10 +105,8 @@ def _compared(test: MetricMoved, before: Level, after: Level, label: str, since:
     limit = SHORT_LIMIT if min(before.points, after.points) < SHORT_POINTS // 2 else LIMIT
     effect = between(before, after, limit)
     name = test.metric
-    said = change(before.value, after.value)
-    told = f"{label} {_value(name, before.value)} → {_value(name, after.value)} {since}" + (
-        f" ({said})" if said else ""
-    )
+    was, now, said = _value(name, before.value), _value(name, after.value), change(before.value, after.value)
+    told = f"{label} unchanged at {now} {since}" if was == now else f"{label} {was} → {now} {since} ({said})"
     if effect is None:
         return Outcome("unknown", told)
     sign = 1 if test.way == "up" else -1
@@ -205,6 +203,12 @@ def _around(facts: MetricFacts, spell: Spell) -> tuple[float, float | None]:
     return facts.start.value if before is None else before, _now(facts, spell, NOW_POINTS)
 
 
+def _seen_before(look: Look, onset: int) -> bool:
+    """Whether steps were timed before the onset."""
+    facts = look.facts.metric("time_per_step_s")
+    return facts is not None and facts.median_before(onset, FIRST) is not None
+
+
 def _took(look: Look, test: Took, spell: Spell) -> Outcome:
     step = _slower(look, spell)
     timed = [(name, facts) for name in test.phases if (facts := look.facts.metric(f"phase:{name}")) is not None]
@@ -219,7 +223,12 @@ def _took(look: Look, test: Took, spell: Spell) -> Outcome:
         told = f"{label} takes {num(now)} s, {num(was)} s before: {num(now - was)} of {num(extra)} s more a step"
         return Outcome("met" if now - was >= test.share * extra else "unmet", told)
     told = f"{label} takes {num(now)} of {num(step[1])} s a step"
-    return Outcome("met" if step[1] > 0 and now >= test.share * step[1] else "unmet", told)
+    if step[1] <= 0 or now < test.share * step[1]:
+        return Outcome("unmet", told)
+    alike = step[0] > 0 and was >= test.share * step[0] and now * step[0] < SLOWER * was * step[1]
+    if spell.onset is not None and alike and _seen_before(look, spell.onset):
+        return Outcome("unknown", f"{told}, as before step {spell.onset}")  # what was so before began nothing
+    return Outcome("met", told)
 
 
 def _explains(look: Look, test: Explains, spell: Spell) -> Outcome:

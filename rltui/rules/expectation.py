@@ -126,6 +126,13 @@ class Configured(Record, frozen=True, tag="config", tag_field="test"):
         return None if number is None else NUMBERS[self.op](number, self.value)
 
 
+class SharedData(Record, frozen=True, tag="shared data", tag_field="test"):
+    """Validation reads only files that are trained on."""
+
+    unmet: Unmet = "contradicts"
+    decisive: bool = True
+
+
 class OtherFinding(Record, frozen=True, tag="finding", tag_field="test"):
     """One of these rules found something, at the least as a note, and no later than the finding began. `of`: what they
     judge; if neither log nor config tells it, they found nothing because they could not."""
@@ -214,6 +221,7 @@ Test = (
     | Updates
     | Stands
     | Configured
+    | SharedData
     | OtherFinding
     | Said
     | Took
