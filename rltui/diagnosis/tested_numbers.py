@@ -16,12 +16,14 @@ from rltui.evidence.together import together
 from rltui.frameworks.advice import enable
 from rltui.frameworks.load import metrics, phases
 from rltui.plots.numbers import change, percent
-from rltui.rules.expectation import NUMBERS, Explains, Jumped, MetricMoved, Mirrored, Outgrew, Stands, Took
+from rltui.rules.expectation import NUMBERS, EveryPhase, Explains, Jumped, MetricMoved, Mirrored, Outgrew, Stands, Took
 
 LEVEL_POINTS = 20
 """Newest points that tell a level, as everywhere else."""
 SLOWER = 1.1
 """Times the step time before, from which on there is something to be explained."""
+COUNTS, PHASES = 0.05, 2
+"""Share of a step from which on a phase counts, and phases that a step must have for "all of them"."""
 REWARDS = ("score_mean", "reward_mean")
 MIRRORED = -0.9
 """Correlation of two metrics' changes from row to row, from which on one goes down wherever the other goes up: noise of
@@ -204,9 +206,9 @@ def _around(facts: MetricFacts, spell: Spell) -> tuple[float, float | None]:
 
 
 def _seen_before(look: Look, onset: int) -> bool:
-    """Whether steps were timed before the onset."""
+    """Whether steps were timed for long enough before the onset to tell what was usual."""
     facts = look.facts.metric("time_per_step_s")
-    return facts is not None and facts.median_before(onset, FIRST) is not None
+    return facts is not None and facts.median_before(onset, LEVEL_POINTS) is not None
 
 
 def _took(look: Look, test: Took, spell: Spell) -> Outcome:
@@ -229,6 +231,25 @@ def _took(look: Look, test: Took, spell: Spell) -> Outcome:
     if spell.onset is not None and alike and _seen_before(look, spell.onset):
         return Outcome("unknown", f"{told}, as before step {spell.onset}")  # what was so before began nothing
     return Outcome("met", told)
+
+
+def _every_phase(look: Look, test: EveryPhase, spell: Spell) -> Outcome:
+    step = _slower(look, spell)
+    timed = {name: facts for name in test.phases if (facts := look.facts.metric(f"phase:{name}")) is not None}
+    levels = {name: _around(facts, spell) for name, facts in timed.items()}
+    if step is None or len(levels) < PHASES:
+        return Outcome("unknown", "fewer than two phases of a step are timed")
+    counted = {
+        name: now / was
+        for name, (was, now) in levels.items()
+        if now is not None and was > 0 and was >= COUNTS * step[0]
+    }
+    slower = step[1] / step[0] if step[0] > 0 else 1.0
+    if slower < SLOWER or len(counted) < PHASES:
+        return Outcome("unknown", f"step time {num(slower)} times, {len(counted)} phases that count")
+    told = ", ".join(f"{phases()[name].label} {num(times)} times" for name, times in counted.items())
+    alike = all(times >= SLOWER and 0.5 <= log(times) / log(slower) <= 2.0 for times in counted.values())
+    return Outcome("met" if alike else "unmet", f"step time {num(slower)} times, {told}")
 
 
 def _explains(look: Look, test: Explains, spell: Spell) -> Outcome:
@@ -254,5 +275,6 @@ TESTERS: Mapping[type, Callable[[Look, Any, Spell], Outcome]] = {
     Mirrored: _mirrored,
     Stands: _stands,
     Took: _took,
+    EveryPhase: _every_phase,
     Explains: _explains,
 }

@@ -167,6 +167,14 @@ class Took(Record, frozen=True, tag="phase", tag_field="test"):
     decisive: bool = True
 
 
+class EveryPhase(Record, frozen=True, tag="every phase", tag_field="test"):
+    """Steps became slower, and so did each of these phases that counts, by about as much: none of them is to blame."""
+
+    phases: tuple[str, ...]
+    unmet: Unmet = "contradicts"
+    decisive: bool = True
+
+
 class Explains(Record, frozen=True, tag="explains", tag_field="test"):
     """The growth of a metric (tokens of an answer) makes at least this share of the growth of step time, on a log
     scale."""
@@ -225,6 +233,7 @@ Test = (
     | OtherFinding
     | Said
     | Took
+    | EveryPhase
     | Explains
     | InSamples
     | OnMachine
