@@ -21,7 +21,9 @@ class Outcome(Struct, frozen=True):
 
 
 class Spell(Struct, frozen=True):
-    """From which step to which a finding stood; `onset` None: nobody knows since when."""
+    """From which step to which a finding stood; `onset` None: nobody knows since when. `early`: by how many steps the
+    onset may be dated too early, as of a fall that was seen only at the next evaluation."""
 
     onset: int | None
     end: int
+    early: int = 0

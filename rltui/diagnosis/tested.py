@@ -122,7 +122,7 @@ def _setting(key: str) -> str:
 
 
 def _found(ground: Ground, test: OtherFinding, spell: Spell) -> Outcome:
-    late = dating_tolerance(spell.end)
+    late = dating_tolerance(spell.end) + spell.early
     began = spell.onset if spell.onset is not None else spell.end
     for rule in test.rules:
         own = ground.spells.get(rule)
@@ -199,7 +199,7 @@ def _on_machine(ground: Ground, test: OnMachine, spell: Spell) -> Outcome:
 def _resumed(ground: Ground, test: Resumed, spell: Spell) -> Outcome:
     if spell.onset is None:
         return Outcome("unknown", "since when it is so is not known")
-    near = dating_tolerance(spell.onset)
+    near = dating_tolerance(spell.onset) + spell.early
     at = [step for step in ground.look.restarts(ground.look.n) if abs(step - spell.onset) <= near]
     return Outcome("met", f"resumed at step {at[-1]}") if at else Outcome("unmet", "no restart near the onset")
 
