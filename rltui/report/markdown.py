@@ -84,9 +84,10 @@ def answer_lines(report: Report) -> list[str]:
 def _checks(report: Report) -> str:
     kinds = ", ".join(report.verdict.kinds)
     could_not = len(report.not_evaluable)
+    undecided = report.verdict.decision == "not-enough-evidence"  # its answer says so in words
     parts = [
         kinds,
-        f"confidence {number(report.verdict.confidence, decimals=2)}",
+        "" if undecided else f"confidence {number(report.verdict.confidence, decimals=2)}",
         f"{report.checks} checks ran, {could_not} could not",
         f"{len(report.not_applicable)} do not apply" if report.not_applicable else "",
         f"{report.coverage.present} of {report.coverage.expected} expected metrics",

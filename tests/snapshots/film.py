@@ -18,6 +18,7 @@ from tests.unit.tui.conftest import is_read, wait_for
 
 TOUR = "tour.svg"
 SIZE = (120, 32)
+FONT = "text{font:14px 'DejaVu Sans Mono',Menlo,Consolas,monospace}"
 CAPTION = 34
 """Height of the line below the screen."""
 _RULE = re.compile(r"\.(s\d+)\{([^}]*)\}")
@@ -57,19 +58,21 @@ def _read(app: RltuiApp) -> bool:
 
 SCENES = (
     Scene(3, "rltui demo: the runs that it found, those that need attention first", (), _listed),
-    Scene(5, "Enter opens a run: what is wrong, since when, and which checkpoint to keep", ("enter",), _read),
+    Scene(
+        5, "Enter opens a run: what is wrong, since when, and which checkpoint to keep", ("j", "j", "j", "enter"), _read
+    ),
     Scene(
         5, "Enter on the finding: its evidence, its causes tested on this run, and what to change", ("enter",), _read
     ),
     Scene(
         4, "Esc, 2, Enter: its metric, with the onset and the best checkpoint marked", ("escape", "2", "enter"), _read
     ),
-    Scene(2, "{ goes ten steps back in time", ("{",), _read),
-    Scene(2, "{ again: values and diagnosis are those of that step", ("{", "{"), _read),
-    Scene(4, "Esc: what could be said at that step, and no later row is used", ("escape",), _read),
-    Scene(3, "r, and down to another run: this one has crashed", ("r", "j", "enter"), _read),
-    Scene(4, "5: what the model wrote, by prompt, best beside worst", ("5",), _read),
-    Scene(4, "Enter: the responses to one prompt, with their rewards", ("enter",), _read),
+    Scene(2, "{ goes ten steps back in time: here three times", ("{",) * 3, _read),
+    Scene(2, "{ again, to the step before it broke", ("{",) * 8, _read),
+    Scene(4, "Esc: what could be said at that step, from the rows up to it alone", ("escape",), _read),
+    Scene(2, "r: the runs again", ("r",), _listed),
+    Scene(3, "j, Enter: this one crashed, and the log says why", ("j", "enter"), _read),
+    Scene(4, "Enter: the error, where in the code it was raised, and what to do", ("enter",), _read),
 )
 
 
@@ -118,7 +121,7 @@ def film(frames: Sequence[str], scenes: Sequence[Scene] = SCENES) -> str:
         [
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {wide} {high + CAPTION:g}">',
             "<title>rltui: a tour of the sample runs</title>",
-            f"<style>text{{font:14px 'DejaVu Sans Mono',Menlo,Consolas,monospace}}{styles}{moves}{''.join(css)}{still}</style>",
+            f"<style>{FONT}{styles}{moves}{''.join(css)}{still}</style>",
             f'<rect width="100%" height="100%" rx="6" fill="{ground}"/>',
             *drawn,
             "</svg>",

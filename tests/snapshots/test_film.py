@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 import xml.etree.ElementTree as ET
+from itertools import pairwise
 
 import pytest
 
@@ -42,4 +43,4 @@ def test_every_scene_has_its_time() -> None:
     assert len(edges) == len(SCENES)
     assert edges[0][0] == 0
     assert edges[-1][1] == 100
-    assert all(end == start for (_, end), (start, _) in zip(edges, edges[1:], strict=False))
+    assert all(end == start for (_, end), (start, _) in pairwise(edges))
