@@ -24,6 +24,8 @@ SLOWER = 1.1
 """Times the step time before, from which on there is something to be explained."""
 COUNTS, PHASES = 0.05, 2
 """Share of a step from which on a phase counts, and phases that a step must have for "all of them"."""
+TOKENS = ("prompt_length_mean", "response_length_mean", "total_tokens_step")
+"""What makes every phase slower if it grows."""
 REWARDS = ("score_mean", "reward_mean")
 MIRRORED = -0.9
 """Correlation of two metrics' changes from row to row, from which on one goes down wherever the other goes up: noise of
@@ -248,6 +250,9 @@ def _every_phase(look: Look, test: EveryPhase, spell: Spell) -> Outcome:
     if slower < SLOWER or len(counted) < PHASES:
         return Outcome("unknown", f"step time {num(slower)} times, {len(counted)} phases that count")
     told = ", ".join(f"{phases()[name].label} {num(times)} times" for name, times in counted.items())
+    grown = [one for name in TOKENS if (one := _explains(look, Explains(name, share=0.5), spell)).answer == "met"]
+    if grown:
+        return Outcome("unmet", grown[0].text)
     alike = all(times >= SLOWER and 0.5 <= log(times) / log(slower) <= 2.0 for times in counted.values())
     return Outcome("met" if alike else "unmet", f"step time {num(slower)} times, {told}")
 
