@@ -26,6 +26,7 @@ from rltui.evidence.sampled import PREFIX
 from rltui.evidence.shapes import Trends, describe, settled
 from rltui.evidence.signal import WARNING
 from rltui.rules.page import Rule
+from rltui.rules.traits import Trait
 from rltui.run.table import Series
 
 SEVERITY: tuple[Severity, ...] = ("info", "info", "warning", "critical")
@@ -101,7 +102,9 @@ def build(
         Fired(i, life.level, life.onset_step or 0, of_finding(i, SEVERITY[life.level], look.n), subject)
         for (i, subject), life in active.items()
     ]
-    ground = replace(ground, spells=_widest({key: _spell(life, look) for key, life in shown.items()}))
+    ground = replace(
+        ground, spells=_widest({key: _spell(catalogue[key[0]], life, look) for key, life in shown.items()})
+    )
     root_of = roots(fired, catalogue, look.step)
     beside = kept.beside(look, guard) if any(life.level >= WARNING for life in active.values()) else ()
     teller = _Teller(catalogue, ground, _at_last(ground), _Shapes(look, window, kept.trends), kept, guard)
@@ -144,9 +147,19 @@ def briefly(lives: Mapping[Key, Life], catalogue: Mapping[str, Rule]) -> list[Br
     ]
 
 
-def _spell(life: Life, look: Look) -> Spell:
+def _spell(rule: Rule, life: Life, look: Look) -> Spell:
     last = look.step if life.level > 0 else life.openings[-1].end_step
-    return Spell(life.onset_step, look.step if last is None else last)
+    early = _until_seen(life.onset_step, look) if Trait.VALIDATION_FALLS in rule.traits else 0
+    return Spell(life.onset_step, look.step if last is None else last, early)
+
+
+def _until_seen(onset: int | None, look: Look) -> int:
+    """Steps from a peak of validation, at which its fall is dated, to the next evaluation."""
+    held_out = look.series("val_score")
+    if onset is None or held_out is None:
+        return 0
+    after = held_out.steps[held_out.steps > onset]
+    return int(after[0]) - onset if len(after) else 0
 
 
 def _at_last(ground: Ground) -> Ground:
@@ -162,7 +175,7 @@ def _at_last(ground: Ground) -> Ground:
 
 def _by(spell: Spell, look: Look) -> Spell:
     """As it was known at a look; of one that began later its beginning."""
-    return Spell(spell.onset, min(spell.end, max(look.step, spell.onset or 0)))
+    return Spell(spell.onset, min(spell.end, max(look.step, spell.onset or 0)), spell.early)
 
 
 def _widest(spells: Mapping[Key, Spell]) -> dict[str, Spell]:
@@ -171,7 +184,7 @@ def _widest(spells: Mapping[Key, Spell]) -> dict[str, Spell]:
     for (rule, _), spell in spells.items():
         other = out.get(rule, spell)
         onset = None if spell.onset is None or other.onset is None else min(spell.onset, other.onset)
-        out[rule] = Spell(onset, max(spell.end, other.end))
+        out[rule] = Spell(onset, max(spell.end, other.end), max(spell.early, other.early))
     return out
 
 
@@ -206,7 +219,7 @@ class _Teller:
         rule, subject = self.catalogue[key[0]], key[1]
         look, guard, active = self.ground.look, self.guard, life.level > 0
         severity = SEVERITY[life.level or life.peak]
-        spell, began = _spell(life, look), life.onset_step
+        spell, began = _spell(rule, life, look), life.onset_step
         known = began is None or began <= self.before.look.step
         ground, spell = (self.before, _by(spell, self.before.look)) if known else (self.ground, spell)
         causes, remedies = self.kept.advice(key, rule, severity, ground, spell, guard)

@@ -28,6 +28,7 @@ from rltui.rules.expectation import (
     OtherFinding,
     Resumed,
     Said,
+    SharedData,
     Test,
     Updates,
 )
@@ -74,7 +75,7 @@ def _updates(ground: Ground, test: Updates, spell: Spell) -> Outcome:
     named = [ground.config[key] for key in ("ppo_epochs", "train_batch_prompts", "mini_batch") if key in ground.config]
     told = ", ".join(f"{entry.key} = {entry.value}" for entry in named)
     if one is None:
-        return Outcome("unknown", "the config that was found does not tell how many updates a rollout is used for", SET)
+        return Outcome("unknown", "the config does not say for how many updates a rollout is used", SET)
     return Outcome("unmet" if one else "met", f"{told}: {'one update' if one else 'several updates'} a rollout", SET)
 
 
@@ -90,7 +91,7 @@ def acting(config: Mapping[str, ConfigValue], key: str | None) -> ConfigValue | 
 def _configured(ground: Ground, test: Configured, spell: Spell) -> Outcome:
     entry = acting(ground.config, test.key)
     if entry is None or entry.value is None:
-        return Outcome("unknown", f"the config that was found does not tell {_setting(test.key)}", SET)
+        return Outcome("unknown", f"the config does not say {_setting(test.key)}", SET)
     if not entry.active:
         why = entry.note or "it does not act"
         small = test.op in ("<", "<=", "in")
@@ -105,12 +106,21 @@ def _configured(ground: Ground, test: Configured, spell: Spell) -> Outcome:
     return Outcome("met" if holds else "unmet", told, SET)
 
 
+def _shared(ground: Ground, test: SharedData, spell: Spell) -> Outcome:
+    train, held_out = ground.config.get("train_data"), ground.config.get("val_data")
+    if train is None or held_out is None:
+        return Outcome("unknown", "the config does not say which data are read", SET)
+    shared = ground.look.settings.shared_data
+    told = f"{train.key} and {held_out.key} are both {shared}" if shared else f"{train.key} is not {held_out.key}"
+    return Outcome("met" if shared else "unmet", told, SET)
+
+
 def _setting(key: str) -> str:
     return f"the {config_meanings().get(key, key)}"
 
 
 def _found(ground: Ground, test: OtherFinding, spell: Spell) -> Outcome:
-    late = dating_tolerance(spell.end)
+    late = dating_tolerance(spell.end) + spell.early
     began = spell.onset if spell.onset is not None else spell.end
     for rule in test.rules:
         own = ground.spells.get(rule)
@@ -121,7 +131,7 @@ def _found(ground: Ground, test: OtherFinding, spell: Spell) -> Outcome:
     if blind:
         return Outcome("unknown", f"the check “{_title(blind[0])}” cannot run on what is logged")
     if test.of and test.of not in ground.config and ground.look.facts.metric(test.of) is None:
-        return Outcome("unknown", f"neither log nor config tells {_setting(test.of)}")
+        return Outcome("unknown", f"neither log nor config says {_setting(test.of)}")
     late_ones = [rule for rule in test.rules if rule in ground.spells]
     if late_ones:
         return Outcome("unmet", f"“{_title(late_ones[0])}” came later, at step {ground.spells[late_ones[0]].onset}")
@@ -187,7 +197,7 @@ def _on_machine(ground: Ground, test: OnMachine, spell: Spell) -> Outcome:
 def _resumed(ground: Ground, test: Resumed, spell: Spell) -> Outcome:
     if spell.onset is None:
         return Outcome("unknown", "since when it is so is not known")
-    near = dating_tolerance(spell.onset)
+    near = dating_tolerance(spell.onset) + spell.early
     at = [step for step in ground.look.restarts(ground.look.n) if abs(step - spell.onset) <= near]
     return Outcome("met", f"resumed at step {at[-1]}") if at else Outcome("unmet", "no restart near the onset")
 
@@ -207,6 +217,7 @@ def _any(ground: Ground, test: AnyOf, spell: Spell) -> Outcome:
 _TESTERS: Mapping[type, Callable[[Ground, Any, Spell], Outcome]] = {
     Updates: _updates,
     Configured: _configured,
+    SharedData: _shared,
     OtherFinding: _found,
     Said: _said,
     InSamples: _in_samples,

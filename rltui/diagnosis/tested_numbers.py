@@ -16,7 +16,7 @@ from rltui.evidence.metric import FIRST, NOW_POINTS, MetricFacts, alone
 from rltui.evidence.signal import num
 from rltui.frameworks.load import enable, metrics, phases
 from rltui.plots.numbers import change, percent
-from rltui.rules.expectation import NUMBERS, Explains, Jumped, MetricMoved, Mirrored, Outgrew, Stands, Took
+from rltui.rules.expectation import NUMBERS, EveryPhase, Explains, Jumped, MetricMoved, Mirrored, Outgrew, Stands, Took
 
 Answer = Literal["met", "unmet", "unknown"]
 
@@ -33,16 +33,22 @@ class Outcome(Struct, frozen=True):
 
 
 class Spell(Struct, frozen=True):
-    """From which step to which a finding stood; `onset` None: nobody knows since when."""
+    """From which step to which a finding stood; `onset` None: nobody knows since when. `early`: by how many steps the
+    onset may be dated too early, as of a fall that was seen only at the next evaluation."""
 
     onset: int | None
     end: int
+    early: int = 0
 
 
 LEVEL_POINTS = 20
 """Newest points that tell a level, as everywhere else."""
 SLOWER = 1.1
 """Times the step time before, from which on there is something to be explained."""
+COUNTS, PHASES = 0.05, 2
+"""Share of a step from which on a phase counts, and phases that a step must have for "all of them"."""
+TOKENS = ("prompt_length_mean", "response_length_mean", "total_tokens_step")
+"""What makes every phase slower if it grows."""
 REWARDS = ("score_mean", "reward_mean")
 MIRRORED = -0.9
 """Correlation of two metrics' changes from row to row, from which on one goes down wherever the other goes up: noise of
@@ -126,10 +132,8 @@ def _compared(test: MetricMoved, before: Level, after: Level, label: str, since:
     limit = SHORT_LIMIT if min(before.points, after.points) < SHORT_POINTS // 2 else LIMIT
     effect = between(before, after, limit)
     name = test.metric
-    said = change(before.value, after.value)
-    told = f"{label} {_value(name, before.value)} → {_value(name, after.value)} {since}" + (
-        f" ({said})" if said else ""
-    )
+    was, now, said = _value(name, before.value), _value(name, after.value), change(before.value, after.value)
+    told = f"{label} unchanged at {now} {since}" if was == now else f"{label} {was} → {now} {since} ({said})"
     if effect is None:
         return Outcome("unknown", told)
     sign = 1 if test.way == "up" else -1
@@ -226,6 +230,12 @@ def _around(facts: MetricFacts, spell: Spell) -> tuple[float, float | None]:
     return facts.start.value if before is None else before, _now(facts, spell, NOW_POINTS)
 
 
+def _seen_before(look: Look, onset: int) -> bool:
+    """Whether steps were timed for long enough before the onset to tell what was usual."""
+    facts = look.facts.metric("time_per_step_s")
+    return facts is not None and facts.median_before(onset, LEVEL_POINTS) is not None
+
+
 def _took(look: Look, test: Took, spell: Spell) -> Outcome:
     step = _slower(look, spell)
     timed = [(name, facts) for name in test.phases if (facts := look.facts.metric(f"phase:{name}")) is not None]
@@ -240,7 +250,34 @@ def _took(look: Look, test: Took, spell: Spell) -> Outcome:
         told = f"{label} takes {num(now)} s, {num(was)} s before: {num(now - was)} of {num(extra)} s more a step"
         return Outcome("met" if now - was >= test.share * extra else "unmet", told)
     told = f"{label} takes {num(now)} of {num(step[1])} s a step"
-    return Outcome("met" if step[1] > 0 and now >= test.share * step[1] else "unmet", told)
+    if step[1] <= 0 or now < test.share * step[1]:
+        return Outcome("unmet", told)
+    alike = step[0] > 0 and was >= test.share * step[0] and now * step[0] < SLOWER * was * step[1]
+    if spell.onset is not None and alike and _seen_before(look, spell.onset):
+        return Outcome("unknown", f"{told}, as before step {spell.onset}")  # what was so before began nothing
+    return Outcome("met", told)
+
+
+def _every_phase(look: Look, test: EveryPhase, spell: Spell) -> Outcome:
+    step = _slower(look, spell)
+    timed = {name: facts for name in test.phases if (facts := look.facts.metric(f"phase:{name}")) is not None}
+    levels = {name: _around(facts, spell) for name, facts in timed.items()}
+    if step is None or len(levels) < PHASES:
+        return Outcome("unknown", "fewer than two phases of a step are timed")
+    counted = {
+        name: now / was
+        for name, (was, now) in levels.items()
+        if now is not None and was > 0 and was >= COUNTS * step[0]
+    }
+    slower = step[1] / step[0] if step[0] > 0 else 1.0
+    if slower < SLOWER or len(counted) < PHASES:
+        return Outcome("unknown", f"step time {num(slower)} times, {len(counted)} phases that count")
+    told = ", ".join(f"{phases()[name].label} {num(times)} times" for name, times in counted.items())
+    grown = [one for name in TOKENS if (one := _explains(look, Explains(name, share=0.5), spell)).answer == "met"]
+    if grown:
+        return Outcome("unmet", grown[0].text)
+    alike = all(times >= SLOWER and 0.5 <= log(times) / log(slower) <= 2.0 for times in counted.values())
+    return Outcome("met" if alike else "unmet", f"step time {num(slower)} times, {told}")
 
 
 def _explains(look: Look, test: Explains, spell: Spell) -> Outcome:
@@ -266,5 +303,6 @@ TESTERS: Mapping[type, Callable[[Look, Any, Spell], Outcome]] = {
     Mirrored: _mirrored,
     Stands: _stands,
     Took: _took,
+    EveryPhase: _every_phase,
     Explains: _explains,
 }

@@ -221,7 +221,7 @@ def _text(case: Case, decision: Decision, because: Sequence[Finding]) -> str:
         if _few(look):
             rows = f"{look.n} metric row{'s' if look.n != 1 else ''}" if look.n else "No metric rows"
             return f"{rows} so far: too few to judge."
-        return "Neither reward nor validation is logged: nobody can tell whether this run learns."
+        return "Neither reward nor validation is logged, so whether this run learns cannot be judged."
     if not because:
         silent = case.state.because if case.state is not None and case.stopped_short else ""
         return sentences(silent, _clear(case))

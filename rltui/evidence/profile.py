@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
@@ -23,6 +24,8 @@ FINAL_SHARE = 0.7
 FAR = 20.0  # times the middle nine tenths: a success is worth ten or twenty times the format, not more
 STRAYS = 50  # at most one value in so many is a stray: what comes more often belongs to the scale
 STANDS = 10  # rows in a row at one and the same lowest value: a bound of the reward, wherever that lies
+DATA_FILE = re.compile(r"[^\s,'\"\[\](){}=]+\.(?:parquet|jsonl?|arrow|csv|tsv)\b")
+"""A file of data in a config value, which may be one path or a list. A name on a hub does not say which split."""
 TOUCHES = 3  # a batch mean repeats its exact extreme only where that is a bound of the reward
 
 
@@ -52,6 +55,12 @@ class RunSettings:
         """A config value that acts, in lower case; empty where there is none."""
         entry = self.config.get(key)
         return str(entry.value).lower() if entry is not None and entry.active and entry.value is not None else ""
+
+    @property
+    def shared_data(self) -> str:
+        """A file that training and validation both read, if validation reads no other; else empty."""
+        trained, held_out = (DATA_FILE.findall(self.word(key)) for key in ("train_data", "val_data"))
+        return held_out[0] if held_out and set(held_out) <= set(trained) else ""
 
     @staticmethod
     def of(run: Run) -> RunSettings:

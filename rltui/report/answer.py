@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 FIXES, WANTS = 2, 3
 """So many fixes, and kinds of data that checks could not run without."""
 
+GO_BACK = "go-back"
+"""What is no use to say if no checkpoint was found."""
+
 HIGH, MEDIUM = 0.85, 0.6
 """A confidence from here on is called so. High ones were right on nine labelled runs of ten."""
 
@@ -98,6 +101,8 @@ def _since(report: Report, finding: Finding | None) -> str:
     if finding is None:
         if report.verdict.decision == "not-enough-evidence":
             return "not known, nothing could be judged yet."
+        if report.run.state == "stalled" and steps.last is not None:
+            return f"step {steps.last}, after which nothing came. No warning is open."
         return "no warning is open."
     if finding.onset_step is None:
         return "not known, the log does not date it."
@@ -129,7 +134,11 @@ def _do(report: Report, finding: Finding | None) -> str:
         return _nothing_wrong(report)
     if not finding.fixes:
         return "nothing that this log shows can be changed. Look at the run itself."
-    fixes = finding.fixes[:FIXES]
+    best = report.verdict.best_checkpoint
+    saved = best is not None and best.path is not None
+    fixes = [fix for fix in finding.fixes if saved or fix.act != GO_BACK][:FIXES]
+    if not fixes:
+        return f"{finding.fixes[0].text} (if one is kept elsewhere, as none was found)."
     if len(fixes) == 1:
         return ended(fix_text(fixes[0]))
     return " ".join(f"({place}) {ended(fix_text(fix))}" for place, fix in enumerate(fixes, 1))
@@ -137,7 +146,8 @@ def _do(report: Report, finding: Finding | None) -> str:
 
 def _nothing_wrong(report: Report) -> str:
     if report.verdict.decision == "not-enough-evidence":
-        return report.verdict.would_change or "wait for more rows."
+        wanted = report.verdict.would_change
+        return f"wait, or log more. {wanted}" if wanted else "wait for more rows."
     state = report.run.state
     if state == "stalled":
         return "look whether the run still goes on. Its log ends without an end mark."
@@ -162,14 +172,14 @@ def _keep(report: Report) -> str:
     value = f"{metric_called(summary) if summary is not None else best.metric} {number(best.value)}{spread}"
     if not best.beats_start:
         nothing = (
-            "no checkpoint is known, and no step beats the start"
+            "no saved checkpoint was found, and no step beats the start"
             if best.path is None
             else "nothing saved beats the start"
         )
         basis = f", {best.basis}" if best.basis else ""
         return f"{nothing}. The best is step {best.step} ({value}{basis})."
     if best.path is None:
-        return f"no checkpoint is known. The best step was {best.step} ({value})."
+        return f"no saved checkpoint was found. The best step was {best.step} ({value})."
     lost = " It is no longer on disk." if best.on_disk is False else ""
     return f"the checkpoint of step {best.step} ({value}).{lost}"
 

@@ -31,10 +31,14 @@ def _advice(look: Look, texts: list[str]) -> list[Signal]:
 
 @rule("cfg-no-checkpoint-or-eval", Look)
 def cfg_no_checkpoint_or_eval(look: Look, p: Params, memory: Memory) -> list[Signal]:
-    """Saving or validation switched off, or so rare that the best state will not be found again."""
+    """Saving or validation switched off, or so rare that the best state will not be found again; validation on the
+    data that is trained on."""
     settings, planned = look.settings, look.settings.planned_steps
     if planned is not None and planned <= SMOKE_TEST:
         return []
+    if look.series("val_score") is not None and settings.shared_data:
+        text = f"Validation reads the training data ({settings.shared_data}), so nothing is held out."
+        return [Signal(WARNING, text, (("val_score", ""), told(look)), onset_step=int(look.steps[0]))]
     texts = []
     for what, freq, strategy, least in (
         ("Checkpoints", "save_freq", "save_strategy", p["min_ckpts"]),

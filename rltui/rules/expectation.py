@@ -126,6 +126,13 @@ class Configured(Record, frozen=True, tag="config", tag_field="test"):
         return None if number is None else NUMBERS[self.op](number, self.value)
 
 
+class SharedData(Record, frozen=True, tag="shared data", tag_field="test"):
+    """Validation reads only files that are trained on."""
+
+    unmet: Unmet = "contradicts"
+    decisive: bool = True
+
+
 class OtherFinding(Record, frozen=True, tag="finding", tag_field="test"):
     """One of these rules found something, at the least as a note, and no later than the finding began. `of`: what they
     judge; if neither log nor config tells it, they found nothing because they could not."""
@@ -156,6 +163,14 @@ class Took(Record, frozen=True, tag="phase", tag_field="test"):
 
     phases: tuple[str, ...]
     share: Annotated[float, Meta(ge=0, le=1)]
+    unmet: Unmet = "contradicts"
+    decisive: bool = True
+
+
+class EveryPhase(Record, frozen=True, tag="every phase", tag_field="test"):
+    """Steps became slower, and so did each of these phases that counts, by about as much: none of them is to blame."""
+
+    phases: tuple[str, ...]
     unmet: Unmet = "contradicts"
     decisive: bool = True
 
@@ -214,9 +229,11 @@ Test = (
     | Updates
     | Stands
     | Configured
+    | SharedData
     | OtherFinding
     | Said
     | Took
+    | EveryPhase
     | Explains
     | InSamples
     | OnMachine

@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from math import sqrt
 
 import numpy as np
+from msgspec.structs import replace
 
 from rltui.evidence.look import Look
-from rltui.evidence.model import Finding, Level
+from rltui.evidence.model import Cause, Finding, Level
 from rltui.evidence.profile import number
 from rltui.evidence.signal import CRITICAL, NOTICE, WARNING, Signal, Words, num
 from rltui.rules.base import Memory, Params, lasting, rule, side_by_side
@@ -66,7 +67,7 @@ class Measure:
 @dataclass(frozen=True, slots=True)
 class InvariantCheck:
     """`measure` gives None if nothing is logged that shows it. `rule` judges it: by a finding about this invariant or,
-    if `metrics` are named, about one of these."""
+    if `metrics` are named, about one of these. `cause`, `look`: what mostly lies behind it, and where that shows."""
 
     name: str
     stage: str
@@ -74,6 +75,12 @@ class InvariantCheck:
     measure: Callable[[Look, Params], Measure | None]
     rule: str = RULE
     metrics: tuple[str, ...] = ()
+    cause: str = ""
+    look: str = ""
+
+    @property
+    def causes(self) -> tuple[Cause, ...]:
+        return (Cause(self.cause, status="untestable", because=f"look at {self.look}"),) if self.cause else ()
 
     def judged_by(self, finding: Finding) -> bool:
         """The finding says that this invariant is broken."""
@@ -94,7 +101,8 @@ def invariant_violated(look: Look, p: Params, memory: Memory) -> list[Signal]:
         if seen is not None and seen.level:
             proofs = ((seen.metric, ""),) if seen.metric else ()
             moved = seen.metric or None
-            out.append(Signal(seen.level, f"{seen.text}.", proofs, check.name, moved, stage=check.stage))
+            signal = Signal(seen.level, f"{seen.text}.", proofs, check.name, moved, stage=check.stage)
+            out.append(replace(signal, causes=check.causes))
     return out
 
 
@@ -284,13 +292,20 @@ RUN_IT = "needs the trainer's own function"
 
 CHECKS = (
     InvariantCheck(
-        "minimum ≤ mean ≤ maximum of the reward", "reward", "row by row, if all three are logged", _reward_order
+        "minimum ≤ mean ≤ maximum of the reward",
+        "reward",
+        "row by row, if all three are logged",
+        _reward_order,
+        cause="Minimum, mean and maximum are taken over different samples",
+        look="the line that logs the three: before or after a filter, on one rank or on all",
     ),
     InvariantCheck(
         "advantages differ from 0 where rewards vary",
         "advantages",
         "largest magnitude, normalised by the group, while the reward's spread is not 0",
         _advantages_vary,
+        cause="A mask or a normalisation takes the advantages to 0",
+        look="the advantages of one group beside its rewards",
     ),
     InvariantCheck(
         BOUND,
@@ -304,6 +319,8 @@ CHECKS = (
         "advantages",
         "advantage_group_sum, if you log it",
         _sum("advantage_group_sum", lambda x: np.abs(x) > SUM_TO_ZERO, "Advantages of a group do not sum to 0"),
+        cause="Groups are not those of the prompts, or the baseline is not the mean of the group",
+        look="the group ids of one batch beside its prompts",
     ),
     InvariantCheck(
         "log-probs ≤ 0", "log-probs", "needs the trainer's own log-probs of single tokens (tolerance 1e-6)", _nothing
@@ -315,16 +332,41 @@ CHECKS = (
         "log-probs",
         "lowest value of the newest rows (other estimators may be negative)",
         _kl_not_negative,
+        cause="Another estimator than k3 is logged, or the two log-probs are not of the same tokens",
+        look="the log-probs of policy and reference for one response, token by token",
     ),
-    InvariantCheck("entropy ≥ 0", "generation", "lowest value of the newest rows", _entropy_not_negative),
+    InvariantCheck(
+        "entropy ≥ 0",
+        "generation",
+        "lowest value of the newest rows",
+        _entropy_not_negative,
+        cause="The logged entropy has its sign turned, as a loss term has, or its mask is wrong",
+        look="the line that logs it",
+    ),
     InvariantCheck(
         "tokens count in every step",
         "loss",
         "completion_mask_sum, if you log it",
         _sum("completion_mask_sum", lambda x: x <= 0, "No token of the responses counts in the loss"),
+        cause="The loss mask covers every token of the responses",
+        look="the loss mask of one batch",
     ),
-    InvariantCheck("clip range > 0", "loss", "clip_low and clip_high of the config", _clip_range),
-    InvariantCheck("loss of a size that teaches", "loss", "largest magnitude of the newest rows", _loss_in_bounds),
+    InvariantCheck(
+        "clip range > 0",
+        "loss",
+        "clip_low and clip_high of the config",
+        _clip_range,
+        cause="The config sets a clip range of 0 or below",
+        look="the bounds in the launch script, whose sign may be turned",
+    ),
+    InvariantCheck(
+        "loss of a size that teaches",
+        "loss",
+        "largest magnitude of the newest rows",
+        _loss_in_bounds,
+        cause="The loss is a sum over tokens, or its log-probs are of other tokens",
+        look="how the loss is averaged, and the largest importance ratio",
+    ),
     InvariantCheck(
         "loss and gradient finite",
         "loss",
@@ -334,12 +376,21 @@ CHECKS = (
         metrics=FINITE,
     ),
     InvariantCheck("decoding keeps the content", "generation", "needs the trainer's own decoding", _nothing),
-    InvariantCheck("shares lie in 0 to 1", "generation", f"the newest rows of {', '.join(SHARES)}", _shares),
+    InvariantCheck(
+        "shares lie in 0 to 1",
+        "generation",
+        f"the newest rows of {', '.join(SHARES)}",
+        _shares,
+        cause="The share is added up over ranks or micro-batches, not averaged",
+        look="the line that logs it",
+    ),
     InvariantCheck(
         "responses no longer than the limit",
         "generation",
         "longest response of the newest rows against the configured limit",
         _length_below_cap,
+        cause="The logged length counts prompt tokens too, or another limit acts than the one in the config",
+        look="the limit that the sampler logs, and the tokens of the longest response",
     ),
 )
 """In the order of the stages."""

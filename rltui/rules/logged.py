@@ -47,7 +47,7 @@ def nonfinite_values(look: Look, p: Params, memory: Memory) -> list[Signal]:
         memory.setdefault(f"first {name}", float(hole.begin))
     start = min(hole.begin for hole in found.values())
     total = max(hole.count for hole in found.values())
-    keys = ", ".join(hole.key for hole in found.values() if hole.begin == start)
+    keys = ", ".join(dict.fromkeys(hole.key for hole in found.values() if hole.begin == start))
     text = f"{keys} became NaN or infinite at step {start}, with {total} such row{'s' if total > 1 else ''} "
     text += f"in the last {int(min(p['window'], look.n))}"
     level = _poisoned(look, found, p)

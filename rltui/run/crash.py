@@ -16,6 +16,8 @@ from rltui.readers.base import Note
 _SIZE = re.compile(r"([\d.]+) ?([kKMGT])i?B$")
 _SCALE = {"k": 2.0**-20, "K": 2.0**-20, "M": 2.0**-10, "G": 1.0, "T": 2.0**10}
 """GiB of a unit. Logs mix the powers of ten and of two; a growth is told to one digit."""
+TOGETHER = 40
+"""Lines within which errors were printed with the first one: a chain of tracebacks is rarely longer."""
 GREW_GIB = 0.05
 """Less than this much more from attempt to attempt is no growth."""
 
@@ -121,9 +123,12 @@ class Crash:
 
 def named_end(errors: Sequence[Note]) -> Crash | None:
     """The end that these errors, in the order of the log, are of: the first that is no symptom, else the first symptom.
-    None if the first error that is no symptom has no name. An error without a name is told by its own words."""
+    None if the first error that is no symptom has no name, nor one printed with it, as of a chain of tracebacks. An
+    error without a name is quoted in its own words."""
     named = [(note, _kind(note)) for note in errors]
     causes = [(note, kind) for note, kind in named if kind is None or not kind.symptom]
+    together = [(note, kind) for note, kind in causes if 0 <= note.line - causes[0][0].line <= TOGETHER]
+    causes = [one for one in together if one[1] is not None] or causes
     note, kind = (causes or named)[0] if named else (None, None)
     if note is None or kind is None:
         return None

@@ -5,28 +5,21 @@ Anew after a change that is meant: pytest tests/snapshots --snapshot-update
 
 from __future__ import annotations
 
-import os
-import shutil
-import time
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 from textual.pilot import Pilot
 
 from rltui.events.digest import digest
-from rltui.session.live import LiveRun
 from rltui.tui.app import RltuiApp
 from rltui.tui.picture import svg
 from rltui.tui.screens.picker import PickerScreen
-from rltui.tui.start import SessionOpener
-from tests.conftest import REPO
+from tests.snapshots.conftest import NOW
+from tests.snapshots.film import TOUR, Unsampled
 from tests.unit.tui.conftest import SampleOpener, is_read, wait_for
 from tests.unit.tui.conftest import quick_keys as quick_keys
 
 PICTURES = Path(__file__).parent / "pictures"
-NOW = 1.8e9
-WRITTEN = NOW - 50 * 86400
 LOOKS = {"dark": (160, 45), "light": (120, 36), "ansi-16": (80, 24)}
 FLIP, CRASH, HEALTHY, ALL = "trl-reward-flip", "verl-grpo-crash", "trl-grpo-healthy", ""
 SCREENS = {
@@ -55,38 +48,6 @@ SCREENS = {
 }
 PAST = {"overlay": ("h", "h")}
 """Keys that go back by columns, of which each size has others."""
-
-
-class Unsampled(SessionOpener):
-    """Opens runs as the screen does, without sampling this machine's hardware."""
-
-    def open(self, index: int) -> LiveRun:
-        return LiveRun(self._found[index])
-
-
-@pytest.fixture(scope="module")
-def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The sample runs as if all were written at one time: a checkout's files are as old as it is."""
-    root = tmp_path_factory.mktemp("checkout")
-    shutil.copytree(REPO / "sample_runs", root / "sample_runs")
-    for path in (root / "sample_runs").rglob("*"):
-        os.utime(path, (WRITTEN, WRITTEN))
-    return root
-
-
-@pytest.fixture(autouse=True)
-def _the_same_everywhere(
-    checkout: Path, monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
-) -> None:
-    monkeypatch.chdir(checkout)  # paths in the picture are those of a checkout
-    monkeypatch.delenv("NO_COLOR", raising=False)
-    for name in ("XDG_STATE_HOME", "XDG_CONFIG_HOME"):
-        monkeypatch.setenv(name, str(tmp_path_factory.mktemp("own")))
-    monkeypatch.setenv("TZ", "UTC")
-    time.tzset()
-    late = SimpleNamespace(time=lambda: NOW, monotonic=time.monotonic)  # a fresh checkout's files are no live run
-    for module in ("session.live", "session.run_reader", "compare.runs"):
-        monkeypatch.setattr(f"rltui.{module}.clock", late)
 
 
 async def arrive(screen: str, keys: tuple[str, ...], app: RltuiApp, pilot: Pilot[None]) -> None:
@@ -151,5 +112,5 @@ async def test_picture(screen: str, request: pytest.FixtureRequest) -> None:
 
 
 def test_no_picture_is_left_over() -> None:
-    wanted = {f"{screen}-{theme}.svg" for screen in SCREENS for theme in LOOKS}
+    wanted = {f"{screen}-{theme}.svg" for screen in SCREENS for theme in LOOKS} | {TOUR}
     assert {file.name for file in PICTURES.iterdir()} == wanted

@@ -311,4 +311,4 @@ def test_the_head_answers_first(tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert said["Why"].startswith("not known, perhaps: "), "nothing here can be tested"
     assert said["Why"].removeprefix("not known, perhaps: ").split(" (")[0].rstrip(".") in below
     assert said["To do"].removeprefix("(1) ").split(" (")[0].rstrip(".") in below
-    assert said["Keep"].startswith("no checkpoint is known")
+    assert said["Keep"].startswith("no saved checkpoint was found")

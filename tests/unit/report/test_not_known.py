@@ -53,5 +53,5 @@ def test_a_step_of_which_nothing_was_saved_is_no_checkpoint(tmp_path: Path, caps
     best = run_json(path, capsys)["verdict"]["best_checkpoint"]
     page = run_markdown(path, capsys)
     assert best["path"] is None
-    assert f"- Keep: no checkpoint is known. The best step was {best['step']} (" in page
+    assert f"- Keep: no saved checkpoint was found. The best step was {best['step']} (" in page
     assert f"- Best step: **step {best['step']}**" in page
