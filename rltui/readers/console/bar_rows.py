@@ -5,11 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from rltui.readers.console.bar_numbers import BarNumbers
+from rltui.readers.console.lead import bare
 from rltui.readers.console.log_news import LogNews
 from rltui.readers.console.log_rows import LogRows
 from rltui.readers.console.progress_bar import TRAINING, ProgressBar
+from rltui.readers.console.step_template import measures
 from rltui.readers.console.trl import Row, Stepper, stated_step
+from rltui.readers.json_number import dict_cells
 
+MOST = 10_000
+"""Bytes of a dict on one line."""
 _BESIDE_STEPS = "number behind a bar of batches, beside lines that state their steps"
 
 
@@ -22,6 +27,7 @@ class BarRows:
         self._skip = skip
         self._stepper = Stepper()
         self._numbers = BarNumbers()
+        self._dicts = _DictsByBar()
 
     @property
     def guessed(self) -> bool:
@@ -36,6 +42,7 @@ class BarRows:
     def paint(self, painted: ProgressBar, after_blank: Callable[[], bool], line: int) -> None:
         """A bar is painted. `after_blank` is asked only of a bar that counts steps."""
         if self._stepper.looks_at(painted):
+            self._dicts.paint(painted)
             self._add(self._stepper.paint(painted, after_blank()))
         trains = not painted.nested and painted.name in TRAINING
         if trains and painted.total == (self._stepper.total or painted.total):
@@ -55,6 +62,15 @@ class BarRows:
         self._rows.add(stated[0], cells)
         if stated[1] is not None:
             self._news.progress(stated[0], stated[1], line)
+
+    def take_dict(self, segment: bytes) -> bool:
+        """Whether a dict that states neither step nor epoch is a row of the step that the bar above it counts."""
+        if self._rows.step is not None and not self._dicts.tell:
+            return False  # others state their steps
+        rows = self._dicts.take(segment)
+        for step, cells in rows or ():
+            self._rows.add(step, cells)
+        return rows is not None
 
     def know(self, steps: list[int]) -> None:
         """These steps were logged, as a printed history tells."""
@@ -87,3 +103,35 @@ class BarRows:
                 self._rows.add(*row)
         elif lost := self._numbers.drop():
             self._skip(_BESIDE_STEPS, line, lost)
+
+
+class _DictsByBar:
+    """Dicts that a loop prints between the paintings of its bar: `{'loss': 0.1, 'reward': 0.3}` below `7/300`.
+
+    One dict may be a result; rows are those that come again, with the same names, while one bar goes on."""
+
+    def __init__(self) -> None:
+        self.tell = False
+        self._bar: ProgressBar | None = None
+        self._total = 0  # of the bar that counts the steps, once it is known
+        self._first: tuple[int, int, dict[str, float]] | None = None  # count and total of the bar above it
+
+    def paint(self, painted: ProgressBar) -> None:
+        if not self._total or painted.total == self._total:
+            self._bar = painted
+
+    def take(self, segment: bytes) -> list[tuple[int, dict[str, float]]] | None:
+        """The rows that are known by this line, none for the first of its kind; None if it is no such dict."""
+        bar = self._bar
+        if bar is None or len(segment) > MOST:
+            return None
+        cells = dict_cells(bare(segment.decode("utf-8", "replace")))
+        if len(cells) < 2 or not measures(cells):
+            return None
+        if self.tell:
+            return [(bar.done, cells)]
+        first, self._first = self._first, (bar.done, bar.total, cells)
+        if first is None or first[1] != bar.total or first[0] >= bar.done or first[2].keys() != cells.keys():
+            return None
+        self.tell, self._total = True, bar.total
+        return [(first[0], first[2]), (bar.done, cells)]

@@ -272,6 +272,9 @@ class ConsoleReader(LineReader):
         following = self._follows()
         speaks = following or (shape not in self._filter.bars and self._filter.speaks(segment))
         barred = b"%|" in segment
+        if not barred and b"{" in segment and b"'epoch'" not in segment and self._bars.take_dict(segment):
+            self._took = True
+            return True
         if not speaks and not barred and b"'epoch'" not in segment:
             return not behind and self._own is not None and self._any_line(self._own, segment, shape)
         whole, segment = segment, segment[:SCAN_LIMIT]

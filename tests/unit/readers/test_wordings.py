@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
+from rltui.cli import main
 from tests.unit.readers.reported import reported
 from tests.unit.session.runs import content, opened
 
@@ -298,3 +300,20 @@ def test_a_line_that_counts_something_else_is_told_as_such(tmp_path: Path) -> No
     (source,) = reported(path)["run"]["sources"]
     (left,) = source["left_out"]
     assert (left["count"], left["reason"]) == (12, "recurring line that counts something else than the steps")
+
+
+@pytest.mark.parametrize("start", [0, 1])
+def test_dicts_without_a_step_between_paintings_of_a_bar(
+    start: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The bar above a dict tells its step; a dict that comes but once is a result and no row."""
+    lines = ["100%|##########| 3/3 [00:00<00:00,  9.00it/s]", "{'loss': 9.0, 'accuracy': 0.5, 'note': 'loaded'}"]
+    for i in range(start, start + 40):
+        bar = f"\r{i * 2.5:3.0f}%|{'#' * (i // 4):10s}| {i}/{start + 40} [00:{i:02d}<00:10,  1.00it/s]"
+        lines += [bar, str({"loss": 0.1, "reward": i / 64, "kl": 0.01})]
+    path = tmp_path / "train.log"
+    path.write_text("\n".join(lines) + "\n")
+    assert main(["export", str(path), "--format", "jsonl"]) == 0
+    rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [row["step"] for row in rows] == list(range(start, start + 40))
+    assert [row["reward_mean"] for row in rows] == [i / 64 for i in range(start, start + 40)]
