@@ -15,7 +15,7 @@ from rltui.readers.base import ConfigRecord, Note, Record
 from rltui.readers.config_file import flatten
 from rltui.readers.jsonl import JsonlReader
 from rltui.readers.keys import first_of, names, step_of
-from rltui.readers.row_kinds import as_evaluation, is_measure, is_sample, measures, row_words, words_of
+from rltui.readers.row_kinds import as_evaluation, is_measure, is_sample, measures, of_training, row_words, words_of
 from rltui.readers.rows import number
 from rltui.text import clean
 
@@ -333,6 +333,6 @@ def end_of_training(row: Mapping[str, object]) -> Note:
 
 def training_steps(rows: Iterable[Mapping[str, object]]) -> list[int]:
     """The steps that rows of training state, in the HF Trainer's history."""
-    trains = (row for row in rows if END not in row and not any(key.startswith("eval_") for key in row))
+    trains = (row for row in rows if END not in row and of_training(row))
     stated = (step_of(row[key])[0] for row in trains if (key := first_of("step", row)) is not None)
     return [step for step in stated if step is not None]

@@ -17,6 +17,8 @@ from rltui.readers.number_text import unwrapped
 from rltui.readers.python_text import NO_VALUE, literal
 from rltui.readers.rows import number
 
+TRAINED = ("loss", "grad_norm", "learning_rate", "reward")
+"""Names that no row of an evaluation alone has."""
 V = TypeVar("V")
 RowKind = Literal["train", "eval", "test", "config", "end"]
 
@@ -205,3 +207,9 @@ PROSE = 200
 """A cell with more characters than this is prose: rows of metrics hold none."""
 MANY = 64
 """A list of more numbers holds tokens, unless its name says that they were measured."""
+
+
+def of_training(row: Collection[str]) -> bool:
+    """Whether a row of the HF Trainer is of a step of training, by its names. Those of its evaluations begin with
+    `eval_`, but loops of one's own log them among the numbers of a step."""
+    return any(name in row for name in TRAINED) or not any(name.startswith("eval_") for name in row)

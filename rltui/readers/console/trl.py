@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from rltui.readers.console.lead import plain, split_lead
 from rltui.readers.console.notes import split_prefix
 from rltui.readers.console.progress_bar import ProgressBar
+from rltui.readers.row_kinds import of_training
 from rltui.readers.rows import number
 
 HOLD = 20
@@ -137,7 +138,7 @@ class Stepper:
             return []  # printed twice, by the bar's callback and by another
         self._newest = line
         out: list[Row] = []
-        if _trains(line):
+        if of_training(line):
             epoch = number(line.get("epoch", ""))
             out = self._go_back(epoch)
             self._epochs.append(epoch)
@@ -206,7 +207,7 @@ class Stepper:
     def _apart(self, ended: bool, all_written: bool) -> int:
         """The only distance of the lines that the bar allows: they are never ahead of it. 0 for none. `ended`: it is at
         its end; `all_written`: no line of a step that it has passed is still to come."""
-        lines = self._count + sum(map(_trains, self._held))
+        lines = self._count + sum(map(of_training, self._held))
         if not self._base and ended and self._count == len(self._counted):
             self._base = self._resumed_at()
         done = self.done - self._base
@@ -219,7 +220,7 @@ class Stepper:
     def _alone(self) -> int:
         """How far apart the bars stand if there is one behind each line, evenly from the launch on. 0 if it is not so:
         lines that were buffered come several at once."""
-        lines = self._count + sum(map(_trains, self._held))
+        lines = self._count + sum(map(of_training, self._held))
         apart = self._behind[0] - self._base if self._behind else 0
         even = all(at == self._base + apart * i for i, at in enumerate(self._behind, 1))
         return apart if even and lines == len(self._behind) >= ENOUGH else 0
@@ -243,7 +244,7 @@ class Stepper:
     def _release(self) -> list[Row]:
         out: list[Row] = []
         for line in self._held:
-            trains = _trains(line)
+            trains = of_training(line)
             if self._marks:
                 apart, rest = divmod(self._marks[0] - self._base, self._count + 1)
                 if self._counted and trains and apart > 0 and not rest:
@@ -279,7 +280,3 @@ class Stepper:
         if not trains and self._count and self._interval and self._marks[0] >= following:
             return self._last
         return self._marks.popleft()
-
-
-def _trains(line: dict[str, str]) -> bool:
-    return not any(key.startswith("eval_") for key in line)

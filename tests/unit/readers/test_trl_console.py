@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rltui.cli import main
 from rltui.readers.base import Rows
 from rltui.readers.registry import make
 from rltui.run.history import Table
@@ -201,3 +202,20 @@ def test_a_resumed_launch_without_bars_between_is_placed_by_its_epochs() -> None
     found = read("trl-console", f"{bar(0, 250)}\n{coarse}{bar(250, 250)}\n")
     assert found.steps == list(range(1, 101))  # too coarse to tell
     assert found.counted
+
+
+def test_an_evaluation_among_the_numbers_of_a_step_takes_no_row_away(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = [
+        {"loss": 0.1, "reward": i / 64, **({"eval_reward": i / 128} if i % 10 == 0 else {}), "epoch": i / 100}
+        for i in range(1, 101)
+    ]
+    path = tmp_path / "console.log"
+    path.write_text("".join(f"{row}\n" for row in rows))
+    assert main(["export", str(path), "--format", "jsonl"]) == 0
+    found = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [(row["step"], row["reward_mean"]) for row in found] == [(i, i / 64) for i in range(1, 101)]
+    assert {row["step"]: row["val_score"] for row in found if "val_score" in row} == {
+        i: i / 128 for i in range(10, 101, 10)
+    }
