@@ -151,9 +151,11 @@ def reached(report: Report) -> str:
 
 
 def _no_plan(report: Report) -> str:
-    """A plan that the run has passed is none that it goes by."""
+    """A plan that the run has passed is none that it goes by. One that is not positive is none at all."""
     stated = report.config.get("total_steps")
-    return "planned steps not known" if stated is None else f"past the {plain(str(stated.value))} that its config plans"
+    if stated is None or not isinstance(stated.value, int | float) or stated.value <= 0:
+        return "planned steps not known"
+    return f"past the {int(stated.value)} that its config plans"
 
 
 def _sources(run: RunIdentity) -> list[str]:

@@ -19,7 +19,7 @@ from collections.abc import Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
-from multiprocessing import get_context
+from itertools import groupby
 from pathlib import Path
 
 from tests.conftest import labelled_runs
@@ -70,23 +70,27 @@ def found(asked: Asked, deep: bool, screen: bool) -> tuple[bool, list[Contradict
 def listed(folder: Path, paths: list[Path], deep: bool, screen: bool) -> Listed:
     """What is told of runs of a folder: its table has the lines in the order of the JSON."""
     ends = runs(folder)
-    whole = runs(paths[0], *map(str, paths[1:]), "--full") if deep else {}
+    folders = [str(path) for path in paths if path.is_dir()]  # a file is no folder to list
+    whole = runs(Path(folders[0]), *folders[1:], "--full") if deep and folders else {}
     picked: dict[Path, str] = {}
-    if screen:
+    if screen and len(paths) > 1:  # of one run there is no list
         from tests.contradictions.screens import look_picker
 
         picked = asyncio.run(look_picker(paths))
     return Listed(ends, whole, dict(zip(ends, table(folder), strict=True)), picked)
 
 
-def asked(paths: list[Path], ages: Iterable[float], deep: bool, screen: bool) -> Iterator[Asked]:
-    """Each run at each age, counted from when the newest file of its folder was written."""
-    for folder in sorted({path.parent for path in paths}):
-        of = [path for path in paths if path.parent == folder]
-        for age in ages:
-            with judged_after(folder, age):
-                moment, told = time.time(), listed(folder, of, deep, screen)
-            yield from (Asked(path, age, moment, told) for path in of)
+def asked(told: tuple[list[Path], float], deep: bool, screen: bool) -> list[Asked]:
+    """Each run of a folder at an age, counted from when the newest file of the folder was written."""
+    paths, age = told
+    folder = paths[0].parent
+    with judged_after(folder, age):
+        moment, found = time.time(), listed(folder, paths, deep, screen)
+    return [Asked(path, age, moment, found) for path in paths]
+
+
+def by_folder(paths: Iterable[Path]) -> list[list[Path]]:
+    return [list(of) for _, of in groupby(sorted(paths), key=lambda path: path.parent)]
 
 
 def inputs(names: list[str], every: int, folder: Path) -> Iterator[Path]:
@@ -112,10 +116,12 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as name:
         os.environ["XDG_STATE_HOME"] = os.environ["XDG_CONFIG_HOME"] = f"{name}/state"
         paths = list(inputs(args.run, args.every, Path(name) / "runs"))
-        every = list(asked(paths, args.age or AGES, not args.shallow, args.screen))
+        folders = [(of, age) for of in by_folder(paths) for age in args.age or AGES]
+        lists = partial(asked, deep=not args.shallow, screen=args.screen)
         one = partial(found, deep=not args.shallow, screen=args.screen)
         done: list[tuple[bool, list[Contradiction]]] = []
-        with ProcessPoolExecutor(args.jobs, get_context("spawn")) as pool:  # a fork would lack the threads of the lists
+        with ProcessPoolExecutor(args.jobs) as pool:  # reads nothing itself: a fork lacks the threads of who has read
+            every = [each for of in pool.map(lists, folders) for each in of]
             for told in pool.map(one, every):
                 done.append(told)
                 print(f"{len(done)} of {len(every)}", *told[1], sep="\n  ", file=sys.stderr, flush=True)

@@ -69,7 +69,7 @@ async def look_picker(paths: list[Path]) -> dict[Path, str]:
     from rltui.tui.start import SessionOpener
 
     app = RltuiApp(SessionOpener([str(path) for path in paths], {}, None), target="here", clock=time.time)
-    async with app.run_test(size=(200, len(paths) + 12)) as pilot:
+    async with app.run_test(size=(200, max(24, len(paths) + 12))) as pilot:
         await wait_for(pilot, lambda: isinstance(app.screen, PickerScreen), "the list")
         await wait_for(pilot, lambda: "attention first" in screen_text(app), "every run is looked at")
         lines = screen_text(app).splitlines()

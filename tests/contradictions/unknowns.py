@@ -27,9 +27,10 @@ def step_time_on_the_page(said: Said) -> Iterator[str]:
 @rule
 def plan_and_config(said: Said) -> Iterator[str]:
     """A plan that the config states is not called unknown. One that the run has passed is none to go by, and the page
-    says so. Of a run whose config states several, the page goes by the one that its framework means."""
+    says so. Of a run whose config states several, the page goes by the one that its framework means. What is not
+    positive is no plan."""
     stated = said.report["config"].get("total_steps")
-    if stated is None:
+    if stated is None or not isinstance(stated["value"], int | float) or stated["value"] <= 0:
         return
     for page in said.pages:
         if "planned steps not known" in page.text:

@@ -120,7 +120,8 @@ def pipeline_screen_and_report(said: Said) -> Iterator[str]:
 
 @rule
 def coverage_screen_and_report(said: Said) -> Iterator[str]:
-    """The coverage screen counts the checks as the report does, and lists none that ran."""
+    """The coverage screen counts the checks as the report does, and lists none that ran. Where a title fills its
+    column, the next one follows it at once."""
     text = said.screens.get("coverage", "")
     checks = re.search(r"(\d+) checks ran(?:, (\d+) could not)?", text)
     own = (said.report["checks"], len(said.report["not_evaluable"]))
@@ -132,7 +133,7 @@ def coverage_screen_and_report(said: Said) -> Iterator[str]:
     head, _, body = text.partition("CHECKS THAT COULD NOT RUN")
     blind = [check["title"] for check in said.report["not_evaluable"]]
     for title in re.findall(r"^ *\? (\S.*?)  ", body.partition("NOT LOGGED")[0], re.M):
-        if head and not any(one.startswith(title.rstrip("…")) for one in blind):
+        if head and not any(one.startswith(title.rstrip("…")) or title.startswith(f"{one} ") for one in blind):
             yield f"the coverage screen lists {title!r}, the report does not"
 
 

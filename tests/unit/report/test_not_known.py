@@ -32,6 +32,10 @@ def test_a_plan_that_the_run_has_passed_is_told(tmp_path: Path, capsys: pytest.C
     assert "plan is not known" not in page
 
 
+def test_a_plan_that_is_not_positive_is_none(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert "Steps: 1 to 60, planned steps not known" in run_markdown(run_of(tmp_path, 60, -1), capsys)
+
+
 def test_nobody_is_sure_of_a_handful_of_rows(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = run_of(tmp_path, 6, 100)
     report = run_json(path, capsys)
