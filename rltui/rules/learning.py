@@ -97,9 +97,8 @@ def zero_variance_groups(look: Look, p: Params, memory: Memory) -> list[Signal]:
         return []
     all_dead = share >= p["all"]  # no group is left that could teach: whatever the reward does is not learning
     learns = rising(look) and not all_dead
-    known = look.profile.ceiling is not None  # without a ceiling nobody can tell
-    high = solved(look, p["half"])  # then most of them are dead because their prompts are solved
-    idle = share >= p["idle"] and opened(look, Trait.PLATEAU) and known and not high
+    short = look.profile.ceiling is not None and not solved(look, p["half"])  # without a ceiling nobody can tell
+    idle = share >= p["idle"] and opened(look, Trait.PLATEAU) and short
     recent = dead[-worth(p["critical_rows"], len(dead)) :]
     long = logged_for(look, "frac_reward_zero_std", p["window"])
     lasting = long and bool((recent >= p["critical"]).mean() >= 0.5)
@@ -108,7 +107,7 @@ def zero_variance_groups(look: Look, p: Params, memory: Memory) -> list[Signal]:
         level = min(level, NOTICE)  # that nothing more can be learnt is told by the reward
     elif share >= p["critical"] and lasting and not learns:
         level = CRITICAL
-    elif (share >= p["warn"] and not learns and (share >= p["critical"] or not high)) or idle:
+    elif (share >= p["warn"] and not learns) or idle:
         level = WARNING
     rest = f"only {percent(1 - share)} of the batch teaches" if share < 1 else "nothing in the batch teaches"
     summary = f"{words.share(found, NO_VARIANCE)}: {rest}."

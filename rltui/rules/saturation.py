@@ -30,9 +30,10 @@ def reward_floor(look: Look, p: Params, memory: Memory) -> list[Signal]:
     reward = look.series(look.reward)
     if reward is None or len(reward) < p["warmup"] or profile.floor is None:
         return []
-    most = look.series("score_max" if look.reward == "score_mean" else "reward_max")
+    name = "score_max" if look.reward == "score_mean" else "reward_max"
+    most = look.series(name)
     top = reward.values if most is None or len(most) != len(reward) else most.values
-    best = look.blocks(look.reward)
+    best = look.blocks(look.reward if top is reward.values else name)
     seen = profile.spread if best is None else float(best.highs.max()) - profile.floor  # a scale of 1 may be a guess
     limit = profile.floor + p["near"] * min(profile.spread, max(0.0, seen))
     if top[-1] > limit:
