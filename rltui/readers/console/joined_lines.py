@@ -46,7 +46,8 @@ class JoinedLines:
 
     def wants(self, line: bytes, above: bytes, marked: bool) -> bool:
         """Whether a line is of such a text, or may be: `marked`, there is a mark in it. `above`: the line before it."""
-        if self._lists.is_open or self._rich.is_open or self._wide.is_open or (line and self._dicts.is_open):
+        held = self._rich.is_open or self._wide.is_open or self._dicts.is_open
+        if self._lists.is_open or (line and held):
             return True
         self._lists.above = above or self._lists.above
         return (
@@ -63,7 +64,7 @@ class JoinedLines:
         """What is whole with a line; `full`: it fills its place."""
         out: list[Joined] = []
         others = self._lists.is_open or self._dicts.is_open or self._rich.is_open
-        if not others and (full or self._wide.goes_on(line)):
+        if not others and not RichLines.opens(line) and (full or self._wide.goes_on(line)):
             return self._lines(self._wide.take(line, number))
         if self._wide.is_open:
             out += self._lines(self._wide.give_back())

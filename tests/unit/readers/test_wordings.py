@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from rltui.readers.registry import make
+from tests.unit.readers.reading import Cells, Read
 from tests.unit.readers.reported import reported
 from tests.unit.session.runs import content, opened
 
@@ -328,3 +330,23 @@ def test_lines_of_one_width_are_not_taken_for_cut_ones(tmp_path: Path) -> None:
     found = content(opened(path))
     assert {i: row["train/loss"] for i, row in found.items()} == expected
     assert {row["lr"] for row in found.values()} == {0.5}
+
+
+@pytest.mark.parametrize("style", ["messages that rich broke", "aligned lines below a heading"])
+def test_where_the_bytes_are_cut_makes_no_difference(style: str) -> None:
+    text, _, _ = STYLES[style]
+    data = "".join(text.format(i=i, x=f"{i / 64:.6f}") for i in range(1, 9)).encode()
+    whole = by_step([data])
+    assert len(whole) == 8
+    assert all(by_step([data[:at], data[at:]]) == whole for at in range(len(data)))
+
+
+def by_step(parts: list[bytes]) -> dict[int, Cells]:
+    read = Read(make("console"))
+    for part in parts:
+        read.take(read.reader.feed(part))
+    read.take(read.reader.finish())
+    found: dict[int, Cells] = {}
+    for step, cells in read.rows:
+        found.setdefault(step, {}).update(cells)
+    return found
