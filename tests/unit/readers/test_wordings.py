@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from rltui.cli import main
+from rltui.readers.registry import make
+from tests.unit.readers.reading import Cells, Read
 from tests.unit.readers.reported import reported
 from tests.unit.session.runs import content, opened
 
@@ -317,3 +319,53 @@ def test_dicts_without_a_step_between_paintings_of_a_bar(
     rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert [row["step"] for row in rows] == list(range(start, start + 40))
     assert [row["reward_mean"] for row in rows] == [i / 64 for i in range(start, start + 40)]
+
+
+def test_step_lines_that_a_terminal_cut_are_whole_again(tmp_path: Path) -> None:
+    path, text = tmp_path / "train.log", ""
+    rows = {
+        i: {
+            "loss": i / 1024,
+            "reward": i / 512,
+            "kl": 1 / 2**i,
+            "grad_norm": (i + 1) / 64,
+            "completion_length": i + 0.5,
+        }
+        for i in range(1, 31)
+    }
+    for i, row in rows.items():
+        line = f"step {i}: " + ", ".join(f"{name}={x!r}" for name, x in row.items())
+        text += "".join(line[at : at + 72] + "\n" for at in range(0, len(line), 72))
+    path.write_text(text)
+    assert content(opened(path)) == rows
+
+
+def test_lines_of_one_width_are_not_taken_for_cut_ones(tmp_path: Path) -> None:
+    path = tmp_path / "train.log"
+    lines = [f"step: {i:>4} | train/loss: {i / 64:.6f} | train/reward: {i / 64:.6f} | t: 1.5s" for i in range(1, 31)]
+    assert len(set(map(len, lines))) == 1
+    path.write_text("".join(f"{line}\nlr: 0.5\n" for line in lines))
+    expected = {i: pytest.approx(i / 64, abs=1e-6) for i in range(1, 31)}
+    found = content(opened(path))
+    assert {i: row["train/loss"] for i, row in found.items()} == expected
+    assert {row["lr"] for row in found.values()} == {0.5}
+
+
+@pytest.mark.parametrize("style", ["messages that rich broke", "aligned lines below a heading"])
+def test_where_the_bytes_are_cut_makes_no_difference(style: str) -> None:
+    text, _, _ = STYLES[style]
+    data = "".join(text.format(i=i, x=f"{i / 64:.6f}") for i in range(1, 9)).encode()
+    whole = by_step([data])
+    assert len(whole) == 8
+    assert all(by_step([data[:at], data[at:]]) == whole for at in range(len(data)))
+
+
+def by_step(parts: list[bytes]) -> dict[int, Cells]:
+    read = Read(make("console"))
+    for part in parts:
+        read.take(read.reader.feed(part))
+    read.take(read.reader.finish())
+    found: dict[int, Cells] = {}
+    for step, cells in read.rows:
+        found.setdefault(step, {}).update(cells)
+    return found
