@@ -14,21 +14,6 @@ from rltui.readers.console.trl import cells
 _MOST = 200
 """Lines of one dict at most."""
 _BEGINS = (b"{'", b'{"')
-WIDTH = 60
-"""Characters of a line at least that a terminal may have cut."""
-OFTEN = 2
-"""Lines that are as long as any, before one that may be cut."""
-_PARTS = 8
-_NUMBERED = re.compile(rb"(?i:step|iter|update|epoch|episode)[^=|]{0,40}\d.*[=:]")
-_NUMBER = rb"[-+]?[\d.]+(?:e[-+]?\d+)?"
-_GOES_ON = {
-    re.compile(rb"[,;=:]\s*$"): re.compile(rb"\s?(?:%s(?:[,;|]|\s*$)|[A-Za-z_][\w/.]*\s?[=:]\s?[-+]?[\d.])" % _NUMBER),
-    re.compile(rb"[,;|]\s?[A-Za-z_][\w/]*$"): re.compile(rb"[\w/.]*\s?[=:]\s?[-+]?[\d.]"),
-    re.compile(rb"[\d.]$"): re.compile(
-        rb"\s?[,;|]\s|[\d.]+(?:e[-+]?\d+)?(?:\s?[,;|]\s|$)| [A-Za-z_][\w/.]*[=:]\s?[-+]?[\d.]"
-    ),
-}
-"""How a line ends that was cut -> how the next one begins then."""
 _PLACE = re.compile(rb"^(\s*(?:\[[^\]]{5,30}\])?\s+(?:DEBUG|INFO|WARNING)\s+)(\S.*?)\s+[\w.]{1,60}\.py:\d{1,6}\s*$")
 """What rich puts before a message, the message, and the place behind it."""
 
@@ -84,45 +69,6 @@ class BrokenLines:
         """The lines that were held, each for itself."""
         held, self._held, self._size, self._depth = self._held, [], 0, 0
         return held
-
-
-class WideLines:
-    """Joins the step lines that a terminal cut at its width: lines as long as the longest ones so far, which the next
-    line goes on in the middle of a list of numbers."""
-
-    def __init__(self) -> None:
-        self._held: list[tuple[int, bytes]] = []
-        self._width, self._times = WIDTH, 0
-
-    @property
-    def is_open(self) -> bool:
-        return bool(self._held)
-
-    def fills(self, line: bytes) -> bool:
-        """Takes note of a line; whether it may go on in the next one."""
-        size = len(line)
-        if size > self._width:
-            self._width, self._times = size, 0
-        self._times += size == self._width
-        return size == self._width and self._times > OFTEN and _NUMBERED.search(line) is not None
-
-    def goes_on(self, line: bytes) -> bool:
-        """Whether a line is the rest of the one that is held."""
-        if not self._held or line[:3] == self._held[0][1][:3] or b"%|" in line or _NUMBERED.search(line) is not None:
-            return False
-        last = self._held[-1][1]
-        return any(end.search(last) and begin.match(line) for end, begin in _GOES_ON.items())
-
-    def take(self, line: bytes, number: int) -> list[tuple[int, bytes]]:
-        """What is whole with a line that goes on what is held, or fills its place."""
-        given = [] if self.goes_on(line) else self.give_back()
-        self._held.append((number, line))
-        return given if len(line) == self._width and len(self._held) < _PARTS else [*given, *self.give_back()]
-
-    def give_back(self) -> list[tuple[int, bytes]]:
-        """The line that was held, as far as it is there."""
-        held, self._held = self._held, []
-        return [(held[0][0], b"".join(text for _, text in held))] if held else []
 
 
 class RichLines:

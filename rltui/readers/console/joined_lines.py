@@ -6,7 +6,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from rltui.readers.base import LeftOut
-from rltui.readers.console.broken_lines import BrokenLines, RichLines, WideLines
+from rltui.readers.console.broken_lines import BrokenLines, RichLines
 from rltui.readers.console.printed_list import Printed
 from rltui.readers.console.printed_rows import Found, PrintedRows
 
@@ -32,8 +32,6 @@ class JoinedLines:
         self._lists = PrintedRows()
         self._dicts = BrokenLines()
         self._rich = RichLines()
-        self._wide = WideLines()
-        self.fills = self._wide.fills
         self._after_blank = False  # the first of the lines held stood behind a blanked progress bar
         self.look_ahead = self._lists.look_ahead
         self.go_on = self._lists.go_on
@@ -42,11 +40,11 @@ class JoinedLines:
     @property
     def is_open(self) -> bool:
         """Whether the next line may be of what stands above it."""
-        return self._lists.is_open or self._dicts.is_open or self._rich.is_open or self._wide.is_open
+        return self._lists.is_open or self._dicts.is_open or self._rich.is_open
 
     def wants(self, line: bytes, above: bytes, marked: bool) -> bool:
         """Whether a line is of such a text, or may be: `marked`, there is a mark in it. `above`: the line before it."""
-        held = self._rich.is_open or self._wide.is_open or self._dicts.is_open
+        held = self._rich.is_open or self._dicts.is_open
         if self._lists.is_open or (line and held):
             return True
         self._lists.above = above or self._lists.above
@@ -58,19 +56,9 @@ class JoinedLines:
         """A block of lines is over; `above`: its last one."""
         self._lists.above = above or self._lists.above
 
-    def take(
-        self, line: bytes, number: int, after_blank: bool, known: Collection[str], full: bool = False
-    ) -> list[Joined]:
-        """What is whole with a line; `full`: it fills its place."""
+    def take(self, line: bytes, number: int, after_blank: bool, known: Collection[str]) -> list[Joined]:
+        """What is whole with a line."""
         out: list[Joined] = []
-        others = self._lists.is_open or self._dicts.is_open or self._rich.is_open
-        if not others and not RichLines.opens(line) and (full or self._wide.goes_on(line)):
-            return self._lines(self._wide.take(line, number))
-        if self._wide.is_open:
-            out += self._lines(self._wide.give_back())
-            if not self.wants(line, b"", marked=True):
-                return [*out, *self._lines([(number, line)])]
-            return [*out, *self.take(line, number, after_blank, known)]
         whole = not (self._lists.is_open or self._dicts.is_open)
         if whole and (RichLines.opens(line) or self._rich.goes_on(line)):
             return self._lines(self._rich.take(line, number))
@@ -90,7 +78,7 @@ class JoinedLines:
 
     def so_far(self, known: Collection[str]) -> list[Joined]:
         """Nothing follows for now: the complete rows of a list."""
-        return [*self._joined(self._lists.so_far(known)), *self._lines(self._wide.give_back() + self._rich.give_back())]
+        return [*self._joined(self._lists.so_far(known)), *self._lines(self._rich.give_back())]
 
     def finish(self, known: Collection[str]) -> list[Joined]:
         """The file ends here for now: what is not whole is given back."""
@@ -115,7 +103,7 @@ class JoinedLines:
         return out
 
     def _given_back(self) -> list[Joined]:
-        return self._lines([*self._wide.give_back(), *self._rich.give_back(), *self._dicts.give_back()])
+        return self._lines([*self._rich.give_back(), *self._dicts.give_back()])
 
     def _lines(self, lines: list[tuple[int, bytes]]) -> list[Joined]:
         return [WholeLine(number, line, self._after_blank, dull=False) for number, line in lines]

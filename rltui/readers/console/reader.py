@@ -13,7 +13,6 @@ from rltui.readers.base import ConfigRecord, Hint, LeftOut, LineReader, Note, Re
 from rltui.readers.console import line_pattern
 from rltui.readers.console import trl as trl_console
 from rltui.readers.console.bar_rows import BarRows
-from rltui.readers.console.broken_lines import WIDTH
 from rltui.readers.console.config import YAML_LINES, ConfigFinder
 from rltui.readers.console.dialects import Dialects
 from rltui.readers.console.invalid_rounds import InvalidRounds
@@ -181,13 +180,12 @@ class ConsoleReader(LineReader):
                 self._took = False
                 if self._patterns is not None and self._by_pattern(self._patterns, segment, at):
                     self._took = True
-                elif (full := len(segment) >= WIDTH and self._joined.fills(segment)) or (
-                    (end > marked or joining or b"{" in segment or b".py:" in segment)
-                    and self._joined.wants(segment, above, end > marked)
+                elif (end > marked or joining or b"{" in segment or b".py:" in segment) and self._joined.wants(
+                    segment, above, end > marked
                 ):
                     self._reach(at)
                     blank = self._blank_before(text, at)
-                    self._take_joined(self._joined.take(segment, self._line, blank, self._rows.names, full))
+                    self._take_joined(self._joined.take(segment, self._line, blank, self._rows.names))
                     self._took = True  # or it was given back, and counted then
                     follows, joining = self._follows(), self._joined.is_open
                 elif shape and (follows or shape not in self._filter.dull):

@@ -321,36 +321,6 @@ def test_dicts_without_a_step_between_paintings_of_a_bar(
     assert [row["reward_mean"] for row in rows] == [i / 64 for i in range(start, start + 40)]
 
 
-def test_step_lines_that_a_terminal_cut_are_whole_again(tmp_path: Path) -> None:
-    path, text = tmp_path / "train.log", ""
-    rows = {
-        i: {
-            "loss": i / 1024,
-            "reward": i / 512,
-            "kl": 1 / 2**i,
-            "grad_norm": (i + 1) / 64,
-            "completion_length": i + 0.5,
-        }
-        for i in range(1, 31)
-    }
-    for i, row in rows.items():
-        line = f"step {i}: " + ", ".join(f"{name}={x!r}" for name, x in row.items())
-        text += "".join(line[at : at + 72] + "\n" for at in range(0, len(line), 72))
-    path.write_text(text)
-    assert content(opened(path)) == rows
-
-
-def test_lines_of_one_width_are_not_taken_for_cut_ones(tmp_path: Path) -> None:
-    path = tmp_path / "train.log"
-    lines = [f"step: {i:>4} | train/loss: {i / 64:.6f} | train/reward: {i / 64:.6f} | t: 1.5s" for i in range(1, 31)]
-    assert len(set(map(len, lines))) == 1
-    path.write_text("".join(f"{line}\nlr: 0.5\n" for line in lines))
-    expected = {i: pytest.approx(i / 64, abs=1e-6) for i in range(1, 31)}
-    found = content(opened(path))
-    assert {i: row["train/loss"] for i, row in found.items()} == expected
-    assert {row["lr"] for row in found.values()} == {0.5}
-
-
 @pytest.mark.parametrize("style", ["messages that rich broke", "aligned lines below a heading"])
 def test_where_the_bytes_are_cut_makes_no_difference(style: str) -> None:
     text, _, _ = STYLES[style]
