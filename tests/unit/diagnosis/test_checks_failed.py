@@ -161,7 +161,7 @@ def test_causes_and_fixes_that_raise_are_named_by_their_rule(
 
 
 def test_a_remark_that_raises_is_named(report: Callable[..., dict[str, Any]], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(remarks, "moved", boom)
+    monkeypatch.setattr(remarks, "_move", boom)
     names = failed(report())
     assert names
     assert all(name.startswith("remark ") for name in names)

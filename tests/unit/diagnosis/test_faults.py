@@ -43,13 +43,15 @@ def short_and_new(report: dict[str, Any], page: str) -> None:
     finding, a change that the config has, one change twice, and words in the place of a setting."""
     for finding in report["findings"]:
         ranks = [ORDER.index(cause["status"]) for cause in finding["causes"]]
+        speaks_for_others = {cause["because"] for cause in finding["causes"] if cause["status"] != "contradicted"}
         assert ranks == sorted(ranks)
         assert len(finding["fixes"]) <= 3
         for cause in finding["causes"]:
             if cause["status"] == "contradicted":
                 assert f"✓ {cause['text']}" not in page
                 assert f"? {cause['text']}" not in page
-                assert cause["because"] not in page, "why it is no cause stands in the long report"
+                if cause["because"] not in speaks_for_others:
+                    assert cause["because"] not in page, "why it is no cause stands in the long report"
     section = page.split("## 5.")[1].split("## 6.")[0]
     listed = [line.split(". ", 1)[1] for line in section.splitlines() if re.match(r"\d+\. ", line)]
     assert len(listed) == len(set(listed))
