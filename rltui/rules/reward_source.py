@@ -105,15 +105,15 @@ def _repeats(look: Look, p: Params) -> list[Signal]:
     ahead = x[begin - 2 * rows : begin]
     dead, entropy = dead_groups(look), look.values("entropy")
     decided = (dead is not None and dead > p["agree"]) or (len(entropy) > 0 and tail(entropy, rows) < p["certain"])
-    at_an_end = not x[:begin].min() < x[-1] < x[:begin].max()
-    if decided or at_an_end or np.count_nonzero(ahead[1:] == ahead[:-1]) > p["repeat_share"] * len(ahead):
+    differ = dead is not None and dead < p["differ"]  # at an end of the range they would agree
+    inside = differ or bool(x[:begin].min() < x[-1] < x[:begin].max())
+    if decided or not inside or np.count_nonzero(ahead[1:] == ahead[:-1]) > p["repeat_share"] * len(ahead):
         return []
     step = int(series.steps[begin])
-    text = (
-        f"{reward_name(look)} is {num(float(x[-1]))} to the last digit in {len(x) - begin} rows since step {step}, and "
-    )
+    number = num(float(x[-1]))
+    text = f"{reward_name(look)} is {number} to the last digit in {len(x) - begin} rows since step {step}, and "
     text += "varied from row to row before: a number is repeated, and nothing is measured."
-    return [Signal(WARNING, text, ((look.reward, f"exactly {num(float(x[-1]))}"),), onset_step=step)]
+    return [Signal(WARNING, text, ((look.reward, f"exactly {number}"),), onset_step=step)]
 
 
 @rule("reward-scale-shift", Look)
