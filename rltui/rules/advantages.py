@@ -16,12 +16,12 @@ from rltui.rules.base import (
     Memory,
     Params,
     compared,
-    gaining,
     head,
     held,
     logged_for,
     losing,
     loud,
+    paying,
     rule,
     tail,
     told,
@@ -42,7 +42,7 @@ def critic_uninformative(look: Look, p: Params, memory: Memory) -> list[Signal]:
     if eased and not held(look, "critic-uninformative"):
         return []
     level = EASED if eased else NOTICE
-    if now <= p["warn"] and not gaining(look):
+    if now <= p["warn"] and not paying(look, "critic-uninformative"):
         level = CRITICAL if now < p["crit"] and losing(look) else WARNING
     text = f"The critic explains {num(now)} of the variance of the returns: its baseline helps little or harms."
     return [Signal(level, text, (("vf_explained_var", "median of its newest rows"),), moved="vf_explained_var")]

@@ -11,9 +11,10 @@ import numpy as np
 
 from rltui.evidence import words
 from rltui.evidence.clock import enough, worth
-from rltui.evidence.effects import Effect
+from rltui.evidence.effects import LIMIT, Effect, chance
 from rltui.evidence.facts import SOLVED
 from rltui.evidence.look import Look
+from rltui.evidence.metric import NOW_POINTS
 from rltui.evidence.signal import NOTICE, WARNING, Signal
 from rltui.evidence.trends import WINDOW
 from rltui.rules.catalogue import having
@@ -134,6 +135,13 @@ def newest(look: Look, name: str, rows: float) -> str:
 def gaining(look: Look, rows: int = 0, errors: float = 2.0) -> bool:
     """Train reward is `errors` standard errors better than before, over the last `rows` rows (0: since the start)."""
     return look.facts.errors(look.reward, rows) >= errors and not farmed(look)
+
+
+def paying(look: Look, rule: str, rows: int = 0) -> bool:
+    """As `gaining`, for a rule that is quiet while the reward gains. What is loud already is asked anew at each row: a
+    gain that ends it has to lie beyond the best of so many noisy means."""
+    told_before = held(look, rule, WARNING)
+    return gaining(look, rows, LIMIT + chance(rows or look.n, NOW_POINTS) if told_before else LIMIT)
 
 
 def farmed(look: Look) -> bool:

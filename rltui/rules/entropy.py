@@ -19,6 +19,7 @@ from rltui.rules.base import (
     logged_for,
     losing,
     loud,
+    paying,
     reward_course,
     rule,
     solved,
@@ -57,18 +58,14 @@ def entropy_collapse(look: Look, p: Params, memory: Memory) -> list[Signal]:
     val_flat = held_out is not None and held_out < 1.0
     val_falls = held_out is not None and held_out <= -2.0
     reward = look.trend(look.reward)
-    stuck = (
-        losing(look) or (flat(reward) and not gaining(look, 200)) or look.trend("frac_reward_zero_std").direction > 0
-    )
+    said = held(look, "entropy-collapse", WARNING)  # what is loud ends with a gain, and not as the reward sways
+    unpaid = (said or flat(reward)) and not paying(look, "entropy-collapse", 200)
+    stuck = losing(look) or unpaid or look.trend("frac_reward_zero_std").direction > 0
     harmed = (stuck or val_flat or dead_now >= p["dead_groups"]) and not solved(look)
     bottom = ratio < p["critical"] or now < p["critical_floor"]
     damage = val_falls or losing(look) or dead_now >= p["dead_groups"]
     low = now < p["floor"]
-    going = (
-        low
-        or held(look, "entropy-collapse", WARNING)
-        or look.trend("entropy", worth(p["window"], len(entropy))).direction < 0
-    )
+    going = low or said or look.trend("entropy", worth(p["window"], len(entropy))).direction < 0
     level = NOTICE
     if harmed and bottom and damage:
         level = CRITICAL

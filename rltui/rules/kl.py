@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import log
+from math import hypot, log
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from rltui.prose import sentences
 from rltui.rules.base import (
     Memory,
     Params,
+    farmed,
     gaining,
     held,
     logged_for,
@@ -93,6 +94,7 @@ def kl_up_reward_flat(look: Look, p: Params, memory: Memory) -> list[Signal]:
     way = look.trend(look.reward, window)
     held_out = validation_over(look, rows)
     gain = way.direction > 0 or gaining(look, rows, p["reward_se"]) or (held_out is not None and held_out >= 1.0)
+    gain = gain or _gains_slowly(look, rows, p["reward_se"])
     still = flat(way, p["flat"]) or (way.direction <= 0 and look.facts.errors(look.reward, rows) < 1.0)
     if gain or not still:
         return []
@@ -106,6 +108,18 @@ def kl_up_reward_flat(look: Look, p: Params, memory: Memory) -> list[Signal]:
     if look.series("val_score") is not None:
         proofs.append(("val_score", "falls" if worse else "no gain"))
     return [Signal(CRITICAL if worse else WARNING, summary, tuple(proofs), moved="kl_ref")]
+
+
+def _gains_slowly(look: Look, rows: int, errors: float) -> bool:
+    """The reward gained over twice the window, and the window cannot be told from the one before it: what is too slow
+    to show in one of them has not ended."""
+    found = look.facts.metric(look.reward)
+    if found is None or len(found.series) < 2 * rows or farmed(look):
+        return False
+    now, both = found.over(rows), found.over(2 * rows)
+    if now is None or both is None or both.errors < errors:
+        return False
+    return both.value - 2 * now.value < errors * hypot(both.se, 2 * now.se)
 
 
 @rule("kl-runaway", Look)

@@ -7,7 +7,7 @@ import numpy as np
 from rltui.evidence import words
 from rltui.evidence.clock import worth
 from rltui.evidence.look import Look
-from rltui.evidence.signal import CRITICAL, EASED, NOTICE, WARNING, Signal
+from rltui.evidence.signal import CRITICAL, EASED, NOTICE, WARNING, Signal, num
 from rltui.plots.numbers import percent
 from rltui.rules.base import (
     Memory,
@@ -34,6 +34,9 @@ def no_learning_signal(look: Look, p: Params, memory: Memory) -> list[Signal]:
         return []
     if look.is_zero("lr"):
         return []  # before the first update of a warm-up
+    unmoved = _rate_zero(look, window)
+    if unmoved is not None:
+        return [unmoved]
     recent = gradient[-window:]
     live = blocks.medians[blocks.medians > 0]
     limit = max(p["tiny"], p["relative"] * median(live)) if len(live) else p["tiny"]
@@ -55,6 +58,29 @@ def no_learning_signal(look: Look, p: Params, memory: Memory) -> list[Signal]:
     proofs = [("grad_norm", f"zero on {percent(share)} of the last {window} rows")]
     proofs += [(name, "") for name in ("frac_reward_zero_std", "pg_loss") if look.series(name) is not None]
     return [Signal(level, summary, tuple(proofs), onset_step=_start(look, "grad_norm", gradient < max(limit, 1e-300)))]
+
+
+def _rate_zero(look: Look, window: int) -> Signal | None:
+    """The learning rate went to 0 and stayed there: no update changes the weights. Digits that a log cuts off look
+    alike; then reward or KL may still rise, and a schedule is at 0 hardly longer than at its last digit."""
+    series = look.series("lr")
+    if series is None or len(series) <= window or series.values[-window:].any():
+        return None
+    rate, moved = series.values, np.flatnonzero(series.values)
+    began = int(moved[-1]) + 1
+    last = float(rate[began - 1])
+    others = np.flatnonzero(rate[:began] != last)
+    at_last = began - (int(others[-1]) + 1 if len(others) else 0)
+    if last < rate.max() and len(rate) - began <= 2 * at_last:
+        return None
+    step = int(series.steps[began])
+    for name in (look.reward, "kl_ref"):
+        found = look.facts.metric(name)
+        since = None if found is None else found.since_step(step)
+        if since is not None and since.recent is not None and since.recent.direction > 0:
+            return None
+    text = f"The learning rate is 0 since step {step}, and was {num(last)} before: updates change nothing."
+    return Signal(WARNING, text, (("lr", "0"), ("grad_norm", "")), onset_step=step)
 
 
 def _faint(look: Look, p: Params, window: int) -> Signal | None:

@@ -4,19 +4,31 @@ from __future__ import annotations
 
 import numpy as np
 
+from rltui.evidence.clock import worth
 from rltui.evidence.look import Look
 from rltui.evidence.outages import POLICY, Outage
 from rltui.evidence.signal import CRITICAL, NOTICE, WARNING, Signal, num
+from rltui.evidence.trends import sd_m
 from rltui.frameworks.load import metrics
 from rltui.plots.numbers import percent
-from rltui.rules.base import Memory, Params, reward_name, rule
+from rltui.rules.base import Memory, Params, dead_groups, reward_name, rule, tail
+from rltui.run.sums import median
+
+LEAST = 10
+"""Rows that tell a level."""
+RETURNS = 3
+"""Times that the reward was back in one row: once or twice it may be two outages."""
 
 
 @rule("reward-function-fault", Look)
 def reward_function_fault(look: Look, p: Params, memory: Memory) -> list[Signal]:
-    """The reward was not measured in the newest rows: an outage that lasts, or no number at all."""
+    """The reward was not measured in the newest rows: an outage that lasts or that comes and goes, no number at all, or
+    the same number again and again."""
     newest = look.outages[-1] if look.outages else None
-    return [_out(look, newest, p)] if newest is not None and newest.lasts else _no_number(look, p)
+    lasting = [_out(look, newest, p)] if newest is not None and newest.lasts else []
+    if lasting and lasting[0].level >= WARNING:
+        return lasting
+    return _comes_and_goes(look, p) or lasting or _no_number(look, p) or _repeats(look, p)
 
 
 def _out(look: Look, outage: Outage, p: Params) -> Signal:
@@ -50,6 +62,58 @@ def _no_number(look: Look, p: Params) -> list[Signal]:
     level = WARNING if bad.sum() >= p["warn_rows"] else NOTICE
     text = f"The reward is NaN in {percent(share)} of the last {len(bad)} rows: the reward function gave no number."
     return [Signal(level, text, ((look.reward, f"{int(bad.sum())} rows without a number"),), onset_step=step)]
+
+
+def _comes_and_goes(look: Look, p: Params) -> list[Signal]:
+    """Batches with nothing but the lowest reward between batches as good as before: no policy forgets all in one update
+    and has it back after the next. A hard task among others shows such batches from its start."""
+    logged = look.logged(look.reward)
+    finite = None if logged is None else logged.finite()
+    window = int(p["flaky_window"])
+    if finite is None or len(finite) < 2 * window:
+        return []
+    x = finite.values
+    lowest = float(x.min())
+    out = np.flatnonzero(x == lowest)
+    recent, before = out[out >= len(x) - window], out[out < len(x) - window]
+    begun = recent if not len(before) else out
+    if len(recent) < p["flaky_rows"] or begun[0] < window or recent[-1] < len(x) - worth(p["fresh"], len(x)):
+        return []
+    ahead, since = x[begun[0] - window : begun[0]], x[begun[0] :]
+    rest = since[since > lowest]
+    returns = np.count_nonzero((since[:-1] == lowest) & (since[1:] > lowest))
+    noise = max(sd_m(ahead), sd_m(rest)) if len(rest) >= LEAST else 0.0
+    if returns < RETURNS or noise <= 0 or min(median(ahead), median(rest)) - lowest < p["flaky_sd"] * noise:
+        return []
+    step = int(finite.steps[begun[0]])
+    text = f"{reward_name(look)} was {num(lowest)} to the last digit in {len(begun)} rows since step {step}, and "
+    text += f"{num(median(rest))} in those between: the grader fails in some of them, not the policy."
+    return [Signal(WARNING, text, ((look.reward, f"{num(lowest)} in {len(begun)} rows"),), onset_step=step)]
+
+
+def _repeats(look: Look, p: Params) -> list[Signal]:
+    """One number to the last digit where it varied from row to row, and it is no end of the range: batches of other
+    answers do not earn the same. A policy that always gives the same answers may."""
+    series, rows = look.series(look.reward), int(p["repeat_rows"])
+    if series is None or len(series) < 3 * rows:
+        return []
+    x = series.values
+    same = np.flatnonzero(x != x[-1])
+    begin = int(same[-1]) + 1 if len(same) else 0
+    if len(x) - begin < rows or begin < 2 * rows:
+        return []
+    ahead = x[begin - 2 * rows : begin]
+    dead, entropy = dead_groups(look), look.values("entropy")
+    decided = (dead is not None and dead > p["agree"]) or (len(entropy) > 0 and tail(entropy, rows) < p["certain"])
+    differ = dead is not None and dead < p["differ"]  # at an end of the range they would agree
+    inside = differ or bool(x[:begin].min() < x[-1] < x[:begin].max())
+    if decided or not inside or np.count_nonzero(ahead[1:] == ahead[:-1]) > p["repeat_share"] * len(ahead):
+        return []
+    step = int(series.steps[begin])
+    number = num(float(x[-1]))
+    text = f"{reward_name(look)} is {number} to the last digit in {len(x) - begin} rows since step {step}, and "
+    text += "varied from row to row before: a number is repeated, and nothing is measured."
+    return [Signal(WARNING, text, ((look.reward, f"exactly {number}"),), onset_step=step)]
 
 
 @rule("reward-scale-shift", Look)

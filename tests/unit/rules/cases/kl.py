@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tests.unit.rules.given import CRITICAL, LEVEL, NOTICE, N, ramp, rows, spiked, wave
+from tests.unit.rules.given import CRITICAL, LEVEL, NONE, NOTICE, N, T, ramp, rows, spiked, wave
 
 CASES = (
     rows(
@@ -33,6 +33,11 @@ CASES = (
         "kl-up-reward-flat",
         {**LEVEL, "kl_ref": 0.02 + 0.35 * ramp(120, 180) + 0.001 * wave(1.0)},
         {**LEVEL, "kl_ref": 0.001 + 0.015 * ramp(120, 180) + 0.0001 * wave(1.0)},
+    ),
+    rows(
+        "kl-up-reward-flat",  # one that stopped gaining, and one that goes on more slowly than a window shows
+        {"score_mean": wave(0.35, 0.07, 15) + 0.2 * ramp(0, 80), "val_score": NONE, "kl_ref": wave(0.01) + 0.1 * T / N},
+        {"score_mean": wave(0.35, 0.07, 15) + 0.15 * T / N, "val_score": NONE, "kl_ref": wave(0.01) + 0.1 * T / N},
     ),
     rows(
         "kl-runaway",

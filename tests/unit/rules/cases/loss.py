@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from rltui.run.table import Floats
-from tests.unit.rules.given import CRITICAL, NOTICE, N, T, rows, wave
+from tests.unit.rules.given import CRITICAL, LEVEL, NOTICE, N, T, rows, wave
 
 
 def lost(values: Floats, since: int) -> Floats:
@@ -21,6 +21,16 @@ CASES = (
         {"grad_norm": np.where(T > 270, 0.0, wave(0.3))},
         {"grad_norm": np.where(T > 297, 0.0, wave(0.3))},
         CRITICAL,
+    ),
+    rows(
+        "no-learning-signal",  # a resume, or a schedule that ended before the run
+        {**LEVEL, "kl_ref": wave(0.05), "lr": np.where(T > 150, 0.0, 1e-6)},
+        {**LEVEL, "kl_ref": wave(0.05), "lr": np.round(1e-6 * (1 - T / N), 7)},
+    ),
+    rows(
+        "no-learning-signal",  # the log cuts off the digits of a rate at which the policy moves
+        {**LEVEL, "kl_ref": wave(0.05), "lr": 1e-6 * np.clip(1 - T / 200, 0, 1)},
+        {**LEVEL, "kl_ref": wave(0.02) + 0.1 * T / N, "lr": np.where(T > 150, 0.0, 1e-6)},
     ),
     rows(
         "advantage-degenerate",

@@ -88,6 +88,16 @@ CASES = (
         {"score_mean": np.where(T > 290, 0.0, wave(0.5)), "response_length_mean": np.where(T > 288, 5.0, wave(300))},
     ),
     rows(
+        "reward-function-fault",  # every third batch of a grader that fails, and of a task that is too hard
+        {"score_mean": np.where((T > 200) & (T % 3 == 0), 0.0, wave(0.5))},
+        {"score_mean": np.where(T % 3 == 0, 0.0, wave(0.5))},
+    ),
+    rows(
+        "reward-function-fault",  # a number that repeats, and one that is the most there is
+        {"score_mean": np.where(T > 250, 0.5, wave(0.5))},
+        {"score_mean": np.where(T > 250, 1.0, wave(0.5)), "frac_reward_zero_std": np.where(T > 250, 1.0, wave(0.3))},
+    ),
+    rows(
         "reward-scale-shift",
         {"score_mean": wave(0.5) * TENFOLD, "reward_std": wave(0.2) * TENFOLD},
         {"score_mean": wave(0.5) * TENFOLD, "reward_std": wave(0.2)},
