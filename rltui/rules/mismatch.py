@@ -9,9 +9,9 @@ from rltui.rules.base import (
     Memory,
     Params,
     compared,
+    gaining,
     head,
     held,
-    logged_for,
     losing,
     loud,
     newest,
@@ -44,8 +44,8 @@ def _levels(look: Look, p: Params) -> list[tuple[str, float, float, float]]:
 
 @rule("mismatch-high", Look)
 def mismatch_high(look: Look, p: Params, memory: Memory) -> list[Signal]:
-    """The level in its own unit; a warning where it is bad and the run does not learn all the same, or grew to it: what
-    was learnt was learnt at another level."""
+    """The level in its own unit; a warning where it is bad and the run does not learn all the same. That it grew is no
+    harm by itself: it does in public runs that learn well."""
     seen = [(key, now, bad) for key, now, notable, bad in _levels(look, p) if now > notable]
     alike = look.values("rollout_train_corr")
     if len(alike) >= LEAST and tail(alike, 10) < p["corr_bad"]:
@@ -55,21 +55,12 @@ def mismatch_high(look: Look, p: Params, memory: Memory) -> list[Signal]:
     bad = any(now > limit or key == "correlation" for key, now, limit in seen)
     masked = look.values("is_clip_frac")
     harm = losing(look) or (len(masked) > 0 and tail(masked, 10) > p["masked"]) or loud(look, Trait.GRADIENT_RISES)
-    spared = paying(look, "mismatch-high", look.n // 2) and not _grown(look, p)
-    level = NOTICE if not bad or spared else CRITICAL if harm else WARNING
+    paid = gaining(look, look.n // 2)
+    level = NOTICE if not bad or paid else CRITICAL if harm else WARNING
     words = " and ".join(f"{key} {num(now)} (limit {num(limit)})" for key, now, limit in seen)
     moved = next((n for n in ("rollout_train_logprob_diff", "rollout_train_kl") if look.series(n) is not None), None)
     proofs = ((moved, "median of its newest rows"),) if moved else ()
     return [Signal(level, f"Trainer and sampler disagree: {words}.", proofs, moved=moved, hurt=look.reward)]
-
-
-def _grown(look: Look, p: Params) -> bool:
-    """The difference is several times its own start, and rises."""
-    for name in ("rollout_train_logprob_diff", "rollout_train_kl"):
-        x = look.values(name)
-        if len(x) >= 2 * LEAST and logged_for(look, name, p["rows"]) and look.trend(name).direction > 0:
-            return tail(x, LEAST) >= p["grown"] * head(x, LEAST) > 0
-    return False
 
 
 @rule("mismatch-growing", Look)

@@ -4,19 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from tests.unit.rules.given import FALLING, LEVEL, NOTICE, ramp, rows, wave
+from tests.unit.rules.given import FALLING, LEVEL, ramp, rows, wave
 
 CASES = (
     rows(
         "mismatch-high",
         {**LEVEL, "rollout_train_logprob_diff": wave(0.15)},
         {**LEVEL, "rollout_train_logprob_diff": wave(0.02)},
-    ),
-    rows(
-        "mismatch-high",  # while the reward rises
-        {"rollout_train_logprob_diff": 0.02 * np.exp(2 * ramp(60, 230)) * wave(1.0)},
-        {"rollout_train_logprob_diff": wave(0.15)},
-        still=NOTICE,
     ),
     rows(
         "mismatch-growing",
