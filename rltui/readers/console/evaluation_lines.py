@@ -7,15 +7,13 @@ from __future__ import annotations
 
 from rltui.lazy_regex import lazy
 from rltui.readers.console.lead import Lead
-from rltui.readers.console.named_numbers import has_word, is_named, is_whole, slots_of, words
+from rltui.readers.console.named_numbers import is_named, is_whole, of_evaluation, slots_of, words
 from rltui.readers.console.step_template import StepRow, cells_of, measures
 
-_WORDS = r"eval(?:uation|uating)?|val(?:id|idation|idating)?|test(?:ing)?"
 _TAG = lazy(
-    rf"(?i)\W{{0,4}}?(?:[\[(<{{]\s*({_WORDS})(?:[ _-](?:set|split))?\s*[\])>}}]\s*[:|│>–—-]*"
-    rf"|({_WORDS})\s*(?:[:|│>]|[–—-]+\s|=>))\s+(?=\S)"
+    r"\W{0,4}?(?:[\[(<{]\s*([A-Za-z]+)(?:[ _-](?i:set|split))?\s*[\])>}]\s*[:|│>–—-]*"
+    r"|([A-Za-z]+)\s*(?:[:|│>]|[–—-]+\s|=>))\s+(?=\S)"
 )
-_SOURCE = lazy(rf"(?i)(?:.*\.)?({_WORDS})$")
 SURE = ("eval", "val")
 """How the words begin that nobody calls a training; a program may be called `test`."""
 
@@ -26,22 +24,20 @@ class EvaluationLines:
     def __init__(self) -> None:
         self._called_test = False  # the training's own lines bear that word
 
-    def row(self, lead: Lead, newest: int) -> StepRow | None:
-        """The row of a line that says evaluation by a tag or by its logger's name; None for any other line. `newest`:
-        the step that the training is at, -1 before the first."""
-        found, said = _TAG.match(lead.message), lead.message
-        if found is not None:
-            said = said[found.end() :]
-        else:
-            found = _SOURCE.match(lead.source)
-        if found is None:
+    def said(self, lead: Lead, newest: int) -> str | None:
+        """What a line says that is marked as one of an evaluation, by a tag or by its logger's name; None for any other
+        line. `newest`: the step that the training is at, -1 before the first."""
+        found, known = _TAG.match(lead.message), words().evaluation
+        word, said = (found[1] or found[2], lead.message[found.end() :]) if found is not None else ("", "")
+        if word.lower() not in known:
+            word, said = lead.source.rpartition(".")[2], lead.message
+        if (word := word.lower()) not in known:
             return None
-        word = next(group for group in found.groups() if group).lower()
         if not word.startswith(SURE):
             self._called_test |= newest < 0
             if self._called_test:
                 return None
-        return evaluated(said, newest)
+        return said
 
 
 def evaluated(said: str, newest: int) -> StepRow | None:
@@ -57,5 +53,4 @@ def evaluated(said: str, newest: int) -> StepRow | None:
     cells = cells_of(slots, (*strong, *weak), "")
     if step < 0 or not measures(cells):
         return None
-    named = {name if has_word(name, known.evaluation) else f"eval/{name}": x for name, x in cells.items()}
-    return StepRow(step, named)
+    return StepRow(step, {of_evaluation(name): x for name, x in cells.items()})

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from rltui.lazy_regex import lazy
 from rltui.readers.console.lead import bare, without_lead
-from rltui.readers.console.named_numbers import NUMBER_IN, TIME, has_word, is_named, sectioned, words
+from rltui.readers.console.named_numbers import NUMBER_IN, TIME, has_word, is_named, of_evaluation, sectioned, words
 from rltui.readers.console.pair_lines import BOLD, MARKS, begins_evaluation, logged_cells, title, titled
 from rltui.readers.json_number import dict_cells
 from rltui.readers.keys import first_of
@@ -109,7 +109,7 @@ class StepBlock:
             self.over = True  # another step begins
             return False
         for name, x in cells.items():  # the first one of a name counts
-            key = f"eval/{name}" if self.evaluated and not has_word(name, words().evaluation) else name
+            key = of_evaluation(name) if self.evaluated else name
             key = f"{self.title}/{key}" if self.title and key in self.cells else key
             if len(self.cells) < MAX_BLOCK:
                 self.cells.setdefault(key, x)

@@ -240,6 +240,11 @@ def has_word(name: str, wanted: frozenset[str]) -> bool:
     return any(word.lower() in wanted for word in _WORD.findall(name.replace("_", " ")))
 
 
+def of_evaluation(name: str) -> str:
+    """The name of a number of an evaluation, which may say so itself."""
+    return name if has_word(name, words().evaluation) else f"eval/{name}"
+
+
 def is_named(name: str, wanted: frozenset[str]) -> bool:
     """Whether the last word of a name is one of these."""
     return last_word(name) in wanted

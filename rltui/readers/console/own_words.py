@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from rltui.readers.console import generic
-from rltui.readers.console.evaluation_lines import EvaluationLines
+from rltui.readers.console.evaluation_lines import EvaluationLines, evaluated
 from rltui.readers.console.lead import Lead, bare, split_lead, without_lead
 from rltui.readers.console.line_filter import remember
 from rltui.readers.console.step_template import StepRow, measures
@@ -75,10 +75,10 @@ class OwnWords:
             out.append(row)
         return out
 
-    def _evaluation(self, lead: Lead) -> list[StepRow] | None:
-        """The row of a line that a tag says to be of an evaluation; None for any other line."""
-        row = self._evaluations.row(lead, self._newest[0])
-        return None if row is None else [replace(row, lines=(self.at,))]
+    def _evaluation(self, said: str | None) -> list[StepRow]:
+        """The row of what a line of an evaluation says, if it says one."""
+        row = None if said is None else evaluated(said, self._newest[0])
+        return [] if row is None else [replace(row, lines=(self.at,))]
 
     def named(self, raw: str, shape: bytes, prefix: str, step: int | None, behind: bool) -> tuple[list[StepRow], bool]:
         """A line that holds a word for a step, behind Ray's `prefix`, and `behind` a bar or not. `step`: the newest
@@ -88,7 +88,7 @@ class OwnWords:
         if self.belongs:
             self._skip(OTHER_RANK)
             return [], True
-        if (evaluation := self._evaluation(lead)) is not None:
+        if evaluation := self._evaluation(self._evaluations.said(lead, self._newest[0])):
             return evaluation, True
         first = not behind and self._learner is not None and self._learner.knows_steps
         rows = self.line(raw, shape, prefix) if first else []
@@ -109,15 +109,14 @@ class OwnWords:
 
     def line(self, raw: str, shape: bytes, prefix: str) -> list[StepRow]:
         """Any line: step lines of any wording are known by how they recur."""
-        lead = split_lead(raw)
-        if (evaluation := self._evaluation(lead)) is not None:
-            return evaluation
         learner = self._learner
-        if (
-            learner is None
-            or (len(raw) > PROSE and not raw.endswith("}"))
-            or (shape in self._never and not learner.is_open)
-        ):
+        if shape in self._never and not (learner is not None and learner.is_open):
+            return []  # as most lines
+        lead = split_lead(raw)
+        said = self._evaluations.said(lead, self._newest[0])
+        if evaluation := self._evaluation(said):
+            return evaluation
+        if learner is None or (len(raw) > PROSE and not raw.endswith("}")):
             return []
         if "Worker" in prefix:
             return []  # one of many processes, each with a count of its own
@@ -129,7 +128,7 @@ class OwnWords:
         if rows:
             self._begin, self._head = _head_of(raw), _head_of(without_lead(message))
         if rows is None:
-            if shape:
+            if shape and said is None:  # an evaluation may come before the step that it is of
                 remember(shape, self._never)
             return []
         return [*self.close(), *self._of(lead, prefix, rows)] if rows else []

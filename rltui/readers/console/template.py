@@ -16,7 +16,15 @@ from rltui.lazy_regex import lazy
 from rltui.readers.console.column_table import ColumnTable
 from rltui.readers.console.lead import split_lead
 from rltui.readers.console.line_filter import remember
-from rltui.readers.console.named_numbers import Slot, has_word, is_named, is_whole, last_word, slots_of, words
+from rltui.readers.console.named_numbers import (
+    Slot,
+    is_named,
+    is_whole,
+    last_word,
+    of_evaluation,
+    slots_of,
+    words,
+)
 from rltui.readers.console.pair_lines import (
     PairBlock,
     as_slots,
@@ -264,8 +272,7 @@ class TemplateLearner:
         if begins is None and not cells and self._begins_evaluation(message):
             return []
         if self._evaluated and cells:
-            known = words().evaluation
-            cells = {name if has_word(name, known) else f"eval/{name}": x for name, x in cells.items()}
+            cells = {of_evaluation(name): x for name, x in cells.items()}
         if self._under is not None and cells:
             there = self._under.below
             cells = {f"{self._block.title}/{k}" if self._block.title and k in there else k: x for k, x in cells.items()}
