@@ -16,7 +16,8 @@ from rltui.run.table import Floats, Ints, Series
 
 BLOCK_WIDTH = 51
 TIE = 1e-9
-"""Of the largest value: smoothed values so near to the best are as good, and the first of them is named."""
+"""Of the largest value: smoothed values so near to the best are as good, and the first of them is named; levels so near
+to each other are the same."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +108,6 @@ def fallen(
     after = x[max(at + 1, n - now.points) :]
     if not len(after):
         low = height
-    elif len(after) < now.points and (level := better * median(after)) > low:
+    elif len(after) < now.points and (level := better * median(after)) > low + TIE * max(abs(level), abs(low)):
         low, low_se = level, median_error(len(after), sd, carried)
     return effect(better * height, better * min(low, height), hypot(low_se, height_se), limit)
