@@ -11,6 +11,8 @@ from rltui.compare.metric import Scored
 from rltui.compare.model import Flag, Group
 from rltui.compare.read import ComparedRun
 from rltui.evidence.model import Finding
+from rltui.rules.catalogue import having
+from rltui.rules.traits import Trait
 
 GAIN_SHARE = 0.5
 """A good run gains at least half of what the best one gains over its own start: cheap alone is not good."""
@@ -57,8 +59,8 @@ def group(
         return "bad", "the primary metric is not logged"
     if not own.learned:
         return "bad", "no gain over its own start beyond two standard errors"
-    if run.decision in SPARED:
-        return "bad", f"verdict {run.badge}"
+    if (verdict := _against(run)) is not None:
+        return "bad", verdict
     top_gain = max(scores[other].gain for other in healthy)
     if own.gain < GAIN_SHARE * top_gain:
         return "bad", f"gains {100 * own.gain / top_gain:.0f} % of what the best run gains"
@@ -72,6 +74,16 @@ def group(
     if len(scores) == 1:
         return "good", f"{condition(run)}, and better than at its start by more than two standard errors"
     return "good", f"{condition(run)}, and within two standard errors of the best at its cost"
+
+
+def _against(run: ComparedRun) -> str | None:
+    """The verdict, if it is one against going on. A run that is to stop as its task is solved did well."""
+    if run.decision in SPARED:
+        return f"verdict {run.badge}"
+    if run.decision != "stop-use-best" or not having(Trait.SOLVED).isdisjoint(run.because):
+        return None
+    titles = [f.title for f in run.findings if f.id in run.because]
+    return ": ".join([f"verdict {run.badge}", *titles[:1]])
 
 
 def condition(run: ComparedRun) -> str:

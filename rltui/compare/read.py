@@ -44,6 +44,7 @@ class ComparedRun(RunHead):
     """
 
     listed_as: str  # its id among the runs that were listed together
+    because: tuple[str, ...]  # ids of the findings that the verdict rests on
     findings: tuple[Finding, ...]
     updated: str
     words: tuple[str, ...]  # names and tags that a filter may ask for
@@ -119,6 +120,7 @@ def facts(
         decision=report.verdict.decision,
         badge=report.verdict.badge,
         listed_as=found.candidate.id,
+        because=report.verdict.because,
         findings=report.findings,
         updated=report.as_of or "",
         words=tuple(str(v) for k, v in run.info.items() if k in ("run_id", "name", "project", "host")) + _tags(run),

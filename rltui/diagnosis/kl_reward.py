@@ -1,4 +1,8 @@
-"""KL x reward x validation: which case of the table the run is in now."""
+"""KL x reward x validation: which case of the table the run is in now.
+
+All three courses are those of the newest rows, so that no old gain stands beside a new loss. Where a finding is open as
+a warning about one of them, its judgement holds.
+"""
 
 from __future__ import annotations
 
@@ -10,13 +14,14 @@ from rltui.data_files import Record, kept, read
 from rltui.evidence.look import Look
 from rltui.evidence.model import Decision
 from rltui.prose import capital
-from rltui.rules.base import gaining, losing, rising, validation
+from rltui.rules.base import gaining, losing, loud, rising, validation_over
+from rltui.rules.traits import Trait
 
 Way = Literal["up", "flat", "down", "high", "none"]
 
 LEAST = 30  # rows below which the trend test says nothing
 VALIDATION_SE = 2.0  # standard errors by which validation has moved
-RECENT = 50  # rows that show how KL moves now: these, or the last fifth
+RECENT = 50  # rows that show how it moves now: these, or the last fifth
 BREAK_SE = 6.0  # standard errors between both ends of them: a break near the end
 BREAK_TIMES = 1.5  # and so many times the other end: a level KL that wanders for long comes to 6 errors too
 HIGH_KL = 0.15  # nats per token: beyond it a level KL is far from the reference
@@ -89,7 +94,7 @@ def _kl(look: Look) -> Way:
         return "none"
     if kl.recent is not None and kl.recent.direction:
         return _direction(kl.recent.direction)
-    rows = max(RECENT, len(kl.series) // 5)
+    rows = _recent(len(kl.series))
     errors = look.facts.errors("kl_ref", rows)
     before, now = sorted(abs(level.value) for level in kl.ends(rows))
     if abs(errors) >= BREAK_SE and now >= BREAK_TIMES * before:  # too short yet for the trend of blocks
@@ -102,17 +107,22 @@ def _reward(look: Look) -> Way:
         return "none"
     if losing(look):
         return "down"
-    recent = max(50, look.n // 5)
-    if rising(look) or gaining(look, recent):
-        return "up"
-    return "flat"
+    if loud(look, Trait.DRIFT):
+        return "flat"
+    return "up" if rising(look) or gaining(look, _recent(look.n)) else "flat"
 
 
 def _validation(look: Look) -> Way:
-    moved = validation(look)
+    moved = validation_over(look, _recent(look.n))
     if moved is None:
         return "none"
+    if loud(look, Trait.VALIDATION_FALLS):
+        return "down"
     return _direction(int(moved >= VALIDATION_SE) - int(moved <= -VALIDATION_SE))
+
+
+def _recent(rows: int) -> int:
+    return max(RECENT, rows // 5)
 
 
 def _direction(sign: int) -> Way:

@@ -43,6 +43,7 @@ def made(
         decision=decision or ("pause-and-fix" if any(f.severity == "critical" for f in findings) else "continue"),
         badge="DONE" if decision == "continue" else "FIX · RERUN",
         listed_as=id,
+        because=tuple(f.id for f in findings if f.status == "active"),
         findings=findings,
         updated=updated,
         words=words,

@@ -38,6 +38,8 @@ def columns(kl: str, reward: str, held_out: str | None, level: float = 0.06) -> 
         ("up", "up", "down", "over-optimised"),
         ("up", "up", None, "unverified"),
         ("up", "flat", None, "drift"),
+        ("up", "flat", "up", "late-gain"),
+        ("flat", "flat", "up", "late-gain"),
         ("up", "down", None, "divergence"),
         ("flat", "up", None, "efficient"),
         ("flat", "up", "down", "format-gain"),
@@ -85,3 +87,21 @@ def test_a_kl_that_breaks_away_at_the_end_does_not_stand_still() -> None:
     given = columns("flat", "down", "down")
     given["kl_ref"] = np.asarray(given["kl_ref"]) * np.where(np.arange(N) < N - 12, 1.0, 3.0)
     assert case(look_at(given)).kl == "up"  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("early", [0.3, -0.3])
+def test_an_old_move_of_validation_is_no_course_of_now(early: float) -> None:
+    """Nor is one of KL or reward: all three are told of the newest rows."""
+    given = columns("flat", "flat", "flat")
+    given["val_score"] = [
+        None if v is None else v - (early if i < N // 3 else 0.0) for i, v in enumerate(given["val_score"])
+    ]
+    assert case(look_at(given)).validation == "flat"  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("rule", "expected"), [("kl-up-reward-flat", ("up", "flat", "up")), ("reward-collapse", ("up", "down", "up"))]
+)
+def test_a_warning_about_a_course_and_the_table_say_the_same(rule: str, expected: tuple[str, str, str]) -> None:
+    said = case(look_at(columns("up", "up", "up"), open_levels={rule: 2}))  # type: ignore[arg-type]
+    assert (said.kl, said.reward, said.validation) == expected
