@@ -234,3 +234,11 @@ def test_python_does_not_comment_on_what_a_log_holds(tmp_path: Path) -> None:
     done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=REPO)
     assert done.stderr == ""
     assert json.loads(done.stdout)["run"]["steps"]["total"] == 9
+
+
+@pytest.mark.parametrize("command", ["runs", "compare"])
+def test_options_may_stand_between_the_runs(capsys: pytest.CaptureFixture[str], command: str) -> None:
+    code, between, err = run(capsys, command, HEALTHY, "--format", "json", CRASH)
+    assert (code, err) == (0, "")
+    assert run(capsys, command, "--format", "json", HEALTHY, CRASH) == (0, between, "")
+    assert len(json.loads(between)["runs"]) == 2
