@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import hypot
 
+from rltui.evidence.effects import ROUNDING
 from rltui.evidence.model import BestCheckpoint
 from rltui.evidence.ranking import Ranking, best_saved, peak, usable
 from rltui.evidence.signal import num
@@ -39,4 +40,5 @@ def _told(r: Ranking, at: int, step: int, path: str | None, on_disk: bool | None
     if not beats:
         basis += ", not distinguishable from the start" if value >= r.start else ", no better than the start"
         basis += f" of {num(r.start)}, which would take {num(least)}" if least > r.start else f" of {num(r.start)}"
-    return BestCheckpoint(step, path, on_disk, r.key, value, r.value_se, basis, beats)
+    se = r.value_se if r.value_se > ROUNDING * abs(value) else None  # values that are all alike tell none
+    return BestCheckpoint(step, path, on_disk, r.key, value, se, basis, beats)

@@ -144,7 +144,8 @@ def reached(report: Report) -> str:
     text = NOT_AVAILABLE if steps.total is None else f"none read of {steps.total} planned"
     if steps.first is not None and steps.last is not None:
         planned = f" of {steps.total} planned" if steps.total is not None else f", {_no_plan(report)}"
-        text = f"{steps.first} to {steps.last}{planned}, {steps.rows} training steps read"
+        count = f"{steps.rows} training step{'s' if steps.rows != 1 else ''}"
+        text = f"{steps.first} to {steps.last}{planned}, {count} read"
         if run.rows_counted:
             text = f"not logged, {steps.rows} rows counted instead{planned}"
     return text
@@ -263,7 +264,8 @@ def step_time(report: Report) -> list[str]:
             flag,
         )
         lines.append("  ".join(cells).rstrip())
-    head = f"Medians over the last {phases.window_steps} steps"
+    n = phases.window_steps
+    head = f"Medians over the last {n} steps" if n > 1 else "As of the only step that was timed"
     if phases.step_s is not None:
         head = f"A step takes {number(phases.step_s)} s. {head}"
     if phases.overlapped:

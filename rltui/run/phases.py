@@ -69,15 +69,15 @@ def phase_table(
     whole = None if rules.sum else _whole(names)
     rows, step_seconds = _step_rows(table, whole, children, end, window)
     if not len(rows):
-        return PhaseTable(window, None, (), note="this run logs no phase times")
+        return PhaseTable(0, None, (), note="this run logs no phase times")
     per_step = {name: _per_step(table, key, rows, end) for name, key in children.items()}
     medians = {name: median(values) for name, values in per_step.items() if values.any()}
     total = median(step_seconds) if step_seconds is not None else sum(medians.values())
     if not np.isfinite(total) or total <= 0:
-        return PhaseTable(window, None, (), note="this run logs no phase times")
+        return PhaseTable(len(rows), None, (), note="this run logs no phase times")
     shown = {name: seconds for name, seconds in medians.items() if 0 < seconds / total < np.inf}
     if not shown:
-        return PhaseTable(window, total, (), note="this run logs the time of a step but not of its phases")
+        return PhaseTable(len(rows), total, (), note="this run logs the time of a step but not of its phases")
     overlapped = step_seconds is not None and sum(shown.values()) > OVERLAP * total
     items = [_item(name, children[name], seconds, total, overlapped) for name, seconds in shown.items()]
     if step_seconds is not None and not overlapped:
@@ -92,7 +92,7 @@ def phase_table(
         notes.append("phases run beside each other and do not add up")
     notes += _rare(per_step, medians)
     return PhaseTable(
-        window_steps=window,
+        window_steps=len(rows),
         step_s=total,
         items=tuple(items),
         overlapped=overlapped,

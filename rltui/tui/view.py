@@ -13,7 +13,7 @@ from rltui.plots.numbers import number
 
 if TYPE_CHECKING:
     from rltui.diagnosis.insight import Insight
-    from rltui.evidence.model import Finding
+    from rltui.evidence.model import BestCheckpoint, Finding
     from rltui.frameworks.schema import Metric
     from rltui.report.first_values import FirstValue, FirstValues
     from rltui.report.model import MetricSummary, Report
@@ -280,8 +280,12 @@ class View:
         return self.value_at(name, self.cursor)
 
     def best_step(self) -> int | None:
-        best = self.report.verdict.best_checkpoint if self.report else None
+        best = self.best
         return best.step if best else None
+
+    @property
+    def best(self) -> BestCheckpoint | None:
+        return self.report.verdict.best_checkpoint if self.report else None
 
 
 def marked(finding: Finding) -> tuple[str, str, str]:

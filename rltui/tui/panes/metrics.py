@@ -316,8 +316,8 @@ def _title(view: View, width: int, focus: bool, shown: int, pattern: str | None,
         return title(width, "2", "Metrics", None, focus, note)
     right: Row = []
     if width >= 90:
-        if view.best_step() is not None:
-            right += [("◆", "accent"), (" best checkpoint", "dim")]
+        if view.best is not None:
+            right += [("◆", "accent"), (f" {view.best.called}", "dim")]
         worst = view.worst
         if worst is not None and worst.onset_step is not None:
             right += [

@@ -12,7 +12,7 @@ from rltui.tui.screens.text import Block, TextScreen
 UNEVEN = 2
 LEGEND = (
     ("✗ critical", "crit"), ("! warning", "warn"), ("✓ pass", "fg"), ("? cannot say", "dim"), ("● live", "ok"),
-    ("◆ best checkpoint", "accent"), ("▼ onset", "crit"), ("└ symptom of the finding above", "fg"),
+    ("◆ best step or checkpoint", "accent"), ("▼ onset", "crit"), ("└ symptom of the finding above", "fg"),
 )  # fmt: skip
 
 

@@ -91,7 +91,7 @@ class MetricScreen(PaneScreen):
             return [title(width, "", "Chart", None, True)]
         view, series = self.view, self.view.series(self.metric)
         scale, robust, words = SCALES[self.scale]
-        finding, best = view.flagged.get(self.metric), view.best_step()
+        finding, best = view.flagged.get(self.metric), view.best
         drawing = self.charts.draw(
             view,
             self.metric,
@@ -126,7 +126,7 @@ class MetricScreen(PaneScreen):
         if finding is not None and finding.onset_step is not None:
             legend += [("▼", ROLE[finding.severity]), (f" onset {finding.onset_step}   ", "dim")]
         if best is not None:
-            legend += [("◆", "accent"), (f" best checkpoint {best}   ", "dim")]
+            legend += [("◆", "accent"), (f" {best.called} {best.step}   ", "dim")]
         if self.overlay is not None:
             other = view.metric(self.overlay)
             low, high = (view.value(self.overlay, x) for x in ((other.min, other.max) if other else (None, None)))

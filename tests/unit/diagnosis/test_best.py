@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from rltui.cli import main
 from rltui.diagnosis.engine import Engine
 from rltui.evidence.model import BestCheckpoint, Diagnosis, Finding
 from rltui.run.run import Checkpoint, RunState, State
@@ -184,3 +187,15 @@ def test_a_best_that_does_not_beat_the_start_says_what_it_would_take() -> None:
     least = float(found.basis.rsplit("would take ", 1)[1])
     assert found.value < least
     assert not found.worth_keeping
+
+
+def test_a_score_that_never_varies_tells_no_error_of_its_best(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = ({"step": i, "reward": 0.3, "eval_accuracy": 0.7} for i in range(1, 41))
+    (tmp_path / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert main(["report", str(tmp_path), "--format", "json"]) == 0
+    best = json.loads(capsys.readouterr().out)["verdict"]["best_checkpoint"]
+    assert (best["value"], best["se"]) == (pytest.approx(0.7), None)
+    assert main(["report", str(tmp_path)]) == 0
+    assert "±" not in capsys.readouterr().out
