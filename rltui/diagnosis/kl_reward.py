@@ -72,13 +72,14 @@ def table() -> tuple[KlRewardRow, ...]:
 
 
 def case(look: Look, decision: Decision | None = None) -> KlRewardCase:
-    """The present case. A course that no row of the table covers is told as it is. Advice that speaks against the
-    verdict is left to the verdict."""
+    """The present case. A course that no row of the table covers is told as it is. If its advice speaks
+    against the verdict, the advice is left to the verdict, and the text says so."""
     kl, reward, held_out = _kl(look), _reward(look), _validation(look)
     for row in table():
         if kl in row.kl and reward in row.reward and held_out in row.validation:
-            advice = row.advice if decision is None or decision in row.fits else ""
-            return KlRewardCase(kl, reward, held_out, row.id, row.reading, advice)
+            fits = decision in (None, "not-enough-evidence", *row.fits)
+            reading = row.reading if fits else f"{row.reading}, while the verdict rests on other signs"
+            return KlRewardCase(kl, reward, held_out, row.id, reading, row.advice if fits else "")
     if kl == "none":
         reading = "KL to the reference is off or not known, so no pattern can be named"
     elif reward == "none":

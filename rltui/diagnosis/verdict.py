@@ -267,13 +267,25 @@ def _why_go_on(case: Case) -> str:
     look, values = case.look, case.look.values("val_score")
     if validation_rises(look):
         return "validation still rises" if values[-1] >= values.max() else "validation has risen and holds"
-    if validation(look) is not None:
+    if (moved := validation(look)) is not None:
+        if moved <= -HOLDS or _below_best(look):
+            return "validation is lower than it was, which no check calls a fall yet"
         return "validation holds, and so short a plateau is no end"
     if look.facts.clock.steps_left == 0:
         return "the planned end is reached"
     if case.ended:
         return "the run is over"
     return "no validation is logged that would show the end of the gain, and nothing is being lost"
+
+
+HOLDS = 2.0
+"""Standard errors by which validation may be lower than before and still be said to hold."""
+
+
+def _below_best(look: Look) -> bool:
+    found = look.facts.metric("val_score")
+    fallen = None if found is None else found.since_peak
+    return found is not None and fallen is not None and fallen.direction == -found.better
 
 
 def began(finding: Finding) -> str:

@@ -22,43 +22,46 @@ from rltui.run.table import Floats, Series
 
 
 def _fallen(x: Floats, p: Params) -> tuple[int, float, float, float] | None:
-    """Index and height of the smoothed peak, level now, and the fall in standard errors; None where none counts.
+    """Index at which it was last as good as its smoothed peak, that peak, level now, and the fall in standard errors.
+    None if no fall counts, now or at the evaluation before.
 
-    The peak is the best of many noisy means: the limit grows with their number as the expected maximum does.
+    The peak is the best of many noisy means: the limit grows with their number as the expected maximum does. Both
+    evaluations are measured by the noise that is known now. What stands at its best for a while is best at any of these
+    evaluations by chance, and falls after the last of them.
     """
-    if len(x) < p["evals"]:
+    if len(x) <= p["evals"]:
         return None
     smooth = (x[:-2] + x[1:-1] + x[2:]) / 3.0
     error = _noise(x[-200:], p) / sqrt(3.0)
-    j = int(smooth.argmax())
-    fall = float(smooth[j] - smooth[-1])
     limit = p["se"] + sqrt(2.0 * log(max(2.0, len(x) / 3.0)))
-    if error <= 0 or fall <= limit * error or j >= len(smooth) - 2:
-        return None
-    return j + 1, float(smooth[j]), float(smooth[-1]), fall / error
+    for end in (len(smooth) - 1, len(smooth)):
+        j = int(smooth[:end].argmax())
+        fall = float(smooth[j] - smooth[end - 1])
+        if error <= 0 or fall <= limit * error or j >= end - 2:
+            return None
+    last = int(np.flatnonzero(smooth >= smooth[j] - error)[-1])
+    return last + 1, float(smooth[j]), float(smooth[-1]), fall / error
 
 
 def _noise(x: Floats, p: Params) -> float:
     """Sd of one evaluation, from differences of neighbours. The greatest difference is left out: it may be the fall.
 
-    Half of the plain sd guards against a lucky small median of few differences.
+    No less than the root mean square of the others: a median of few differences is small by luck.
     """
     d = np.sort(np.abs(np.diff(x)))[:-1]
     robust = 1.4826 * float(d[len(d) // 2]) / sqrt(2.0)
     plain = sqrt(float((d * d).mean()) / 2.0)
-    return max(robust, 0.5 * plain, p["least"] * float(np.abs(x).max()))
+    return max(robust, plain, p["least"] * float(np.abs(x).max()))
 
 
 def _regressed(look: Look, p: Params) -> tuple[Series, int, float, float, float] | None:
-    """As `_fallen`, where the evaluation before says so too; or a drift down confirmed three times in a row."""
+    """A fall from the peak at this evaluation and the one before; or a drift down confirmed three times in a row."""
     series = look.series("val_score")
     if series is None:
         return None
     x = series.values[-int(p["drift_most"]) :]
     first = len(series) - len(x)
-    found = _fallen(x, p)
-    if found is None or _fallen(x[:-1], p) is None:
-        found = _drifted(x, p)
+    found = _fallen(x, p) or _drifted(x, p)
     return None if found is None else (series, first + found[0], *found[1:])
 
 

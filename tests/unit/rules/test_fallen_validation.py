@@ -1,0 +1,79 @@
+"""Validation that falls from its best: told in time, dated where it left its best, quiet of sets that only jump; and no
+words beside it that say otherwise."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from rltui.cli import main
+from rltui.rules.catalogue import rules
+from rltui.rules.held_out import _fallen
+
+STEPS = 300
+EVERY = 20
+
+
+def written(folder: Path, held_out: list[float], seed: int) -> Path:
+    """The reward rises all the way, as a flawed one does while the task is lost."""
+    rng = random.Random(seed)
+    rows = []
+    for i in range(STEPS + 1):
+        row: dict[str, Any] = {"step": i, "reward": 0.2 + 0.7 * i / STEPS + rng.gauss(0, 0.03), "kl": 0.0004 * i}
+        if i % EVERY == 0:
+            row["eval_accuracy"] = held_out[i // EVERY]
+        rows.append(row)
+    (folder / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return folder
+
+
+def report(path: Path, capsys: pytest.CaptureFixture[str]) -> tuple[dict[str, Any], str]:
+    told = []
+    for words in (["--format", "json"], []):
+        assert main(["report", str(path), *words]) == 0
+        told.append(capsys.readouterr().out)
+    return json.loads(told[0]), told[1]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_fall_that_four_evaluations_show_is_told_and_dated(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], seed: int
+) -> None:
+    rng = random.Random(100 + seed)
+    rise = [0.15 + 0.45 * min(1.0, i / 6) for i in range(10)]  # at its best from step 120 to 180
+    held_out = [v + rng.gauss(0, 0.04) for v in rise] + [0.45, 0.28, *[0.15 + rng.gauss(0, 0.02) for _ in range(4)]]
+    found, text = report(written(tmp_path, held_out, seed), capsys)
+    loud = {f["id"]: f for f in found["findings"] if f["status"] == "active" and f["severity"] != "info"}
+    assert "train-val-divergence" in loud
+    assert abs(loud["train-val-divergence"]["onset_step"] - 190) <= 1.5 * EVERY
+    assert found["verdict"]["decision"] in ("stop-use-best", "abort-now")
+    assert "validation holds" not in text.lower()
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_what_no_check_calls_a_fall_is_not_said_to_hold(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], seed: int
+) -> None:
+    """The newest evaluations are lower, too few of them to say that it is lost."""
+    rng = random.Random(200 + seed)
+    held_out = [0.2 + 0.4 * min(1.0, i / 6) + rng.gauss(0, 0.02) for i in range(15)] + [0.2]
+    found, text = report(written(tmp_path, held_out[:-2] + [0.25, 0.2], seed), capsys)
+    assert "validation holds" not in text.lower()
+    assert "validation up" not in text.lower()
+    assert found["verdict"]["decision"] != "abort-now"
+
+
+def test_how_often_a_level_validation_is_said_to_fall() -> None:
+    """Looked at after each of 40 evaluations, as a run that is followed is."""
+    p, rng = rules()["val-regression"].values(), np.random.default_rng(77)
+    alarms = 0
+    for of in range(200):
+        prompts = (30, 64, 200, 1000)[of % 4]
+        x = rng.binomial(prompts, 0.4, 40) / prompts
+        alarms += any(_fallen(x[:n], p) is not None for n in range(7, 41))
+    assert alarms <= 14  # 5 % of 200, and two standard errors
