@@ -25,6 +25,8 @@ settings.load_profile("rltui")
 REPO = Path(__file__).resolve().parent.parent
 NUMBERS = count()
 
+gc.set_threshold(20_000, 20, 20)  # thousands of tests are no garbage: looking for it less often saves some seconds
+
 # Containers often switch bytecode off: then each worker and each process that a test starts compiles all modules anew.
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
@@ -40,7 +42,6 @@ def pytest_collection_finish() -> None:
     """What is collected stays until the end: the collector of garbage need not look at it again and again."""
     gc.collect()
     gc.freeze()
-    gc.set_threshold(20_000, 20, 20)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
