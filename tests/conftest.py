@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from functools import cache
 from itertools import count
@@ -24,9 +25,23 @@ settings.load_profile("rltui")
 REPO = Path(__file__).resolve().parent.parent
 NUMBERS = count()
 
+gc.set_threshold(20_000, 20, 20)  # thousands of tests are no garbage: looking for it less often saves some seconds
+
 # Containers often switch bytecode off: then each worker and each process that a test starts compiles all modules anew.
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
+
+@pytest.hookimpl(wrapper=True, optionalhook=True)
+def pytest_xdist_auto_num_workers() -> Generator[None, int, int]:
+    """`-n auto` is one worker more than there are cores: some tests wait for another process or for a file to age."""
+    return (yield) + 1
+
+
+def pytest_collection_finish() -> None:
+    """What is collected stays until the end: the collector of garbage need not look at it again and again."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:

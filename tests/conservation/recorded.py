@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sys
 import tarfile
+from functools import cache
 from pathlib import Path
 
 HERE = Path(__file__).with_name("recorded")
@@ -24,8 +25,13 @@ def names() -> list[str]:
 
 
 def holds(name: str, path: str) -> bool:
+    return any(member.startswith(f"{name}/{path}") for member in members(name))
+
+
+@cache
+def members(name: str) -> list[str]:
     with tarfile.open(HERE / f"{name}.tar.xz") as packed:
-        return any(member.startswith(f"{name}/{path}") for member in packed.getnames())
+        return packed.getnames()
 
 
 def unpacked(name: str, folder: Path) -> Path:

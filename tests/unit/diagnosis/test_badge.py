@@ -14,7 +14,7 @@ import pytest
 from rltui.cli import main
 from tests.unit.diagnosis.written import T0, finding, learning, report, wave, write
 
-N = 300
+N = 200
 AFTER = "2030-01-01T00:00:00Z"
 GOES_ON = re.compile(r"(CONTINUE|WATCH|PAUSE · FIX|STOP|STOP · KEEP \d+|NO EVIDENCE)$")
 ENDED = re.compile(r"(DONE|DONE · KEEP \d+|FIX · RERUN|NO EVIDENCE)$")
@@ -73,7 +73,7 @@ def test_a_run_that_ended_neither_continues_nor_is_it_stopped(
 
 def test_the_same_run_before_its_end_goes_on(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run = run_of(tmp_path / "run", collapsing(), ended=True)
-    for at in (60, 120, 200, 280):
+    for at in (N // 5, 2 * N // 5, 2 * N // 3, N - 20):
         badge = report(run, capsys, "--at", str(at))["verdict"]["badge"]
         assert GOES_ON.match(badge), f"at {at}: {badge}"
 
@@ -81,7 +81,7 @@ def test_the_same_run_before_its_end_goes_on(tmp_path: Path, capsys: pytest.Capt
 def test_a_checkpoint_is_kept_only_if_it_was_saved(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     bare = run_of(tmp_path / "bare", collapsing())
     assert "KEEP" not in report(bare, capsys, "--now", running(bare))["verdict"]["badge"]
-    saved = run_of(tmp_path / "saved", collapsing(), saved=(50, 100, 150, 300))
+    saved = run_of(tmp_path / "saved", collapsing(), saved=(N // 6, N // 3, N // 2, N))
     verdict = report(saved, capsys, "--now", running(saved))["verdict"]
     assert verdict["best_checkpoint"]["path"] is not None
     assert verdict["badge"] == f"STOP · KEEP {verdict['best_checkpoint']['step']}"
@@ -92,7 +92,7 @@ def test_a_checkpoint_that_is_no_better_than_the_start_is_not_kept(
 ) -> None:
     fall = np.linspace(0.7, 0.1, N)
     columns = learning(N) | {"score": fall + wave(0, 0.01, N, 1), "val": fall + wave(0, 0.01, N, 2)}
-    run = run_of(tmp_path / "run", columns, saved=(100, 200, 300))
+    run = run_of(tmp_path / "run", columns, saved=(N // 3, 2 * N // 3, N))
     verdict = report(run, capsys, "--now", running(run))["verdict"]
     assert verdict["decision"] not in ("continue", "not-enough-evidence")
     assert "KEEP" not in verdict["badge"]
@@ -157,9 +157,9 @@ def test_a_loss_alone_is_no_evidence(tmp_path: Path, capsys: pytest.CaptureFixtu
 def test_validation_still_rises_only_at_its_best(
     last: float, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    level = np.r_[np.linspace(0.2, 0.6, 120), np.full(N - 120, 0.6)]
+    level = np.r_[np.linspace(0.2, 0.6, 2 * N // 5), np.full(N - 2 * N // 5, 0.6)]
     columns = learning(N) | {"score": level + wave(0, 0.01, N, 4), "val": np.linspace(0.2, 0.6, N)}
-    columns["val"][-30:] = last
+    columns["val"][-N // 10 :] = last
     write(tmp_path / "run", columns, {"val": 10})
     of = report(tmp_path / "run", capsys)
     said = [text_of(of), of["verdict"]["would_change"], *(f["summary"] for f in of["findings"])]
@@ -168,7 +168,7 @@ def test_validation_still_rises_only_at_its_best(
 
 
 @pytest.mark.parametrize("make", [learning, collapsing])
-@pytest.mark.parametrize("at", [None, 80, 160, 240])
+@pytest.mark.parametrize("at", [None, N // 4, N // 2, 3 * N // 4])
 def test_no_advice_to_stop_beside_a_verdict_to_go_on(
     make: Any, at: int | None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

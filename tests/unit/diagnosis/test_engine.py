@@ -206,7 +206,7 @@ def test_other_config_starts_over() -> None:
 )
 def test_runs_that_ended(state, quote, sure, finding, severity, decision) -> None:  # type: ignore[no-untyped-def]
     card = StallCard("hung", sure=True) if sure else None
-    run = FakeRun(learning_run(4), state=RunState(state, "no row since", quote, card, followed=True)).grow()
+    run = FakeRun(learning_run(4, 120), state=RunState(state, "no row since", quote, card, followed=True)).grow()
     d = Engine().advance(run)
     assert [(f.id, f.severity) for f in d.findings if f.severity != "info"] == [(finding, severity)]
     assert d.verdict.decision == decision

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -18,9 +17,9 @@ SPEAKS_OF_TEXT = ("readers", "rollouts/formats")
 """Here a framework's name stands for how text looks: formats and printed samples are called by who prints them."""
 
 
-def literals(path: Path) -> Iterator[tuple[int, str]]:
+def literals(source: str) -> Iterator[tuple[int, str]]:
     """Texts in a module that are no docstrings."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
+    tree = ast.parse(source)
     said = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
     for node in ast.walk(tree):
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in said:
@@ -33,8 +32,9 @@ def test_no_code_names_a_framework() -> None:
     found = []
     for path in sorted(package.rglob("*.py")):
         inside = path.relative_to(package).as_posix()
-        if not inside.startswith(SPEAKS_OF_TEXT):
-            found += [f"{inside}:{line} {text!r}" for line, text in literals(path) if text in names]
+        source = path.read_text(encoding="utf-8")
+        if not inside.startswith(SPEAKS_OF_TEXT) and any(name in source for name in names):
+            found += [f"{inside}:{line} {text!r}" for line, text in literals(source) if text in names]
     assert found == []
 
 
