@@ -149,7 +149,10 @@ class LookFeed:
         table = self.run.history.table
         said = [note.step for note in self.run.notes if note.kind == "resume" and note.step is not None]
         after = {int(table.steps.searchsorted(step, "right")) for step in said}
-        return tuple(sorted({*table.restarts, *(int(table.steps[row]) for row in after if 0 < row < len(table.steps))}))
+        told = {int(table.steps[row]) for row in after if 0 < row < len(table.steps)}
+        return tuple(
+            sorted([*table.restarts, *(told - set(table.restarts))])
+        )  # a loop goes back to one step repeatedly
 
     def outages(self, reward: str, look: Look) -> tuple[Outage, ...] | None:
         """Those of a reward that are known at a look; None if it holds no points by then."""
