@@ -6,26 +6,22 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import numpy as np
-
 from rltui.diagnosis.tested_numbers import Outcome, Spell, fact_of, label_of, members, missing, value_of
-from rltui.evidence.effects import between, noise
+from rltui.evidence.effects import between
 from rltui.evidence.look import Look
 from rltui.evidence.metric import FIRST, NOW_POINTS, MetricFacts
+from rltui.evidence.parts import noise_around, weights
 from rltui.evidence.signal import num
 from rltui.plots.numbers import change
-from rltui.rules.expectation import Faded, Held, Mirrored, Noisier
-from rltui.run.table import Series
+from rltui.rules.expectation import Faded, HeldLevel, Mirrored, Noisier
 
 LEAST_ROWS = 20
 """Rows that tell how noisy a metric is, or what goes with what."""
 SURE = 3.0
 """Standard errors that the weight of a part must lie from 0."""
-EXPLAINED = 0.8
-"""Share of the total's changes from row to row that the logged parts must make up, for their weights to be known."""
 
 
-def _held(look: Look, test: Held, spell: Spell) -> Outcome:
+def _held(look: Look, test: HeldLevel, spell: Spell) -> Outcome:
     facts = fact_of(look, test.metric)
     if facts is None:
         return missing(look, test.metric)
@@ -67,10 +63,7 @@ def _noisier(look: Look, test: Noisier, spell: Spell) -> Outcome:
 
 def _times(facts: MetricFacts, onset: int, end: int) -> tuple[float, float] | None:
     """Noise from row to row before the onset and since; None if there are too few rows of either."""
-    at = int(facts.series.steps.searchsorted(onset))
-    stop = int(facts.series.steps.searchsorted(end, "right"))
-    before, after = facts.values[:at], facts.values[at:stop]
-    return None if min(len(before), len(after)) < LEAST_ROWS else (noise(before), noise(after))
+    return noise_around(facts.series, onset, end, LEAST_ROWS)
 
 
 def _faded(look: Look, test: Faded, spell: Spell) -> Outcome:
@@ -101,32 +94,8 @@ def _mirrored(look: Look, test: Mirrored, spell: Spell) -> Outcome:
     return Outcome("unmet" if errors >= SURE else "unknown", told)
 
 
-def weights(parts: Mapping[str, Series], total: Series) -> dict[str, tuple[float, float]] | None:
-    """How much the total changes with each part, the others being equal (least squares of the changes from row to row),
-    and that in standard errors. None if the steps that all have are too few, or if the parts do not make up the total.
-    """
-    steps = total.steps
-    for series in parts.values():
-        steps = np.intersect1d(steps, series.steps)
-    if len(steps) <= LEAST_ROWS + len(parts):
-        return None
-    y, *columns = (np.diff(series.values[np.searchsorted(series.steps, steps)]) for series in (total, *parts.values()))
-    moving = [(name, x) for name, x in zip(parts, columns, strict=True) if np.std(x) > 0]
-    if not moving or not np.std(y) > 0:
-        return None
-    x = np.column_stack([column for _, column in moving])
-    fitted, _, rank, _ = np.linalg.lstsq(x, y, rcond=None)
-    left = float(np.square(y - x @ fitted).sum())
-    if rank < len(moving) or left > (1.0 - EXPLAINED) * float(np.square(y).sum()):
-        return None
-    spread = np.sqrt(np.diag(np.linalg.inv(x.T @ x)) * max(left / (len(y) - len(moving)), 1e-24))
-    return {
-        name: (float(weight), float(weight / se)) for (name, _), weight, se in zip(moving, fitted, spread, strict=True)
-    }
-
-
 TESTERS: Mapping[type, Callable[[Look, Any, Spell], Outcome]] = {
-    Held: _held,
+    HeldLevel: _held,
     Noisier: _noisier,
     Faded: _faded,
     Mirrored: _mirrored,

@@ -13,12 +13,11 @@ from rltui.diagnosis.roots import dating_tolerance
 from rltui.evidence.effects import LIMIT, SHORT_LIMIT, SHORT_POINTS, Level, between
 from rltui.evidence.look import FAMILIES, Look
 from rltui.evidence.metric import FIRST, NOW_POINTS, MetricFacts, alone
-from rltui.evidence.shifts import Shift
+from rltui.evidence.shifts import at_once
 from rltui.evidence.signal import num
 from rltui.frameworks.load import enable, metrics, phases
 from rltui.plots.numbers import change, percent
 from rltui.rules.expectation import NUMBERS, EveryPhase, Explains, Jumped, MetricMoved, Outgrew, Stands, Took
-from rltui.run.sums import median
 
 Answer = Literal["met", "unmet", "unknown"]
 
@@ -52,8 +51,6 @@ COUNTS, PHASES = 0.05, 2
 TOKENS = ("prompt_length_mean", "response_length_mean", "total_tokens_step")
 """What makes every phase slower if it grows."""
 REWARDS = ("score_mean", "reward_mean")
-BESIDE, ALL_BUT = 3, 2 / 3
-"""Rows on each side of a change that tell whether it came at once, and the share of it that they show if it did."""
 JUST_BEFORE = 100
 """Steps before an onset in which a jump may be what it began with: damage needs some tens of updates to show."""
 
@@ -156,7 +153,7 @@ def _jumped(look: Look, test: Jumped, spell: Spell) -> Outcome:
     for shift in reversed(facts.shifts):
         grown = shift.after - shift.before if test.way == "up" else shift.before - shift.after
         near = onset - JUST_BEFORE <= shift.step <= onset + late + _gap(facts, shift.step)
-        if near and grown > test.by * abs(shift.before) and _at_once(facts, shift):
+        if near and grown > test.by * abs(shift.before) and at_once(facts.series, shift):
             was, now = value_of(test.metric, shift.before), value_of(test.metric, shift.after)
             told = f"{label} {was} → {now} at step {shift.step}"
             return Outcome("met", told)
@@ -168,17 +165,6 @@ def _gap(facts: MetricFacts, step: int) -> int:
     steps = facts.series.steps
     at = int(steps.searchsorted(step))
     return int(steps[at] - steps[at - 1]) if 0 < at < len(steps) else 0
-
-
-def _at_once(facts: MetricFacts, shift: Shift) -> bool:
-    """Whether the change lies between the three rows before it and the three after: a warm-up or a decay that
-    goes on for longer is a schedule."""
-    x, at = facts.values, int(facts.series.steps.searchsorted(shift.step))
-    before, after = x[max(0, at - BESIDE) : at], x[at : at + BESIDE]
-    if not len(before) or not len(after):
-        return False
-    moved = median(after) - median(before)
-    return moved * (shift.after - shift.before) > 0 and abs(moved) >= ALL_BUT * abs(shift.after - shift.before)
 
 
 def _outgrew(look: Look, test: Outgrew, spell: Spell) -> Outcome:

@@ -10,7 +10,7 @@ import numpy as np
 from rltui.evidence.effects import NOISE_POINTS, noise, off_trend
 from rltui.evidence.trends import running_medians
 from rltui.run.sums import median
-from rltui.run.table import Floats, Ints
+from rltui.run.table import Floats, Ints, Series
 
 MARGIN = 5
 """Points that a level holds at least."""
@@ -126,3 +126,18 @@ def louder(steps: Ints, values: Floats) -> int | None:
     if gain[best] < SURE or after[best] < LOUDER * before[best] or apart > LOUDER * noise(x[cut:]):
         return None
     return int(steps[-len(x) :][cut])
+
+
+BESIDE, ALL_BUT = 3, 2 / 3
+"""Rows on each side of a shift that tell whether it came at once, and the share of it that they show if it did."""
+
+
+def at_once(series: Series, shift: Shift) -> bool:
+    """Whether the shift lies between the three rows before it and the three after: a warm-up or a decay that goes on
+    for longer is a schedule."""
+    at = int(series.steps.searchsorted(shift.step))
+    before, after = series.values[max(0, at - BESIDE) : at], series.values[at : at + BESIDE]
+    if not len(before) or not len(after):
+        return False
+    moved, whole = median(after) - median(before), shift.after - shift.before
+    return moved * whole > 0 and abs(moved) >= ALL_BUT * abs(whole)

@@ -76,7 +76,7 @@ class Outgrew(Record, frozen=True, tag="outgrew", tag_field="test"):
     decisive: bool = False
 
 
-class Held(Record, frozen=True, tag="held", tag_field="test"):
+class HeldLevel(Record, frozen=True, tag="held", tag_field="test"):
     """The metric stays within `by` of its level before: right after the finding's onset ("onset"), or over the whole
     run ("start")."""
 
@@ -255,7 +255,7 @@ Test = (
     MetricMoved
     | Jumped
     | Outgrew
-    | Held
+    | HeldLevel
     | Noisier
     | Faded
     | Mirrored
