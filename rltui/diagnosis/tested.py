@@ -9,6 +9,7 @@ from functools import cached_property, lru_cache
 from typing import Any
 
 from rltui.diagnosis.roots import dating_tolerance
+from rltui.diagnosis.tested_courses import TESTERS as OF_COURSES
 from rltui.diagnosis.tested_numbers import DECISIVE, SET, Outcome, Spell, asked
 from rltui.diagnosis.tested_numbers import TESTERS as OF_NUMBERS
 from rltui.evidence.look import Look
@@ -63,7 +64,7 @@ class Ground:
         return self.look.n, tuple(self.spells.items()), self.ran, len(self.notes), dumps, samples
 
     def test(self, test: Test, spell: Spell) -> Outcome:
-        of_numbers = OF_NUMBERS.get(type(test))
+        of_numbers = OF_NUMBERS.get(type(test)) or OF_COURSES.get(type(test))
         outcome = of_numbers(self.look, test, spell) if of_numbers else _TESTERS[type(test)](self, test, spell)
         weight = DECISIVE if test.decisive else outcome.weight
         answer = "unknown" if outcome.answer == "unmet" and test.unmet == "open" else outcome.answer

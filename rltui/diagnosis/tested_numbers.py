@@ -10,13 +10,14 @@ from typing import Any, Literal
 from msgspec import Struct
 
 from rltui.diagnosis.roots import dating_tolerance
-from rltui.evidence.effects import LIMIT, SHORT_LIMIT, SHORT_POINTS, Level, between, together
+from rltui.evidence.effects import LIMIT, SHORT_LIMIT, SHORT_POINTS, Level, between
 from rltui.evidence.look import FAMILIES, Look
 from rltui.evidence.metric import FIRST, NOW_POINTS, MetricFacts, alone
+from rltui.evidence.shifts import at_once
 from rltui.evidence.signal import num
 from rltui.frameworks.load import enable, metrics, phases
 from rltui.plots.numbers import change, percent
-from rltui.rules.expectation import NUMBERS, EveryPhase, Explains, Jumped, MetricMoved, Mirrored, Outgrew, Stands, Took
+from rltui.rules.expectation import NUMBERS, EveryPhase, Explains, Jumped, MetricMoved, Outgrew, Stands, Took
 
 Answer = Literal["met", "unmet", "unknown"]
 
@@ -50,43 +51,40 @@ COUNTS, PHASES = 0.05, 2
 TOKENS = ("prompt_length_mean", "response_length_mean", "total_tokens_step")
 """What makes every phase slower if it grows."""
 REWARDS = ("score_mean", "reward_mean")
-MIRRORED = -0.9
-"""Correlation of two metrics' changes from row to row, from which on one goes down wherever the other goes up: noise of
-its own, as every metric has, spoils it."""
 JUST_BEFORE = 100
 """Steps before an onset in which a jump may be what it began with: damage needs some tens of updates to show."""
 
 
-def _label(name: str) -> str:
+def label_of(name: str) -> str:
     if name.startswith("phase:"):
         return f"seconds in {phases()[name.removeprefix('phase:')].label}"
     meaning = metrics().get(name)
     return meaning.label if meaning is not None else name
 
 
-def _value(name: str, value: float) -> str:
+def value_of(name: str, value: float) -> str:
     meaning = metrics().get(name)
     return percent(value) if meaning is not None and meaning.unit == "fraction" else num(value)
 
 
-def _missing(look: Look, name: str) -> Outcome:
+def missing(look: Look, name: str) -> Outcome:
     if name.startswith("phase:"):
         return Outcome("unknown", f"the time of {phases()[name.removeprefix('phase:')].label} is not logged")
-    return Outcome("unknown", f"{_label(name)} is not logged ({enable(name, look.dialect.name)})")
+    return Outcome("unknown", f"{label_of(name)} is not logged ({enable(name, look.dialect.name)})")
 
 
-def _fact(look: Look, name: str) -> MetricFacts | None:
+def fact_of(look: Look, name: str) -> MetricFacts | None:
     """Facts of a metric. A trainer that logs one of score and reward means the same by it."""
     found = look.facts.metric(name)
     return look.facts.metric(look.reward) if found is None and name in REWARDS else found
 
 
-def _facts(look: Look, name: str) -> list[tuple[str, MetricFacts]]:
+def members(look: Look, name: str) -> list[tuple[str, MetricFacts]]:
     """The metric, or its members, with what each is called."""
     if name in FAMILIES:
         return [(member, alone(member, series)) for member, series in look.family(name).items() if len(series)]
-    found = _fact(look, name)
-    return [] if found is None else [(_label(found.name), found)]
+    found = fact_of(look, name)
+    return [] if found is None else [(label_of(found.name), found)]
 
 
 def _then(facts: MetricFacts, spell: Spell, points: int) -> Level | None:
@@ -100,11 +98,11 @@ def _now(facts: MetricFacts, spell: Spell, points: int) -> float | None:
 
 
 def _moved(look: Look, test: MetricMoved, spell: Spell) -> Outcome:
-    tried = [_move(test, facts, label, spell) for label, facts in _facts(look, test.metric)]
+    tried = [_move(test, facts, label, spell) for label, facts in members(look, test.metric)]
     known = [one for one in tried if one is not None]
     if not known:
-        few = f"there are too few points of {_label(test.metric)} before and after"
-        return Outcome("unknown", few) if tried else _missing(look, test.metric)
+        few = f"there are too few points of {label_of(test.metric)} before and after"
+        return Outcome("unknown", few) if tried else missing(look, test.metric)
     order: tuple[Answer, ...] = ("met", "unknown", "unmet")
     return min(known, key=lambda one: order.index(one.answer))
 
@@ -132,7 +130,7 @@ def _compared(test: MetricMoved, before: Level, after: Level, label: str, since:
     limit = SHORT_LIMIT if min(before.points, after.points) < SHORT_POINTS // 2 else LIMIT
     effect = between(before, after, limit)
     name = test.metric
-    was, now, said = _value(name, before.value), _value(name, after.value), change(before.value, after.value)
+    was, now, said = value_of(name, before.value), value_of(name, after.value), change(before.value, after.value)
     told = f"{label} unchanged at {now} {since}" if was == now else f"{label} {was} → {now} {since} ({said})"
     if effect is None:
         return Outcome("unknown", told)
@@ -146,68 +144,59 @@ def _compared(test: MetricMoved, before: Level, after: Level, label: str, since:
 
 
 def _jumped(look: Look, test: Jumped, spell: Spell) -> Outcome:
-    facts = _fact(look, test.metric)
+    facts = fact_of(look, test.metric)
     if facts is None:
-        return _missing(look, test.metric)
-    label = _label(test.metric)
+        return missing(look, test.metric)
+    label = label_of(test.metric)
     onset = spell.onset if spell.onset is not None else spell.end
-    late = dating_tolerance(spell.end)
+    late = dating_tolerance(spell.end) + spell.early
     for shift in reversed(facts.shifts):
         grown = shift.after - shift.before if test.way == "up" else shift.before - shift.after
-        if onset - JUST_BEFORE <= shift.step <= onset + late and grown > test.by * abs(shift.before):
-            told = (
-                f"{label} {_value(test.metric, shift.before)} → {_value(test.metric, shift.after)} at step {shift.step}"
-            )
+        near = onset - JUST_BEFORE <= shift.step <= onset + late + _gap(facts, shift.step)
+        if near and grown > test.by * abs(shift.before) and at_once(facts.series, shift):
+            was, now = value_of(test.metric, shift.before), value_of(test.metric, shift.after)
+            told = f"{label} {was} → {now} at step {shift.step}"
             return Outcome("met", told)
     return Outcome("unmet", f"{label} did not jump before step {onset}")
 
 
+def _gap(facts: MetricFacts, step: int) -> int:
+    """Steps to the point before: what happened between two evaluations shows in the later one."""
+    steps = facts.series.steps
+    at = int(steps.searchsorted(step))
+    return int(steps[at] - steps[at - 1]) if 0 < at < len(steps) else 0
+
+
 def _outgrew(look: Look, test: Outgrew, spell: Spell) -> Outcome:
-    found = [_fact(look, name) for name in (test.metric, test.of)]
+    found = [fact_of(look, name) for name in (test.metric, test.of)]
     levels = [_around(facts, spell) for facts in found if facts is not None]
     if len(levels) < len(found):
-        return _missing(look, test.metric if found[0] is None else test.of)
+        return missing(look, test.metric if found[0] is None else test.of)
     known = [value for pair in levels for value in pair if value is not None and value > 0]
     if len(known) < 2 * len(levels):
-        return Outcome("unknown", f"there are too few points of {_label(test.metric)} before and after")
+        return Outcome("unknown", f"there are too few points of {label_of(test.metric)} before and after")
     before, after, other_before, other_after = known
     told = [
-        f"{_label(name)} {_value(name, was)} → {_value(name, now)}"
+        f"{label_of(name)} {value_of(name, was)} → {value_of(name, now)}"
         for name, was, now in ((test.metric, before, after), (test.of, other_before, other_after))
     ]
     more = after * other_before >= (1 + test.by) * before * other_after
     return Outcome("met" if more else "unmet", f"{told[0]}, {told[1]}")
 
 
-def _mirrored(look: Look, test: Mirrored, spell: Spell) -> Outcome:
-    other = _fact(look, test.of)
-    if other is None:
-        return _missing(look, test.of)
-    tried = [
-        (moved, label)
-        for label, facts in _facts(look, test.metric)
-        if (moved := together(facts.series, other.series)) is not None
-    ]
-    if not tried:
-        return _missing(look, test.metric)
-    least, label = min(tried)
-    told = f"{label} against {_label(other.name)} from row to row: correlation {num(least)}"
-    return Outcome("met" if least <= MIRRORED else "unmet", told)
-
-
 def _stands(look: Look, test: Stands, spell: Spell) -> Outcome:
-    found = _facts(look, test.metric)
+    found = members(look, test.metric)
     outcomes = []
     for label, facts in found:
         level = facts.start.value if test.at == "start" else _now(facts, spell, LEVEL_POINTS)
         if level is not None:
             holds = NUMBERS[test.op](level, test.value)
             when = " at the start" if test.at == "start" else ""
-            told = f"{label} is {_value(test.metric, level)}{when}"
-            limit = _value(test.metric, test.value)
+            told = f"{label} is {value_of(test.metric, level)}{when}"
+            limit = value_of(test.metric, test.value)
             outcomes.append(Outcome("met" if holds else "unmet", f"{told} ({asked(test.op, limit)})"))
     if not outcomes:
-        return _missing(look, test.metric)
+        return missing(look, test.metric)
     return next((one for one in outcomes if one.answer == "met"), outcomes[0])
 
 
@@ -240,7 +229,7 @@ def _took(look: Look, test: Took, spell: Spell) -> Outcome:
     step = _slower(look, spell)
     timed = [(name, facts) for name in test.phases if (facts := look.facts.metric(f"phase:{name}")) is not None]
     if step is None or not timed:
-        return _missing(look, "time_per_step_s" if step is None else f"phase:{test.phases[0]}")
+        return missing(look, "time_per_step_s" if step is None else f"phase:{test.phases[0]}")
     levels = [_around(facts, spell) for _, facts in timed]
     was = sum(before for before, _ in levels)
     now = sum(after or 0.0 for _, after in levels)
@@ -283,13 +272,13 @@ def _every_phase(look: Look, test: EveryPhase, spell: Spell) -> Outcome:
 def _explains(look: Look, test: Explains, spell: Spell) -> Outcome:
     step, facts = _slower(look, spell), look.facts.metric(test.metric)
     if step is None or facts is None:
-        return _missing(look, "time_per_step_s" if step is None else test.metric)
+        return missing(look, "time_per_step_s" if step is None else test.metric)
     before, after = _around(facts, spell)
     if not before or not after or min(before, after, *step) <= 0:
-        return Outcome("unknown", f"{_label(test.metric)} has no level to compare")
+        return Outcome("unknown", f"{label_of(test.metric)} has no level to compare")
     times, slower = after / before, step[1] / step[0]
     told = (
-        f"{_label(test.metric)} {num(before)} → {num(after)} ({change(before, after)}), step time {num(slower)} times"
+        f"{label_of(test.metric)} {num(before)} → {num(after)} ({change(before, after)}), step time {num(slower)} times"
     )
     if slower < SLOWER:
         return Outcome("unknown", told)
@@ -300,7 +289,6 @@ TESTERS: Mapping[type, Callable[[Look, Any, Spell], Outcome]] = {
     MetricMoved: _moved,
     Jumped: _jumped,
     Outgrew: _outgrew,
-    Mirrored: _mirrored,
     Stands: _stands,
     Took: _took,
     EveryPhase: _every_phase,

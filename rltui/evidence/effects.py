@@ -16,7 +16,7 @@ import numpy as np
 
 from rltui.evidence.trends import MAD_TO_SD, standard_error
 from rltui.run.sums import median
-from rltui.run.table import Floats, Ints, Series
+from rltui.run.table import Floats, Ints
 
 Direction = Literal[-1, 0, 1]
 
@@ -198,16 +198,3 @@ def chance(points: int, width: int) -> float:
     """How far, in standard errors, the best of so many noisy means lies above a usual one (its expected maximum): a
     fall from a peak has to be greater than that."""
     return sqrt(2.0 * log(max(2.0, points / max(1, width))))
-
-
-LEAST_ROWS = 20
-
-
-def together(one: Series, other: Series) -> float | None:
-    """Correlation of the changes from row to row, in the steps that both have; None if the steps are too few, or if one
-    of them holds still."""
-    _, mine, its = np.intersect1d(one.steps, other.steps, return_indices=True)
-    changes = np.diff(one.values[mine]), np.diff(other.values[its])
-    if len(mine) <= LEAST_ROWS or not all(np.std(x) > 0 for x in changes):
-        return None
-    return float(np.corrcoef(*changes)[0, 1])

@@ -142,6 +142,18 @@ class LookFeed:
             self._family[name] = {member: s.finite() for member, s in self.run.family(name).items()}
         return self._family[name]
 
+    @cached_property
+    def restarts(self) -> tuple[int, ...]:
+        """Steps at which the run was resumed, as rows go back or as the log says. What the log says before its first
+        row began the run."""
+        table = self.run.history.table
+        said = [note.step for note in self.run.notes if note.kind == "resume" and note.step is not None]
+        after = {int(table.steps.searchsorted(step, "right")) for step in said}
+        told = {int(table.steps[row]) for row in after if 0 < row < len(table.steps)}
+        return tuple(
+            sorted([*table.restarts, *(told - set(table.restarts))])
+        )  # a loop goes back to one step repeatedly
+
     def outages(self, reward: str, look: Look) -> tuple[Outage, ...] | None:
         """Those of a reward that are known at a look; None if it holds no points by then."""
         series, stem = self.finite(reward), reward.removesuffix("_mean")
@@ -315,8 +327,9 @@ class Look:
         return "score_mean" if self.series("score_mean") is not None else "reward_mean"
 
     def restarts(self, rows: int) -> list[int]:
-        """Steps at which the run was resumed, within the last `rows` rows."""
+        """Steps at which the run was resumed, within the last `rows` rows: where rows go back, or where the log says so
+        and the rows go straight on."""
         if not self.n:
             return []
         first = int(self.steps[max(0, self.n - rows)])
-        return [step for step in self._feed.run.history.table.restarts if first <= step <= self.step]
+        return [step for step in self._feed.restarts if first <= step <= self.step]

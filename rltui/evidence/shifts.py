@@ -7,10 +7,10 @@ from math import log, sqrt
 
 import numpy as np
 
-from rltui.evidence.effects import noise
+from rltui.evidence.effects import NOISE_POINTS, noise, off_trend
 from rltui.evidence.trends import running_medians
 from rltui.run.sums import median
-from rltui.run.table import Floats, Ints
+from rltui.run.table import Floats, Ints, Series
 
 MARGIN = 5
 """Points that a level holds at least."""
@@ -90,3 +90,54 @@ def _place(x: Floats, best: int, middle: float) -> int:
     right = after if up else ~after
     count = [int((~right[: at - low + MARGIN]).sum() + right[at - low + MARGIN :].sum()) for at in range(low, high + 1)]
     return low + int(np.argmax(count)) if count else best
+
+
+LOUDER, LEAST_EACH = 2.0, 20
+"""Times the noise before, and points on each side, from which on the noise of a metric has grown."""
+SURE = 10.0
+"""Log of how much likelier the rows are with two noises than with one, for one of all cuts: noise that is the same all
+along reaches 6 in one series of a hundred."""
+
+
+def louder(steps: Ints, values: Floats) -> int | None:
+    """First step from which on a metric jumps at least twice as much from row to row, at the same level; None if there
+    is none. A level that moves may bring other noise with it, as that of a share does.
+
+    The cut of the greatest likelihood, of differences off the trend that are Laplace distributed: single jumps count
+    once.
+    """
+    x = values[-min(MOST_POINTS, NOISE_POINTS) :]
+    n = len(x) - 1
+    if n < 2 * LEAST_EACH or not np.isfinite(x).all():
+        return None
+    d = np.abs(off_trend(x))[-n:]
+    n = len(d)
+    if n < 2 * LEAST_EACH:
+        return None
+    at = np.arange(LEAST_EACH, n - LEAST_EACH + 1)
+    total = np.cumsum(d)
+    before, after = total[at - 1] / at, (total[-1] - total[at - 1]) / (n - at)
+    if before.min() <= 0 or after.min() <= 0:
+        return None
+    gain = n * log(total[-1] / n) - at * np.log(before) - (n - at) * np.log(after)
+    best = int(np.argmax(np.where(after >= LOUDER * before, gain, 0.0)))
+    cut = len(x) - n + int(at[best])
+    apart = abs(median(x[cut:]) - median(x[:cut]))
+    if gain[best] < SURE or after[best] < LOUDER * before[best] or apart > LOUDER * noise(x[cut:]):
+        return None
+    return int(steps[-len(x) :][cut])
+
+
+BESIDE, ALL_BUT = 3, 2 / 3
+"""Rows on each side of a shift that tell whether it came at once, and the share of it that they show if it did."""
+
+
+def at_once(series: Series, shift: Shift) -> bool:
+    """Whether the shift lies between the three rows before it and the three after: a warm-up or a decay that goes on
+    for longer is a schedule."""
+    at = int(series.steps.searchsorted(shift.step))
+    before, after = series.values[max(0, at - BESIDE) : at], series.values[at : at + BESIDE]
+    if not len(before) or not len(after):
+        return False
+    moved, whole = median(after) - median(before), shift.after - shift.before
+    return moved * whole > 0 and abs(moved) >= ALL_BUT * abs(whole)

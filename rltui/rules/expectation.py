@@ -76,8 +76,38 @@ class Outgrew(Record, frozen=True, tag="outgrew", tag_field="test"):
     decisive: bool = False
 
 
+class HeldLevel(Record, frozen=True, tag="held", tag_field="test"):
+    """The metric stays within `by` of its level before: right after the finding's onset ("onset"), or over the whole
+    run ("start")."""
+
+    metric: Words
+    by: Annotated[float, Meta(gt=0)]
+    since: Literal["onset", "start"] = "onset"
+    unmet: Unmet = "contradicts"
+    decisive: bool = False
+
+
+class Noisier(Record, frozen=True, tag="noisier", tag_field="test"):
+    """The metric, or a member of it, jumps at least so many `times` as much from row to row as before the onset."""
+
+    metric: Words
+    times: Annotated[float, Meta(gt=1)]
+    unmet: Unmet = "contradicts"
+    decisive: bool = True
+
+
+class Faded(Record, frozen=True, tag="faded", tag_field="test"):
+    """The metric had come down little by little before the onset, to at most this `share` of its highest level."""
+
+    metric: Words
+    share: Annotated[float, Meta(gt=0, lt=1)]
+    unmet: Unmet = "contradicts"
+    decisive: bool = False
+
+
 class Mirrored(Record, frozen=True, tag="mirrored", tag_field="test"):
-    """Wherever the metric, or a member of it, goes up from one row to the next, the other one goes down."""
+    """The other metric goes down from row to row wherever the metric, or a member of it, goes up, all other members
+    being equal."""
 
     metric: Words
     of: Words
@@ -225,6 +255,9 @@ Test = (
     MetricMoved
     | Jumped
     | Outgrew
+    | HeldLevel
+    | Noisier
+    | Faded
     | Mirrored
     | Updates
     | Stands

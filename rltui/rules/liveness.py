@@ -111,7 +111,7 @@ def resume_discontinuity(look: Look, p: Params, memory: Memory) -> list[Signal]:
             z = float(after.mean() - before.mean()) / (noise * sqrt(0.4))
             if abs(z) > p["z"]:
                 jumps.append((name, f"jumps from {num(float(before.mean()))} to {num(float(after.mean()))}"))
-    text = f"The run was resumed at step {step}. Of steps that are logged twice the later value counts."
+    text = f"The run was resumed at step {step}. Where steps are logged twice, the later value counts."
     if jumps:
         text = f"The run was resumed at step {step}, and {jumps[0][0]} {jumps[0][1]} there."
     loop = len(recent) >= p["loop"]

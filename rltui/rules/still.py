@@ -5,9 +5,10 @@ from __future__ import annotations
 from math import sqrt
 
 from rltui.evidence.clock import capped, enough, worth
-from rltui.evidence.effects import LIMIT, Effect, between, chance
+from rltui.evidence.effects import LIMIT, Effect, between, chance, noise
 from rltui.evidence.look import Look
 from rltui.evidence.metric import MetricFacts
+from rltui.evidence.shifts import louder
 from rltui.evidence.signal import NOTICE, WARNING, Signal, num
 from rltui.evidence.trends import flat, trend
 from rltui.plots.numbers import percent
@@ -148,19 +149,15 @@ def reward_noise_dominates(look: Look, p: Params, memory: Memory) -> list[Signal
     window = int(p["window"])
     if not logged_for(look, look.reward, max(p["rows"], window)) or look.profile.spread <= 0:
         return []
-    way = look.trend(look.reward, window)
+    series, way = look.series(look.reward), look.trend(look.reward, window)
+    grown = louder(series.steps, series.values) if series is not None else None
     share = way.noise / look.profile.spread
-    if share < p["noise"] or abs(way.total) >= way.noise:
+    if share < p["noise"] / (1.0 if grown is None else 2.0) or (grown is None and abs(way.total) >= way.noise):
         return []
-    summary = (
-        f"{reward_name(look)} jumps by {num(way.noise)} from row to row, {percent(share)} of its range: "
-        "a trend below that does not show."
-    )
-    return [
-        Signal(
-            NOTICE,
-            summary,
-            ((look.reward, f"noise {num(way.noise)}, fitted change {num(way.total)}"),),
-            onset_step=int(look.steps[0]),
-        )
-    ]
+    summary = f"{reward_name(look)} jumps by {num(way.noise)} from row to row, {percent(share)} of its range"
+    if series is not None and grown is not None:
+        summary += f", and by {num(noise(series.values[: series.steps.searchsorted(grown)]))} before step {grown}."
+    else:
+        summary += ": a trend below that does not show."
+    proofs = ((look.reward, f"noise {num(way.noise)}, fitted change {num(way.total)}"),)
+    return [Signal(NOTICE, summary, proofs, onset_step=grown if grown is not None else int(look.steps[0]))]

@@ -9,6 +9,7 @@ import numpy as np
 from rltui.evidence.clock import capped
 from rltui.evidence.effects import NOISE_POINTS, chance, median_error, noise
 from rltui.evidence.look import Look
+from rltui.evidence.metric import FIRST
 from rltui.evidence.signal import CRITICAL, EASED, NOTICE, WARNING, Signal, num
 from rltui.evidence.step_time import grown, own_share, phase_share, waits
 from rltui.frameworks.load import phases
@@ -63,7 +64,7 @@ def step_time_regression(look: Look, p: Params, memory: Memory) -> list[Signal]:
     )
     summary += (
         ". Longer responses explain it."
-        if level == NOTICE and per_token is not None and per_token < p["notice"]
+        if level == NOTICE and per_token is not None and per_token < p["notice"] and per_token**2 <= ratio
         else "."
     )
     proofs = [("time_per_step_s", f"{num(ratio)} times its best median")]
@@ -107,7 +108,9 @@ def phase_bottleneck(look: Look, p: Params, memory: Memory) -> list[Signal]:
             if share_now > limits[name]:
                 both = name in LOG_PROBS and len(logged) > 1
                 label = "log-probs and reference take" if both else f"{phases()[name].label} takes"
-                text = f"{label} {percent(share_now)} of the step, as from the start"
+                first = sum(median(every[n][:FIRST]) for n in (logged if both else [name]))
+                since = "as from the start" if first > limits[name] else f"{percent(first)} at the start"
+                text = f"{label} {percent(share_now)} of the step, {since}"
                 text += f" (usual in synchronous training: up to {percent(limits[name])})."
                 out.append((share_now - limits[name], name, text))
                 together |= {text} if both else set()
@@ -141,7 +144,10 @@ def checkpoint_slow(look: Look, p: Params, memory: Memory) -> list[Signal]:
         return []
     text = f"A checkpoint takes {num(took)} s every {every:.0f} steps: {percent(share)} of the time"
     text += ". Half as often would do." if share > p["warn"] else "."
-    return [Signal(NOTICE, text, (("phase:save_checkpoint", ""),), onset_step=int(saves.steps[-1000:][at][0]))]
+    fast = np.flatnonzero(saves.values[-1000:][at] < took / 2.0)
+    slow = saves.steps[-1000:][at][fast[-1] + 1 if len(fast) else 0 :]
+    onset = int(slow[0]) if len(slow) else int(saves.steps[-1])
+    return [Signal(NOTICE, text, (("phase:save_checkpoint", ""),), onset_step=onset)]
 
 
 @rule("rollout-straggler", Look)

@@ -77,6 +77,12 @@ CASES = (
     rows(
         "reward-noise-dominates", {"score_mean": np.clip(wave(0.5, 0.4), 0, 1)}, {"score_mean": wave(0.5, 0.05)}, NOTICE
     ),
+    rows(  # the noise of a share grows with its level, and tells nothing of the grader
+        "reward-noise-dominates",
+        {"score_mean": np.linspace(0.3, 0.5, len(T)) + np.where(T > 150, 6.0, 1.0) * (wave(0.5, 0.04) - 0.5)},
+        {"score_mean": np.where(T > 150, wave(0.6, 0.06), wave(0.2, 0.02))},
+        NOTICE,
+    ),
     rows(
         "reward-function-fault",
         {"score_mean": np.where((T > 250) & (T % 2 == 0), np.nan, wave(0.5))},

@@ -1,0 +1,102 @@
+"""Expectations of causes about the course of a metric: that it holds its level, fades or became noisier, that it
+counts against another one. What the test of each comes out as."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from rltui.diagnosis.tested_numbers import Outcome, Spell, fact_of, label_of, members, missing, value_of
+from rltui.evidence.effects import between
+from rltui.evidence.look import Look
+from rltui.evidence.metric import FIRST, NOW_POINTS, MetricFacts
+from rltui.evidence.parts import noise_around, weights
+from rltui.evidence.signal import num
+from rltui.plots.numbers import change
+from rltui.rules.expectation import Faded, HeldLevel, Mirrored, Noisier
+
+LEAST_ROWS = 20
+"""Rows that tell how noisy a metric is, or what goes with what."""
+SURE = 3.0
+"""Standard errors that the weight of a part must lie from 0."""
+
+
+def _held(look: Look, test: HeldLevel, spell: Spell) -> Outcome:
+    facts = fact_of(look, test.metric)
+    if facts is None:
+        return missing(look, test.metric)
+    label = label_of(facts.name)
+    before, end = facts.start, spell.end
+    if test.since == "onset" and spell.onset is not None:
+        before = facts.before(spell.onset) or before
+        steps = facts.series.steps
+        end = min(end, int(steps[min(int(steps.searchsorted(spell.onset)) + NOW_POINTS, len(steps)) - 1]))
+    after = facts.within(spell.onset, end, NOW_POINTS)
+    if after is None or min(before.points, after.points) < FIRST or after.first_step <= before.last_step:
+        return Outcome("unknown", f"there are too few points of {label} before and after")
+    effect, room = between(before, after), test.by * abs(before.value)
+    was, now = (value_of(test.metric, level.value) for level in (before, after))
+    since = f"at step {spell.onset}" if test.since == "onset" and spell.onset is not None else "since the start"
+    told = f"{label} {was} → {now} {since} ({change(before.value, after.value)})"
+    if effect is None or room <= 0:
+        return Outcome("unknown", told)
+    if abs(effect.value) + 2 * effect.se <= room:
+        return Outcome("met", told)
+    if abs(effect.value) - 2 * effect.se >= room:
+        return Outcome("unmet", told)
+    return Outcome("unknown", f"{told}, which noise may hide or make")
+
+
+def _noisier(look: Look, test: Noisier, spell: Spell) -> Outcome:
+    if spell.onset is None:
+        return Outcome("unknown", "since when it is so is not known")
+    found = members(look, test.metric)
+    if not found:
+        return missing(look, test.metric)
+    tried = [(levels, label) for label, facts in found if (levels := _times(facts, spell.onset, spell.end))]
+    if not tried:
+        return Outcome("unknown", f"there are too few points of {found[0][0]} before and after")
+    (was, now), label = max(tried, key=lambda one: one[0][1] - test.times * one[0][0])
+    told = f"{label} jumps by {num(now)} from row to row, {num(was)} before step {spell.onset}"
+    return Outcome("met" if now >= test.times * was > 0 else "unmet", told)
+
+
+def _times(facts: MetricFacts, onset: int, end: int) -> tuple[float, float] | None:
+    """Noise from row to row before the onset and since; None if there are too few rows of either."""
+    return noise_around(facts.series, onset, end, LEAST_ROWS)
+
+
+def _faded(look: Look, test: Faded, spell: Spell) -> Outcome:
+    facts = fact_of(look, test.metric)
+    if facts is None:
+        return missing(look, test.metric)
+    onset = spell.onset if spell.onset is not None else spell.end
+    at = int(facts.series.steps.searchsorted(onset))
+    if at < FIRST:
+        return Outcome("unknown", f"there are too few points of {label_of(facts.name)} before step {onset}")
+    most, low = float(facts.values[:at].max()), float(facts.values[at - FIRST : at].max())
+    told = f"{label_of(facts.name)} {value_of(test.metric, most)} → {value_of(test.metric, low)} before step {onset}"
+    return Outcome("met" if low <= test.share * most else "unmet", told)
+
+
+def _mirrored(look: Look, test: Mirrored, spell: Spell) -> Outcome:
+    total = fact_of(look, test.of)
+    parts = {label: facts.series for label, facts in members(look, test.metric)}
+    if total is None or not parts:
+        return missing(look, test.of if total is None else test.metric)
+    found = weights(parts, total.series)
+    if found is None:
+        return Outcome("unknown", f"{label_of(test.metric)} does not make up {label_of(total.name)}")
+    label, (weight, errors) = min(found.items(), key=lambda one: one[1][0])
+    told = f"{label} counts {num(weight)} times in {label_of(total.name)}, from row to row"
+    if errors <= -SURE:
+        return Outcome("met", told)
+    return Outcome("unmet" if errors >= SURE else "unknown", told)
+
+
+TESTERS: Mapping[type, Callable[[Look, Any, Spell], Outcome]] = {
+    HeldLevel: _held,
+    Noisier: _noisier,
+    Faded: _faded,
+    Mirrored: _mirrored,
+}
