@@ -37,6 +37,12 @@ def headed(head: str, parts: Sequence[str]) -> str:
     return " ".join((f"{head}: {first}.", *map(sentence, rest)))
 
 
+def each_once(texts: Iterable[str]) -> list[str]:
+    """Each text once. One that another begins with says no more: `n = 2` beside `n = 2 (below 8)`."""
+    told = list(dict.fromkeys(texts))
+    return [one for one in told if not any(other.startswith(f"{one} (") for other in told)]
+
+
 def listed(texts: Sequence[str]) -> str:
     """`a, b and c`"""
     return texts[0] if len(texts) == 1 else f"{', '.join(texts[:-1])} and {texts[-1]}" if texts else ""

@@ -10,6 +10,7 @@ from rltui.diagnosis.tested_numbers import Answer, Outcome, Spell
 from rltui.evidence.model import IMPACTS, RISKS, SEVERITY_RANK, Cause, CauseStatus, Fix, Severity
 from rltui.frameworks.dialect import Dialect
 from rltui.frameworks.schema import Topic
+from rltui.prose import each_once
 from rltui.rules.expectation import as_number
 from rltui.rules.page import CauseText, FixText, NewValue, Rule
 
@@ -73,7 +74,7 @@ def _weighed(text: CauseText, ground: Ground, spell: Spell) -> Weighed:
         said[outcome.answer].append(outcome)
     status: CauseStatus = "contradicted" if said["unmet"] else "supported" if said["met"] else "untestable"
     telling = said["unmet"] or said["met"] or said["unknown"]
-    because = ", ".join(dict.fromkeys(outcome.text for outcome in telling))
+    because = ", ".join(each_once(outcome.text for outcome in telling))
     if status == "untestable" and text.look:
         because = f"{because}, so look at {text.look}" if because else f"look at {text.look}"
     entry = acting(ground.config, text.config)

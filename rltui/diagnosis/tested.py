@@ -103,7 +103,7 @@ def _configured(ground: Ground, test: Configured, spell: Spell) -> Outcome:
     if holds is None:
         return Outcome("unknown", told, SET)
     if not isinstance(test.value, tuple):
-        told += f" ({asked(test.op, num(test.value))})"
+        told += f" ({asked(test.op, num(test.value), holds)})"
     return Outcome("met" if holds else "unmet", told, SET)
 
 
@@ -179,7 +179,7 @@ def _in_samples(ground: Ground, test: InSamples, spell: Spell) -> Outcome:
     share = 0.0 <= value <= 1.0 and test.value <= 1.0
     said = percent(value) if share else num(value)
     limit = percent(test.value) if share else num(test.value)
-    return Outcome("met" if holds else "unmet", f"samples: {words} {said} ({asked(test.op, limit)})")
+    return Outcome("met" if holds else "unmet", f"samples: {words} {said} ({asked(test.op, limit, holds)})")
 
 
 def _on_machine(ground: Ground, test: OnMachine, spell: Spell) -> Outcome:

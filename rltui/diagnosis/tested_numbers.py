@@ -194,15 +194,16 @@ def _stands(look: Look, test: Stands, spell: Spell) -> Outcome:
             when = " at the start" if test.at == "start" else ""
             told = f"{label} is {value_of(test.metric, level)}{when}"
             limit = value_of(test.metric, test.value)
-            outcomes.append(Outcome("met" if holds else "unmet", f"{told} ({asked(test.op, limit)})"))
+            outcomes.append(Outcome("met" if holds else "unmet", f"{told} ({asked(test.op, limit, holds)})"))
     if not outcomes:
         return missing(look, test.metric)
     return next((one for one in outcomes if one.answer == "met"), outcomes[0])
 
 
-def asked(op: str, limit: str) -> str:
+def asked(op: str, limit: str, holds: bool) -> str:
+    """What a cause asks of a number, and whether it is so: `below 8`, `not below 8`."""
     words = {">": "over", ">=": "at least", "<": "below", "<=": "at most"}
-    return f"expected: {words[op]} {limit}"
+    return f"{'' if holds else 'not '}{words[op]} {limit}"
 
 
 def _slower(look: Look, spell: Spell) -> tuple[float, float] | None:

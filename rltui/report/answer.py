@@ -13,7 +13,7 @@ from rltui.evidence.model import SEVERITY_RANK, Cause, Finding, Fix
 from rltui.frameworks.load import metrics as known_metrics
 from rltui.frameworks.load import phases as known_phases
 from rltui.plots.numbers import number
-from rltui.prose import ended, listed
+from rltui.prose import each_once, ended, listed
 from rltui.report.causes import cause_setting, fix_setting, likely
 
 if TYPE_CHECKING:
@@ -125,7 +125,7 @@ def _why(report: Report, finding: Finding | None) -> str:
 
 def cause_text(cause: Cause) -> str:
     """What it may come from, with the setting that it rests on and the numbers that speak for it."""
-    proof = list(dict.fromkeys(text for text in (cause_setting(cause), cause.because) if text))
+    proof = each_once(text for text in (cause_setting(cause), cause.because) if text)
     return f"{cause.text} ({', '.join(proof)})" if proof else cause.text
 
 

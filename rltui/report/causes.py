@@ -25,6 +25,8 @@ def cause_line(cause: Cause) -> str:
         unset = f"{code(cause.config_key)} not set in this config"
         tied = f": {unset if cause.value is None else code(cause_setting(cause))}"
     because = f" ({AGAINST[cause.status]}{plain(cause.because)})" if cause.because else ""
+    if quotes_setting(cause):
+        tied, because = "", f": {AGAINST[cause.status]}{plain(cause.because)}"
     return f"{STANDS[cause.status]} {plain(cause.text)}{tied}{because}"
 
 
@@ -33,6 +35,12 @@ def cause_setting(cause: Cause) -> str:
     if cause.config_key is None or cause.value is None:
         return ""
     return f"{cause.config_key} = {_shown(cause.value)}"
+
+
+def quotes_setting(cause: Cause) -> bool:
+    """Whether its proof begins with the setting that it rests on, as `num_generations = 2 (below 8)` does."""
+    setting = cause_setting(cause)
+    return bool(setting) and f"{cause.because} ".startswith(f"{setting} ")
 
 
 def same_change(fix: Fix) -> tuple[str | None, str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rltui.evidence.model import Finding
-from rltui.report.causes import fix_setting, likely
+from rltui.report.causes import fix_setting, likely, quotes_setting
 from rltui.tui.panes import around, first_movers
 from rltui.tui.panes.findings import config_value, metric_of
 from rltui.tui.panes.log import clock
@@ -54,7 +54,7 @@ def _causes(finding: Finding, width: int) -> list[Row]:
         rows += [[(" ", "fg"), (line, "fg")] for line in wrap(cause.text, width - 2)]
         if cause.because:
             rows += [[("   ", "fg"), (line, "dim")] for line in wrap(cause.because, width - 4)]
-        if cause.config_key:
+        if cause.config_key and not quotes_setting(cause):
             value = "" if cause.value is None else config_value(cause.value)
             equals = " = " if value else ""
             row: Row = [("   ", "fg"), (cause.config_key, "dim"), (equals, "dim"), (value, "strong")]

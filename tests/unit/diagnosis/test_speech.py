@@ -72,7 +72,7 @@ def test_a_cause_that_the_config_speaks_against_is_contradicted_and_comes_last()
         at = next(i for i, one in enumerate(found) if one.name == "clip")
         return found[at].cause.status, found[at].cause.because, at
 
-    assert entropy(0.2) == ("supported", "clip_ratio_high = 0.2 (expected: at most 0.2)", 0)
+    assert entropy(0.2) == ("supported", "clip_ratio_high = 0.2 (at most 0.2)", 0)
     status, _, at = entropy(0.28)
     assert status == "contradicted"
     assert at > 0
@@ -123,3 +123,10 @@ def test_titles_within_a_sentence_keep_abbreviations() -> None:
     assert in_sentence("KL to reference runs away") == "KL to reference runs away"
     assert in_sentence("Reward collapsed") == "reward collapsed"
     assert in_sentence("NaN or infinity in core metrics") == "NaN or infinity in core metrics"
+
+
+def test_a_number_that_a_cause_asks_for_twice_is_told_once_and_with_its_limit() -> None:
+    config = {"group_size": ConfigValue(2, "num_generations", "config")}
+    (cause, *_) = (one.cause for one in weigh("cfg-group-size-degenerate", config))
+    assert cause.status == "supported"
+    assert cause.because == "num_generations = 2 (below 8)"
