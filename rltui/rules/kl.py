@@ -89,8 +89,11 @@ def kl_up_reward_flat(look: Look, p: Params, memory: Memory) -> list[Signal]:
     if level < p["min_kl"]:
         return []
     first = tail(kl[: len(kl) - rows + 10], 10)
+    known = held(look, "kl-up-reward-flat")
+    if not known and level < p["rise"] * first:
+        return []
     course = trend(kl, window).direction
-    if course < 0 or (not held(look, "kl-up-reward-flat") and (level < p["rise"] * first or not course)):
+    if course < 0 or not (course or known):
         return []  # what has come to a stand far away has bought nothing either, what comes back is over
     way = look.trend(look.reward, window)
     held_out = validation_over(look, rows)
