@@ -168,7 +168,7 @@ class LookFeed:
         if reward not in self._rescales:
             series, stem = self.finite(reward), reward.removesuffix("_mean")
             spread = self.finite("reward_std") or self._range(stem)
-            if series is None or spread is None:
+            if series is None:
                 self._rescales[reward] = []
             else:
                 self._rescales[reward] = self._scales.setdefault(reward, Rescales()).of(series, spread, self.logged)

@@ -36,6 +36,9 @@ ROUGH = 0.02
 """Least sd of the logarithm of a spread that is believed: some are logged with two digits."""
 NOISE_LOG = 0.45
 """Sd of the logarithm of a noise that is told from the differences of a dozen points."""
+COUNTED = 0.75
+"""Of a mean alone, the least power of the factor by which its noise has to grow: that of answers which are right or
+wrong grows by the root of the share that is right, and less."""
 SIGNS = 2
 """Of spread, level and noise, so many must have moved by the factor, and none by another; one more if nothing of the
 policy is logged."""
@@ -49,7 +52,8 @@ SCALED = frozenset(
 @dataclass(frozen=True, slots=True)
 class Rescale:
     """From row `first_row` of the table (step `since`) on the reward is `times` what it was; `before` and `after` are
-    its levels there. `known`: rows that it takes to see it."""
+    its levels there. `known`: rows that it takes to see it. `alone`: no spread is logged, and the noise from row to row
+    tells of it."""
 
     first_row: int
     since: int
@@ -57,6 +61,7 @@ class Rescale:
     before: float
     after: float
     known: int
+    alone: bool = False
 
     def hides(self, series: Series, group: str, name: str | None) -> Mask:
         """Points of a metric that were measured in the scale before; of held-out scores only where they went the same
@@ -84,16 +89,16 @@ class Rescales:
         self._settled = -1
         self._found: list[tuple[int, Rescale]] = []  # with the point from which on it is so
 
-    def of(self, reward: Series, spread: Series, logged: Points) -> list[Rescale]:
-        """`spread`: standard deviation of the rewards of a batch, or their range. A mean alone tells no scale."""
+    def of(self, reward: Series, spread: Series | None, logged: Points) -> list[Rescale]:
+        """`spread`: standard deviation of the rewards of a batch, or their range; None if neither is logged."""
         base = max(0, self._settled - BEFORE - MIXED)
         reward = reward.since_row(int(reward.rows[base])) if base < len(reward) else reward
-        wide, settled = on_rows(reward.rows, spread), self._settled - base
+        wide, settled = reward.values if spread is None else on_rows(reward.rows, spread), self._settled - base
         found = list(self._found)
         for at in _jumps(wide, max(0, settled - MIXED)):
             if at <= settled or (found and at + base < found[-1][0] + BEFORE // 2):
                 continue
-            seen = (_seen(reward, wide, at, points, logged) for points in AFTER)
+            seen = (_seen(reward, wide, at, points, logged, spread is None) for points in AFTER)
             one = next((one for one in seen if one is not None), None)
             if one is not None:
                 found.append((at + base, one))
@@ -114,8 +119,9 @@ def _jumps(x: Floats, start: int) -> list[int]:
     return [int(at) + start + MIXED for at in np.flatnonzero(apart > LEAST / 2)]
 
 
-def _seen(reward: Series, spread: Floats, at: int, points: int, logged: Points) -> Rescale | None:
-    """The change of scale at a point, if so many points from it on show one."""
+def _seen(reward: Series, spread: Floats, at: int, points: int, logged: Points, alone: bool) -> Rescale | None:
+    """The change of scale at a point, if so many points from it on show one. `alone`: the mean stands for the spread,
+    which then is no sign of its own. What such a mean loses the policy may have lost."""
     x, rows, near = reward.values, reward.rows, AFTER[0]
     if at + points > len(x) or at - 1 < BEFORE // 2:
         return None
@@ -124,23 +130,26 @@ def _seen(reward: Series, spread: Floats, at: int, points: int, logged: Points) 
     if wide is None or not max(LEAST, CLEAR * wide[1]) <= abs(wide[0]) <= MOST:
         return None
     size, unsure = wide
+    if alone and size < 0:
+        return None
     times, noise = exp(size), max(sd_d(before), 1e-12)
     old, new = median(before[-near:]), median(after[:near])
     error = noise * 1.25 / near**0.5
     if abs(new - times * old) > CLEAR * times * (error * 2**0.5 + abs(old) * (unsure + ROUGH)):
         return None  # it went elsewhere: the answers are others
-    signs = 1 + (abs(new - old) > CLEAR * max(1.0, times) * error)
+    signs = (not alone) + (abs(new - old) > CLEAR * max(1.0, times) * error)
     later = sd_d(after) if points > near else 0.0
     if not isfinite(later / noise):
         return None
     if later / noise > 0.0:
-        if abs(log(later / noise) - size) > 3 * NOISE_LOG:
+        grown = log(later / noise)
+        if abs(grown - size) > 3 * NOISE_LOG or (alone and grown < COUNTED * size):
             return None
         signs += abs(size) > CLEAR * NOISE_LOG
     moved = policy_moved(rows[at - 1 - NEAR : at - 1], rows[at : at + near], logged)
     if moved or signs < (SIGNS if moved is not None else SIGNS + 1):
         return None
-    return Rescale(int(rows[at]), int(reward.steps[at]), times, old, new, int(rows[at + points - 1]) + 1)
+    return Rescale(int(rows[at]), int(reward.steps[at]), times, old, new, int(rows[at + points - 1]) + 1, alone)
 
 
 def _wider(x: Floats, at: int, points: int) -> tuple[float, float] | None:

@@ -86,6 +86,13 @@ def lasting(bad: np.ndarray[tuple[int], np.dtype[np.bool_]], p: Params) -> bool:
     return len(bad) >= p["rows"] and bool(2 * np.count_nonzero(bad) > len(bad))
 
 
+def since(bad: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> int:
+    """Index from which on a condition that holds now has held, but for single exceptions."""
+    ended = np.flatnonzero(~(bad[1:] | bad[:-1]))
+    after = int(ended[-1]) + 2 if len(ended) else 0
+    return after + int(bad[after:].argmax()) if after < len(bad) else len(bad) - 1
+
+
 def side_by_side(look: Look, *names: str) -> tuple[Floats, ...]:
     """Values of several metrics in the rows that hold all of them: trainers log some of them every so many steps only,
     and a hole in one is no hole in the others. Empty if one of them is not logged."""

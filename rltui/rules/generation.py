@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from math import sqrt
+
 import numpy as np
 
 from rltui.evidence import words
 from rltui.evidence.facts import SHARE_ROWS
 from rltui.evidence.look import Look
+from rltui.evidence.metric import FIRST
 from rltui.evidence.shifts import Shift
 from rltui.evidence.signal import CRITICAL, EASED, NOTICE, WARNING, Signal, num
-from rltui.evidence.trends import trend
+from rltui.evidence.trends import running_medians, trend
 from rltui.plots.numbers import percent
 from rltui.prose import sentences
 from rltui.rules.base import (
@@ -102,7 +105,7 @@ def length_collapse(look: Look, p: Params, memory: Memory) -> list[Signal]:
     if empty > p["empty_critical"] or (ratio < p["critical"] and worse and not solved(look)):
         level = CRITICAL
     elif (ratio < p["warn"] or empty > p["empty"]) and not solved(look):
-        gain = (held_out is not None and held_out >= p["gain_se"]) or _paid(look, 0, p)
+        gain = (held_out is not None and held_out >= p["gain_se"]) or _paid(look, None, p)
         level = WARNING if worse or not gain else level
 
     def text() -> str:
@@ -124,13 +127,25 @@ def _jumped(look: Look, p: Params) -> Shift | None:
     return far[-1] if far else None
 
 
-def _paid(look: Look, rows: int, p: Params) -> bool:
-    """Reward gained over the last `rows` rows (0: since the start). If the length changed at once, what was gained
-    before that does not count."""
+def _paid(look: Look, since: int | None, p: Params) -> bool:
+    """Reward gained since a step (None: since the start). If the length changed at once, what was gained before that
+    does not count."""
     jumped, reward = _jumped(look, p), look.facts.metric(look.reward)
-    if jumped is None or reward is None:
-        return gaining(look, rows, p["gain_se"])
-    return (errors_of(reward.beyond(jumped.step)) or 0.0) >= p["gain_se"] and not farmed(look)
+    step = since if jumped is None else jumped.step
+    if step is None or reward is None:
+        return gaining(look, 0, p["gain_se"])
+    return (errors_of(reward.beyond(step)) or 0.0) >= p["gain_se"] and not farmed(look)
+
+
+def _half_grown(look: Look, first: float, last: float) -> int | None:
+    """Step from which on the mean length has stood nearer, in factors, to what it is than to what it was; None if there
+    are too few points before."""
+    blocks, series = look.blocks("response_length_mean"), look.series("response_length_mean")
+    if blocks is None or series is None:
+        return None
+    short = np.flatnonzero(running_medians(blocks.medians) < sqrt(first * last))
+    at = (int(short[-1]) + 1) * blocks.size if len(short) else 0
+    return int(series.steps[at]) if FIRST <= at < len(series) else None
 
 
 def _task_falls(look: Look) -> bool:
@@ -159,7 +174,7 @@ def length_explosion(look: Look, p: Params, memory: Memory) -> list[Signal]:
     cut_now = tail(cut, p["rows"]) if len(cut) else 0.0
     level = EASED if eased else NOTICE
     gain = held_out is not None and held_out >= p["gain_se"]
-    if ratio >= p["ratio"] and not gain and not _paid(look, min(window, len(length)), p):
+    if ratio >= p["ratio"] and not gain and not _paid(look, _half_grown(look, first, last), p):
         level = CRITICAL if cut_now > p["truncation"] else WARNING
 
     def text() -> str:

@@ -12,7 +12,7 @@ from rltui.evidence.trends import WINDOW, onset, trend
 from rltui.hardware.base import HardwareSample, HostSample
 from rltui.plots.numbers import percent
 from rltui.prose import headed, sentence
-from rltui.rules.base import Memory, Params, rule
+from rltui.rules.base import Memory, Params, rule, since
 from rltui.run.sums import median
 from rltui.run.table import Series
 
@@ -109,7 +109,9 @@ def checkpoint_slow(seen: Measured, p: Params, memory: Memory) -> list[Signal]:
         text += f". Meanwhile tasks waited for io {percent(median(np.array(waits)))} of the time"
     level = WARNING if took > p["warn_s"] else NOTICE
     proofs = (("phase:save_checkpoint", ""),)
-    return [Signal(level, f"{text}.", proofs, subject="disk", onset_step=int(seen.look.steps[seen.saves[0][0]]))]
+    slow = [took >= p["long_s"] and 1000.0 * size < p["mb_s"] * took for _, took, size in seen.saves]
+    onset = int(seen.look.steps[seen.saves[since(np.array(slow))][0]])
+    return [Signal(level, f"{text}.", proofs, subject="disk", onset_step=onset)]
 
 
 @rule("background-interference", Measured, able=host_seen)

@@ -89,8 +89,12 @@ def kl_up_reward_flat(look: Look, p: Params, memory: Memory) -> list[Signal]:
     if level < p["min_kl"]:
         return []
     first = tail(kl[: len(kl) - rows + 10], 10)
-    if not held(look, "kl-up-reward-flat") and (level < p["rise"] * first or trend(kl, window).direction <= 0):
+    known = held(look, "kl-up-reward-flat")
+    if not known and level < p["rise"] * first:
         return []
+    course = trend(kl, window).direction
+    if course < 0 or not (course or known):
+        return []  # what has come to a stand far away has bought nothing either, what comes back is over
     way = look.trend(look.reward, window)
     held_out = validation_over(look, rows)
     gain = way.direction > 0 or gaining(look, rows, p["reward_se"]) or (held_out is not None and held_out >= 1.0)
@@ -100,8 +104,8 @@ def kl_up_reward_flat(look: Look, p: Params, memory: Memory) -> list[Signal]:
         return []
     worse = held_out is not None and held_out <= -2.0
     falls = look.facts.errors(look.reward, rows) <= -2.0
-    course = f"rose from {num(first)} to {num(level)}" if level > first else f"is at {num(level)}"
-    summary = f"KL to the reference {course} over the last {rows} rows (medians at both ends), "
+    went = f"rose from {num(first)} to {num(level)}" if level > first else f"is at {num(level)}"
+    summary = f"KL to the reference {went} over the last {rows} rows (medians at both ends), "
     summary += "in which the reward fell." if falls else "in which the reward did not gain."
     proofs = [("kl_ref", "")]
     proofs.append((look.reward, f"fitted change {num(way.total)} against a noise of {num(way.noise)}"))

@@ -152,6 +152,8 @@ def reward_collapse(look: Look, p: Params, memory: Memory) -> list[Signal]:
     level = CRITICAL if at_floor or led or (held_out is not None and held_out < -3.0) else WARNING
     onset = _fall(x, start, below)
     best, at = _best(look, peak, int(series.steps[onset]))
+    if best > peak and at:
+        onset = min(onset, _turn(x[: below + 5], _best_row(look, series), best, median(x[below : below + 5])))
     share = (best - fallen) / abs(best) if best else 1.0
     summary = (
         f"{reward_name(look)} fell from its best of {num(best)}{at} to {num(fallen)} (median of the last 5 rows), "
@@ -180,6 +182,13 @@ def _best(look: Look, peak: float, fell_at: int) -> tuple[float, str]:
     found = look.facts.metric(look.reward)
     best = found.peak if found is not None else None
     return (peak, "") if best is None or best.step > fell_at else (best.value, f" around step {best.step}")
+
+
+def _best_row(look: Look, series: Series) -> int:
+    """Index of the best sustained reward."""
+    found = look.facts.metric(look.reward)
+    best = None if found is None else found.peak
+    return 0 if best is None else int(series.steps.searchsorted(best.step))
 
 
 def _peak(x: Floats, n: int, block: int, p: Params) -> tuple[float, float, float, float, int] | None:
@@ -278,13 +287,18 @@ def _below_best(score: MetricFacts, p: Params) -> Fall | None:
 
 
 def _turn(x: Floats, start: int, peak: float, low: float) -> int:
-    """Last index from `start` on at which the median of 5 stood within a quarter of the fall from the peak."""
+    """Index from `start` on at which the fall from the peak began: the line through the last places at which the median
+    of 5 stood within a quarter and within three quarters of it, taken back to the peak. A slow fall has lost a quarter
+    long after it began."""
     part = x[start:]
     if len(part) < 5:
         return start
     smooth = np.sort(windows(part, 5), axis=1)[:, 2]
-    near = np.flatnonzero(smooth >= peak - 0.25 * (peak - low))
-    return start + (int(near[-1]) + 2 if len(near) else 0)
+    quarter, most = (np.flatnonzero(smooth >= peak - share * (peak - low)) for share in (0.25, 0.75))
+    if not len(quarter):
+        return start
+    at = int(quarter[-1])
+    return start + max(0, at + 2 - (int(most[-1]) - at) // 2)
 
 
 def _decline(x: Floats, long: bool, p: Params) -> tuple[float, float, float, float, int] | None:

@@ -124,7 +124,7 @@ def reward_scale_shift(look: Look, p: Params, memory: Memory) -> list[Signal]:
         return []
     times = f"{num(found.times)} times" if found.times > 1 else f"1/{num(1 / found.times)} of"
     text = f"{reward_name(look)} is {times} what it was from step {found.since} on ({num(found.before)} before, "
-    text += f"{num(found.after)} after), and so is its spread"
+    text += f"{num(found.after)} after), and so is its {'noise from row to row' if found.alone else 'spread'}"
     still = [metrics()[name].label for name in POLICY if look.series(name) is not None]
     if still:
         text += f", while the policy is as before ({', '.join(still)})"

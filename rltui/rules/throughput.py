@@ -15,7 +15,7 @@ from rltui.evidence.step_time import grown, own_share, phase_share, waits
 from rltui.frameworks.load import phases
 from rltui.plots.numbers import percent
 from rltui.prose import sentence
-from rltui.rules.base import Memory, Params, held, logged_for, rule, tail
+from rltui.rules.base import Memory, Params, held, logged_for, rule, since, tail
 from rltui.run.sums import median
 
 
@@ -142,12 +142,10 @@ def checkpoint_slow(look: Look, p: Params, memory: Memory) -> list[Signal]:
     share = took / max(1e-9, every * tail(seconds, 20))
     if share <= p["notice"]:
         return []
+    began = since(saves.values[-1000:][at] > p["notice"] * every * tail(seconds, 20))
     text = f"A checkpoint takes {num(took)} s every {every:.0f} steps: {percent(share)} of the time"
     text += ". Half as often would do." if share > p["warn"] else "."
-    fast = np.flatnonzero(saves.values[-1000:][at] < took / 2.0)
-    slow = saves.steps[-1000:][at][fast[-1] + 1 if len(fast) else 0 :]
-    onset = int(slow[0]) if len(slow) else int(saves.steps[-1])
-    return [Signal(NOTICE, text, (("phase:save_checkpoint", ""),), onset_step=onset)]
+    return [Signal(NOTICE, text, (("phase:save_checkpoint", ""),), onset_step=int(saves.steps[-1000:][at][began]))]
 
 
 @rule("rollout-straggler", Look)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from rltui.diagnosis.engine import Engine
 from rltui.evidence.model import Diagnosis
@@ -66,3 +67,21 @@ def test_a_slow_drift_is_dated_near_its_beginning() -> None:
     assert drift.severity != "info"
     assert drift.onset_step is not None
     assert abs(drift.onset_step - 300) <= 40
+
+
+@pytest.mark.parametrize("every", [1, 2, 5])
+@pytest.mark.parametrize("takes", [1, 150, 300])
+def test_a_fall_of_the_reward_is_dated_where_it_began_be_it_slow_or_fast(takes: int, every: int) -> None:
+    """A slow one has lost a quarter, which no noise hides, long after."""
+    n, begins = 750, 400
+    t = np.arange(n)
+    fallen = np.clip((t - begins + 1) / takes, 0, 1)
+    noisy = 0.02 * np.random.default_rng(takes + every).standard_normal(n)
+    reward = (0.3 + 0.5 * np.minimum(t / 300, 1.0) - 0.6 * fallen + noisy).reshape(-1, every).mean(axis=1)
+    steps = list(range(every, n + 1, every))
+    d = Engine().advance(FakeRun({"score_mean": reward}, steps=steps).grow())
+    dates = [f.onset_step for f in d.findings if f.id in ("reward-collapse", "reward-peak-decline")]
+    assert dates
+    for date in dates:
+        assert date is not None
+        assert abs(date - begins) <= max(0.1 * takes, 5 * every)

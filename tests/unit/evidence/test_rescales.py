@@ -50,9 +50,28 @@ def test_level_and_spread_by_one_factor(times: float) -> None:
 def test_the_range_of_a_batch_stands_in_for_its_spread() -> None:
     data = columns(10.0)
     del data["reward_std"]
-    assert seen(data) is None
+    assert seen(data, AT + 11) is None
     low, high = np.where(NEW, 0.0, 0.0), np.where(NEW, 10.0, 1.0)
-    assert seen(data | {"reward_min": low, "reward_max": high}) == (AT, pytest.approx(10.0))
+    ranged = data | {"reward_min": low, "reward_max": high}
+    assert seen(ranged, AT + 4) == (AT, pytest.approx(10.0))
+
+
+def test_a_mean_without_a_spread_tells_by_its_noise() -> None:
+    data, one = columns(10.0), columns(1.0)
+    del data["reward_std"], one["reward_std"]
+    assert seen(data, AT + 11) is None, "four rows tell no noise"
+    assert seen(data) == (AT, pytest.approx(10.0, rel=0.15))
+    assert seen(data, 100, keep=slice(1, None, 2)) == (AT // 2, pytest.approx(10.0, rel=0.2))
+    assert seen({"reward_mean": data["reward_mean"]}) is None, "nothing of the policy is logged"
+    assert seen(data | {"entropy": np.where(NEW, 0.2, 0.8)}) is None, "the policy is another one"
+    moved = one["reward_mean"] + np.where(NEW, 4.5, 0.0)
+    assert seen(one | {"reward_mean": moved}) is None, "a level that is left with the noise of before"
+    rng = np.random.default_rng(5)
+    share = np.where(NEW, 0.5, 0.05)
+    learnt = rng.binomial(256, share) / 256
+    assert seen(one | {"reward_mean": learnt}) is None, "answers that come right at once"
+    fell = columns(0.1)["reward_mean"]
+    assert seen(one | {"reward_mean": fell}) is None, "what is lost the policy may have lost"
 
 
 def test_a_row_of_both_kinds_and_rows_left_out() -> None:
@@ -126,3 +145,13 @@ def test_it_is_told_as_what_it_is(times: float, tmp_path: Path, capsys: pytest.C
     assert (loud["id"], loud["onset_step"]) == ("reward-scale-shift", AT + 1)
     first = told["metrics"]["reward_mean"]["first"]
     assert abs(first / times - 0.55) < 0.05, "what was earned in the other scale counts nowhere"
+
+
+def test_it_is_told_without_a_spread(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    data = columns(10.0)
+    del data["reward_std"]
+    told = report(tmp_path, data, capsys)
+    assert told["verdict"]["because"] == ["reward-scale-shift"]
+    (loud,) = [f for f in told["findings"] if f["peak_severity"] != "info"]
+    assert loud["onset_step"] == AT + 1
+    assert "its noise from row to row" in loud["summary"]

@@ -279,3 +279,37 @@ def test_half_dead_groups_at_a_plateau_are_loud_where_there_is_more_to_gain(
     d = diagnose(columns)
     assert found(d, "reward-plateau").status == "active"
     assert found(d, "zero-variance-groups").severity == severity
+
+
+def test_a_kl_that_comes_back_is_told_no_more() -> None:
+    flat = {"score_mean": level(0.5, sd=0.05, seed=1)}
+    far = 0.02 + 0.35 * ramp(100, 100) + 0.002 * noise(np.random.default_rng(2), N)
+    stays = found(diagnose({**flat, "kl_ref": far}), "kl-up-reward-flat")
+    assert (stays.status, stays.severity) == ("active", "warning"), "what was left and bought nothing is told"
+    back = far - 0.25 * ramp(230, 150)
+    over = found(diagnose({**flat, "kl_ref": back}), "kl-up-reward-flat")
+    assert (over.status, over.peak_severity) == ("resolved", "warning")
+
+
+@pytest.mark.parametrize("times", [1, 8])
+@pytest.mark.parametrize("pays", [True, False])
+def test_length_that_paid_for_itself_stays_paid_however_long_the_run_goes_on(times: int, pays: bool) -> None:
+    n = 150 * times
+    gain = 0.4 * ramp(n // 10, n // 2, n) if pays else 0.0
+    columns: Columns = {
+        "score_mean": level(0.4, n, sd=0.05, seed=3) + gain,
+        "response_length_mean": level(200.0, n, seed=4) * np.exp(1.2 * ramp(n // 10, n // 2, n)),
+    }
+    told = found(diagnose(columns), "length-explosion")
+    assert told.peak_severity == ("info" if pays else "warning")
+
+
+def test_saves_are_slow_since_they_became_slow() -> None:
+    step = np.arange(1, N + 1)
+    odd = np.where(step == 40, 5.0, 1.0)  # one slow save is no onset
+    took = np.where(step % 20 == 0, np.where(step >= 260, 30.0, 0.1) * odd, 0.0)
+    columns: Columns = {"time_per_step_s": level(2.0), "phase:save_checkpoint": took}
+    slow = found(diagnose(columns), "checkpoint-slow")
+    assert slow.onset_step == 260
+    always = {**columns, "phase:save_checkpoint": np.where(step % 20 == 0, 30.0, 0.0)}
+    assert found(diagnose(always), "checkpoint-slow").onset_step == 20
