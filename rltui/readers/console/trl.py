@@ -4,7 +4,7 @@ The line names no step. tqdm writes it by blanking its bar, printing the line an
 painted next stands at the line's step. Where standard output is buffered (a pipe, a file) the lines come later and in
 batches, but the blanked bars stay where they were: their positions, in order, are the steps of the lines.
 What collects logs may drop the blanked bars: if each line stands alone between bars, nothing was buffered, and the bar
-behind a line stands at its step.
+behind a line stands at its step, or the one above it where that is so from the first line on.
 """
 
 from __future__ import annotations
@@ -25,6 +25,9 @@ LONGEST_LEAD = 200
 """Bytes that logging may put before a line."""
 ENOUGH = 8
 """Lines from which on their number and the position of a bar that is not at its end tell how far apart they are."""
+
+FEW = 3
+"""Lines that a file has at least for each to have a bar of its own."""
 
 _AHEAD = "loss/value_avg"
 """In the lines of TRL's PPO, which counts its step, logs it, and only then moves the bar."""
@@ -81,6 +84,7 @@ class Stepper:
     _batch: int = 0  # lines since a bar was painted
     _between: int = 0  # training lines since then
     _behind: list[int] = field(default_factory=list)  # where bars stood that came behind one training line each
+    _above: list[int] = field(default_factory=list)  # where bars stood that one training line each came behind
     _newest: dict[str, str] = field(default_factory=dict)
     _placed: dict[int, int] = field(default_factory=dict)
     _counting: bool = False
@@ -113,7 +117,7 @@ class Stepper:
             self._interval = self._interval if bar.total == self.total else 0
             self._lost |= bool(self._counted)
             self._count, self._base, self._last = 0, bar.done, bar.done
-            self._counting, self._counted, self._epochs, self._behind = False, [], [], []
+            self._counting, self._counted, self._epochs, self._behind, self._above = False, [], [], [], []
             self._marks.clear()
         self.total, self.done = bar.total, bar.done
         if self._at_blank:
@@ -143,6 +147,8 @@ class Stepper:
             out = self._go_back(epoch)
             self._epochs.append(epoch)
             self._between += 1
+            if self._between == 1 and self.total:
+                self._above.append(self.done)
         self._held.append(line)
         self._batch += 1
         if self._batch == 1:
@@ -185,8 +191,8 @@ class Stepper:
             return []
         if self._at_blank and self._batch == 1:
             self._marks.clear()
-            if not self._interval:
-                self._marks.append(self.done)
+            if not self._interval or (not self._count and self.done > self._base):
+                self._marks.append(self.done)  # a launch begins where its bar stands, not a step behind where it stood
         self._guess()
         self._at_blank = False
         out = self._release()
@@ -198,7 +204,7 @@ class Stepper:
         distance only. Else the lines are counted."""
         if self._interval or self._marks:
             return
-        apart = self._apart(self.done == self.total, True)
+        apart = self._alone(FEW) or self._apart(self.done == self.total, True)
         if apart:
             self._place(apart)
         else:
@@ -217,13 +223,16 @@ class Stepper:
         only = most * (lines + 1) > done >= (most - 1) * (lines + 1)
         return most if most and only and all_written and (ended or lines >= max(ENOUGH, most)) else 0
 
-    def _alone(self) -> int:
-        """How far apart the bars stand if there is one behind each line, evenly from the launch on. 0 if it is not so:
-        lines that were buffered come several at once."""
+    def _alone(self, enough: int = ENOUGH) -> int:
+        """How far apart the bars stand if there is one behind each line or one above each, evenly from the launch on. 0
+        if it is not so: lines that were buffered come several at once."""
         lines = self._count + sum(map(of_training, self._held))
-        apart = self._behind[0] - self._base if self._behind else 0
-        even = all(at == self._base + apart * i for i, at in enumerate(self._behind, 1))
-        return apart if even and lines == len(self._behind) >= ENOUGH else 0
+        for bars in (self._behind, self._above):
+            apart = bars[0] - self._base if bars else 0
+            even = all(at == self._base + apart * i for i, at in enumerate(bars, 1))
+            if even and apart and lines == len(bars) >= enough:
+                return apart
+        return 0
 
     def _place(self, apart: int) -> None:
         """The training lines of this launch are so many steps apart: those that were counted get their steps."""
