@@ -133,7 +133,7 @@ class ConsoleReader(LineReader):
         ):
             self._bars.take_numbers(shown, painted, self._line)  # a bar ends when it is painted again
         self._take_joined(self._joined.so_far(self._rows.names))
-        self._bars.settle()
+        self._bars.settle(over=False)
         self._bars.so_far(self._line)
         if self._own is not None:
             self._tell(self._own.so_far())

@@ -185,9 +185,10 @@ class Stepper:
         self._interval = self._last - steps[len(self._counted) - 2] if len(self._counted) > 1 else self._last
         self._counting, self._counted = False, []
 
-    def settle(self) -> list[Row]:
-        """The file ends here: all lines get the step they most likely have."""
-        if not self._held:
+    def settle(self, over: bool = True) -> list[Row]:
+        """The file ends here: all lines get the step they most likely have. If it is not `over`, a line that stands
+        behind a blanked bar waits for that to be painted again."""
+        if not self._held or (not over and self._at_blank and self._batch == 1):
             return []
         if self._at_blank and self._batch == 1:
             self._marks.clear()
@@ -274,7 +275,11 @@ class Stepper:
                 break
             if trains:
                 if step > self._last:
-                    self._interval = 0 if self._counting else step - self._last
+                    goes_on = not self._count and self._interval and not self._counting
+                    if goes_on:  # a later launch: the bar began at 0, the steps did not
+                        self._base = step - self._interval
+                    else:
+                        self._interval = 0 if self._counting else step - self._last
                     self._last = step
                 self._count += 1
             out.append((step, line))
