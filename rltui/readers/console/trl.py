@@ -81,6 +81,7 @@ class Stepper:
     _marks: deque[int] = field(default_factory=deque)  # positions of blanked bars whose line has not come yet
     _held: list[dict[str, str]] = field(default_factory=list)
     _at_blank: bool = False  # lines stand directly behind a blanked bar that was not painted again yet
+    _waited: bool = False  # the log was quiet behind such a line
     _batch: int = 0  # lines since a bar was painted
     _between: int = 0  # training lines since then
     _behind: list[int] = field(default_factory=list)  # where bars stood that came behind one training line each
@@ -150,6 +151,7 @@ class Stepper:
             if self._between == 1 and self.total:
                 self._above.append(self.done)
         self._held.append(line)
+        self._waited = False
         self._batch += 1
         if self._batch == 1:
             self._at_blank = blanked
@@ -187,8 +189,11 @@ class Stepper:
 
     def settle(self, over: bool = True) -> list[Row]:
         """The file ends here: all lines get the step they most likely have. If it is not `over`, a line that stands
-        behind a blanked bar waits for that to be painted again."""
-        if not self._held or (not over and self._at_blank and self._batch == 1):
+        behind a blanked bar waits once for that to be painted again."""
+        if not self._held:
+            return []
+        if not over and self._at_blank and self._batch == 1 and not self._waited:
+            self._waited = True
             return []
         if self._at_blank and self._batch == 1:
             self._marks.clear()
