@@ -30,7 +30,7 @@ _CONFIG_FILE = lazy(
 )
 MLFLOW_RUN = "meta.yaml"
 """Stands for a run of an MLflow file store: the folder it lies in."""
-_METRIC_JSON = lazy(r"(?:.*trainer_state|.*log_history|.*metrics.*|.*history.*)\.json", re.I)
+_METRIC_JSON = lazy(r"(?:.*trainer_state|.*log_history|.*metrics.*|.*history.*)\.(?:json|ya?ml|toml)", re.I)
 _METRIC_FILE = lazy(
     r".*\.(?:log|out|err|txt|jsonl|ndjson|csv|tsv|ipynb|wandb|swanlab|db|sqlite3?)(?:\.\d{1,4})?(?:\.(?:gz|xz|zst|bz2))?"
     r"|.*tfevents.*|.*\.[oe]\d+|[^.]+",

@@ -39,12 +39,14 @@ from rltui.discovery.units import (
     beside_their_events,
     nearest,
     no_runs,
+    step_files_of,
     table_units,
     tracked_units,
     units_of,
 )
 from rltui.readers.base import ContainedRun
 from rltui.readers.formats import SAMPLES, SEVERAL, in_order_of_belief
+from rltui.readers.step_files import FORMAT as STEP_FILES
 from rltui.sources.base import Listing
 from rltui.text import clean, shown
 
@@ -90,8 +92,12 @@ def group(
     own_meta = os.path.join(root, file_roles.MLFLOW_RUN)
     if own_meta in by_role["metrics"]:  # a run of a file store itself: the rest are its metrics and params
         by_role["metrics"] = [own_meta]
-    sniffed = ((path, sniff(path)) for path in by_role["metrics"])
-    formats = {path: found for path, found in sniffed if found is not None and found != SAMPLES}
+    families = step_files_of(by_role["metrics"])
+    of_steps = {first for first in families if sniff(first) == STEP_FILES}
+    others_of = {path for first in of_steps for path in families[first]}
+    sniffed = ((path, sniff(path)) for path in by_role["metrics"] if path not in others_of)
+    formats = {path: found for path, found in sniffed if found not in (None, SAMPLES, STEP_FILES)}
+    formats |= dict.fromkeys(of_steps, STEP_FILES)
     named = {path: formats.pop(path) for path in [p for p, found in formats.items() if found in FORMATS]}
     units = beside_their_events(units_of(root, formats, set(checkpoints)))
     contained = [(path, found, runs_in(path, found)) for path, found in named.items()]
@@ -114,7 +120,7 @@ def _named_by_the_user(
 ) -> list[RunCandidate]:
     """A listing of one file and no directory is that file, whatever its name."""
     found = sniff(path)
-    if found is None:
+    if found is None or found == STEP_FILES:
         return []
     folder = os.path.dirname(path) or os.curdir
     if found in FORMATS:

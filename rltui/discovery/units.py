@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from rltui.agent.tree import is_checkpoint_dir
 from rltui.discovery import file_roles
 from rltui.discovery.file_roles import MLFLOW_RUN
+from rltui.readers import step_files
 from rltui.readers.base import ContainedRun
 from rltui.readers.formats import SEVERAL
 
@@ -102,6 +103,8 @@ def units_of(root: str, formats: dict[str, str], checkpoints: set[str]) -> list[
             name = os.path.basename(path)
             kind = "table" if found in ("jsonl", "csv") else "text" if found.endswith("console") else found
             label, launch = file_roles.label(name), file_roles.launch(name)
+            if found == step_files.FORMAT:
+                label = launch = ""
             units.append(Unit(climb(folder, root), kind, ((path, found),), label, launch, found != "console"))
     for folder, files in launches.items():
         _, start, run_id = file_roles.tracker_run(os.path.relpath(files[0][0], root)) or ("", "", "")
@@ -157,6 +160,16 @@ def _table_unit(root: str, path: str, run: ContainedRun, label: str) -> Unit:
     launch = "" if label else file_roles.launch(name)
     inside = ((path, run.key),) if run.key else ()
     return Unit(climb(os.path.dirname(path), root), "table", ((path, run.format),), own, launch, inside=inside)
+
+
+def step_files_of(paths: list[str]) -> dict[str, list[str]]:
+    """The first of many files of one folder that differ only by the number at the end of their names -> the others."""
+    numbered: dict[tuple[str, str], list[tuple[int, str]]] = defaultdict(list)
+    for path in paths:
+        if (named := step_files.family(os.path.basename(path))) is not None:
+            numbered[os.path.dirname(path), named[0]].append((named[1], path))
+    families = (sorted(found) for found in numbered.values() if len(found) >= step_files.FEWEST)
+    return {found[0][1]: [path for _, path in found[1:]] for found in families}
 
 
 def nearest(path: str, homes: Container[str | None]) -> str | None:

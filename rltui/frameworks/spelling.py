@@ -21,13 +21,15 @@ _IN_BRACKETS = re.compile(r"[\[(]([^\[\]()]{1,30})[\])]")
 class Spellings(Record):
     """`same`: a word and what it is spelt as (empty: it says nothing). `units`: words in brackets, or before or after a
     name, and by how much their values are scaled; `scaled`: the units of metrics that such a scale leads to.
-    `groups`: first parts of a key that only sort; `other_parts`: words above settings that are no trained policy's."""
+    `groups`: first parts of a key that only sort; `other_parts`: words above settings that are no trained policy's,
+    `own_parts`: words that stand above those of the training as a whole."""
 
     same: dict[str, str]
     units: dict[str, float]
     scaled: dict[str, tuple[str, ...]]
     groups: frozenset[str]
     other_parts: frozenset[str]
+    own_parts: frozenset[str]
 
 
 class Spelt(NamedTuple):

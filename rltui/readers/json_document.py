@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-from rltui.readers import yaml_rows
+from rltui.readers import saved_rows
 from rltui.readers.base import NO_STEP, ConfigRecord, Note, Record
 from rltui.readers.config_file import flatten
 from rltui.readers.document_rows import END, end_of_training, evened, held, records
@@ -75,12 +75,12 @@ class JsonReader(DocumentReader):
         self._run = run
 
     def parse(self, data: bytes) -> Any:
-        if self._name.endswith(yaml_rows.ENDINGS):
+        if self._name.endswith(saved_rows.ENDINGS):
             try:
-                return yaml_rows.rows(data)
+                return saved_rows.rows(data, self._name)
             except (ValueError, RecursionError):
                 self._skip(HALF, f"byte {len(data)}")
-                return yaml_rows.whole_part(data)
+                return saved_rows.whole_part(data, self._name)
         try:
             found = documents(data)
         except (ValueError, RecursionError):

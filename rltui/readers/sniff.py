@@ -6,7 +6,7 @@ import re
 
 import orjson
 
-from rltui.readers import yaml_rows
+from rltui.readers import saved_rows, step_files
 from rltui.readers.base import Rows
 from rltui.readers.compressed import NotSupported, unpacked_head
 from rltui.readers.console import dialects, line_pattern
@@ -19,6 +19,7 @@ from rltui.readers.console.wrapped import is_wrapped
 from rltui.readers.formats import SAMPLES, SEVERAL
 from rltui.readers.json_text import documents, is_alone, whole_part
 from rltui.readers.keys import first_of, names
+from rltui.readers.not_a_log import is_binary
 from rltui.readers.number_text import unwrapped
 from rltui.readers.row_kinds import PROSE as _TEXT
 from rltui.readers.row_kinds import hoisted, is_measure, is_sample, measures, run_column
@@ -37,7 +38,6 @@ _NOT_LOGS = (
     ".sh",
     ".yaml",
     ".yml",
-    ".toml",
     ".ini",
     ".cfg",
     ".html",
@@ -47,10 +47,6 @@ _NOT_LOGS = (
 _PAGES = (".md", ".markdown", ".rst")
 _TEXTS = (".txt", ".log", ".out", ".err")
 _LOG_NAMES = re.compile(r"\.(?:log|out|err)(?:\.\d+)?$|(?:^|[_-])(?:log|stdout|stderr|console|nohup)\b", re.IGNORECASE)
-_HOLE = bytes(64)
-"""What copytruncate leaves in a log, at least. Looked for first: the pattern tries every byte."""
-_NULS = re.compile(rb"\0{64,}(?=[\n\r\x20-\x7e])")
-_BINARY = re.compile(rb"[\x00-\x06\x0e-\x1a\x1c-\x1f]")
 _TRAINING = re.compile(
     rb"\(\w+ pid=\d+|Ray instance|ray init kwargs|verl\.|vllm|[Dd]eep[Ss]peed|transformers|torch(?:run|\.distributed| )"
     rb"|trl[ ./]|GRPO|grpo|\bPPO\b|\bppo_|Training Progress|Loading (?:weights|checkpoint shards)|wandb: |CUDA|NCCL"
@@ -63,7 +59,7 @@ _REQUIREMENT = re.compile(rb"^[\w.\-\[\]]+\s*(?:[=<>~!]=|@)\s*\S+$")
 
 def sniff(head: bytes, name: str) -> str | None:
     """Format name of `rltui.readers.registry`, None for what is no run's file. "sqlite" may hold runs of a database,
-    "mlflow-files" is the `meta.yaml` of a run in a file store.
+    "mlflow-files" is the `meta.yaml` of a run in a file store, "json-files" one of many files that hold a step each.
 
     `head` is the first part of the file (16 KiB or more where there is more), `name` its base name.
     """
@@ -88,8 +84,8 @@ def sniff(head: bytes, name: str) -> str | None:
         return "tensorboard"
     if name.endswith(".wandb") and len(head) < len(_WANDB) and _WANDB.startswith(head):
         return "wandb"
-    if head.strip() and name.endswith(yaml_rows.ENDINGS) and not is_binary(head):
-        return _yaml(head, name)
+    if head.strip() and name.endswith(saved_rows.ENDINGS) and not is_binary(head):
+        return _saved(head, name)
     if not head.strip() or name.endswith(_NOT_LOGS) or is_binary(head):
         return None
     text = (head[3:] if head.startswith(b"\xef\xbb\xbf") else head).replace(b"\0", b"")
@@ -97,6 +93,8 @@ def sniff(head: bytes, name: str) -> str | None:
     if is_wrapped(start):
         return "console"  # lines of JSON around a console's text
     if start.startswith((b"{", b"[", b"//", b"/*")) and not start.startswith((b"{'", b"[{'", b"[INFO", b"[20")):
+        if head_is_all and step_files.is_row(start, name):
+            return step_files.FORMAT
         found = _json(start, name, head_is_all)
         if found == "jsonl" and name.endswith(".json") and len(start.strip().splitlines()) < 2:
             return None  # one object is somebody's state or results, no log
@@ -214,13 +212,13 @@ def _document(text: bytes, name: str, head_is_all: bool) -> str | None:
     return None
 
 
-def _yaml(text: bytes, name: str) -> str | None:
-    """Whether a YAML file, or what is here of it, holds rows of metrics."""
+def _saved(text: bytes, name: str) -> str | None:
+    """Whether a YAML or TOML file, or what is here of it, holds rows of metrics."""
     from rltui.readers.document_rows import held
 
-    for parse in (yaml_rows.rows, yaml_rows.whole_part):
+    for parse in (saved_rows.rows, saved_rows.whole_part):
         try:
-            seen = held(parse(text), name)
+            seen = held(parse(text, name), name)
         except (ValueError, RecursionError):
             continue
         return None if seen is None or seen.runs else "json"
@@ -373,36 +371,3 @@ def _unnamed_console(text: bytes, name: str) -> str | None:
     marks = len(set(_TRAINING.findall(text)))
     named = _LOG_NAMES.search(name) is not None
     return "console" if marks >= 2 or (named and (marks or says_an_end(text.decode("utf-8", "replace")))) else None
-
-
-def is_binary(head: bytes) -> bool:
-    """Whether this is no text."""
-    text = (_NULS.sub(b"", head) if _HOLE in head else head)[:4096]
-    return b"\0" in text[:1024] or len(_BINARY.findall(text)) * 50 > len(text)
-
-
-_NUMBERS = rb"[ \t]*[-+]?\d[\d.eE+\-]*(?:[ \t]*[,;\t| ][ \t]*(?:[-+]?[\d.][\d.eE+\-]*|nan|NaN|))+[ \t]*\r?\n"
-_NAMELESS = re.compile(rb"(?:%s){3,}" % _NUMBERS)
-_OTHER_PACKINGS = {b"PK\x03\x04": "zip", b"7z\xbc\xaf": "7z", b"\x04\x22\x4d\x18": "lz4"}
-
-
-def why_not(head: bytes) -> str:
-    """One phrase. `head` as for `sniff`, which gave None."""
-    if not head:
-        return "it is empty so far"
-    other = next((name for magic, name in _OTHER_PACKINGS.items() if head.startswith(magic)), None)
-    if other is not None:
-        return f"packed with {other}: unpack it (gzip, bzip2, xz and zstd are read as they are)"
-    try:
-        plain = unpacked_head(head)
-    except NotSupported as missing:
-        return str(missing)
-    if not plain.strip(b"\0"):
-        return "nothing but zeros in its beginning" if plain else "nothing comes out of it so far"
-    if is_binary(plain):
-        return "binary data of no known container"
-    if not plain.strip():
-        return "nothing but blank lines so far"
-    if _NAMELESS.fullmatch(plain[: plain.rfind(b"\n") + 1]):
-        return "columns of numbers without names: name them in a first line, as in step,loss,reward"
-    return "text without metrics by step in its beginning"

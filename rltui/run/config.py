@@ -88,13 +88,20 @@ class Config:
         """The first positive number that any source gives for a canonical key. Several may stand side by side: a
         launch says `max_steps` -1 and the trainer's state file the number that it worked out."""
         keys = {normalized(key) for key in dialect(name).config.get(canonical, ())}
-        values = (e.value for e in reversed(self._steps) if normalized(e.key) in keys)
+        keyed = ((normalized(e.key), e.value) for e in reversed(self._steps))
+        values = (value for key, value in keyed if key in keys or _of_training(key) in keys)
         return next((v for v in values if isinstance(v, int | float) and not isinstance(v, bool) and v > 0), None)
 
 
 def normalized(key: str) -> str:
     """One spelling for `--eps-clip`, `eps_clip`."""
     return key.lstrip("-").replace("-", "_")
+
+
+def _of_training(key: str) -> str:
+    """A setting that stands below the name of the training alone, without that: `training.max_steps`."""
+    above, dot, leaf = key.partition(".")
+    return leaf if dot and above in spellings().own_parts else key
 
 
 def _safe(key: str, value: object) -> object:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from rltui.readers.base import DatabaseReader
 from rltui.readers.registry import DATABASES, make_database
+from rltui.readers.step_files import FORMAT as STEP_FILES
 from rltui.readers.trackers.mlflow_store import METRICS, PARAMS, MlflowStoreReader
 from rltui.readers.trackers.sqlite_bytes import JOURNAL_SUFFIX, MAX_BYTES, WAL_SUFFIX, Damaged, open_bytes
 from rltui.session.extent import ALL, WHOLE_MOST, Extent
@@ -17,6 +18,7 @@ from rltui.sources.base import FileStat, Follower, Place, SourceError
 
 if TYPE_CHECKING:
     from rltui.session.online_feed import OnlineFeed
+    from rltui.session.step_files_feed import StepFilesFeed
 
 
 _TRIES = 3
@@ -184,7 +186,7 @@ class StoreFeed(Source):
 
 
 if TYPE_CHECKING:
-    AnyFeed: TypeAlias = Feed | DatabaseFeed | StoreFeed | OnlineFeed
+    AnyFeed: TypeAlias = Feed | DatabaseFeed | StoreFeed | StepFilesFeed | OnlineFeed
 
 
 def feed_for(
@@ -203,6 +205,10 @@ def _feed_for(path: str, format: str, place: Place, stat: FileStat, inside: str,
         return DatabaseFeed(path, format, place, stat.size, stat.mtime, inside)
     if format == "mlflow-files":
         return StoreFeed(path, format, place, stat.size, stat.mtime)
+    if format == STEP_FILES:
+        from rltui.session.step_files_feed import StepFilesFeed
+
+        return StepFilesFeed(path, format, place, stat.size, stat.mtime)
     if format == "wandb-online":
         from rltui.session.online_feed import OnlineFeed
 

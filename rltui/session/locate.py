@@ -14,8 +14,9 @@ from rltui.discovery.units import RUN_MARK
 from rltui.prose import joined
 from rltui.readers.base import ContainedRun
 from rltui.readers.formats import SEVERAL
+from rltui.readers.not_a_log import is_binary
 from rltui.readers.registry import runs_in_database
-from rltui.readers.sniff import is_binary, may_begin_late, sniff, sniff_end, sniff_page
+from rltui.readers.sniff import may_begin_late, sniff, sniff_end, sniff_page
 from rltui.sources import slurm, stdin
 from rltui.sources.base import FileStat, Listing, Place, SourceError
 from rltui.sources.local import LocalPlace
@@ -117,7 +118,7 @@ def _piped(format_in: str | None) -> Found:
         )
     found = format_in or sniff(bytes_, "stdin.log")
     if found is None and not place.live and (len(bytes_) < HEAD or is_binary(bytes_)):
-        from rltui.readers.sniff import why_not
+        from rltui.readers.not_a_log import why_not
 
         raise NotARun(f"-: no training log recognised: {why_not(bytes_)}. Force a reader with --format-in")
     if found is None or found == "sqlite":
@@ -264,7 +265,7 @@ def _nothing(path: str, listing: Listing, place: Place) -> str:
         return _said(unreadable.path, unreadable.text)
     if len(listing.files) == 1 and listing.files[0].path == path:
         from rltui.readers.console.untaken import hint, suggested
-        from rltui.readers.sniff import why_not
+        from rltui.readers.not_a_log import why_not
 
         head = place.head(path, HEAD)
         data = head if isinstance(head, bytes) else b""

@@ -77,9 +77,9 @@ class BarRows:
         self._stepper.know(steps)
         self._add([])
 
-    def settle(self) -> None:
-        """Nothing more tells the steps of the rows that are held back."""
-        self._add(self._stepper.settle())
+    def settle(self, over: bool = True) -> None:
+        """Nothing more tells the steps of the rows that are held back, be the log `over` or quiet."""
+        self._add(self._stepper.settle(over))
 
     def take_numbers(self, painted: ProgressBar, text: bytes, line: int) -> None:
         """The numbers behind a bar."""

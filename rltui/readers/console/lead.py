@@ -10,6 +10,8 @@ from rltui.readers.number_text import NUMBER
 
 _ANSI = lazy(r"\x1b(?:\[[0-9;?]*[A-Za-z]|\][^\x07\x1b]{0,300}(?:\x07|\x1b\\))")
 _ERASED = lazy(r"[^\x08]\x08")
+_ANGLED = lazy(r"<([^\W\d][\w/.\-]{0,60})>\s?=(?=\s?[-+.\d])")
+"""A name as SageMaker sets it: `<loss>=0.3`."""
 _FULL = lazy("[：，；（）【】＝｜／％第]")
 _SIGNS = str.maketrans(
     {
@@ -88,10 +90,13 @@ def without_colours(message: str) -> str:
 
 
 def plain(message: str) -> str:
-    """A message without colours and what was written over; with signs of ASCII for those that fill a whole place."""
+    """A message without colours, angles around names and what was written over; with signs of ASCII for those that fill
+    a whole place."""
     message = without_colours(message)
     while "\b" in message and (erased := _ERASED.sub("", message)) != message:
         message = erased  # written over, as `script` records it
+    if ">=" in message or "> =" in message:
+        message = _ANGLED.sub(r"\1=", message)
     if message.isascii() or _FULL.search(message) is None:
         return message
     return _ORDINAL.sub(r"\2 \1", message.translate(_SIGNS))

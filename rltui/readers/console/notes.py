@@ -11,7 +11,7 @@ from pathlib import Path
 
 from rltui.data_files import Record, kept, read
 from rltui.readers.base import Note, NoteKind
-from rltui.readers.console.lead import without_colours
+from rltui.readers.console.lead import without_colours, without_lead
 from rltui.text import clean
 
 WARNINGS = 100
@@ -61,12 +61,13 @@ def time_of(message: str) -> float | None:
 
 class NoteRule(Record):
     """Lines that hold one of `any`, match `pattern` (a regex; its groups `step` and `total` are taken) and not
-    `unless`."""
+    `unless`. `alone`: the pattern is all that the message says, behind what logging puts before it."""
 
     kind: NoteKind
     any: tuple[str, ...]
     pattern: str | None = None
     unless: str | None = None
+    alone: bool = False
 
     def __post_init__(self) -> None:
         for pattern in (self.pattern, self.unless):
@@ -86,6 +87,12 @@ class _Rule:
     any: tuple[str, ...]
     pattern: re.Pattern[str] | None
     unless: re.Pattern[str] | None
+    alone: bool
+
+    def matches(self, message: str) -> re.Match[str] | None:
+        if self.pattern is None:
+            return None
+        return self.pattern.fullmatch(without_lead(message)) if self.alone else self.pattern.search(message)
 
 
 @kept
@@ -96,6 +103,7 @@ def _rules() -> tuple[_Rule, ...]:
             rule.any,
             None if rule.pattern is None else re.compile(rule.pattern),
             None if rule.unless is None else re.compile(rule.unless),
+            rule.alone,
         )
         for rule in read(Path(__file__).with_name("notes.toml"), NoteRules).rule
     )
@@ -158,7 +166,7 @@ class NoteFinder:
                 continue
             if rule.unless is not None and rule.unless.search(message):
                 continue
-            found = rule.pattern.search(message) if rule.pattern is not None else None
+            found = rule.matches(message)
             if rule.pattern is not None and found is None:
                 continue
             if rule.kind == "warning" and (seen or not self._new(message)):

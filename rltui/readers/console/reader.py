@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections import Counter
 
 from rltui.readers.base import ConfigRecord, Hint, LeftOut, LineReader, Note, Record
-from rltui.readers.console import line_pattern
-from rltui.readers.console import trl as trl_console
+from rltui.readers.console import line_pattern, trl
 from rltui.readers.console.bar_rows import BarRows
 from rltui.readers.console.config import YAML_LINES, ConfigFinder
 from rltui.readers.console.dialects import Dialects
@@ -25,7 +24,7 @@ from rltui.readers.console.notes import NoteFinder, split_prefix
 from rltui.readers.console.own_words import OwnWords
 from rltui.readers.console.printed_list import Printed
 from rltui.readers.console.printed_rows import ListMarks
-from rltui.readers.console.progress_bar import bar, behind_bar, blank_before
+from rltui.readers.console.progress_bar import Blanks, bar, behind_bar, may_be_bar
 from rltui.readers.console.step_template import StepRow
 from rltui.readers.console.untaken import UnreadLines, UntakenLines
 from rltui.readers.console.wrapped import Unwrapper
@@ -62,7 +61,7 @@ class ConsoleReader(LineReader):
         self._config = ConfigFinder()
         self._before_steps = self._own is not None  # YAML may be printed
         self._line = 1  # number of the line that the next byte belongs to
-        self._after_blank = False  # the newest segment of the file was a blanked progress bar
+        self._blanks = Blanks()
         self._filter = LineFilter()
         self._joined = JoinedLines()
         self._newest = NewestLines()
@@ -88,6 +87,7 @@ class ConsoleReader(LineReader):
         for before in [*self._buffer.too_long, *(0 for _ in range(self._unwrapper.too_long))]:
             self._skip(TOO_LONG, self._line + before)
         if block:
+            self._blanks.go_on(self._buffer.peeked_whole)
             self._joined.go_on(self._buffer.peeked_whole)
             if self._own is not None:
                 self._own.go_on(self._buffer.peeked_whole)
@@ -105,6 +105,7 @@ class ConsoleReader(LineReader):
             if rest:
                 self._own.look_ahead()
         if rest:
+            self._blanks.look_ahead()
             self._joined.look_ahead()
         self._untaken.open_line = line if rest else 0
         told = self._read(rest) if rest else []
@@ -132,7 +133,7 @@ class ConsoleReader(LineReader):
         ):
             self._bars.take_numbers(shown, painted, self._line)  # a bar ends when it is painted again
         self._take_joined(self._joined.so_far(self._rows.names))
-        self._bars.settle()
+        self._bars.settle(over=False)
         self._bars.so_far(self._line)
         if self._own is not None:
             self._tell(self._own.so_far())
@@ -184,7 +185,7 @@ class ConsoleReader(LineReader):
                     segment, above, end > marked
                 ):
                     self._reach(at)
-                    blank = self._blank_before(text, at)
+                    blank = self._blanks.before(text, at)
                     self._take_joined(self._joined.take(segment, self._line, blank, self._rows.names))
                     self._took = True  # or it was given back, and counted then
                     follows, joining = self._follows(), self._joined.is_open
@@ -207,7 +208,7 @@ class ConsoleReader(LineReader):
             self._line += 1
         self._line -= 1
         self._joined.end(above)
-        self._after_blank = self._blank_before(text, len(text))
+        self._blanks.after = self._blanks.before(text, len(text))
         if self.gives_lines:
             self._newest.keep(text, first_line)
         if self._unread is not None:
@@ -215,18 +216,18 @@ class ConsoleReader(LineReader):
 
     def _take_joined(self, found: list[Joined]) -> None:
         """Adds the rows of printed lists, and reads the lines that are whole by now, each at its number."""
-        here, now = self._after_blank, self._line
+        here, now = self._blanks.after, self._line
         for one in found:
             if isinstance(one, Printed):
                 self._add_printed(one)
                 continue
             self._took, shape = False, shape_of(one.text)
-            self._line, self._after_blank = one.number, one.after_blank
+            self._line, self._blanks.after = one.number, one.after_blank
             if not one.dull:
                 self._segment(one.text, shape, b"", 0)
             if shape and not self._took:
                 self._untaken.add(shape, one.text, self._line)
-            self._after_blank, self._line = here, now
+            self._blanks.after, self._line = here, now
 
     def _add_printed(self, printed: Printed) -> None:
         """Adds rows that were printed all at once, behind those that are held back: they may repeat them."""
@@ -271,7 +272,7 @@ class ConsoleReader(LineReader):
             self._set_looks()
         following = self._follows()
         speaks = following or (shape not in self._filter.bars and self._filter.speaks(segment))
-        barred = b"%|" in segment
+        barred = may_be_bar(segment)
         if not barred and b"{" in segment and b"'epoch'" not in segment and self._bars.take_dict(segment):
             self._took = True
             return True
@@ -283,7 +284,7 @@ class ConsoleReader(LineReader):
             self._took = True
             if self._own is not None and self._own.learns:
                 self._bars.take_numbers(painted, segment, self._line)
-            self._bars.paint(painted, lambda: self._blank_before(text, at), self._line)
+            self._bars.paint(painted, lambda: self._blanks.before(text, at), self._line)
             glued = behind_bar(segment)
             if glued and self._joined.wants(listed := behind_bar(whole), b"", marked=True):
                 self._take_joined(self._joined.take(listed, self._line, False, self._rows.names))
@@ -298,7 +299,7 @@ class ConsoleReader(LineReader):
             if not speaks:
                 self._filter.forget(shape, self._filter.bars)
                 return True
-        elif b"'epoch'" in segment and (line := trl_console.cells(segment)) is not None:
+        elif b"'epoch'" in segment and (line := trl.cells(segment)) is not None:
             self._took = True
             self._logged(line, segment, text, at)
             return True
@@ -312,7 +313,7 @@ class ConsoleReader(LineReader):
             self._news.add([Note("end", end, self._line, self._rows.step)])
             return
         self._found_dialect()
-        self._bars.logged(line, self._blank_before(text, at), self._line)
+        self._bars.logged(line, self._blanks.before(text, at), self._line)
 
     def _words(self, segment: bytes, shape: bytes, painted: bool, behind: bool) -> bool:
         """A line that holds one of the marks or follows one, or a `painted` bar that does. Returns whether it was
@@ -342,8 +343,6 @@ class ConsoleReader(LineReader):
                 matters |= found
                 self._took |= self._own.belongs
         return matters
-
-    # -- dialects --------------------------------------------------------------------------------------------------
 
     def _found_dialect(self) -> None:
         if self._own is not None:
@@ -388,16 +387,9 @@ class ConsoleReader(LineReader):
         self._tell(rows or [], plans=True)
         return rows is not None
 
-    # -- small parts -----------------------------------------------------------------------------------------------
-
     def _set_looks(self) -> None:
         known = self._own is None
         self._filter.look_for([] if known else self._dialects.marks, not known, self._before_steps)
-
-    def _blank_before(self, text: bytes, at: int) -> bool:
-        """Whether what stands before this place is a blanked progress bar."""
-        blank = blank_before(text, at)
-        return self._after_blank if blank is None else blank
 
     def _skip_here(self, reason: str) -> None:
         self._skip(reason, self._line)

@@ -4,7 +4,7 @@ The line names no step. tqdm writes it by blanking its bar, printing the line an
 painted next stands at the line's step. Where standard output is buffered (a pipe, a file) the lines come later and in
 batches, but the blanked bars stay where they were: their positions, in order, are the steps of the lines.
 What collects logs may drop the blanked bars: if each line stands alone between bars, nothing was buffered, and the bar
-behind a line stands at its step.
+behind a line stands at its step, or the one above it where that is so from the first line on.
 """
 
 from __future__ import annotations
@@ -25,6 +25,9 @@ LONGEST_LEAD = 200
 """Bytes that logging may put before a line."""
 ENOUGH = 8
 """Lines from which on their number and the position of a bar that is not at its end tell how far apart they are."""
+
+FEW = 3
+"""Lines that a file has at least for each to have a bar of its own."""
 
 _AHEAD = "loss/value_avg"
 """In the lines of TRL's PPO, which counts its step, logs it, and only then moves the bar."""
@@ -78,9 +81,11 @@ class Stepper:
     _marks: deque[int] = field(default_factory=deque)  # positions of blanked bars whose line has not come yet
     _held: list[dict[str, str]] = field(default_factory=list)
     _at_blank: bool = False  # lines stand directly behind a blanked bar that was not painted again yet
+    _waited: bool = False  # the log was quiet behind such a line
     _batch: int = 0  # lines since a bar was painted
     _between: int = 0  # training lines since then
     _behind: list[int] = field(default_factory=list)  # where bars stood that came behind one training line each
+    _above: list[int] = field(default_factory=list)  # where bars stood that one training line each came behind
     _newest: dict[str, str] = field(default_factory=dict)
     _placed: dict[int, int] = field(default_factory=dict)
     _counting: bool = False
@@ -113,7 +118,7 @@ class Stepper:
             self._interval = self._interval if bar.total == self.total else 0
             self._lost |= bool(self._counted)
             self._count, self._base, self._last = 0, bar.done, bar.done
-            self._counting, self._counted, self._epochs, self._behind = False, [], [], []
+            self._counting, self._counted, self._epochs, self._behind, self._above = False, [], [], [], []
             self._marks.clear()
         self.total, self.done = bar.total, bar.done
         if self._at_blank:
@@ -143,7 +148,10 @@ class Stepper:
             out = self._go_back(epoch)
             self._epochs.append(epoch)
             self._between += 1
+            if self._between == 1 and self.total:
+                self._above.append(self.done)
         self._held.append(line)
+        self._waited = False
         self._batch += 1
         if self._batch == 1:
             self._at_blank = blanked
@@ -179,14 +187,18 @@ class Stepper:
         self._interval = self._last - steps[len(self._counted) - 2] if len(self._counted) > 1 else self._last
         self._counting, self._counted = False, []
 
-    def settle(self) -> list[Row]:
-        """The file ends here: all lines get the step they most likely have."""
+    def settle(self, over: bool = True) -> list[Row]:
+        """The file ends here: all lines get the step they most likely have. If it is not `over`, a line that stands
+        behind a blanked bar waits once for that to be painted again."""
         if not self._held:
+            return []
+        if not over and self._at_blank and self._batch == 1 and not self._waited:
+            self._waited = True
             return []
         if self._at_blank and self._batch == 1:
             self._marks.clear()
-            if not self._interval:
-                self._marks.append(self.done)
+            if not self._interval or (not self._count and self.done > self._base):
+                self._marks.append(self.done)  # a launch begins where its bar stands, not a step behind where it stood
         self._guess()
         self._at_blank = False
         out = self._release()
@@ -198,7 +210,7 @@ class Stepper:
         distance only. Else the lines are counted."""
         if self._interval or self._marks:
             return
-        apart = self._apart(self.done == self.total, True)
+        apart = self._alone(FEW) or self._apart(self.done == self.total, True)
         if apart:
             self._place(apart)
         else:
@@ -217,13 +229,16 @@ class Stepper:
         only = most * (lines + 1) > done >= (most - 1) * (lines + 1)
         return most if most and only and all_written and (ended or lines >= max(ENOUGH, most)) else 0
 
-    def _alone(self) -> int:
-        """How far apart the bars stand if there is one behind each line, evenly from the launch on. 0 if it is not so:
-        lines that were buffered come several at once."""
+    def _alone(self, enough: int = ENOUGH) -> int:
+        """How far apart the bars stand if there is one behind each line or one above each, evenly from the launch on. 0
+        if it is not so: lines that were buffered come several at once."""
         lines = self._count + sum(map(of_training, self._held))
-        apart = self._behind[0] - self._base if self._behind else 0
-        even = all(at == self._base + apart * i for i, at in enumerate(self._behind, 1))
-        return apart if even and lines == len(self._behind) >= ENOUGH else 0
+        for bars in (self._behind, self._above):
+            apart = bars[0] - self._base if bars else 0
+            even = all(at == self._base + apart * i for i, at in enumerate(bars, 1))
+            if even and apart and lines == len(bars) >= enough:
+                return apart
+        return 0
 
     def _place(self, apart: int) -> None:
         """The training lines of this launch are so many steps apart: those that were counted get their steps."""
@@ -265,7 +280,11 @@ class Stepper:
                 break
             if trains:
                 if step > self._last:
-                    self._interval = 0 if self._counting else step - self._last
+                    goes_on = not self._count and self._interval and not self._counting
+                    if goes_on:  # a later launch: the bar began at 0, the steps did not
+                        self._base = step - self._interval
+                    else:
+                        self._interval = 0 if self._counting else step - self._last
                     self._last = step
                 self._count += 1
             out.append((step, line))

@@ -1,11 +1,13 @@
 from __future__ import annotations
 
 from datetime import datetime
+from pathlib import Path
 
 import pytest
 
 from rltui.readers.console.notes import time_of
 from tests.unit.readers.reading import read
+from tests.unit.readers.reported import reported
 
 RAY = "\x1b[36m(WorkerDict pid=48301, ip=10.0.0.2)\x1b[0m "
 
@@ -54,6 +56,38 @@ def test_lines_that_matter(line: str, kind: str, step: int | None, total: int | 
 )
 def test_lines_that_do_not(line: str) -> None:
     assert read("console", f"{line}\n").notes == []
+
+
+@pytest.mark.parametrize(
+    ("words", "ends"),
+    [
+        ("Training complete", True),
+        ("2026-05-01 10:00:00,123 - INFO - Training complete.", True),
+        ("=== TRAINING FINISHED ===", True),
+        ("Training finished in 1h 20m", True),
+        ("[INFO] GRPO training done!", True),
+        ("Early stopping triggered at step 30: no improvement for 10 steps", True),
+        ("Epoch 3: early stopping", True),
+        ("Stopping early: patience exhausted", True),
+        ("Epoch 1 training complete", False),
+        ("SFT training complete", False),
+        ("When training complete, run eval.sh", False),
+        ("Training completed 30 of 400 steps", False),
+        ("Early stopping enabled with patience 5", False),
+        ("Early stopping counter: 2 out of 5", False),
+        ("Early stopping at step 3 due to reaching max kl: 0.02", False),
+    ],
+)
+def test_the_last_words_of_a_loop_end_its_run(words: str, ends: bool, tmp_path: Path) -> None:
+    log = tmp_path / "train.log"
+    log.write_text("".join(f"step {i}/400: loss=0.{i} reward=0.5\n" for i in range(10, 40)) + words + "\n")
+    assert (reported(log)["run"]["state"] == "finished") is ends
+
+
+def test_training_that_goes_on_behind_such_words_is_not_over(tmp_path: Path) -> None:
+    steps = [f"step {i}/400: loss=0.{i} reward=0.5\n" for i in range(10, 40)]
+    (tmp_path / "train.log").write_text("".join([*steps[:20], "Training complete\n", *steps[20:]]))
+    assert reported(tmp_path / "train.log")["run"]["state"] != "finished"
 
 
 def test_a_line_matters_by_its_digits_too() -> None:

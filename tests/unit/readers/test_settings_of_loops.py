@@ -58,6 +58,29 @@ def test_settings_in_a_file_beside_the_run(name: str, text: str, tmp_path: Path)
     assert report["run"]["algorithm"] == "RLOO"
 
 
+PLANS = {
+    "total_training_steps": {"total_training_steps": 700},
+    "num_train_steps": {"num_train_steps": 700},
+    "max_train_steps": {"max_train_steps": 700},
+    "total_iterations": {"total_iterations": 700},
+    "below training": {"training": {"max_steps": 700}, "eval": {"max_steps": 900}},
+    "below trainer": {"trainer": {"total_training_steps": 700}},
+}
+
+
+@pytest.mark.parametrize("plan", PLANS)
+def test_planned_steps_in_a_file_beside_the_run(plan: str, tmp_path: Path) -> None:
+    (tmp_path / "metrics.jsonl").write_text(ROWS)
+    (tmp_path / "config.json").write_text(json.dumps({"learning_rate": 2e-6, **PLANS[plan]}))
+    assert reported(tmp_path)["run"]["steps"]["total"] == 700
+
+
+def test_steps_of_something_else_are_no_plan(tmp_path: Path) -> None:
+    (tmp_path / "metrics.jsonl").write_text(ROWS)
+    (tmp_path / "config.json").write_text(json.dumps({"eval": {"max_steps": 700}, "warmup": {"steps": 700}, "lr": 1}))
+    assert reported(tmp_path)["run"]["steps"]["total"] is None
+
+
 def test_a_models_own_config_is_no_runs(tmp_path: Path) -> None:
     (tmp_path / "metrics.jsonl").write_text(ROWS)
     (tmp_path / "config.json").write_text(json.dumps({"architectures": ["Q"], "hidden_size": 8, "temperature": 0.5}))

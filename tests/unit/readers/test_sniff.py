@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from rltui.readers.sniff import sniff, why_not
+from rltui.readers.not_a_log import why_not
+from rltui.readers.sniff import sniff
 from tests.known_gaps import known_gaps
 
 TRL = "{'loss': '0.0123', 'grad_norm': '0.45', 'epoch': '0.02'}\n"

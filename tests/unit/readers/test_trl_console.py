@@ -219,3 +219,36 @@ def test_an_evaluation_among_the_numbers_of_a_step_takes_no_row_away(
     assert {row["step"]: row["val_score"] for row in found if "val_score" in row} == {
         i: i / 128 for i in range(10, 101, 10)
     }
+
+
+def stamped(step: int, total: int, style: str) -> str:
+    """A bar as a line of its own: whole, without its bar, or without its share."""
+    rate = f"{step}/{total} [00:01<00:09, 21.7it/s]"
+    return {"whole": f" {100 * step // total:3d}%|███       | {rate}", "share": f"3% {rate}", "bare": rate}[style]
+
+
+@pytest.mark.parametrize("style", ["whole", "share", "bare"])
+@pytest.mark.parametrize("glue", ["\n", ""])
+@pytest.mark.parametrize("steps", [3, 40])
+def test_steps_where_each_line_has_its_bar_above_it(style: str, glue: str, steps: int) -> None:
+    """Above all other lines: whoever counted them would say 1, 2, 3."""
+    text = "".join(f"{stamped(i, 1500, style)}{glue}{line(i)}\n" for i in range(10, 10 * steps + 1, 10))
+    assert read("trl-console", text).steps == list(range(10, 10 * steps + 1, 10))
+
+
+def test_bars_above_lines_that_come_late_are_not_theirs() -> None:
+    text = "".join(f"{stamped(i + 10, 1500, 'whole')}\n{line(i)}\n" for i in range(10, 400, 10))
+    assert read("trl-console", text).steps == list(range(1, 40))
+
+
+@pytest.mark.parametrize("quiet", ["rest", "finish"])
+def test_a_launch_that_goes_on_is_not_counted_from_one_while_the_log_is_quiet(quiet: str) -> None:
+    """Wherever a reader that follows finds the end of the file: in the newest line, behind it, within the bar."""
+    first = log(1, 8, 200)
+    second = "\n" + bar(0, 200) + "".join(bar(i, 200) + BLANK + line(i) + "\n" + bar(i, 200) for i in (9, 10))
+    after = BLANK + line(11) + "\n" + bar(11, 200)
+    for cut in range(len(second) + 1):
+        found = read("trl-console", first + second[:cut], finish=False)
+        found.take(getattr(found.reader, quiet)())
+        found.take(found.reader.feed((second[cut:] + after).encode()))
+        assert found.steps[8:] in ([9, 10], [9, 10, 11]), second[:cut][-30:]

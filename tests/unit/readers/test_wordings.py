@@ -42,6 +42,16 @@ STYLES: dict[str, tuple[str, int, dict[str, str]]] = {
         1,
         {"loss": "x", "reward": "0.5"},
     ),
+    "SageMaker": (
+        "#quality_metric: host=algo-1, step={i}, train <loss>={x}; <reward>=0.5; <kl>=-2e-3\n",
+        1,
+        {"train loss": "x", "reward": "0.5", "kl": "-0.002"},
+    ),
+    "SageMaker, a line each": (
+        "step: {i}\n<loss>={x}\n<reward> = 0.5\n",
+        1,
+        {"loss": "x", "reward": "0.5"},
+    ),
     "marked lines": ("### Step {i}/40\n### loss: {x}\n### reward: 0.5\n", 1, {"loss": "x", "reward": "0.5"}),
     "Markdown": ("## Step {i}\n\n- **loss**: {x}\n- **reward**: 0.5\n\n", 1, {"loss": "x", "reward": "0.5"}),
     "logfmt": (

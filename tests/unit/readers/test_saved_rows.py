@@ -60,6 +60,26 @@ def test_other_yaml_is_no_log(text: str, tmp_path: Path) -> None:
     assert "no training log recognised" in refused(tmp_path / "config.yaml")
 
 
+TOML = "".join(f"[[step]]\nstep = {i}\nreward = {i / 100}\nloss = {1 / i:.4e}\n\n" for i in STEPS)
+
+
+@pytest.mark.parametrize("above", ["", 'name = "x"\n[run]\nlr = 1e-6\n\n'])
+@pytest.mark.parametrize("cut", ["", "[[step]]\nstep = 41\nrew"])
+@pytest.mark.parametrize("is_named", [True, False])
+def test_rows_in_toml(above: str, cut: str, is_named: bool, tmp_path: Path) -> None:
+    (tmp_path / "metrics.toml").write_text(above + TOML + cut)
+    report = reported(tmp_path / "metrics.toml" if is_named else tmp_path)
+    assert report["run"]["steps"] == {"first": 1, "last": 40, "total": None, "rows": 40}
+    assert ends(report, "reward_mean") == (40, 0.01, 0.4)
+    assert ("lr" in report["config"]) is bool(above)
+
+
+def test_a_schedule_in_toml_is_no_log(tmp_path: Path) -> None:
+    text = "".join(f"[[schedule]]\nstep = {i}\nlr = 0.{i}\n" for i in range(1, 6))
+    (tmp_path / "metrics.toml").write_text(f"lr = 1\n{text}")
+    assert "no training log recognised" in refused(tmp_path / "metrics.toml")
+
+
 @pytest.mark.parametrize("separator", [",", "\t", ";", " "])
 def test_points_without_a_header(separator: str, tmp_path: Path) -> None:
     """The name of the file is the metric's; no row is taken for a header."""

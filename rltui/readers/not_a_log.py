@@ -1,0 +1,43 @@
+"""Why a file is no log: what its first bytes are instead."""
+
+from __future__ import annotations
+
+import re
+
+from rltui.readers.compressed import NotSupported, unpacked_head
+
+_HOLE = bytes(64)
+"""What copytruncate leaves in a log, at least. Looked for first: the pattern tries every byte."""
+_NULS = re.compile(rb"\0{64,}(?=[\n\r\x20-\x7e])")
+_BINARY = re.compile(rb"[\x00-\x06\x0e-\x1a\x1c-\x1f]")
+_NUMBERS = rb"[ \t]*[-+]?\d[\d.eE+\-]*(?:[ \t]*[,;\t| ][ \t]*(?:[-+]?[\d.][\d.eE+\-]*|nan|NaN|))+[ \t]*\r?\n"
+_NAMELESS = re.compile(rb"(?:%s){3,}" % _NUMBERS)
+_OTHER_PACKINGS = {b"PK\x03\x04": "zip", b"7z\xbc\xaf": "7z", b"\x04\x22\x4d\x18": "lz4"}
+
+
+def is_binary(head: bytes) -> bool:
+    """Whether this is no text."""
+    text = (_NULS.sub(b"", head) if _HOLE in head else head)[:4096]
+    return b"\0" in text[:1024] or len(_BINARY.findall(text)) * 50 > len(text)
+
+
+def why_not(head: bytes) -> str:
+    """One phrase. `head` as for `sniff`, which gave None."""
+    if not head:
+        return "it is empty so far"
+    other = next((name for magic, name in _OTHER_PACKINGS.items() if head.startswith(magic)), None)
+    if other is not None:
+        return f"packed with {other}: unpack it (gzip, bzip2, xz and zstd are read as they are)"
+    try:
+        plain = unpacked_head(head)
+    except NotSupported as missing:
+        return str(missing)
+    if not plain.strip(b"\0"):
+        return "nothing but zeros in its beginning" if plain else "nothing comes out of it so far"
+    if is_binary(plain):
+        return "binary data of no known container"
+    if not plain.strip():
+        return "nothing but blank lines so far"
+    if _NAMELESS.fullmatch(plain[: plain.rfind(b"\n") + 1]):
+        return "columns of numbers without names: name them in a first line, as in step,loss,reward"
+    return "text without metrics by step in its beginning"

@@ -1,0 +1,82 @@
+"""Loops that save one JSON file a step, through the command line and live."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rltui.discovery.found import NotARun
+from rltui.session.live import LiveRun
+from rltui.session.locate import locate
+from tests.unit.readers.reported import ends, refused, reported
+from tests.unjudged import unjudged
+
+Write = Callable[[Path, int], object]
+
+
+def row(step: int) -> dict[str, Any]:
+    return {"loss": 1 / step, "reward": step / 1000}
+
+
+STYLES: dict[str, Write] = {
+    "step in the name": lambda at, i: (at / f"step_{i:06}.json").write_text(json.dumps(row(i), indent=2)),
+    "step in both": lambda at, i: (at / f"metrics_{i}.json").write_text(json.dumps({"step": i, **row(i)})),
+    "metrics below a key": lambda at, i: (at / f"{i}.json").write_text(json.dumps({"step": i, "metrics": row(i)})),
+    "iterations": lambda at, i: (at / f"train-iter{i}.json").write_text(json.dumps(row(i))),
+}
+STEPS = range(10, 310, 10)
+
+
+@pytest.mark.parametrize("style", STYLES)
+@pytest.mark.parametrize("folder", ["", "metrics"])
+def test_each_file_is_the_row_of_its_step(style: str, folder: str, tmp_path: Path) -> None:
+    (tmp_path / folder).mkdir(exist_ok=True)
+    for step in STEPS:
+        STYLES[style](tmp_path / folder, step)
+    report = reported(tmp_path)
+    steps = report["run"]["steps"]
+    assert (steps["first"], steps["last"], steps["rows"]) == (10, 300, 30)
+    assert ends(report, "reward_mean") == (30, 0.01, 0.3)
+
+
+@pytest.mark.parametrize("name", ["rank_{}.json", "seed{}.json", "sample_{}.json", "result_{}.json"])
+def test_a_number_in_a_name_that_is_no_step(name: str, tmp_path: Path) -> None:
+    for i in range(1, 9):
+        (tmp_path / name.format(i)).write_text(json.dumps({"step": 300, **row(300)} if i % 2 else row(i)))
+    assert "no training log" in refused(tmp_path)
+
+
+def test_one_such_file_is_no_run(tmp_path: Path) -> None:
+    STYLES["step in both"](tmp_path, 10)
+    assert "no training log" in refused(tmp_path)
+
+
+def test_files_that_come_while_the_run_is_followed(tmp_path: Path) -> None:
+    """One is half written at first, one is written anew."""
+    write = STYLES["step in the name"]
+    for step in (10, 20, 30):
+        write(tmp_path, step)
+    with pytest.raises(NotARun):
+        locate([str(tmp_path / "step_000010.json")])
+    with unjudged():
+        live = LiveRun(locate([str(tmp_path)])[0])
+        (tmp_path / "step_000040.json").write_text('{"loss": 0.')
+        while live.next_frame(0.0) is not None:
+            pass
+        write(tmp_path, 40)
+        write(tmp_path, 50)
+        (tmp_path / "step_000020.json").write_text(json.dumps({"loss": 7.0, "reward": 0.02}))
+        table = live.opened.run.history.table
+        for _ in range(200):
+            live.next_frame(0.05)
+            table = live.opened.run.history.table
+            if table.steps.tolist() == [10, 20, 30, 40, 50] and table.cells(1)["loss"] == 7.0:
+                break
+        assert table.steps.tolist() == [10, 20, 30, 40, 50]
+        assert table.cells(1)["loss"] == 7.0
+        live.close()
+        live.opened.close()
