@@ -97,7 +97,7 @@ def test_causes_name_the_config_key_and_whether_it_is_proved() -> None:
     )
     frame = fakes.frame(result=fakes.diagnosis(findings=(fakes.finding(causes=causes, basis="hypothesis"),)))
     text = section(render(build(frame)), 4)
-    assert "✓ Penalty too weak: `beta = 0.001` (beta = 0.001)" in text
+    assert "✓ Penalty too weak: beta = 0.001" in text
     assert "Bad data" not in text, "one that nobody tested says nothing beside one that the run supports"
     assert "Most are cut" not in text
     long = section(whole(build(frame)), 4)
