@@ -198,6 +198,11 @@ class LineReader(ABC):
     def rest(self) -> list[Record]:
         """Rows held back until more lines say of which step they are, if nothing more comes for now."""
 
+    @property
+    def waits(self) -> bool:
+        """Something is still held back: to be asked for once more if nothing comes until then."""
+        return False
+
     @abstractmethod
     def left_out(self) -> list[LeftOut]:
         """The lines of which nothing was taken."""

@@ -65,6 +65,11 @@ class Source:
         """The file is quiet: rows that its reader holds back, as lines that follow may tell more of them."""
         return []
 
+    @property
+    def waits(self) -> bool:
+        """Whether its reader still holds something back, to be asked for once more."""
+        return False
+
     def leave_unread(self) -> None:
         """Of a file that cannot be read from its end, and is too large to be read for that."""
         self.gap = self.size
@@ -112,6 +117,11 @@ class Feed(Source):
     def rest(self) -> list[Record]:
         lines = line_reader(self.reader)
         return [] if lines is None else lines.rest()
+
+    @property
+    def waits(self) -> bool:
+        lines = line_reader(self.reader)
+        return lines is not None and lines.waits
 
     def close(self) -> None:
         if self._follower is not None:

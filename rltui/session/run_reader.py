@@ -192,6 +192,7 @@ class RunReader:
         for feed in resting:
             del self._stirred[feed.path]
         held = [self._intake.rest(feed) for feed in resting]
+        self._stirred |= {feed.path: clock.monotonic() for feed in resting if feed.waits}
         changed = any(held)
         if changed:
             self._identify()

@@ -77,6 +77,10 @@ class BarRows:
         self._stepper.know(steps)
         self._add([])
 
+    @property
+    def waits(self) -> bool:
+        return self._stepper.waits
+
     def settle(self, over: bool = True) -> None:
         """Nothing more tells the steps of the rows that are held back, be the log `over` or quiet."""
         self._add(self._stepper.settle(over))

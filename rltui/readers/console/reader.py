@@ -140,6 +140,10 @@ class ConsoleReader(LineReader):
         rows = self._take_rows()
         return rows if self._unread is None or self._unread.hint() == "" else [*rows, Hint(self._unread.told)]
 
+    @property
+    def waits(self) -> bool:
+        return self._bars.waits
+
     # -- blocks ----------------------------------------------------------------------------------------------------
 
     def _read(self, block: bytes) -> list[Record]:

@@ -98,6 +98,11 @@ class Stepper:
         """Whether lines were counted, as nothing tells their steps."""
         return self._lost or bool(self._counted)
 
+    @property
+    def waits(self) -> bool:
+        """Whether a line waits for a bar that is about to be painted."""
+        return bool(self._held) and self._waited
+
     def take_placed(self) -> dict[int, int]:
         """Of lines that were counted and whose step is known by now: count -> step."""
         placed, self._placed = self._placed, {}
