@@ -123,9 +123,10 @@ def _setting(key: str) -> str:
 def _found(ground: Ground, test: OtherFinding, spell: Spell) -> Outcome:
     late = dating_tolerance(spell.end) + spell.early
     began = spell.onset if spell.onset is not None else spell.end
+    by = spell.end if test.during else began + late
     for rule in test.rules:
         own = ground.spells.get(rule)
-        if own is not None and _since(ground, rule, own) <= began + late and own.end >= began - late:
+        if own is not None and _since(ground, rule, own) <= by and own.end >= began - late:
             since = f" (since step {own.onset})" if own.onset is not None else ""
             return Outcome("met", f"{_title(rule)}{since}")
     blind = [rule for rule in test.rules if rule not in ground.ran]

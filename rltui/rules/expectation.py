@@ -164,10 +164,12 @@ class SharedData(Record, frozen=True, tag="shared data", tag_field="test"):
 
 
 class OtherFinding(Record, frozen=True, tag="finding", tag_field="test"):
-    """One of these rules found something, at the least as a note, and no later than the finding began. `of`: what they
-    judge; if neither log nor config tells it, they found nothing because they could not."""
+    """One of these rules found something, at the least as a note, and no later than the finding began; `during`: or
+    later while it stands, as what only shows with time. `of`: what they judge; if neither log nor config tells it, they
+    found nothing because they could not."""
 
     rules: tuple[str, ...]
+    during: bool = False
     of: str = ""
     unmet: Unmet = "contradicts"
     decisive: bool = False

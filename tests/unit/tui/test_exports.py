@@ -59,6 +59,7 @@ async def test_each_screen_leaves_as_markdown_picture_and_copy(
 
 async def leaves(app: RltuiApp, pilot: Pilot[None], folder: Path, screen: str) -> None:
     """The screen that is open writes what it shows."""
+    await pilot.pause()  # a key may have moved the focus, which the next paint shows
     shown = lines_of(app.exports.screen_text())
     assert shown or screen == "rollouts"
 
