@@ -78,7 +78,20 @@ def resolve(raw: str, framework: str | None) -> Meaning:
 
 
 def _lookup(key: str, names: Dialect) -> tuple[str | None, tuple[str, ...]]:
-    """Canonical name and what the regex captured. Own names first, then those of phases, then everybody's."""
+    """Canonical name and what the regex captured. The framework's own names first, then those of home-made loops, as
+    people log numbers of their own beside it."""
+    found = _known(key, names)
+    if found[0] is not None:
+        return found
+    if names.name != GENERIC:
+        own = _known(key, dialect(GENERIC))
+        guess = own[0] in metrics() and metrics()[own[0]].group == VALIDATION and key not in dialect(GENERIC).exact
+        return (None, ()) if guess else own  # `val/` is no validation to all
+    return _everybodys().get(key) or _as_people_write(key), ()
+
+
+def _known(key: str, names: Dialect) -> tuple[str | None, tuple[str, ...]]:
+    """As a dialect has it: names of metrics, then those of phases."""
     if key in names.exact:
         return names.exact[key], ()
     if key in names.phase_exact:
@@ -91,9 +104,7 @@ def _lookup(key: str, names: Dialect) -> tuple[str | None, tuple[str, ...]]:
     for phase, pattern in names.phase_patterns:
         if pattern.search(key):
             return PHASE + phase, ()
-    if names.name == GENERIC:
-        return _everybodys().get(key) or _as_people_write(key), ()
-    return dialect(GENERIC).exact.get(key), ()
+    return None, ()
 
 
 def _held_out(key: str) -> str | None:
