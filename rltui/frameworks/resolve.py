@@ -13,6 +13,8 @@ from rltui.frameworks.schema import PHASE, REGEX, Metric
 from rltui.frameworks.spelling import by_words, readings, scale_fits
 
 VALIDATION = "validation"
+SPEED = "speed"
+TRAIN = "train/"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +61,7 @@ def resolve(raw: str, framework: str | None) -> Meaning:
     scale, shift = names.convert.get(key, (1.0 if key in names.exact else _scale(key, canonical), 0.0))
     if canonical.startswith(PHASE):
         phase = phases()[canonical[len(PHASE) :]]
-        return Meaning(raw, canonical, f"{phase.label} time", "s", "speed", meaning=phase.meaning, direction="down")
+        return Meaning(raw, canonical, f"{phase.label} time", "s", SPEED, meaning=phase.meaning, direction="down")
     metric = metrics()[canonical]
     if metric.many and not groups:
         groups = (key,)
@@ -84,10 +86,22 @@ def _lookup(key: str, names: Dialect) -> tuple[str | None, tuple[str, ...]]:
     if found[0] is not None:
         return found
     if names.name != GENERIC:
-        own = _known(key, dialect(GENERIC))
-        guess = own[0] in metrics() and metrics()[own[0]].group == VALIDATION and key not in dialect(GENERIC).exact
-        return (None, ()) if guess else own  # `val/` is no validation to all
-    return _everybodys().get(key) or _as_people_write(key), ()
+        return _beside(key)
+    if key.startswith(TRAIN) and (found := _known(key.removeprefix(TRAIN), names))[0] is not None:
+        return found
+    return _everybodys().get(key) or _as_people_write(key, _by_words()), ()
+
+
+def _beside(key: str) -> tuple[str | None, tuple[str, ...]]:
+    """What a key that a framework does not know is in any loop. A framework spells its keys, so that words in another
+    spelling tell times only. Of held-out numbers only those count that are known word for word: `val/` is no validation
+    to all."""
+    names = dialect(GENERIC)
+    found = _known(key, names)
+    if found[0] is None and (spoken := _as_people_write(key, _by_words()[:1])) is not None:
+        found = (spoken, ()) if spoken.startswith(PHASE) or metrics()[spoken].group == SPEED else found
+    guess = found[0] in metrics() and metrics()[found[0]].group == VALIDATION and key not in names.exact
+    return (None, ()) if guess else found
 
 
 def _known(key: str, names: Dialect) -> tuple[str | None, tuple[str, ...]]:
@@ -132,9 +146,9 @@ def _by_words() -> tuple[Mapping[tuple[str, ...], str], ...]:
     return by_words(dialect(GENERIC).exact.items()), by_words(_everybodys().items())
 
 
-def _as_people_write(key: str) -> str | None:
+def _as_people_write(key: str, words_of: Iterable[Mapping[tuple[str, ...], str]]) -> str | None:
     """What the words of a key stand for in any order and spelling; None if that is nothing, or not one thing."""
-    for known in _by_words():
+    for known in words_of:
         for words, scale in readings(key):
             canonical = known.get(words)
             if canonical is not None and scale_fits(scale, metrics()[canonical].unit):

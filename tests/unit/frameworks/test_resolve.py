@@ -193,3 +193,26 @@ def test_val_is_no_validation_where_it_means_training() -> None:
 def test_a_home_made_loop_may_write_names_as_people_do(key: str, canonical: str | None) -> None:
     assert resolve(key, None).canonical == canonical
     assert resolve(key, "trl").canonical is None, "a framework spells its keys"
+
+
+@pytest.mark.parametrize("framework", ["trl", "verl", "openrlhf"])
+@pytest.mark.parametrize(
+    ("key", "canonical", "member"),
+    [
+        ("time/step", "time_per_step_s", ""),
+        ("time/rollout", "phase:rollout", ""),
+        ("reward/judge", "reward_component_mean", "judge"),
+        ("gen_time", "phase:rollout", ""),
+        ("my_number", None, ""),
+    ],
+)
+def test_numbers_that_people_log_beside_those_of_a_framework(
+    framework: str, key: str, canonical: str | None, member: str
+) -> None:
+    meaning = resolve(key, framework)
+    assert (meaning.canonical, meaning.member) == (canonical, member)
+
+
+def test_a_part_of_the_reward_is_one_with_or_without_the_prefix_of_training() -> None:
+    for key in ("reward/accuracy", "train/reward/accuracy"):
+        assert resolve(key, None).canonical == "reward_component_mean"
