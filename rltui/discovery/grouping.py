@@ -26,7 +26,7 @@ from __future__ import annotations
 
 import os
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from rltui.agent.tree import is_checkpoint_dir
@@ -45,7 +45,7 @@ from rltui.discovery.units import (
     units_of,
 )
 from rltui.readers.base import ContainedRun
-from rltui.readers.formats import SAMPLES, SEVERAL, in_order_of_belief
+from rltui.readers.formats import MESSAGES, SAMPLES, SEVERAL, in_order_of_belief
 from rltui.readers.step_files import FORMAT as STEP_FILES
 from rltui.sources.base import Listing
 from rltui.text import clean, shown
@@ -96,7 +96,9 @@ def group(
     of_steps = {first for first in families if sniff(first) == STEP_FILES}
     others_of = {path for first in of_steps for path in families[first]}
     sniffed = ((path, sniff(path)) for path in by_role["metrics"] if path not in others_of)
-    formats = {path: found for path, found in sniffed if found not in (None, SAMPLES, STEP_FILES)}
+    all_formats = dict(sniffed)
+    messages = [path for path, found in all_formats.items() if found == MESSAGES]
+    formats = {path: found for path, found in all_formats.items() if found not in (None, SAMPLES, MESSAGES, STEP_FILES)}
     formats |= dict.fromkeys(of_steps, STEP_FILES)
     named = {path: formats.pop(path) for path in [p for p, found in formats.items() if found in FORMATS]}
     units = beside_their_events(units_of(root, formats, set(checkpoints)))
@@ -111,8 +113,20 @@ def group(
     candidates = [
         _candidate(root, home, run, is_alone=len(found) == 1) for home, found in runs.items() for run in found
     ]
+    candidates = _with_messages(candidates, messages)
     others = {"rollouts": by_role["rollouts"], "configs": by_role["config"], "checkpoints": checkpoints}
     return sorted(_with_others(_unique(candidates), root, others), key=lambda candidate: candidate.id)
+
+
+def _with_messages(candidates: list[RunCandidate], messages: Sequence[str]) -> list[RunCandidate]:
+    """Logs that only say what went wrong belong to the only run of their folder, if it has no console's log itself."""
+    for path in messages:
+        home = os.path.dirname(path)
+        here = [c for c in candidates if any(os.path.dirname(file) == home for file, _ in c.files)]
+        if len(here) == 1 and not any(format.endswith("console") for _, format in here[0].files):
+            told = replace(here[0], files=(*here[0].files, (path, "console")))
+            candidates = [told if c is here[0] else c for c in candidates]
+    return candidates
 
 
 def _named_by_the_user(
@@ -120,7 +134,7 @@ def _named_by_the_user(
 ) -> list[RunCandidate]:
     """A listing of one file and no directory is that file, whatever its name."""
     found = sniff(path)
-    if found is None or found == STEP_FILES:
+    if found in (None, MESSAGES, STEP_FILES):
         return []
     folder = os.path.dirname(path) or os.curdir
     if found in FORMATS:

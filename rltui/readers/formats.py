@@ -12,6 +12,8 @@ SEVERAL = "several"
 """What `sniff` says of a file that may hold several runs, or one metric of some: its runs have formats."""
 SAMPLES = "samples"
 """The format of samples with their steps: a run only where nothing else is there."""
+MESSAGES = "messages"
+"""What is said of a log that holds warnings and errors and no metric: it belongs to a run, and is none by itself."""
 
 
 class Format(Record):

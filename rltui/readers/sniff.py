@@ -47,6 +47,7 @@ _NOT_LOGS = (
 _PAGES = (".md", ".markdown", ".rst")
 _TEXTS = (".txt", ".log", ".out", ".err")
 _LOG_NAMES = re.compile(r"\.(?:log|out|err)(?:\.\d+)?$|(?:^|[_-])(?:log|stdout|stderr|console|nohup)\b", re.IGNORECASE)
+_LOGGED = re.compile(rb"^.{0,60}\b(?:WARN|WARNING|ERROR|CRITICAL|FATAL|[Ww]arning|[Ee]rror)\b")
 _TRAINING = re.compile(
     rb"\(\w+ pid=\d+|Ray instance|ray init kwargs|verl\.|vllm|[Dd]eep[Ss]peed|transformers|torch(?:run|\.distributed| )"
     rb"|trl[ ./]|GRPO|grpo|\bPPO\b|\bppo_|Training Progress|Loading (?:weights|checkpoint shards)|wandb: |CUDA|NCCL"
@@ -121,6 +122,15 @@ def may_begin_late(head: bytes, name: str) -> bool:
     pages of other programs' lines."""
     called = name.endswith(_TEXTS) or (not name.endswith(_NOT_LOGS) and _LOG_NAMES.search(name) is not None)
     return called and not is_binary(head)
+
+
+def is_messages(head: bytes, name: str) -> bool:
+    """Whether a text called like a log, in which nothing is a metric, holds warnings or errors as loggers write them:
+    beside a run's metrics it says what went wrong."""
+    if not _LOG_NAMES.search(name) or is_binary(head):
+        return False
+    lines = [line for line in head.split(b"\n")[:_LOOKED_AT] if line.strip()]
+    return bool(lines) and 2 * sum(_LOGGED.search(line) is not None for line in lines) >= len(lines)
 
 
 def sniff_end(tail: bytes, name: str) -> str | None:

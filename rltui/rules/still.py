@@ -64,7 +64,14 @@ def reward_flat_from_start(look: Look, p: Params, memory: Memory) -> list[Signal
     if not known and (gain.direction or trend(blocks.medians, len(blocks.medians)).direction):
         return []
     x, why = score.values, _no_movement(look, p)
-    moved = "is below where it began" if gain.direction else "has not moved beyond its noise"
+    fell = gain.direction == -score.better
+    moved = (
+        "is below where it began"
+        if fell
+        else "shows no sure gain"
+        if gain.direction
+        else "has not moved beyond its noise"
+    )
     summary = f"{reward_name(look)} {moved} in {len(x)} rows: {num(head(x, p['window']))} → {num(tail(x, p['window']))}"
     summary += f" ({compared(look, look.reward, p['window'])})"
     unseen = f"a change below {num(gain.smallest)} could not be seen"

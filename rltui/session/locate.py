@@ -13,10 +13,10 @@ from rltui.discovery.grouping import RunCandidate, group
 from rltui.discovery.units import RUN_MARK
 from rltui.prose import joined
 from rltui.readers.base import ContainedRun
-from rltui.readers.formats import SEVERAL
+from rltui.readers.formats import MESSAGES, SEVERAL
 from rltui.readers.not_a_log import is_binary
 from rltui.readers.registry import runs_in_database
-from rltui.readers.sniff import may_begin_late, sniff, sniff_end, sniff_page
+from rltui.readers.sniff import is_messages, may_begin_late, sniff, sniff_end, sniff_page
 from rltui.sources import slurm, stdin
 from rltui.sources.base import FileStat, Listing, Place, SourceError
 from rltui.sources.local import LocalPlace
@@ -224,7 +224,7 @@ def _sniffer(
         if found is None and len(head) == HEAD and may_begin_late(head, name):
             with closing(place.follow(path)) as follower:
                 found = sniff_end(follower.tail(HEAD).data, name)
-        return found
+        return MESSAGES if found is None and is_messages(head, name) else found
 
     return ask
 
