@@ -36,6 +36,7 @@ from rltui.evidence.rescales import Rescales
 from rltui.evidence.sampled import Sampled
 from rltui.evidence.signal import CRITICAL, WARNING
 from rltui.evidence.standing import Standing
+from rltui.readers.formats import formats
 from rltui.rules.base import Detect
 from rltui.rules.catalogue import having, rules, unread_pages
 from rltui.rules.coverage import Evaluable, without_input
@@ -330,7 +331,8 @@ class Engine:
         blind = {b.id for b in [*skipped, *out_of_place]}
         notes = run.notes if run_state is not None else [note for note in run.notes if note.by(look.step)]
         could = frozenset(i for i in able if i not in blind and i not in guard.failed)
-        ground = Ground(look, run.config, notes, sampled, measured, ran=could)
+        printed = any(one.used and formats()[one.format].prints for one in run.sources if one.format in formats())
+        ground = Ground(look, run.config, notes, printed, sampled, measured, ran=could)
         built = build(lives, self.catalogue, ground, self.window, self._kept, guard)
         findings = confirmed(built, sampled, guard)
         active = [f for f in findings if f.status == "active"]

@@ -46,11 +46,13 @@ QUOTED = 120
 
 @dataclass(frozen=True)
 class Ground:
-    """What causes are tested on. `spells`: of each rule that found something; `ran`: rules that could run."""
+    """What causes are tested on. `printed`: a log of what the program printed was read, `notes` are from it. `spells`:
+    of each rule that found something; `ran`: rules that could run."""
 
     look: Look
     config: Mapping[str, ConfigValue]
     notes: Sequence[Note] = ()
+    printed: bool = False
     sampled: Sampled | None = None
     measured: Measured | None = None
     spells: Mapping[str, Spell] = field(default_factory=dict)
@@ -165,6 +167,8 @@ def _said(ground: Ground, test: Said, spell: Spell) -> Outcome:
         if note.kind in TELLING and note.by(spell.end + late) and pattern.search(note.text):
             at = f" at step {note.step}" if note.step is not None else ""
             return Outcome("met", f"the log says{at}: “{note.text.strip()[:QUOTED]}”")
+    if not ground.printed:
+        return Outcome("unknown", "no log of what the program printed was read")
     return Outcome("unmet", "the log that was read names no such error")
 
 

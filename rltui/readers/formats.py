@@ -25,7 +25,8 @@ class Format(Record):
     `begins`: a file that is no single document can be read from any line on, from a block's border, or from anywhere
     (its reader finds the next record by itself). `states_step`: its rows state their step. `copies`: what it holds
     stands in the others too, late (a checkpoint's state) or to be counted from the first row (printed rows without a
-    step); alone it tells nothing from its end. `lag`: how far its writer is behind, in words.
+    step); alone it tells nothing from its end. `prints`: it holds what the program printed, warnings and errors too.
+    `lag`: how far its writer is behind, in words.
     """
 
     rank: int
@@ -33,6 +34,7 @@ class Format(Record):
     begins: Literal["line", "block", "anywhere"] = "line"
     states_step: bool = False
     copies: bool = False
+    prints: bool = False
     lag: str = ""
 
 
