@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import hypot
 
-from rltui.evidence.effects import ROUNDING, chance
+from rltui.evidence.effects import ROUNDING
 from rltui.evidence.model import BestCheckpoint
 from rltui.evidence.ranking import Ranking, best_saved, peak, usable
 from rltui.evidence.signal import num
@@ -27,18 +27,15 @@ def best_checkpoint(
     kept = usable(saved, last_step, broken_at)
     if not kept:
         at = peak(r, broken_at)
-        return _told(r, at, int(r.steps[at]), None, False if saved else None, len(r.score))
+        return _told(r, at, int(r.steps[at]), None, False if saved else None)
     top = best_saved(r, kept)
-    return _told(r, r.nearest(top.step), top.step, top.path, top.complete, len(kept))
+    return _told(r, r.nearest(top.step), top.step, top.path, top.complete)
 
 
-def _told(r: Ranking, at: int, step: int, path: str | None, on_disk: bool | None, among: int) -> BestCheckpoint:
-    """`among`: how many it is the best of. The best of many noisy means lies above the start by chance alone."""
+def _told(r: Ranking, at: int, step: int, path: str | None, on_disk: bool | None) -> BestCheckpoint:
     value, basis = float(r.value[at]), r.basis
     start_se = r.value_se * r.width**0.5  # a single value, where the others are means
-    means = min(among, len(r.score) // r.width)
-    limit = GAIN + (chance(means, 1) if means > 1 else 0.0)
-    least = r.start + limit * hypot(r.value_se, start_se)
+    least = r.start + GAIN * hypot(r.value_se, start_se)
     beats = value >= least and value > r.start
     if not beats:
         basis += ", not distinguishable from the start" if value >= r.start else ", no better than the start"

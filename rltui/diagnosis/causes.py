@@ -75,13 +75,14 @@ def _weighed(text: CauseText, ground: Ground, spell: Spell) -> Weighed:
     status: CauseStatus = "contradicted" if said["unmet"] else "supported" if said["met"] else "untestable"
     telling = said["unmet"] or said["met"] or said["unknown"]
     because = ", ".join(each_once(outcome.text for outcome in telling))
-    if status == "untestable" and text.look:
-        because = f"{because}, so look at {text.look}" if because else f"look at {text.look}"
+    look = text.look if status == "untestable" else ""
+    if look:
+        because = f"{because}, so look at {look}" if because else f"look at {look}"
     entry = acting(ground.config, text.config)
     value = _plain(entry.value) if entry is not None and entry.active else None
     key = entry.key if entry is not None and value is not None else None
     return Weighed(
-        Cause(text.text, key, value, status, because), text.name, _weight(said) if status == "supported" else 0
+        Cause(text.text, key, value, status, because, look), text.name, _weight(said) if status == "supported" else 0
     )
 
 

@@ -76,13 +76,15 @@ CauseStatus = Literal["supported", "contradicted", "untestable"]
 @dataclass(frozen=True, slots=True)
 class Cause:
     """A candidate cause; `config_key` in this framework's spelling and its value here, None where not tied to config.
-    `because`: the numbers that speak for it or against it, or what would make it testable."""
+    `because`: the numbers that speak for it or against it, or what would make it testable. `look`: what to look at by
+    hand where nothing that is logged tells."""
 
     text: str
     config_key: str | None = None
     value: str | float | int | bool | None = None
     status: CauseStatus = "untestable"
     because: str = ""
+    look: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -124,7 +124,10 @@ def _why(report: Report, finding: Finding | None) -> str:
 
 
 def cause_text(cause: Cause) -> str:
-    """What it may come from, with the setting that it rests on and the numbers that speak for it."""
+    """What it may come from, with the setting that it rests on and the numbers that speak for it; of what nobody could
+    test what to look at."""
+    if cause.look:
+        return f"{cause.text} (nothing that is logged tells, so look at {cause.look})"
     proof = each_once(text for text in (cause_setting(cause), cause.because) if text)
     return f"{cause.text} ({', '.join(proof)})" if proof else cause.text
 
@@ -133,7 +136,10 @@ def _do(report: Report, finding: Finding | None) -> str:
     if finding is None:
         return _nothing_wrong(report)
     if not finding.fixes:
-        return "nothing that this log shows can be changed. Look at the run itself."
+        others = [f for f in report.findings if f.status == "active" and f.severity != "info" and f.fixes]
+        if not others:
+            return "nothing that this log shows can be changed. Look at the run itself."
+        return f"for “{in_sentence(others[0].title)}”: {_do(report, others[0])}"
     best = report.verdict.best_checkpoint
     saved = best is not None and best.path is not None
     fixes = [fix for fix in finding.fixes if saved or fix.act != GO_BACK][:FIXES]

@@ -11,7 +11,11 @@ from typing import Any
 
 import pytest
 
+from rltui.evidence.model import Cause, Finding
 from rltui.plots.numbers import change, duration, number, percent, size
+from rltui.report.answer import Answer, answer
+from rltui.report.build import build
+from tests.unit.report import fakes
 from tests.unit.reported import told
 from tests.unit.text.test_sentences import LATER, glue_in
 
@@ -102,3 +106,22 @@ def values(data: Any) -> Iterator[Any]:
     yield data
     for part in data.values() if isinstance(data, dict) else data if isinstance(data, list) else ():
         yield from values(part)
+
+
+def answer_of(*findings: Finding) -> Answer:
+    return answer(build(fakes.frame(result=fakes.diagnosis(findings=findings))))
+
+
+def test_what_nobody_could_test_says_only_what_to_look_at() -> None:
+    cause = Cause(
+        "The parser is wrong", because="samples are not kept (to keep them: x), so look at five", look="five samples"
+    )
+    why = answer_of(fakes.finding(causes=(cause,))).why
+    assert why == "not known, perhaps: The parser is wrong (nothing that is logged tells, so look at five samples)."
+
+
+def test_where_the_leading_finding_has_no_remedy_the_next_one_is_named_with_its_own() -> None:
+    led = fakes.finding(fixes=())
+    other = fakes.finding(id="reward-floor", title="Reward stuck at the floor", severity="warning")
+    assert answer_of(led, other).do.startswith("for “reward stuck at the floor”: (1) Raise the KL penalty")
+    assert "nothing that this log shows" in answer_of(led).do
