@@ -18,6 +18,7 @@ from rltui.evidence.signal import num
 from rltui.frameworks.load import enable, metrics, phases
 from rltui.plots.numbers import change, percent
 from rltui.rules.expectation import NUMBERS, EveryPhase, Explains, Jumped, MetricMoved, Outgrew, Stands, Took
+from rltui.run.sums import median
 
 Answer = Literal["met", "unmet", "unknown"]
 
@@ -188,7 +189,7 @@ def _stands(look: Look, test: Stands, spell: Spell) -> Outcome:
     found = members(look, test.metric)
     outcomes = []
     for label, facts in found:
-        level = facts.start.value if test.at == "start" else _now(facts, spell, LEVEL_POINTS)
+        level = _first(facts) if test.at == "start" else _now(facts, spell, LEVEL_POINTS)
         if level is not None:
             holds = NUMBERS[test.op](level, test.value)
             when = " at the start" if test.at == "start" else ""
@@ -198,6 +199,12 @@ def _stands(look: Look, test: Stands, spell: Spell) -> Outcome:
     if not outcomes:
         return missing(look, test.metric)
     return next((one for one in outcomes if one.answer == "met"), outcomes[0])
+
+
+def _first(facts: MetricFacts) -> float:
+    """The level before anything was learnt: a tenth of a run is no start for what grows quickly, nor are several
+    evaluations."""
+    return median(facts.values[: 1 if facts.held_out else FIRST])
 
 
 def asked(op: str, limit: str, holds: bool) -> str:

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import json
+import random
+from pathlib import Path
+
 import msgspec
 import numpy as np
 import pytest
 
+from rltui.cli import main
 from rltui.diagnosis.causes import Weighed, weighed
 from rltui.diagnosis.engine import Engine
 from rltui.diagnosis.tested import Ground
@@ -130,3 +135,18 @@ def test_a_number_that_a_cause_asks_for_twice_is_told_once_and_with_its_limit() 
     (cause, *_) = (one.cause for one in weigh("cfg-group-size-degenerate", config))
     assert cause.status == "supported"
     assert cause.because == "num_generations = 2 (below 8)"
+
+
+def test_what_grew_within_a_tenth_of_the_run_was_not_so_at_the_start(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """KL is .06 in the first five rows and .2 in the mean of the first tenth: the reference is the right model."""
+    rng = random.Random(5)
+    rows = (
+        {"step": i, "reward": 0.5 + rng.gauss(0, 0.03), "kl": 0.02 * i + rng.gauss(0, 0.002)} for i in range(1, 201)
+    )
+    (tmp_path / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert main(["report", str(tmp_path), "--format", "json"]) == 0
+    findings = {f["id"]: f for f in json.loads(capsys.readouterr().out)["findings"]}
+    status = {c["text"]: c["status"] for c in findings["kl-runaway"]["causes"]}
+    assert status["The reference is not the model that training started from"] == "contradicted"
