@@ -266,11 +266,12 @@ def _clear(case: Case) -> str:
 def _why_go_on(case: Case) -> str:
     look, values = case.look, case.look.values("val_score")
     if validation_rises(look):
-        return "validation still rises" if values[-1] >= values.max() else "validation has risen and holds"
+        highest = "validation still rose at the end" if case.ended else "validation still rises"
+        return highest if values[-1] >= values.max() else "validation has risen and holds"
     if (moved := validation(look)) is not None:
         if moved <= -HOLDS or _below_best(look):
             return "validation is lower than it was, which no check calls a fall yet"
-        return "validation holds, and so short a plateau is no end"
+        return "validation holds" if case.ended else "validation holds, and so short a plateau is no end"
     if look.facts.clock.steps_left == 0:
         return "the planned end is reached"
     if case.ended:
