@@ -182,9 +182,9 @@ class Columns:
     @classmethod
     def of(cls, width: int) -> Columns:
         if width < 66:
-            name, now, unit, chg, key = 17, 8, 0, 8, 0
+            name, now, unit, chg, key = 17, 9, 0, 8, 0
         elif width < 76:
-            name, now, unit, chg, key = 21, 8, 0, 8, 0
+            name, now, unit, chg, key = 21, 9, 0, 8, 0
         elif width < 90:
             name, now, unit, chg, key = 21, 9, 6, 8, 0
         elif width < 140:
@@ -285,7 +285,10 @@ def _row(view: View, line: MetricLine, cols: Columns, selected: bool) -> Row:
     now = view.now_value(line.name)
     if now and decimals is not None and abs(now * scale) < 0.5 * 10**-decimals:
         decimals = None  # would read as zero
-    row.append(put(view.value(line.name, now, decimals), cols.now, strong, ">"))
+    shown = view.value(line.name, now, decimals)
+    if now is not None and scale != 1.0 and not cols.unit and len(shown) < cols.now - 2:
+        shown += " %"  # a share is no number of its own
+    row.append(put(shown, cols.now, strong, ">"))
     if cols.unit:
         row.append(put(f" {view.unit(line.name)}", cols.unit, "dim"))
     moved = _moved(metric, finding if view.last_rows is None else None)
