@@ -81,11 +81,17 @@ def fact_of(look: Look, name: str) -> MetricFacts | None:
 
 
 def members(look: Look, name: str) -> list[tuple[str, MetricFacts]]:
-    """The metric, or its members, with what each is called."""
+    """The metric, or its members, with what each is called. Of a phase that most steps do not run (as a save)
+    only the steps that ran it."""
     if name in FAMILIES:
         return [(member, alone(member, series)) for member, series in look.family(name).items() if len(series)]
     found = fact_of(look, name)
-    return [] if found is None else [(label_of(found.name), found)]
+    if found is None:
+        return []
+    ran = found.values > 0
+    if name.startswith("phase:") and ran.any() and not ran.all():
+        found = alone(name, found.series.where(ran))
+    return [(label_of(found.name), found)]
 
 
 def _then(facts: MetricFacts, spell: Spell, points: int) -> Level | None:

@@ -242,4 +242,4 @@ def without(series: Series, name: str | None, gaps: Sequence[Gap]) -> Series:
         keep &= ~one.hides(series, meaning.group if meaning is not None else "", name)
     if keep.all():
         return series
-    return Series(series.key, series.steps[keep], series.values[keep], series.rows[keep], series.times[keep])
+    return series.where(keep)

@@ -58,6 +58,10 @@ class Series(msgspec.Struct, frozen=True, eq=False):
             return Series(self.key, self.steps, self.values, self.rows, self.times, True)
         return Series(self.key, self.steps[keep], self.values[keep], self.rows[keep], self.times[keep], True)
 
+    def where(self, keep: NDArray[np.bool_]) -> Series:
+        """The points of the places that are to be kept."""
+        return Series(self.key, self.steps[keep], self.values[keep], self.rows[keep], self.times[keep])
+
     def _cut(self, start: int, end: int) -> Series:
         at, known = slice(start, end), self.finite_points
         if known is not None:
