@@ -8,8 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from rltui.discovery.found import NotARun
+from rltui.readers.base import Rows
+from rltui.readers.step_files import StepFilesReader
 from rltui.session.live import LiveRun
 from rltui.session.locate import locate
 from tests.unit.readers.reported import ends, refused, reported
@@ -80,3 +84,18 @@ def test_files_that_come_while_the_run_is_followed(tmp_path: Path) -> None:
         assert table.cells(1)["loss"] == 7.0
         live.close()
         live.opened.close()
+
+
+@given(
+    st.lists(st.binary(max_size=80) | st.sampled_from([b"{", b"[1]", b'{"loss": NaN}', b'{"step": 1e400, "loss": 1}']))
+)
+@settings(max_examples=60, deadline=None)
+def test_files_that_hold_anything_are_skipped_and_counted(texts: list[bytes]) -> None:
+    """A damaged one never costs a good one its row."""
+    good = json.dumps(row(7)).encode()
+    reader = StepFilesReader()
+    files = [(f"step_{100 + i}.json", text) for i, text in enumerate(texts)]
+    records = reader.read([("step_7.json", good), *files])
+    steps = [step for record in records if isinstance(record, Rows) for step in record.steps]
+    assert 7 in steps
+    assert len(steps) + sum(reader.skipped.values()) == 1 + len(texts)
