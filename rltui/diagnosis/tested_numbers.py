@@ -18,7 +18,6 @@ from rltui.evidence.signal import num
 from rltui.frameworks.load import enable, metrics, phases
 from rltui.plots.numbers import change, percent
 from rltui.rules.expectation import NUMBERS, EveryPhase, Explains, Jumped, MetricMoved, Outgrew, Stands, Took
-from rltui.run.sums import median
 
 Answer = Literal["met", "unmet", "unknown"]
 
@@ -195,7 +194,7 @@ def _stands(look: Look, test: Stands, spell: Spell) -> Outcome:
     found = members(look, test.metric)
     outcomes = []
     for label, facts in found:
-        level = _first(facts) if test.at == "start" else _now(facts, spell, LEVEL_POINTS)
+        level = facts.first if test.at == "start" else _now(facts, spell, LEVEL_POINTS)
         if level is not None:
             holds = NUMBERS[test.op](level, test.value)
             when = " at the start" if test.at == "start" else ""
@@ -205,12 +204,6 @@ def _stands(look: Look, test: Stands, spell: Spell) -> Outcome:
     if not outcomes:
         return missing(look, test.metric)
     return next((one for one in outcomes if one.answer == "met"), outcomes[0])
-
-
-def _first(facts: MetricFacts) -> float:
-    """The level before anything was learnt: a tenth of a run is no start for what grows quickly, nor are several
-    evaluations."""
-    return median(facts.values[: 1 if facts.held_out else FIRST])
 
 
 def asked(op: str, limit: str, holds: bool) -> str:

@@ -94,6 +94,12 @@ class MetricFacts:
         return self._mean(0, window_rows(len(self.series), self._seen.window))
 
     @cached_property
+    def first(self) -> float:
+        """Where it was before anything was learnt: median of the first 5 points, or the first evaluation. A tenth of a
+        run is no beginning of what grows quickly."""
+        return median(self.values[: 1 if self.held_out else FIRST])
+
+    @cached_property
     def end(self) -> Level:
         """Mean of the last max(5, 10 %) points, or as many as the user says."""
         n = len(self.series)

@@ -80,7 +80,8 @@ NoteKind = Literal[
 
 class Note(NamedTuple):
     """A line of text that matters beyond its numbers. `step` and `total` if the line states them. `frames`: of a
-    traceback, "file.py:12 function", the innermost last."""
+    traceback, "file.py:12 function", the innermost last. `begun`: the line where it begins; what it shows in the end
+    takes the place of what it showed while it was written."""
 
     kind: NoteKind
     text: str
@@ -89,6 +90,7 @@ class Note(NamedTuple):
     total: int | None = None
     time: float | None = None
     frames: tuple[str, ...] = ()
+    begun: int = 0
 
     def by(self, step: int) -> bool:
         """Whether the log had said it when the training stood at `step`; so it is thought of a line that nobody can

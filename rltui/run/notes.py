@@ -40,6 +40,7 @@ class NoteSource:
     row: int | None = None  # newest training step
     bar: int | None = None  # newest step of the progress bar: rows may be logged every tenth step only, or come late
     bar_line: int = 0  # where it was painted
+    shown: Note | None = None  # the newest traceback, which may show more yet
     _survived: set[tuple[str, str]] = field(default_factory=set)
 
     @property
@@ -52,6 +53,10 @@ class NoteSource:
         self.events.clear()
         self._survived.clear()
         self.row = self.bar = None
+
+    def retract(self, note: Note) -> None:
+        """What an error showed while it was still being written."""
+        self.events = [event for event in self.events if event.note is not note]
 
     def reach(self, step: int | None) -> None:
         """The newest row. A step back is a restart: what was said before is of another attempt."""
@@ -112,6 +117,10 @@ class _Kept:
         else:
             self.last.append((place, note))
 
+    def drop(self, note: Note) -> None:
+        self.first = [item for item in self.first if item[1] is not note]
+        self.last = deque((item for item in self.last if item[1] is not note), maxlen=LAST_KEPT)
+
     def __iter__(self) -> Iterator[tuple[int, Note]]:
         yield from self.first
         yield from self.last
@@ -145,6 +154,11 @@ class Notes:
             if note.kind == "progress" and note.step is not None:
                 log.bar, log.bar_line = note.step, note.line
             return
+        if note.begun:
+            before, log.shown = log.shown, note
+            if before is not None and before.begun == note.begun:
+                self._kept[note.kind].drop(before)
+                log.retract(before)
         self._count += 1
         self._kept.setdefault(note.kind, _Kept()).add(self._count, note)
         if note.kind in ("start", "resume"):

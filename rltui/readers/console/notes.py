@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cache
 from pathlib import Path
@@ -120,12 +120,13 @@ class _Traceback:
     """`error`: the name that its last line begins with, empty if any line without indent is the last."""
 
     error: str = ""
+    begun: int = 0
     lines: int = 0
     last: str = ""
     frames: deque[str] = field(default_factory=lambda: deque(maxlen=FRAMES))
 
     def note(self, message: str, line: int, step: int | None, time: float | None = None) -> Note:
-        return Note("traceback", clean(message, 500), line, step, None, time, tuple(self.frames))
+        return Note("traceback", clean(message, 500), line, step, None, time, tuple(self.frames), self.begun)
 
 
 class NoteFinder:
@@ -138,6 +139,13 @@ class NoteFinder:
     @property
     def in_traceback(self) -> bool:
         return bool(self._open)
+
+    def standing(self) -> dict[str, _Traceback]:
+        """The tracebacks that are open, to go back to: more may come of a line that is not over."""
+        return {prefix: replace(one, frames=deque(one.frames, FRAMES)) for prefix, one in self._open.items()}
+
+    def go_back(self, standing: dict[str, _Traceback]) -> None:
+        self._open = standing
 
     def line(self, text: str, line: int, step: int | None) -> list[Note]:
         """Notes of one line; `step` is the newest training step before it."""
@@ -153,7 +161,7 @@ class NoteFinder:
         if TRACEBACK in message:
             if len(self._open) < 64:
                 named = _IPYTHON.match(message)
-                self._open[prefix] = _Traceback(named[1] if named else "")
+                self._open[prefix] = _Traceback(named[1] if named else "", line)
             return out
         seen: set[str] = set()
         for rule in _rules():

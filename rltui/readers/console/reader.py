@@ -108,6 +108,7 @@ class ConsoleReader(LineReader):
             self._blanks.look_ahead()
             self._joined.look_ahead()
         self._untaken.open_line = line if rest else 0
+        standing = self._notes.standing() if rest else {}
         told = self._read(rest) if rest else []
         self._take_joined(self._joined.finish(self._rows.names))
         self._untaken.open_line = 0
@@ -119,6 +120,8 @@ class ConsoleReader(LineReader):
         self._bars.so_far(self._line)
         told += self._news.take()
         ends = self._notes.finish(line, self._rows.step)
+        if rest:
+            self._notes.go_back(standing)
         out = [*opened, *told, *self._config.finish(), *ends, *self._take_rows(), *self._newest.take()]
         return out if self._unread is None else [*out, Hint(self._unread.hint())]
 
