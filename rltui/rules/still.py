@@ -157,8 +157,10 @@ def reward_noise_dominates(look: Look, p: Params, memory: Memory) -> list[Signal
     if not logged_for(look, look.reward, max(p["rows"], window)) or look.profile.spread <= 0:
         return []
     series, way = look.series(look.reward), look.trend(look.reward, window)
-    grown = louder(series.steps, series.values) if series is not None else None
     share = way.noise / look.profile.spread
+    if share < p["noise"] / 2.0:
+        return []  # too little even of a reward that became noisier, which costs much to ask
+    grown = louder(series.steps, series.values) if series is not None else None
     if share < p["noise"] / (1.0 if grown is None else 2.0) or (grown is None and abs(way.total) >= way.noise):
         return []
     summary = f"{reward_name(look)} jumps by {num(way.noise)} from row to row, {percent(share)} of its range"
