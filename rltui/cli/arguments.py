@@ -26,7 +26,10 @@ class Stop(Exception):  # noqa: N818
 
 
 class Parser(argparse.ArgumentParser):
-    """argparse, with errors as one line."""
+    """argparse, with errors as one line, and with options anywhere between the runs."""
+
+    def parse_args(self, words: Sequence[str]) -> argparse.Namespace:  # type: ignore[override]
+        return self.parse_intermixed_args(words)
 
     def error(self, message: str) -> None:  # type: ignore[override]
         raise Stop(f"{message} (see {self.prog} --help)")

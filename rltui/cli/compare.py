@@ -45,7 +45,7 @@ def run(words: list[str]) -> int:
     parser.add_argument("--format", choices=("markdown", "json"), default="markdown")
     parser.add_argument("-o", "--output", metavar="FILE", help="write there instead of stdout")
     reading_options(parser)
-    args = parser.parse_intermixed_args(words)
+    args = parser.parse_args(words)
     for name in ("latest", "top"):
         if (count := getattr(args, name)) is not None and count < 1:
             raise Stop(f"--{name} wants a number of runs, at least 1")

@@ -16,7 +16,7 @@ def run(words: list[str]) -> int:
         default="show",
         help="example: a commented file with every key and its default",
     )
-    args = parser.parse_intermixed_args(words)
+    args = parser.parse_args(words)
     from rltui.report.settings_text import checked, example, shown
     from rltui.settings import path
 

@@ -10,7 +10,7 @@ from rltui.cli.arguments import Stop, command_parser
 
 def run(words: list[str]) -> int:
     parser = command_parser("rltui demo", "Opens the sample runs that ship with rltui.")
-    parser.parse_intermixed_args(words)
+    parser.parse_args(words)
     root = sample_runs()
     if sys.stdout.isatty():
         from rltui.cli.screen import open_screen

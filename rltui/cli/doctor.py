@@ -7,7 +7,7 @@ from rltui.cli.arguments import command_parser, write
 
 def run(words: list[str]) -> int:
     parser = command_parser("rltui doctor", "Says what works here: terminal, NVML, optional parts.")
-    parser.parse_intermixed_args(words)
+    parser.parse_args(words)
     from rltui.doctor import checks, render
 
     write(render(checks()), None)

@@ -13,7 +13,7 @@ def run(words: list[str]) -> int:
         "id", nargs="?", metavar="ID", help="a finding's id, the name of a page, or a metric as in kl_ref"
     )
     parser.add_argument("--format", choices=("text", "json"), default="text")
-    args = parser.parse_intermixed_args(words)
+    args = parser.parse_args(words)
     from rltui.report.explain import as_json, as_text, nearest
 
     explained = as_json(args.id) if args.format == "json" else as_text(args.id)

@@ -27,7 +27,7 @@ def run(words: list[str]) -> int:
     parser.add_argument("--format", choices=FORMATS, help="default: by the suffix of FILE, else csv")
     parser.add_argument("-o", "--output", metavar="FILE", help="write there instead of stdout")
     reading_options(parser)
-    args = parser.parse_intermixed_args(words)
+    args = parser.parse_args(words)
     suffix = os.path.splitext(args.output or "")[1].removeprefix(".").lower()
     chosen = args.format or (suffix if suffix in FORMATS else "csv")
     if chosen == "parquet" and args.output is None and sys.stdout.isatty():

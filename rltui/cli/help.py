@@ -11,7 +11,7 @@ from rltui.manual import page, topics
 def run(words: list[str]) -> int:
     parser = command_parser("rltui help", "Prints a page of the manual. Without a topic: the list of pages.")
     parser.add_argument("topic", nargs="?", metavar="TOPIC", help="the name of a page, or of a command")
-    topic = parser.parse_intermixed_args(words).topic
+    topic = parser.parse_args(words).topic
     if topic is None:
         write(_contents(), None)
         return 0

@@ -44,7 +44,7 @@ def run(words: list[str]) -> int:
     several.add_argument("--all", action="store_true", help="all runs found (JSON: an array)")
     several.add_argument("--newest", action="store_true", help="of several runs the one written last")
     reading_options(parser)
-    args = parser.parse_intermixed_args(words)
+    args = parser.parse_args(words)
     for name in ("window", "last"):
         if (rows := getattr(args, name)) is not None and rows < 1:
             raise Stop(f"--{name} wants a number of rows, at least 1")

@@ -29,7 +29,7 @@ def run(words: list[str]) -> int:
     parser.add_argument("--limit", type=int, default=10, metavar="N", help="so many samples at most (default: 10)")
     parser.add_argument("--format", choices=("text", "json"), default="text")
     reading_options(parser)
-    args = parser.parse_intermixed_args(words)
+    args = parser.parse_args(words)
     try:
         found = locate_runs([args.run], args.format_in, args.line)
     except Stop:

@@ -22,7 +22,7 @@ def run(words: list[str]) -> int:
     lines_option(parser)
     parser.add_argument("--full", action="store_true", help="read the whole logs: the verdict of report, but slow")
     parser.add_argument("--format", choices=("table", "json"), default="table")
-    args = parser.parse_intermixed_args(words)
+    args = parser.parse_args(words)
     from rltui.compare.runs import from_ends, from_whole, numbered, ranked
     from rltui.compare.runs_table import to_json, to_text
     from rltui.session.locate import discover

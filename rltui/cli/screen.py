@@ -24,7 +24,7 @@ def run(words: list[str]) -> int:
     parser.add_argument("--replay", action="store_true", help="play a run again, with the diagnosis as it stood then")
     parser.add_argument("--speed", type=float, metavar="X", help="of --replay: steps a second (default 10)")
     reading_options(parser)
-    args = parser.parse_intermixed_args(words)
+    args = parser.parse_args(words)
     if args.speed is not None and not (args.replay and 0 < args.speed < 1e6):
         raise Stop("--speed wants steps a second, more than 0, and --replay")
     if not sys.stdout.isatty():

@@ -17,7 +17,7 @@ def run(words: list[str]) -> int:
     parser.add_argument("--format", choices=("text", "json"), default="text")
     parser.add_argument("--example", action="store_true", help="print an adapters file to start from")
     reading_options(parser)
-    args = parser.parse_intermixed_args(words)
+    args = parser.parse_args(words)
     from rltui.verify.adapters import BadAdapters, example, load
     from rltui.verify.check import as_json, as_text
     from rltui.verify.probes import verify

@@ -74,7 +74,7 @@ def run(words: list[str]) -> int:
         help="tell everything again (otherwise a watch that is restarted goes on where it was)",
     )
     reading_options(parser)
-    args = parser.parse_intermixed_args(words)
+    args = parser.parse_args(words)
     for name in ("timeout", "heartbeat", "wait"):
         if (seconds := getattr(args, name)) is not None and not seconds > 0:
             raise Stop(f"--{name} wants seconds, more than 0")

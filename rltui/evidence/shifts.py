@@ -110,10 +110,7 @@ def louder(steps: Ints, values: Floats) -> int | None:
     n = len(x) - 1
     if n < 2 * LEAST_EACH or not np.isfinite(x).all():
         return None
-    d = np.abs(off_trend(x))[-n:]
-    n = len(d)
-    if n < 2 * LEAST_EACH:
-        return None
+    d = np.abs(off_trend(x))
     at = np.arange(LEAST_EACH, n - LEAST_EACH + 1)
     total = np.cumsum(d)
     before, after = total[at - 1] / at, (total[-1] - total[at - 1]) / (n - at)
@@ -121,7 +118,7 @@ def louder(steps: Ints, values: Floats) -> int | None:
         return None
     gain = n * log(total[-1] / n) - at * np.log(before) - (n - at) * np.log(after)
     best = int(np.argmax(np.where(after >= LOUDER * before, gain, 0.0)))
-    cut = len(x) - n + int(at[best])
+    cut = 1 + int(at[best])
     apart = abs(median(x[cut:]) - median(x[:cut]))
     if gain[best] < SURE or after[best] < LOUDER * before[best] or apart > LOUDER * noise(x[cut:]):
         return None
