@@ -216,7 +216,7 @@ def validation_rises(look: Look, errors: float = RISES) -> bool:
     if held_out is None or held_out < errors or seen is None:
         return False
     below = seen.peak is not None and seen.better * (float(seen.values[-1]) - seen.peak.value) < 0
-    return not (below and seen.since_peak is not None and seen.since_peak.direction == -seen.better)
+    return not (below and seen.below_best)
 
 
 SHARE = 0.25

@@ -9,14 +9,12 @@ from typing import Any
 from rltui.diagnosis.tested_numbers import Outcome, Spell, fact_of, label_of, members, missing, value_of
 from rltui.evidence.effects import between
 from rltui.evidence.look import Look
-from rltui.evidence.metric import FIRST, NOW_POINTS, MetricFacts
+from rltui.evidence.metric import FIRST, NOW_POINTS
 from rltui.evidence.parts import noise_around, weights
 from rltui.evidence.signal import num
 from rltui.plots.numbers import change
 from rltui.rules.expectation import Faded, HeldLevel, Mirrored, Noisier
 
-LEAST_ROWS = 20
-"""Rows that tell how noisy a metric is, or what goes with what."""
 SURE = 3.0
 """Standard errors that the weight of a part must lie from 0."""
 
@@ -53,17 +51,14 @@ def _noisier(look: Look, test: Noisier, spell: Spell) -> Outcome:
     found = members(look, test.metric)
     if not found:
         return missing(look, test.metric)
-    tried = [(levels, label) for label, facts in found if (levels := _times(facts, spell.onset, spell.end))]
+    tried = [
+        (levels, label) for label, facts in found if (levels := noise_around(facts.series, spell.onset, spell.end))
+    ]
     if not tried:
         return Outcome("unknown", f"there are too few points of {found[0][0]} before and after")
     (was, now), label = max(tried, key=lambda one: one[0][1] - test.times * one[0][0])
     told = f"{label} jumps by {num(now)} from row to row, {num(was)} before step {spell.onset}"
     return Outcome("met" if now >= test.times * was > 0 else "unmet", told)
-
-
-def _times(facts: MetricFacts, onset: int, end: int) -> tuple[float, float] | None:
-    """Noise from row to row before the onset and since; None if there are too few rows of either."""
-    return noise_around(facts.series, onset, end, LEAST_ROWS)
 
 
 def _faded(look: Look, test: Faded, spell: Spell) -> Outcome:

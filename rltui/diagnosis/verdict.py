@@ -242,7 +242,7 @@ def _clear(case: Case) -> str:
         m for name in names if (m := facts.metric(name)) is not None and (m.held_out or len(m.series) >= ENOUGH_ROWS)
     ]
     gains = [m for m in seen if m.since_start is not None and m.since_start.direction == m.better]
-    lost = any(m.since_peak is not None and m.since_peak.direction == -m.better for m in seen)
+    lost = any(m.below_best for m in seen)
     if case.skipped >= case.checks:
         head = "No fault in the little that is logged"
     else:
@@ -265,11 +265,12 @@ def _clear(case: Case) -> str:
 
 def _why_go_on(case: Case) -> str:
     look, values = case.look, case.look.values("val_score")
+    seen = look.facts.metric("val_score")
     if validation_rises(look):
         highest = "validation still rose at the end" if case.ended else "validation still rises"
         return highest if values[-1] >= values.max() else "validation has risen and holds"
     if (moved := validation(look)) is not None:
-        if moved <= -HOLDS or _below_best(look):
+        if moved <= -HOLDS or (seen is not None and seen.below_best):
             return "validation is lower than it was, which no check calls a fall yet"
         return "validation holds" if case.ended else "validation holds, and so short a plateau is no end"
     if look.facts.clock.steps_left == 0:
@@ -281,12 +282,6 @@ def _why_go_on(case: Case) -> str:
 
 HOLDS = 2.0
 """Standard errors by which validation may be lower than before and still be said to hold."""
-
-
-def _below_best(look: Look) -> bool:
-    found = look.facts.metric("val_score")
-    fallen = None if found is None else found.since_peak
-    return found is not None and fallen is not None and fallen.direction == -found.better
 
 
 def began(finding: Finding) -> str:

@@ -95,10 +95,9 @@ def group(
     families = step_files_of(by_role["metrics"])
     of_steps = {first for first in families if sniff(first) == STEP_FILES}
     others_of = {path for first in of_steps for path in families[first]}
-    sniffed = ((path, sniff(path)) for path in by_role["metrics"] if path not in others_of)
-    all_formats = dict(sniffed)
-    messages = [path for path, found in all_formats.items() if found == MESSAGES]
-    formats = {path: found for path, found in all_formats.items() if found not in (None, SAMPLES, MESSAGES, STEP_FILES)}
+    sniffed = {path: sniff(path) for path in by_role["metrics"] if path not in others_of}
+    messages = [path for path, found in sniffed.items() if found == MESSAGES]
+    formats = {path: found for path, found in sniffed.items() if found not in (None, SAMPLES, MESSAGES, STEP_FILES)}
     formats |= dict.fromkeys(of_steps, STEP_FILES)
     named = {path: formats.pop(path) for path in [p for p, found in formats.items() if found in FORMATS]}
     units = beside_their_events(units_of(root, formats, set(checkpoints)))

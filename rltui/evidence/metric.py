@@ -253,6 +253,11 @@ class MetricFacts:
             return None
         return fallen(self.series, self.peak, self.now, self.noise, self.carried, self.better, self.held_out)
 
+    @property
+    def below_best(self) -> bool:
+        """Whether it has come down from its peak, beyond doubt."""
+        return self.since_peak is not None and self.since_peak.direction == -self.better
+
     @cached_property
     def recent(self) -> Effect | None:
         """How it moves now: fitted change over the newest 200 points, with the direction of the trend test, whose

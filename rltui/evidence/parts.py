@@ -10,17 +10,17 @@ from rltui.evidence.effects import noise
 from rltui.run.table import Series
 
 LEAST_ROWS = 20
-"""Rows that tell what goes with what, beside one for each part."""
+"""Rows that tell how noisy a metric is, or, beside one for each part, what goes with what."""
 EXPLAINED = 0.8
 """Share of the total's changes from row to row that the logged parts must make up, for their weights to be known."""
 
 
-def noise_around(series: Series, onset: int, end: int, least: int) -> tuple[float, float] | None:
-    """Noise from row to row before step `onset`, and from there to step `end`; None with fewer rows than `least`."""
+def noise_around(series: Series, onset: int, end: int) -> tuple[float, float] | None:
+    """Noise from row to row before step `onset`, and from there to step `end`; None if either side has too few rows."""
     at = int(series.steps.searchsorted(onset))
     stop = int(series.steps.searchsorted(end, "right"))
     before, after = series.values[:at], series.values[at:stop]
-    return None if min(len(before), len(after)) < least else (noise(before), noise(after))
+    return None if min(len(before), len(after)) < LEAST_ROWS else (noise(before), noise(after))
 
 
 def weights(parts: Mapping[str, Series], total: Series) -> dict[str, tuple[float, float]] | None:
