@@ -16,7 +16,7 @@ from rltui import cooperate
 from rltui.diagnosis.best import best_checkpoint
 from rltui.diagnosis.findings import Kept, briefly, build
 from rltui.diagnosis.insight import Insight, insight
-from rltui.diagnosis.life import Key, Life, dated, follow, in_words
+from rltui.diagnosis.life import UNBORN, Key, Life, dated, follow, in_words
 from rltui.diagnosis.machine import Machine, Present, due, judge_machine, view_of
 from rltui.diagnosis.recovery import band_of, upheld
 from rltui.diagnosis.remarks import confirmed
@@ -37,7 +37,7 @@ from rltui.evidence.sampled import Sampled
 from rltui.evidence.signal import CRITICAL, WARNING
 from rltui.evidence.standing import Standing
 from rltui.readers.formats import formats
-from rltui.rules.base import Detect
+from rltui.rules.base import Detect, Memory
 from rltui.rules.catalogue import having, rules, unread_pages
 from rltui.rules.coverage import Evaluable, without_input
 from rltui.rules.limits import asked, beside_limits, subjects
@@ -243,21 +243,25 @@ class Engine:
         guard = Guard(state.failed)
         for rule, detect in self._running(feed):
             rule_id = rule.id
-            notes = dict(memory.get(rule_id, {}))
+            noted = memory.get(rule_id)
+            notes: Memory = {} if noted is None else dict(noted)
             found = guard.ask(rule_id, None, detect, look, self._params[rule_id], notes)
             if found is None:
                 continue
-            if notes or rule_id in memory:
+            if notes or noted is not None:
                 memory[rule_id] = notes
-            if not found and rule_id not in lived:
+            known = lived.get(rule_id, ())
+            if not found and not known:
                 continue
             signals = {s.subject: s for s in found}
             limited = subjects(rule)
-            for subject in {*signals, *lived.get(rule_id, ())}:
-                before = lives.get((rule_id, subject), Life())
+            for subject in {*signals, *known}:
+                before = lives.get((rule_id, subject), UNBORN)
                 signal = signals.get(subject)
                 if signal is None or not signal.level:
                     before = in_words(before, rule_id, guard)
+                    if signal is None and before.quiet:
+                        continue
                 recovery = None if subject in limited else rule.recovery
                 signal = upheld(recovery, before, signal, look)
                 after = follow(before, signal, n, look.step, rule.hold.looks, rule.hold.rows)
@@ -320,8 +324,8 @@ class Engine:
         told = dict(ask(Standing, standing, self.catalogue, guard)) | of_samples
         for rule_id, found in told.items():
             for signal in found:
-                life = follow(Life(), signal, rows, look.step, 1, 1)
-                lives[rule_id, signal.subject] = dated(life, Life(), signal, look)
+                life = follow(UNBORN, signal, rows, look.step, 1, 1)
+                lives[rule_id, signal.subject] = dated(life, UNBORN, signal, look)
         by_limits = [rule.id for rule in self._limited if asked(look, rule)]
         out_of_place = [b for b in unable if b.id not in of_samples and b.id not in by_limits]
         skipped = [b for b in out_of_place if b.applies]

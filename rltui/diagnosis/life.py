@@ -40,6 +40,9 @@ class Streak(Struct, frozen=True):
     looks: int
 
 
+NOT_RISING = (None, None, None)
+
+
 class Life(Struct, frozen=True):
     """State of one finding between looks. Immutable, so that a snapshot of all of them is a shallow copy.
 
@@ -48,7 +51,7 @@ class Life(Struct, frozen=True):
     """
 
     level: int = 0
-    rising: tuple[Streak | None, Streak | None, Streak | None] = (None, None, None)
+    rising: tuple[Streak | None, Streak | None, Streak | None] = NOT_RISING
     falling: Streak | None = None
     falling_to: int = 0
     openings: tuple[Opening, ...] = ()
@@ -58,6 +61,11 @@ class Life(Struct, frozen=True):
     word_row: int = 0
     last_step: int = 0
     band: RecoveryBand | None = None  # where its metric has to be again; of the newest time that it became loud
+
+    @property
+    def quiet(self) -> bool:
+        """Closed, and its condition does not hold: it stays as it is until that holds again."""
+        return not self.level and self.rising == NOT_RISING
 
     @property
     def peak(self) -> int:
@@ -71,17 +79,28 @@ class Life(Struct, frozen=True):
         return self.openings[-1].onset_step if 0 < self.level < WARNING else self.openings[-1].begin
 
 
+UNBORN = Life()
+"""Of a finding that was never seen."""
+
+
 def follow(life: Life, signal: Signal | None, n: int, step: int, looks: int, rows: int) -> Life:
     """The state after one more look at `n` rows. `looks` and `rows`: how long a level must hold before it counts in a
     run of 200 rows; twice as long it must be gone. Of a shorter run it is the same part."""
     now = signal.level if signal is not None else 0
+    if not now and life.quiet:
+        return life
     eased, signal = (None, signal) if now else (signal, None)
-    rising = tuple(_longer(life.rising[i], n) if now >= i + 1 else None for i in range(3))
-    reached = 0
+    one, two, three = life.rising
+    rising = (
+        _longer(one, n) if now >= 1 else None,
+        _longer(two, n) if now >= 2 else None,
+        _longer(three, n) if now >= 3 else None,
+    )
+    reached, least = 0, n + 1 - capped(rows, n)
     for i, streak in enumerate(rising):
-        if streak is not None and streak.looks >= looks and n - streak.row + 1 >= capped(rows, n):
+        if streak is not None and streak.looks >= looks and streak.row <= least:
             reached = i + 1
-    life = replace(life, rising=(rising[0], rising[1], rising[2]))
+    life = replace(life, rising=rising)
     if reached > life.level:
         return _raise(life, signal, reached, n, step)
     if life.level == 0:

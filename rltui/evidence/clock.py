@@ -21,8 +21,13 @@ def worth(rows: float, points: int) -> int:
     """Points that a window of so many rows is worth in a series of `points`: as large a part of it, within bounds. A
     run of which every second row is kept, or that takes ten times as long, is the same run: windows counted in rows
     would reach back twice as far in the one and a tenth as far in the other."""
-    least = min(rows, max(LEAST, LEAST_SHARE * rows))
-    return int(max(least, min(MOST_TIMES * rows, rows * points / REFERENCE)))
+    part = rows * points / REFERENCE
+    if part >= MOST_TIMES * rows:
+        return int(MOST_TIMES * rows)
+    least = LEAST_SHARE * rows
+    if least < LEAST:  # so few rows as are asked for are enough
+        least = LEAST if rows > LEAST else rows
+    return int(part if part > least else least)
 
 
 def capped(rows: float, points: int) -> int:

@@ -216,10 +216,10 @@ class Look:
     def series(self, name: str) -> Series | None:
         """Finite points of a metric, None where there is none yet or where a constant 0 stands for "not measured".
         Rows of an outage are no points of what was made of the rewards, nor are those before a change of scale."""
-        if name in self._series:  # asked hundreds of times a row
-            return self._series[name]
-        found = self._series[name] = self._measured(name)
-        return found
+        known = self._series
+        if name not in known:  # asked hundreds of times a row
+            known[name] = self._measured(name)
+        return known[name]
 
     def _measured(self, name: str) -> Series | None:
         series = self._feed.finite(name)
@@ -228,8 +228,12 @@ class Look:
         series = series.until_row(self.n)
         if not len(series) or (name in STUBS and len(series) >= STUB_ROWS and self.is_zero(name)):
             return None
-        if self.gaps:
-            series = without(series, name, self.gaps)
+        gaps = self._known.gaps
+        if gaps is None:
+            gaps = self.gaps
+        if not gaps:
+            return series
+        series = without(series, name, gaps)
         return series if len(series) else None
 
     @property

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from math import isfinite
 from typing import Literal, Protocol
 
 import numpy as np
@@ -141,7 +142,7 @@ def number(config: Mapping[str, ConfigValue], key: str) -> float | None:
         out = float(str(value))
     except ValueError:
         return None
-    return out if np.isfinite(out) else None
+    return out if isfinite(out) else None
 
 
 def _plain(config: Mapping[str, ConfigValue], key: str) -> object:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from math import log
 
 from rltui.evidence.look import Look
 from rltui.evidence.signal import CRITICAL, NOTICE, WARNING, Signal, num
 from rltui.evidence.trends import flat, sd_d
-from rltui.prose import sentence
+from rltui.prose import sentences
 from rltui.rules.base import (
     Memory,
     Params,
@@ -62,7 +63,12 @@ def _lora(look: Look) -> bool:
 
 def _model_size(look: Look) -> float | None:
     """Billions of parameters as the model's name tells."""
-    found = re.search(r"(?<![\w.])(\d+(?:[.p]\d+)?)([bm])(?![a-z])", look.settings.word("model"))
+    return _size_in(look.settings.word("model"))
+
+
+@lru_cache(maxsize=64)  # asked at every look
+def _size_in(name: str) -> float | None:
+    found = re.search(r"(?<![\w.])(\d+(?:[.p]\d+)?)([bm])(?![a-z])", name)
     if found is None:
         return None
     size = float(found[1].replace("p", "."))
@@ -87,10 +93,13 @@ def cfg_lr_too_high(look: Look, p: Params, memory: Memory) -> list[Signal]:
     level = NOTICE
     if "proof" in memory:
         level = CRITICAL if rate > max(warn, p["full_crit"]) else WARNING
-    kind = "LoRA" if _lora(look) else "full training (no LoRA in sight)"
-    text = f"Learning rate {num(rate)} for {kind}, where up to {num(notice)} is usual from 0.3 B parameters on"
-    text += "."
-    text += f" {sentence(swings)}" if swings else " KL rose and the reward fell in the first rows." if memory else ""
+    proven = bool(memory)
+
+    def text() -> str:
+        kind = "LoRA" if _lora(look) else "full training (no LoRA in sight)"
+        band = f"Learning rate {num(rate)} for {kind}, where up to {num(notice)} is usual from 0.3 B parameters on."
+        return sentences(band, swings or ("KL rose and the reward fell in the first rows" if proven else ""))
+
     return [Signal(level, text, (("lr", ""), ("kl_ref", "")), onset_step=int(look.steps[0]) if look.n else None)]
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from math import sqrt
 
 import numpy as np
@@ -96,14 +97,20 @@ STATUS: Mapping[str, Level] = {"info": "pass", "warning": "warn", "critical": "f
 def invariant_violated(look: Look, p: Params, memory: Memory) -> list[Signal]:
     """One signal an invariant that most of the newest rows break; a single odd row is a fault of one line."""
     out = []
-    for check in CHECKS:
-        seen = check.measure(look, p) if check.rule == RULE else None
+    for check in _own():
+        seen = check.measure(look, p)
         if seen is not None and seen.level:
             proofs = ((seen.metric, ""),) if seen.metric else ()
             moved = seen.metric or None
             signal = Signal(seen.level, f"{seen.text}.", proofs, check.name, moved, stage=check.stage)
             out.append(replace(signal, causes=check.causes))
     return out
+
+
+@cache
+def _own() -> tuple[InvariantCheck, ...]:
+    """Those that this rule judges, and of which a log shows anything."""
+    return tuple(check for check in CHECKS if check.rule == RULE and check.measure is not _nothing)
 
 
 def invariants(look: Look, p: Params, findings: Iterable[Finding]) -> tuple[Invariant, ...]:
@@ -156,7 +163,10 @@ def _reward_order(look: Look, p: Params) -> Measure | None:
         return None
     beyond = np.maximum(a - m, m - b) / np.maximum(1e-9, np.abs(b) + np.abs(a))  # logs print few digits
     bad = beyond > p["small"]
-    measured = f"broken in {int(bad.sum())} of {len(a)} rows"
+
+    def measured() -> str:
+        return f"broken in {int(bad.sum())} of {len(a)} rows"
+
     if not lasting(bad, p):
         return Measure(measured)
     text = f"The mean {kind} lies outside its minimum and maximum"
@@ -211,10 +221,13 @@ def _clip_range(look: Look, p: Params) -> Measure | None:
     given = [v for name in ("clip_low", "clip_high") if (v := number(look.settings.config, name)) is not None]
     if not given:
         return None
-    measured = " and ".join(num(v) for v in given)
+
+    def measured() -> str:
+        return " and ".join(num(v) for v in given)
+
     if all(v > 0 for v in given):
         return Measure(measured)
-    return Measure(measured, "clip_frac", WARNING, f"The clip range is {measured}: a bound of 0 lets nothing through")
+    return Measure(measured, "clip_frac", WARNING, f"The clip range is {measured()}: a bound of 0 lets nothing through")
 
 
 def _length_below_cap(look: Look, p: Params) -> Measure | None:

@@ -55,7 +55,7 @@ def _no_number(look: Look, p: Params) -> list[Signal]:
     if logged is None or len(logged) < p["warmup"]:
         return []
     bad = np.isnan(logged.values[-window:])
-    share = float(bad.mean())
+    share = np.count_nonzero(bad) / len(bad)
     if share <= p["share"]:
         return []
     step = int(logged.steps[len(logged) - len(bad) + int(bad.argmax())])

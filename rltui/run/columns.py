@@ -36,11 +36,15 @@ class Series(msgspec.Struct, frozen=True, eq=False):
 
     def until_row(self, n: int) -> Series:
         """The points in the first `n` rows of the table: what was known then."""
-        count = len(self.rows)
-        if not count or self.rows[count - 1] < n:
+        rows = self.rows
+        count = len(rows)
+        if not count or rows[count - 1] < n:
             return self
-        whole = 0 < n <= count and self.rows[n - 1] == n - 1  # each row holds the metric
-        return self._cut(0, n if whole else int(self.rows.searchsorted(n)))
+        whole = 0 < n <= count and rows[n - 1] == n - 1  # each row holds the metric
+        end = n if whole else int(rows.searchsorted(n))
+        if self.finite_points is not None:
+            return self._cut(0, end)
+        return Series(self.key, self.steps[:end], self.values[:end], rows[:end], self.times[:end], self.all_finite)
 
     def since_row(self, n: int) -> Series:
         """The points from row `n` on."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from math import isfinite
+from math import isfinite, nan
 from threading import Lock
 
 import numpy as np
@@ -12,19 +12,31 @@ from rltui.run.columns import Floats
 
 
 def median(x: Floats) -> float:
-    """NaN on an empty array and on one that holds a NaN."""
-    return quantile(x, 0.5)
+    """NaN on an empty array and on one that holds a NaN. Asked more often than all else, so it stands by itself."""
+    n = len(x)
+    if n == 0:
+        return nan
+    ordered = x.copy()
+    ordered.sort()
+    high = float(ordered[n // 2])
+    if ordered[-1] != ordered[-1]:
+        return nan
+    if n % 2:
+        return high
+    low = float(ordered[n // 2 - 1])
+    middle = low + 0.5 * (high - low)
+    return middle if isfinite(middle) else 0.5 * low + 0.5 * high  # the difference overflows
 
 
 def quantile(x: Floats, share: float) -> float:
     """Between two points linearly, as numpy's default. NaN on an empty array and on one that holds a NaN."""
     n = len(x)
     if n == 0:
-        return float("nan")
+        return nan
     ordered = x.copy()
     ordered.sort()
     if ordered[-1] != ordered[-1]:
-        return float("nan")
+        return nan
     at = share * (n - 1)
     below = int(at)
     low = float(ordered[below])
