@@ -167,8 +167,10 @@ class RowBuilder:
             held.extend(repeat(nan, start - len(held)))
         if len(held) > start:
             _overlay(held, cells, start)  # two raw keys that clean to one name
+        elif isinstance(cells, array):
+            held.extend(cells)
         else:
-            held.frombytes(cells.tobytes())
+            held.frombytes(cells.data.cast("B"))
         if bad:
             self._rows.nonfinite.setdefault(name, []).extend(start + i for i in bad)
 

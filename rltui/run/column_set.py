@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from math import isfinite, nan
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rltui.readers.base import Rows
 from rltui.run.columns import Axis, Column, Floats, Ints, room_for, with_room
-
-_NAN = struct.pack("d", nan)
 
 
 def cells_of(rows: Rows, i: int) -> dict[str, float]:
@@ -20,6 +18,14 @@ def cells_of(rows: Rows, i: int) -> dict[str, float]:
     cells = {key: column[i] for key, column in rows.values.items() if i < len(column) and column[i] == column[i]}
     cells.update({key: nan for key, bad in rows.nonfinite.items() if i in bad})
     return cells
+
+
+def _logged(cells: Floats, bad: Iterable[int], first: int) -> NDArray[np.bool_] | None:
+    """Which rows of a block, of which these are from row `first` on, hold a cell; None: all. `bad`: the rows in which
+    NaN or an infinity was logged."""
+    held = np.isfinite(cells)
+    held[[i - first for i in bad if first <= i < first + len(cells)]] = True
+    return None if held.all() else held
 
 
 class Filled(NamedTuple):
@@ -60,40 +66,32 @@ class ColumnSet(dict[str, Column]):
         column at a time."""
         self._join_axes()
         stop = first + len(steps)
-        groups: dict[tuple[Axis | None, bytes], tuple[dict[str, int], Ints | None]] = {}
-        parts = [memoryview(raw)[first:stop] for raw in rows.values.values()]
-        filled = (part if len(part) == len(steps) else bytes(part) + _NAN * (len(steps) - len(part)) for part in parts)
-        block = np.frombuffer(b"".join(filled)).reshape(len(parts), len(steps))
-        logged = np.isfinite(block)
-        every: list[bool] = np.all(logged, axis=1).tolist()
-        for line, (key, held, full) in enumerate(zip(rows.values, logged, every, strict=True)):
-            if not full and (bad := rows.nonfinite.get(key)):
-                held[[i - first for i in bad if first <= i < stop]] = True
-                full = bool(held.all())
+        groups: dict[tuple[Axis | None, bytes], tuple[dict[str, Floats], Ints | None]] = {}
+        for key, raw in rows.values.items():
+            cells = np.frombuffer(raw)[first:stop]
+            if len(cells) < len(steps):
+                cells = np.concatenate((cells, np.full(len(steps) - len(cells), nan)))
+            held = None if isfinite(np.add.reduce(cells)) else _logged(cells, rows.nonfinite.get(key, ()), first)
             column = self.get(key)
-            group = (None if column is None else column.axis, b"" if full else held.tobytes())
+            group = (None if column is None else column.axis, b"" if held is None else held.tobytes())
             if group not in groups:
-                groups[group] = {}, None if full else np.flatnonzero(held)
-            groups[group][0][key] = line
-        for (axis, _), (keys, where) in groups.items():
+                groups[group] = {}, None if held is None else np.flatnonzero(held)
+            groups[group][0][key] = cells
+        for (axis, _), (columns, where) in groups.items():
             if where is not None and not len(where):
                 continue
-            target = self._axis_of(axis, keys)
+            target = self._axis_of(axis, columns)
             at = target.count
             if where is None:
                 target.extend(np.arange(start, start + len(steps)), steps, times)
             else:
                 target.extend(where + start, steps[where], times[where])
-            lines = block if len(keys) == len(block) else block[list(keys.values())]
-            news = lines if where is None else lines[:, where]
-            fresh = room_for(news) if axis is None else None  # at once: a short log has as many columns as a long one
-            for i, key in enumerate(keys):
+            # at once: a short log has as many columns as a long one
+            fresh = iter(room_for(len(columns), target.count)) if axis is None else None
+            for key, cells in columns.items():
                 column = self[key]
-                if fresh is not None:
-                    column.values = fresh[i]
-                else:
-                    column.values = with_room(column.values, at, target.count)
-                    column.values[at : target.count] = news[i]
+                column.values = with_room(column.values, at, target.count) if fresh is None else next(fresh)
+                column.values[at : target.count] = cells if where is None else cells[where]
                 if rows.nonfinite.get(key):
                     column.all_finite = False
 

@@ -83,12 +83,9 @@ def with_room(array: NDArray, count: int, needed: int) -> NDArray:  # type: igno
     return bigger
 
 
-def room_for(values: Floats) -> Floats:
-    """The first values of new columns (columns by rows), a line with room for more each."""
-    columns, count = values.shape
-    room: Floats = np.empty((columns, max(count, _LEAST)), dtype=np.float64)
-    room[:, :count] = values
-    return room
+def room_for(columns: int, count: int) -> Floats:
+    """Room for new columns (columns by rows), for `count` values each and a few more."""
+    return np.empty((columns, max(count, _LEAST)), dtype=np.float64)
 
 
 class Axis:
