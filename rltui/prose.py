@@ -15,6 +15,11 @@ def ended(text: str) -> str:
     return text if text.endswith((".", "?", "!")) else f"{text}."
 
 
+def counted(count: int, noun: str) -> str:
+    """`1 run`, `3 runs`."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
 def sentence(text: str) -> str:
     """The same as a sentence: a capital at its start, a full stop at its end."""
     return ended(capital(text))

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from rltui.compare.runs import NOT_LOOKED, RunRow, primary
 from rltui.manual.glossary import called
 from rltui.plots.numbers import duration, number
-from rltui.prose import joined
+from rltui.prose import counted, joined
 from rltui.session.extent import ENDS
 
 SCHEMA = "rltui.runs/1"
@@ -73,7 +73,7 @@ def to_text(rows: Sequence[RunRow], now: float) -> str:
     widths = [max(len(line[i]) for line in cells) for i in range(7)]
     lines = ["  ".join([*(c.ljust(w) for c, w in zip(x[:7], widths, strict=True)), x[7]]).rstrip() for x in cells]
     more = ". --full reads the whole logs" if any(row.decision is None for row in rows) else ""
-    return "\n".join([*lines, "", f"{len(rows)} runs: {limits(rows)}{more}"]) + "\n"
+    return "\n".join([*lines, "", f"{counted(len(rows), 'run')}: {limits(rows)}{more}"]) + "\n"
 
 
 def step(row: RunRow) -> str:
