@@ -75,6 +75,7 @@ def use_lines(patterns: Sequence[str]) -> None:
 
 def locate_runs(targets: list[str], format_in: str | None, lines: Sequence[str] = ()) -> list[Found]:
     """The runs of these targets; Stop where there is none. `lines`: see `use_lines`."""
+    from rltui.cli.progress import Progress
     from rltui.discovery.found import NotARun
     from rltui.readers.registry import FORMATS
     from rltui.session.locate import locate
@@ -86,7 +87,8 @@ def locate_runs(targets: list[str], format_in: str | None, lines: Sequence[str] 
     targets = named_hosts(targets)
     try:
         connect(targets)
-        return locate(targets, format_in)
+        with Progress() as progress:
+            return locate(targets, format_in, looked=progress.looked)
     except (NotARun, Unreachable) as problem:
         raise Stop(str(problem)) from None
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
@@ -15,16 +14,14 @@ if TYPE_CHECKING:
 
 def told(found: Sequence[Found]) -> Iterator[Found]:
     """The runs one after the other; a terminal is told which one is read, for many take a while."""
+    from rltui.cli.progress import Progress
     from rltui.text import clean
 
-    is_seen = len(found) > 1 and sys.stderr.isatty()
-    for number, one in enumerate(found, 1):
-        if is_seen:
-            text = f"reading {number} of {len(found)}: {clean(one.candidate.id, 50)}"
-            print(f"\r{text}\x1b[K", end="", file=sys.stderr, flush=True)
-        yield one
-    if is_seen:
-        print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+    with Progress() as progress:
+        for number, one in enumerate(found, 1):
+            if len(found) > 1:
+                progress.say(f"reading {number} of {len(found)}: {clean(one.candidate.id, 50)}")
+            yield one
 
 
 def run(words: list[str]) -> int:

@@ -23,6 +23,8 @@ from rltui.sources.local import LocalPlace
 from rltui.sources.slurm import SlurmError
 from rltui.sources.targets import BadTarget, SlurmTarget, SshTarget, WandbTarget, parse
 
+Looked = Callable[[str], None]
+"""Hears the path of each file that is looked at."""
 RunsAt = Callable[[str, Place, str | None], list[Found]]
 """The runs at a path of a place, of a format where one is forced."""
 
@@ -76,10 +78,16 @@ HEAD = 1 << 16
 _live_input: stdin.StdinPlace | None = None
 
 
-def locate(arguments: Iterable[str], format_in: str | None = None, place: Place | None = None) -> list[Found]:
+def locate(
+    arguments: Iterable[str],
+    format_in: str | None = None,
+    place: Place | None = None,
+    looked: Looked = lambda path: None,
+) -> list[Found]:
     """All runs behind the arguments, in their order; the newest first within one directory.
 
-    Raises `NotARun` for a path that is absent, unreadable or holds nothing recognisable.
+    `looked` hears of each file of this machine that is looked at. Raises `NotARun` for a path that is absent,
+    unreadable or holds nothing recognisable.
     """
     here = place or LocalPlace()
     found: list[Found] = []
@@ -91,7 +99,7 @@ def locate(arguments: Iterable[str], format_in: str | None = None, place: Place 
         if mark and not os.path.exists(argument) and os.path.isfile(database):
             found.extend(_one_of(runs_at(database, here, format_in), database, run))
             continue
-        found.extend(_elsewhere(argument, format_in) or _here(argument, here, format_in))
+        found.extend(_elsewhere(argument, format_in) or _here(argument, here, format_in, looked))
     return found
 
 
@@ -134,10 +142,10 @@ def _one_of(found: list[Found], database: str, run: str) -> list[Found]:
     return named
 
 
-def discover(root: str, place: Place | None = None) -> list[Found]:
-    """Runs below a directory; an empty list where there is none."""
+def discover(root: str, place: Place | None = None, looked: Looked = lambda path: None) -> list[Found]:
+    """Runs below a directory; an empty list where there is none. `looked` as of `locate`."""
     try:
-        return runs_at(root, place or LocalPlace(), None)
+        return runs_at(root, place or LocalPlace(), None, looked)
     except NotARun:
         return []
 
@@ -160,12 +168,12 @@ def look_again(found: Found, formats: dict[str, str | None]) -> Found | None:
     return replace(found, candidate=same[0], listing=listing, unreadable=_below(same[0], failed))
 
 
-def _here(argument: str, place: Place, format_in: str | None) -> list[Found]:
+def _here(argument: str, place: Place, format_in: str | None, looked: Looked) -> list[Found]:
     """Runs at a path or glob of this machine."""
     paths = [argument] if os.path.exists(argument) else sorted(glob.glob(argument)) if glob.has_magic(argument) else []
     if not paths:
         raise NotARun(f"{argument}: no such file or directory")
-    return [found for path in paths for found in runs_at(path, place, format_in)]
+    return [found for path in paths for found in runs_at(path, place, format_in, looked)]
 
 
 def _elsewhere(argument: str, format_in: str | None) -> list[Found]:
@@ -176,14 +184,14 @@ def _elsewhere(argument: str, format_in: str | None) -> list[Found]:
     return runs_elsewhere(argument, format_in, runs_at)
 
 
-def runs_at(path: str, place: Place, format_in: str | None) -> list[Found]:
+def runs_at(path: str, place: Place, format_in: str | None, looked: Looked = lambda path: None) -> list[Found]:
     """The runs in a file or below a directory of a place. Raises `NotARun` where there is none."""
     listing = place.walk(path) if place.is_dir(path) else _one_file(path, place)
     if listing.error is not None:
         raise NotARun(_said(path, listing.error.text))
     formats: dict[str, str | None] = {}
     failed: dict[str, str] = {}
-    ask = _sniffer(place, formats, format_in, failed, path)
+    ask = _sniffer(place, formats, format_in, failed, path, looked)
     if place.link() is not None:
         _sniff_ahead(listing, ask)
     candidates = group(listing, ask, _run_finder(place))
@@ -205,13 +213,19 @@ def _one_file(path: str, place: Place) -> Listing:
 
 
 def _sniffer(
-    place: Place, seen: dict[str, str | None], format_in: str | None, failed: dict[str, str], named: str = ""
+    place: Place,
+    seen: dict[str, str | None],
+    format_in: str | None,
+    failed: dict[str, str],
+    named: str = "",
+    looked: Looked = lambda path: None,
 ) -> Callable[[str], str | None]:
     """What tells the format of a file, each looked at once. Those that cannot be read go to `failed`, with why.
     `named`: what the user named."""
 
     def ask(path: str) -> str | None:
         if path not in seen:
+            looked(path)
             head = place.head(path, HEAD)
             if isinstance(head, SourceError):
                 failed[path] = head.text
