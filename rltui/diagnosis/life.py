@@ -33,8 +33,13 @@ class Opening(Struct, frozen=True):
         return self.onset_step if self.loud_step is None else self.loud_step
 
 
+LEAK = 2
+"""Looks that one at which a condition does not hold takes back: what holds at more than two of three is told in the
+end, what noise makes hold now and then is not."""
+
+
 class Streak(Struct, frozen=True):
-    """A condition holds without a break since this row, over this many looks."""
+    """Since which row a condition has held, and at how many looks; what leaked is taken off (`_scored`)."""
 
     row: int
     looks: int
@@ -92,9 +97,9 @@ def follow(life: Life, signal: Signal | None, n: int, step: int, looks: int, row
     eased, signal = (None, signal) if now else (signal, None)
     one, two, three = life.rising
     rising = (
-        _longer(one, n) if now >= 1 else None,
-        _longer(two, n) if now >= 2 else None,
-        _longer(three, n) if now >= 3 else None,
+        _scored(one, now >= 1, looks, n),
+        _scored(two, now >= 2, looks, n),
+        _scored(three, now >= 3, looks, n),
     )
     reached, least = 0, n + 1 - capped(rows, n)
     for i, streak in enumerate(rising):
@@ -125,6 +130,15 @@ def _in_words(signal: Signal | None, rule: str, guard: Guard) -> Signal | None:
     if signal is None or isinstance(signal.summary, str):
         return signal
     return guard.ask(rule, replace(signal, summary=""), signal.worded)
+
+
+def _scored(before: Streak | None, holds: bool, looks: int, n: int) -> Streak | None:
+    """A condition near its threshold holds at most looks and not at each of them: it counts up while it holds, and
+    leaks while it does not."""
+    if holds:
+        return Streak(n, 1) if before is None else Streak(before.row, min(looks, before.looks + 1))
+    left = 0 if before is None else before.looks - LEAK
+    return None if before is None or left <= 0 else Streak(before.row, left)
 
 
 def _longer(streak: Streak | None, n: int) -> Streak:
