@@ -138,7 +138,8 @@ class Finding:
 class BestCheckpoint:
     """`value` is the smoothed metric at the step, `se` its standard error, `on_disk` None where nobody can tell.
 
-    `basis` says in words by what it is best: which validation sets, or train reward for want of one.
+    `basis` says in words by what it is best: which validation sets, or train reward for want of one. `against`: how it
+    stands against the start, if it does not beat that.
     """
 
     step: int
@@ -149,6 +150,7 @@ class BestCheckpoint:
     se: float | None
     basis: str = ""
     beats_start: bool = False  # by more than the errors of both
+    against: str = ""
 
     @property
     def called(self) -> str:

@@ -45,7 +45,8 @@ class Ranking:
 
 def ranking(look: Look) -> Ranking | None:
     """Validation by the set that the user named (`--map val_score=KEY`), else by all sets that were evaluated together,
-    else train reward. None where neither has enough points, or where values overflow.
+    else train reward, of pairs of answers their accuracy. None where neither has enough points, or where values
+    overflow.
 
     Several sets count alike whatever their scale: the mean of their z (each over its own evaluations). A set that is
     mere noise then moves the smoothed mean by little.
@@ -53,17 +54,17 @@ def ranking(look: Look) -> Ranking | None:
     sets = _validation_sets(look)
     if sets:
         return _by_sets(sets)
-    return _by_reward(look)
+    return _in_training(look, "dpo_accuracy" if look.settings.preference else look.reward)
 
 
-def _by_reward(look: Look) -> Ranking | None:
+def _in_training(look: Look, name: str) -> Ranking | None:
     """The curve of the fact table, whose best point is the peak there: a spike of one batch is no best state."""
-    reward, blocks = look.facts.metric(look.reward), look.blocks(look.reward)
+    reward, blocks = look.facts.metric(name), look.blocks(name)
     curve = None if reward is None else reward.curve
     if reward is None or blocks is None or curve is None:
         return None
     start = float(running_medians(blocks.medians[:3])[0])
-    basis = "train reward only: low confidence"
+    basis = f"train {'pairs' if look.settings.preference else 'reward'} only: low confidence"
     return Ranking(
         curve.steps, curve.values, curve.se, curve.width, reward.series.key, curve.values, curve.se, start, False, basis
     )

@@ -182,8 +182,8 @@ def _keep(report: Report) -> str:
             if best.path is None
             else "nothing saved beats the start"
         )
-        basis = f", {best.basis}" if best.basis else ""
-        return f"{nothing}. The best is step {best.step} ({value}{basis})."
+        against = f", {best.against}" if best.against else ""
+        return f"{nothing}. The best is step {best.step} ({value}{against})."
     if best.path is None:
         return f"no saved checkpoint was found. The best step was {best.step} ({value})."
     lost = " It is no longer on disk." if best.on_disk is False else ""
