@@ -27,19 +27,20 @@ def _fallen(x: Floats, p: Params) -> tuple[int, float, float, float] | None:
 
     The peak is the best of many noisy means: the limit grows with their number as the expected maximum does. Both
     evaluations are measured by the noise that is known now. What stands at its best for a while is best at any of these
-    evaluations by chance, and falls after the last of them.
+    evaluations by chance, and falls after the last that lies no further below than the best may lie above.
     """
     if len(x) <= p["evals"]:
         return None
     smooth = (x[:-2] + x[1:-1] + x[2:]) / 3.0
     error = _noise(x[-200:], p) / sqrt(3.0)
-    limit = p["se"] + sqrt(2.0 * log(max(2.0, len(x) / 3.0)))
+    chance = sqrt(2.0 * log(max(2.0, len(x) / 3.0)))
+    limit = p["se"] + chance
     for end in (len(smooth) - 1, len(smooth)):
         j = int(smooth[:end].argmax())
         fall = float(smooth[j] - smooth[end - 1])
         if error <= 0 or fall <= limit * error or j >= end - 2:
             return None
-    last = int(np.flatnonzero(smooth >= smooth[j] - error)[-1]) + 1
+    last = int(np.flatnonzero(smooth >= smooth[j] - (1.0 + chance) * error)[-1]) + 1
     if last + 1 < len(x) - 1 and x[last + 1] >= smooth[j] - sqrt(3.0) * error:
         last += 1  # a fall at once blurs the mean of three before it comes
     return last, float(smooth[j]), float(smooth[-1]), fall / error
