@@ -42,4 +42,4 @@ def _told(r: Ranking, at: int, step: int, path: str | None, on_disk: bool | None
         against += f" of {num(r.start)}" + (f", where a gain would take {num(least)}" if least > r.start else "")
     basis = f"{r.basis}, {against}" if against else r.basis
     se = r.value_se if r.value_se > ROUNDING * abs(value) else None  # values that are all alike tell none
-    return BestCheckpoint(step, path, on_disk, r.key, value, se, basis, beats, against)
+    return BestCheckpoint(step, path, on_disk, r.key, value, se, basis, beats, against, r.sets)

@@ -12,7 +12,7 @@ from rltui.diagnosis.stopping import StopCase, may_heal, speaks, validation_rise
 from rltui.evidence import words as told
 from rltui.evidence.clock import enough
 from rltui.evidence.look import Look
-from rltui.evidence.metric import MetricFacts
+from rltui.evidence.metric import MetricFacts, alone
 from rltui.evidence.model import (
     SEVERITY_RANK,
     STAGES,
@@ -28,6 +28,7 @@ from rltui.evidence.model import (
     Tone,
     Verdict,
 )
+from rltui.frameworks.resolve import resolve
 from rltui.prose import sentences
 from rltui.rules.base import validation
 from rltui.rules.catalogue import having
@@ -239,12 +240,13 @@ def _clear(case: Case) -> str:
     there, or with more checks that could not run than did, it is not called clear. Of a plateau it says why to go on
     without gain."""
     facts, seen = case.look.facts, _seen(case)
-    gains = _gains(seen)
+    gains, fallen = _gains(seen), _fallen_sets(case)
     if case.skipped >= case.checks:
         head = "No fault in the little that is logged"
     elif gains:
         unseen = [m for m in seen if m.held_out and m.since_start is not None and m not in gains]
         head = "No fault found, and no gain on validation" if unseen else "All clear"
+        head = "No fault found, but a validation set fell" if fallen else head
         head = "No fault found, but below its best" if any(m.below_best for m in seen) else head
     else:
         untold = seen and all(m.since_start is None for m in seen)
@@ -255,13 +257,27 @@ def _clear(case: Case) -> str:
         told.course(facts, m.name)
         + (f", level since step {level.onset_step}" if level is not None and m.name == case.look.reward else "")
         for m in seen
-        if level is None or not m.held_out or m in gains
+        if not m.held_out or m in gains or (level is None and m.since_peak is not None)  # of few both ends are the same
     ]
+    courses += fallen
     if not courses:
         return words
     if level is None:
         return f"{words} {sentences(*courses)}"
     return f"{words} {sentences(*courses, _why_go_on(case))}"
+
+
+def _fallen_sets(case: Case) -> list[str]:
+    """Courses of the validation sets beside the one that the run is judged by which are lower than at their start."""
+    look = case.look
+    main = look.series("val_score")
+    others = [s for s in look.family("val_score").values() if main is not None and s.key != main.key and len(s)]
+    found = [(s.key, alone("val_score", s, held_out=True)) for s in others]
+    return [
+        f"validation {resolve(key, look.dialect.name).label} {told.since_start(m.course)}"
+        for key, m in found
+        if m.since_start is not None and m.since_start.direction < 0
+    ]
 
 
 def _seen(case: Case) -> list[MetricFacts]:

@@ -22,7 +22,7 @@ COVERS = 0.8  # share of the evaluations that another set must have been part of
 class Ranking:
     """`score` decides: smoothed over `width` points, at `steps`, with standard error `se`. `value` and `value_se` are
     the smoothed metric that people see (`key`, in its own unit) at the same steps; `start` is its first logged value.
-    `held_out`: validation, not train reward. `basis` says in words what ranks."""
+    `held_out`: validation, not train reward; `sets`: of so many sets together. `basis` says in words what ranks."""
 
     steps: Ints
     score: Floats
@@ -34,6 +34,7 @@ class Ranking:
     start: float
     held_out: bool
     basis: str
+    sets: int = 1
 
     def nearest(self, step: int) -> int:
         """Index of the ranked point nearest to a step, of two the earlier."""
@@ -112,7 +113,7 @@ def _by_sets(sets: list[Series]) -> Ranking | None:
     if not (np.isfinite(value).all() and np.isfinite(score).all() and np.isfinite(value_se) and np.isfinite(se)):
         return None
     start = float(main.values[0])
-    return Ranking(main.steps, score, se, width, main.key, value, value_se, start, True, basis)
+    return Ranking(main.steps, score, se, width, main.key, value, value_se, start, True, basis, len(sets))
 
 
 def usable(saved: Sequence[Checkpoint], last_step: int, broken_at: int | None) -> list[Checkpoint]:

@@ -176,6 +176,7 @@ def _keep(report: Report) -> str:
     summary = summary or next((m for m in report.metrics.values() if m.key == best.metric), None)
     spread = f" ± {number(best.se)}" if best.se is not None else ""
     value = f"{metric_called(summary) if summary is not None else best.metric} {number(best.value)}{spread}"
+    value += f", by {best.sets} validation sets together" if best.sets > 1 else ""
     if not best.beats_start:
         nothing = (
             "no saved checkpoint was found, and no step beats the start"

@@ -205,7 +205,8 @@ def validation_underpowered(look: Look, p: Params, memory: Memory) -> list[Signa
     x = look.values("val_score")
     if len(x) < p["evals"]:
         return []
-    noise, gain = sd_d(x[-200:]), abs(float(x[-3:].mean() - x[:3].mean()))
+    newest, gain = x[-200:], abs(float(x[-3:].mean() - x[:3].mean()))
+    noise = min(sd_d(newest), p["bent"] * _sd(np.diff(newest, 2)) / sqrt(6.0))  # what goes a steady way does not jump
     if noise <= max(p["se"], gain / 3.0) or noise > float(np.abs(x).max()):
         return []
     text = f"Validation jumps by {num(noise)} from one evaluation to the next, and the gain is {num(gain)}."

@@ -31,9 +31,9 @@ def written(
         t = step / rows
         row = {"actor/entropy": 0.4 - 0.1 * t + chance.gauss(0, 0.01), "response_length/mean": 300 + chance.gauss(0, 5)}
         row["actor/grad_norm"] = 0.3 + chance.gauss(0, 0.02)
-        row |= cells(t, chance)
         if every and step % every == 0:
             row["val-core/gsm8k/reward/mean@1"] = val["score"](t) + chance.gauss(0, 0.006)
+        row |= cells(t, chance)
         lines.append(f"step:{step} - " + " - ".join(f"{key}:{value:.5f}" for key, value in row.items()))
         lines.append(f"Training Progress: {100 * step // rows}%|#| {step}/{rows} [00:10<00:10, 1.00s/it]")
     folder.mkdir(exist_ok=True)
@@ -66,6 +66,19 @@ def test_a_gain_that_validation_does_not_show_is_not_all_clear(
     assert "Validation 0.5" in told
     assert "no gain on validation" in told
     assert "All clear" not in told
+
+
+def test_a_validation_set_that_falls_beside_one_that_rises_is_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def course(t: float, chance: random.Random) -> Cells:
+        other = {} if round(120 * t) % 5 else {"val-core/math500/reward/mean@1": 0.5 - 0.3 * t + chance.gauss(0, 0.006)}
+        return {**gains(t, chance), **other}
+
+    report = reported(written(tmp_path / "run", 120, course, every=5, score=lambda t: 0.4 + 0.3 * t), capsys)
+    assert "math500" in report["verdict"]["text"].split("fell 0.4")[0]
+    assert "All clear" not in report["verdict"]["text"]
+    assert "by 2 validation sets together" in report["answer"]["keep"]
 
 
 def test_few_rows_are_not_said_to_have_gained_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
