@@ -33,12 +33,13 @@ def best_checkpoint(
 
 
 def _told(r: Ranking, at: int, step: int, path: str | None, on_disk: bool | None) -> BestCheckpoint:
-    value, basis = float(r.value[at]), r.basis
+    value, against = float(r.value[at]), ""
     start_se = r.value_se * r.width**0.5  # a single value, where the others are means
     least = r.start + GAIN * hypot(r.value_se, start_se)
     beats = value >= least and value > r.start
     if not beats:
-        basis += ", not distinguishable from the start" if value >= r.start else ", no better than the start"
-        basis += f" of {num(r.start)}, which would take {num(least)}" if least > r.start else f" of {num(r.start)}"
+        against = "not distinguishable from the start" if value >= r.start else "no better than the start"
+        against += f" of {num(r.start)}" + (f", where a gain would take {num(least)}" if least > r.start else "")
+    basis = f"{r.basis}, {against}" if against else r.basis
     se = r.value_se if r.value_se > ROUNDING * abs(value) else None  # values that are all alike tell none
-    return BestCheckpoint(step, path, on_disk, r.key, value, se, basis, beats)
+    return BestCheckpoint(step, path, on_disk, r.key, value, se, basis, beats, against, r.sets)

@@ -216,7 +216,10 @@ def _any(ground: Ground, test: AnyOf, spell: Spell) -> Outcome:
     unknown = [one for one in outcomes if one.answer == "unknown"]
     unmet = [one for one in outcomes if one.answer == "unmet"]
     if unknown and all(one.weight == SET for one in unmet):
-        return Outcome("unknown", " or ".join(dict.fromkeys(one.text for one in unknown)))
+        direct = [
+            one for one, asked_for in zip(outcomes, test.tests, strict=True) if not isinstance(asked_for, OtherFinding)
+        ]
+        return next((one for one in direct if one.answer == "unknown"), unknown[0])
     return Outcome("unmet", ", ".join(dict.fromkeys(one.text for one in unmet)))
 
 

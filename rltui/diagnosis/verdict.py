@@ -12,6 +12,7 @@ from rltui.diagnosis.stopping import StopCase, may_heal, speaks, validation_rise
 from rltui.evidence import words as told
 from rltui.evidence.clock import enough
 from rltui.evidence.look import Look
+from rltui.evidence.metric import MetricFacts, alone
 from rltui.evidence.model import (
     SEVERITY_RANK,
     STAGES,
@@ -27,6 +28,7 @@ from rltui.evidence.model import (
     Tone,
     Verdict,
 )
+from rltui.frameworks.resolve import resolve
 from rltui.prose import sentences
 from rltui.rules.base import validation
 from rltui.rules.catalogue import having
@@ -102,7 +104,8 @@ def judge(case: Case, best: BestCheckpoint | None) -> Verdict:
     because = _roots_first(case, because)
     kinds = _kinds(case, decision)
     broken = any(f.severity == "critical" for f in because)
-    words, tone = badge(decision, case.ended, broken, best)
+    gained = bool(_gains(_seen(case)))
+    words, tone = badge(decision, case.ended, broken, best, gained)
     return Verdict(
         decision=decision,
         kinds=kinds,
@@ -236,31 +239,59 @@ def _clear(case: Case) -> str:
     """Why nothing speaks against going on: what was gained, and how much nobody could see. Without a gain that is still
     there, or with more checks that could not run than did, it is not called clear. Of a plateau it says why to go on
     without gain."""
-    facts = case.look.facts
-    names = [name for name in (facts.score, facts.optimised, "val_score") if name is not None]
-    seen = [
-        m for name in names if (m := facts.metric(name)) is not None and (m.held_out or len(m.series) >= ENOUGH_ROWS)
-    ]
-    gains = [m for m in seen if m.since_start is not None and m.since_start.direction == m.better]
-    lost = any(m.below_best for m in seen)
+    facts, seen = case.look.facts, _seen(case)
+    gains, fallen = _gains(seen), _fallen_sets(case)
     if case.skipped >= case.checks:
         head = "No fault in the little that is logged"
+    elif gains:
+        unseen = [m for m in seen if m.held_out and m.since_start is not None and m not in gains]
+        head = "No fault found, and no gain on validation" if unseen else "All clear"
+        head = "No fault found, but a validation set fell" if fallen else head
+        head = "No fault found, but below its best" if any(m.below_best for m in seen) else head
     else:
-        head = "No fault found, but below its best" if lost else "All clear"
-        head = head if gains else "No fault found, and no gain shown"
+        untold = seen and all(m.since_start is None for m in seen)
+        head = "No fault found, with too few rows to tell a gain" if untold else "No fault found, and no gain shown"
     words = f"{head}: {case.checks} checks ran" + (f", {case.skipped} could not." if case.skipped else ".")
     level = next((f for f in case.active if case.has(f, Trait.LEVEL)), None)
     courses = [
         told.course(facts, m.name)
         + (f", level since step {level.onset_step}" if level is not None and m.name == case.look.reward else "")
         for m in seen
-        if not m.held_out or m in gains
+        if not m.held_out or m in gains or (level is None and m.since_peak is not None)  # of few both ends are the same
     ]
+    courses += fallen
     if not courses:
         return words
     if level is None:
         return f"{words} {sentences(*courses)}"
     return f"{words} {sentences(*courses, _why_go_on(case))}"
+
+
+def _fallen_sets(case: Case) -> list[str]:
+    """Courses of the validation sets beside the one that the run is judged by which are lower than at their start."""
+    look = case.look
+    main = look.series("val_score")
+    others = [s for s in look.family("val_score").values() if main is not None and s.key != main.key and len(s)]
+    found = [(s.key, alone("val_score", s, held_out=True)) for s in others]
+    return [
+        f"validation {resolve(key, look.dialect.name).label} {told.since_start(m.course)}"
+        for key, m in found
+        if m.since_start is not None and m.since_start.direction < 0
+    ]
+
+
+def _seen(case: Case) -> list[MetricFacts]:
+    """What a run is to raise, of rows enough: score, reward and validation; of pairs of answers how often and how far
+    the better one leads."""
+    facts = case.look.facts
+    pairs = ("dpo_accuracy", "dpo_reward_margin") if case.look.settings.preference else ()
+    names = [name for name in (facts.score, facts.optimised, *pairs, "val_score") if name is not None]
+    found = [m for name in names if (m := facts.metric(name)) is not None]
+    return [m for m in found if m.held_out or len(m.series) >= ENOUGH_ROWS]
+
+
+def _gains(seen: Sequence[MetricFacts]) -> list[MetricFacts]:
+    return [m for m in seen if m.since_start is not None and m.since_start.direction == m.better]
 
 
 def _why_go_on(case: Case) -> str:
@@ -348,10 +379,13 @@ KEEPS: tuple[Decision, ...] = ("stop-use-best", "abort-now")
 """Decisions after which an earlier state is the result."""
 
 
-def badge(decision: Decision, ended: bool, broken: bool, best: BestCheckpoint | None) -> tuple[str, Tone]:
+def badge(decision: Decision, ended: bool, broken: bool, best: BestCheckpoint | None, gained: bool) -> tuple[str, Tone]:
     """The words and their colour. `ended`: no further row is to come; `broken`: a critical finding is behind the
-    decision, so that without a state to keep nothing is left but to run it again."""
+    decision, so that without a state to keep nothing is left but to run it again; `gained`: a score that counts rose,
+    without which an end is neither good nor bad."""
     words, tone = (ENDED if ended else GOES_ON)[decision]
+    if ended and decision == "continue" and not gained:
+        return words, "none"
     worth = best is not None and best.worth_keeping
     if ended and decision == "abort-now" and worth:
         words = "DONE"  # what was saved before the damage is the result

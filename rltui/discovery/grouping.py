@@ -37,6 +37,7 @@ from rltui.discovery.units import (
     Unit,
     argument,
     beside_their_events,
+    climb,
     nearest,
     no_runs,
     step_files_of,
@@ -112,19 +113,22 @@ def group(
     candidates = [
         _candidate(root, home, run, is_alone=len(found) == 1) for home, found in runs.items() for run in found
     ]
-    candidates = _with_messages(candidates, messages)
+    candidates = _with_messages(candidates, messages, root)
     others = {"rollouts": by_role["rollouts"], "configs": by_role["config"], "checkpoints": checkpoints}
     return sorted(_with_others(_unique(candidates), root, others), key=lambda candidate: candidate.id)
 
 
-def _with_messages(candidates: list[RunCandidate], messages: Sequence[str]) -> list[RunCandidate]:
-    """Logs that only say what went wrong belong to the only run of their folder, if it has no console's log itself."""
+def _with_messages(candidates: list[RunCandidate], messages: Sequence[str], root: str) -> list[RunCandidate]:
+    """Logs that only say what went wrong belong to the run of their home that is called like them, else to the only one
+    there. What may be any run's is no run's."""
     for path in messages:
-        home = os.path.dirname(path)
-        here = [c for c in candidates if any(os.path.dirname(file) == home for file, _ in c.files)]
-        if len(here) == 1 and not any(format.endswith("console") for _, format in here[0].files):
-            told = replace(here[0], files=(*here[0].files, (path, "console")))
-            candidates = [told if c is here[0] else c for c in candidates]
+        home, called = climb(os.path.dirname(path), root), file_roles.label(os.path.basename(path))
+        here = [c for c in candidates if any(climb(os.path.dirname(file), root) == home for file, _ in c.files)]
+        own = [c for c in here if called and any(file_roles.label(os.path.basename(f)) == called for f, _ in c.files)]
+        if len(own or here) == 1:
+            of = (own or here)[0]
+            told = replace(of, files=(*of.files, (path, "console")))
+            candidates = [told if c is of else c for c in candidates]
     return candidates
 
 

@@ -138,7 +138,9 @@ class Finding:
 class BestCheckpoint:
     """`value` is the smoothed metric at the step, `se` its standard error, `on_disk` None where nobody can tell.
 
-    `basis` says in words by what it is best: which validation sets, or train reward for want of one.
+    `basis` says in words by what it is best: which validation sets, or train reward for want of one. `against`: how it
+    stands against the start, if it does not beat that. `sets`: validation sets that rank together, of which `metric` is
+    one.
     """
 
     step: int
@@ -149,6 +151,8 @@ class BestCheckpoint:
     se: float | None
     basis: str = ""
     beats_start: bool = False  # by more than the errors of both
+    against: str = ""
+    sets: int = 1
 
     @property
     def called(self) -> str:

@@ -22,7 +22,7 @@ COVERS = 0.8  # share of the evaluations that another set must have been part of
 class Ranking:
     """`score` decides: smoothed over `width` points, at `steps`, with standard error `se`. `value` and `value_se` are
     the smoothed metric that people see (`key`, in its own unit) at the same steps; `start` is its first logged value.
-    `held_out`: validation, not train reward. `basis` says in words what ranks."""
+    `held_out`: validation, not train reward; `sets`: of so many sets together. `basis` says in words what ranks."""
 
     steps: Ints
     score: Floats
@@ -34,6 +34,7 @@ class Ranking:
     start: float
     held_out: bool
     basis: str
+    sets: int = 1
 
     def nearest(self, step: int) -> int:
         """Index of the ranked point nearest to a step, of two the earlier."""
@@ -45,7 +46,8 @@ class Ranking:
 
 def ranking(look: Look) -> Ranking | None:
     """Validation by the set that the user named (`--map val_score=KEY`), else by all sets that were evaluated together,
-    else train reward. None where neither has enough points, or where values overflow.
+    else train reward, of pairs of answers their accuracy. None where neither has enough points, or where values
+    overflow.
 
     Several sets count alike whatever their scale: the mean of their z (each over its own evaluations). A set that is
     mere noise then moves the smoothed mean by little.
@@ -53,17 +55,17 @@ def ranking(look: Look) -> Ranking | None:
     sets = _validation_sets(look)
     if sets:
         return _by_sets(sets)
-    return _by_reward(look)
+    return _in_training(look, "dpo_accuracy" if look.settings.preference else look.reward)
 
 
-def _by_reward(look: Look) -> Ranking | None:
+def _in_training(look: Look, name: str) -> Ranking | None:
     """The curve of the fact table, whose best point is the peak there: a spike of one batch is no best state."""
-    reward, blocks = look.facts.metric(look.reward), look.blocks(look.reward)
+    reward, blocks = look.facts.metric(name), look.blocks(name)
     curve = None if reward is None else reward.curve
     if reward is None or blocks is None or curve is None:
         return None
     start = float(running_medians(blocks.medians[:3])[0])
-    basis = "train reward only: low confidence"
+    basis = f"train {'pairs' if look.settings.preference else 'reward'} only: low confidence"
     return Ranking(
         curve.steps, curve.values, curve.se, curve.width, reward.series.key, curve.values, curve.se, start, False, basis
     )
@@ -111,7 +113,7 @@ def _by_sets(sets: list[Series]) -> Ranking | None:
     if not (np.isfinite(value).all() and np.isfinite(score).all() and np.isfinite(value_se) and np.isfinite(se)):
         return None
     start = float(main.values[0])
-    return Ranking(main.steps, score, se, width, main.key, value, value_se, start, True, basis)
+    return Ranking(main.steps, score, se, width, main.key, value, value_se, start, True, basis, len(sets))
 
 
 def usable(saved: Sequence[Checkpoint], last_step: int, broken_at: int | None) -> list[Checkpoint]:

@@ -39,6 +39,8 @@ NOISE_LOG = 0.45
 COUNTED = 0.75
 """Of a mean alone, the least power of the factor by which its noise has to grow: that of answers which are right or
 wrong grows by the root of the share that is right, and less."""
+ALIKE = log(1.25)
+"""Two factors that differ by less are one."""
 SIGNS = 2
 """Of spread, level and noise, so many must have moved by the factor, and none by another; one more if nothing of the
 policy is logged."""
@@ -62,6 +64,12 @@ class Rescale:
     after: float
     known: int
     alone: bool = False
+
+    @property
+    def shown(self) -> float:
+        """The factor of the levels, which stand beside it, where they tell it as well as the spread does."""
+        levels = self.after / self.before if self.before else 0.0
+        return levels if levels > 0 and abs(log(levels / self.times)) < ALIKE else self.times
 
     def hides(self, series: Series, group: str, name: str | None) -> Mask:
         """Points of a metric that were measured in the scale before; of held-out scores only where they went the same

@@ -6,6 +6,7 @@ from rltui.evidence.effects import Effect
 from rltui.evidence.facts import Facts, Share
 from rltui.evidence.metric import Course
 from rltui.evidence.signal import num
+from rltui.frameworks.load import metrics
 from rltui.plots.numbers import percent
 
 RISES = {1: "rises", -1: "falls", 0: "is level"}
@@ -33,7 +34,10 @@ def course(facts: Facts, metric: str) -> str:
     found = facts.course(metric)
     if found is None:
         return ""
-    name = called(facts, metric) if metric in ("score_mean", "reward_mean") else "validation"
+    if metric in ("score_mean", "reward_mean"):
+        name = called(facts, metric)
+    else:
+        name = "validation" if metric == "val_score" else metrics()[metric].label
     return ", ".join(part for part in (f"{name} {since_start(found)}", since_peak(found)) if part)
 
 

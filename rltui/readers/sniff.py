@@ -14,7 +14,7 @@ from rltui.readers.console import trl as trl_console
 from rltui.readers.console import verl as verl_console
 from rltui.readers.console.generic import dict_line, step_line
 from rltui.readers.console.lead import plain
-from rltui.readers.console.notes import says_an_end, split_prefix
+from rltui.readers.console.notes import TRACEBACK, says_an_end, split_prefix
 from rltui.readers.console.wrapped import is_wrapped
 from rltui.readers.formats import SAMPLES, SEVERAL
 from rltui.readers.json_text import documents, is_alone, whole_part
@@ -125,10 +125,12 @@ def may_begin_late(head: bytes, name: str) -> bool:
 
 
 def is_messages(head: bytes, name: str) -> bool:
-    """Whether a text called like a log, in which nothing is a metric, holds warnings or errors as loggers write them:
-    beside a run's metrics it says what went wrong."""
+    """Whether a text called like a log, in which nothing is a metric, holds a traceback, or warnings or errors as
+    loggers write them: beside a run's metrics it says what went wrong."""
     if not _LOG_NAMES.search(name) or is_binary(head):
         return False
+    if TRACEBACK.encode() in head:
+        return True
     lines = [line for line in head.split(b"\n")[:_LOOKED_AT] if line.strip()]
     return bool(lines) and 2 * sum(_LOGGED.search(line) is not None for line in lines) >= len(lines)
 

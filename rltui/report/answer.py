@@ -176,14 +176,15 @@ def _keep(report: Report) -> str:
     summary = summary or next((m for m in report.metrics.values() if m.key == best.metric), None)
     spread = f" ± {number(best.se)}" if best.se is not None else ""
     value = f"{metric_called(summary) if summary is not None else best.metric} {number(best.value)}{spread}"
+    value += f", by {best.sets} validation sets together" if best.sets > 1 else ""
     if not best.beats_start:
         nothing = (
             "no saved checkpoint was found, and no step beats the start"
             if best.path is None
             else "nothing saved beats the start"
         )
-        basis = f", {best.basis}" if best.basis else ""
-        return f"{nothing}. The best is step {best.step} ({value}{basis})."
+        against = f", {best.against}" if best.against else ""
+        return f"{nothing}. The best is step {best.step} ({value}{against})."
     if best.path is None:
         return f"no saved checkpoint was found. The best step was {best.step} ({value})."
     lost = " It is no longer on disk." if best.on_disk is False else ""

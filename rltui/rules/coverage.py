@@ -43,10 +43,10 @@ def _expected() -> tuple[Expected, ...]:
 def _applies(when: When, settings: RunSettings) -> bool:
     return {
         "always": True,
-        "kl": settings.kl_where is not None or settings.kl_coef is None,
+        "kl": not settings.preference and (settings.kl_where is not None or settings.kl_coef is None),
         "group": settings.group_relative is True,
         "critic": settings.critic,
-        "off-policy": settings.one_update is not True,
+        "off-policy": not settings.preference and settings.one_update is not True,
         "rollouts": not settings.preference,
     }[when]
 

@@ -27,31 +27,38 @@ def _fallen(x: Floats, p: Params) -> tuple[int, float, float, float] | None:
 
     The peak is the best of many noisy means: the limit grows with their number as the expected maximum does. Both
     evaluations are measured by the noise that is known now. What stands at its best for a while is best at any of these
-    evaluations by chance, and falls after the last of them.
+    evaluations by chance, and falls after the last that lies no further below than the best may lie above.
     """
     if len(x) <= p["evals"]:
         return None
     smooth = (x[:-2] + x[1:-1] + x[2:]) / 3.0
     error = _noise(x[-200:], p) / sqrt(3.0)
-    limit = p["se"] + sqrt(2.0 * log(max(2.0, len(x) / 3.0)))
+    chance = sqrt(2.0 * log(max(2.0, len(x) / 3.0)))
+    limit = p["se"] + chance
     for end in (len(smooth) - 1, len(smooth)):
         j = int(smooth[:end].argmax())
         fall = float(smooth[j] - smooth[end - 1])
         if error <= 0 or fall <= limit * error or j >= end - 2:
             return None
-    last = int(np.flatnonzero(smooth >= smooth[j] - error)[-1])
-    return last + 1, float(smooth[j]), float(smooth[-1]), fall / error
+    last = int(np.flatnonzero(smooth >= smooth[j] - (1.0 + chance) * error)[-1]) + 1
+    if last + 1 < len(x) - 1 and x[last + 1] >= smooth[j] - sqrt(3.0) * error:
+        last += 1  # a fall at once blurs the mean of three before it comes
+    return last, float(smooth[j]), float(smooth[-1]), fall / error
 
 
 def _noise(x: Floats, p: Params) -> float:
     """Sd of one evaluation, from differences of neighbours. The greatest difference is left out: it may be the fall.
 
-    No less than the root mean square of the others: a median of few differences is small by luck.
+    A rise and fall of few evaluations is no noise: differences of differences, which no steady course moves, bound it.
     """
-    d = np.sort(np.abs(np.diff(x)))[:-1]
-    robust = 1.4826 * float(d[len(d) // 2]) / sqrt(2.0)
-    plain = sqrt(float((d * d).mean()) / 2.0)
-    return max(robust, plain, p["least"] * float(np.abs(x).max()))
+    bent = p["bent"] * _sd(np.diff(x, 2)) / sqrt(6.0)
+    return max(min(_sd(np.diff(x)) / sqrt(2.0), bent), p["least"] * float(np.abs(x).max()))
+
+
+def _sd(differences: Floats) -> float:
+    """Of all but the greatest; no less than their root mean square, as a median of few is small by luck."""
+    d = np.sort(np.abs(differences))[:-1]
+    return max(1.4826 * float(d[len(d) // 2]), sqrt(float((d * d).mean())))
 
 
 def _regressed(look: Look, p: Params) -> tuple[Series, int, float, float, float] | None:
@@ -62,7 +69,18 @@ def _regressed(look: Look, p: Params) -> tuple[Series, int, float, float, float]
     x = series.values[-int(p["drift_most"]) :]
     first = len(series) - len(x)
     found = _fallen(x, p) or _drifted(x, p)
-    return None if found is None else (series, first + found[0], *found[1:])
+    if found is None:
+        return None
+    at, peak, now, errors = found
+    return series, max(first + at, _at_best(look, series)), peak, now, errors
+
+
+def _at_best(look: Look, series: Series) -> int:
+    """Index of the best sustained evaluation, as everywhere else: nothing falls before it. 0 where none is known."""
+    found = look.facts.metric("val_score")
+    best = found.peak if found is not None else None
+    at = int(series.steps.searchsorted(best.step)) if best is not None else 0
+    return at if at < len(series) - 1 else 0
 
 
 def _falls(x: Floats, p: Params) -> bool:
@@ -187,7 +205,8 @@ def validation_underpowered(look: Look, p: Params, memory: Memory) -> list[Signa
     x = look.values("val_score")
     if len(x) < p["evals"]:
         return []
-    noise, gain = sd_d(x[-200:]), abs(float(x[-3:].mean() - x[:3].mean()))
+    newest, gain = x[-200:], abs(float(x[-3:].mean() - x[:3].mean()))
+    noise = min(sd_d(newest), p["bent"] * _sd(np.diff(newest, 2)) / sqrt(6.0))  # what goes a steady way does not jump
     if noise <= max(p["se"], gain / 3.0) or noise > float(np.abs(x).max()):
         return []
     text = f"Validation jumps by {num(noise)} from one evaluation to the next, and the gain is {num(gain)}."

@@ -111,7 +111,12 @@ def kl_up_reward_flat(look: Look, p: Params, memory: Memory) -> list[Signal]:
     proofs.append((look.reward, f"fitted change {num(way.total)} against a noise of {num(way.noise)}"))
     if look.series("val_score") is not None:
         proofs.append(("val_score", "falls" if worse else "no gain"))
-    return [Signal(CRITICAL if worse else WARNING, summary, tuple(proofs), moved="kl_ref")]
+    level_now = CRITICAL if worse else WARNING
+    if look.facts.errors(look.reward) >= p["reward_se"]:  # the reward rose before, and the KL then too
+        since = look.series("kl_ref")
+        begun = int(since.steps[-min(rows, len(since))]) if since is not None else look.step
+        return [Signal(level_now, summary, tuple(proofs), onset_step=begun)]
+    return [Signal(level_now, summary, tuple(proofs), moved="kl_ref")]
 
 
 def _gains_slowly(look: Look, rows: int, errors: float) -> bool:

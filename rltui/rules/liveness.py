@@ -38,6 +38,9 @@ def run_crashed(seen: Standing, p: Params, memory: Memory) -> list[Signal]:
             causes=(Cause(capital(cause), status="supported", because="the log says so"),),
             fixes=tuple(Fix(r.text, r.config.get(family), r.impact, r.risk) for r in crash.kind.to_do),
         )
+    elif state.quote:
+        failed = Cause("An error in the program", status="supported", because="the log shows it")
+        signal = replace(signal, causes=(failed,))
     return [replace(signal, summary=capital(text) + _quote(state))]
 
 

@@ -61,7 +61,7 @@ class LifeSigns:
     `now`: the moment, None if the present does not count. `stamped`: the newest time inside the data, `written`: the
     last write to its files. `scheduled`: the scheduler says that it runs. Only with `followed` does `pulse` count.
     `pace` and `phase_takes` are asked if nothing else decides. `counts`: the last one of each source whose rows have a
-    count for a step.
+    count for a step. `outlived`: logs without steps to whose last words rows came later.
     """
 
     table: Table
@@ -77,6 +77,7 @@ class LifeSigns:
     pace: Callable[[], LearnedPace] = LearnedPace
     phase_takes: Callable[[], Usual | None] = lambda: None
     counts: Mapping[str, int] = field(default_factory=dict)
+    outlived: frozenset[str] = frozenset()
 
 
 def judge(seen: LifeSigns) -> RunState:
@@ -202,6 +203,8 @@ def _last_words(seen: LifeSigns, last: int | None, gap: int) -> tuple[Note | Non
     newest, apart = last, gap
     for name, source in seen.notes.sources.items():
         at = source.step
+        if at is None and name in seen.outlived:
+            continue
         last, gap = (seen.counts[name], 1) if name in seen.counts else (newest, apart)
         if at is not None and last is not None and at < last - gap:
             continue

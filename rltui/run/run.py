@@ -23,6 +23,7 @@ from rltui.readers.base import Exit, HardwareRow, Note, RunInfo
 from rltui.rollouts.samples import Samples
 from rltui.run.checkpoints import Checkpoint
 from rltui.run.config import Config, ConfigValue
+from rltui.run.contradictions import LATER_S
 from rltui.run.history import History
 from rltui.run.identity import algorithm, stated_version
 from rltui.run.liveness import LifeSigns, RunState, State, judge
@@ -374,7 +375,16 @@ class Run:
             pace=self.pace,
             phase_takes=self._phase_takes,
             counts=self.history.counts,
+            outlived=self._outlived(),
         )
+
+    def _outlived(self) -> frozenset[str]:
+        """Logs without a row, after whose last line rows were still written to another file."""
+        rows = max((s.mtime for s in self.sources if s.used and s.rows and s.mtime is not None), default=None)
+        if rows is None:
+            return frozenset()
+        of = (s for s in self.sources if not s.rows and s.mtime is not None and s.mtime < rows - LATER_S)
+        return frozenset(s.path for s in of)
 
     def phases(self, until_row: int | None = None, window: int = 20) -> PhaseTable:
         self.refresh_names()

@@ -237,7 +237,8 @@ def _sniffer(
         found = sniff(head, name) or (sniff_page(head, name) if path == named else None)
         if found is None and len(head) == HEAD and may_begin_late(head, name):
             with closing(place.follow(path)) as follower:
-                found = sniff_end(follower.tail(HEAD).data, name)
+                end = follower.tail(HEAD).data
+            found = sniff_end(end, name) or (MESSAGES if is_messages(end, name) else None)
         return MESSAGES if found is None and is_messages(head, name) else found
 
     return ask

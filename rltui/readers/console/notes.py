@@ -117,11 +117,16 @@ def triggers() -> tuple[str, ...]:
 
 @dataclass(slots=True)
 class _Traceback:
-    """`error`: the name that its last line begins with, empty if any line without indent is the last."""
+    """`error`: the name that its last line begins with, empty if any line without indent is the last. `lead`: what
+    stands before each of its lines, such as the rank that torch puts there. `told`: lines of which `finish` has told;
+    `others`: lines without the lead since."""
 
     error: str = ""
     begun: int = 0
+    lead: str = ""
     lines: int = 0
+    told: int = 0
+    others: int = 0
     last: str = ""
     frames: deque[str] = field(default_factory=lambda: deque(maxlen=FRAMES))
 
@@ -133,18 +138,18 @@ class NoteFinder:
     """Finds notes line by line. Lines without a trigger may be left out while no traceback is open."""
 
     def __init__(self) -> None:
-        self._open: dict[str, _Traceback] = {}
+        self._open: dict[tuple[str, str], _Traceback] = {}
         self._warned: set[str] = set()
 
     @property
     def in_traceback(self) -> bool:
         return bool(self._open)
 
-    def standing(self) -> dict[str, _Traceback]:
+    def standing(self) -> dict[tuple[str, str], _Traceback]:
         """The tracebacks that are open, to go back to: more may come of a line that is not over."""
-        return {prefix: replace(one, frames=deque(one.frames, FRAMES)) for prefix, one in self._open.items()}
+        return {key: replace(one, frames=deque(one.frames, FRAMES)) for key, one in self._open.items()}
 
-    def go_back(self, standing: dict[str, _Traceback]) -> None:
+    def go_back(self, standing: dict[tuple[str, str], _Traceback]) -> None:
         self._open = standing
 
     def line(self, text: str, line: int, step: int | None) -> list[Note]:
@@ -153,16 +158,17 @@ class NoteFinder:
         message = without_colours(message)
         time = time_of(message)
         out: list[Note] = []
-        if self._open and prefix in self._open:
-            traceback = self._open[prefix]
-            ended = self._follow(prefix, message)
+        if TRACEBACK in message:
+            named = _IPYTHON.match(message)
+            lead = "" if named else message[: message.index(TRACEBACK)]
+            if len(self._open) < 64:
+                self._open[prefix, lead] = _Traceback(named[1] if named else "", line, lead)
+            return out
+        if self._open and (key := self._of(prefix, message)) is not None:
+            traceback = self._open[key]
+            ended = self._follow(key, message.removeprefix(traceback.lead))
             if ended is not None:
                 out.append(traceback.note(ended, line, step, time))
-        if TRACEBACK in message:
-            if len(self._open) < 64:
-                named = _IPYTHON.match(message)
-                self._open[prefix] = _Traceback(named[1] if named else "", line)
-            return out
         seen: set[str] = set()
         for rule in _rules():
             if rule.kind in seen:
@@ -188,19 +194,38 @@ class NoteFinder:
         return out
 
     def finish(self, line: int, step: int | None) -> list[Note]:
-        """The file ends within a traceback for now: what it showed last. Its own last line may still come."""
+        """The file ends within a traceback for now: what it showed last, or else where it is. Its own last line may
+        still come."""
         out: list[Note] = []
         for traceback in self._open.values():
-            if traceback.last:
-                out.append(traceback.note(traceback.last, line, step))
-                traceback.last = ""
+            shown = traceback.last or (f"{TRACEBACK}, in {traceback.frames[-1]}" if traceback.frames else "")
+            if shown and traceback.lines > traceback.told:
+                out.append(traceback.note(shown, line, step))
+                traceback.told = traceback.lines
         return out
 
-    def _follow(self, prefix: str, message: str) -> str | None:
-        traceback = self._open[prefix]
+    def _of(self, prefix: str, message: str) -> tuple[str, str] | None:
+        """The open traceback that a line goes on with: of several ranks each has its own lead before all its lines. A
+        lead that the second line lacks was the logger's, and stands before the first only."""
+        near = [key for key in self._open if key[0] == prefix]
+        led = max((key for key in near if message.startswith(key[1])), key=lambda key: len(key[1]), default=None)
+        if led is not None:
+            return led
+        first = next((key for key in near if not self._open[key].lines), None)
+        if first is not None and message.startswith(_INSIDE):
+            self._open[prefix, ""] = replace(self._open.pop(first), lead="")
+            return prefix, ""
+        for key in near:
+            self._open[key].others += 1
+            if self._open[key].others > MAX_TRACEBACK:
+                del self._open[key]
+        return None
+
+    def _follow(self, key: tuple[str, str], message: str) -> str | None:
+        traceback = self._open[key]
         traceback.lines += 1
         if traceback.lines > MAX_TRACEBACK:
-            del self._open[prefix]
+            del self._open[key]
             return None
         if (frame := _FRAME.search(message)) is not None:
             path, number, function = frame.group(1, 2, 3) if frame[1] else frame.group(4, 5, 6)
@@ -212,7 +237,7 @@ class NoteFinder:
             return None
         if not message.startswith(traceback.error):
             return None
-        del self._open[prefix]
+        del self._open[key]
         return message
 
     def _new(self, message: str) -> bool:

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 KINDS = ("metric", "constant", "missing")
 MOST_DECIMALS = 5
+SIGN = " %"
+"""Behind a share where no column has the unit, as it is no number of its own. Other values leave the place free."""
 RECENT = 50
 """Points that decide how many decimals a metric is shown with, so that its value does not dance."""
 
@@ -204,11 +206,11 @@ def axis_rows(view: View, cols: Columns) -> list[Row]:
     """Step labels, and the marks of best checkpoint, onset and cursor on a rail below them."""
     first, last = view.axis()
     lead = (" " * (3 + cols.name), "fg")
-    text = f"{'now' if view.cursor is None else 'then':>{cols.now}}{'':{cols.unit}}{'change':>{cols.change}}"
+    when = ("now" if view.cursor is None else "then") + ("" if cols.unit else "  ")
+    text = f"{when:>{cols.now}}{'':{cols.unit}}{'change':>{cols.change}}"
     heads = text + (f"{'key':>6}" if cols.key else "")
     rows = [[lead, (labels(first, last, cols.spark), "dim"), (heads, "dim")]]
-    marks, roles = [], {"◆": "accent", "▼": "crit", "│": "accent"}
-    best, worst = view.best_step(), view.worst
+    marks, roles, best, worst = [], {"◆": "accent", "▼": "crit", "│": "accent"}, view.best_step(), view.worst
     if best is not None:
         marks.append((best, "◆"))
     if worst is not None and worst.onset_step is not None:
@@ -280,15 +282,13 @@ def _row(view: View, line: MetricLine, cols: Columns, selected: bool) -> Row:
         (f"{glyph} ", "dim" if later else role or "fg"),
         put(view.label(line.name), cols.name - 1, strong),
     ]
-    row.append((" ", "fg"))
-    row += _spark(view, line.name, cols.spark, role, finding.onset_step if finding else None)
+    row += [(" ", "fg"), *_spark(view, line.name, cols.spark, role, finding.onset_step if finding else None)]
     now = view.now_value(line.name)
     if now and decimals is not None and abs(now * scale) < 0.5 * 10**-decimals:
         decimals = None  # would read as zero
     shown = view.value(line.name, now, decimals)
-    if now is not None and scale != 1.0 and not cols.unit and len(shown) < cols.now - 2:
-        shown += " %"  # a share is no number of its own
-    row.append(put(shown, cols.now, strong, ">"))
+    sign = "" if cols.unit or len(shown) >= cols.now - len(SIGN) else SIGN if now is not None and scale != 1.0 else "  "
+    row.append(put(shown + sign, cols.now, strong, ">"))
     if cols.unit:
         row.append(put(f" {view.unit(line.name)}", cols.unit, "dim"))
     moved = _moved(metric, finding if view.last_rows is None else None)

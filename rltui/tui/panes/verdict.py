@@ -30,8 +30,12 @@ def checks(view: View) -> str:
     return f"{report.checks} checks" + (f", {skipped} could not run" if skipped else "")
 
 
-def best(view: View, short: bool) -> Row:
-    """`Keep global_step_600, math500 accuracy 0.412 ± 0.011, on disk.`"""
+SHORTEST = 8
+"""Cells of a metric's name below which it names nothing."""
+
+
+def best(view: View, width: int) -> Row:
+    """`Keep global_step_600, math500 accuracy 0.412 ± 0.011, on disk.` The name of the metric is cut to this width."""
     report = view.report
     found = report.verdict.best_checkpoint if report else None
     if report is None or found is None:
@@ -49,8 +53,10 @@ def best(view: View, short: bool) -> Row:
     if found.se is not None:
         spread_ = f" ± {view.value(of, found.se)}"
     disk = {True: ", on disk", False: ", not on disk", None: ""}[found.on_disk]
-    metric = "" if short else f"{view.label(of)} "
-    return [(keep, "fg"), (name, "strong"), (f", {metric}{value}{spread_}{unit}{disk}.", "fg")]
+    rest = f"{value}{spread_}{unit}{disk}."
+    room = width - len(f"{keep}{name},  {rest}")
+    metric = f"{cut(view.label(of), room)} " if room >= SHORTEST else ""
+    return [(keep, "fg"), (name, "strong"), (f", {metric}{rest}", "fg")]
 
 
 def chosen_by(best: BestCheckpoint) -> str:
@@ -87,7 +93,7 @@ def draw(view: View, width: int, height: int) -> list[Row]:
     indent = len(word) + 5
     if width < 120:
         lines = wrap(verdict.text, width - indent - 1) or [""]
-        second = best(view, short=True)
+        second = best(view, width - 2)
         first = clause(verdict.text, width - indent - 1) if second else lines[0]
         rows = [[*badge, (first, "strong")]]
         if second:
@@ -100,7 +106,7 @@ def draw(view: View, width: int, height: int) -> list[Row]:
     room = width - indent - 1
     first, rest = sentences(verdict.text, room)
     rows = [[*badge, (first, "strong")]]
-    second = best(view, short=False)
+    second = best(view, room)
     if second:
         more, rest = sentences(rest, room - length(second) - 2, whole=True)
         rows.append([pad, *second, (f"  {more}", "fg")])

@@ -102,7 +102,7 @@ class DecisionScreen(TextScreen):
         rows: list[Row] = [[(" CHECKPOINTS", "dim")]]
         best = view.report.verdict.best_checkpoint if view.report else None
         if best is not None:
-            rows.append([(" ◆ ", "accent"), *verdict.best(view, short=False)])
+            rows.append([(" ◆ ", "accent"), *verdict.best(view, width - 4)])
             rows += [[("   ", "fg"), (line, "dim")] for line in wrap(verdict.chosen_by(best), width - 6)]
         worst = view.worst
         last = view.at

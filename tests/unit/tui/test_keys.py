@@ -26,7 +26,7 @@ from rltui.tui.screens.picker import PickerScreen
 from rltui.tui.screens.rollouts import RolloutsScreen
 from rltui.tui.screens.values import ValuesScreen
 from tests.unit.tui import canned
-from tests.unit.tui.conftest import NARROW, WIDE, Open, screen_text
+from tests.unit.tui.conftest import NARROW, WIDE, Open, screen_text, wait_for
 
 SCREENS: dict[str, type[PaneScreen]] = {
     screen.NAME: screen
@@ -118,9 +118,9 @@ def test_the_readme_table_lists_every_key() -> None:
 async def test_help_lists_exactly_the_keys_of_its_screen(open_app: Open, screen: str) -> None:
     async with open_app([canned.make()]) as (app, pilot):
         await pilot.press(*OPENS[screen])
-        assert app.screen.name == screen
+        await wait_for(pilot, lambda: app.screen.name == screen, screen)
         await pilot.press("question_mark")
-        await pilot.pause()
+        await wait_for(pilot, lambda: app.screen.name == HelpScreen.NAME, "help")
         text = screen_text(app)
         for key in keys.KEYS:
             assert (key.tooltip in text) == (screen in key.where), key.id
@@ -145,7 +145,7 @@ async def test_every_key_of_every_screen_leaves_a_live_app(
                 assert isinstance(main, MainScreen)
                 main.focus_on, main.zoomed = "findings", False
                 await pilot.press(*OPENS[screen])
-                assert app.screen.name == screen
+                await wait_for(pilot, lambda: app.screen.name == screen, screen)
             await pilot.press(key.keys.split(",")[0])
             assert app.is_running, key.id
             assert app._exception is None, key.id

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -243,3 +244,21 @@ async def test_while_the_history_is_read_only_the_first_line_moves(
         assert set(drawn) == {"header"}
         app.post_message(ReportArrived(replace(report, recording=replace(frame, loading=Loading(100, 100, "", True)))))
         await wait_for(pilot, lambda: {"findings", "metrics", "log"} <= set(drawn), "the whole")
+
+
+async def test_the_best_value_is_named_where_room_is_short(open_app: Open) -> None:
+    async with open_app([canned.make()], NARROW) as (app, _):
+        row = next(line for line in screen_text(app).splitlines() if "Keep global_step_600" in line)
+        assert "math500 acc" in row.split("0.")[0]
+
+
+async def test_values_stand_below_each_other_with_and_without_a_sign(open_app: Open) -> None:
+    async with open_app([canned.make()], NARROW) as (app, _):
+        rows = screen_text(app).split("2 Metrics")[1].splitlines()
+        share = next(line for line in rows if "cut at limit" in line)
+        plain = next(line for line in rows if "entropy" in line)
+        assert re.search(r"\d %", share)
+        ends = [re.match(r".*?[^\d.,\-−]([\d.,]+)(?= )", row[30:]) for row in (share, plain)]
+        assert ends[0] is not None
+        assert ends[1] is not None
+        assert ends[0].end(1) == ends[1].end(1)
