@@ -99,12 +99,18 @@ def _plain(value: object) -> str | float | int | bool | None:
 
 def fixes(rule: Rule, names: Dialect, severity: Severity, ground: Ground, causes: Sequence[Weighed]) -> tuple[Fix, ...]:
     """At most three remedies for a finding this severe, in this framework's keys: first those of the causes that the
-    run supports, then those that help whatever the cause; only if there are none, those of causes that nobody could
-    test. Left out: what only mends a contradicted cause, and what the config has already."""
+    run supports (of one without a remedy what to look at), then those that help whatever the cause. Those of causes
+    that nobody could test only if there are none, and no cause is supported. Left out: what only mends a contradicted
+    cause, and what the config has already."""
     rank = SEVERITY_RANK[severity]
     place = {one.name: i for i, one in enumerate(causes) if one.name}
     status = {one.name: one.cause.status for one in causes if one.name}
-    found = []
+    mended = {name for fix in rule.fixes for name in fix.causes}
+    found = [
+        ((0, place[text.name]), IMPACTS.index("high"), RISKS.index("none"), _to_look(text.look))
+        for text in rule.causes
+        if text.look and text.name not in mended and status.get(text.name) == "supported"
+    ]
     for fix in rule.fixes:
         of = [name for name in fix.causes if status[name] != "contradicted"]
         told = _fix(fix, names, ground)
@@ -113,9 +119,15 @@ def fixes(rule: Rule, names: Dialect, severity: Severity, ground: Ground, causes
         supported = [place[name] for name in of if status[name] == "supported"]
         group = (0, min(supported)) if supported else (1, 0) if not fix.causes else (UNTESTED, 0)
         found.append((group, IMPACTS.index(fix.impact), RISKS.index(fix.risk), told))
-    known = [one for one in found if one[0][0] < UNTESTED]
-    found = sorted(known or found, key=lambda one: one[:3])
+    if "supported" in status.values() or any(one[0][0] < UNTESTED for one in found):
+        found = [one for one in found if one[0][0] < UNTESTED]
+    found = sorted(found, key=lambda one: one[:3])
     return tuple(fix for _, _, _, fix in found)[:MOST_FIXES]
+
+
+def _to_look(at: str) -> Fix:
+    text = f"Look at {at}"
+    return Fix(text, None, "high", "none", act=text)
 
 
 def _fix(fix: FixText, names: Dialect, ground: Ground) -> Fix | None:
@@ -152,7 +164,7 @@ def _target(change: NewValue, value: object) -> str | float | bool | None:
     now = as_number(value)
     if change.times is not None:
         if now is None or now == 0:
-            return None
+            return None if now is None or change.times < 1 else change.least
         to = now * change.times
         to = to if change.least is None else max(to, change.least)
         to = to if change.most is None else min(to, change.most)

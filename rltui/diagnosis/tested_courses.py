@@ -13,7 +13,7 @@ from rltui.evidence.metric import FIRST, NOW_POINTS
 from rltui.evidence.parts import noise_around, weights
 from rltui.evidence.signal import num
 from rltui.plots.numbers import change
-from rltui.rules.expectation import Faded, HeldLevel, Mirrored, Noisier
+from rltui.rules.expectation import Faded, HeldLevel, Mirrored, Noisier, NoneMoved
 
 SURE = 3.0
 """Standard errors that the weight of a part must lie from 0."""
@@ -43,6 +43,22 @@ def _held(look: Look, test: HeldLevel, spell: Spell) -> Outcome:
     if abs(effect.value) - 2 * effect.se >= room:
         return Outcome("unmet", told)
     return Outcome("unknown", f"{told}, which noise may hide or make")
+
+
+def _none_moved(look: Look, test: NoneMoved, spell: Spell) -> Outcome:
+    found = members(look, test.metric)
+    if len(found) < 2:
+        return missing(look, test.metric)
+    told, sign, moved = [], 1 if test.way == "up" else -1, False
+    for label, facts in found:
+        before = facts.start if spell.onset is None else facts.before(spell.onset)
+        after = facts.within(spell.onset, spell.end, NOW_POINTS)
+        effect = None if before is None or after is None else between(before, after)
+        if before is None or after is None or effect is None:
+            return Outcome("unknown", f"there are too few points of {label} before and after")
+        moved |= effect.direction == sign and abs(effect.value) >= test.by * abs(before.value)
+        told.append(f"{label} {value_of(test.metric, before.value)} → {value_of(test.metric, after.value)}")
+    return Outcome("unmet" if moved else "met", ", ".join(told))
 
 
 def _noisier(look: Look, test: Noisier, spell: Spell) -> Outcome:
@@ -91,6 +107,7 @@ def _mirrored(look: Look, test: Mirrored, spell: Spell) -> Outcome:
 
 TESTERS: Mapping[type, Callable[[Look, Any, Spell], Outcome]] = {
     HeldLevel: _held,
+    NoneMoved: _none_moved,
     Noisier: _noisier,
     Faded: _faded,
     Mirrored: _mirrored,

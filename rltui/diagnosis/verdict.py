@@ -253,6 +253,9 @@ def _clear(case: Case) -> str:
         head = "No fault found, with too few rows to tell a gain" if untold else "No fault found, and no gain shown"
     words = f"{head}: {case.checks} checks ran" + (f", {case.skipped} could not." if case.skipped else ".")
     level = next((f for f in case.active if case.has(f, Trait.LEVEL)), None)
+    rose = any(m.name == case.look.reward for m in gains)
+    if level is not None and rose and not case.has(level, Trait.PLATEAU):
+        level = None  # what rose from its start is not called level since then
     courses = [
         told.course(facts, m.name)
         + (f", level since step {level.onset_step}" if level is not None and m.name == case.look.reward else "")

@@ -15,8 +15,9 @@ from rltui.evidence.effects import LIMIT, Effect, chance
 from rltui.evidence.facts import SOLVED
 from rltui.evidence.look import Look
 from rltui.evidence.metric import NOW_POINTS
-from rltui.evidence.signal import NOTICE, WARNING, Signal
+from rltui.evidence.signal import NOTICE, WARNING, Signal, num
 from rltui.evidence.trends import WINDOW
+from rltui.plots.numbers import percent
 from rltui.rules.catalogue import having
 from rltui.rules.traits import Trait
 from rltui.run.sums import median
@@ -176,6 +177,20 @@ def dead_groups(look: Look) -> float | None:
     """Share of the groups whose samples all got the same reward, None if it is not logged (`Facts.dead_groups`)."""
     share = look.facts.dead_groups
     return None if share is None else share.value
+
+
+def seldom_right(look: Look, limit: float, rows: int) -> str:
+    """Says so if next to no answer can have earned the whole reward: of rewards between 0 and a maximum no more than
+    mean over maximum can. Empty if more may have, or if the log does not bound the rewards."""
+    score = look.facts.metric(look.reward)
+    parts = [look.series(look.reward.replace("_mean", end)) for end in ("_max", "_min")]
+    if score is None or any(part is None for part in parts):
+        return ""
+    high, low = (part.values[-rows:] for part in parts if part is not None)
+    most, now = float(high.max(initial=0.0)), tail(score.values, rows)
+    if not 0.0 < most <= 1.0 or float(low.min(initial=0.0)) < 0.0 or not 0.0 <= now <= limit * most:
+        return ""
+    return f"at most {percent(now / most)} of the answers earn the whole reward of {num(most)}: nearly all groups fail"
 
 
 def told(look: Look, name: str = "") -> tuple[str, str]:

@@ -16,6 +16,7 @@ from rltui.rules.base import (
     dead_groups,
     losing,
     rule,
+    seldom_right,
     tail,
     told,
 )
@@ -126,7 +127,7 @@ def cfg_lr_too_low(look: Look, p: Params, memory: Memory) -> list[Signal]:
     still = _stands_still(look, p, rows)
     if not still or len(x) < rows or not len(gradient) or tail(gradient, 20) <= 0 or not flat(look.trend(look.reward)):
         return []
-    if dead is not None and dead >= p["dead"]:
+    if (dead is not None and dead >= p["dead"]) or seldom_right(look, p["seldom"], 20):
         return []
     planned = look.settings.planned_steps
     half = planned is not None and look.n >= p["warn_share"] * planned and dead is not None

@@ -27,7 +27,8 @@ def tool_call_invalid(look: Look, p: Params, memory: Memory) -> list[Signal]:
     if len(x) > p["warmup"] and now > p["warn"] and not gaining(look):
         level = CRITICAL if now > p["crit"] else WARNING
     proofs = ((name, "median of the last 10 rows"),)
-    return [Signal(level, f"{percent(now)} of the tool calls are invalid.", proofs, moved=name)]
+    what = "fail" if name == "tool_failure_rate" else "are invalid"
+    return [Signal(level, f"{percent(now)} of the tool calls {what}.", proofs, moved=name)]
 
 
 @rule("tool-use-collapse", Look)

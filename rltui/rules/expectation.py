@@ -87,6 +87,17 @@ class HeldLevel(Record, frozen=True, tag="held", tag_field="test"):
     decisive: bool = False
 
 
+class NoneMoved(Record, frozen=True, tag="none moved", tag_field="test"):
+    """The metric has several members, and from the finding's onset on none of them went this way by `by` of its level
+    before."""
+
+    metric: Words
+    way: Literal["up", "down"]
+    by: Annotated[float, Meta(gt=0)]
+    unmet: Unmet = "contradicts"
+    decisive: bool = True
+
+
 class Noisier(Record, frozen=True, tag="noisier", tag_field="test"):
     """The metric, or a member of it, jumps at least so many `times` as much from row to row as before the onset."""
 
@@ -258,6 +269,7 @@ Test = (
     | Jumped
     | Outgrew
     | HeldLevel
+    | NoneMoved
     | Noisier
     | Faded
     | Mirrored

@@ -12,6 +12,7 @@ from rltui.evidence.model import Cause, Fix
 from rltui.evidence.signal import CRITICAL, NOTICE, WARNING, Signal, num
 from rltui.evidence.standing import Standing
 from rltui.evidence.trends import sd_d
+from rltui.frameworks.load import metrics
 from rltui.prose import capital, sentence
 from rltui.rules.base import Memory, Params, rule
 from rltui.run.run import RunState
@@ -113,13 +114,17 @@ def resume_discontinuity(look: Look, p: Params, memory: Memory) -> list[Signal]:
         if len(before) == 5 and len(after) == 5 and noise > 0:
             z = float(after.mean() - before.mean()) / (noise * sqrt(0.4))
             if abs(z) > p["z"]:
-                jumps.append((name, f"jumps from {num(float(before.mean()))} to {num(float(after.mean()))}"))
+                text = f"jumps from {num(float(before.mean()))} to {num(float(after.mean()))}"
+                jumps.append((abs(z), name, text))
+    jumps.sort(reverse=True)
     text = f"The run was resumed at step {step}. Where steps are logged twice, the later value counts."
     if jumps:
-        text = f"The run was resumed at step {step}, and {jumps[0][0]} {jumps[0][1]} there."
+        _, name, jump = jumps[0]
+        text = f"The run was resumed at step {step}, and {metrics()[name].label} {jump} there."
     loop = len(recent) >= p["loop"]
     if loop:
         span = f"within {min(rows, look.n)} rows, last" if look.n > 1 else "and left one row, last"
         text = f"The run was restarted {len(recent)} times {span} at step {step}."
     level = WARNING if jumps or loop else NOTICE
-    return [Signal(level, text, tuple(jumps) or ((look.reward, "continues"),), onset_step=step)]
+    proofs = tuple((name, jump) for _, name, jump in jumps)
+    return [Signal(level, text, proofs or ((look.reward, "continues"),), onset_step=step)]

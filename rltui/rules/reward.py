@@ -10,10 +10,11 @@ import numpy as np
 
 from rltui.data_files import Record, kept, read
 from rltui.evidence.clock import enough
-from rltui.evidence.effects import POWER
+from rltui.evidence.effects import LIMIT, POWER, carry, chance, median_error, noise
 from rltui.evidence.look import Look
 from rltui.evidence.metric import MetricFacts, alone
 from rltui.evidence.model import Mark
+from rltui.evidence.shifts import louder
 from rltui.evidence.signal import CRITICAL, NOTICE, WARNING, Signal, num
 from rltui.evidence.trends import block_medians, onset, sd_d, sd_m, windows
 from rltui.plots.numbers import percent
@@ -237,6 +238,8 @@ def reward_peak_decline(look: Look, p: Params, memory: Memory) -> list[Signal]:
     if found is None:
         return []
     peak, low, step, z, rows = found
+    if peak - low < _by_chance(score, rows):
+        return []
     held_out = validation(look)
     level = CRITICAL if held_out is not None and held_out < -2.0 and loud(look, Trait.VALIDATION_FALLS) else WARNING
     best, at = _best(look, peak, step)
@@ -244,6 +247,15 @@ def reward_peak_decline(look: Look, p: Params, memory: Memory) -> list[Signal]:
     summary = f"{reward_name(look)} was at its best{at or f' near step {step}'}, {num(best)}, and is at {num(low)} "
     summary += f"(median of the last {rows} rows), {percent(share)} lower."
     return [Signal(level, summary, ((look.reward, f"{num(z)} times its noise below its peak"),), onset_step=step)]
+
+
+def _by_chance(score: MetricFacts, rows: int) -> float:
+    """How far the best of many levels of a reward that became noisier lies above the next; 0 if it did not."""
+    since = louder(score.series.steps, score.values)
+    if since is None:
+        return 0.0
+    x = score.values[score.series.steps.searchsorted(since) :]
+    return (LIMIT + chance(len(x), rows)) * sqrt(2.0) * median_error(rows, noise(x), carry(x))
 
 
 Fall = tuple[float, float, int, float, int]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import sqrt
+from math import inf, sqrt
 
 from rltui.evidence.clock import capped, enough, worth
 from rltui.evidence.effects import LIMIT, Effect, between, chance, noise
@@ -24,6 +24,7 @@ from rltui.rules.base import (
     reward_course,
     reward_name,
     rule,
+    seldom_right,
     side_by_side,
     solved,
     tail,
@@ -48,10 +49,16 @@ def _gain(score: MetricFacts, p: Params, known: bool) -> Effect | None:
     return between(first, last, LIMIT + chance(len(x), rows) if known else LIMIT)
 
 
+def _rose(score: MetricFacts) -> bool:
+    """What every text says of its course: that of first and last window."""
+    return score.since_start is not None and score.since_start.direction == score.better
+
+
 @rule("reward-flat-from-start", Look)
 def reward_flat_from_start(look: Look, p: Params, memory: Memory) -> list[Signal]:
     """No gain since the start; a warning only where nothing else shows that the policy moves. Once said it ends with a
-    gain that shows, and not with a look at which the noise comes out high or low."""
+    gain that shows, in the whole course or between its ends, and not with a look at which the noise comes out high or
+    low."""
     score, blocks = look.facts.metric(look.reward), look.blocks(look.reward)
     if score is None or blocks is None or not logged_for(look, look.reward, p["rows"]):
         return []
@@ -59,17 +66,18 @@ def reward_flat_from_start(look: Look, p: Params, memory: Memory) -> list[Signal
     gain = _gain(score, p, known)
     if gain is None or opened(look, Trait.AT_FLOOR) or solved(look):
         return []
-    if known and gain.direction == score.better and abs(gain.value) >= gain.smallest:
+    whole = trend(blocks.medians, len(blocks.medians)).direction if not known or _rose(score) else 0
+    if known and (whole == score.better or (gain.direction == score.better and abs(gain.value) >= gain.smallest)):
         return []
-    if not known and (gain.direction or trend(blocks.medians, len(blocks.medians)).direction):
+    if not known and (gain.direction or whole):
         return []
-    x, why = score.values, _no_movement(look, p)
+    x, why = score.values, _no_movement(look, p) or seldom_right(look, p["seldom"], int(p["window"]))
     fell = gain.direction == -score.better
     moved = (
         "is below where it began"
         if fell
         else "shows no sure gain"
-        if gain.direction
+        if gain.direction or _rose(score)
         else "has not moved beyond its noise"
     )
     summary = f"{reward_name(look)} {moved} in {len(x)} rows: {num(head(x, p['window']))} → {num(tail(x, p['window']))}"
@@ -164,9 +172,12 @@ def reward_noise_dominates(look: Look, p: Params, memory: Memory) -> list[Signal
     if share < p["noise"] / (1.0 if grown is None else 2.0) or (grown is None and abs(way.total) >= way.noise):
         return []
     summary = f"{reward_name(look)} jumps by {num(way.noise)} from row to row, {percent(share)} of its range"
+    before = inf
     if series is not None and grown is not None:
-        summary += f", and by {num(noise(series.values[: series.steps.searchsorted(grown)]))} before step {grown}."
+        before = noise(series.values[: series.steps.searchsorted(grown)])
+        summary += f", and by {num(before)} before step {grown}."
     else:
         summary += ": a trend below that does not show."
     proofs = ((look.reward, f"noise {num(way.noise)}, fitted change {num(way.total)}"),)
-    return [Signal(NOTICE, summary, proofs, onset_step=grown if grown is not None else int(look.steps[0]))]
+    level = WARNING if share >= p["noise"] and way.noise >= p["times"] * before else NOTICE
+    return [Signal(level, summary, proofs, onset_step=grown if grown is not None else int(look.steps[0]))]

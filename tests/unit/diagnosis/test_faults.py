@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from tests.unit.diagnosis.faults.fifth import FIFTH
 from tests.unit.diagnosis.faults.fourth import FOURTH
 from tests.unit.diagnosis.faults.policy import UPDATES
 from tests.unit.diagnosis.faults.scores import DATA, REWARDS
@@ -18,7 +19,7 @@ from tests.unit.diagnosis.faults.third import THIRD
 from tests.unit.diagnosis.faults.writing import Fault, write
 from tests.unit.reported import told
 
-FAULTS = {**SLOW, **ENDED, **UPDATES, **REWARDS, **DATA, **SECOND, **THIRD, **FOURTH}
+FAULTS = {**SLOW, **ENDED, **UPDATES, **REWARDS, **DATA, **SECOND, **THIRD, **FOURTH, **FIFTH}
 MISSED: tuple[str, ...] = ()
 ORDER = ("supported", "untestable", "contradicted")
 SETTING = re.compile(r"(?P<key>[^\s,:]+): (?P<now>\S+) → (?P<to>\S+)")

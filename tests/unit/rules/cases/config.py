@@ -24,6 +24,12 @@ CASES = (
         {"score_mean": wave(0.5, 0.03, 1), "kl_ref": wave(5e-4), "frac_reward_zero_std": wave(0.7)},
         planned=400,
     ),
+    rows(  # a policy that moves as little, and one that next to no right answer moves
+        "cfg-lr-too-low",
+        {"score_mean": wave(0.5, 0.03, 1), "kl_ref": wave(5e-4), "score_max": wave(1.0, 0.0), "score_min": wave(0.0)},
+        {"score_mean": wave(0.01, 0.2, 1), "kl_ref": wave(5e-4), "score_max": wave(1.0, 0.0), "score_min": wave(0.0)},
+        NOTICE,
+    ),
     rows(
         "cfg-batch-arithmetic",
         {},

@@ -27,6 +27,7 @@ def mostly(value: float) -> Writer:
     return lambda step, n: (GOOD, float(n) if step < 100 and n < 2 else value)
 
 
+LOUDER = np.where(T > 150, 0.05, 0.005)
 TENFOLD = np.where(T > 250, 10.0, 1.0)
 
 CASES = (
@@ -63,10 +64,22 @@ CASES = (
         {"reward_component_mean:accuracy": 0.001 * (T % 7 == 0), "reward_component_mean:format": wave(0.5)},
     ),
     rows("reward-flat-from-start", {**LEVEL, "kl_ref": wave(5e-5)}, {**LEVEL, "kl_ref": wave(0.02)}, WARNING, NOTICE),
+    rows(  # one answer in a hundred is right; of rewards that may be any number a small mean says nothing
+        "reward-flat-from-start",
+        {"score_mean": wave(0.012, 0.2), "score_max": wave(1.0, 0.0), "score_min": wave(0.0, 0.0)},
+        {"score_mean": wave(0.012, 0.2), "score_max": wave(1.0, 0.0), "score_min": wave(-1.0, 0.0)},
+        WARNING,
+        NOTICE,
+    ),
     rows(
         "reward-peak-decline",
         {"score_mean": 0.3 + 0.4 * ramp(0, 120) - 0.25 * ramp(140, 150) + 0.01 * noise(np.random.default_rng(1), N)},
         {"score_mean": 0.3 + 0.4 * ramp(0, 120) - 0.03 * ramp(140, 150) + 0.01 * noise(np.random.default_rng(1), N)},
+    ),
+    rows(  # a reward that became noisier: a fall far beyond its noise, and the best of many noisy means
+        "reward-peak-decline",
+        {"score_mean": 0.3 + 0.4 * ramp(0, 100) - 0.35 * ramp(200, 20) + LOUDER * noise(np.random.default_rng(2), N)},
+        {"score_mean": 0.3 + 0.4 * ramp(0, 100) + 5 * LOUDER * noise(np.random.default_rng(16), N)},
     ),
     rows(
         "reward-plateau",
@@ -81,6 +94,11 @@ CASES = (
         "reward-noise-dominates",
         {"score_mean": np.linspace(0.3, 0.5, len(T)) + np.where(T > 150, 6.0, 1.0) * (wave(0.5, 0.04) - 0.5)},
         {"score_mean": np.where(T > 150, wave(0.6, 0.06), wave(0.2, 0.02))},
+    ),
+    rows(  # three times as noisy is a note
+        "reward-noise-dominates",
+        {"score_mean": np.linspace(0.3, 0.5, len(T)) + np.where(T > 150, 3.0, 1.0) * (wave(0.5, 0.08) - 0.5)},
+        {"score_mean": np.linspace(0.3, 0.5, len(T)) + (wave(0.5, 0.02) - 0.5)},
         NOTICE,
     ),
     rows(
