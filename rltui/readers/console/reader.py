@@ -101,7 +101,7 @@ class ConsoleReader(LineReader):
         rest = self._buffer.peek()
         line = self._line
         if self._own is not None:
-            self._tell(self._own.settle())
+            self._tell(self._own.settle(over=True), plans=True)
             if rest:
                 self._own.look_ahead()
         if rest:
