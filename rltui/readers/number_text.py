@@ -20,6 +20,7 @@ _REPR = lazy(
 _PARTS = lazy(r"(?<![\w.:])(?:(\d+)d ?)?(?:(\d+)h ?)?(?:(\d+)m(?:in)? ?)?(?:(\d+(?:\.\d+)?)s(?:ec)?)?(?![\w/])")
 _SMALL = lazy(r"(?<![\w.,])(\d+(?:\.\d+)?) ?(ms|us|µs|ns)(?![\w/])")
 _SAID = lazy(r"[_(\[](?:ms|us|ns)[)\]]?\W*$")
+_COMMA = lazy(r"\d,\d")
 _DECIMAL_COMMA = lazy(r"(?:[=:]\s*|(?<=\s))[-+]?(?:0,\d{2,}|[1-9]\d*,(?:\d\d|\d{4,}))(?![\d,])")
 """No separator of thousands stands behind a zero, or before two or four digits: this line has a decimal comma."""
 _WITH_COMMA = lazy(r"((?:[=:]\s*|(?<=\s))[-+]?\d+),(\d+)(?![\d,.])")
@@ -40,6 +41,7 @@ _BEFORE_NAMES = lazy(
     rf"(?:^|(?<=[\]):#|│,;·•»]\s)|(?<=\s\s)|(?<=\s[-–]\s)|(?<=\t)){_BEFORE_NAME}(?:{_APART}{_BEFORE_NAME})+"
     rf"(?![^\s(|│,;·•».]|{_APART}?\s*{NUMBER}(?![\d.]|\s?(?:[smh]|ms|secs?)\b))"
 )
+_THEN_WORD = lazy(r"\d[%kKM]? [^\W\d_]{2}")
 _ONE_BEFORE = lazy(_BEFORE_NAME)
 """Numbers with their names behind them: `0.5 reward, 0.2 loss`."""
 _PRINTED = lazy(rf"(['\"])([^\W\d][\w/.@\- ]{{0,60}})\1,\s*(?={NUMBER}[,)\]])")
@@ -75,7 +77,7 @@ def _each(found: re.Match[str]) -> str:
 
 def has_decimal_comma(text: str) -> bool:
     """Whether a line of text shows that its writer puts a comma before decimals."""
-    return "," in text and _DECIMAL_COMMA.search(text) is not None
+    return _COMMA.search(text) is not None and _DECIMAL_COMMA.search(text) is not None
 
 
 def unwrapped(text: str, commas: bool = False) -> str:
@@ -92,7 +94,7 @@ def unwrapped(text: str, commas: bool = False) -> str:
         text = _CALLED.sub("", _REPR.sub(r"\1", text))
     if "/" in text:
         text = _TOGETHER.sub(_each, text)
-    if text[-1:].isalpha() or text[-1:] in ").":
+    if (text[-1:].isalpha() or text[-1:] in ").") and _THEN_WORD.search(text):
         text = _BEFORE_NAMES.sub(lambda found: _ONE_BEFORE.sub(r"\2: \1", found[0]), text)
     if "'," in text or '",' in text:
         text = _ITEM.sub(r"'\2': \4", text)
