@@ -25,7 +25,7 @@ BOLD = lazy(r"(?:\*\*|`)([^*`]{1,60}?:?)(?:\*\*|`)(?=\s*[:=\d-]|\s)")
 _BORDERED = lazy(r"^\s*[|│┃║]\s*(.*?)\s*[|│┃║]?\s*$")
 _CELLS = lazy(
     rf"^([^\W\d][\w/.@%()\- ]{{0,60}}?)\s*[|│┃║]\s*({NUMBER.pattern})"
-    rf"(?:\s*[|│┃║]\s*(?!{NUMBER.pattern}\s*(?:[|│┃║]|$))[^|│┃║]*)*$"
+    rf"(?:\s*[|│┃║](?!\s*{NUMBER.pattern}\s*(?:[|│┃║]|$))[^|│┃║]*)*$"
 )
 """What stands behind the number is no number of its own: a change in percent, a note."""
 _SET_APART = lazy(
