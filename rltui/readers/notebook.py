@@ -8,21 +8,14 @@ cell shows as its result is read.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
-from html.parser import HTMLParser
 from typing import Any
 
 from rltui.readers.base import ConfigRecord, LogLine, Note, Record, Rows
 from rltui.readers.console.reader import ConsoleReader
-from rltui.readers.csv_table import step_column
+from rltui.readers.html_tables import training
 from rltui.readers.json_document import DocumentReader
 from rltui.readers.rows import RowBuilder
-
-MAX_ROWS = 1_000_000
-_BAR = re.compile(r"<progress value='(\d{1,12})' max='(\d{1,12})'")
-_VALIDATION = "Validation "
-"""What HF puts before the loss of an evaluation in the same table."""
 
 
 class NotebookReader(DocumentReader):
@@ -60,7 +53,7 @@ class NotebookReader(DocumentReader):
                 if not isinstance(data, dict):
                     continue
                 rows = RowBuilder(self.skipped, self.skipped_at)
-                for step, row in _Table.read(_text(data.get("text/html")), any_place=True):
+                for step, row in training(_text(data.get("text/html")), any_place=True).rows:
                     rows.add(step, row)
                 if found := [*rows.take()] or self._listed(_text(data.get("text/plain"))):
                     return found
@@ -78,8 +71,8 @@ class NotebookReader(DocumentReader):
     def _pass_over(self, records: list[Record], cell: int) -> None:
         rows = sum(len(record.steps) for record in records if isinstance(record, Rows))
         if rows:
-            self.skipped["row of a training in an earlier cell"] += rows
-            self.skipped_at.setdefault("row of a training in an earlier cell", f"cell {cell}")
+            self.skipped["row of an earlier training"] += rows
+            self.skipped_at.setdefault("row of an earlier training", f"cell {cell}")
 
     def _cell(self, outputs: list[dict[str, Any]], place: int) -> list[Record]:
         console = ConsoleReader("console")
@@ -95,13 +88,12 @@ class NotebookReader(DocumentReader):
                 trace = [*(str(line) for line in output.get("traceback") or ()), ""]
                 out += console.feed("\n".join(trace).encode("utf-8", "replace"))
             elif table:
-                found = _Table.read(table)
-                tabled = tabled or bool(found)
-                for step, cells in found:
+                found = training(table)
+                tabled = tabled or bool(found.rows)
+                for step, cells in found.rows:
                     rows.add(step, cells)
-                bar = _BAR.search(table)
-                if bar is not None and found:
-                    done, total = int(bar[1]), int(bar[2])
+                if found.rows and found.progress is not None:
+                    done, total = found.progress
                     out.append(Note("progress", f"step {done} of {total}", place, done, total))
         return [*out, *console.finish(), *(rows.take() if tabled else [])]
 
@@ -109,65 +101,3 @@ class NotebookReader(DocumentReader):
 def _text(value: object) -> str:
     """Text of an output: a string, or a list of lines."""
     return "".join(map(str, value)) if isinstance(value, list) else value if isinstance(value, str) else ""
-
-
-class _Table(HTMLParser):
-    """The first column of the table is the step, or with `any_place` the one of that name; a cell that is no number
-    is left out."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.rows: list[list[str]] = []
-        self._cell: list[str] | None = None
-
-    @classmethod
-    def read(cls, html: str, any_place: bool = False) -> list[tuple[int, dict[str, object]]]:
-        """Step and cells of each row; empty if this is no table of training."""
-        table = cls()
-        table.feed(html)
-        table.close()
-        named = table.rows[0] if table.rows else []
-        step = step_column(named) if any_place else "Step"
-        if step not in named or (named[0] != step and not any_place):
-            return []
-        at = named.index(step)
-        names = [_named(name) for name in named]
-        return [
-            (
-                int(row[at]),
-                {name: _number(cell) for name, cell in zip(names, row, strict=True) if name not in ("", step)},
-            )
-            for row in table.rows[1:MAX_ROWS]
-            if len(row) == len(names) and row[at].isdecimal() and len(row[at]) < 16
-        ]
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        if tag == "tr":
-            self.rows.append([])
-        elif tag in ("td", "th"):
-            self._cell = []
-
-    def handle_endtag(self, tag: str) -> None:
-        if tag in ("td", "th") and self._cell is not None and self.rows:
-            self.rows[-1].append("".join(self._cell).strip())
-            self._cell = None
-
-    def handle_data(self, data: str) -> None:
-        if self._cell is not None:
-            self._cell.append(data)
-
-
-def _named(heading: str) -> str:
-    """The key that HF's dict lines have for a column: `Training Loss` is loss, `Validation Loss` eval_loss."""
-    if heading == "Training Loss":
-        return "loss"
-    if heading.startswith(_VALIDATION):
-        return "eval_" + heading.removeprefix(_VALIDATION).strip().lower().replace(" ", "_")
-    return heading.replace(" / ", "/")
-
-
-def _number(text: str) -> object:
-    try:
-        return float(text)
-    except ValueError:
-        return None

@@ -20,9 +20,10 @@ _REPR = lazy(
 _PARTS = lazy(r"(?<![\w.:])(?:(\d+)d ?)?(?:(\d+)h ?)?(?:(\d+)m(?:in)? ?)?(?:(\d+(?:\.\d+)?)s(?:ec)?)?(?![\w/])")
 _SMALL = lazy(r"(?<![\w.,])(\d+(?:\.\d+)?) ?(ms|us|µs|ns)(?![\w/])")
 _SAID = lazy(r"[_(\[](?:ms|us|ns)[)\]]?\W*$")
-_DECIMAL_COMMA = lazy(r"[=:]\s*[-+]?0,\d{2,}(?![\d,])")
-"""No separator of thousands stands behind a zero: this line has a decimal comma."""
-_WITH_COMMA = lazy(r"([=:]\s*[-+]?\d+),(\d+)(?![\d,.])")
+_COMMA = lazy(r"\d,\d")
+_DECIMAL_COMMA = lazy(r"(?:[=:]\s*|(?<=\s))[-+]?(?:0,\d{2,}|[1-9]\d*,(?:\d\d|\d{4,}))(?![\d,])")
+"""No separator of thousands stands behind a zero, or before two or four digits: this line has a decimal comma."""
+_WITH_COMMA = lazy(r"((?:[=:]\s*|(?<=\s))[-+]?\d+),(\d+)(?![\d,.])")
 _SECONDS = (86400.0, 3600.0, 60.0, 1.0)
 _PART = {"ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9}
 _CALLED = lazy(r"\.(?:item|detach|cpu|numpy|tolist)\(\)|(?<=\w)\(\)(?=\.\w|\s*[:=])")
@@ -33,6 +34,16 @@ _TOGETHER = lazy(
     re.IGNORECASE,
 )
 """Several statistics under one name: `reward mean/std: 0.5/0.2`."""
+_NO_NAME = r"(?!(?:[smhd]|ms|us|secs?|seconds|mins?|hours?|[KMGT]i?B|of|out|to|and|in|at)\b)"
+_BEFORE_NAME = rf"({NUMBER}[%kKM]?) ({_NO_NAME}[^\W\d][\w.\-]+(?: [^\W\d][\w.\-]*){{0,3}})"
+_APART = r"(?:\s*[,;|│·•»]\s*|\s[-–/]\s|\s{2,}|\t)"
+_BEFORE_NAMES = lazy(
+    rf"(?:^|(?<=[\]):#|│,;·•»]\s)|(?<=\s\s)|(?<=\s[-–]\s)|(?<=\t)){_BEFORE_NAME}(?:{_APART}{_BEFORE_NAME})+"
+    rf"(?![^\s(|│,;·•».]|{_APART}?\s*{NUMBER}(?![\d.]|\s?(?:[smh]|ms|secs?)\b))"
+)
+_THEN_WORD = lazy(r"\d[%kKM]? [^\W\d_]{2}")
+_ONE_BEFORE = lazy(_BEFORE_NAME)
+"""Numbers with their names behind them: `0.5 reward, 0.2 loss`."""
 _PRINTED = lazy(rf"(['\"])([^\W\d][\w/.@\- ]{{0,60}})\1,\s*(?={NUMBER}[,)\]])")
 """A name and its number in a tuple of many: `('step', 3, 'loss', 0.5)`."""
 _ITEM = lazy(rf"[(\[](['\"])([^'\"]{{1,200}})\1\s*,\s*(['\"]?)\[?({NUMBER})\]?\3[)\]]")
@@ -64,12 +75,18 @@ def _each(found: re.Match[str]) -> str:
     return ", ".join(f"{before}{name}={number}" for name, number in zip(names, numbers, strict=True))
 
 
-def unwrapped(text: str) -> str:
+def has_decimal_comma(text: str) -> bool:
+    """Whether a line of text shows that its writer puts a comma before decimals."""
+    return _COMMA.search(text) is not None and _DECIMAL_COMMA.search(text) is not None
+
+
+def unwrapped(text: str, commas: bool = False) -> str:
     """A text with plain numbers for what Python shows of numbers: `tensor(0.5, device='cuda:0')`, `np.float64(0.5)`;
     with seconds for durations of several parts or smaller units: `1h2m`, `45ms`;
-    with `'loss': 0.5` for the tuple or list `('loss', 0.5)`; with a point for a decimal comma, `loss=0,25`;
-    each statistic with its number for `reward mean/std: 0.5/0.2`."""
-    if "0," in text and _DECIMAL_COMMA.search(text):
+    with `'loss': 0.5` for the pair `('loss', 0.5)`; with a point for a decimal comma, `loss=0,25`;
+    each statistic with its number for `reward mean/std: 0.5/0.2`; names before numbers for `0.5 reward, 0.2 loss`.
+    `commas`: all commas are decimal ones, as another line showed."""
+    if commas or has_decimal_comma(text):
         text = _WITH_COMMA.sub(r"\1.\2", text)
     text = _PARTS.sub(_seconds, text)
     text = _SMALL.sub(_small, text)
@@ -77,6 +94,8 @@ def unwrapped(text: str) -> str:
         text = _CALLED.sub("", _REPR.sub(r"\1", text))
     if "/" in text:
         text = _TOGETHER.sub(_each, text)
+    if (text[-1:].isalpha() or text[-1:] in ").") and _THEN_WORD.search(text):
+        text = _BEFORE_NAMES.sub(lambda found: _ONE_BEFORE.sub(r"\2: \1", found[0]), text)
     if "'," in text or '",' in text:
         text = _ITEM.sub(r"'\2': \4", text)
         text = _PRINTED.sub(r"'\2': ", text) if text.lstrip()[:1] in ("(", "[") else text

@@ -37,6 +37,10 @@ def make(format: str, name: str = "", run: str = "") -> Reader:
         from rltui.readers.notebook import NotebookReader
 
         return NotebookReader()
+    if format == "page":
+        from rltui.readers.page import PageReader
+
+        return PageReader()
     if format == "tensorboard":
         from rltui.readers.tensorboard.events import TfeventsReader
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 import orjson
 
@@ -45,6 +46,7 @@ _NOT_LOGS = (
     ".diff",
 )
 _PAGES = (".md", ".markdown", ".rst")
+_WEB_PAGES = (".html", ".htm", ".xhtml")
 _TEXTS = (".txt", ".log", ".out", ".err")
 _LOG_NAMES = re.compile(r"\.(?:log|out|err)(?:\.\d+)?$|(?:^|[_-])(?:log|stdout|stderr|console|nohup)\b", re.IGNORECASE)
 _LOGGED = re.compile(rb"^.{0,60}\b(?:WARN|WARNING|ERROR|CRITICAL|FATAL|[Ww]arning|[Ee]rror)\b")
@@ -112,8 +114,13 @@ def sniff(head: bytes, name: str) -> str | None:
     )
 
 
-def sniff_page(head: bytes, name: str) -> str | None:
-    """The format of a page of notes that the user names: it may hold a table or a log among its words."""
+def sniff_page(head: bytes, name: str, whole: Callable[[], bytes]) -> str | None:
+    """The format of a page that the user names: it may hold a table or a log among its words. `whole` gives all of it:
+    much stands before the words of a page of the web."""
+    if name.endswith(_WEB_PAGES):
+        from rltui.readers import page  # with the console's reader: for few files
+
+        return "page" if page.holds_rows(whole()) else None
     return sniff(head, f"{name}.txt") if name.endswith(_PAGES) else None
 
 

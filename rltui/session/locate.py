@@ -75,6 +75,8 @@ SNIFF_AHEAD = 64  # files of a remote place, whose beginnings are asked for toge
 HEAD = 1 << 16
 """Bytes read of a file to tell its format: start-up noise of a trainer fills the first 16 KiB easily."""
 
+MAX_PAGE = 1 << 26
+
 _live_input: stdin.StdinPlace | None = None
 
 
@@ -234,7 +236,9 @@ def _sniffer(
 
     def told(path: str, head: bytes) -> str | None:
         name = os.path.basename(path)
-        found = sniff(head, name) or (sniff_page(head, name) if path == named else None)
+        found = sniff(head, name)
+        if found is None and path == named:
+            found = sniff_page(head, name, lambda: head if len(head) < HEAD else _whole(place, path))
         if found is None and len(head) == HEAD and may_begin_late(head, name):
             with closing(place.follow(path)) as follower:
                 end = follower.tail(HEAD).data
@@ -242,6 +246,11 @@ def _sniffer(
         return MESSAGES if found is None and is_messages(head, name) else found
 
     return ask
+
+
+def _whole(place: Place, path: str) -> bytes:
+    data = place.read(path, MAX_PAGE)
+    return b"" if isinstance(data, SourceError) else data
 
 
 def _sniff_ahead(listing: Listing, ask: Callable[[str], str | None]) -> None:

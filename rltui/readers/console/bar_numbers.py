@@ -11,6 +11,8 @@ from rltui.readers.number_text import unwrapped, value
 _POSTFIX = lazy(rf"[,\[]\s*([^\W\d][\w/.@\- ]*)=({NUMBER.pattern})")
 _ALGORITHM = lazy(r"(?<![A-Z])(?!LLM|GPU|CPU)[A-Z]{2}[A-Z+]{1,4}$")
 """What a loop is called by its algorithm: GRPO, RLOO, DPO."""
+_OF_TRAINING = lazy(r"(?i)(?:^train|(?:^|[\s_\-])training)$")
+"""Name of a bar that counts nothing but training: what it shows is of that, whatever it is called."""
 _EPOCH = lazy(r"(?i)^[^\d]*\bepoch[\s:#=\[(]*(\d{1,6})(?:\s*(?:/|of)\s*(\d{1,6}))?[\])]*(?:[\s\[(]*train\w*[\])]*)?$")
 """Name of a bar that counts the batches of one epoch."""
 SURE = 64
@@ -40,7 +42,7 @@ class BarNumbers:
         if described:
             painted = painted._replace(name="")
         place = self.place(painted)
-        cells = {} if place is None else postfix(text) | described
+        cells = {} if place is None else postfix(text, painted.name) | described
         if place is None or not cells:
             if place is not None and (self._bare or ("", 0, 0))[:2] != (painted.name, painted.total):
                 self._bare = painted.name, painted.total, painted.done
@@ -114,11 +116,12 @@ def _described(name: str) -> dict[str, float]:
     return {slot.name: slot.value for slot in slots} if about else {}
 
 
-def postfix(text: str) -> dict[str, float]:
-    """Numbers by name behind a progress bar, if they are of training."""
+def postfix(text: str, bar: str = "") -> dict[str, float]:
+    """Numbers by name behind a progress bar, if they are of training by a name of theirs or by that of the bar."""
     cells = {name.strip(): value(number) for name, number in _POSTFIX.findall(unwrapped(text))}
     cells = {name: x for name, x in cells.items() if name not in words().bookkeeping}
-    return cells if any(has_word(name, words().training) for name in cells) else {}
+    training = _OF_TRAINING.search(bar) or _ALGORITHM.search(bar)
+    return cells if training or any(has_word(name, words().training) for name in cells) else {}
 
 
 def trains(name: str) -> bool:

@@ -8,7 +8,7 @@ from rltui.readers.console.bar_numbers import BarNumbers
 from rltui.readers.console.lead import bare
 from rltui.readers.console.log_news import LogNews
 from rltui.readers.console.log_rows import LogRows
-from rltui.readers.console.progress_bar import TRAINING, ProgressBar
+from rltui.readers.console.progress_bar import TRAINING, ProgressBar, bar
 from rltui.readers.console.step_template import measures
 from rltui.readers.console.trl import Row, Stepper, stated_step
 from rltui.readers.json_number import dict_cells
@@ -88,6 +88,12 @@ class BarRows:
     def take_numbers(self, painted: ProgressBar, text: bytes, line: int) -> None:
         """The numbers behind a bar."""
         self._add_numbers(lambda: self._numbers.take(painted, text.decode("utf-8", "replace")), line)
+
+    def take_newest(self, rest: bytes, line: int) -> None:
+        """The numbers behind the bar that is painted now: its line ends when it is painted again."""
+        painted = rest.rpartition(b"\r")[2].rstrip()
+        if painted.endswith(b"]") and (shown := bar(painted)) is not None:
+            self.take_numbers(shown, painted, line)
 
     def so_far(self, line: int) -> None:
         """What bars have shown until now counts."""

@@ -61,8 +61,9 @@ _INNER = lazy(r"\{(?=[^{}]*['\"](?:global[_ ]?step|step|iteration|iter|update|nu
 _DICT = lazy(
     r"\b(?:global[_ ]?step|step|iteration|pipeline step|eval)"
     r"\W{1,3}(\d{1,15})"
-    r"[^{}\n]{0,80}(\{['\"].*\})"
+    r"[^{}=\n]{0,80}=?\s?(\{['\"].*\})"
 )
+"""A dict behind its step. Behind other numbers by name it is a part of what the line tells: a command, a sample."""
 
 
 @dataclass(slots=True)

@@ -33,6 +33,10 @@ class LogNews:
             self._progress = (done, total)
             self._newest["progress"] = Note("progress", f"step {done} of {total}", line, done, total)
 
+    def end(self, said: bytes, line: int, step: int | None) -> None:
+        """The trainer says that it is done."""
+        self.add([Note("end", clean(said.decode("utf-8", "replace"), 500), line, step)])
+
     def other_work(self, painted: ProgressBar, line: int) -> None:
         """A bar of a validation or a rollout under way."""
         if painted.total and painted != self._other_bar:

@@ -57,6 +57,8 @@ NUMBER_IN = lazy(r"(?:^|\s)\d+\.\d+(?=\s|$)")
 _BARS = frozenset(("|", "│", ",", ";", "-"))
 TIME = "Time"
 """Name of a duration that stands in a step line without one."""
+_PASSED = frozenset(("elapsed", "took", "duration"))
+"""Words before a clock that shows how long something took."""
 _TIMES = {"k": 1e3, "K": 1e3, "M": 1e6}
 
 
@@ -126,6 +128,10 @@ def slots_of(message: str) -> list[Slot]:
             and match[0].isdecimal()
         ):
             out[-1] = replace(out[-1], of=int(match[0]), end=match.end())
+            continue
+        if gap == ":" and out and has_word(out[-1].name, _PASSED):
+            seconds = 60 * out[-1].value + value(match[0])
+            out[-1] = replace(out[-1], text=f"{seconds:.12g}", value=seconds, end=match.end())
             continue
         if gap == ":" and out:  # a clock: 00:12:33
             out[-1] = replace(out[-1], name="")

@@ -12,7 +12,7 @@ from rltui.readers.console.lead import Lead, bare, split_lead, without_lead
 from rltui.readers.console.line_filter import remember
 from rltui.readers.console.step_template import StepRow, measures
 from rltui.readers.console.template import TemplateLearner
-from rltui.readers.number_text import unwrapped
+from rltui.readers.number_text import has_decimal_comma, unwrapped
 
 CUT_OFF = "line cut off by the one that follows it"
 OTHER_RANK = "line with a step of another rank than the first"
@@ -37,6 +37,7 @@ class OwnWords:
         self._begin = self._head = ""  # what step lines begin with, with and without what logging puts before it
         self._names: set[str] = set()  # names in step lines, and how many steps apart they came
         self._apart = 0
+        self._commas = False  # a line showed that commas stand before decimals
         self.at = 0  # number of the line in the file
         self.belongs = False  # the line that was named last is of a step, or is counted as left out already
 
@@ -94,7 +95,7 @@ class OwnWords:
         rows = self.line(raw, shape, prefix) if first else []
         if rows and self._block is not None:
             self._block.over = True  # what follows belongs to that line
-        told = self._plain(unwrapped(raw), prefix, step)
+        told = self._plain(self._unwrapped(raw), prefix, step)
         if told is not None:
             self.belongs = True
             return [*rows, *self._of(lead, prefix, told)], True
@@ -122,7 +123,7 @@ class OwnWords:
             return []  # one of many processes, each with a count of its own
         if self._foreign(lead):
             return []
-        raw = unwrapped(raw.strip())
+        raw = self._unwrapped(raw.strip())
         message = self._whole(raw, without_lead(raw))
         rows = learner.take(message, prefix, self.at)
         if rows:
@@ -179,6 +180,10 @@ class OwnWords:
             self._names.update(begun.cells)
         return True
 
+    def _unwrapped(self, raw: str) -> str:
+        self._commas = self._commas or has_decimal_comma(raw)
+        return unwrapped(raw, self._commas)
+
     def _whole(self, raw: str, message: str) -> str:
         """The step line behind one that was cut off as its writer ended; any other line as it is. `message`: the line
         without what logging puts before it."""
@@ -204,9 +209,9 @@ class OwnWords:
         held = [] if block is None or not block.cells else [StepRow(block.step, dict(block.cells))]
         return [*self.settle(), *held]
 
-    def settle(self) -> list[StepRow]:
-        """Rows of step lines that are likely ones, as nothing more comes for now."""
-        return [] if self._learner is None else self._learner.settle()
+    def settle(self, over: bool = False) -> list[StepRow]:
+        """Rows of step lines that are likely ones, as nothing more comes for now, or at all."""
+        return [] if self._learner is None else self._learner.settle(over)
 
     def look_ahead(self) -> None:
         """The line that comes now may be the beginning of one: a copy reads it."""

@@ -23,8 +23,15 @@ MARKS = "#•*-·▸├└╰┣┗│┃─━ \t"
 _MARK = lazy(r"^\s*(?:#{1,6}|[├└╰┣┗][─━]+)\s+")
 BOLD = lazy(r"(?:\*\*|`)([^*`]{1,60}?:?)(?:\*\*|`)(?=\s*[:=\d-]|\s)")
 _BORDERED = lazy(r"^\s*[|│┃║]\s*(.*?)\s*[|│┃║]?\s*$")
-_CELLS = lazy(rf"^([^\W\d][\w/.@%()\- ]{{0,60}}?)\s*[|│┃║]\s*({NUMBER.pattern})$")
-_SET_APART = lazy(rf"^\s*([^\W\d_][\w/.\-]*(?: [^\W\d_][\w/.\-]*){{0,3}})(?:\s{{3,}}|\t)\s*({NUMBER.pattern})$")
+_CELLS = lazy(
+    rf"^([^\W\d][\w/.@%()\- ]{{0,60}}?)\s*[|│┃║]\s*({NUMBER.pattern})"
+    rf"(?:\s*[|│┃║](?!\s*{NUMBER.pattern}\s*(?:[|│┃║]|$))[^|│┃║]*)*$"
+)
+"""What stands behind the number is no number of its own: a change in percent, a note."""
+_SET_APART = lazy(
+    rf"^\s*([^\W\d_][\w/.\-]*(?: [^\W\d_][\w/.\-]*){{0,3}}(?: ?\([^\W\d]+\)| ?\[(?:[^\W\d]+|%)\])?)"
+    rf"(?:\s{{3,}}|\t)\s*({NUMBER.pattern})\s?%?$"
+)
 _LEADERS = lazy(r"\s*\.{3,}\s*|\s+_{3,}\s+")
 _HEADING = lazy(
     r"^(?:[^\w]*\[[\w .\-]{1,40}\])?[^\w]*([^\W\d_][^\W\d]*(?:[ _][^\W\d_]+){0,2})[\s:#=]+(\d{1,15})"

@@ -30,7 +30,6 @@ from rltui.readers.console.untaken import UnreadLines, UntakenLines
 from rltui.readers.console.wrapped import Unwrapper
 from rltui.readers.document_rows import records, training_steps
 from rltui.readers.lines import TOO_LONG, LineBuffer
-from rltui.text import clean
 
 FULL_BLOCK = 1_000_000
 """A read of so many bytes is one of many through a long file: its plain lines wait until the last one."""
@@ -101,7 +100,7 @@ class ConsoleReader(LineReader):
         rest = self._buffer.peek()
         line = self._line
         if self._own is not None:
-            self._tell(self._own.settle())
+            self._tell(self._own.settle(over=True), plans=True)
             if rest:
                 self._own.look_ahead()
         if rest:
@@ -127,14 +126,8 @@ class ConsoleReader(LineReader):
 
     def rest(self) -> list[Record]:
         """Rows that are held back until what follows tells more of them: nothing follows for now."""
-        painted = self._buffer.rest.rpartition(b"\r")[2].rstrip()
-        if (
-            self._own is not None
-            and self._own.learns
-            and painted.endswith(b"]")
-            and (shown := bar(painted)) is not None
-        ):
-            self._bars.take_numbers(shown, painted, self._line)  # a bar ends when it is painted again
+        if self._own is not None and self._own.learns:
+            self._bars.take_newest(self._buffer.rest, self._line)
         self._take_joined(self._joined.so_far(self._rows.names))
         self._bars.settle(over=False)
         self._bars.so_far(self._line)
@@ -316,8 +309,7 @@ class ConsoleReader(LineReader):
     def _logged(self, line: dict[str, str], segment: bytes, text: bytes, at: int) -> None:
         """A dict line of TRL or the HF Trainer."""
         if "train_runtime" in line:
-            end = clean(segment.decode("utf-8", "replace"), 500)
-            self._news.add([Note("end", end, self._line, self._rows.step)])
+            self._news.end(segment, self._line, self._rows.step)
             return
         self._found_dialect()
         self._bars.logged(line, self._blanks.before(text, at), self._line)

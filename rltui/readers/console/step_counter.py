@@ -10,6 +10,8 @@ BY_COURSE = 5
 """Lines after which a number that no known word names counts, if it rises by as much from each line to the next."""
 
 
+WITHIN = 130
+"""Lines that may stand within one step, at most, before the number that is named like a step is not waited for."""
 MISSED = 3
 """Strides that two lines may stand apart: those between them have a word more."""
 
@@ -68,11 +70,11 @@ def rises(lines: list[list[Slot]]) -> bool:
     )
 
 
-def counter_of(lines: list[list[Slot]], fewest: int, epochs: list[int]) -> int | None:
+def counter_of(lines: list[list[Slot]], fewest: int, epochs: list[int], over: bool = False) -> int | None:
     """Place of the number that counts the steps: whole, never falling (but where the epoch rises it may begin anew),
     risen at least `fewest` times, and named like a step or given with its total. The one that rises most often wins,
     then the one with the plainer name. If there is none, a number that rises evenly (`BY_COURSE`). `epochs`: of each
-    line, by the heading above it."""
+    line, by the heading above it; `over`: no more lines come."""
     first = lines[0]
     found: list[tuple[int, int, int]] = []
     epoch = next((i for i, slot in enumerate(first) if last_word(slot.name) == "epoch"), None)
@@ -97,9 +99,28 @@ def counter_of(lines: list[list[Slot]], fewest: int, epochs: list[int]) -> int |
             continue  # behind the numbers it may tell of what share of something they are: `rewards [..] (1/2 valid)`
         if rises >= fewest and all(b >= a for a, b in pairwise(values)):
             found.append((-rises, 0 if plain else 1 if slot.of is not None else 2, i))
-    if found:
+    if found and (_is_plain(first[min(found)[2]]) or len(lines) >= patience(lines, over)):
         return min(found)[2]
+    if found:
+        return None
     return next((i for i in range(len(first)) if _by_course(first, i) and _even(lines, i)), None)
+
+
+def patience(lines: list[list[Slot]], over: bool = False) -> int:
+    """Lines to wait for, as a number named like a step has not risen yet, or but once: the others may count within a
+    step, `step 3/30, micro 1/4`. Without a plan they are waited for until they would begin anew."""
+    stands = [
+        slot
+        for i, slot in enumerate(lines[0])
+        if _is_plain(slot) and all(len(line) > i and is_whole(line[i]) for line in lines)
+        if slot.value <= lines[-1][i].value <= slot.value + 1
+    ]
+    if any(slot.of is not None and slot.value < slot.of for slot in stands):
+        return WITHIN
+    if over:
+        return 0
+    longest = max((slot.of or 0 for slot in lines[0] if slot not in stands), default=0)
+    return min(2 * longest + 2, WITHIN) if stands and longest else 0
 
 
 def _even(lines: list[list[Slot]], i: int) -> bool:

@@ -42,6 +42,7 @@ from rltui.readers.console.step_counter import (
     is_about,
     is_evaluation,
     may_count,
+    patience,
     promising,
     rises,
 )
@@ -242,20 +243,21 @@ class TemplateLearner:
         found.lines.append(line)
         return self._decide(key, found, kind) if len(found.lines) >= SEEN and self._whole is None else []
 
-    def settle(self) -> list[StepRow]:
-        """The log is quiet: lines of a template that was seen but twice count if they name their step plainly."""
+    def settle(self, over: bool = False) -> list[StepRow]:
+        """The log is quiet: lines of a template that was seen but twice count if they name their step plainly. Or it is
+        `over`: nothing more tells whether they count within a step."""
         out: list[StepRow] = []
         rank = next((t.lines[0].rank for t in self._templates.values() if t.lines and t.counter is None), "")
         for template in self._templates.values() if self._whole is None else ():
             if template.counter is None and template.lines and template.lines[0].rank in ("", rank):
-                first = template.lines[0].slots
-                counter = counter_of(
-                    [line.slots for line in template.lines], 1, [line.epoch for line in template.lines]
-                )
-                if counter is None or not is_named(first[counter].name, words().counters):
+                first, seen = template.lines[0].slots, [line.slots for line in template.lines]
+                surely = over and self._main is None and len(seen) >= SEEN and patience(seen) > 0
+                counter = counter_of(seen, SEEN - 1 if surely else 1, [line.epoch for line in template.lines], over)
+                if counter is None or not (surely or is_named(first[counter].name, words().counters)):
                     continue
                 if is_about(first, words().training) and not is_evaluation(first, counter):
-                    early = replace(template, counter=counter, names=set())
+                    early = replace(template, names=set())
+                    early.decide(counter)
                     out += early.rows(template.lines[template.told :])
                     template.told = len(template.lines)
         return out + self._open_block()
@@ -342,7 +344,7 @@ class TemplateLearner:
         elif counter is not None and (self._main, self._kind) not in ((None, ""), (counter_name(first[counter]), kind)):
             counter = None  # a second count beside the one that tells the step
         if counter is None:
-            if len(lines) > 2 * SEEN or not rises(lines):
+            if len(lines) > max(2 * SEEN, patience(lines)) or not rises(lines):
                 del self._templates[key]
                 remember(key, self._none)
             return []

@@ -186,6 +186,14 @@ def _notebook() -> bytes:
     return json.dumps({"cells": [{"cell_type": "code", "outputs": outputs}], "nbformat": 4}).encode()
 
 
+def _page() -> bytes:
+    outputs = json.loads(_notebook())["cells"][0]["outputs"]
+    text, table = "".join(outputs[0]["text"]), outputs[1]["data"]["text/html"][0]
+    cell = '<div class="cell"><div class="input"><pre>loss = 1</pre></div><div class="output">{}</div></div>'
+    by_epoch = "[6/9 00:01, Epoch 2/3]" + table.replace("Step", "Epoch").replace("train/loss", "Training Loss")
+    return "".join(cell.format(shown) for shown in (f"<pre>{text}</pre>", table, by_epoch)).encode()
+
+
 @cache
 def seeds() -> dict[str, list[bytes]]:
     """Files by format; those of `compressed` hold JSON lines."""
@@ -206,6 +214,7 @@ def seeds() -> dict[str, list[bytes]]:
             b"".join(b'{"step": %d, "prompt": "a", "reward": %d, "i": %d}\n' % (s // 3, s, s) for s in range(9))
         ],
         "notebook": [_notebook()],
+        "page": [_page()],
         "csv": [
             *(_csv(), b"Wall time,Step,Value\n1.7e9,1,0.5\n1.7e9,2,0.25\n"),
             b"Step;kl;n\n1;12,345;7\n2;0,5;1.234\n3;1,5E-3;1.234.567,5\n",

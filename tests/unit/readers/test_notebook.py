@@ -155,3 +155,33 @@ def test_a_part_of_a_table_that_is_shown_later_hides_no_training(
     printed = stream("".join(f"step {i}: loss=0.25 reward={i / 64}\n" for i in range(1, 41)))
     report = reported(notebook(tmp_path / "n.ipynb", [printed], [frame(5)]), capsys)
     assert report["run"]["steps"]["rows"] == 40
+
+
+EVALUATED = ["Epoch", "Training Loss", "Validation Loss", "Reward", "Completions/mean Length"]
+
+
+def by_epoch(label: str, epochs: int) -> dict[str, Any]:
+    """What HF's callback shows with `eval_strategy="epoch"`: the other columns are the evaluation's."""
+    made = table(EVALUATED, [[e, e / 32, e / 16, e / 8, 100 + e] for e in range(1, epochs + 1)], 96)
+    made["data"]["text/html"][0] = made["data"]["text/html"][0].replace("</progress>", f"</progress>{label}")
+    return made
+
+
+def test_a_table_by_epoch_has_the_steps_that_its_bar_tells(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    report = reported(notebook(tmp_path / "n.ipynb", [by_epoch("[96/96 00:12, Epoch 3/3]", 3)]), capsys)
+    assert report["run"]["steps"] == {"first": 32, "last": 96, "total": 96, "rows": 3}
+    by_key = {m["key"]: m for m in report["metrics"].values()}
+    assert (by_key["loss"]["last_value"], by_key["eval_loss"]["last_value"]) == (3 / 32, 3 / 16)
+    assert (by_key["eval_reward"]["last_value"], by_key["eval_completions/mean_length"]["last_value"]) == (3 / 8, 103)
+    assert by_key["eval_reward"]["count"] == 3
+
+
+@pytest.mark.parametrize("label", ["", "[81/81 00:12, Epoch 2/3]", "[50/100 00:12, Epoch 1.5/3]"])
+def test_a_table_by_epoch_without_steps_is_counted(
+    label: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """No bar, one that a planned number of steps cut short, one whose epochs are not equally long."""
+    report = reported(notebook(tmp_path / "n.ipynb", [by_epoch(label, 3)]), capsys)
+    assert report["run"]["steps"] == {"first": 1, "last": 3, "total": None, "rows": 3}
+    by_key = {m["key"]: m for m in report["metrics"].values()}
+    assert (by_key["epoch"]["last_value"], by_key["loss"]["last_value"]) == (3, 3 / 32)

@@ -56,6 +56,15 @@ STYLES = {
         "Schritt {i}: reward=0,{i:02}; loss=1,5; kl: 0,0012",
         {"reward": 0.30, "loss": 1.5, "kl": 0.0012},
     ),
+    "numbers before their names": (
+        "step {i}/900: 0.{i:02} mean reward, 1.5 loss, 2k tokens (took 3s)",
+        {"mean reward": 0.30, "loss": 1.5, "tokens": 2000.0},
+    ),
+    "numbers set apart before their names": (
+        "#{i:03d}  +0.{i:02} reward   -1.5 loss   7.5s",
+        {"reward": 0.30, "loss": -1.5},
+    ),
+    "names set apart before their numbers": ("step {i} loss     0.{i:02} kl     1.5", {"loss": 0.30, "kl": 1.5}),
     "Chinese": ("步数: {i}/900 | 奖励: 0.{i:02} | 损失: 0.5", {"奖励": 0.30, "损失": 0.5}),
     "names that begin with a digit": (
         "step {i} | loss 0.{i:02} | NT[DA=0.8 5HT=0.95 2nd_kl=0.1]",
@@ -107,6 +116,13 @@ BLOCKS = {
     "epochs of Keras with a validation": "Epoch {i}/900\n120/120 [======>.] - ETA: 0s - loss: 9.0 - reward: 9.0\r"
     "120/120 [========] - 3s 25ms/step - loss: 0.1 - reward: 0.{i:02} - kl: 0.5\n",
     "epochs of Keras without a bar": "Epoch {i}/900\n20/20 - 3s - 25ms/step - loss: 0.1 - reward: 0.{i:02} - kl: 0.5\n",
+    "a column of changes": (
+        "     GRPO update {i}/900     \n┏━━━━━━┳━━━━━┳━━━━━┓\n┃ Metric ┃ Value ┃ Δ ┃\n┡━━━━━━╇━━━━━╇━━━━━┩\n"
+        "│ reward │ 0.{i:02} │ +7.5% │\n│ kl │ 0.5 │ new │\n└──────┴─────┴─────┘\n"
+    ),
+    "heading with clocks": (
+        "──────\n Iteration {i:>4} │ elapsed 0:{i:02}:11\n   reward            0.{i:02}\n   kl            0.5\n"
+    ),
     "heading behind a tag": "=== [Reduce] - METRICS STEP {i} ===\n  reward: 0.{i:02}\n  kl: 0.5\n====\n",
 }
 
@@ -141,6 +157,73 @@ def test_tables_under_a_heading(style: str, again: int, tmp_path: Path, capsys: 
     steps = report["run"]["steps"]
     assert (steps["first"], steps["last"], steps["rows"]) == (1, 30, 30)
     assert values(report)["reward"] == (30, pytest.approx(0.30))
+
+
+@pytest.mark.parametrize("plan", ["/40", ""], ids=["planned", "no plan"])
+@pytest.mark.parametrize("steps", [40, 1], ids=["whole", "one step"])
+def test_what_counts_within_a_step_is_no_step(
+    plan: str, steps: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Painted one over the other; what is painted last counts. One step alone tells only with its plan which it is."""
+    text = "".join(
+        f"\r\x1b[2Kstep {i}{plan} · micro {m}/4 · reward {i + m / 8} · kl {m / 8}" + "\n" * (m == 4)
+        for i in range(1, steps + 1)
+        for m in range(1, 5)
+    )
+    (tmp_path / "train.log").write_text(text)
+    code = main(["export", str(tmp_path / "train.log"), "--format", "csv"])
+    told = capsys.readouterr().out
+    if steps == 1:
+        assert code == 2 or not plan
+        return
+    rows = [line.split(",") for line in told.splitlines()]
+    at = [rows[0].index(name) for name in ("step", "reward_mean", "kl_ref")]
+    assert [[float(row[i]) for i in at] for row in rows[1:]] == [[i, i + 0.5, 0.5] for i in range(1, steps + 1)]
+
+
+def test_a_stage_called_step_is_none(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = "".join(f"Step 3: RLHF [{i}/900] loss=0.5 reward=0.{i:02}\n" for i in STEPS)
+    report = reported(tmp_path, capsys, text)
+    assert report["run"]["steps"] == {"first": 1, "last": 30, "total": 900, "rows": 30}
+
+
+def test_decimal_commas_of_any_size(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A line that shows what its commas mean tells it for those that do not, `1,125`."""
+    rows = [(i, i / 8, 3 - i / 16) for i in range(1, 31)]
+    text = "".join(f"Schritt {i}: Verlust {a:.3f} | Belohnung {b:.4f}\n".replace(".", ",") for i, a, b in rows)
+    (tmp_path / "train.log").write_text(text)
+    assert main(["export", str(tmp_path / "train.log"), "--format", "csv"]) == 0
+    told = capsys.readouterr().out.splitlines()
+    assert told[0] == "step,Verlust,Belohnung"
+    assert [tuple(map(float, line.split(","))) for line in told[1:]] == rows
+
+
+def test_commands_in_a_line_are_no_metrics(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    lines = [
+        f"""[STEP] step={i} reward=0.5 cmd=push queue '{{"id":"job{i}","loop":true,"count":{i * 1000}}}' words"""
+        + " of its own" * (i % 7)
+        for i in STEPS
+    ]
+    (tmp_path / "train.log").write_text("\n".join(lines) + "\n")
+    main(["export", str(tmp_path / "train.log"), "--format", "csv"])
+    assert "count" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("name", ["RL Training", "GRPO"])
+def test_a_bar_of_training_whose_numbers_have_names_of_their_own(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = "".join(f"\r{name}:  5%|#   | {i}/900 [00:10<01:30,  1.0it/s, R=0.{i:02}, U=7.5%]" for i in STEPS)
+    report = reported(tmp_path, capsys, text)
+    assert report["run"]["steps"]["last"] == 30
+    assert values(report)["R"][1] == pytest.approx(0.30)
+
+
+def test_a_bar_of_data_says_nothing_of_training(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = "".join(f"\rTokenizing train:  5%|#   | {i}/900 [00:10<01:30,  1.0it/s, batch=0.{i:02}]" for i in STEPS)
+    (tmp_path / "train.log").write_text(text + "\nstep 1: loss=0.5\nstep 2: loss=0.5\nstep 3: loss=0.5\n")
+    assert main(["export", str(tmp_path / "train.log"), "--format", "csv"]) == 0
+    assert capsys.readouterr().out.splitlines()[0] == "step,total_loss"
 
 
 def test_batches_counted_anew_in_each_epoch(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
