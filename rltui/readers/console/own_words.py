@@ -14,6 +14,8 @@ from rltui.readers.console.step_template import StepRow, measures
 from rltui.readers.console.template import TemplateLearner
 from rltui.readers.number_text import has_decimal_comma, unwrapped
 
+SHOWN = 2
+"""Lines with a decimal comma after which all commas of the log are such: a single one may be a list, `GPUs 10,11`."""
 CUT_OFF = "line cut off by the one that follows it"
 OTHER_RANK = "line with a step of another rank than the first"
 PROSE = 2000
@@ -37,7 +39,7 @@ class OwnWords:
         self._begin = self._head = ""  # what step lines begin with, with and without what logging puts before it
         self._names: set[str] = set()  # names in step lines, and how many steps apart they came
         self._apart = 0
-        self._commas = False  # a line showed that commas stand before decimals
+        self._commas = 0  # lines that showed commas before decimals
         self.at = 0  # number of the line in the file
         self.belongs = False  # the line that was named last is of a step, or is counted as left out already
 
@@ -181,8 +183,8 @@ class OwnWords:
         return True
 
     def _unwrapped(self, raw: str) -> str:
-        self._commas = self._commas or has_decimal_comma(raw)
-        return unwrapped(raw, self._commas)
+        self._commas += has_decimal_comma(raw)
+        return unwrapped(raw, self._commas >= SHOWN)
 
     def _whole(self, raw: str, message: str) -> str:
         """The step line behind one that was cut off as its writer ended; any other line as it is. `message`: the line
