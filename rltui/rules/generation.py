@@ -28,6 +28,7 @@ from rltui.rules.base import (
     losing,
     reward_course,
     rule,
+    since,
     solved,
     tail,
     told,
@@ -38,9 +39,10 @@ from rltui.rules.base import (
 @rule("truncation-high", Look)
 def truncation_high(look: Look, p: Params, memory: Memory) -> list[Signal]:
     """Share of responses cut at the length limit."""
-    cut, found = look.values("response_clip_ratio"), look.facts.cut
-    if found is None or len(cut) <= p["warmup"]:
+    series, found = look.series("response_clip_ratio"), look.facts.cut
+    if series is None or found is None or len(series) <= p["warmup"]:
         return []
+    cut = series.values
     share = found.value
     eased = share <= p["notice"]
     if eased and not held(look, "truncation-high"):
@@ -67,7 +69,9 @@ def truncation_high(look: Look, p: Params, memory: Memory) -> list[Signal]:
     for name in ("response_length_mean", look.reward):
         if look.series(name) is not None:
             proofs.append((name, ""))
-    return [Signal(level, summary, tuple(proofs), moved="response_clip_ratio", hurt=look.reward)]
+    cut_since = since(cut > (p["warn"] if level >= WARNING else p["notice"]))
+    onset = int(series.steps[0]) if cut_since == 0 else None  # it was never otherwise, so it has no turn
+    return [Signal(level, summary, tuple(proofs), None, "response_clip_ratio", look.reward, onset)]
 
 
 def _ended_unseen(look: Look, share: float, p: Params) -> float | None:

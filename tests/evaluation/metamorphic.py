@@ -133,39 +133,86 @@ def stretched(t: Telling) -> Telling:
     return Telling(rows, t.meaning, config)
 
 
+TIMES = 10
+WIDTHS = (5, 9, 17, 33, 65)
+"""Rows of a running median, of which each metric takes the one that tells its rows best from those around them."""
+AT_ONCE = 4.0
+"""A move from row to row is a jump if it is so many times the noise, and twice all moves beside it."""
+
+
+def _course(x: np.ndarray) -> tuple[np.ndarray, int]:
+    """Running median of the width that tells a row best without that row, and half of the width. A narrow one would
+    take noise for course, and ten rows for each of its bends make a wander of it that the run does not have."""
+    found = []
+    for width in WIDTHS[: max(1, sum(2 * w <= len(x) for w in WIDTHS))]:
+        others = _medians(x, width // 2, without=True)
+        found.append((float(np.abs(x - others).mean()), width // 2))
+    half = min(found)[1]
+    return _medians(x, half), half
+
+
+def _medians(x: np.ndarray, half: int, without: bool = False) -> np.ndarray:
+    """Medians of `half` rows on each side, fewer towards both ends; `without` the row itself."""
+    n, out = len(x), np.empty(len(x))
+    for i in [*range(min(half, n)), *range(max(half, n - half), n)]:
+        h = max(2, min(half, i, n - 1 - i))
+        around = x[max(0, i - h) : i + h + 1]
+        out[i] = np.median(np.delete(around, min(i, h)) if without else around)
+    if n > 2 * half:
+        wide = np.lib.stride_tricks.sliding_window_view(x, 2 * half + 1)
+        out[half : n - half] = np.median(np.delete(wide, half, axis=1) if without else wide, axis=1)
+    return out
+
+
+def _jumps(course: np.ndarray, noise: np.ndarray) -> np.ndarray:
+    """Between which neighbours the course jumps: what changed from one row to the next does so here too."""
+    moves = np.abs(np.diff(course))
+    beside = np.convolve(moves, (1, 1, 0, 1, 1))[2:-2] if len(moves) else moves
+    return (moves > AT_ONCE * float(np.std(noise))) & (moves > 2 * beside)
+
+
 def slower(t: Telling) -> Telling:
-    """Everything takes ten times as many steps: between two rows nine more, on the line between the running medians,
-    each with the noise of a row near it, the same row for equal metrics. What is exactly 0 there stays so, and no value
-    leaves the range of the rows near it: a gradient below 0, or one that is almost 0, would be another run's."""
+    """Everything takes ten times as many steps, and each row is as noisy as before. Of each metric the course is
+    stretched, and the noise is that of rows nearby, some in a row as they stood. What is exactly 0, or no number, there
+    stays so, and no value leaves the range of the rows nearby."""
     rng = np.random.default_rng(3)
     n = len(t.rows)
     keys = [k for k in dict.fromkeys(k for row in t.rows for k in row) if k not in ("step", "timestamp")]
-    rows: list[Row] = [{"step": t.rows[0]["step"] * 10 + i} for i in range(10 * (n - 1) + 1)]
-    draws: list[tuple[list[int], np.ndarray, np.ndarray]] = []
+    rows: list[Row] = [{"step": t.rows[0]["step"] * TIMES + i} for i in range(TIMES * (n - 1) + 1)]
+    draws = rng.uniform(-1, 1, len(rows))
     for k in keys:
         at = [i for i, row in enumerate(t.rows) if k in row]
         x = np.array([t.rows[i][k] for i in at], float)
-        if len(at) < SPARSE * n or not np.isfinite(x).all():
+        finite = np.isfinite(x)
+        if len(at) < max(SPARSE * n, 3) or finite.sum() < 3:
             for i, v in zip(at, x, strict=True):
-                rows[10 * i][k] = float(v)
+                rows[TIMES * i][k] = float(v)
             continue
-        drawn = next((d for where, y, d in draws if where == at and np.allclose(x, y, rtol=SAME, atol=SAME)), None)
-        if drawn is None:
-            drawn = rng.integers(-2, 3, len(rows))
-            draws.append((at, x, drawn))
-        wide = np.concatenate((x[:2], x, x[-2:]))
-        course = np.array([np.median(wide[i : i + 5]) for i in range(len(x))])
-        noise = x - course
-        around = np.lib.stride_tricks.sliding_window_view(wide, 5)
-        low, high = around.min(axis=1), around.max(axis=1)
-        places = np.array(at) * 10
-        for i in range(places[0], places[-1] + 1):
-            near = int(np.clip(np.searchsorted(places, i) + drawn[i], 0, len(x) - 1))
-            value = float(np.clip(np.interp(i, places, course) + noise[near], low[near], high[near]))
-            rows[i][k] = 0.0 if x[near] == 0.0 else value
-    steps = [round(np.interp(i, np.arange(n) * 10, [10 * row["step"] for row in t.rows])) for i in range(len(rows))]
-    for row, step in zip(rows, steps, strict=True):
-        row["step"] = step
+        told = np.where(finite, x, np.interp(at, np.array(at)[finite], x[finite]))
+        course, half = _course(told)
+        noise = told - course
+        places = np.arange(TIMES * at[0], TIMES * at[-1] + 1)
+        where = np.interp(places / TIMES, at, np.arange(len(x)))
+        length = min(TIMES, 2 * half + 1)
+        first = (places // length) * length
+        begin = np.interp(first / TIMES, at, np.arange(len(x))) + half * draws[first]
+        own = np.round(where).astype(int)
+        jumps = _jumps(course, noise)
+        level = np.concatenate(([0], np.cumsum(jumps)))
+        low, high = (np.searchsorted(level, level[own], side) for side in ("left", "right"))
+        near = np.clip(np.round(begin).astype(int) + places - first - length // 2, low, high - 1)
+        wide = np.lib.stride_tricks.sliding_window_view(np.pad(told, half, mode="edge"), 2 * half + 1)
+        left = np.minimum(where.astype(int), len(x) - 2)
+        part = np.where(jumps[left], np.round(where - left), where - left)
+        value = course[left] + part * (course[left + 1] - course[left]) + noise[near]
+        value = np.clip(value, wide.min(axis=1)[own], wide.max(axis=1)[own])
+        value = np.where(told[near] == 0.0, 0.0, value)
+        value = np.where(finite[own], value, x[own])
+        for i, v in zip(places.tolist(), value.tolist(), strict=True):
+            rows[i][k] = v
+    steps = np.round(np.interp(np.arange(len(rows)), np.arange(n) * TIMES, [TIMES * row["step"] for row in t.rows]))
+    for row, step in zip(rows, steps.tolist(), strict=True):
+        row["step"] = int(step)
     return Telling(rows, t.meaning, stretched(t).config)
 
 

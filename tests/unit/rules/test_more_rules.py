@@ -182,3 +182,15 @@ def test_a_trainer_may_time_one_of_both_log_probs(
     found = finding(told, "phase-bottleneck")
     assert found is not None
     assert label in found["summary"]
+
+
+@pytest.mark.parametrize("begins", [1, 40])
+def test_answers_that_are_cut_from_the_first_row_on_are_cut_since_that_row(
+    begins: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    columns = learning()
+    cut = np.abs(wave(0.7, 0.05, 120, 8))
+    columns["cut"] = np.where(np.arange(120) + 1 < begins, columns["cut"], cut)
+    found = finding(report(write(tmp_path, columns), capsys), "truncation-high")
+    assert found is not None
+    assert abs(found["onset_step"] - begins) <= (0 if begins == 1 else 3)
