@@ -250,7 +250,7 @@ def _became_loud(signal: Signal, look: Look, row: int) -> int | None:
             if (clear >= CLEAR and at > EDGE * rows) or rows < reach:
                 break
             reach *= 2
-        damage = name == signal.moved or float(values[at:].mean()) < float(values[:at].mean())
+        damage = name == signal.moved or (at > 0 and float(values[at:].mean()) < float(values[:at].mean()))
         if damage and clear >= CLEAR and (best is None or clear > best[0]):
             best = clear, _step(series, at, rows)
     return None if best is None else best[1]
