@@ -164,7 +164,7 @@ def _target(change: NewValue, value: object) -> str | float | bool | None:
     now = as_number(value)
     if change.times is not None:
         if now is None or now == 0:
-            return None if now is None or change.times < 1 else change.least
+            return None if now is None else change.instead_of_0
         to = now * change.times
         to = to if change.least is None else max(to, change.least)
         to = to if change.most is None else min(to, change.most)

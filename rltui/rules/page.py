@@ -46,7 +46,7 @@ class CauseText(Record, frozen=True):
 
 class NewValue(Record, frozen=True):
     """A setting (canonical name) and where to take it: `to` a value, or `times` what it is now, kept within `least` and
-    `most`. `way`: a value that lies there already, or beyond, needs no change."""
+    `most`; what is 0 becomes `instead_of_0`. `way`: a value that lies there already, or beyond, needs no change."""
 
     key: Words
     to: float | str | bool | None = None
@@ -54,6 +54,7 @@ class NewValue(Record, frozen=True):
     way: Literal["up", "down", "set"] = "set"
     least: float | None = None
     most: float | None = None
+    instead_of_0: float | None = None
 
     def __post_init__(self) -> None:
         if (self.to is None) == (self.times is None):
