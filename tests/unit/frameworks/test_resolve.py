@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -9,6 +11,8 @@ from hypothesis import strategies as st
 from rltui.frameworks.detect import detect_dialect
 from rltui.frameworks.load import dialect, dialect_names
 from rltui.frameworks.resolve import bare_key, keys_for, resolve
+from rltui.session.locate import locate
+from rltui.session.run_reader import RunReader
 
 
 @pytest.mark.parametrize(
@@ -216,3 +220,34 @@ def test_numbers_that_people_log_beside_those_of_a_framework(
 def test_a_part_of_the_reward_is_one_with_or_without_the_prefix_of_training() -> None:
     for key in ("reward/accuracy", "train/reward/accuracy"):
         assert resolve(key, None).canonical == "reward_component_mean"
+
+
+@pytest.mark.parametrize("word", ["avg", "average", "median", "sum", "var", "ema", "p90"])
+def test_a_statistic_of_the_reward_is_no_part_of_it(word: str) -> None:
+    for key in (f"reward/{word}", f"rewards/{word}"):
+        assert resolve(key, None).canonical == ("reward_mean" if word in ("avg", "average") else None)
+
+
+@pytest.mark.parametrize(
+    ("key", "member"),
+    [
+        ("reward_correct", "correct"),
+        ("train/reward_format_mean", "format"),
+        ("reward_length_penalty", "length_penalty"),
+    ],
+)
+def test_a_part_of_the_reward_may_be_named_behind_a_line(key: str, member: str) -> None:
+    meaning = resolve(key, None)
+    assert (meaning.canonical, meaning.member) == ("reward_component_mean", member)
+
+
+def test_a_loop_with_short_names_is_judged_by_all_of_them(tmp_path: Path) -> None:
+    lines = [
+        f"[iter {i}/90] policy/loss=0.01 reward/avg={0.2 + i / 200:.3f} ent=1.{90 - i:02} g_norm=0.4 resp_len={300 + i}"
+        for i in range(1, 91)
+    ]
+    (tmp_path / "train.log").write_text("\n".join(lines) + "\n")
+    opened = RunReader(locate([str(tmp_path)])[0])
+    opened.load()
+    names = {name.canonical for name in opened.run.names.values()}
+    assert {"pg_loss", "reward_mean", "entropy", "grad_norm", "response_length_mean"} <= names
