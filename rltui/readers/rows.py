@@ -120,7 +120,9 @@ class RowBuilder:
         self._rows.times.frombytes(times.tobytes())
         for key, cells in columns.items():
             bad: list[int] = []
-            if not isfinite(np.add.reduce(cells)):  # quicker than to look at each; of an overflow as well
+            with np.errstate(over="ignore", invalid="ignore"):
+                total = np.add.reduce(cells)  # quicker than to look at each; of an overflow as well
+            if not isfinite(total):
                 bad = np.flatnonzero(np.isinf(cells)).tolist()
                 if not bad and np.isnan(cells).all():
                     continue

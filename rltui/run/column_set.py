@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rltui.readers.base import Rows
-from rltui.run.columns import Axis, Column, Floats, Ints, room_for, with_room
+from rltui.run.columns import Axis, Column, Floats, Ints, has_finite_sum, room_for, with_room
 
 
 def cells_of(rows: Rows, i: int) -> dict[str, float]:
@@ -71,7 +71,7 @@ class ColumnSet(dict[str, Column]):
             cells = np.frombuffer(raw)[first:stop]
             if len(cells) < len(steps):
                 cells = np.concatenate((cells, np.full(len(steps) - len(cells), nan)))
-            held = None if isfinite(np.add.reduce(cells)) else _logged(cells, rows.nonfinite.get(key, ()), first)
+            held = None if has_finite_sum(cells) else _logged(cells, rows.nonfinite.get(key, ()), first)
             column = self.get(key)
             group = (None if column is None else column.axis, b"" if held is None else held.tobytes())
             if group not in groups:
