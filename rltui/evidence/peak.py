@@ -15,7 +15,7 @@ from rltui.run.sums import median
 from rltui.run.table import Floats, Ints, Series
 
 BLOCK_WIDTH = 51
-TIE = 1e-9
+TIE = 1e-12
 """Of the largest value: smoothed values so near to the best are as good, and the first of them is named; levels so near
 to each other are the same."""
 
