@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from rltui.compare.model import Comparison, ConfigDiff, RunLine
 from rltui.compare.plot import COST_WORDS, cost_text, curves, overlaid, pareto
 from rltui.plots.numbers import integer, number, percent
-from rltui.prose import joined
+from rltui.prose import counted, joined
 from rltui.report.escape import code, fenced, plain, table
 
 SHOWN = 12  # rows of a table, unless asked for more
@@ -43,7 +43,8 @@ def _summary(c: Comparison) -> list[str]:
     best = next((r for r in c.runs if r.best is not None), None)
     which = "none" if p.name is None else f"{code(p.name)} ({plain(p.label)}), {way}"
     out = [
-        f"# Comparison of {_runs(len(c.runs))}: {count['good']} good, {count['bad']} bad, {count['ugly']} ugly",
+        f"# Comparison of {counted(len(c.runs), 'run')}: "
+        f"{count['good']} good, {count['bad']} bad, {count['ugly']} ugly",
         "",
         f"- primary metric: {which}, {plain(p.how)}",
         f"- runs that log it: {p.runs} of {len(c.runs)}",
@@ -54,10 +55,6 @@ def _summary(c: Comparison) -> list[str]:
             f"{integer(best.best_step)} (smoothed, as the single best step would flatter)"
         )
     return out + [f"- **the order may not hold**: {plain(text)}" for text in c.cautions]
-
-
-def _runs(count: int) -> str:
-    return f"{count} run{'s' if count != 1 else ''}"
 
 
 def _rows(c: Comparison, runs: Sequence[RunLine]) -> list[str]:

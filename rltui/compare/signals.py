@@ -10,6 +10,7 @@ from rltui.compare.configs import as_text
 from rltui.compare.model import Bin, SettingSignal, Signals
 from rltui.compare.statistics import false_discovery_rates, spearman
 from rltui.frameworks.load import config_meanings
+from rltui.prose import counted
 
 PAIRS = 8  # fewer make no correlation
 LEVELS = 5  # up to so many distinct numbers are bins of their own, more are cut into four
@@ -113,7 +114,7 @@ def _bins(pairs: Sequence[tuple[object, float]], numeric: bool) -> tuple[Bin, ..
 def _note(runs: int, found: Sequence[SettingSignal]) -> str:
     tested = sum(s.p is not None for s in found)
     if runs < 3:
-        return f"{runs} run{'s' if runs != 1 else ''} with the metric: nothing can be attributed"
+        return f"{counted(runs, 'run')} with the metric: nothing can be attributed"
     if not found:
         return "no setting varies over the runs: there is nothing to attribute"
     head = "attribution, not proof: settings were not drawn by lot"

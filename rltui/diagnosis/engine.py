@@ -260,8 +260,6 @@ class Engine:
                 signal = signals.get(subject)
                 if signal is None or not signal.level:
                     before = in_words(before, rule_id, guard)
-                    if signal is None and before.quiet:
-                        continue
                 recovery = None if subject in limited else rule.recovery
                 signal = upheld(recovery, before, signal, look)
                 after = follow(before, signal, n, look.step, rule.hold.looks, rule.hold.rows)

@@ -29,7 +29,7 @@ from rltui.evidence.model import (
     Verdict,
 )
 from rltui.frameworks.resolve import resolve
-from rltui.prose import sentences
+from rltui.prose import counted, sentences
 from rltui.rules.base import validation
 from rltui.rules.catalogue import having
 from rltui.rules.page import Rule
@@ -222,7 +222,7 @@ def _text(case: Case, decision: Decision, because: Sequence[Finding]) -> str:
     look = case.look
     if decision == "not-enough-evidence":
         if _few(look):
-            rows = f"{look.n} metric row{'s' if look.n != 1 else ''}" if look.n else "No metric rows"
+            rows = counted(look.n, "metric row") if look.n else "No metric rows"
             return f"{rows} so far: too few to judge."
         return "Neither reward nor validation is logged, so whether this run learns cannot be judged."
     if not because:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from rltui.manual.glossary import called
 from rltui.plots.meter import bar
 from rltui.plots.numbers import NOT_AVAILABLE, duration, number, percent, size
-from rltui.prose import sentence
+from rltui.prose import counted, sentence
 from rltui.readers.base import LeftOut
 from rltui.report.escape import code, fenced, plain, table
 from rltui.report.model import GpuNow, HostNow, PhaseUse, Report, RunIdentity
@@ -144,7 +144,7 @@ def reached(report: Report) -> str:
     text = NOT_AVAILABLE if steps.total is None else f"none read of {steps.total} planned"
     if steps.first is not None and steps.last is not None:
         planned = f" of {steps.total} planned" if steps.total is not None else f", {_no_plan(report)}"
-        count = f"{steps.rows} training step{'s' if steps.rows != 1 else ''}"
+        count = counted(steps.rows, "training step")
         text = f"{steps.first} to {steps.last}{planned}, {count} read"
         if run.rows_counted:
             text = f"not logged, {steps.rows} rows counted instead{planned}"
