@@ -10,6 +10,7 @@ from functools import cached_property
 import numpy as np
 
 from rltui.evidence.blocks import BlockCache, Blocks
+from rltui.evidence.evaluations import evaluations, held_out
 from rltui.evidence.facts import Facts
 from rltui.evidence.outages import Gap, Outage, OutageCache, without
 from rltui.evidence.profile import Profile, RunSettings
@@ -215,7 +216,8 @@ class Look:
 
     def series(self, name: str) -> Series | None:
         """Finite points of a metric, None where there is none yet or where a constant 0 stands for "not measured".
-        Rows of an outage are no points of what was made of the rewards, nor are those before a change of scale."""
+        Rows of an outage are no points of what was made of the rewards, nor are those before a change of scale, nor an
+        evaluation that is only logged again."""
         known = self._series
         if name not in known:  # asked hundreds of times a row
             known[name] = self._measured(name)
@@ -228,6 +230,8 @@ class Look:
         series = series.until_row(self.n)
         if not len(series) or (name in STUBS and len(series) >= STUB_ROWS and self.is_zero(name)):
             return None
+        if name in held_out():
+            series = evaluations(series)
         gaps = self._known.gaps
         if gaps is None:
             gaps = self.gaps
@@ -290,6 +294,8 @@ class Look:
     def family(self, name: str) -> dict[str, Series]:
         """Members of a metric (reward parts, validation sets) that hold points by now."""
         cut = {member: s.until_row(self.n) for member, s in self._feed.family(name).items()}
+        if name in held_out():
+            cut = {member: evaluations(s) for member, s in cut.items()}
         measured = {member: without(s, name, self.gaps) for member, s in cut.items() if len(s)}
         return {member: s for member, s in measured.items() if len(s)}
 

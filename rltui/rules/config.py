@@ -14,6 +14,7 @@ from rltui.rules.base import (
     Memory,
     Params,
     dead_groups,
+    gaining,
     losing,
     rule,
     seldom_right,
@@ -78,7 +79,8 @@ def _size_in(name: str) -> float | None:
 
 @rule("cfg-lr-too-high", Look)
 def cfg_lr_too_high(look: Look, p: Params, memory: Memory) -> list[Signal]:
-    """Learning rate above the usual band; loud only where in the first tenth KL rose and the reward fell."""
+    """Learning rate above the usual band; loud only where in the first tenth KL rose and the reward fell, until the
+    reward is above its start: a dip that is made good harmed nothing."""
     logged = look.blocks("lr")
     rate = float(logged.highs.max()) if logged is not None else look.settings.lr
     size = _model_size(look)
@@ -91,6 +93,8 @@ def cfg_lr_too_high(look: Look, p: Params, memory: Memory) -> list[Signal]:
     swings = _loss_swings(look, p)
     if swings or (early and look.trend("kl_ref").direction > 0 and look.trend(look.reward).direction < 0):
         memory["proof"] = 1.0
+    elif memory and not look.settings.preference and gaining(look):
+        memory.clear()
     level = NOTICE
     if "proof" in memory:
         level = CRITICAL if rate > max(warn, p["full_crit"]) else WARNING

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from math import log, sqrt
+from typing import NamedTuple
 
 import numpy as np
 
 from rltui.evidence import words
+from rltui.evidence.effects import NOISE_POINTS, carry
 from rltui.evidence.look import Look
 from rltui.evidence.signal import CRITICAL, NOTICE, WARNING, Signal, num
 from rltui.evidence.trends import mann_kendall_p, sd_d
@@ -20,30 +22,62 @@ from rltui.rules.base import (
 from rltui.rules.traits import Trait
 from rltui.run.table import Floats, Series
 
+DENSE = 60
+"""Evaluations that tell how far the noise of one carries on to the next (its standard error is then .13)."""
 
-def _fallen(x: Floats, p: Params) -> tuple[int, float, float, float] | None:
-    """Index at which it was last as good as its smoothed peak, that peak, level now, and the fall in standard errors.
-    None if no fall counts, now or at the evaluation before.
+
+class Fall(NamedTuple):
+    """`at`: index at which it was last as good as its smoothed peak. `peak` and `now` are means of `width` evaluations,
+    `errors` apart in standard errors."""
+
+    at: int
+    peak: float
+    now: float
+    errors: float
+    width: int
+
+
+def _fallen(x: Floats, p: Params, width: int = 3) -> Fall | None:
+    """A fall from the peak that counts, now and at the evaluation before.
 
     The peak is the best of many noisy means: the limit grows with their number as the expected maximum does. Both
     evaluations are measured by the noise that is known now. What stands at its best for a while is best at any of these
     evaluations by chance, and falls after the last that lies no further below than the best may lie above.
     """
-    if len(x) <= p["evals"]:
+    if len(x) <= max(p["evals"], 2 * width):
         return None
-    smooth = (x[:-2] + x[1:-1] + x[2:]) / 3.0
-    error = _noise(x[-200:], p) / sqrt(3.0)
-    chance = sqrt(2.0 * log(max(2.0, len(x) / 3.0)))
+    smooth = _smooth(x, width)
+    error = _noise(x[-200:], p) * _wanders(x, width) / sqrt(width)
+    if width > 3:  # what wanders for longer than one evaluation tells shows in means beside each other
+        error = max(error, _noise(x[len(x) % width :].reshape(-1, width).mean(axis=1), p))
+    chance = sqrt(2.0 * log(max(2.0, len(x) / width)))
     limit = p["se"] + chance
     for end in (len(smooth) - 1, len(smooth)):
         j = int(smooth[:end].argmax())
         fall = float(smooth[j] - smooth[end - 1])
-        if error <= 0 or fall <= limit * error or j >= end - 2:
+        if error <= 0 or fall <= limit * error or j >= end - width + 1:
             return None
-    last = int(np.flatnonzero(smooth >= smooth[j] - (1.0 + chance) * error)[-1]) + 1
-    if last + 1 < len(x) - 1 and x[last + 1] >= smooth[j] - sqrt(3.0) * error:
-        last += 1  # a fall at once blurs the mean of three before it comes
-    return last, float(smooth[j]), float(smooth[-1]), fall / error
+    half = width // 2
+    last = int(np.flatnonzero(smooth >= smooth[j] - (1.0 + chance) * error)[-1]) + half
+    while last + 1 < len(x) - half and x[last + 1] >= smooth[j] - sqrt(width) * error:
+        last += 1  # a fall at once blurs the means before it comes
+    return Fall(last, float(smooth[j]), float(smooth[-1]), fall / error, width)
+
+
+def _wanders(x: Floats, width: int) -> float:
+    """By how much the mean of so many evaluations errs more than neighbours tell, if a level carries on from one to the
+    next: dense evaluations of one set do (an autoregressive series; of few the correlation is not known)."""
+    if len(x) < DENSE:
+        return 1.0
+    r = max(0.0, carry(x) - 1.0 / sqrt(min(len(x), NOISE_POINTS)))
+    lags = np.arange(1, width)
+    return sqrt((1.0 + 2.0 * float(((1.0 - lags / width) * r**lags).sum())) / (1.0 - r))
+
+
+def _smooth(x: Floats, width: int) -> Floats:
+    """Means of so many evaluations one after another."""
+    summed = np.cumsum(np.concatenate(([0.0], x)))
+    return np.asarray((summed[width:] - summed[:-width]) / width)
 
 
 def _noise(x: Floats, p: Params) -> float:
@@ -61,18 +95,22 @@ def _sd(differences: Floats) -> float:
     return max(1.4826 * float(d[len(d) // 2]), sqrt(float((d * d).mean())))
 
 
-def _regressed(look: Look, p: Params) -> tuple[Series, int, float, float, float] | None:
-    """A fall from the peak at this evaluation and the one before; or a drift down confirmed three times in a row."""
+def _regressed(look: Look, p: Params) -> tuple[Series, Fall] | None:
+    """A fall from the peak of all evaluations at this one and the one before, for as long as it stands, in means of
+    three or of as large a part of many; or a drift down of the newest ones, confirmed three times in a row."""
     series = look.series("val_score")
     if series is None:
         return None
-    x = series.values[-int(p["drift_most"]) :]
-    first = len(series) - len(x)
-    found = _fallen(x, p) or _drifted(x, p)
+    first, found = 0, _fallen(series.values, p)
+    wide = int(p["wide"] * len(series))
+    if found is None and wide > 3:
+        found = _fallen(series.values, p, wide)
+    if found is None:
+        x = series.values[-int(p["drift_most"]) :]
+        first, found = len(series) - len(x), _drifted(x, p)
     if found is None:
         return None
-    at, peak, now, errors = found
-    return series, max(first + at, _at_best(look, series)), peak, now, errors
+    return series, found._replace(at=max(first + found.at, _at_best(look, series)))
 
 
 def _at_best(look: Look, series: Series) -> int:
@@ -88,17 +126,17 @@ def _falls(x: Floats, p: Params) -> bool:
     return sign < 0 and chance < p["drift_p"]
 
 
-def _drifted(x: Floats, p: Params) -> tuple[int, float, float, float] | None:
+def _drifted(x: Floats, p: Params) -> Fall | None:
     """A slow fall that no single evaluation shows, seen three times in a row.
 
     Evaluations draw their noise anew each time, so the plain Mann-Kendall test holds, without blocks.
     """
     if len(x) < p["drift_evals"] or not all(_falls(x[:end], p) for end in (len(x), -1, -2)):
         return None
-    smooth = (x[:-2] + x[1:-1] + x[2:]) / 3.0
+    smooth = _smooth(x, 3)
     j = int(smooth.argmax())
-    fall = float(smooth[j] - smooth[-1])
-    return j + 1, float(smooth[j]), float(smooth[-1]), fall / max(sd_d(x) / sqrt(3.0), 1e-12)
+    errors = float(smooth[j] - smooth[-1]) / max(sd_d(x) / sqrt(3.0), 1e-12)
+    return Fall(j + 1, float(smooth[j]), float(smooth[-1]), errors, 3)
 
 
 def _best(look: Look, step: int, peak: float) -> str:
@@ -116,14 +154,14 @@ def val_regression(look: Look, p: Params, memory: Memory) -> list[Signal]:
     found = _regressed(look, p)
     if found is None:
         return []
-    series, j, peak, now, z = found
+    series, (j, peak, now, z, width) = found
     step = int(series.steps[j])
     baseline = float(series.values[0])
     error = sd_d(series.values[-200:])
     level = CRITICAL if now < baseline - p["below_start"] * error else WARNING
     best = _best(look, step, peak)
     summary = (
-        f"Validation peaked at {best} and is at {num(now)} (mean of the last 3 evaluations), "
+        f"Validation peaked at {best} and is at {num(now)} (mean of the last {width} evaluations), "
         f"{num(z)} standard errors lower"
     )
     summary += f" and below its start of {num(baseline)}." if level == CRITICAL else "."
@@ -137,7 +175,7 @@ def train_val_divergence(look: Look, p: Params, memory: Memory) -> list[Signal]:
     reward = look.facts.metric(look.reward)
     if found is None or reward is None:
         return _apart(look, p)
-    series, j, peak, now, z = found
+    series, (j, peak, now, z, width) = found
     step = int(series.steps[j])
     since = reward.since_step(step)
     if since is None or since.since_start is None or since.since_start.errors < p["gain_se"]:
@@ -148,7 +186,7 @@ def train_val_divergence(look: Look, p: Params, memory: Memory) -> list[Signal]:
         f"Train {name} rose {num(since.start.value)} → {num(since.end.value)} since step {step} "
         f"(means of {since.end.points} rows), while validation fell from "
     )
-    summary += f"{_best(look, step, peak)} to {num(now)} (mean of the last 3 evaluations)."
+    summary += f"{_best(look, step, peak)} to {num(now)} (mean of the last {width} evaluations)."
     return [
         Signal(
             level,

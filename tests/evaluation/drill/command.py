@@ -1,4 +1,4 @@
-"""python -m tests.evaluation drill [--seeds N] [--from SEED] [--fault NAME] [--jobs J] [-v] [--write | --lock]
+"""python -m tests.evaluation drill [--seeds N] [--from SEED] [--fault NAME] [--stands N] [-v] [--write | --lock]
 
 Each run has a seed of its own, counting up from SEED: `--fault NAME --from SEED --seeds 1` is one of them again.
 """
@@ -19,8 +19,9 @@ FAULT_HEAD = "planted | runs | found | after rows | false alarms | false resolve
 RULE_HEAD = "rule | found | it or another | after rows | could not run | false alarms | false resolves"
 
 
-def _one(job: tuple[str, int]) -> Course:
-    return course(*job)
+def _one(job: tuple[str, int, int]) -> Course:
+    fault, seed, stands = job
+    return course(fault, seed, stands=stands)
 
 
 def main(words: list[str]) -> None:
@@ -28,18 +29,19 @@ def main(words: list[str]) -> None:
     parser.add_argument("--seeds", type=int, default=6, help="runs of each fault")
     parser.add_argument("--from", dest="start", type=int, default=0)
     parser.add_argument("--fault", action="append", choices=FAULTS)
+    parser.add_argument("--stands", type=int, default=0, help="times its length that a run goes on as it ended")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("-v", action="store_true", help="print what was said in each run with a mistake")
     parser.add_argument("--write", action="store_true", help="ship the rates of all rules")
     parser.add_argument("--lock", action="store_true", help="measure the small sample of the tests anew")
     args = parser.parse_args(words)
-    if args.fault and (args.write or args.lock):
-        parser.error("--write and --lock are of all faults")
+    if (args.fault or args.stands) and (args.write or args.lock):
+        parser.error("--write and --lock are of all faults, of runs that end")
     if args.lock:
         write(lock.now(), lock.FILE)
         return
     names = args.fault or list(FAULTS)
-    jobs = [(name, args.start + i) for i, name in enumerate(names * args.seeds)]
+    jobs = [(name, args.start + i, args.stands) for i, name in enumerate(names * args.seeds)]
     with ProcessPoolExecutor(args.jobs) as pool:
         courses = list(pool.map(_one, jobs, chunksize=4))
     rates = measured(courses)

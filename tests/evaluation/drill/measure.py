@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from rltui.diagnosis.engine import Engine
 from rltui.evidence.model import Decision, Diagnosis
 from tests.evaluation.drill.faults import FAULTS, Truth
-from tests.evaluation.drill.world import World, healthy
+from tests.evaluation.drill.world import World, healthy, prolong
 from tests.unit.diagnosis.fake_run import FakeRun
 
 HALT: frozenset[Decision] = frozenset({"stop-use-best", "pause-and-fix", "abort-now"})
@@ -125,8 +125,11 @@ def run_of(world: World) -> FakeRun:
     return FakeRun(columns, steps=steps, config=config, planned=world.planned)
 
 
-def course(fault: str, seed: int, looks: int = LOOKS) -> Course:
+def course(fault: str, seed: int, looks: int = LOOKS, stands: int = 0) -> Course:
+    """`stands`: a fault that lasts stands for so many times the length of the run more."""
     world, truth = planted(fault, seed)
+    if stands and truth.ends is None:
+        prolong(world, stands)
     run = run_of(world)
     n = len(run.all_steps)
     out = Course(fault, world, truth, n)

@@ -144,3 +144,20 @@ def healthy(seed: int) -> World:
         "val_score": val,
     }
     return w
+
+
+LAST = 0.15
+"""Of a run: what its end was like."""
+IN_A_ROW = 10
+"""Rows that are drawn together, so that noise that carries on does so."""
+
+
+def prolong(w: World, times: int) -> None:
+    """The run goes on for so many times its length as it ended: stretches of its last part are drawn anew."""
+    size = min(IN_A_ROW, max(1, int(w.length * LAST / 2) // w.every)) * w.every
+    begins = w.rng.integers(int(w.length * (1 - LAST)), w.length - size, times * w.length // size)
+    steps = (begins[:, None] + np.arange(size)).ravel()
+    for name, x in w.columns.items():
+        w.columns[name] = np.concatenate([x, x[steps]])
+    w.planned = max(w.planned, w.length + len(steps))
+    w.length += len(steps)

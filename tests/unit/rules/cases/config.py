@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from tests.unit.rules.given import NONE, NOTICE, N, rows, wave
+from tests.unit.rules.given import NONE, NOTICE, N, ramp, rows, wave
 
+RATE = {"lr": np.full(N, 2e-5)}
 CASES = (
     rows("cfg-group-size-degenerate", {}, {}, config={"group_size": 2}, near_config={"group_size": 8}),
     rows(
@@ -18,6 +19,17 @@ CASES = (
         planned=1000,
     ),
     rows("cfg-lr-too-high", {"lr": np.full(N, 6e-6)}, {"lr": np.full(N, 4e-6)}, NOTICE, config={"model": "Qwen2.5-7B"}),
+    rows(  # the reward falls from the start and stays there, or falls and is made good
+        "cfg-lr-too-high",
+        {"score_mean": wave(0.5, 0.03, 1) - 0.15 * ramp(0, 50), "kl_ref": 0.05 * ramp(0, 100) + wave(1e-3), **RATE},
+        {
+            "score_mean": wave(0.5, 0.03, 1) - 0.15 * ramp(0, 50) + 0.3 * ramp(80, 100),
+            "kl_ref": 0.05 * ramp(0, 100) + wave(1e-3),
+            **RATE,
+        },
+        still=NOTICE,
+        config={"model": "Qwen2.5-7B"},
+    ),
     rows(
         "cfg-lr-too-low",
         {"score_mean": wave(0.5, 0.03, 1), "kl_ref": wave(5e-4), "frac_reward_zero_std": wave(0.3)},
