@@ -1,4 +1,4 @@
-"""JSON as people save it: in lines, with comments, trailing commas, Python's words, several documents in a file, cut."""
+"""JSON as people save it: in lines, with comments, trailing commas, Python's words, many documents in a file, cut."""
 
 from __future__ import annotations
 
