@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rltui.plots.meter import meter
+from rltui.plots.glyphs import meter
 from rltui.plots.numbers import number, size
 from rltui.tui.panes.header import gpu_kind
 from rltui.tui.panes.machine import marks, newest_gpus, newest_host, sampled, span, spark, subject, trouble
