@@ -30,6 +30,7 @@ from rltui.rules import (  # each registers its detectors
     samples,  # noqa: F401
     saturation,  # noqa: F401
     still,  # noqa: F401
+    theory,  # noqa: F401
     throughput,  # noqa: F401
 )
 from rltui.rules.base import REGISTERED, Detector
