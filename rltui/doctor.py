@@ -221,7 +221,7 @@ def host() -> InstallCheck:
 
 def follow() -> InstallCheck:
     """Whether the kernel tells of file changes, asked the way the follower asks it."""
-    from rltui.agent.inotify import Inotify
+    from rltui.agent.waiter import Inotify
 
     try:
         Inotify().close()

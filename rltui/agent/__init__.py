@@ -5,11 +5,8 @@ SHIPPED = (
     "rltui/agent/os_errors.py",
     "rltui/agent/position.py",
     "rltui/agent/tree.py",
-    "rltui/agent/inotify.py",
     "rltui/agent/waiter.py",
-    "rltui/agent/cgroup.py",
     "rltui/agent/gpus.py",
-    "rltui/agent/processes.py",
     "rltui/agent/hardware.py",
     "rltui/agent/main.py",
 )

@@ -1,4 +1,4 @@
-"""Hardware of a machine where nothing is installed: its GPUs (`far_gpu`), its processes, /proc and the cgroup.
+"""Hardware of a machine where nothing is installed: GPUs (`gpus`), processes that matter to a run, /proc, the cgroup.
 
 Plain numbers in the units of `base`, under its names; what is not told is None. `remote` makes samples of them.
 
@@ -6,12 +6,185 @@ Also sent to remote machines: Python 3.6 and the standard library only.
 """
 
 import os
+import pwd
 import time
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from rltui.agent.cgroup import cgroup_memory
 from rltui.agent.gpus import GB, Gpus
-from rltui.agent.processes import Processes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+_COMMAND = 400  # characters
+_FILES = 256
+_MOST = 64
+
+
+class Processes:
+    """`words`: what a command line holds that matters. `root`: the run's directory, None where none is known."""
+
+    def __init__(self, words: "list[str]", root: "str | None") -> None:
+        self._words = words
+        self._root = os.path.realpath(root) if root else None
+        self._page = os.sysconf("SC_PAGE_SIZE")
+        self._users = {}  # type: dict[int, str | None]
+
+    def look(self, on_gpus: "set[int]") -> "list[dict[str, Any]]":
+        """pid, command, user, memory (GB), whether it is a zombie, and whether it belongs to the run."""
+        found = {}  # type: dict[int, dict[str, Any]]
+        for pid in _pids():
+            command = _command(pid)
+            matters = pid in on_gpus or any(word in command for word in self._words)
+            if matters and pid != os.getpid() and len(found) < 4 * _MOST:
+                found[pid] = {"pid": pid, "command": command[:_COMMAND] or None}
+        groups = {pid: _group(pid) for pid in found}
+        at_home = {pid: self._at_home(pid) for pid in found}
+        own = {groups[pid] for pid, there in at_home.items() if there}
+        for pid, one in found.items():
+            one["user"], one["rss_gb"] = self._user(pid), self._memory(pid)
+            one["zombie"] = _is_zombie(pid)
+            if at_home[pid] or groups[pid] in own:
+                one["ours"] = True
+            else:  # foreign only where the run's own processes are known by their place
+                one["ours"] = False if own and at_home[pid] is not None else None
+        return sorted(found.values(), key=lambda one: (one["pid"] not in on_gpus, -(one["rss_gb"] or 0.0)))[:_MOST]
+
+    def _at_home(self, pid: int) -> "bool | None":
+        """It works in the run's directory or has a file of it open; None where the OS hides that."""
+        if self._root is None:
+            return None
+        try:
+            names = os.listdir(f"/proc/{pid}/fd")[:_FILES]
+        except OSError:
+            return None
+        places = (_target(f"/proc/{pid}/{name}") for name in ["cwd", *("fd/" + name for name in names)])
+        return any(place == self._root or place.startswith(self._root + os.sep) for place in places)
+
+    def _user(self, pid: int) -> "str | None":
+        try:
+            uid = os.stat(f"/proc/{pid}").st_uid
+        except OSError:
+            return None
+        if uid not in self._users:
+            try:
+                self._users[uid] = pwd.getpwuid(uid).pw_name
+            except KeyError:
+                self._users[uid] = str(uid)
+        return self._users[uid]
+
+    def _memory(self, pid: int) -> "float | None":
+        try:
+            return int(_read(f"/proc/{pid}/statm").split()[1]) * self._page / GB
+        except (ValueError, IndexError):
+            return None
+
+
+def _pids() -> "list[int]":
+    try:
+        return [int(name) for name in os.listdir("/proc") if name.isdigit()]
+    except OSError:
+        return []
+
+
+def _command(pid: int) -> str:
+    return _read(f"/proc/{pid}/cmdline").replace("\0", " ").strip()
+
+
+def _is_zombie(pid: int) -> "bool | None":
+    fields = _read(f"/proc/{pid}/stat").rpartition(")")[2].split()
+    return fields[0] == "Z" if fields else None
+
+
+def _group(pid: int) -> "int | None":
+    try:
+        return os.getpgid(pid)
+    except (OSError, OverflowError):
+        return None
+
+
+def _target(link: str) -> str:
+    try:
+        return os.readlink(link)
+    except OSError:
+        return ""
+
+
+def _read(path: str) -> str:
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            return file.read(4096)
+    except OSError:
+        return ""
+
+
+class GroupMemory(NamedTuple):
+    """Bytes used (without file cache that can be dropped) and allowed."""
+
+    used: int
+    limit: int
+
+
+def cgroup_memory(
+    membership: Path = Path("/proc/self/cgroup"), root: Path = Path("/sys/fs/cgroup")
+) -> "GroupMemory | None":
+    """The cgroup with the least room left, of this process and all groups around it; None where nothing is limited.
+
+    Version 2 (`memory.max`, `memory.current`) and version 1 (`memory.limit_in_bytes`, `memory.usage_in_bytes`). Inside
+    a container the written path may be the host's: what does not exist there is looked up from the mount's root.
+    """
+    found = [m for m in (_read_group(*place) for place in _group_places(membership, root)) if m is not None]
+    return min(found, key=lambda m: m.limit - m.used, default=None)
+
+
+def _group_places(membership: Path, root: Path) -> "Iterator[tuple[Path, str, str, str]]":
+    """(directory, limit file, usage file, name of droppable cache) of the groups, innermost first."""
+    try:
+        lines = membership.read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return
+    for line in lines:
+        _, _, rest = line.partition(":")
+        controllers, _, path = rest.partition(":")
+        if not controllers:
+            files = ("memory.max", "memory.current", "inactive_file")
+            mounts = [root, root / "unified"]
+        elif "memory" in controllers.split(","):
+            files = ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file")
+            mounts = [root / controllers, root / "memory"]
+        else:
+            continue
+        parts = [p for p in path.split("/") if p not in ("", ".", "..")]
+        for mount in dict.fromkeys(mounts):
+            for depth in range(len(parts), -1, -1):
+                yield (mount.joinpath(*parts[:depth]), *files)
+
+
+def _read_group(directory: Path, limit_file: str, usage_file: str, cache_name: str) -> "GroupMemory | None":
+    limit, used = _integer(directory / limit_file), _integer(directory / usage_file)
+    if limit is None or used is None:
+        return None
+    cache = 0
+    try:
+        with open(directory / "memory.stat", encoding="ascii", errors="replace") as stat:
+            for line in stat:
+                name, _, value = line.partition(" ")
+                if name == cache_name:
+                    cache = int(value)
+                    break
+    except (OSError, ValueError):
+        cache = 0
+    return GroupMemory(max(0, used - cache), limit)
+
+
+def _integer(path: Path) -> "int | None":
+    """The number in a one-line file; None where absent, unreadable or `max`."""
+    try:
+        return int(path.read_text(encoding="ascii", errors="replace"))
+    except (OSError, ValueError):
+        return None
+
 
 _PROCESSES_EVERY = 10  # samples: walks all processes of the machine
 

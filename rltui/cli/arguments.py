@@ -1,15 +1,18 @@
-"""What the commands share: parsing of words, finding of runs, writing of results."""
+"""What the commands share: parsing of words, finding of runs, writing of results, and a word while they work."""
 
 from __future__ import annotations
 
 import argparse
 import os
 import sys
+import time
 from collections.abc import Sequence
+from types import TracebackType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from rltui.discovery.found import Found
+
 
 EPILOG = """\
 RUN is a file, a directory, a glob, DATABASE#RUN, or - for standard input (train.py | rltui -),
@@ -75,7 +78,6 @@ def use_lines(patterns: Sequence[str]) -> None:
 
 def locate_runs(targets: list[str], format_in: str | None, lines: Sequence[str] = ()) -> list[Found]:
     """The runs of these targets; Stop where there is none. `lines`: see `use_lines`."""
-    from rltui.cli.progress import Progress
     from rltui.discovery.found import NotARun
     from rltui.readers.registry import FORMATS
     from rltui.session.locate import locate
@@ -158,3 +160,45 @@ def write(text: str, path: str | None) -> None:
             out.write(text)
     except OSError as error:
         raise Stop(f"{path}: cannot be written ({error.strerror})") from None
+
+
+PATIENCE_S = 1.0
+"""Seconds that may pass in silence."""
+BETWEEN_S = 0.1
+
+
+class Progress:
+    """Says nothing if stderr is no terminal."""
+
+    def __init__(self) -> None:
+        self._is_seen = sys.stderr.isatty()
+        self._next = time.monotonic() + PATIENCE_S
+        self._files = 0
+        self._shown = False
+
+    def __enter__(self) -> Progress:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        if self._shown:
+            self._print("")
+
+    def say(self, text: str) -> None:
+        """Shows a line in the place of the one before."""
+        if self._is_seen:
+            self._shown = True
+            self._print(text)
+
+    def looked(self, path: str) -> None:
+        """One more file is looked at."""
+        self._files += 1
+        now = time.monotonic()
+        if self._is_seen and now >= self._next:
+            from rltui.prose import counted
+            from rltui.text import clean
+
+            self._next = now + BETWEEN_S
+            self.say(f"looking for runs, {counted(self._files, 'file')} so far: {clean(os.path.basename(path), 50)}")
+
+    def _print(self, text: str) -> None:
+        print(f"\r{text}\x1b[K", end="", file=sys.stderr, flush=True)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 def told(found: Sequence[Found]) -> Iterator[Found]:
     """The runs one after the other; a terminal is told which one is read, for many take a while."""
-    from rltui.cli.progress import Progress
+    from rltui.cli.arguments import Progress
     from rltui.text import clean
 
     with Progress() as progress:
@@ -78,7 +78,7 @@ def run(words: list[str]) -> int:
         pair=tuple(args.diff) if args.diff else None,
     )
     if args.format == "json":
-        from rltui.compare.to_json import to_json
+        from rltui.compare.model import to_json
 
         write(to_json(comparison), args.output)
     else:

@@ -12,8 +12,11 @@ from rltui.cli.arguments import Stop, command_parser, locate_runs, parsed_map, r
 if TYPE_CHECKING:
     import polars as pl
 
+    from rltui.report.model import Report
+
 FORMATS = ("csv", "parquet", "jsonl")
 ROWS_AT_ONCE = 2000
+STEP, TIME = "step", "time"
 
 
 def run(words: list[str]) -> int:
@@ -37,17 +40,44 @@ def run(words: list[str]) -> int:
         names = "\n".join(f"  {one.candidate.root}" for one in found[:20])
         raise Stop(f"{args.run} holds {len(found)} runs: name one\n{names}")
     from rltui.report.build import build
-    from rltui.report.table import table
     from rltui.session.run_reader import RunReader
 
     opened = RunReader(found[0], key_map=parsed_map(args.map))
     opened.load()
-    frame = table(build(opened.frame()))
+    frame = history_table(build(opened.frame()))
     opened.close()
     if not frame.height:
         raise Stop(f"{args.run}: no row was read, there is nothing to export")
     _write(_bytes(frame, chosen), args.output)
     return 0
+
+
+def history_table(report: Report) -> pl.DataFrame:
+    """One row a step, in step order: `step`, `time` (UTC, null unknown; only where any row states one), and each metric
+    under its name in the report, in its units. Null: not logged at that step; NaN: logged as NaN or an infinity.
+
+    A metric that is itself called `step` or `time` is `step (logged)` or `time (logged)`.
+    """
+    import numpy as np
+    import polars as pl
+
+    run = report.recording.run
+    columns: dict[str, pl.Series] = {STEP: pl.Series(run.steps)}
+    if np.isfinite(run.times).any():
+        stamps = pl.Series(run.times * 1000).fill_nan(None).round().cast(pl.Int64)
+        columns[TIME] = stamps.cast(pl.Datetime("ms", "UTC"))
+    for name, summary in report.metrics.items():
+        series = report.recording.series[summary.key]
+        at = run.steps.searchsorted(series.steps)
+        values = np.full(run.rows, np.nan)
+        held = np.zeros(run.rows, dtype=np.bool_)
+        values[at], held[at] = series.values, True
+        columns[f"{name} (logged)" if name in (STEP, TIME) else name] = (
+            pl.DataFrame({"value": values, "held": held})
+            .select(pl.when(pl.col("held")).then(pl.col("value")))
+            .to_series()
+        )
+    return pl.DataFrame(columns)
 
 
 def _bytes(frame: pl.DataFrame, chosen: str) -> bytes:

@@ -17,7 +17,7 @@ from rltui.diagnosis import tail
 from rltui.discovery.found import Found
 from rltui.prose import joined
 from rltui.run.table import Series
-from rltui.session.extent import ENDS
+from rltui.session.ends import ENDS
 from rltui.session.known import Known, gap_row
 from rltui.session.run_reader import RunReader
 from rltui.sources import memory

@@ -11,7 +11,7 @@ from rltui.compare.runs import NOT_LOOKED, RunRow, primary
 from rltui.manual.glossary import called
 from rltui.plots.numbers import duration, number
 from rltui.prose import counted, joined
-from rltui.session.extent import ENDS
+from rltui.session.ends import ENDS
 
 SCHEMA = "rltui.runs/1"
 

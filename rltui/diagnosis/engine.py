@@ -16,9 +16,8 @@ from rltui import cooperate
 from rltui.diagnosis.best import best_checkpoint
 from rltui.diagnosis.findings import Kept, briefly, build
 from rltui.diagnosis.insight import Insight, insight
-from rltui.diagnosis.life import UNBORN, Key, Life, dated, follow, in_words
+from rltui.diagnosis.life import UNBORN, Key, Life, band_of, dated, follow, in_words, upheld
 from rltui.diagnosis.machine import Machine, Present, due, judge_machine, view_of
-from rltui.diagnosis.recovery import band_of, upheld
 from rltui.diagnosis.remarks import confirmed
 from rltui.diagnosis.stopping import Reasons, StopCase, ended, reasons
 from rltui.diagnosis.tested import Ground

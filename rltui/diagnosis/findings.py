@@ -9,8 +9,7 @@ from math import isfinite
 from msgspec import structs
 
 from rltui.diagnosis.causes import MOST_FIXES, fixes, weighed, where
-from rltui.diagnosis.life import Key, Life, Opening
-from rltui.diagnosis.recovery import told as band_told
+from rltui.diagnosis.life import Key, Life, Opening, told_band
 from rltui.diagnosis.reliability import of_finding
 from rltui.diagnosis.remarks import Remark, remarks
 from rltui.diagnosis.roots import Fired, roots, tempered
@@ -247,7 +246,7 @@ class _Teller:
             summary=guard.ask(rule.id, "", lambda: signal.said) + _since_eased(life, look),
             where=self.kept.where(rule, look, guard),
             marks=signal.marks,
-            band=band_told(life.band, look) if life.level >= WARNING and life.band is not None else None,
+            band=told_band(life.band, look) if life.level >= WARNING and life.band is not None else None,
         )
 
     def _evidence(self, name: str, text: str) -> Evidence | None:

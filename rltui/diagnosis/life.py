@@ -1,16 +1,24 @@
-"""The life of a finding: it opens after its condition has held, worsens, eases after twice as long, resolves."""
+"""The life of a finding: it opens after its condition has held, worsens, eases after twice as long, resolves.
+
+A condition that no longer holds is no recovery: a window forgets a jump that stays, a trend ends on the wrong level.
+So a fault is over when the metric that left is back in the band of before the onset, or when the harm is made good.
+"""
 
 from __future__ import annotations
 
-from msgspec import Struct
-from msgspec.structs import replace
+from dataclasses import replace
+
+from msgspec import Struct, structs
 
 from rltui.evidence.clock import capped
 from rltui.evidence.guard import Guard
 from rltui.evidence.look import Look
 from rltui.evidence.model import RecoveryBand
-from rltui.evidence.signal import WARNING, Signal
+from rltui.evidence.signal import WARNING, Signal, num
 from rltui.evidence.trends import turn
+from rltui.frameworks.load import metrics
+from rltui.rules.base import solved
+from rltui.rules.page import Recovery
 from rltui.run.table import Series
 
 Key = tuple[str, str | None]
@@ -105,31 +113,35 @@ def follow(life: Life, signal: Signal | None, n: int, step: int, looks: int, row
     for i, streak in enumerate(rising):
         if streak is not None and streak.looks >= looks and streak.row <= least:
             reached = i + 1
-    life = replace(life, rising=rising)
+    life = structs.replace(life, rising=rising)
     if reached > life.level:
         return _raise(life, signal, reached, n, step)
     if life.level == 0:
         return life
     if now >= life.level:
-        return _word(replace(life, falling=None, falling_to=0, signal=signal, eased=None, last_step=step), n)
+        return _word(structs.replace(life, falling=None, falling_to=0, signal=signal, eased=None, last_step=step), n)
     falling = _longer(life.falling, n)
     to = max(life.falling_to, now)
-    life = replace(life, eased=eased) if signal is None else replace(life, signal=signal, eased=None, last_step=step)
+    life = (
+        structs.replace(life, eased=eased)
+        if signal is None
+        else structs.replace(life, signal=signal, eased=None, last_step=step)
+    )
     if falling.looks >= capped(2 * looks, n) and n - falling.row + 1 >= capped(2 * rows, n):
         return _lower(life, to, n)
-    return _word(replace(life, falling=falling, falling_to=to), n)
+    return _word(structs.replace(life, falling=falling, falling_to=to), n)
 
 
 def in_words(life: Life, rule: str, guard: Guard) -> Life:
     """With the words of its signals made: what makes them holds the look that they are of, which is over."""
     signal, eased = _in_words(life.signal, rule, guard), _in_words(life.eased, rule, guard)
-    return life if signal is life.signal and eased is life.eased else replace(life, signal=signal, eased=eased)
+    return life if signal is life.signal and eased is life.eased else structs.replace(life, signal=signal, eased=eased)
 
 
 def _in_words(signal: Signal | None, rule: str, guard: Guard) -> Signal | None:
     if signal is None or isinstance(signal.summary, str):
         return signal
-    return guard.ask(rule, replace(signal, summary=""), signal.worded)
+    return guard.ask(rule, structs.replace(signal, summary=""), signal.worded)
 
 
 def _scored(before: Streak | None, holds: bool, looks: int, n: int) -> Streak | None:
@@ -150,9 +162,9 @@ def _raise(life: Life, signal: Signal | None, level: int, n: int, step: int) -> 
     if life.level == 0:
         openings = (*openings, Opening(None, step, None, level))
     else:
-        openings = (*openings[:-1], replace(openings[-1], peak=max(openings[-1].peak, level)))
+        openings = (*openings[:-1], structs.replace(openings[-1], peak=max(openings[-1].peak, level)))
     word = "open" if life.level == 0 else "worse"
-    return replace(
+    return structs.replace(
         life,
         level=level,
         openings=openings,
@@ -168,9 +180,9 @@ def _raise(life: Life, signal: Signal | None, level: int, n: int, step: int) -> 
 
 def _lower(life: Life, to: int, n: int) -> Life:
     if to > 0:
-        return replace(life, level=to, falling=None, falling_to=0, word="better", word_row=n)
-    closed = replace(life.openings[-1], end_step=life.last_step)
-    return replace(
+        return structs.replace(life, level=to, falling=None, falling_to=0, word="better", word_row=n)
+    closed = structs.replace(life.openings[-1], end_step=life.last_step)
+    return structs.replace(
         life,
         level=0,
         eased=None,
@@ -186,7 +198,7 @@ def _word(life: Life, n: int) -> Life:
     """A finding that has not moved for a while is steady."""
     quiet = max(20, life.word_row // 10)
     if life.word in ("open", "worse", "better") and n - life.word_row > quiet:
-        return replace(life, word="steady")
+        return structs.replace(life, word="steady")
     return life
 
 
@@ -215,14 +227,14 @@ def dated(after: Life, before: Life, signal: Signal, look: Look) -> Life:
 
     if before.level == 0:
         known = signal.onset_step
-        opening = replace(opening, onset_step=at(_noticed(signal, look) if known is None else known))
+        opening = structs.replace(opening, onset_step=at(_noticed(signal, look) if known is None else known))
     if after.level >= WARNING and (before.level < WARNING or signal.onset_step is not None):
         held = after.rising[WARNING - 1]
         step = signal.onset_step
         if step is None:
             step = _became_loud(signal, look, held.row if held is not None else look.n)
-        opening = replace(opening, loud_step=opening.onset_step if step is None else at(step))
-    return replace(after, openings=(*after.openings[:-1], opening))
+        opening = structs.replace(opening, loud_step=opening.onset_step if step is None else at(step))
+    return structs.replace(after, openings=(*after.openings[:-1], opening))
 
 
 def _noticed(signal: Signal, look: Look) -> int | None:
@@ -258,3 +270,62 @@ def _became_loud(signal: Signal, look: Look, row: int) -> int | None:
 
 def _step(series: Series, at: int, rows: int) -> int:
     return int(series.steps[len(series) - rows + at])
+
+
+POINTS_BEFORE = 5
+NEWEST = 10
+"""Points whose median is the value now, of those since the onset: one good row is no recovery."""
+SPREAD = 4.0
+"""Sd of the noise that a band holds beside its middle, at least: of a noisy metric a factor may be less than that."""
+
+
+def band_of(rule: Recovery | None, life: Life, look: Look) -> RecoveryBand | None:
+    """The band of an episode that has just become loud; None if the rule has none, or if too few points were logged
+    before the onset or they stood at 0."""
+    onset = life.onset_step
+    metric = None if rule is None else look.facts.metric(rule.metric)
+    level = None if metric is None or onset is None else metric.before(onset)
+    if rule is None or metric is None or onset is None or level is None or level.points < POINTS_BEFORE:
+        return None
+    spread = SPREAD * metric.noise
+    if rule.side == "below":
+        edge = max(level.value * rule.factor, level.value + spread, rule.least)
+    else:
+        edge = min(level.value * rule.factor, level.value - spread)
+    if edge <= 0.0:
+        return None
+    return RecoveryBand(rule.metric, rule.side, level.value, edge, onset, None, "")
+
+
+def told_band(band: RecoveryBand, look: Look) -> RecoveryBand:
+    """The band with the value now, for a report."""
+    now = _now(band, look)
+    text = f"{metrics()[band.metric].label} is back {band.side} {num(band.edge)}: "
+    text += f"it was {num(band.before)} before step {band.onset_step} and is {num(now)} now"
+    return replace(band, now=now, text=text)
+
+
+def upheld(rule: Recovery | None, life: Life, signal: Signal | None, look: Look) -> Signal | None:
+    """What a rule says, but no less than a warning while the fault stands that made it loud."""
+    if rule is None or life.level < WARNING or life.band is None or (signal is not None and signal.level >= WARNING):
+        return signal
+    newest = life.signal if signal is None else signal
+    if newest is None or _over(life.band, rule.paid, look):
+        return signal
+    return structs.replace(newest, level=WARNING)
+
+
+def _now(band: RecoveryBand, look: Look) -> float | None:
+    metric = look.facts.metric(band.metric)
+    return None if metric is None else metric.median_after(band.onset_step, NEWEST)
+
+
+def _over(band: RecoveryBand, paid: bool, look: Look) -> bool:
+    now = _now(band, look)
+    if now is None or (now <= band.edge if band.side == "below" else now >= band.edge):
+        return True
+    if paid and solved(look):
+        return True
+    score = look.facts.metric(look.reward) if paid else None
+    change = None if score is None else score.beyond(band.onset_step)
+    return change is not None and change.direction > 0

@@ -7,10 +7,9 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from rltui.diagnosis.tested_numbers import Outcome, Spell, fact_of, label_of, members, missing, value_of
-from rltui.evidence.effects import between
+from rltui.evidence.effects import between, noise_around, weights
 from rltui.evidence.look import Look
 from rltui.evidence.metric import FIRST, NOW_POINTS
-from rltui.evidence.parts import noise_around, weights
 from rltui.evidence.signal import num
 from rltui.plots.numbers import change
 from rltui.rules.expectation import Faded, HeldLevel, Mirrored, Noisier, NoneMoved

@@ -13,9 +13,8 @@ from typing import Literal
 
 import numpy as np
 
-from rltui.evidence.clock import Clock, clock, worth
+from rltui.evidence.clock import Clock, Pace, clock, pace, worth
 from rltui.evidence.metric import Course, MetricFacts
-from rltui.evidence.pace import Pace, pace
 from rltui.evidence.seen import Seen
 from rltui.frameworks.load import metrics
 from rltui.run.sums import median

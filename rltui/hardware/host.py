@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import Any
 
-from rltui.agent.cgroup import cgroup_memory
+from rltui.agent.hardware import cgroup_memory
 from rltui.hardware.base import DiskSample, HostProcess, HostSample
 from rltui.hardware.roles import RoleWatch
 

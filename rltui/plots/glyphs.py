@@ -1,9 +1,11 @@
-"""Glyph sets. Every sign has a one-cell counterpart in each set, so that no column moves when the set changes."""
+"""Glyph sets, and bars drawn of them. Every sign has a one-cell counterpart in each set, so that no column moves when
+the set changes."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from math import isfinite
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,3 +127,29 @@ def pick(name: str | None, env: Mapping[str, str]) -> GlyphSet:
     if env.get("TERM", "") in ("linux", "dumb") or not utf8_locale(env):
         return ASCII
     return BLOCK
+
+
+def bar(share: float | None, width: int, glyphs: GlyphSet = BLOCK) -> str:
+    """The filled part only, at most `width` cells; empty where the share is unknown or zero."""
+    if share is None or not isfinite(share) or width <= 0:
+        return ""
+    eighths = round(max(0.0, min(1.0, share)) * width * 8)
+    if eighths == 0 and share > 0:
+        eighths = 1  # something is told from nothing
+    full, rest = divmod(eighths, 8)
+    return glyphs.full * full + (glyphs.eighths[rest - 1] if rest else "")
+
+
+def meter(share: float | None, width: int, glyphs: GlyphSet = BLOCK) -> tuple[str, str]:
+    """(filled, track): two segments for two roles, together exactly `width` cells."""
+    filled = bar(share, width, glyphs)
+    return filled, glyphs.empty * max(0, width - len(filled))
+
+
+def excess(share: float, usual: float | None, width: int, glyphs: GlyphSet = BLOCK) -> tuple[str, str]:
+    """(usual part, excess) of one bar: only what exceeds the usual share is to be coloured."""
+    whole = bar(share, width, glyphs)
+    if usual is None or share <= usual:
+        return whole, ""
+    cut = min(len(whole), round(max(0.0, usual) * width))
+    return whole[:cut], whole[cut:]

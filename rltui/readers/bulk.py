@@ -1,22 +1,20 @@
-"""Many lines at once: cells that polars parsed, put back in the order of the file.
-
-Polars reads only lines of which it is certain: they have the schema of their group, and each cell is a plain number.
-Whatever is odd is left to the reader's own parser, in its place. Both give the same values, so that it makes no
-difference how the bytes came.
-"""
+"""Many lines at once: cells that polars parsed, put back in the order of the file."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from array import array
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from itertools import pairwise
 from math import inf, isfinite, nan
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rltui.readers.base import NO_STEP
+from rltui.readers.base import NO_STEP, Rows
+from rltui.readers.byte_texts import KeyTable
 from rltui.readers.keys import MAX_STEP, MILLISECONDS, SINCE_EPOCH, StepColumn, times_of
 from rltui.readers.rows import number
+from rltui.text import clean_key
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -127,3 +125,83 @@ def numbers(cells: Floats | Sequence[str]) -> Floats:
         return cells
     found = [nan if (x := number(cell)) is None else x if isfinite(x) else inf for cell in cells]
     return np.array(found, dtype=np.float64)
+
+
+def table_columns(block: bytes, separator: str, count: int, words: Set[int]) -> list[Floats | list[str]] | None:
+    """The columns of whole lines, None where one of them is odd: quotes, another number of cells, a cell that is no
+    number in a column that holds them. Those of `words` come as text. In the others a NaN is an empty cell, an infinity
+    one that was logged as not finite."""
+    import polars as pl
+
+    if b'"' in block or b"\0" in block or count < 2:
+        return None
+    lines = _count(block, b"\n")
+    schema = {str(place): pl.String if place in words else pl.Float64 for place in range(count)}
+    try:
+        frame = pl.read_csv(block, has_header=False, separator=separator, quote_char=None, schema=schema)
+    except pl.exceptions.PolarsError:
+        return None
+    if frame.height != lines:
+        return None
+    if frame[:, -1].null_count() and _count(block, separator.encode()) != lines * (count - 1):
+        return None  # polars fills up short rows; it refuses long ones
+    numbers = frame.drop([str(place) for place in words]) if words else frame
+    grid = numbers.to_numpy(order="fortran")
+    if not np.isfinite(grid).all():
+        grid = numbers.fill_nan(np.inf).to_numpy(order="fortran")
+    cells = iter(grid.T)
+    return [frame[name].fill_null("").to_list() if kind == pl.String else next(cells) for name, kind in schema.items()]
+
+
+def _count(block: bytes, mark: bytes) -> int:
+    """`bytes.count` of one byte, which looks for each by itself and takes some times as long."""
+    return int(np.count_nonzero(np.frombuffer(block, dtype=np.uint8) == mark[0]))
+
+
+def repeats_a_step(steps: Floats | list[str], before: int) -> bool:
+    """Whether two rows that follow each other are of one step; `before` is that of the row before the first."""
+    found = steps if isinstance(steps, np.ndarray) else np.array([number(x) for x in steps], dtype=np.float64)
+    return bool(len(found) and (found[0] == before or (found[1:] == found[:-1]).any()))
+
+
+MAX_CELLS = 1 << 22
+"""Columns times rows of one grid; a batch that would need more is cut."""
+
+
+class Grid:
+    """The columns of one file: raw keys as they come, their clean names, and rows built from a filled grid."""
+
+    def __init__(self) -> None:
+        self.table = KeyTable()
+        self.names: list[str] = []
+        self.by_name: dict[str, int] = {}
+        self._columns: list[int] = []  # of each number in the table: two raw keys may have one clean name
+
+    def columns(self, keys: Ints) -> Ints:
+        """The columns of key numbers."""
+        for key in self.table.keys[len(self._columns) :]:
+            name = clean_key(key.decode("utf-8", "replace"))
+            column = self.by_name.get(name)
+            if column is None:
+                column = self.by_name[name] = len(self.names)
+                self.names.append(name)
+            self._columns.append(column)
+        known: Ints = np.array(self._columns, dtype=np.int64)
+        return known[keys]
+
+    def rows(self, grid: Floats, steps: Ints, times: Floats) -> Rows:
+        """Rows of a grid (columns by rows): NaN is a missing cell, an infinity one that was logged as not finite."""
+        rows = Rows()
+        rows.steps.frombytes(steps.tobytes())
+        rows.times.frombytes(times.tobytes())
+        infinite = np.isinf(grid)
+        unfit = set(np.flatnonzero(infinite.any(axis=1)).tolist())
+        for column in np.flatnonzero(~np.isnan(grid).all(axis=1)).tolist():
+            values = grid[column]
+            if column in unfit:
+                values[infinite[column]] = np.nan
+                rows.nonfinite[self.names[column]] = np.flatnonzero(infinite[column]).tolist()
+            filled = array("d")
+            filled.frombytes(values.tobytes())
+            rows.values[self.names[column]] = filled
+        return rows

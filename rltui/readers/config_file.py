@@ -17,7 +17,7 @@ from rltui.data_files import Record, kept, read
 from rltui.lazy_regex import lazy
 from rltui.readers.base import ConfigRecord
 from rltui.readers.keys import names
-from rltui.readers.python_text import NO_VALUE, literal
+from rltui.readers.literals import NO_VALUE, literal
 from rltui.text import clean, redact_value
 
 MAX_LINES = 5000

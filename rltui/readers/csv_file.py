@@ -188,14 +188,15 @@ class CsvReader:
         table = self._table
         if table is None or not self._is_known(block):
             return False
-        from rltui.readers import bulk, csv_bulk
+        from rltui.readers import bulk
+        from rltui.readers.bulk import repeats_a_step, table_columns
 
-        found = csv_bulk.columns(block, table.separator, len(table.columns), self._words)
+        found = table_columns(block, table.separator, len(table.columns), self._words)
         if found is None:
             return False
         cells = dict(zip(table.columns, found, strict=True))
         count, first = len(found[0]), self._line + 1
-        if table.step is not None and csv_bulk.repeats(cells[table.step], self._before[0]):
+        if table.step is not None and repeats_a_step(cells[table.step], self._before[0]):
             return False
         self._line += count
         steps = bulk.steps(None if table.step is None else cells[table.step], count, self._steps, first)

@@ -17,7 +17,7 @@ import orjson
 from numpy.typing import NDArray
 
 from rltui.readers.bulk import ODD_SHARE
-from rltui.readers.slots import WORD, Bytes, Ints, masks, parsed, slots
+from rltui.readers.byte_texts import WORD, Bytes, Ints, masks, parsed, slots
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]

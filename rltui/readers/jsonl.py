@@ -14,7 +14,7 @@ import orjson
 
 from rltui.readers.base import NO_STEP, ConfigRecord, LogLine, Note, Record
 from rltui.readers.config_file import flatten
-from rltui.readers.json_lines import Object, ObjectLines
+from rltui.readers.json_text import Object, ObjectLines
 from rltui.readers.keys import MAX_STEP, StepColumn, first_of, names, step_of, time_of, times_of
 from rltui.readers.lines import MANY_BYTES, TOO_LONG, LineBuffer, unchanged
 from rltui.readers.row_kinds import (

@@ -13,8 +13,8 @@ from typing import Any
 
 from rltui.readers.base import ConfigRecord, LogLine, Note, Record, Rows
 from rltui.readers.console.reader import ConsoleReader
+from rltui.readers.document import DocumentReader
 from rltui.readers.html_tables import training
-from rltui.readers.json_document import DocumentReader
 from rltui.readers.rows import RowBuilder
 
 

@@ -11,7 +11,7 @@ from typing import Any
 from rltui.readers.base import ConfigRecord
 from rltui.readers.config_file import flatten, scalar
 from rltui.readers.json_text import documents
-from rltui.readers.python_text import NO_VALUE, expression
+from rltui.readers.literals import NO_VALUE, expression
 from rltui.readers.row_kinds import is_config, row_words, words_of
 
 MAX_CHARS = 20_000

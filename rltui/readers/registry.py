@@ -22,7 +22,7 @@ def make(format: str, name: str = "", run: str = "") -> Reader:
 
         return JsonlReader(samples=format == "samples", run=run)
     if format == "json":
-        from rltui.readers.json_document import JsonReader
+        from rltui.readers.document import JsonReader
 
         return JsonReader(name, run)
     if format == "csv":
@@ -30,7 +30,7 @@ def make(format: str, name: str = "", run: str = "") -> Reader:
 
         return CsvReader(name, run)
     if format == "trainer-state":
-        from rltui.readers.json_document import TrainerStateReader
+        from rltui.readers.document import TrainerStateReader
 
         return TrainerStateReader()
     if format == "notebook":

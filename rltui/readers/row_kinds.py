@@ -13,8 +13,8 @@ import orjson
 
 from rltui.data_files import Record, kept, read
 from rltui.readers.keys import first_of, names
+from rltui.readers.literals import NO_VALUE, literal
 from rltui.readers.number_text import unwrapped
-from rltui.readers.python_text import NO_VALUE, literal
 from rltui.readers.rows import number
 
 TRAINED = ("loss", "grad_norm", "learning_rate", "reward")

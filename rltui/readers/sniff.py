@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import orjson
 
-from rltui.readers import saved_rows, step_files
+from rltui.readers import document, step_files
 from rltui.readers.base import Rows
 from rltui.readers.compressed import NotSupported, unpacked_head
 from rltui.readers.console import dialects, line_pattern
@@ -87,7 +87,7 @@ def sniff(head: bytes, name: str) -> str | None:
         return "tensorboard"
     if name.endswith(".wandb") and len(head) < len(_WANDB) and _WANDB.startswith(head):
         return "wandb"
-    if head.strip() and name.endswith(saved_rows.ENDINGS) and not is_binary(head):
+    if head.strip() and name.endswith(document.ENDINGS) and not is_binary(head):
         return _saved(head, name)
     if not head.strip() or name.endswith(_NOT_LOGS) or is_binary(head):
         return None
@@ -164,7 +164,7 @@ _BEGINS_DOCUMENT = re.compile(rb"(?://[^\n]*\s*|/\*[\s\S]{0,2000}?\*/\s*)*(?:\{\
 
 
 def _json(text: bytes, name: str, head_is_all: bool) -> str | None:
-    from rltui.readers.json_number import lenient  # json: for few files
+    from rltui.readers.literals import lenient  # json: for few files
 
     if re.search(rb'"log_history"\s*:\s*\[', text) and not _begins_with_row(text):
         return "trainer-state"
@@ -235,7 +235,7 @@ def _saved(text: bytes, name: str) -> str | None:
     """Whether a YAML or TOML file, or what is here of it, holds rows of metrics."""
     from rltui.readers.document_rows import held
 
-    for parse in (saved_rows.rows, saved_rows.whole_part):
+    for parse in (document.saved_rows, document.saved_part):
         try:
             seen = held(parse(text, name), name)
         except (ValueError, RecursionError):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rltui.manual.glossary import called
-from rltui.plots.meter import bar
+from rltui.plots.glyphs import bar
 from rltui.plots.numbers import NOT_AVAILABLE, duration, number, percent, size
 from rltui.prose import counted, sentence
 from rltui.readers.base import LeftOut

@@ -5,7 +5,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Sequence
 
-from rltui.plots.meter import bar
+from rltui.plots.glyphs import bar
 from rltui.plots.numbers import number, percent
 from rltui.report.rollouts import GroupSummary, RolloutReport, StepDetail
 from rltui.rollouts.formats.base import Rollout

@@ -9,7 +9,7 @@ from rltui.prose import joined
 from rltui.readers.compressed import line_reader
 from rltui.readers.formats import formats
 from rltui.run.source_info import SourceInfo
-from rltui.session.extent import ALL, Extent
+from rltui.session.ends import ALL, Extent
 
 if TYPE_CHECKING:
     from rltui.discovery.found import Found

@@ -10,15 +10,73 @@ from typing import TYPE_CHECKING, TypeAlias
 from rltui.readers.base import DatabaseReader
 from rltui.readers.registry import DATABASES, make_database
 from rltui.readers.step_files import FORMAT as STEP_FILES
+from rltui.readers.step_files import StepFilesReader, family
 from rltui.readers.trackers.mlflow_store import METRICS, PARAMS, MlflowStoreReader
 from rltui.readers.trackers.sqlite_bytes import JOURNAL_SUFFIX, MAX_BYTES, WAL_SUFFIX, Damaged, open_bytes
-from rltui.session.extent import ALL, WHOLE_MOST, Extent
+from rltui.session.ends import ALL, WHOLE_MOST, Extent
 from rltui.session.feed import Batch, EndsFeed, Feed, Source
 from rltui.sources.base import FileStat, Follower, Place, SourceError
 
 if TYPE_CHECKING:
     from rltui.session.online_feed import OnlineFeed
-    from rltui.session.step_files_feed import StepFilesFeed
+
+
+_MOST_STEP_FILES = 20_000
+_STEP_FILE_BYTES = 1 << 16
+
+
+@dataclass(slots=True)
+class StepFilesFeed(Source):
+    """`path` is one of the files. A file that was written anew, or that comes after one of a later step, begins the
+    whole run anew."""
+
+    reader: StepFilesReader = field(default_factory=StepFilesReader, init=False)
+    _seen: dict[str, tuple[int, float, str]] = field(default_factory=dict, init=False)
+    _last: int = field(default=-1, init=False)  # step of the newest file that was read
+
+    @property
+    def watched(self) -> list[str]:
+        return [self.path, os.path.dirname(self.path)]
+
+    def read(self, max_bytes: int = 1 << 20) -> Batch:
+        folder = os.path.dirname(self.path)
+        listing = self.place.walk(folder or os.curdir)
+        if listing.error is not None:
+            return Batch([], 0, False, error=listing.error)
+        own = family(os.path.basename(self.path))
+        files = {
+            named[1]: file
+            for file in listing.files
+            if os.path.dirname(file.path) == folder
+            and (named := family(os.path.basename(file.path))) is not None
+            and own is not None
+            and named[0] == own[0]
+        }
+        if len(files) > _MOST_STEP_FILES:
+            self.note = f"more than {_MOST_STEP_FILES} files: those of earlier steps are not read"
+        ordered = sorted(files.items())[-_MOST_STEP_FILES:]
+        changed = [(step, file) for step, file in ordered if self._seen.get(file.path) != _written(file)]
+        restarted = bool(changed) and changed[0][0] <= self._last
+        if restarted:
+            self.reader, changed = StepFilesReader(), ordered
+            self._seen.clear()
+        texts = []
+        for step, file in changed:
+            data = self.place.read(file.path, _STEP_FILE_BYTES)
+            if isinstance(data, bytes):
+                texts.append((file.path, data))
+                self._seen[file.path] = _written(file)
+                self._last = step
+            self.mtime = max(self.mtime, file.mtime)
+        self.size = sum(file.size for _, file in ordered)
+        return Batch(self.reader.read(texts), sum(len(data) for _, data in texts), False, restarted)
+
+    def close(self) -> None:
+        """Nothing is held between reads."""
+
+
+def _written(file: FileStat) -> tuple[int, float, str]:
+    return file.size, file.mtime, file.identity
 
 
 _TRIES = 3
@@ -206,8 +264,6 @@ def _feed_for(path: str, format: str, place: Place, stat: FileStat, inside: str,
     if format == "mlflow-files":
         return StoreFeed(path, format, place, stat.size, stat.mtime)
     if format == STEP_FILES:
-        from rltui.session.step_files_feed import StepFilesFeed
-
         return StepFilesFeed(path, format, place, stat.size, stat.mtime)
     if format == "wandb-online":
         from rltui.session.online_feed import OnlineFeed

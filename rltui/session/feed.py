@@ -13,8 +13,7 @@ from rltui.readers.compressed import line_reader
 from rltui.readers.formats import formats
 from rltui.readers.registry import make_unpacking
 from rltui.run.history import Part
-from rltui.session.ends import read_ends
-from rltui.session.extent import WHOLE_MOST, Extent
+from rltui.session.ends import WHOLE_MOST, Extent, read_ends
 from rltui.sources.base import Follower, Place, SourceError
 
 

@@ -16,7 +16,7 @@ from rltui.hardware.process import ProcessWatch
 from rltui.hardware.roles import Belonging
 from rltui.hardware.sampler import Sampler
 from rltui.run.run import Run
-from rltui.session.extent import NEWEST
+from rltui.session.ends import NEWEST
 from rltui.session.frame import Frame
 from rltui.session.locate import look_again
 from rltui.session.run_reader import RunReader

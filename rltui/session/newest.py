@@ -20,8 +20,7 @@ from rltui.readers.base import NO_STEP, ConfigRecord, Counted, Note, Record, Row
 from rltui.readers.formats import formats
 from rltui.run.names import Names
 from rltui.session.choice import left_out
-from rltui.session.ends import QUIET_S, read_ends
-from rltui.session.extent import NEWEST
+from rltui.session.ends import NEWEST, QUIET_S, read_ends
 from rltui.sources.base import SourceError
 
 LOOKED_AT = 3

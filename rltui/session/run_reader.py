@@ -16,8 +16,7 @@ from rltui.hardware.base import HardwareSample
 from rltui.hardware.recorded import Recorded
 from rltui.run.run import Run, RunState
 from rltui.session.choice import choose
-from rltui.session.ends import QUIET_S
-from rltui.session.extent import ALL, Extent
+from rltui.session.ends import ALL, QUIET_S, Extent
 from rltui.session.frame import Frame, Loading, snapshot
 from rltui.session.intake import Intake
 from rltui.session.known import NOT_KNOWN, Known, known

@@ -8,7 +8,7 @@ from threading import Condition, Thread
 from typing import TYPE_CHECKING, NamedTuple
 
 from rltui.frameworks.load import keep_samples
-from rltui.readers.python_text import NO_VALUE, literal
+from rltui.readers.literals import NO_VALUE, literal
 from rltui.rollouts.formats import dump
 from rltui.rollouts.index import LIGHT, LIGHT_REMOTE, Dump, RolloutIndex, StepEntry, open_index
 from rltui.rollouts.samples import Samples, chosen

@@ -6,10 +6,16 @@ disk: an error is a value, because a path that vanishes for a minute is a normal
 
 from __future__ import annotations
 
+import errno
+import os
+import stat
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Literal, Protocol
+from typing import Literal, Protocol, cast
+
+from rltui.agent import os_errors
+from rltui.text import clean
 
 ErrorKind = Literal["missing", "permission", "not-a-file", "io", "dropped"]
 """dropped: bytes were left out, and reading goes on."""
@@ -121,3 +127,31 @@ class Place(Protocol):
 
     def link(self) -> Link | None:
         """How the connection stands; None for this machine."""
+
+
+def error_of_number(path: str, number: int) -> SourceError:
+    """The error value for an errno, of this machine or of a remote one."""
+    kind, words = os_errors.KINDS.get(number, ("io", f"cannot be read: {os.strerror(number).lower()}"))
+    return SourceError(path, cast(ErrorKind, kind), f"{clean(path)} {words}")
+
+
+def error_of_exception(path: str, error: OSError | ValueError) -> SourceError:
+    """The error value for what `open`, `stat` or `read` of `path` raised (ValueError: a NUL in the path)."""
+    return error_of_number(path, os_errors.number_of(error))
+
+
+def not_a_file(path: str, mode: int) -> SourceError:
+    """The error value for a path that exists but holds no bytes to read: a directory, pipe, socket or device."""
+    return error_of_number(path, errno.EISDIR if stat.S_ISDIR(mode) else errno.ENXIO)
+
+
+def file_stat(path: str, found: os.stat_result) -> FileStat:
+    return FileStat(path, found.st_size, found.st_mtime, f"{found.st_dev}:{found.st_ino}")
+
+
+def open_file(path: str) -> tuple[int, os.stat_result] | SourceError:
+    """A descriptor of a regular file, to be closed by the caller. Never blocks, not even on a named pipe."""
+    try:
+        return os_errors.open_regular(path)
+    except (OSError, ValueError) as error:
+        return error_of_exception(path, error)

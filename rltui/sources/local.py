@@ -10,8 +10,16 @@ from typing import TYPE_CHECKING
 
 from rltui.agent.position import ForwardReader, read_tail
 from rltui.agent.tree import MAX_DEPTH, MAX_ENTRIES, MAX_SECONDS, walk_tree
-from rltui.sources import errors
-from rltui.sources.base import Delta, FileStat, Listing, SourceError
+from rltui.sources.base import (
+    Delta,
+    FileStat,
+    Listing,
+    SourceError,
+    error_of_exception,
+    file_stat,
+    not_a_file,
+    open_file,
+)
 
 if TYPE_CHECKING:
     from rltui.agent.waiter import Waiter
@@ -29,7 +37,7 @@ class LocalFollower:
         try:
             piece = self._reader.read(max_bytes)
         except (OSError, ValueError) as error:
-            return Delta(b"", self._reader.position.offset, error=errors.from_exception(self.path, error))
+            return Delta(b"", self._reader.position.offset, error=error_of_exception(self.path, error))
         stat = FileStat(self.path, piece.size, piece.mtime, piece.identity)
         return Delta(piece.data, piece.offset, reset=piece.reset, more=piece.more, stat=stat)
 
@@ -38,8 +46,8 @@ class LocalFollower:
         try:
             data, start, found = read_tail(self.path, max_bytes)
         except (OSError, ValueError) as error:
-            return Delta(b"", self._reader.position.offset, error=errors.from_exception(self.path, error))
-        return Delta(data, start, stat=errors.file_stat(self.path, found))
+            return Delta(b"", self._reader.position.offset, error=error_of_exception(self.path, error))
+        return Delta(data, start, stat=file_stat(self.path, found))
 
     def close(self) -> None:
         """Nothing is held between reads."""
@@ -58,7 +66,7 @@ def walk(
     try:
         tree = walk_tree(root, max_depth, max_entries, max_seconds, found, cancelled)
     except (OSError, ValueError) as error:
-        return Listing(root, (), (), complete=False, error=errors.from_exception(root, error))
+        return Listing(root, (), (), complete=False, error=error_of_exception(root, error))
     return listing(root, tree.files, tree.dirs, tree.complete, tree.skipped)
 
 
@@ -87,8 +95,8 @@ class LocalPlace:
         try:
             found = os.stat(path)
         except (OSError, ValueError) as error:
-            return errors.from_exception(path, error)
-        return errors.file_stat(path, found) if stat.S_ISREG(found.st_mode) else errors.not_a_file(path, found.st_mode)
+            return error_of_exception(path, error)
+        return file_stat(path, found) if stat.S_ISREG(found.st_mode) else not_a_file(path, found.st_mode)
 
     def is_dir(self, path: str) -> bool:
         return os.path.isdir(path)
@@ -107,7 +115,7 @@ class LocalPlace:
         return self.read(path, max_bytes)
 
     def read(self, path: str, max_bytes: int = 1 << 24) -> bytes | SourceError:
-        opened = errors.open_file(path)
+        opened = open_file(path)
         if isinstance(opened, SourceError):
             return opened
         descriptor, _ = opened
@@ -115,7 +123,7 @@ class LocalPlace:
             with os.fdopen(descriptor, "rb") as file:
                 return file.read(max_bytes)
         except OSError as error:
-            return errors.from_exception(path, error)
+            return error_of_exception(path, error)
 
     def follow(self, path: str) -> LocalFollower:
         return LocalFollower(path)

@@ -20,7 +20,7 @@ from typing import TextIO
 from rltui import settings
 from rltui.discovery.found import Found
 from rltui.events.alerts import BELL, Gate, headline, notification
-from rltui.events.changes import Event, iso
+from rltui.events.changes import Event, hour, in_line, iso
 from rltui.events.record import EventRecord
 from rltui.events.store import folder, forget_old, run_identity
 from rltui.evidence.model import SEVERITY_RANK
@@ -32,7 +32,6 @@ from rltui.text import shown
 from rltui.watch.command import Command
 from rltui.watch.follow import LASTING_ROWS, LASTING_S, MEETS, WAIT_S, Following, Lasting, News, Until
 from rltui.watch.ledger import Ledger, again, has_grown, mark
-from rltui.watch.lines import hour, line
 from rltui.watch.webhook import Webhook
 
 
@@ -273,7 +272,7 @@ class Watch:
     def _print_all(self, events: Sequence[Event]) -> None:
         """All lines in one write."""
         as_json = self._options.as_json
-        texts = [json.dumps(e.as_dict(), ensure_ascii=False) if as_json else line(e) for e in events]
+        texts = [json.dumps(e.as_dict(), ensure_ascii=False) if as_json else in_line(e) for e in events]
         self._print("\n".join(texts))
 
     def _print(self, text: str) -> None:

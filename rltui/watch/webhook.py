@@ -13,8 +13,7 @@ from threading import Event as Flag
 from threading import Thread
 from urllib.parse import urlsplit
 
-from rltui.events.changes import Event
-from rltui.watch.lines import lines
+from rltui.events.changes import Event, in_lines
 
 LIMIT_S = 10.0
 PAUSES_S = (1.0, 5.0, 25.0)
@@ -116,7 +115,7 @@ class Webhook:
             def redirect_request(self, *_: object) -> None:
                 return None
 
-        body = json.dumps({"text": lines(event), "event": event.as_dict()}, ensure_ascii=False).encode()
+        body = json.dumps({"text": in_lines(event), "event": event.as_dict()}, ensure_ascii=False).encode()
         headers = {"Content-Type": "application/json", "User-Agent": "rltui"}
         try:
             request = urllib.request.Request(self._url, body, headers, method="POST")

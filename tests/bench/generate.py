@@ -17,7 +17,7 @@ from zlib import crc32
 import numpy as np
 import orjson
 
-from rltui.readers.tensorboard.crc32c import masked_crc32c, masked_crc32cs
+from rltui.readers.tensorboard.records import masked_crc32c, masked_crc32cs
 
 GROUPS = {
     "actor": "entropy kl_loss kl_coef pg_loss pg_clipfrac ppo_kl pg_clipfrac_lower grad_norm lr reward_kl_penalty",

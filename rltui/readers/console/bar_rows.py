@@ -11,7 +11,7 @@ from rltui.readers.console.log_rows import LogRows
 from rltui.readers.console.progress_bar import TRAINING, ProgressBar, bar
 from rltui.readers.console.step_template import measures
 from rltui.readers.console.trl import Row, Stepper, stated_step
-from rltui.readers.json_number import dict_cells
+from rltui.readers.literals import dict_cells
 
 MOST = 10_000
 """Bytes of a dict on one line."""

@@ -14,8 +14,8 @@ from rltui.lazy_regex import lazy
 from rltui.readers.console.lead import bare, without_lead
 from rltui.readers.console.named_numbers import NUMBER_IN, TIME, has_word, is_named, of_evaluation, sectioned, words
 from rltui.readers.console.pair_lines import BOLD, MARKS, begins_evaluation, logged_cells, title, titled
-from rltui.readers.json_number import dict_cells
 from rltui.readers.keys import first_of
+from rltui.readers.literals import dict_cells
 from rltui.readers.number_text import NUMBER, value
 
 MAX_BLOCK = 400

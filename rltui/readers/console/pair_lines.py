@@ -9,7 +9,7 @@ from rltui.lazy_regex import lazy
 from rltui.readers.console.lead import without_lead
 from rltui.readers.console.named_numbers import NUMBER, Slot, has_word, is_named, pairs, sectioned, words
 from rltui.readers.console.step_template import measures
-from rltui.readers.json_number import dict_cells
+from rltui.readers.literals import dict_cells
 from rltui.readers.number_text import value
 
 MOST_PAIRS = 400

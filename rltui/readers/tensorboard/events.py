@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rltui.readers.base import Record
-from rltui.readers.grid import MAX_CELLS, Grid
-from rltui.readers.key_table import KeyTable
+from rltui.readers.bulk import MAX_CELLS, Grid
+from rltui.readers.byte_texts import KeyTable
 from rltui.readers.protobuf import BYTES, WireError, double, fields, last, messages, signed, text
 from rltui.readers.tensorboard import values as summary_values
 from rltui.readers.tensorboard.records import RecordLog

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from rltui.readers.base import ConfigRecord, Record
 from rltui.readers.config_file import flatten
-from rltui.readers.json_number import NONFINITE
+from rltui.readers.literals import NONFINITE
 from rltui.readers.protobuf import FIXED32, double, fields, last, messages, signed, text, varint
 
 _SIMPLE_VALUE, _TENSOR, _METADATA = 2, 8, 9

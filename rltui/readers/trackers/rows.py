@@ -8,8 +8,8 @@ from math import inf, isnan, nan
 import numpy as np
 
 from rltui.readers.base import NO_STEP, Rows
-from rltui.readers.grid import MAX_CELLS
-from rltui.readers.json_number import NONFINITE
+from rltui.readers.bulk import MAX_CELLS
+from rltui.readers.literals import NONFINITE
 from rltui.readers.rows import MAX_KEYS, number
 from rltui.readers.wandb.history import Cells
 from rltui.readers.wandb.rows import HistoryRows

@@ -11,8 +11,8 @@ from math import isfinite, isnan, nan
 import orjson
 
 from rltui.readers.base import Exit, HardwareRow, Record, RunInfo
-from rltui.readers.json_number import finite_or_marked
 from rltui.readers.keys import time_of
+from rltui.readers.literals import finite_or_marked
 from rltui.readers.protobuf import WireError, double, fields, last, signed, text, timestamp
 from rltui.readers.rows import RowBuilder, number
 from rltui.readers.wandb.blocks import BlockLog

@@ -10,11 +10,11 @@ from math import isfinite
 
 from rltui.readers.base import ConfigRecord, Exit, HardwareRow, Record, RunInfo
 from rltui.readers.config_file import flatten
-from rltui.readers.json_number import number
+from rltui.readers.literals import number
 from rltui.readers.protobuf import WireError, fields, last, messages, signed, text, timestamp
 from rltui.readers.wandb.blocks import BlockLog
 from rltui.readers.wandb.console import CapturedConsole
-from rltui.readers.wandb.messages import Messages, in_records
+from rltui.readers.wandb.history import Messages, in_records
 from rltui.readers.wandb.rows import HistoryRows
 from rltui.text import clean
 

@@ -18,10 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rltui.readers.base import NO_STEP, Rows
-from rltui.readers.grid import MAX_CELLS, Grid
-from rltui.readers.json_number import NONFINITE
-from rltui.readers.wandb.history import Cells, decode
-from rltui.readers.wandb.messages import Messages
+from rltui.readers.bulk import MAX_CELLS, Grid
+from rltui.readers.literals import NONFINITE
+from rltui.readers.wandb.history import Cells, Messages, decode
 
 STEP_KEYS = ("train/global_step", "trainer/global_step", "rollout/step", "training_step", "step")
 TIMER = "profiling/Time taken: "

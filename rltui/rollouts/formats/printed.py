@@ -15,7 +15,7 @@ from typing import Any, AnyStr, NamedTuple
 
 import orjson
 
-from rltui.readers.python_text import literal
+from rltui.readers.literals import literal
 from rltui.rollouts.formats import fields
 from rltui.rollouts.formats.base import Block, Raw
 

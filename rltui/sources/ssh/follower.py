@@ -10,8 +10,7 @@ from threading import Condition
 from typing import Any, Protocol
 
 from rltui.agent.position import Piece, Position
-from rltui.sources import errors
-from rltui.sources.base import Delta, FileStat, Link, SourceError
+from rltui.sources.base import Delta, FileStat, Link, SourceError, error_of_number
 
 WINDOW = 4 << 20
 """Bytes of a file that the far side may have sent ahead: the same as the agent's."""
@@ -88,7 +87,7 @@ class RemoteFollower:
     def failed(self, number: int) -> None:
         """The far side cannot read the file: its errno."""
         with self._news:
-            self._error = errors.from_number(self.path, number)
+            self._error = error_of_number(self.path, number)
             self._error_told = False
             self.position.lost(self._error.kind)
             self._expecting = False

@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 from threading import Condition, get_ident
 from typing import Any
 
-from rltui.sources import errors, local
-from rltui.sources.base import Delta, FileStat, Link, Listing, SourceError
+from rltui.sources import local
+from rltui.sources.base import Delta, FileStat, Link, Listing, SourceError, error_of_exception, error_of_number
 from rltui.sources.ssh.connection import Connection
 from rltui.sources.ssh.follower import WINDOW, NotTheProtocol, RemoteFollower
 from rltui.sources.ssh.peer import AgentPeer, Message, Peer, PeerLost, Process, greet
@@ -166,7 +166,7 @@ class SshPlace:
     def _ask(self, op: str, path: str, **more: Any) -> tuple[Message, bytes] | SourceError:
         """Sends a request and waits for the answer, through a reconnection if need be."""
         if "\0" in path:
-            return errors.from_exception(path, ValueError())
+            return error_of_exception(path, ValueError())
         number = next(self._numbers)
         asked = _Asked({"op": op, "id": number, "path": path, **more})
         with self._news:
@@ -181,7 +181,7 @@ class SshPlace:
         message, data = asked.answer
         if "errno" in message:
             try:
-                return errors.from_number(path, _errno(message["errno"]))
+                return error_of_number(path, _errno(message["errno"]))
             except NotTheProtocol:
                 return self._nonsense(path)
         return message, data

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from rltui.evidence.model import Finding
+from rltui.plots.numbers import number
 from rltui.report.causes import fix_setting, likely, quotes_setting
-from rltui.tui.panes import around, first_movers
-from rltui.tui.panes.findings import config_value, metric_of
-from rltui.tui.panes.log import clock
-from rltui.tui.rows import Row, clip, cut, put, spread, title, wrap
+from rltui.tui.panes.findings import NUMBER, config_value, fitting, metric_of
+from rltui.tui.panes.log import clock, gpus_at, log_lines
+from rltui.tui.rows import SELECTED, Row, clip, cut, put, spread, title, wrap
 from rltui.tui.view import GLYPH, ROLE, View
+
+if TYPE_CHECKING:
+    from rltui.diagnosis.insight import FirstMover
+
 
 MOVERS = 8
 LINES = 5
@@ -84,12 +90,12 @@ def _first_movers(view: View, finding: Finding, width: int) -> list[Row]:
         return []
     own = frozenset(metric_of(view, e) for e in finding.evidence[:1])
     head = title(width, "", "What moved first", [("in order of onset", "dim")])
-    return [head, *first_movers.draw(view, insight.moves[:MOVERS], width, own), []]
+    return [head, *draw_first_movers(view, insight.moves[:MOVERS], width, own), []]
 
 
 def _log_lines(view: View, finding: Finding, width: int) -> list[Row]:
     """Lines of the log near the onset: notable ones by their step, else the raw ones of that minute."""
-    near = around.log_lines(view, finding.onset_step, LINES) if finding.onset_step is not None else []
+    near = log_lines(view, finding.onset_step, LINES) if finding.onset_step is not None else []
     if not near:
         return []
     rows = [title(width, "", "Log around its onset", [("6", "key"), (" all lines", "dim")])]
@@ -106,7 +112,7 @@ def _then(view: View, finding: Finding, width: int) -> list[Row]:
     if view.report and finding.onset_step in view.report.rollouts.steps:
         rows.append([(" 5", "key"), (f" what the policy wrote at step {finding.onset_step}", "dim")])
     rows += [[]] if rows else []
-    gpus = around.gpus(view, finding.onset_step) if finding.onset_step is not None else []
+    gpus = gpus_at(view, finding.onset_step) if finding.onset_step is not None else []
     if gpus:
         when = clock(view.time_of(finding.onset_step or 0))
         rows += [title(width, "", "GPUs then", [(when, "dim")])]
@@ -119,4 +125,42 @@ def _then(view: View, finding: Finding, width: int) -> list[Row]:
         rows += [title(width, "", "Code to open")]
         rows += [[(" ", "fg"), (cut(place, width - 2), "dim")] for place in finding.where]
         rows.append([])
+    return rows
+
+
+NAME = 19
+VALUES, ROOMY = 2 * NUMBER + 4, 56
+
+
+def draw_first_movers(
+    view: View, movers: tuple[FirstMover, ...], width: int, strong: frozenset[str], selected: int | None = None
+) -> list[Row]:
+    """A row a mover: glyph of its finding, name, step, where that lies among the others, before and after."""
+    if not movers:
+        return []
+    first, last = movers[0].step, max(movers[-1].step, movers[0].step + 1)
+    wide = width >= 90
+    values_w = VALUES if width >= ROOMY else VALUES - 3
+    tail = 36 if wide else values_w
+    bar_w = max(0, width - NAME - 11 - tail)
+    rows: list[Row] = []
+    for i, mover in enumerate(movers):
+        name = view.name_of(mover.metric) or mover.metric
+        flagged = view.flagged.get(name)
+        role = ROLE[flagged.severity] if flagged else "ink"
+        x = round((mover.step - first) / (last - first) * (bar_w - 1)) if bar_w > 1 else 0
+        line: Row = [(" " * x, "fg"), ("▌", role), ("─" * (bar_w - x - 1), "rule")] if bar_w > 1 else []
+        values = f"{fitting(view, name, mover.before)} → {fitting(view, name, mover.after)}"
+        row: Row = [
+            ("▌", SELECTED) if i == selected else (" ", "fg"),
+            (f"{GLYPH[flagged.severity]} " if flagged else "  ", role if flagged else "fg"),
+            put(view.label(name), NAME, "strong" if name in strong or i == selected else "fg"),
+            put(str(mover.step), 6, "fg", ">"),
+            ("  ", "fg"),
+            *line,
+            put(values, values_w, "dim", ">"),
+        ]
+        if wide:
+            row.append(put(f"{number(abs(mover.sds), decimals=1)} sd of noise", tail - values_w, "dim", ">"))
+        rows.append(row)
     return rows

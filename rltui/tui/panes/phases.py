@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rltui.plots.meter import excess
+from rltui.plots.glyphs import excess
 from rltui.plots.numbers import number
 from rltui.tui.rows import Row, put, title, wrap, wrapped
 from rltui.tui.view import View

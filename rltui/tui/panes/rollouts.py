@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from rltui.plots.meter import bar
+from rltui.plots.glyphs import bar
 from rltui.plots.numbers import number, percent
 from rltui.rollouts.statistics import Bar, joined
 from rltui.tui.rows import SELECTED, Row, cut, put, spread, title, wrap

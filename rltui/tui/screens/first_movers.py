@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rltui.tui.panes import first_movers
+from rltui.tui.panes.finding_words import draw_first_movers
 from rltui.tui.rows import wrap
 from rltui.tui.screens.text import Block, TextScreen
 
@@ -49,7 +49,7 @@ class FirstMoversScreen(TextScreen):
             return [("", [[(f" no metric left its usual range before step {self.around}", "dim")]])]
         self.row = min(self.row, len(found) - 1)
         names = frozenset(self.view.flagged)
-        rows = first_movers.draw(self.view, found, width - 1, names, self.row)
+        rows = draw_first_movers(self.view, found, width - 1, names, self.row)
         blocks: list[Block] = [(self.view.label(move.metric), [row]) for move, row in zip(found, rows, strict=True)]
         told = "In the order in which they left their usual range. What came first may be the cause, or its first sign."
         return [*blocks, ("", [[], *[[(" ", "fg"), (line, "dim")] for line in wrap(told, width - 2)]])]

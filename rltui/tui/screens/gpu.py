@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from rltui.plots.numbers import duration, number, percent
 from rltui.prose import joined
-from rltui.tui.panes.machine import Span, marks, newest_gpus, remarks, sampled, span, spark, subject, trouble, whole
+from rltui.tui.panes.gpu import Span, marks, newest_gpus, remarks, sampled, span, spark, subject, trouble, whole
 from rltui.tui.rows import Row, clip, put, title, wrap
 from rltui.tui.screens import host
 from rltui.tui.screens.text import Block, TextScreen

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rltui.plots.numbers import number, percent, size
-from rltui.tui.panes.machine import Span, marks, newest_gpus, newest_host, spark, whole
+from rltui.tui.panes.gpu import Span, marks, newest_gpus, newest_host, spark, whole
 from rltui.tui.rows import Row, clip, put, title, wrap
 from rltui.tui.view import View
 

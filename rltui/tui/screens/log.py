@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from rltui.tui.filters import matches
-from rltui.tui.panes import around, header
-from rltui.tui.panes.log import ROLES, clock
+from rltui.tui.panes import header
+from rltui.tui.panes.log import ROLES, clock, log_line_of
 from rltui.tui.rows import SELECTED, Row, cut, put, title
 from rltui.tui.screens.base import PaneScreen
 
@@ -30,7 +30,7 @@ class LogScreen(PaneScreen):
 
     def on_mount(self) -> None:
         if self.step is not None:
-            found = around.line_of(self.view, self.step)
+            found = log_line_of(self.view, self.step)
             if found is not None:
                 self.line = found[0]
                 if not found[1]:

@@ -15,9 +15,8 @@ from rltui.compare.configs import as_text, diff, usual
 from rltui.compare.fair import front
 from rltui.compare.markdown import render
 from rltui.compare.metric import choose, score
-from rltui.compare.model import Comparison, RunLine
+from rltui.compare.model import Comparison, RunLine, to_json
 from rltui.compare.read import ComparedRun, RunCurve
-from rltui.compare.to_json import to_json
 from tests.conftest import schema_of
 from tests.unit.compare.made import STEPS, curve, finding, made
 

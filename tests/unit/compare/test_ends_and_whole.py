@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from rltui.cli import main
-from rltui.session.extent import ENDS
+from rltui.session.ends import ENDS
 from tests.unjudged import unjudged
 
 DAY = 86_400.0

@@ -20,7 +20,7 @@ from rltui.compare.runs_table import to_json, to_text
 from rltui.diagnosis.tail import NEWEST
 from rltui.discovery.found import NotARun
 from rltui.rules.catalogue import rules
-from rltui.session.extent import ENDS
+from rltui.session.ends import ENDS
 from rltui.session.locate import discover, locate
 from rltui.session.run_reader import RunReader
 from rltui.sources.local import LocalFollower, LocalPlace

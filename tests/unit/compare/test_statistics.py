@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rltui.compare import statistics
-from rltui.compare.statistics import false_discovery_rates, ranks, spearman, two_sided_t
+from rltui.compare import signals
+from rltui.compare.signals import false_discovery_rates, ranks, spearman, two_sided_t
 
 
 def test_ties_share_their_rank() -> None:
@@ -35,7 +35,7 @@ def test_exact_p_counts_permutations() -> None:
 def test_the_approximation_is_close_to_the_exact_p(monkeypatch: pytest.MonkeyPatch) -> None:
     x, y = [1, 2, 3, 4, 5, 6, 7, 8], [2, 1, 4, 3, 7, 5, 8, 6]
     exact = spearman(x, y)
-    monkeypatch.setattr(statistics, "EXACT_TO", 2)
+    monkeypatch.setattr(signals, "EXACT_TO", 2)
     close = spearman(x, y)
     assert exact is not None
     assert close is not None

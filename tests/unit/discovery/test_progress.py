@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from rltui.cli import main, progress
+from rltui.cli import arguments, main
 
 
 class Terminal(io.StringIO):
@@ -29,8 +29,8 @@ def tree(folder: Path) -> Path:
 
 
 def shown(monkeypatch: pytest.MonkeyPatch, errors: io.StringIO, words: list[str]) -> str:
-    monkeypatch.setattr(progress, "PATIENCE_S", -1.0)
-    monkeypatch.setattr(progress, "BETWEEN_S", 0.0)
+    monkeypatch.setattr(arguments, "PATIENCE_S", -1.0)
+    monkeypatch.setattr(arguments, "BETWEEN_S", 0.0)
     monkeypatch.setattr(sys, "stderr", errors)
     assert main(words) == 0
     return errors.getvalue()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rltui.evidence.pace import pace
+from rltui.evidence.clock import pace
 from rltui.run.table import Floats, Ints, Series
 
 NO_TIMES = np.full(40, np.nan)

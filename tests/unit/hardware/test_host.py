@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rltui.agent.cgroup import GroupMemory, cgroup_memory
+from rltui.agent.hardware import GroupMemory, cgroup_memory
 from rltui.hardware.base import HardwareHistory, HardwareSample
 from rltui.hardware.gpu import ProcessNames
 from rltui.hardware.host import HostReader, disk, disks_of, pressure

@@ -4,8 +4,7 @@ import dataclasses
 
 import pytest
 
-from rltui.plots.glyphs import ASCII, BLOCK, BRAILLE, GlyphSet, pick, utf8_locale
-from rltui.plots.meter import bar, excess, meter
+from rltui.plots.glyphs import ASCII, BLOCK, BRAILLE, GlyphSet, bar, excess, meter, pick, utf8_locale
 
 
 @pytest.mark.parametrize("glyphs", [BLOCK, BRAILLE, ASCII])

@@ -6,7 +6,7 @@ import struct
 from collections.abc import Mapping, Sequence
 from zlib import crc32
 
-from rltui.readers.tensorboard.crc32c import masked_crc32c
+from rltui.readers.tensorboard.records import masked_crc32c
 
 BLOCK = 32768
 

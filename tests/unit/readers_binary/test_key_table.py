@@ -7,7 +7,7 @@ import random
 import numpy as np
 import pytest
 
-from rltui.readers.key_table import KeyTable
+from rltui.readers.byte_texts import KeyTable
 
 
 @pytest.mark.parametrize("count", [1, 60, 3000])

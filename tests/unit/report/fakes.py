@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from rltui.evidence.clock import Clock
+from rltui.evidence.clock import Clock, Pace
 from rltui.evidence.facts import RunFacts
 from rltui.evidence.model import (
     BestCheckpoint,
@@ -24,7 +24,6 @@ from rltui.evidence.model import (
     StageResult,
     Verdict,
 )
-from rltui.evidence.pace import Pace
 from rltui.hardware.base import HardwareSample
 from rltui.readers.base import Note
 from rltui.run.run import ConfigValue, MetricName, PhaseShare, PhaseTable, Run, RunState

@@ -12,9 +12,9 @@ import pytest
 from rltui.report.answer import QUESTIONS
 from rltui.report.build import build
 from rltui.report.checkin import append_checkin, entry
-from rltui.report.snapshot import write_snapshot
 from rltui.report.user_marks import Marks, load_marks, save_marks
 from rltui.run.run import RunState
+from rltui.tui.exports import write_snapshot
 from tests.unit.report import fakes
 
 NOW = datetime(2026, 11, 21, 9, 30, tzinfo=UTC)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from rltui.readers.base import LogLine, Note
-from rltui.tui.panes import around
+from rltui.tui.panes.log import gpus_at, log_line_of, log_lines
 from rltui.tui.view import View
 from tests.unit.tui import canned
 from tests.unit.tui.conftest import NARROW, Open, screen_text, wait_for
@@ -21,13 +21,13 @@ def shown(log: tuple[LogLine, ...], notes: tuple[Note, ...] = ()) -> View:
 def test_a_step_is_found_by_its_name_else_by_the_order_of_the_rows() -> None:
     lines = tuple(LogLine(f"text {n}", n) for n in range(1, 813))
     view = shown(lines)
-    index = around.line_of(view, 406)
+    index = log_line_of(view, 406)
     assert index is not None
     assert index[1] is False
     assert abs(index[0] - 405) <= 1
     named = (*lines[:10], LogLine("step:406 - loss:1", 11), *lines[11:])
-    assert around.line_of(shown(named), 406) == (10, True)
-    assert around.line_of(shown(()), 406) is None
+    assert log_line_of(shown(named), 406) == (10, True)
+    assert log_line_of(shown(()), 406) is None
 
 
 def test_notable_lines_near_a_step_come_before_raw_ones() -> None:
@@ -39,9 +39,9 @@ def test_notable_lines_near_a_step_come_before_raw_ones() -> None:
             Note("progress", "600", 3, step=600),
         ),
     )
-    assert around.log_lines(view, 600, 5) == [("step 605  warning", "near")]
+    assert log_lines(view, 600, 5) == [("step 605  warning", "near")]
     plain = shown(tuple(LogLine(f"step:{n} - loss:1", n) for n in range(590, 610)))
-    texts = [text for _, text in around.log_lines(plain, 600, 5)]
+    texts = [text for _, text in log_lines(plain, 600, 5)]
     assert len(texts) == 5
     assert any("step:600 " in text for text in texts)
 
@@ -50,10 +50,10 @@ def test_the_gpus_of_that_moment() -> None:
     frame, report = canned.make()
     view = View()
     view.take(report)
-    told = around.gpus(view, view.span[1])
+    told = gpus_at(view, view.span[1])
     assert len(told) == len(frame.hardware[-1].gpus)
     assert all(text.startswith("GPU ") and " GB" in text for text in told)
-    assert around.gpus(view, 1) == []
+    assert gpus_at(view, 1) == []
 
 
 async def test_forecasts_stand_on_overview_metric_and_decision(open_app: Open) -> None:

@@ -24,10 +24,9 @@ from hypothesis import strategies as st
 from rltui.cli import main
 from rltui.cli.watch import KINDS
 from rltui.events.alerts import Gate, headline, notification
-from rltui.events.changes import Event, Kind
+from rltui.events.changes import Event, Kind, in_line, in_lines
 from rltui.manual import page
 from rltui.settings.model import AlertSettings
-from rltui.watch.lines import line, lines
 from rltui.watch.webhook import Webhook, checked, shown
 from tests.conftest import REPO
 
@@ -88,9 +87,9 @@ def test_a_post_holds_the_line_and_the_event() -> None:
 
 def test_a_post_says_why_what_to_do_and_what_to_keep() -> None:
     answer = {"what": "w", "since": "s", "why": "too long answers.", "do": "cut them.", "keep": "step 40.", "sure": "h"}
-    text = lines(replace(EVENT, answer=answer))
+    text = in_lines(replace(EVENT, answer=answer))
     assert text.splitlines()[1:] == ["Why: too long answers.", "To do: cut them.", "Keep: step 40."]
-    assert lines(EVENT) == line(EVENT)
+    assert in_lines(EVENT) == in_line(EVENT)
 
 
 @pytest.mark.parametrize(("answers", "says"), [((500, 500), "HTTP 500"), ((302, 302), "HTTP 302"), ((0, 0), "")])

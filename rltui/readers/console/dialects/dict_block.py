@@ -7,7 +7,7 @@ import re
 
 from rltui.readers.console.dialects.base import MAX_CELLS, MAX_LINES, Step
 from rltui.readers.console.lead import bare
-from rltui.readers.json_number import dict_cells
+from rltui.readers.literals import dict_cells
 
 _HEAD = re.compile(r"^Step (\d{1,15}):$")
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from rltui.readers.console.dialects.base import Step
-from rltui.readers.json_number import dict_cells
+from rltui.readers.literals import dict_cells
 
 _LINE = re.compile(r"(?:^|\s)(rollout|perf|passrate|multi_turn|eval|step|critic-step) (\d{1,15}): (\{['\"].*\})\s*$")
 

@@ -1,8 +1,10 @@
-"""A metric value as JSON writers put it down, strict JSON or not."""
+"""Values as JSON writers (strict or not) and Python put them down. Nothing is executed."""
 
 from __future__ import annotations
 
+import ast
 import json
+import warnings
 from collections.abc import Iterator
 from math import inf, isnan
 from typing import Any
@@ -11,7 +13,23 @@ import orjson
 
 from rltui.lazy_regex import lazy
 from rltui.readers.number_text import NUMBER, unwrapped, value
-from rltui.readers.python_text import NO_VALUE, literal
+
+# A completion with `\d` in it is no mistake in rltui's code, and the terminal belongs to the screen.
+warnings.filterwarnings("ignore", module="<unknown>")
+
+NO_VALUE = (ValueError, SyntaxError, TypeError, MemoryError, RecursionError)
+"""What `literal` and `expression` raise of a text that is none."""
+
+
+def literal(text: str) -> Any:
+    """The numbers, strings, lists, dicts, sets and tuples that the text says."""
+    return ast.literal_eval(text)
+
+
+def expression(text: str) -> ast.expr:
+    """The syntax tree of one expression."""
+    return ast.parse(text, mode="eval").body
+
 
 _CELL = lazy(rf"['\"]([^'\"]{{1,300}})['\"]: ?['\"]?(?:\[({NUMBER})\]|({NUMBER}))['\"]?(?=[,}}\s]|$)")
 
