@@ -9,6 +9,7 @@ import os
 import time
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -245,25 +246,29 @@ def test_lines_that_were_written_at_once_have_no_negative_or_no_pace(together: i
 @pytest.mark.parametrize("live", [False, True])
 @pytest.mark.parametrize("hours", [0, 8, -5.5])
 def test_one_clock_for_a_run(hours: float, live: bool, tmp_path: Path) -> None:
-    """The console of another zone beside a file that counts from the epoch and has each fifth row."""
-    moments = [moment(row).timestamp() for row in range(40)]
-    console = log(lambda t: DATED["brackets"](t + timedelta(hours=hours)), rows=40)
-    rows = [{"step": row, "loss": 0.9 - 0.013 * row, "time": moments[row]} for row in range(0, 40, 5)]
-    rows[0].pop("time")
-    metrics = "".join(json.dumps(row) + "\n" for row in rows)
-    cut = 20 if live else 40
-    written(tmp_path, "".join(console.splitlines(keepends=True)[:cut]))
-    (tmp_path / "metrics.jsonl").write_text(metrics[: metrics.index("\n") + 1] if live else metrics)
+    """The console of another zone beside a file that counts from the epoch: it has every second row, and begins late to
+    state times."""
+    moments = [moment(row).timestamp() for row in range(60)]
+    console = log(lambda t: DATED["brackets"](t + timedelta(hours=hours)), rows=60).splitlines(keepends=True)
+    timed = {row: {"time": moments[row]} if row >= 40 else {} for row in range(0, 60, 2)}
+    metrics = {row: json.dumps({"step": row, "loss": 0.9 - 0.013 * row, **time}) + "\n" for row, time in timed.items()}
+    so_far = 30 if live else 60
+    path = written(tmp_path, "".join(console[:so_far]))
+    (tmp_path / "metrics.jsonl").write_text("".join(metrics.get(row, "") for row in range(so_far)))
     opened = RunReader(locate([str(tmp_path)])[0])
     opened.load()
-    if live:
+    assert len(opened.frame().run.steps) >= so_far - 1
+    for row in range(so_far, 60):
+        with path.open("a") as lines, (tmp_path / "metrics.jsonl").open("a") as rows:
+            lines.write(console[row])
+            rows.write(metrics.get(row, ""))
         opened.poll()
-        with (tmp_path / "train.log").open("a") as out:
-            out.writelines(console.splitlines(keepends=True)[cut:])
-        (tmp_path / "metrics.jsonl").write_text(metrics)
-        opened.poll()
+        known = [t for t in opened.frame().run.times.tolist() if t == t][
+            :-1
+        ]  # of the newest row one file may tell alone
+        assert {b - a for a, b in pairwise(known)} == {APART}
     run = opened.frame().run
     opened.close()
-    assert len(run.steps) >= 39  # a row may still go on
+    assert len(run.steps) >= 59  # a row may still go on
     assert dict(zip(run.steps.tolist(), run.times.tolist(), strict=True)) == dict(enumerate(moments[: len(run.steps)]))
     assert run.as_of == moments[len(run.steps) - 1]
