@@ -250,7 +250,7 @@ def test_one_clock_for_a_run(hours: float, live: bool, tmp_path: Path) -> None:
     state times."""
     moments = [moment(row).timestamp() for row in range(60)]
     console = log(lambda t: DATED["brackets"](t + timedelta(hours=hours)), rows=60).splitlines(keepends=True)
-    timed = {row: {"time": moments[row]} if row >= 40 else {} for row in range(0, 60, 2)}
+    timed = {row: {"time": moments[row]} if row >= 44 else {} for row in range(0, 60, 2)}
     metrics = {row: json.dumps({"step": row, "loss": 0.9 - 0.013 * row, **time}) + "\n" for row, time in timed.items()}
     so_far = 30 if live else 60
     path = written(tmp_path, "".join(console[:so_far]))
