@@ -5,14 +5,25 @@ from __future__ import annotations
 
 from datetime import date, datetime, timedelta
 from math import nan
+from typing import NamedTuple
 
+from rltui.lazy_regex import lazy
 from rltui.readers.console.lead import plain, split_lead
 from rltui.readers.console.stamp import Stamp, stamps
 
 BACK_S = 3600.0
 """A clock may be set back by so much, as at the end of summer time. What lies further back is of the next day."""
+_SLOT = lazy(r":([0-5]\d):([0-5]\d(?:[.,]\d{1,9})?)")
 _HOURS = 64
 """Hours whose begin is kept."""
+
+
+class _Slot(NamedTuple):
+    """What stands around minutes and seconds in a text that was read, and when their hour began."""
+
+    before: str
+    behind: str
+    begin: float
 
 
 class LineClock:
@@ -26,35 +37,51 @@ class LineClock:
         self.undated = False
         self._near: float | None = None  # the newest time that is known
         self._hours: dict[tuple[int, int, int, int, str], float] = {}
-        self._text: str | bytes = ""  # what was read before, and the time in it
-        self._time = nan
+        self._slots: dict[bool, _Slot] = {}  # of the newest text, be it a lead alone or not: most are alike
+        self._plain = b""  # the newest text without a time
 
     def of(self, lead: str) -> float:
         """Seconds since the epoch by what stands before a message; NaN where that holds no time."""
         if not lead:
             return nan
-        if lead == self._text:
-            return self._time
-        found = stamps(lead)
-        whole = next((stamp for stamp in found if stamp.year), None)
-        if whole is None and found:
-            return self._completed(found[0])
-        self._text, self._time = lead, nan if whole is None else self._at(whole)
-        if self._time == self._time:
-            self._near = self._time
-        return self._time
+        time = self._alike(lead, True)
+        return self._read(lead, lead, True) if time is None else time
 
     def before(self, line: bytes, end: int) -> float:
         """The same of a line whose message begins at `end`."""
-        if end <= 0:
+        if end <= 0 or line[:end] == self._plain:
             return nan
-        head = line[:end]
-        if head == self._text:
-            return self._time
-        lead = lead_of(head.decode("utf-8", "replace"))
-        time = self.of(lead)
-        if lead == self._text or not lead:  # it will say the same once more
-            self._text, self._time = head, time
+        text = line[:end].decode("utf-8", "replace")
+        time = self._alike(text, False)
+        if time is None:
+            lead = lead_of(text)
+            time = self._read(text, lead, False)
+            if not stamps(lead):
+                self._plain = line[:end]
+        return time
+
+    def _alike(self, text: str, alone: bool) -> float | None:
+        """The time in a text that is like the one before it, which costs a tenth of a look at any text."""
+        slot = self._slots.get(alone)
+        if slot is None or not (text.startswith(slot.before) and text.endswith(slot.behind)):
+            return None
+        found = _SLOT.fullmatch(text, len(slot.before), len(text) - len(slot.behind))
+        if found is None:
+            return None
+        self._near = slot.begin + 60 * int(found[1]) + float(found[2].replace(",", "."))
+        return self._near
+
+    def _read(self, text: str, lead: str, alone: bool) -> float:
+        found = stamps(lead)
+        whole = next((stamp for stamp in found if stamp.year), None)
+        if whole is None:
+            return self._completed(found[0]) if found else nan
+        time, offset = self._at(whole), text.find(lead)
+        if time == time:
+            self._near = time
+            if offset >= 0 and whole.end:
+                before, behind = text[: offset + whole.hour_end], text[offset + whole.end :]
+                self._slots[alone] = _Slot(before, behind, time - whole.seconds)
         return time
 
     def know(self, time: float) -> None:

@@ -31,7 +31,8 @@ _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct",
 
 class Stamp(NamedTuple):
     """What a stamp says. `year`, `month` and `day` are 0 where it leaves them out; `zone` is "" or as in ISO 8601;
-    `seconds`: since the hour, or since the epoch if `hour` is negative."""
+    `seconds`: since the hour, or since the epoch if `hour` is negative. `hour_end`, `end`: where hour and seconds
+    end in the text."""
 
     year: int
     month: int
@@ -39,6 +40,8 @@ class Stamp(NamedTuple):
     hour: int
     seconds: float
     zone: str = ""
+    hour_end: int = 0
+    end: int = 0
 
 
 def stamps(text: str) -> list[Stamp]:
@@ -61,7 +64,8 @@ def stamps(text: str) -> list[Stamp]:
                 month, day = int(found["of_month"]), int(found["of_day"])
             elif found["name"] in _MONTHS:
                 month, day = _MONTHS.index(found["name"]) + 1, int(found["named_day"])
-            out.append(Stamp(year, month, day, hour, seconds, zone))
+            end = found.end("part") if found["part"] else found.end("second_")
+            out.append(Stamp(year, month, day, hour, seconds, zone, found.end("hour"), end))
     return out
 
 
