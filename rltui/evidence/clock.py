@@ -120,7 +120,7 @@ def pace(steps: Ints, times: Floats, restarts: Sequence[int], timer: Series | No
         return None
     if len(seconds) > LEAST_INTERVALS:
         order = np.sort(seconds)
-        if order[-1] > PAUSE * order[-2]:
+        if order[-1] > PAUSE * order[-2] > 0:  # of rows that were written many at once most take no time
             seconds = seconds[seconds < order[-1]]
     mean = float(seconds.mean())
     if not isfinite((left or 1) * mean):

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 
 import numpy as np
 
 from rltui.readers.base import NO_STEP, Rows
 from rltui.run.align import Spacing, aligned, spaced, spacing
+from rltui.run.clocks import behind, tells
 from rltui.run.columns import Axis
 from rltui.run.contradictions import Contradiction, between, distance, in_order, moved
 from rltui.run.part import LOOKED_AT, Part, attempts
@@ -31,6 +33,7 @@ class History:
         self._placed: dict[str, Part] = {}  # parts that state no steps, at those of another part
         self.unplaced: dict[str, int] = {}  # part -> rows left out: nothing tells which step they are of
         self.ahead: dict[str, int] = {}  # part -> steps by which it numbers the same rows higher than a better one
+        self.behind: dict[str, float] = {}  # part -> seconds that its clock is behind that of a better one
         self.contradictions: tuple[Contradiction, ...] = ()
         self.meaning: Callable[[str], str] = str  # of a key: two keys of one meaning are of one metric
         self._bar: int | None = None
@@ -69,7 +72,7 @@ class History:
             if len(self.parts) == 1 and self.parts[0].table.n:
                 return self.parts[0].table
             filled = sorted((p for p in self.parts if p.table.n), key=lambda p: p.rank)
-            self._placed, self.unplaced = {}, {}
+            self._placed, self.unplaced, self.behind = {}, {}, {}
             apart = self._spacing()
             if apart is not None:
                 self._merged = spaced(filled[0].table, apart)
@@ -80,7 +83,8 @@ class History:
                 return filled[0].table
             self._ends = attempts(filled)
             filled = self._agreeing(filled)
-            self._merged = _merge(filled, self._ends, self.contradictions)
+            self.behind = behind(filled)
+            self._merged = _merge(filled, self._ends, self.contradictions, self.behind)
         return self._merged
 
     def _agreeing(self, filled: list[Part]) -> list[Part]:
@@ -173,18 +177,22 @@ class History:
         if not few or before < LOOKED_AT or len(table.restarts) > restarts or part.name in self._ends:
             self.rebuild()
             return
-        better = [p.table for p in self.parts if p is not part and p.rank > part.rank and p.table.n]
+        others = [p for p in self.parts if p is not part and p.table.n]
+        better = [p for p in others if p.rank > part.rank]
         for step in {s for s in rows.steps if s != NO_STEP} | set(table.steps[before:].tolist()):
             row = table.row_at(step)
             if row is None:
                 continue
-            cells, time = table.cells(row), float(table.times[row])
+            if tells(part, step, others, self.behind):
+                self.rebuild()
+                return
+            cells, time = table.cells(row), float(table.times[row]) + self.behind.get(part.name, 0.0)
             for other in better:
-                at = other.row_at(step)
+                at = other.table.row_at(step)
                 if at is not None:
-                    held = other.cells(at)
+                    held, stated = other.table.cells(at), float(other.table.times[at])
                     cells = {k: v for k, v in cells.items() if k not in held}
-                    time = float(other.times[at]) if other.times[at] == other.times[at] else time
+                    time = stated + self.behind.get(other.name, 0.0) if stated == stated else time
             merged.put(step, time, cells, fold=True)
 
     def cut(self, step: int) -> None:
@@ -202,9 +210,14 @@ class History:
         self._merged = None
 
 
-def _merge(ordered: list[Part], ends: Mapping[str, int], contradictions: Sequence[Contradiction] = ()) -> Table:
-    """All parts in one table; `ordered` by rising rank. `ends`: see `attempts`. What a better source contradicts is
-    left out. Columns that one part holds alone are shared with it, not copied."""
+def _merge(
+    ordered: list[Part],
+    ends: Mapping[str, int],
+    contradictions: Sequence[Contradiction] = (),
+    behind: Mapping[str, float] = MappingProxyType({}),
+) -> Table:
+    """All parts in one table; `ordered` by rising rank. `ends`: see `attempts`, `behind`: see `clocks`. What a better
+    source contradicts is left out. Columns that one part holds alone are shared with it, not copied."""
     out = Table()
     if not ordered:
         return out
@@ -215,7 +228,7 @@ def _merge(ordered: list[Part], ends: Mapping[str, int], contradictions: Sequenc
     steps: Ints = np.unique(np.concatenate([p.table.steps[: live[p.name]] for p in ordered]))
     times: Floats = np.full(len(steps), np.nan)
     for part in ordered:
-        stated = part.table.times[: live[part.name]]
+        stated = part.table.times[: live[part.name]] + behind.get(part.name, 0.0)
         known = ~np.isnan(stated)
         times[steps.searchsorted(part.table.steps[: live[part.name]])[known]] = stated[known]
     merged: dict[str, tuple[Ints, Floats]] = {}  # key -> rows, values

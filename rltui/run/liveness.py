@@ -8,6 +8,7 @@ from typing import Literal
 
 from rltui.readers.base import Exit, Note
 from rltui.run.attempts import earlier_ends
+from rltui.run.clocks import MOMENT_S, zones_apart
 from rltui.run.crash import Crash, again, first_first, named_end
 from rltui.run.notes import Notes, quoted
 from rltui.run.pace import LearnedPace, Pulse, Usual
@@ -25,10 +26,6 @@ _STATES: dict[Word, State] = {
     "crashed": "crashed",
     "unknown": "unknown",
 }
-ZONE_S, ZONES = 1800.0, 28
-"""Rows may bear the time of another zone: so many half hours off the last write at most..."""
-WRITTEN_S = 60.0
-"""...and by then written this soon after their time. A clock may be this much ahead of ours, too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,10 +172,8 @@ def _on_our_clock(stamped: float | None, written: float | None, now: float) -> f
     if stamped is None:
         return None
     if written is not None:
-        off = round((written - stamped) / ZONE_S)
-        if 0 < abs(off) <= ZONES and abs(written - stamped - off * ZONE_S) <= WRITTEN_S:
-            stamped += off * ZONE_S
-    return stamped if stamped <= min(now, now if written is None else written) + WRITTEN_S else None
+        stamped += zones_apart(written - stamped)
+    return stamped if stamped <= min(now, now if written is None else written) + MOMENT_S else None
 
 
 def _crashed(seen: LifeSigns, because: str, quote: str, crash: Crash | None) -> RunState:

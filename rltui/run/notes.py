@@ -136,7 +136,7 @@ class Notes:
         self._all: list[Note] | None = None
         self.sources: dict[str, NoteSource] = {}
         self.totals: Counter[int] = Counter()
-        self.newest_time: float | None = None
+        self.newest: dict[str, float] = {}  # source -> its newest time
         self.under_way: Note | None = None  # the phase, validation or checkpoint announced last
 
     def add(self, note: Note, source: str, head_step: int | None) -> None:
@@ -144,7 +144,7 @@ class Notes:
         log = self.sources.setdefault(source, NoteSource())
         self._all = None
         if note.time is not None:
-            self.newest_time = note.time if self.newest_time is None else max(self.newest_time, note.time)
+            self.newest[source] = max(note.time, self.newest.get(source, note.time))
         if note.total is not None and note.total > 0:
             self.totals[note.total] += 1
         if note.kind in UNDER_WAY:

@@ -188,8 +188,14 @@ class Run:
         """Notable lines, oldest first; of progress lines the newest only."""
         return self._notes.all
 
-    def newest_note_time(self) -> float | None:
-        return self._notes.newest_time
+    def newest_time(self) -> float | None:
+        """The newest time stamp of rows and notes, by one clock: notes of a log whose rows have no times may be of
+        another zone than those that have."""
+        rows = self.history.table.newest_time
+        timed = {part.name for part in self.history.parts if part.table.newest_time is not None}
+        behind = self.history.behind
+        notes = [t + behind.get(name, 0.0) for name, t in self._notes.newest.items() if rows is None or name in timed]
+        return max(notes if rows is None else [rows, *notes], default=None)
 
     @property
     def config(self) -> dict[str, ConfigValue]:

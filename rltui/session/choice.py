@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from rltui.prose import joined
 from rltui.readers.compressed import line_reader
 from rltui.readers.formats import formats
+from rltui.readers.sample_means import AVERAGED
 from rltui.run.source_info import SourceInfo
 from rltui.session.ends import ALL, Extent
 
@@ -61,7 +62,7 @@ def told(feed: AnyFeed) -> SourceInfo:
     notes = [feed.note] if feed.note else []
     table = feed.part.table
     notes += [f"{text}: {count}" for text, count in feed.remarks.items()]
-    if table.overwritten and not feed.remarks:
+    if table.overwritten and AVERAGED not in feed.remarks:
         several = ": two runs in one file?" if 2 * table.overwritten > max(MANY, table.n) else ""
         notes.append(f"rows with other values for a step that was there, the later count: {table.overwritten}{several}")
     if table.repeated:

@@ -191,7 +191,7 @@ class Intake:
         if order != [feed.part.name for feed in sorted(feeds, key=lambda f: f.part.rank)]:
             run.history.rebuild()
         run.refresh_names()
-        run.as_of = run.history.table.newest_time or run.newest_note_time()
+        run.as_of = run.newest_time()
 
     def _note(self, note: Note, path: str) -> None:
         """Marks what another source of the run told before: a console and W&B's copy of it end with the same line."""

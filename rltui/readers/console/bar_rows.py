@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from rltui.readers.console.bar_numbers import BarNumbers
 from rltui.readers.console.lead import bare
+from rltui.readers.console.line_clock import LineClock
 from rltui.readers.console.log_news import LogNews
 from rltui.readers.console.log_rows import LogRows
 from rltui.readers.console.progress_bar import TRAINING, ProgressBar, bar
@@ -53,13 +54,13 @@ class BarRows:
         else:
             self._news.other_work(painted, line)
 
-    def logged(self, cells: dict[str, str], after_blank: bool, line: int) -> None:
+    def logged(self, cells: dict[str, str], after_blank: bool, line: int, time: float) -> None:
         """A dict is logged: a row at the step that it states, else at that of the bar."""
         stated = stated_step(cells)
         if stated is None:
-            self._add(self._stepper.place(cells, after_blank))
+            self._add(self._stepper.place(cells, after_blank, time))
             return
-        self._rows.add(stated[0], cells)
+        self._rows.add(stated[0], cells, time)
         if stated[1] is not None:
             self._news.progress(stated[0], stated[1], line)
 
@@ -67,9 +68,9 @@ class BarRows:
         """Whether a dict that states neither step nor epoch is a row of the step that the bar above it counts."""
         if self._rows.step is not None and not self._dicts.tell:
             return False  # others state their steps
-        rows = self._dicts.take(segment)
-        for step, cells in rows or ():
-            self._rows.add(step, cells)
+        rows = self._dicts.take(segment, self._rows.clock)
+        for row in rows or ():
+            self._rows.add(*row)
         return rows is not None
 
     def know(self, steps: list[int]) -> None:
@@ -103,8 +104,8 @@ class BarRows:
         """Behind those that were counted, whose steps may be known by now."""
         if placed := self._stepper.take_placed():
             self._rows.place(placed, self._stepper.counts)
-        for step, cells in rows:
-            self._rows.add(step, cells)
+        for row in rows:
+            self._rows.add(*row)
 
     def _add_numbers(self, numbers: Callable[[], list[tuple[int, dict[str, float]]]], line: int) -> None:
         """What bars show, if nothing else states steps."""
@@ -124,13 +125,15 @@ class _DictsByBar:
         self.tell = False
         self._bar: ProgressBar | None = None
         self._total = 0  # of the bar that counts the steps, once it is known
-        self._first: tuple[int, int, dict[str, float]] | None = None  # count and total of the bar above it
+        self._first: tuple[int, int, dict[str, float], float] | None = (
+            None  # count and total of the bar above; its time
+        )
 
     def paint(self, painted: ProgressBar) -> None:
         if not self._total or painted.total == self._total:
             self._bar = painted
 
-    def take(self, segment: bytes) -> list[tuple[int, dict[str, float]]] | None:
+    def take(self, segment: bytes, clock: LineClock) -> list[tuple[int, dict[str, float], float]] | None:
         """The rows that are known by this line, none for the first of its kind; None if it is no such dict."""
         bar = self._bar
         if bar is None or len(segment) > MOST:
@@ -138,10 +141,11 @@ class _DictsByBar:
         cells = dict_cells(bare(segment.decode("utf-8", "replace")))
         if len(cells) < 2 or not measures(cells):
             return None
+        time = clock.before(segment, segment.find(b"{"))
         if self.tell:
-            return [(bar.done, cells)]
-        first, self._first = self._first, (bar.done, bar.total, cells)
+            return [(bar.done, cells, time)]
+        first, self._first = self._first, (bar.done, bar.total, cells, time)
         if first is None or first[1] != bar.total or first[0] >= bar.done or first[2].keys() != cells.keys():
             return None
         self.tell, self._total = True, bar.total
-        return [(first[0], first[2]), (bar.done, cells)]
+        return [(first[0], *first[2:]), (bar.done, cells, time)]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from math import nan
 
 from rltui.lazy_regex import lazy
 from rltui.readers.console.lead import bare, without_lead
@@ -81,6 +82,7 @@ class StepBlock:
     source: str = ""  # of the program that wrote it
     title: str = ""  # over the lines below
     evaluated: bool = False  # a line said that what follows is of an evaluation
+    time: float = nan  # when the line with the step was written
 
     def below(self, message: str) -> bool:
         """A further line. Its numbers by name belong to the step if it is indented or marked as the first of them was;

@@ -6,6 +6,9 @@ from typing import NamedTuple
 
 from rltui.lazy_regex import lazy
 from rltui.readers.console.named_numbers import has_word, words
+from rltui.readers.console.stamp import CLOCK as _CLOCK
+from rltui.readers.console.stamp import DATE as _DATE
+from rltui.readers.console.stamp import EPOCH as _EPOCH
 from rltui.readers.number_text import NUMBER
 
 _ANSI = lazy(r"\x1b(?:\[[0-9;?]*[A-Za-z]|\][^\x07\x1b]{0,300}(?:\x07|\x1b\\))")
@@ -27,8 +30,6 @@ _SIGNS = str.maketrans(
     }
 )
 _ORDINAL = lazy(r"第\s*(\d+)\s*(步|轮|次迭代|回合)")
-_DATE = r"\d{4}[-/]?\d\d[-/]?\d\d"
-_CLOCK = r"\d\d?:\d\d:\d\d(?:[.,]\d{1,9})?(?:Z|[+-]\d\d:?\d\d)?(?! ?(?:<|/|s\b))"
 _LEVEL = r"(?:TRACE|DEBUG|INFO|NOTICE|SUCCESS|WARNING|WARN|debug|info|warning|Info|Warning)"
 _FILE = r"[\w./\-]{1,120}\.py:\d{1,6}(?::\w{1,60})?"
 _LEAD = lazy(
@@ -36,14 +37,14 @@ _LEAD = lazy(
     rf"|\[{_LEVEL}\|{_FILE}\]"  # transformers
     rf"|\[{_LEVEL}\|{_DATE}[ T]{_CLOCK}\]"  # LLaMA-Factory
     rf"|(?:ts|time|timestamp|asctime)=(?:\"?{_DATE}[ T]{_CLOCK}\"?"  # logfmt
-    r"|1[67]\d{8}(?:\d{3})?(?:\.\d{1,9})?)(?=\s)"
+    rf"|{_EPOCH})(?=\s)"
     r"|[IWD]\d{4} \d\d:\d\d:\d\d\.\d{1,6}\s+\d{1,9} [\w./\-]{1,80}:\d{1,6}\]"  # absl
     rf"|[\[(]?{_DATE}[ T_-]{_CLOCK}[\])]?(?: [\w.\-]{{1,60}} [\w.\-/]{{1,60}}\[\d{{1,9}}\]:?(?=\s))?"
     rf"|[a-z][\w.\-]{{0,80}}(?: [a-z][\w.\-]{{0,60}})?(?= {_DATE}T{_CLOCK})"  # a pod and its container
     r"|[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d(?: [\w.\-]{1,60} [\w.\-/]{1,60}\[\d{1,9}\]:)?"  # ts, syslog
     rf"|\[?\d\d[-/]\d\d {_CLOCK}\]?"
     rf"|\[{_CLOCK}\]|{_CLOCK}(?=\s)"
-    r"|1[67]\d{8}\.\d{1,9}(?=\s)"  # seconds since the epoch
+    rf"|\[{_EPOCH}\]|1[67]\d{{8}}\.\d{{1,9}}(?=\s)|{_EPOCH}(?=\s+(?:\[|{_LEVEL}\W|(?i:train|step|iter|epoch|update|global)))"
     rf"|[\[(<]?{_LEVEL}\s*[\])>]?(?=\W|$):?"
     rf"|\[?{_FILE}\]?:?|[A-Za-z_][\w.]{{0,80}}:[A-Za-z_<]\w{{0,60}}>?:\d{{1,6}}|[A-Za-z_][\w.]{{0,80}}\.\w{{1,60}}:\d{{1,6}}"
     r"|\[[\w.\-]{1,60}\](?=\[)"  # a logger before its level
@@ -104,11 +105,12 @@ def plain(message: str) -> str:
 
 class Lead(NamedTuple):
     """What stands before a message: the rank, "" if none does; the words, which tell one program's lines from
-    another's; and the message behind it."""
+    another's; the message behind it; and all that stands `before` that."""
 
     rank: str
     source: str
     message: str
+    before: str
 
 
 def split_lead(line: str) -> Lead:
@@ -127,7 +129,7 @@ def split_lead(line: str) -> Lead:
             break
     before = begin[: len(begin) - len(text)]
     words = () if not before else (word for word in _WORD.findall(before) if _NO_SOURCE.match(word) is None)
-    return Lead(rank, " ".join(words), text)
+    return Lead(rank, " ".join(words), text, before)
 
 
 def _says(name: str) -> bool:

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rltui.lazy_regex import lazy
+from rltui.readers.console.line_clock import LineClock, lead_of
 from rltui.readers.console.step_template import StepRow
 from rltui.readers.number_text import NUMBER, value
 
@@ -50,8 +51,9 @@ class LinePattern:
 class PatternLines:
     """Reads the lines of one log by patterns. `counts`: its rows are counted, as none of them names a step."""
 
-    def __init__(self, patterns: Sequence[LinePattern]) -> None:
+    def __init__(self, patterns: Sequence[LinePattern], clock: LineClock) -> None:
         self.counts = False
+        self._clock = clock
         self._patterns = patterns
         self._stepless = not any("step" in pattern.names for pattern in patterns)
 
@@ -66,7 +68,7 @@ class PatternLines:
             step = _whole(cells.pop("step"))
         elif self._stepless:
             self.counts, step = True, (newest or 0) + 1
-        return [] if step is None else [StepRow(step, cells, total)]
+        return [] if step is None else [StepRow(step, cells, total, time=self._clock.of(lead_of(message)))]
 
 
 def _whole(number: float | None) -> int | None:

@@ -6,7 +6,8 @@ from collections import deque
 from collections.abc import Iterable
 
 from rltui.readers.base import ConfigRecord, LogLine, Note, Record
-from rltui.readers.console.notes import split_prefix, time_of
+from rltui.readers.console.line_clock import time_of
+from rltui.readers.console.notes import split_prefix
 from rltui.readers.console.progress_bar import ProgressBar, bar
 from rltui.text import clean
 

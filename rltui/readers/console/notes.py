@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from collections import deque
 from dataclasses import dataclass, field, replace
-from datetime import datetime
 from functools import cache
+from math import nan
 from pathlib import Path
 
 from rltui.data_files import Record, kept, read
 from rltui.readers.base import Note, NoteKind
 from rltui.readers.console.lead import without_colours, without_lead
+from rltui.readers.console.line_clock import LineClock, lead_of
 from rltui.text import clean
 
 WARNINGS = 100
@@ -24,7 +25,6 @@ FRAMES = 16
 TRACEBACK = "Traceback (most recent call last)"
 
 _PREFIX = re.compile(r"^(?:\x1b\[[0-9;]*m)*\((?:[^()]*?\s?pid=\d+(?:, ip=[0-9.]+)?)\)(?:\x1b\[[0-9;]*m)*[ ]?")
-_TIME = re.compile(r"[\[(]?(\d{4}-\d\d-\d\d)[ T_](\d\d:\d\d:\d\d)(?:[.,](\d{1,6}))?(Z|[+-]\d\d:?\d\d)?")
 _INSIDE = (" ", "\t", "│", "╭", "╰", "❱", "|")
 _CHAINED = (
     "The above exception was",
@@ -44,19 +44,6 @@ def split_prefix(text: str) -> tuple[str, str]:
     """Ray's prefix of a forwarded line (empty where there is none) and the message behind it."""
     found = _PREFIX.match(text)
     return (text[: found.end()], text[found.end() :]) if found else ("", text)
-
-
-def time_of(message: str) -> float | None:
-    """Seconds since the epoch that a message starts with; without a zone it is this machine's time."""
-    found = _TIME.match(message) or _TIME.match(message[message.find(" ") + 1 :] if message[:1].isupper() else "")
-    if found is None:
-        return None
-    fraction = f".{found[3]:0<6}" if found[3] else ""
-    zone = (found[4] or "").replace("Z", "+00:00")
-    try:
-        return datetime.fromisoformat(f"{found[1]}T{found[2]}{fraction}{zone}").timestamp()
-    except (ValueError, OverflowError, OSError):
-        return None
 
 
 class NoteRule(Record):
@@ -130,14 +117,15 @@ class _Traceback:
     last: str = ""
     frames: deque[str] = field(default_factory=lambda: deque(maxlen=FRAMES))
 
-    def note(self, message: str, line: int, step: int | None, time: float | None = None) -> Note:
-        return Note("traceback", clean(message, 500), line, step, None, time, tuple(self.frames), self.begun)
+    def note(self, message: str, line: int, step: int | None) -> Note:
+        return Note("traceback", clean(message, 500), line, step, None, None, tuple(self.frames), self.begun)
 
 
 class NoteFinder:
     """Finds notes line by line. Lines without a trigger may be left out while no traceback is open."""
 
-    def __init__(self) -> None:
+    def __init__(self, clock: LineClock | None = None) -> None:
+        self._clock = LineClock() if clock is None else clock
         self._open: dict[tuple[str, str], _Traceback] = {}
         self._warned: set[str] = set()
 
@@ -156,7 +144,6 @@ class NoteFinder:
         """Notes of one line; `step` is the newest training step before it."""
         prefix, message = split_prefix(text)
         message = without_colours(message)
-        time = time_of(message)
         out: list[Note] = []
         if TRACEBACK in message:
             named = _IPYTHON.match(message)
@@ -168,7 +155,7 @@ class NoteFinder:
             traceback = self._open[key]
             ended = self._follow(key, message.removeprefix(traceback.lead))
             if ended is not None:
-                out.append(traceback.note(ended, line, step, time))
+                out.append(traceback.note(ended, line, step))
         seen: set[str] = set()
         for rule in _rules():
             if rule.kind in seen:
@@ -190,8 +177,9 @@ class NoteFinder:
             at = _whole(stated.get("step"))
             if at is None and rule.kind != "progress":
                 at = step
-            out.append(Note(rule.kind, clean(message, 500), line, at, _whole(stated.get("total")), time))
-        return out
+            out.append(Note(rule.kind, clean(message, 500), line, at, _whole(stated.get("total"))))
+        time = self._clock.of(lead_of(message)) if out else nan
+        return out if time != time else [note._replace(time=time) for note in out]
 
     def finish(self, line: int, step: int | None) -> list[Note]:
         """The file ends within a traceback for now: what it showed last, or else where it is. Its own last line may

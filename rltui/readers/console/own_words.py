@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import replace
+from math import nan
 
 from rltui.readers.console import generic
 from rltui.readers.console.evaluation_lines import EvaluationLines, evaluated
 from rltui.readers.console.lead import Lead, bare, split_lead, without_lead
+from rltui.readers.console.line_clock import LineClock
 from rltui.readers.console.line_filter import remember
 from rltui.readers.console.step_template import StepRow, measures
 from rltui.readers.console.template import TemplateLearner
@@ -26,7 +28,9 @@ _WORDS = re.compile(r"[^\d]*")
 class OwnWords:
     """Takes lines in file order. A row without cells only says at which step the log is."""
 
-    def __init__(self, skip: Callable[[str], None] = lambda reason: None) -> None:
+    def __init__(self, clock: LineClock, skip: Callable[[str], None] = lambda reason: None) -> None:
+        self._clock = clock
+        self._time = nan  # of the line that is read
         self._skip = skip  # told why a line or a part of it is left out
         self._rank: str | None = None  # of the process whose lines tell the steps
         self._newest: tuple[int, str, set[str]] = (-1, "", set())  # step, Ray's prefix and names of the newest rows
@@ -81,12 +85,13 @@ class OwnWords:
     def _evaluation(self, said: str | None) -> list[StepRow]:
         """The row of what a line of an evaluation says, if it says one."""
         row = None if said is None else evaluated(said, self._newest[0])
-        return [] if row is None else [replace(row, lines=(self.at,))]
+        return [] if row is None else [replace(row, lines=(self.at,), time=self._time)]
 
     def named(self, raw: str, shape: bytes, prefix: str, step: int | None, behind: bool) -> tuple[list[StepRow], bool]:
         """A line that holds a word for a step, behind Ray's `prefix`, and `behind` a bar or not. `step`: the newest
         one. The rows that it tells, and whether it is a step line."""
         lead = split_lead(raw)
+        self._time = self._clock.of(lead.before)
         self.belongs = self._foreign(lead)
         if self.belongs:
             self._skip(OTHER_RANK)
@@ -116,6 +121,7 @@ class OwnWords:
         if shape in self._never and not (learner is not None and learner.is_open):
             return []  # as most lines
         lead = split_lead(raw)
+        self._time = self._clock.of(lead.before)
         said = self._evaluations.said(lead, self._newest[0])
         if evaluation := self._evaluation(said):
             return evaluation
@@ -127,7 +133,7 @@ class OwnWords:
             return []
         raw = self._unwrapped(raw.strip())
         message = self._whole(raw, without_lead(raw))
-        rows = learner.take(message, prefix, self.at)
+        rows = learner.take(message, prefix, self.at, self._time)
         if rows:
             self._begin, self._head = _head_of(raw), _head_of(without_lead(message))
         if rows is None:
@@ -140,7 +146,7 @@ class OwnWords:
         """The rows that end with a line which names its step in plain words; None for any other line."""
         logged = generic.dict_line(message) if "{" in message else None
         if logged is not None:
-            return [StepRow(*logged)]
+            return [StepRow(*logged, time=self._time)]
         if len(message) > PROSE:
             return None
         begun = generic.step_line(self._whole(message, bare(message)))
@@ -162,7 +168,7 @@ class OwnWords:
             block.cells = block.cells | begun.cells if same else begun.cells | block.cells
             block.lines = 0
             return []
-        closed, self._block = self.close(), begun
+        closed, self._block, begun.time = self.close(), begun, self._time
         begun.source = prefix + split_lead(message).source
         return [*closed, StepRow(begun.step, {}, begun.total)]
 
@@ -203,12 +209,12 @@ class OwnWords:
     def close(self) -> list[StepRow]:
         """The step that lines belonged to is over."""
         block, self._block = self._block, None
-        return [StepRow(block.step, block.cells)] if block is not None and block.cells else []
+        return [StepRow(block.step, block.cells, time=block.time)] if block is not None and block.cells else []
 
     def so_far(self) -> list[StepRow]:
         """Rows that are likely ones, as nothing more comes for now: they may go on."""
         block = self._block
-        held = [] if block is None or not block.cells else [StepRow(block.step, dict(block.cells))]
+        held = [] if block is None or not block.cells else [StepRow(block.step, dict(block.cells), time=block.time)]
         return [*self.settle(), *held]
 
     def settle(self, over: bool = False) -> list[StepRow]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from dataclasses import replace
+from math import nan
 
 from rltui.lazy_regex import lazy
 from rltui.readers.console.lead import without_lead
@@ -130,6 +131,7 @@ class PairBlock:
         self._slots: dict[tuple[str, str], Slot] = {}  # by title and name
         self.title = ""
         self.lines: tuple[int, ...] = ()  # their numbers in the file
+        self.time = nan  # of the first that has a stamp
 
     def copy(self) -> PairBlock:
         twin = copy.copy(self)
@@ -151,14 +153,15 @@ class PairBlock:
         counts = bool(self.title) and any(name in names and is_named(name, words().counters) for _, name in self._slots)
         return again or counts or len(self._slots) >= MOST_PAIRS
 
-    def add(self, slots: list[Slot], line: int) -> None:
+    def add(self, slots: list[Slot], line: int, time: float) -> None:
         self._slots |= {(self.title, slot.name): slot for slot in slots}
         self.lines = (*self.lines, line)
+        self.time = self.time if self.time == self.time else time
 
-    def take(self) -> tuple[list[Slot], tuple[int, ...]]:
-        """The block so far and its lines; the next one is empty."""
-        taken = list(self.slots.values()), self.lines
-        self._slots, self.lines, self.title = {}, (), ""
+    def take(self) -> tuple[list[Slot], tuple[int, ...], float]:
+        """The block so far, its lines and its time; the next one is empty."""
+        taken = list(self.slots.values()), self.lines, self.time
+        self._slots, self.lines, self.title, self.time = {}, (), "", nan
         return taken
 
 

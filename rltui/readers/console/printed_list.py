@@ -49,7 +49,7 @@ class Begin(NamedTuple):
 def begin_of(line: bytes) -> Begin | None:
     """None for a line in which none begins."""
     prefix, message = split_prefix(line.decode("utf-8", "replace").rstrip("\r"))
-    rank, source, text = split_lead(plain(message))
+    rank, source, text, _ = split_lead(plain(message))
     found = _BEFORE.match(text)
     if found is None:
         return None

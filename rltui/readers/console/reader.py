@@ -50,12 +50,13 @@ class ConsoleReader(LineReader):
         self._unwrapper = Unwrapper()
         self._rows = LogRows(self.skipped, self.skipped_at)
         self._news = LogNews()
-        self._notes = NoteFinder()
+        self._notes = NoteFinder(self._rows.clock)
         self._rounds = InvalidRounds()
         self._bars = BarRows(self._rows, self._news, self._skip)
-        self._patterns = line_pattern.PatternLines(patterns) if (patterns := line_pattern.in_use()) else None
+        self._patterns = line_pattern.PatternLines(used, self._rows.clock) if (used := line_pattern.in_use()) else None
         self._unread: UnreadLines | None = UnreadLines()  # None: a row came
-        self._own = OwnWords(self._skip_here) if format == "console" and self._patterns is None else None
+        own = format == "console" and self._patterns is None
+        self._own = OwnWords(self._rows.clock, self._skip_here) if own else None
         self._dialects = Dialects()  # asked while none is found
         self._config = ConfigFinder()
         self._before_steps = self._own is not None  # YAML may be printed
@@ -244,7 +245,7 @@ class ConsoleReader(LineReader):
 
     def _close_dialects(self) -> None:
         for done in self._dialects.close():
-            self._rows.add(done.step, done.cells)
+            self._rows.add(done.step, done.cells, done.time)
 
     def _reach(self, at: int) -> None:
         """The log is read up to a place of the text: verl's step lines before it count."""
@@ -301,18 +302,18 @@ class ConsoleReader(LineReader):
                 return True
         elif b"'epoch'" in segment and (line := trl.cells(segment)) is not None:
             self._took = True
-            self._logged(line, segment, text, at)
+            self._logged(*line, segment, text, at)
             return True
         matters = self._words(segment, shape, painted is not None, behind)
         return matters or painted is not None or following or self._follows()
 
-    def _logged(self, line: dict[str, str], segment: bytes, text: bytes, at: int) -> None:
-        """A dict line of TRL or the HF Trainer."""
+    def _logged(self, line: dict[str, str], begin: int, segment: bytes, text: bytes, at: int) -> None:
+        """A dict line of TRL or the HF Trainer, which begins at a place of the segment."""
         if "train_runtime" in line:
             self._news.end(segment, self._line, self._rows.step)
             return
         self._found_dialect()
-        self._bars.logged(line, self._blanks.before(text, at), self._line)
+        self._bars.logged(line, self._blanks.before(text, at), self._line, self._rows.clock.before(segment, begin))
 
     def _words(self, segment: bytes, shape: bytes, painted: bool, behind: bool) -> bool:
         """A line that holds one of the marks or follows one, or a `painted` bar that does. Returns whether it was
@@ -352,10 +353,10 @@ class ConsoleReader(LineReader):
 
     def _dialect_line(self, own: OwnWords, prefix: str, message: str) -> bool:
         """A line of one of the dialects; false if none of them knows it."""
-        done = self._dialects.line(prefix, message)
+        done = self._dialects.line(prefix, message, self._rows.clock)
         for step in done or ():
             own.stop()
-            self._rows.add(step.step, step.cells)
+            self._rows.add(step.step, step.cells, step.time)
             if step.total is not None:
                 self._news.progress(step.step, step.total, self._line)
         return done is not None
@@ -372,7 +373,7 @@ class ConsoleReader(LineReader):
         """Adds rows. Their `plans` are news only of rows that end with the line that is read."""
         for row in rows:
             if row.cells:
-                self._rows.add(row.step, row.cells)
+                self._rows.add(row.step, row.cells, row.time)
             self._untaken.take(row.lines)
             self._took |= self._line in row.lines
             self._rows.step = row.step

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+from math import nan
 
 from rltui.lazy_regex import lazy
 from rltui.readers.console.named_numbers import NUMBER, Slot, has_word, is_named, is_whole, last_word, words
@@ -18,19 +19,21 @@ _LABEL = lazy(r"(?<=[=:])( ?)([^\W\d][\w./@\-]*)(?=\s*(?:[|│┃,;)\]}]|$)|\s+[
 @dataclass(frozen=True, slots=True)
 class StepRow:
     """A step line read by its template. `total`: the plan, if the line states one; `lines`: numbers of the lines that
-    it was made of, as far as they are known."""
+    it was made of, as far as they are known; `time`: that of the line with the step, NaN where it has no stamp."""
 
     step: int
     cells: dict[str, float]
     total: int | None = None
     lines: tuple[int, ...] = ()
+    time: float = nan
 
 
 @dataclass(slots=True)
 class TemplateLine:
     """A line that may be a step line: its numbers, and those of the `name: number` lines right below it. `message`:
     its text, "" for a block or a row; `place`: its number among all that were held; `rank` and
-    `process` that wrote it; `epoch`: of the heading above it; `lines`: numbers in the file."""
+    `process` that wrote it; `epoch`: of the heading above it; `lines`: numbers in the file; `time`: when it was
+    written."""
 
     slots: list[Slot]
     message: str = ""
@@ -40,6 +43,7 @@ class TemplateLine:
     process: str = ""
     below: dict[str, float] = field(default_factory=dict)
     lines: tuple[int, ...] = ()
+    time: float = nan
 
     def head(self, counter: int) -> str:
         """Its words up to the number that counts, "" if it has none there."""
@@ -123,7 +127,7 @@ class Template:
             if len(self.names) < 400:
                 self.names |= line.names(counter)
             cells = cells_of(slots, (counter, at), self.prefix) | line.below
-            out.append(StepRow(self.base + count, cells, None if self.prefix else total, line.lines))
+            out.append(StepRow(self.base + count, cells, None if self.prefix else total, line.lines, line.time))
         return out
 
     def _go_on(self, epoch: int, count: int, total: int | None) -> None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import copy
 from dataclasses import replace
+from math import nan
 
 from rltui.lazy_regex import lazy
 from rltui.readers.console.column_table import ColumnTable
@@ -83,7 +84,7 @@ class TemplateLearner:
         self._opening = ""  # words before a message that begins on the next line
         self._followed: Template | None = None  # of lines that are read elsewhere
         self._held = 0  # lines that were held so far
-        self._at = 0  # number of the line in the file
+        self._at, self._time = 0, nan  # number of the line in the file, and its time
         self._whole: frozenset[str] | None = None  # of a copy: names of the block that stood in whole lines
 
     @property
@@ -117,11 +118,11 @@ class TemplateLearner:
         """The line that the copy took was whole."""
         self._whole = None
 
-    def take(self, message: str, process: str = "", at: int = 0) -> list[StepRow] | None:
+    def take(self, message: str, process: str = "", at: int = 0, time: float = nan) -> list[StepRow] | None:
         """The steps that this line tells, those of the lines that were held back until now before it. None if no line
-        of its shape can matter. `at`: its number in the file."""
-        self._at, given = at, message
-        rank, source, message = split_lead(message)
+        of its shape can matter. `at`: its number in the file, `time`: when it was written."""
+        self._at, self._time, given = at, time, message
+        rank, source, message, _ = split_lead(message)
         self._led = len(message) < len(given)
         if not message:
             self._opening = source  # its message begins on the next line
@@ -136,7 +137,7 @@ class TemplateLearner:
 
     def follow(self, message: str, step: int) -> None:
         """A line told this step that was read without this learner: what begins as it does may be of it, too."""
-        rank, source, message = split_lead(message)
+        rank, source, message, _ = split_lead(message)
         self._source(source)
         self._step = step
         if self._main is None:
@@ -186,7 +187,9 @@ class TemplateLearner:
         if row is not None:
             self._under = None
             ended = self._end_block()
-            return ended + self._take("table", key_of("table", row), TemplateLine(row, lines=(self._at,)))
+            return ended + self._take(
+                "table", key_of("table", row), TemplateLine(row, lines=(self._at,), time=self._time)
+            )
         begins = heading(message)
         if begins is not None or is_behind_bar(message):
             return self._below(message, source, begins)
@@ -195,7 +198,7 @@ class TemplateLearner:
         if not key or key in self._none:
             return self._below(message, source)
         slots, lines = slots_of(message), (self._at,)
-        line = TemplateLine(slots, message, rank=rank, epoch=self._epoch, process=process, lines=lines)
+        line = TemplateLine(slots, message, 0, rank, self._epoch, process, lines=lines, time=self._time)
         if key not in self._templates and not self._adopts(key, line) and not promising(line.slots):
             remember(key, self._none)
             return self._below(message, source)
@@ -280,7 +283,7 @@ class TemplateLearner:
             cells = {f"{self._block.title}/{k}" if self._block.title and k in there else k: x for k, x in cells.items()}
             self._under.below = {**cells, **there}
             if self._under_step is not None:
-                return [StepRow(self._under_step, cells, lines=(self._at,))]
+                return [StepRow(self._under_step, cells, lines=(self._at,), time=self._under.time)]
             self._under.lines = (*self._under.lines, self._at)
             return []
         self._under = None
@@ -302,7 +305,7 @@ class TemplateLearner:
             self._told -= {slot.name for slot in slots}
         self._headed = begins is not None or (self._headed and not anew)
         self._block_source = source
-        self._block.add(slots, self._at)
+        self._block.add(slots, self._at, self._time)
         return ended
 
     def _end_block(self) -> list[StepRow]:
@@ -310,11 +313,11 @@ class TemplateLearner:
         told, self._told = self._told, set()
         self._headed = self._evaluated = self._framed = False
         self._apart = 0
-        held, lines = self._block.take()
+        held, lines, time = self._block.take()
         slots = sorted(held, key=lambda slot: not (is_whole(slot) and may_count(slot)))
         if len(slots) < 2:
             return []
-        line, key = TemplateLine(slots, lines=lines), key_of("block", slots)
+        line, key = TemplateLine(slots, lines=lines, time=time), key_of("block", slots)
         if key not in self._templates:
             self._adopts(key, line)
         rows = self._take("block", key, line)
@@ -331,7 +334,8 @@ class TemplateLearner:
             return []
         cells = {k: x for k, x in cells_of(slots, (at,), "").items() if k not in self._told}
         self._told |= set(cells)
-        return [StepRow(int(slots[at].value), cells, slots[at].of, self._block.lines)] if cells else []
+        held = StepRow(int(slots[at].value), cells, slots[at].of, self._block.lines, self._block.time)
+        return [held] if cells else []
 
     def _decide(self, key: str, template: Template, kind: str) -> list[StepRow]:
         lines = [line.slots for line in template.lines]

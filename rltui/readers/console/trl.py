@@ -38,17 +38,18 @@ _CELL = re.compile(r"'([^']{1,300})': ?(?:'([^']*)'|([^,}\s]+))")
 _ROW = re.compile(rb"(?:\x1b\[[0-9;]*[A-Za-z])*(\{'.*'epoch': [^{}]*\})")
 
 
-def cells(segment: bytes) -> dict[str, str] | None:
-    """The cells of a segment that is such a line, values still as text; None for any other segment."""
+def cells(segment: bytes) -> tuple[dict[str, str], int] | None:
+    """The cells of a segment that is such a line, values still as text, and where they begin; None for any other
+    segment."""
     found = _ROW.match(segment)
     if found is None and (at := segment.find(b"{'", 1, LONGEST_LEAD)) > 0 and (row := _ROW.match(segment, at)):
         before = plain(split_prefix(segment[:at].decode("utf-8", "replace") + "{")[1])
-        rank, _, message = split_lead(before)
+        rank, _, message, _ = split_lead(before)
         found = row if message == "{" and rank in ("", "0") else None
     if found is None:
         return None
     text = found[1].decode("utf-8", "replace")
-    return {key: quoted or bare for key, quoted, bare in _CELL.findall(text)}
+    return {key: quoted or bare for key, quoted, bare in _CELL.findall(text)}, found.start(1)
 
 
 def stated_step(line: dict[str, str]) -> tuple[int, int | None] | None:
@@ -63,7 +64,8 @@ def stated_step(line: dict[str, str]) -> tuple[int, int | None] | None:
     return int(line.pop(key)), None
 
 
-Row = tuple[int, dict[str, str]]
+Row = tuple[int, dict[str, str], float]
+"""Step, cells and time."""
 
 
 @dataclass(slots=True)
@@ -79,7 +81,7 @@ class Stepper:
     _last: int = 0  # step of the newest of them
     _interval: int = 0  # steps between two of them
     _marks: deque[int] = field(default_factory=deque)  # positions of blanked bars whose line has not come yet
-    _held: list[dict[str, str]] = field(default_factory=list)
+    _held: list[tuple[dict[str, str], float]] = field(default_factory=list)  # with their times
     _at_blank: bool = False  # lines stand directly behind a blanked bar that was not painted again yet
     _waited: bool = False  # the log was quiet behind such a line
     _batch: int = 0  # lines since a bar was painted
@@ -142,8 +144,8 @@ class Stepper:
         self._at_blank, self._batch, self._between = False, 0, 0
         return out + self._release()
 
-    def place(self, line: dict[str, str], blanked: bool) -> list[Row]:
-        """A line was read, directly behind a blanked bar or not."""
+    def place(self, line: dict[str, str], blanked: bool, time: float) -> list[Row]:
+        """A line of a `time` was read, directly behind a blanked bar or not."""
         if line == self._newest:
             return []  # printed twice, by the bar's callback and by another
         self._newest = line
@@ -155,7 +157,7 @@ class Stepper:
             self._between += 1
             if self._between == 1 and self.total:
                 self._above.append(self.done)
-        self._held.append(line)
+        self._held.append((line, time))
         self._waited = False
         self._batch += 1
         if self._batch == 1:
@@ -224,7 +226,7 @@ class Stepper:
     def _apart(self, ended: bool, all_written: bool) -> int:
         """The only distance of the lines that the bar allows: they are never ahead of it. 0 for none. `ended`: it is at
         its end; `all_written`: no line of a step that it has passed is still to come."""
-        lines = self._count + sum(map(of_training, self._held))
+        lines = self._count + sum(of_training(line) for line, _ in self._held)
         if not self._base and ended and self._count == len(self._counted):
             self._base = self._resumed_at()
         done = self.done - self._base
@@ -237,7 +239,7 @@ class Stepper:
     def _alone(self, enough: int = ENOUGH) -> int:
         """How far apart the bars stand if there is one behind each line or one above each, evenly from the launch on. 0
         if it is not so: lines that were buffered come several at once."""
-        lines = self._count + sum(map(of_training, self._held))
+        lines = self._count + sum(of_training(line) for line, _ in self._held)
         for bars in (self._behind, self._above):
             apart = bars[0] - self._base if bars else 0
             even = all(at == self._base + apart * i for i, at in enumerate(bars, 1))
@@ -263,7 +265,7 @@ class Stepper:
 
     def _release(self) -> list[Row]:
         out: list[Row] = []
-        for line in self._held:
+        for line, time in self._held:
             trains = of_training(line)
             if self._marks:
                 apart, rest = divmod(self._marks[0] - self._base, self._count + 1)
@@ -292,7 +294,7 @@ class Stepper:
                         self._interval = 0 if self._counting else step - self._last
                     self._last = step
                 self._count += 1
-            out.append((step, line))
+            out.append((step, line, time))
         if out:
             del self._held[: len(out)]
         return out

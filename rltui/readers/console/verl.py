@@ -91,22 +91,22 @@ def _later(block: bytes, begin: int, end: int) -> int:
     return 0
 
 
-def parse(steps: list[int], lines: list[bytes], rows: RowBuilder) -> None:
+def parse(steps: list[int], times: list[float], lines: list[bytes], rows: RowBuilder) -> None:
     """Adds the rows of step lines."""
     if sum(map(len, lines)) < MANY_BYTES:
-        _parse(steps, lines, rows)
+        _parse(steps, times, lines, rows)
         return
     from rltui.readers.console import verl_bulk
 
-    block = verl_bulk.parse(steps, lines)
+    block = verl_bulk.parse(steps, times, lines)
     for start, stop, taken in block.stretches():
         if taken:
             rows.add_columns(*block.rows(start, stop))
         else:
-            _parse(steps[start:stop], lines[start:stop], rows)
+            _parse(steps[start:stop], times[start:stop], lines[start:stop], rows)
 
 
-def _parse(steps: list[int], lines: list[bytes], rows: RowBuilder) -> None:
+def _parse(steps: list[int], times: list[float], lines: list[bytes], rows: RowBuilder) -> None:
     parsed = _as_json(lines)
     at = 0
     while at < len(parsed):  # runs of rows with the same keys: validation adds some now and then
@@ -115,13 +115,13 @@ def _parse(steps: list[int], lines: list[bytes], rows: RowBuilder) -> None:
         if first is None:
             for step, cells in _pieces(steps[at], lines[at].decode("utf-8", "replace")):
                 if cells:
-                    rows.add(step, cells)
+                    rows.add(step, cells, times[at])
         else:
             layout, run = list(first), [first]
             while end < len(parsed) and (row := parsed[end]) is not None and list(row) == layout:
                 run.append(row)
                 end += 1
-            rows.add_alike(steps[at:end], run, plain=True)
+            rows.add_alike(steps[at:end], run, times[at:end], plain=True)
         at = end
 
 

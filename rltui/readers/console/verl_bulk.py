@@ -21,10 +21,10 @@ Template = tuple[tuple[str, str], ...]
 """Of each cell its key and what stands between that and the number: a name of numpy's and its bracket, or nothing."""
 
 
-def parse(steps: Sequence[int], lines: Sequence[bytes]) -> ManyLines:
+def parse(steps: Sequence[int], times: Sequence[float], lines: Sequence[bytes]) -> ManyLines:
     """The lines (without `step:N - `) that hold nothing but plain numbers under the keys of their group."""
     block = ManyLines(len(lines))
-    known = np.array(steps, dtype=np.int64)
+    known = np.array(steps, dtype=np.int64), np.array(times)
     _take(lines, known, block, np.arange(len(lines)))
     rest = block.rest()
     for at in groups(np.array([lines[i].count(b" - ") for i in rest.tolist()], dtype=np.int64)):
@@ -32,10 +32,10 @@ def parse(steps: Sequence[int], lines: Sequence[bytes]) -> ManyLines:
     return block
 
 
-def _take(lines: Sequence[bytes], steps: Ints, block: ManyLines, at: Ints) -> None:
+def _take(lines: Sequence[bytes], known: tuple[Ints, Floats], block: ManyLines, at: Ints) -> None:
     template = _template(lines[at[0]].decode("utf-8", "replace"))
     if template is not None:
-        halving(at, partial(_read, lines, steps, template, block))
+        halving(at, partial(_read, lines, known, template, block))
 
 
 def _template(line: str) -> Template | None:
@@ -53,7 +53,7 @@ def _template(line: str) -> Template | None:
     return tuple(cells) if len({key for key, _ in cells}) == len(cells) else None
 
 
-def _read(lines: Sequence[bytes], steps: Ints, template: Template, block: ManyLines, at: Ints) -> bool:
+def _read(lines: Sequence[bytes], known: tuple[Ints, Floats], template: Template, block: ManyLines, at: Ints) -> bool:
     """Takes those lines of the template that hold a number in each cell. Each other line is odd, wherever it is."""
     import polars as pl
 
@@ -68,7 +68,7 @@ def _read(lines: Sequence[bytes], steps: Ints, template: Template, block: ManyLi
     if not np.isfinite(grid).all():
         sure = _sure(pieces, template)
         at, grid = at[sure], np.asfortranarray(parsed.fill_nan(np.inf).to_numpy()[sure])
-    block.take(at, steps[at], None, {key: grid[:, place] for place, (key, _) in enumerate(template)})
+    block.take(at, known[0][at], known[1][at], {key: grid[:, place] for place, (key, _) in enumerate(template)})
     return True
 
 

@@ -58,6 +58,7 @@ class Tides:
     """`~~ tide 3 ~~ flow/prize ^ 0.375 ~ ...`"""
 
     marks = ("~~ tide ",)
+    late = False
     is_open = False
 
     def line(self, prefix: str, message: str) -> list[Step] | None:

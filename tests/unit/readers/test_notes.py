@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from rltui.readers.console.notes import time_of
+from rltui.readers.console.line_clock import time_of
 from tests.unit.readers.reading import read
 from tests.unit.readers.reported import reported
 

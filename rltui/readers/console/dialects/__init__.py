@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
+from math import nan
 
 from rltui.readers.console.dialects.base import LineDialect, Step
 from rltui.readers.console.dialects.box_table import BoxTable
@@ -12,6 +14,7 @@ from rltui.readers.console.dialects.epoch_steps import EpochSteps
 from rltui.readers.console.dialects.metrics_panel import MetricsPanel
 from rltui.readers.console.dialects.roll import RollJson
 from rltui.readers.console.dialects.rollout_dicts import RolloutDicts
+from rltui.readers.console.line_clock import LineClock, lead_of
 
 DIALECTS: tuple[Callable[[], LineDialect], ...] = (
     BoxTable,
@@ -30,6 +33,7 @@ class Dialects:
 
     def __init__(self) -> None:
         self._each = [dialect() for dialect in DIALECTS]
+        self._times = [nan] * len(DIALECTS)  # of the newest line with a stamp that belongs to an open step
         self.marks = [mark for dialect in self._each for mark in dialect.marks]
 
     @property
@@ -37,18 +41,33 @@ class Dialects:
         """Whether any line may matter that follows."""
         return any(dialect.is_open for dialect in self._each)
 
-    def line(self, prefix: str, message: str) -> list[Step] | None:
+    def line(self, prefix: str, message: str, clock: LineClock | None = None) -> list[Step] | None:
         """Steps that are complete with this line; None for a line that none of them knows."""
-        for dialect in self._each:
+        for place, dialect in enumerate(self._each):
             if dialect.is_open or any(mark in message for mark in dialect.marks):
+                was_open = dialect.is_open
                 done = dialect.line(prefix, message)
+                begun = dialect.is_open and not was_open
+                if clock is not None and (done is not None or begun):
+                    done = self._timed(place, done, clock.of(lead_of(message)))
                 if done is not None:
                     return done
         return None
 
+    def _timed(self, place: int, done: list[Step] | None, now: float) -> list[Step] | None:
+        """What a dialect's line of the time `now` completes, each step by its own time."""
+        held, late = self._times[place], self._each[place].late
+        if not done or late or now == now:
+            self._times[place] = now if now == now or done else held
+        if not done:
+            return done
+        newest = held if late or now != now else now
+        return [*(replace(step, time=held) for step in done[:-1]), replace(done[-1], time=newest)]
+
     def close(self) -> list[Step]:
         """The file ends here: what is held back."""
-        return [step for dialect in self._each for step in dialect.close()]
+        each = zip(self._each, self._times, strict=True)
+        return [replace(step, time=time) for dialect, time in each for step in dialect.close()]
 
 
 def knows(messages: Iterable[tuple[str, str]]) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import nan
 from typing import Protocol
 
 MAX_CELLS = 2000
@@ -14,19 +15,24 @@ MAX_LINES = 2000
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """What a line completes: the cells of a step. `total` where the line states the plan."""
+    """What a line completes: the cells of a step. `total` where the line states the plan; `time` is set by
+    `Dialects`."""
 
     step: int
     cells: Mapping[str, object]
     total: int | None = None
+    time: float = nan
 
 
 class LineDialect(Protocol):
     """Reads lines in file order; one instance a file.
 
     A line is shown to it when it holds one of `marks`, and every line while `is_open` (a table under way). Prefix is
-    Ray's, empty where there is none; message is the line behind it, without colours.
+    Ray's, empty where there is none; message is the line behind it, without colours. `late`: a step is complete when
+    the next one begins.
     """
+
+    late: bool
 
     @property
     def marks(self) -> tuple[str, ...]:

@@ -21,6 +21,7 @@ class BoxTable:
     """The steps of a table: its title's, and for each further table of one AReaL commit the next one."""
 
     marks = ("Train step ", "Stats (", "Step ")
+    late = True
 
     def __init__(self) -> None:
         self._step: int | None = None

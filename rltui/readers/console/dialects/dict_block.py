@@ -16,6 +16,7 @@ class DictBlock:
     """One block at a time; lines of other processes in between are passed over."""
 
     marks = ("Step ",)
+    late = True
 
     def __init__(self) -> None:
         self._step: int | None = None

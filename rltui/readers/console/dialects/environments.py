@@ -17,6 +17,7 @@ class Environments:
     """`eval/gsm8k/reward` and `train/math/reward`, and so on."""
 
     marks = ("Evaluated ", "╰─ ", "Step ")
+    late = False
     is_open = False
 
     def __init__(self) -> None:

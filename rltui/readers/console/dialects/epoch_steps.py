@@ -18,6 +18,7 @@ class EpochSteps:
     """One training; the lines below a step belong to it."""
 
     marks = ("|ppo_ep: ", "Total Generation Batches", "average reward score: ", "|E2E latency=")
+    late = True
     is_open = False
 
     def __init__(self) -> None:

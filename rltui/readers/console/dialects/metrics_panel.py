@@ -21,6 +21,7 @@ class MetricsPanel:
     """Rows without the step belong to none and are dropped: the panel of an evaluation."""
 
     marks = ("─ Metrics ─",)
+    late = False
 
     def __init__(self) -> None:
         self._rows: dict[str, str] | None = None

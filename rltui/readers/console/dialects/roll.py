@@ -21,6 +21,7 @@ class RollJson:
     """Once a tracker's line was seen the driver's own is passed over: it holds the same."""
 
     marks = ("metrics_tag: ", "pipeline step ")
+    late = False
 
     def __init__(self) -> None:
         self._step: int | None = None

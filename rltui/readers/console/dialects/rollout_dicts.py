@@ -36,6 +36,7 @@ class RolloutDicts:
     """The trainer names the rollout before its optimizer steps; another process may print of the next one meanwhile."""
 
     marks = ("rollout ", "perf ", "passrate ", "multi_turn ", "eval ", "step ")
+    late = False
     is_open = False
 
     def __init__(self) -> None:

@@ -1,0 +1,63 @@
+"""Clocks of several zones: a log that names no zone, and one that was written elsewhere or counts from the epoch."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from rltui.run.part import Part
+from rltui.run.table import Floats, Ints, Table
+
+ZONE_S, ZONES = 1800.0, 28
+"""Two clocks may be so many half hours apart at most..."""
+MOMENT_S = 60.0
+"""...and by then show one moment within so many seconds. A clock may be this much ahead of ours, too."""
+
+
+def zones_apart(seconds: float) -> float:
+    """How far two zones are apart whose clocks show one moment so many seconds apart; 0 if it is one zone, or if these
+    are no clocks at one moment."""
+    apart = round(seconds / ZONE_S)
+    near = 0 < abs(apart) <= ZONES and abs(seconds - apart * ZONE_S) <= MOMENT_S
+    return apart * ZONE_S if near else 0.0
+
+
+def behind(ordered: Sequence[Part]) -> dict[str, float]:
+    """Part -> seconds that its clock is behind those of better ones, for each that has a time at a step where a better
+    one has. The first such step tells. `ordered` by rising rank."""
+    out: dict[str, float] = {}
+    for place, part in enumerate(ordered):
+        apart = _apart(part, ordered[place + 1 :])
+        if apart is not None:
+            out[part.name] = zones_apart(apart)
+    return out
+
+
+def tells(part: Part, step: int, others: Sequence[Part], known: Mapping[str, float]) -> bool:
+    """Whether a row of a part is the first that tells how far its clock and another's are apart. `known`: `behind` so
+    far."""
+    row = part.table.row_at(step)
+    if row is None or part.table.times[row] != part.table.times[row]:
+        return False
+    for other in others:
+        at = other.table.row_at(step) if other.rank[0] != part.rank[0] else None
+        if at is not None and other.table.times[at] == other.table.times[at]:
+            return min(part, other, key=lambda one: one.rank).name not in known
+    return False
+
+
+def _apart(part: Part, better: Sequence[Part]) -> float | None:
+    steps, times = _timed(part.table)
+    for other in reversed(better):
+        if len(steps) and other.rank[0] != part.rank[0]:
+            at, stamps = _timed(other.table)
+            shared = np.intersect1d(steps, at, assume_unique=True)[:1]
+            if len(shared):
+                return float((stamps[at.searchsorted(shared)] - times[steps.searchsorted(shared)])[0])
+    return None
+
+
+def _timed(table: Table) -> tuple[Ints, Floats]:
+    known = ~np.isnan(table.times)
+    return table.steps[known], table.times[known]
