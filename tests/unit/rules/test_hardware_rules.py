@@ -19,12 +19,12 @@ from rltui.evidence.model import Finding
 from rltui.evidence.profile import RunSettings
 from rltui.hardware.base import DiskSample, GpuProcess, GpuSample, HardwareSample, HostProcess, HostSample
 from rltui.prose import capital
-from rltui.rules.catalogue import rules
 from rltui.rules.registry import ids
 from rltui.run.checkpoints import Checkpoint
 from rltui.run.run import RunState
 from tests.unit.diagnosis.fake_run import FakeRun
 from tests.unit.diagnosis.machines import HOST, START, STEP_S, gpus, sampled
+from tests.unit.rules.asked import only
 
 RULES = ids(Measured)
 MERGER = HostProcess(77, "merger", "python -m verl.model_merger merge", 90.0, aside=True)
@@ -32,7 +32,7 @@ MERGER = HostProcess(77, "merger", "python -m verl.model_merger merge", 90.0, as
 
 def engine() -> Engine:
     """Asks the rules of the machine and no others."""
-    return Engine(catalogue={rule.id: rule for rule in rules().values() if rule.id in RULES})
+    return only(RULES)
 
 
 def findings(run: FakeRun) -> dict[str, Finding]:
