@@ -18,6 +18,8 @@ _REPR = lazy(
     r"|(?:,[^()]*)?$)"  # a line whose end has not come yet
 )
 _PARTS = lazy(r"(?<![\w.:])(?:(\d+)d ?)?(?:(\d+)h ?)?(?:(\d+)m(?:in)? ?)?(?:(\d+(?:\.\d+)?)s(?:ec)?)?(?![\w/])")
+_SEVERAL = lazy(r"\d[dhm]")
+"""What every duration of several parts holds. `_PARTS` matches the empty text between any two words."""
 _SMALL = lazy(r"(?<![\w.,])(\d+(?:\.\d+)?) ?(ms|us|µs|ns)(?![\w/])")
 _SAID = lazy(r"[_(\[](?:ms|us|ns)[)\]]?\W*$")
 _COMMA = lazy(r"\d,\d")
@@ -88,7 +90,8 @@ def unwrapped(text: str, commas: bool = False) -> str:
     `commas`: all commas are decimal ones, as another line showed."""
     if commas or has_decimal_comma(text):
         text = _WITH_COMMA.sub(r"\1.\2", text)
-    text = _PARTS.sub(_seconds, text)
+    if _SEVERAL.search(text):
+        text = _PARTS.sub(_seconds, text)
     text = _SMALL.sub(_small, text)
     if "(" in text:
         text = _CALLED.sub("", _REPR.sub(r"\1", text))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from math import log, sqrt
 from typing import NamedTuple
 
@@ -47,6 +48,8 @@ def _fallen(x: Floats, p: Params, width: int = 3) -> Fall | None:
     if len(x) <= max(p["evals"], 2 * width):
         return None
     smooth = _smooth(x, width)
+    if int(smooth.argmax()) >= len(smooth) - width + 1:
+        return None  # at its best: the noise, which costs ten times as much, need not be known
     error = _noise(x[-200:], p) * _wanders(x, width) / sqrt(width)
     if width > 3:  # what wanders for longer than one evaluation tells shows in means beside each other
         error = max(error, _noise(x[len(x) % width :].reshape(-1, width).mean(axis=1), p))
@@ -101,16 +104,22 @@ def _regressed(look: Look, p: Params) -> tuple[Series, Fall] | None:
     series = look.series("val_score")
     if series is None:
         return None
-    first, found = 0, _fallen(series.values, p)
-    wide = int(p["wide"] * len(series))
-    if found is None and wide > 3:
-        found = _fallen(series.values, p, wide)
-    if found is None:
-        x = series.values[-int(p["drift_most"]) :]
-        first, found = len(series) - len(x), _drifted(x, p)
+    found = _fall_of(series.values.tobytes(), tuple(p.items()))
     if found is None:
         return None
-    return series, found._replace(at=max(first + found.at, _at_best(look, series)))
+    return series, found._replace(at=max(found.at, _at_best(look, series)))
+
+
+@lru_cache(maxsize=4)  # asked at each row, of which few hold an evaluation
+def _fall_of(values: bytes, params: tuple[tuple[str, float], ...]) -> Fall | None:
+    x, p = np.frombuffer(values), dict(params)
+    wide = int(p["wide"] * len(x))
+    found = _fallen(x, p) or (_fallen(x, p, wide) if wide > 3 else None)
+    if found is not None:
+        return found
+    newest = x[-int(p["drift_most"]) :]
+    found = _drifted(newest, p)
+    return None if found is None else found._replace(at=len(x) - len(newest) + found.at)
 
 
 def _at_best(look: Look, series: Series) -> int:

@@ -13,6 +13,7 @@ from tempfile import TemporaryDirectory, TemporaryFile
 from typing import Any
 from unittest.mock import patch
 
+from rltui.report.model import Report
 from tests.contradictions.page import Page, read_page
 
 Json = dict[str, Any]
@@ -121,6 +122,25 @@ def report(path: Path, *options: str) -> Json | None:
     return json.loads(text) if code == 0 else None
 
 
+def reports(path: Path) -> tuple[Json, Page, Page] | None:
+    """The JSON report, the long page and the short one, of one look at the run; None if it is refused."""
+    from rltui.report.build import build
+    from rltui.report.markdown import render
+
+    looked: list[Report] = []
+
+    def kept(*seen: Any, **how: Any) -> Report:
+        looked.append(build(*seen, **how))
+        return looked[-1]
+
+    with patch("rltui.report.build.build", kept):
+        found = report(path)
+    if found is None:
+        return None
+    (same,) = looked
+    return found, read_page(render(same, long=True)), read_page(render(same))
+
+
 def runs(folder: Path, *options: str) -> dict[str, Json]:
     """Path -> row of `runs`."""
     code, text, error = command("runs", str(folder), *options, "--format", "json")
@@ -175,17 +195,18 @@ def watched(found: Said, path: Path) -> None:
 
 def said(path: Path, rows: dict[str, Json] | None = None, *, deep: bool = True) -> Said | None:
     """What the commands say of a run, None if `report` refuses it. `rows`: of `runs`, which looks at a whole folder.
-    `deep`: also the page, `compare`, `watch`, `verify` and two earlier steps; these read the run again each time."""
-    whole = report(path)
-    if whole is None:
+    `deep`: also the short page, `compare`, `watch`, `verify` and two earlier steps; these read the run again each
+    time."""
+    told = reports(path)
+    if told is None:
         return None
-    found = Said(path.name, whole)
+    whole, page, brief = told
+    found = Said(path.name, whole, page)
     if rows is not None:
         found.ends = rows.get(str(path).rstrip("/"))
     if not deep:
         return found
-    found.page = read_page(command("report", str(path), "--long")[1])
-    found.brief = read_page(command("report", str(path))[1])
+    found.brief = brief
     code, text, _ = command("compare", str(path), "--format", "json")
     if code == 0:
         told = json.loads(text)

@@ -10,7 +10,6 @@ import pytest
 
 from tests.conftest import REPO
 from tests.contradictions.holding import hold
-from tests.contradictions.page import read_page
 from tests.contradictions.screens import look, look_comparison, look_picker
 from tests.contradictions.surfaces import Said, command, report, runs, said, table
 from tests.contradictions.writers import write, write_all
@@ -45,7 +44,6 @@ def test_the_report_and_the_lists_of_a_written_run(name: str, tmp_path: Path) ->
     path = write(WRITTEN[name], tmp_path)
     told = said(path, runs(tmp_path), deep=False)
     assert told is not None
-    told.page = read_page(command("report", str(path), "--long")[1])
     (told.listed,) = table(tmp_path)
     hold(told)
 

@@ -85,9 +85,9 @@ class World:
             if name == "val_score":
                 logged[name] = [_newest(x[end - self.every : end]) for end in ends]
             elif name.endswith("_max"):
-                logged[name] = [float(np.max(x[end - self.every : end])) for end in ends]
+                logged[name] = x[: ends[-1]].reshape(-1, self.every).max(axis=1).tolist()
             else:
-                logged[name] = [float(np.mean(x[end - self.every : end])) for end in ends]
+                logged[name] = x[: ends[-1]].reshape(-1, self.every).mean(axis=1).tolist()
         return ends, logged
 
 

@@ -98,16 +98,18 @@ def test_what_matches_nothing_is_one_line_and_exit_2(
 def test_the_command_keeps_the_schema_and_a_terminal_is_told_which_run_is_read_a_file_is_not(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    words = ["compare", str(REPO / "sample_runs"), "--format", "json"]
+    assert main(["compare", str(REPO / "sample_runs"), "--format", "json"]) == 0
+    Draft202012Validator(schema_of("compare")).validate(json.loads(capsys.readouterr().out))
+    two = [str(REPO / "sample_runs" / name) for name in ("trl-nan-crash", "verl-grpo-crash")]
+    words = ["compare", *two, "--format", "json"]
     assert main(words) == 0
     plain, quiet = capsys.readouterr()
     assert not quiet
-    Draft202012Validator(schema_of("compare")).validate(json.loads(plain))
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)
     assert main(words) == 0
     out, err = capsys.readouterr()
     assert out == plain, "two looks at the same files"
-    assert "reading 6 of 6: " in err
+    assert "reading 2 of 2: " in err
     assert err.endswith("\r\x1b[K"), "and the line is empty again"
 
 

@@ -11,15 +11,19 @@ import numpy as np
 import pytest
 
 from rltui.cli import main
-from rltui.diagnosis.engine import Engine
 from rltui.evidence.model import BestCheckpoint, Diagnosis, Finding
+from rltui.rules.catalogue import having
+from rltui.rules.traits import Trait
 from rltui.run.run import Checkpoint, RunState, State
 from tests.unit.diagnosis.fake_run import FakeRun
 from tests.unit.diagnosis.series import learning_run
+from tests.unit.rules.asked import only
 
 N = 400
 EVERY = 10
 RULE = "best-checkpoint-unavailable"
+ASKED = {RULE, *having(Trait.BREAKS_POLICY)}
+"""The only rules that have a say in the choice: that of the best itself, and those after which no state is trusted."""
 
 
 def evaluations(peak_at: int, height: float, seed: int, sd: float = 0.005) -> list[float | None]:
@@ -42,7 +46,7 @@ def diagnose(
     if forced:
         run.key_map = {"val_score": "val_score"}
     run.checkpoints = [Checkpoint(step, f"checkpoint-{step}", True) for step in saved]
-    return Engine().advance(run.grow())
+    return only(ASKED).advance(run.grow())
 
 
 def best(d: Diagnosis) -> BestCheckpoint:
@@ -98,7 +102,7 @@ def test_a_long_run_is_ranked_by_blocks() -> None:
     score = 0.6 - 0.4 * np.abs(np.arange(n) - 3000) / n + 0.05 * np.random.default_rng(1).standard_normal(n)
     run = FakeRun({"score_mean": score})
     run.checkpoints = [Checkpoint(s, str(s), True) for s in range(500, n + 1, 500)]
-    assert best(Engine().advance(run.grow())).step == 3000
+    assert best(only(ASKED).advance(run.grow())).step == 3000
 
 
 def test_a_gain_within_its_error_is_told() -> None:

@@ -17,8 +17,10 @@ from rltui.run.run import Run, RunState, StallCard
 from tests.unit.diagnosis.fake_run import FakeRun
 from tests.unit.diagnosis.series import learning_run, still_run
 
+ROWS = 120
 
-def sick(seed: int, n: int = 160) -> dict[str, object]:
+
+def sick(seed: int, n: int = ROWS) -> dict[str, object]:
     """Something of everything: NaN, a collapse, spikes, missing cells."""
     rng = np.random.default_rng(seed)
     columns = dict(learning_run(seed, n))
@@ -45,11 +47,11 @@ def test_look_rows_are_every_row_then_every_percent() -> None:
 
 
 @settings(max_examples=4, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(st.integers(0, 10_000), st.lists(st.integers(1, 160), max_size=6))
+@given(st.integers(0, 10_000), st.lists(st.integers(1, ROWS), max_size=6))
 def test_rows_in_any_portions_give_the_same_diagnosis(seed: int, cuts: list[int]) -> None:
     columns = sick(seed)
     run, engine = FakeRun(columns), Engine()
-    for cut in sorted({*cuts, 160}):
+    for cut in sorted({*cuts, ROWS}):
         live = engine.advance(run.grow(cut))
     assert live == Engine().advance(FakeRun(columns).grow())
 
@@ -66,7 +68,7 @@ def test_rows_between_the_full_per_cents_too(seed: int, cuts: list[int]) -> None
 
 
 @settings(max_examples=4, deadline=None)
-@given(st.integers(0, 10_000), st.integers(1, 160))
+@given(st.integers(0, 10_000), st.integers(1, ROWS))
 def test_no_look_ahead(seed: int, rows: int) -> None:
     columns = sick(seed)
     engine, whole = Engine(), FakeRun(columns).grow()
@@ -103,7 +105,7 @@ def test_late_revisions_are_judged_like_rows_read_once(seed: int, data: st.DataO
     """Earlier rows change between portions of any size: what is told is what a new engine tells of the final rows."""
     run, engine, taken = FakeRun(sick(seed)), Engine(), 0
     for size in data.draw(st.lists(st.integers(1, 90), min_size=2, max_size=4), label="portions"):
-        taken = min(160, taken + size)
+        taken = min(ROWS, taken + size)
         engine.advance(run.grow(taken))
         for row in data.draw(st.lists(st.integers(0, taken - 1), max_size=4), label="revised rows"):
             name = data.draw(st.sampled_from(("score_mean", "kl_ref", "grad_norm", "pg_loss")), label="metric")
@@ -117,7 +119,7 @@ def test_late_revisions_are_judged_like_rows_read_once(seed: int, data: st.DataO
 @given(st.integers(0, 10_000), st.lists(st.integers(1, 60), min_size=2, max_size=5))
 def test_no_look_ahead_between_portions(seed: int, sizes: list[int]) -> None:
     """At the end of every portion: told live, told of the whole run as it stood then, and told of a run cut there."""
-    columns, ends = sick(seed), sorted({min(160, sum(sizes[: i + 1])) for i in range(len(sizes))})
+    columns, ends = sick(seed), sorted({min(ROWS, sum(sizes[: i + 1])) for i in range(len(sizes))})
     run, engine = FakeRun(columns), Engine()
     live = {end: engine.advance(run.grow(end)) for end in ends}
     engine.advance(run.grow())

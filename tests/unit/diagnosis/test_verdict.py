@@ -9,6 +9,8 @@ from rltui.diagnosis.engine import Engine
 from rltui.run.run import Checkpoint, RunState
 from tests.unit.diagnosis.fake_run import FakeRun
 from tests.unit.diagnosis.series import learning_run, noise
+from tests.unit.diagnosis.test_best import ASKED
+from tests.unit.rules.asked import only
 
 N = 400
 
@@ -66,7 +68,7 @@ def peaked(n: int = N) -> dict[str, object]:
 def test_the_best_checkpoint_is_the_saved_one_at_the_peak() -> None:
     run = FakeRun(peaked()).grow()
     run.checkpoints = [Checkpoint(s, f"checkpoint-{s}", True) for s in (100, 200, 300, 400)]
-    best = Engine().advance(run).verdict.best_checkpoint
+    best = only(ASKED).advance(run).verdict.best_checkpoint
     assert best is not None
     assert (best.step, best.on_disk, best.metric) == (200, True, "val_score")
     assert best.se is not None
@@ -76,13 +78,13 @@ def test_the_best_checkpoint_is_the_saved_one_at_the_peak() -> None:
 def test_an_incomplete_checkpoint_is_not_kept() -> None:
     run = FakeRun(peaked()).grow()
     run.checkpoints = [Checkpoint(100, "a", True), Checkpoint(200, "b", False)]
-    best = Engine().advance(run).verdict.best_checkpoint
+    best = only(ASKED).advance(run).verdict.best_checkpoint
     assert best is not None
     assert best.step == 100
 
 
 def test_without_checkpoints_in_sight_nobody_can_tell_whether_it_is_on_disk() -> None:
-    best = Engine().advance(FakeRun(peaked()).grow()).verdict.best_checkpoint
+    best = only(ASKED).advance(FakeRun(peaked()).grow()).verdict.best_checkpoint
     assert best is not None
     assert best.on_disk is None
     assert best.path is None
@@ -94,7 +96,7 @@ def test_nothing_after_the_break_is_kept() -> None:
     columns["pg_loss"] = np.where(np.arange(N) >= 250, np.nan, 0.1)
     run = FakeRun(columns).grow()
     run.checkpoints = [Checkpoint(s, str(s), None) for s in (100, 200, 300)]
-    best = Engine().advance(run).verdict.best_checkpoint
+    best = only(ASKED).advance(run).verdict.best_checkpoint
     assert best is not None
     assert (best.step, best.on_disk) == (200, None)
 

@@ -14,7 +14,7 @@ from rltui.cli import main
 from rltui.rules.catalogue import rules
 from tests.conftest import report_schema
 
-RUNS, BATCHES, IN_CI = 500, 20, 8
+RUNS, BATCHES, IN_CI = 500, 20, 5
 NAMES = sorted(
     {name for rule in rules().values() for group in rule.needs for name in group}
     | {name for rule in rules().values() for name in rule.metrics if name not in ("config", "samples")}

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 from rltui.cli import main
-from rltui.diagnosis.engine import Engine
 from rltui.evidence.blocks import BlockCache
 from rltui.evidence.look import Look, LookFeed
 from rltui.evidence.profile import RunSettings
 from rltui.run.table import Floats
 from tests.unit.diagnosis.fake_run import FakeRun
+from tests.unit.rules.asked import only
 
 N, AT, END = 200, 120, 132
 
@@ -128,7 +128,7 @@ def test_a_run_that_is_followed_has_the_outages_of_one_read_at_once(seed: int) -
     for begin in rng.integers(20, N, 1 + 10 * (seed % 3)):
         reward[begin : begin + rng.integers(1, 9)] = rng.choice([0.0, 0.0, -1.0])
     data["reward_std"][reward == 0.0] = rng.choice([0.0, 0.4])
-    followed, engine = FakeRun(data), Engine()
+    followed, engine = FakeRun(data), only({"reward-function-fault"})
     for n in np.unique(rng.integers(2, N + 1, 40)).tolist():
         engine.advance(followed.grow(n))
         if rng.random() < 0.2:  # a late revision, of the reward or of what tells whether answers agreed

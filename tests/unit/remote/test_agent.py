@@ -341,7 +341,7 @@ def test_nonsense_ends_the_connection(command: Callable[[], list[str]]) -> None:
 )
 def test_a_message_that_cannot_be_is_an_error_value(message: object) -> None:
     command = answers(*frames_of_one_stream(HELLO, (message, b"1234")))
-    far = SshPlace("far", lambda: command, first_pause_s=0.01, longest_pause_s=0.01)
+    far = SshPlace("far", lambda: command, first_pause_s=1.0, longest_pause_s=1.0)
     try:
         far.open()
         follower = far.follow("/x")

@@ -9,7 +9,7 @@ meant: `python -m tests.unit.knowledge`.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -40,14 +40,21 @@ def cells(values: Any, holes: Any) -> list[float | None]:
     return [None if hole is None else float(v) for v, hole in zip(values, holes, strict=True)]
 
 
-def course(rule: str, given: Rows, opened: Mapping[str, int] | None = None) -> str:
+def course(rule: str, given: Rows) -> str:
     """The level at each look, one digit a look; "-" where what the rule needs is not there."""
+    return beside(rule, given, [given.opened])[0]
+
+
+def beside(rule: str, given: Rows, opened: Sequence[Mapping[str, int]]) -> list[str]:
+    """The course for each set of findings that are open beside it. What rows tell is asked once for all."""
     (one,) = (d for d in REGISTERED if d.rule == rule and d.sees is Look)
-    page, memory, out = rules()[rule].values(), {}, ""
-    feed = feed_of(given.run())
+    page, feed = rules()[rule].values(), feed_of(given.run())
+    out = [""] * len(opened)
+    notes: list[dict[str, float]] = [{} for _ in opened]
     for n in LOOKS:
-        look = Look(feed, n, opened or given.opened)
-        out += str(max((s.level for s in one.detect(look, page, memory)), default=0)) if one.able(look) else "-"
+        for i, (others, memory) in enumerate(zip(opened, notes, strict=True)):
+            look = Look(feed, n, others)
+            out[i] += str(max((s.level for s in one.detect(look, page, memory)), default=0)) if one.able(look) else "-"
     return out
 
 
@@ -116,13 +123,17 @@ def of_case(case: Case) -> Iterator[str]:
             doses = {f"{d:g}": ask(replace(fault, config={**fault.config, key: value * d})) for d in SCALES}
             yield f"setting {key} times: " + turns(doses)
     relations = rules()[rule].relations
-    plain = ask(fault)
-    for other in dict.fromkeys([rule, *caused_by(rule), *relations.leads_to, *relations.suppresses]):
+    others = list(dict.fromkeys([rule, *caused_by(rule), *relations.leads_to, *relations.suppresses]))
+    open_at = [(other, level) for other in others for level in (1, 2)]
+    plain, *found = beside(rule, fault, [fault.opened, *({other: level} for other, level in open_at)])
+    quiet, *near_open = beside(rule, near, [near.opened, *({other: 2} for other in others)])
+    told = dict(zip(open_at, found, strict=True))
+    for other, at_near in zip(others, near_open, strict=True):
         for level in (1, 2):
-            if (found := course(rule, fault, {other: level})) != plain:
-                yield f"{other} open at {level}: {found}"
-        if (found := course(rule, near, {other: 2})) != ask(near):
-            yield f"near, {other} open: {found}"
+            if told[other, level] != plain:
+                yield f"{other} open at {level}: {told[other, level]}"
+        if at_near != quiet:
+            yield f"near, {other} open: {at_near}"
 
 
 def swept() -> dict[str, str]:

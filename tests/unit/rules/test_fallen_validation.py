@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rltui.cli import main
 from rltui.rules.catalogue import rules
 from rltui.rules.held_out import _fallen
+from tests.unit.reported import told
 
 STEPS = 300
 EVERY = 20
@@ -32,22 +32,12 @@ def written(folder: Path, held_out: list[float], seed: int) -> Path:
     return folder
 
 
-def report(path: Path, capsys: pytest.CaptureFixture[str]) -> tuple[dict[str, Any], str]:
-    told = []
-    for words in (["--format", "json"], []):
-        assert main(["report", str(path), *words]) == 0
-        told.append(capsys.readouterr().out)
-    return json.loads(told[0]), told[1]
-
-
 @pytest.mark.parametrize("seed", range(3))
-def test_a_fall_that_four_evaluations_show_is_told_and_dated(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], seed: int
-) -> None:
+def test_a_fall_that_four_evaluations_show_is_told_and_dated(tmp_path: Path, seed: int) -> None:
     rng = random.Random(100 + seed)
     rise = [0.15 + 0.45 * min(1.0, i / 6) for i in range(10)]  # at its best from step 120 to 180
     held_out = [v + rng.gauss(0, 0.04) for v in rise] + [0.45, 0.28, *[0.15 + rng.gauss(0, 0.02) for _ in range(4)]]
-    found, text = report(written(tmp_path, held_out, seed), capsys)
+    text, _, found = told(written(tmp_path, held_out, seed))
     loud = {f["id"]: f for f in found["findings"] if f["status"] == "active" and f["severity"] != "info"}
     assert "train-val-divergence" in loud
     assert abs(loud["train-val-divergence"]["onset_step"] - 190) <= 1.5 * EVERY
@@ -56,13 +46,11 @@ def test_a_fall_that_four_evaluations_show_is_told_and_dated(
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_what_no_check_calls_a_fall_is_not_said_to_hold(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], seed: int
-) -> None:
+def test_what_no_check_calls_a_fall_is_not_said_to_hold(tmp_path: Path, seed: int) -> None:
     """The newest evaluations are lower, too few of them to say that it is lost."""
     rng = random.Random(200 + seed)
     held_out = [*(0.2 + 0.4 * min(1.0, i / 6) + rng.gauss(0, 0.02) for i in range(14)), 0.25, 0.2]
-    found, text = report(written(tmp_path, held_out, seed), capsys)
+    text, _, found = told(written(tmp_path, held_out, seed))
     assert "validation holds" not in text.lower()
     assert "validation up" not in text.lower()
     assert found["verdict"]["decision"] != "abort-now"

@@ -24,13 +24,19 @@ from rltui.run.checkpoints import Checkpoint
 from rltui.run.run import RunState
 from tests.unit.diagnosis.fake_run import FakeRun
 from tests.unit.diagnosis.machines import HOST, START, STEP_S, gpus, sampled
+from tests.unit.rules.asked import only
 
 RULES = ids(Measured)
 MERGER = HostProcess(77, "merger", "python -m verl.model_merger merge", 90.0, aside=True)
 
 
+def engine() -> Engine:
+    """Asks the rules of the machine and no others."""
+    return only(RULES)
+
+
 def findings(run: FakeRun) -> dict[str, Finding]:
-    return {f.id: f for f in Engine().advance(run).findings if f.id in RULES and f.status == "active"}
+    return {f.id: f for f in engine().advance(run).findings if f.id in RULES and f.status == "active"}
 
 
 def measured(run: FakeRun, rows: int | None = None) -> Measured:
@@ -178,7 +184,7 @@ def test_a_merger_that_costs_nothing_is_a_notice_and_gone_when_it_ends() -> None
     assert findings(with_it)["background-interference"].severity == "info"
     ended = sampled(60, lambda step: replace(HOST, processes=(MERGER,)) if 30 <= step < 40 else HOST)
     assert findings(ended) == {}
-    (gone,) = [f for f in Engine().advance(ended).findings if f.id == "background-interference"]
+    (gone,) = [f for f in engine().advance(ended).findings if f.id == "background-interference"]
     assert (gone.status, gone.severity, gone.peak_severity, gone.life) == ("resolved", "info", "info", "resolved")
     (episode,) = gone.episodes
     assert episode.onset_step is not None
@@ -192,16 +198,16 @@ def test_what_came_and_went_twice_has_two_episodes_and_rows_one_by_one_say_the_s
         slow = 20 <= step < 30 or 60 <= step < 75
         return tuple(replace(g, sm_clock_mhz=990.0, throttle=("thermal",)) if slow else g for g in busy(step))
 
-    whole = Engine().advance(sampled(80, cards=hot)).findings
+    whole = engine().advance(sampled(80, cards=hot)).findings
     finding = next(f for f in whole if f.id == "gpu-fault-or-throttle")
     assert [e.severity for e in finding.episodes] == ["warning", "warning"]
     assert finding.status == "resolved"
-    engine, growing = Engine(), sampled(80, cards=hot)
-    at_50 = [f for f in engine.at(growing, 50).findings if f.id == finding.id]
+    judge, growing = engine(), sampled(80, cards=hot)
+    at_50 = [f for f in judge.at(growing, 50).findings if f.id == finding.id]
     assert [(f.status, len(f.episodes)) for f in at_50] == [("resolved", 1)]
     growing = sampled(80, cards=hot)
     table = growing.history.table
-    one_by_one = Engine()
+    one_by_one = engine()
     for n in range(1, 81):
         one_by_one.at(growing, n)
     assert one_by_one.advance(growing).findings == whole
@@ -349,7 +355,7 @@ def still_own_gpus() -> Finding:
 def test_more_than_three_gpus_that_say_the_same_are_one_finding() -> None:
     def hot(count: int) -> list[Finding]:
         cards = tuple(replace(g, sm_clock_mhz=990.0, throttle=("thermal",)) if g.index < count else g for g in gpus(8))
-        told = Engine().advance(sampled(40, cards=lambda step: cards)).findings
+        told = engine().advance(sampled(40, cards=lambda step: cards)).findings
         return [f for f in told if f.id == "gpu-fault-or-throttle"]
 
     assert sorted(f.subject or "" for f in hot(3)) == ["n GPU 0", "n GPU 1", "n GPU 2"]
@@ -394,11 +400,11 @@ def saving(seconds: float, io: float) -> FakeRun:
 
 
 def test_checkpoints_that_a_slow_disk_holds_up() -> None:
-    slow = {f.subject: f for f in Engine().advance(saving(1000.0, 0.7)).findings if f.id == "checkpoint-slow"}
+    slow = {f.subject: f for f in engine().advance(saving(1000.0, 0.7)).findings if f.id == "checkpoint-slow"}
     assert slow["disk"].severity == "warning", "more than 15 minutes"
     assert "Checkpoints of 100 GB take 1000 s: 100 MB/s to /data/ckpt" in slow["disk"].summary
     assert "tasks waited for io 70 % of the time" in slow["disk"].summary
-    assert "disk" not in {f.subject for f in Engine().advance(saving(90.0, 0.7)).findings}, "1.1 GB a second"
+    assert "disk" not in {f.subject for f in engine().advance(saving(90.0, 0.7)).findings}, "1.1 GB a second"
 
 
 def test_saving_that_no_timer_tells_is_told_by_the_step_that_it_lengthens() -> None:

@@ -11,10 +11,11 @@ import numpy as np
 import pytest
 
 from rltui.diagnosis.engine import Engine
-from rltui.evidence.model import Diagnosis
+from rltui.evidence.model import Diagnosis, Finding
 from tests.unit.diagnosis.fake_run import FakeRun
 from tests.unit.diagnosis.series import learning_run, noise
 from tests.unit.diagnosis.written import finding, learning, report, wave, write
+from tests.unit.rules.asked import near
 
 N = 300
 Columns = dict[str, object]
@@ -108,6 +109,12 @@ def diagnose(columns: Columns, **kwargs: object) -> Diagnosis:
     return Engine().advance(FakeRun(columns, **kwargs).grow())  # type: ignore[arg-type]
 
 
+def of_rule(rule: str, columns: Columns, **kwargs: object) -> list[Finding]:
+    """What the rule says where it and its relatives are asked."""
+    told = near(rule).advance(FakeRun(columns, **kwargs).grow())  # type: ignore[arg-type]
+    return [f for f in told.findings if f.id == rule]
+
+
 @cache
 def healthy() -> Diagnosis:
     return diagnose(dict(learning_run(0, N)))
@@ -118,7 +125,7 @@ def test_planted_faults_are_found(rule: str, severity: str, plant: Callable[[Col
     columns = dict(learning_run(0, N))
     assert not any(f.id == rule and f.peak_severity != "info" for f in healthy().findings)
     plant(columns)
-    peaks = {f.peak_severity for f in diagnose(columns).findings if f.id == rule}
+    peaks = {f.peak_severity for f in of_rule(rule, columns)}
     assert severity in peaks, peaks
 
 
@@ -137,17 +144,16 @@ def test_config_alone_is_advice(rule: str, odd: dict[str, object], usual: dict[s
 
 def test_kl_exactly_zero_although_it_acts() -> None:
     columns = dict(learning_run(0, N), kl_ref=np.zeros(N))
-    on = diagnose(columns, config={"kl_coef_loss": 0.01})
-    assert any(f.id == "kl-zero-unexpected" and f.severity == "warning" for f in on.findings)
-    off = diagnose(columns, config={"kl_coef_loss": 0.0})
-    assert not any(f.id == "kl-zero-unexpected" for f in off.findings)
+    on = of_rule("kl-zero-unexpected", columns, config={"kl_coef_loss": 0.01})
+    assert [f.severity for f in on] == ["warning"]
+    assert of_rule("kl-zero-unexpected", columns, config={"kl_coef_loss": 0.0}) == []
 
 
 def test_advantages_of_one_sign() -> None:
     columns = dict(learning_run(0, N))
     columns.update(score_min=np.zeros(N), score_max=np.ones(N), advantage_min=wobble(0.1), advantage_max=wobble(1.2))
-    d = diagnose(columns, config={"adv_estimator": "grpo"})
-    assert any(f.id == "advantage-degenerate" and f.severity == "critical" for f in d.findings)
+    told = of_rule("advantage-degenerate", columns, config={"adv_estimator": "grpo"})
+    assert [f.severity for f in told] == ["critical"]
 
 
 def test_what_needs_samples_or_hardware_says_so() -> None:
@@ -165,8 +171,7 @@ def test_what_needs_samples_or_hardware_says_so() -> None:
 def test_answers_too_short_to_be_cut_did_end(framework: str, mean: float, severity: str) -> None:
     """TRL counts as cut what ends on another token than tokenizer.eos_token_id; verl compares lengths."""
     columns = learning_run(0, N) | {"response_clip_ratio": wobble(0.97, 0.01), "response_length_mean": wobble(mean)}
-    run = FakeRun(columns, config={"max_response_length": 2048}, framework=framework).grow()  # type: ignore[arg-type]
-    found = next(f for f in Engine().advance(run).findings if f.id == "truncation-high")
+    (found,) = of_rule("truncation-high", columns, config={"max_response_length": 2048}, framework=framework)
     assert found.severity == severity
     assert ("other than tokenizer.eos_token_id" in found.summary) == (severity == "warning")
 

@@ -11,6 +11,7 @@ from rltui.diagnosis.engine import Engine
 from rltui.evidence.model import Diagnosis, Finding
 from tests.unit.diagnosis.fake_run import FakeRun
 from tests.unit.diagnosis.series import learning_run, noise
+from tests.unit.rules.asked import near
 
 N = 400
 FEW = 60
@@ -29,6 +30,11 @@ def diagnose(columns: Columns, **kwargs: object) -> Diagnosis:
 
 def found(d: Diagnosis, rule: str) -> Finding:
     return next(f for f in d.findings if f.id == rule)
+
+
+def told_of(rule: str, columns: Columns, **kwargs: object) -> Finding:
+    """What the rule says where it and its relatives are asked."""
+    return found(near(rule).advance(FakeRun(columns, **kwargs).grow()), rule)  # type: ignore[arg-type]
 
 
 def level(x: float, n: int = N, sd: float = 0.02, seed: int = 0) -> np.ndarray:
@@ -157,7 +163,7 @@ FAULTS: list[tuple[Callable[[Columns], None], str, str, int, int]] = [
 def test_planted_fault(plant: Callable[[Columns], None], rule: str, severity: str, onset: int, tolerance: int) -> None:
     columns = dict(learning_run(0, N))
     plant(columns)
-    d = diagnose(columns)
+    d = near(rule).advance(FakeRun(columns).grow())  # type: ignore[arg-type]
     finding = found(d, rule)
     assert finding.severity == severity
     assert finding.status == "active"
@@ -237,13 +243,14 @@ def test_a_short_spike_of_reward_is_no_peak() -> None:
     score = np.array(columns["score_mean"])
     score[120:126] = 5.0
     columns["score_mean"] = score
-    assert not [f for f in diagnose(columns).findings if f.id in ("reward-collapse", "reward-peak-decline")]
+    told = near("reward-collapse", "reward-peak-decline").advance(FakeRun(columns).grow())  # type: ignore[arg-type]
+    assert not [f for f in told.findings if f.id in ("reward-collapse", "reward-peak-decline")]
 
 
 def test_a_dip_that_recovers_is_resolved() -> None:
     columns = dict(learning_run(0, N))
     columns["score_mean"] = np.array(columns["score_mean"]) * (1 - 0.6 * ramp(150, 10) + 0.6 * ramp(190, 10))
-    finding = found(diagnose(columns), "reward-collapse")
+    finding = told_of("reward-collapse", columns)
     assert finding.status == "resolved"
     assert finding.severity == "info"
     assert finding.peak_severity == "warning"
@@ -276,7 +283,7 @@ def test_half_dead_groups_at_a_plateau_are_loud_where_there_is_more_to_gain(
     columns |= {"val_score": [None] * N}
     if top is not None:
         columns |= {"score_max": np.full(N, top), "score_min": np.zeros(N)}
-    d = diagnose(columns)
+    d = near("reward-plateau", "zero-variance-groups").advance(FakeRun(columns).grow())  # type: ignore[arg-type]
     assert found(d, "reward-plateau").status == "active"
     assert found(d, "zero-variance-groups").severity == severity
 
@@ -284,10 +291,10 @@ def test_half_dead_groups_at_a_plateau_are_loud_where_there_is_more_to_gain(
 def test_a_kl_that_comes_back_is_told_no_more() -> None:
     flat = {"score_mean": level(0.5, sd=0.05, seed=1)}
     far = 0.02 + 0.35 * ramp(100, 100) + 0.002 * noise(np.random.default_rng(2), N)
-    stays = found(diagnose({**flat, "kl_ref": far}), "kl-up-reward-flat")
+    stays = told_of("kl-up-reward-flat", {**flat, "kl_ref": far})
     assert (stays.status, stays.severity) == ("active", "warning"), "what was left and bought nothing is told"
     back = far - 0.25 * ramp(230, 150)
-    over = found(diagnose({**flat, "kl_ref": back}), "kl-up-reward-flat")
+    over = told_of("kl-up-reward-flat", {**flat, "kl_ref": back})
     assert (over.status, over.peak_severity) == ("resolved", "warning")
 
 
@@ -300,7 +307,7 @@ def test_length_that_paid_for_itself_stays_paid_however_long_the_run_goes_on(tim
         "score_mean": level(0.4, n, sd=0.05, seed=3) + gain,
         "response_length_mean": level(200.0, n, seed=4) * np.exp(1.2 * ramp(n // 10, n // 2, n)),
     }
-    told = found(diagnose(columns), "length-explosion")
+    told = told_of("length-explosion", columns)
     assert told.peak_severity == ("info" if pays else "warning")
 
 
@@ -309,7 +316,7 @@ def test_saves_are_slow_since_they_became_slow() -> None:
     odd = np.where(step == 40, 5.0, 1.0)  # one slow save is no onset
     took = np.where(step % 20 == 0, np.where(step >= 260, 30.0, 0.1) * odd, 0.0)
     columns: Columns = {"time_per_step_s": level(2.0), "phase:save_checkpoint": took}
-    slow = found(diagnose(columns), "checkpoint-slow")
+    slow = told_of("checkpoint-slow", columns)
     assert slow.onset_step == 260
     always = {**columns, "phase:save_checkpoint": np.where(step % 20 == 0, 30.0, 0.0)}
-    assert found(diagnose(always), "checkpoint-slow").onset_step == 20
+    assert told_of("checkpoint-slow", always).onset_step == 20

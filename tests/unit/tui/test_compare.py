@@ -6,12 +6,14 @@ from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from threading import Event
+from typing import Any
 
 import pytest
 from textual.pilot import Pilot
 
-from rltui.compare.read import ComparedRun
-from rltui.compare.runs import RunRow
+from rltui.compare.read import ComparedRun, facts
+from rltui.compare.runs import RunRow, of_whole
+from rltui.discovery.found import Found
 from rltui.session.live import LiveRun
 from rltui.tui.app import RltuiApp
 from rltui.tui.screens.compare import TABS, CompareScreen
@@ -23,15 +25,37 @@ from tests.unit.tui import canned
 from tests.unit.tui.conftest import NARROW, WIDE, is_read, screen_text, wait_for
 
 SAMPLES = REPO / "sample_runs"
+FACTS: dict[str, ComparedRun] = {}
+ROWS: dict[str, RunRow] = {}
+
+
+@pytest.fixture(autouse=True)
+def read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is read to its end is read once for all tests; whoever stops on the way reads for himself."""
+
+    def facts_once(found: Found, key_map: Any, primary: str | None, cancelled: Callable[[], bool]) -> ComparedRun:
+        known = FACTS.get(found.candidate.root)
+        told = facts(found, key_map, primary, cancelled) if known is None else known
+        return told if cancelled() else FACTS.setdefault(found.candidate.root, told)
+
+    def row_once(found: Found, cancelled: Callable[[], bool]) -> RunRow:
+        known = ROWS.get(found.candidate.root)
+        told = of_whole(found, cancelled=cancelled) if known is None else known
+        return told if cancelled() else ROWS.setdefault(found.candidate.root, told)
+
+    monkeypatch.setattr("rltui.compare.read.facts", facts_once)
+    monkeypatch.setattr("rltui.compare.runs.of_whole", row_once)
 
 
 class Opener(SessionOpener):
-    """As the screen opens runs, without sampling this machine; what is read of the others waits for `go`."""
+    """As the screen opens runs, without sampling this machine; what is read of the others waits for `go`, the verdicts
+    of the picker for `judge`."""
 
     def __init__(self, *targets: Path) -> None:
         super().__init__([str(target) for target in targets], {}, None)
-        self.go = Event()
+        self.go, self.judge = Event(), Event()
         self.go.set()
+        self.judge.set()
         self.read = 0
 
     def open(self, index: int) -> LiveRun:
@@ -40,6 +64,10 @@ class Opener(SessionOpener):
     def rows(self) -> Iterator[tuple[int, RunRow]]:
         self.go.wait()
         yield from super().rows()
+
+    def judged(self, number: int, cancelled: Callable[[], bool]) -> RunRow | None:
+        self.judge.wait()
+        return super().judged(number, cancelled)
 
     def facts(
         self, picked: Sequence[int], own: str, told: Callable[[int, int, str], None], cancelled: Callable[[], bool]
@@ -59,12 +87,14 @@ async def opened(opener: Opener, size: tuple[int, int] = WIDE) -> AsyncIterator[
         await wait_for(pilot, lambda: app.screen.name == "picker" or is_read(app), "something to see")
         yield app, pilot
         opener.go.set()
+        opener.judge.set()
 
 
 @pytest.mark.parametrize("size", [WIDE, NARROW])
 async def test_the_picker_shows_at_once_and_fills_in_with_what_needs_attention_first(size: tuple[int, int]) -> None:
     opener = Opener(SAMPLES)
     opener.go.clear()
+    opener.judge.clear()
     async with opened(opener, size) as (app, pilot):
         picker = app.screen
         assert isinstance(picker, PickerScreen)
@@ -79,16 +109,8 @@ async def test_the_picker_shows_at_once_and_fills_in_with_what_needs_attention_f
 
 
 async def test_what_was_not_judged_is_not_ok_and_the_verdicts_come_by_themselves() -> None:
-    class Patient(Opener):
-        def __init__(self, *targets: Path) -> None:
-            super().__init__(*targets)
-            self.judge = Event()
-
-        def judged(self, number: int, cancelled: Callable[[], bool]) -> RunRow | None:
-            self.judge.wait()
-            return super().judged(number, cancelled)
-
-    opener = Patient(SAMPLES)
+    opener = Opener(SAMPLES)
+    opener.judge.clear()
     async with opened(opener) as (app, pilot):
         picker = app.screen
         assert isinstance(picker, PickerScreen)

@@ -222,7 +222,7 @@ def test_a_stall_and_its_recovery_are_told_once(tmp_path: Path) -> None:
 def test_labelled_runs(labelled_run: Callable[[str], Path], tmp_path: Path, name: str, finding: str) -> None:
     text = (labelled_run(name) / "console.log").read_bytes().decode("utf-8", "replace")
     lines = text.splitlines(keepends=True)
-    every = max(1, len(lines) // 800)
+    every = max(1, len(lines) // 400)
     pieces = ["".join(lines[i : i + every]) for i in range(0, len(lines), every)]
     code, events = replayed(tmp_path / "console.log", pieces, Options(as_json=True, timeout_s=180.0), first=100)
     counted = names(events)
