@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from math import log, sqrt
+from math import isfinite, log, sqrt
 from typing import NamedTuple
 
 import numpy as np
@@ -58,7 +58,7 @@ def _fallen(x: Floats, p: Params, width: int = 3) -> Fall | None:
     for end in (len(smooth) - 1, len(smooth)):
         j = int(smooth[:end].argmax())
         fall = float(smooth[j] - smooth[end - 1])
-        if error <= 0 or fall <= limit * error or j >= end - width + 1:
+        if error <= 0 or not isfinite(error) or fall <= limit * error or j >= end - width + 1:
             return None
     half = width // 2
     last = int(np.flatnonzero(smooth >= smooth[j] - (1.0 + chance) * error)[-1]) + half
@@ -78,9 +78,8 @@ def _wanders(x: Floats, width: int) -> float:
 
 
 def _smooth(x: Floats, width: int) -> Floats:
-    """Means of so many evaluations one after another."""
-    summed = np.cumsum(np.concatenate(([0.0], x)))
-    return np.asarray((summed[width:] - summed[:-width]) / width)
+    """Means of so many evaluations one after another; of parts, as sums of huge values have no number."""
+    return np.convolve(x / width, np.ones(width), mode="valid")
 
 
 def _noise(x: Floats, p: Params) -> float:
