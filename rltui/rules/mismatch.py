@@ -65,16 +65,18 @@ def mismatch_high(look: Look, p: Params, memory: Memory) -> list[Signal]:
 
 @rule("mismatch-growing", Look)
 def mismatch_growing(look: Look, p: Params, memory: Memory) -> list[Signal]:
-    """The difference grows; a warning where the reward suffers."""
+    """The difference grows; a warning where the reward suffers, until it is smaller again."""
     for name in ("rollout_train_logprob_diff", "rollout_train_kl"):
         x = look.values(name)
         if len(x) < p["rows"] or head(x, 20) <= 0:
             continue
         ratio = tail(x, 20) / head(x, 20)
-        eased = ratio < p["notice"] or look.trend(name).direction <= 0
+        large = ratio >= p["factor"]
+        stands = large and held(look, "mismatch-growing", WARNING)
+        eased = ratio < p["notice"] or (look.trend(name).direction <= 0 and not stands)
         if eased and not held(look, "mismatch-growing"):
             continue
-        level = EASED if eased else WARNING if ratio >= p["factor"] and losing(look) else NOTICE
+        level = EASED if eased else WARNING if stands or (large and losing(look)) else NOTICE
         text = f"The difference between trainer and sampler grew {num(ratio)}-fold, to {num(tail(x, 20))}"
         text += f" ({compared(look, name, 20)})."
         return [Signal(level, text, ((name, ""),), moved=name, hurt=look.reward)]

@@ -10,11 +10,11 @@ from rltui.rules.base import Memory, Params, rule, tail, validation
 
 @rule("dpo-likelihood-displacement", Look)
 def dpo_likelihood_displacement(look: Look, p: Params, memory: Memory) -> list[Signal]:
-    """Chosen responses become less likely while the margin rises."""
+    """Chosen responses are less likely than at the start, and the margin has risen."""
     chosen, rejected = look.values("dpo_logps_chosen"), look.values("dpo_logps_rejected")
-    if len(chosen) < p["rows"] or look.trend("dpo_logps_chosen").direction >= 0:
+    if len(chosen) < p["rows"] or look.facts.errors("dpo_logps_chosen") > -2.0:
         return []
-    if look.trend("dpo_reward_margin").direction <= 0:
+    if look.facts.errors("dpo_reward_margin") < 2.0:
         return []
     fall = float(chosen[:10].mean() - chosen[-10:].mean())
     other = float(rejected[:10].mean() - rejected[-10:].mean()) if len(rejected) >= 20 else 0.0

@@ -8,7 +8,7 @@ from rltui.evidence.clock import capped, enough, worth
 from rltui.evidence.effects import LIMIT, Effect, between, chance, noise
 from rltui.evidence.look import Look
 from rltui.evidence.metric import MetricFacts
-from rltui.evidence.shifts import louder
+from rltui.evidence.shifts import LOUDER, louder
 from rltui.evidence.signal import NOTICE, WARNING, Signal, num
 from rltui.evidence.trends import flat, trend
 from rltui.plots.numbers import percent
@@ -31,6 +31,7 @@ from rltui.rules.base import (
     told,
 )
 from rltui.rules.traits import Trait
+from rltui.run.table import Series
 
 
 def _detectable(noise: float, rows: int) -> float:
@@ -158,6 +159,18 @@ def reward_plateau(look: Look, p: Params, memory: Memory) -> list[Signal]:
     return [Signal(NOTICE, summary, proofs, onset_step=onset)]
 
 
+def _since_noisy(series: Series, now: float, memory: Memory) -> int | None:
+    """First step from which on the reward jumps more. The rows before it are remembered: they may lie further back
+    than a change is looked for."""
+    grown = louder(series.steps, series.values)
+    if grown is not None:
+        before = noise(series.values[: series.steps.searchsorted(grown)])
+        memory.update(since=grown, before=before)
+    elif memory and now < LOUDER * memory["before"]:
+        memory.clear()
+    return int(memory["since"]) if memory else None
+
+
 @rule("reward-noise-dominates", Look)
 def reward_noise_dominates(look: Look, p: Params, memory: Memory) -> list[Signal]:
     """The batch mean jumps so much from row to row that no plausible trend would show."""
@@ -168,13 +181,13 @@ def reward_noise_dominates(look: Look, p: Params, memory: Memory) -> list[Signal
     share = way.noise / look.profile.spread
     if share < p["noise"] / 2.0:
         return []  # too little even of a reward that became noisier, which costs much to ask
-    grown = louder(series.steps, series.values) if series is not None else None
+    grown = None if series is None else _since_noisy(series, way.noise, memory)
     if share < p["noise"] / (1.0 if grown is None else 2.0) or (grown is None and abs(way.total) >= way.noise):
         return []
     summary = f"{reward_name(look)} jumps by {num(way.noise)} from row to row, {percent(share)} of its range"
     before = inf
-    if series is not None and grown is not None:
-        before = noise(series.values[: series.steps.searchsorted(grown)])
+    if grown is not None:
+        before = memory["before"]
         summary += f", and by {num(before)} before step {grown}."
     else:
         summary += ": a trend below that does not show."
