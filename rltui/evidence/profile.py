@@ -12,13 +12,13 @@ import numpy as np
 
 from rltui.evidence.blocks import Blocks
 from rltui.frameworks.dialect import Dialect
+from rltui.frameworks.load import algorithms
 from rltui.frameworks.resolve import bare_key
 from rltui.run.run import ConfigValue, Run
 from rltui.run.table import Floats, Series
 
 Stage = Literal["before", "warm-up", "early", "mid", "late"]
 
-GROUP_ESTIMATORS = ("grpo", "rloo", "dapo", "gspo", "gdpo", "drgrpo", "dr_grpo", "bnpo", "reinforce_plus_plus_baseline")
 WARM_UP_ROWS = 10
 EARLY_STEPS = 100  # of a run of unknown length
 FINAL_SHARE = 0.7
@@ -71,9 +71,9 @@ class RunSettings:
         algorithm = (run.algorithm or "").lower()
         names = f"{estimator} {algorithm}"
         group: bool | None = None
-        if any(e in names for e in GROUP_ESTIMATORS):
+        if any(part in names for part in algorithms().of_groups):
             group = True
-        elif "ppo" in names or "gae" in names or "reinforce" in names or "dpo" in names or "kto" in names:
+        elif any(part in names for part in algorithms().of_samples):
             group = False
         coef, where = _kl(config)
         epochs, mini, batch = (number(config, k) for k in ("ppo_epochs", "mini_batch", "train_batch_prompts"))

@@ -9,18 +9,12 @@ from rltui.evidence.signal import num
 from rltui.frameworks.load import metrics
 from rltui.plots.numbers import percent
 
-RISES = {1: "rises", -1: "falls", 0: "is level"}
-ROSE = {1: "rose", -1: "fell", 0: "shows no change"}
+ROSE = {1: "rose", -1: "fell"}
 
 
 def way(effect: Effect | None) -> int:
     """Direction of an effect; 0 too if there are too few points for one."""
     return 0 if effect is None else effect.direction
-
-
-def rises(effect: Effect | None) -> str:
-    """`rises`, `falls`, `is level`; of too few points `is not known to move`."""
-    return "is not known to move" if effect is None else RISES[effect.direction]
 
 
 def called(facts: Facts, metric: str) -> str:

@@ -60,12 +60,15 @@ class Phase(Record):
 
 class Algorithms(Record):
     """How an algorithm is told: by the advantage estimator, by a name in the log, by metrics that only it logs.
-    `config_keys`: last parts of settings that may name it in a home-made loop."""
+    `config_keys`: last parts of settings that may name it in a home-made loop. `of_groups`: parts of the names of those
+    that hold answers to one prompt against each other, and `of_samples` of others."""
 
     by_value: dict[str, str]
     config_keys: tuple[str, ...]
     by_text: tuple[tuple[str, str], ...]
     by_key: tuple[tuple[str, tuple[str, ...]], ...]
+    of_groups: tuple[str, ...]
+    of_samples: tuple[str, ...]
 
 
 class Signs(Record):
