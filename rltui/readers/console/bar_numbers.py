@@ -81,6 +81,11 @@ class BarNumbers:
         """Nothing follows for now: what is held back too."""
         return [*self._over(), self._held] if self._held is not None else []
 
+    @property
+    def newest(self) -> int | None:
+        """The step of the numbers that are shown now."""
+        return None if self._held is None else self._held[0]
+
     def drop(self) -> int:
         """Another line states its step: what waits is of batches. How many rows that were."""
         count = len(self._waiting) + (self._held is not None)

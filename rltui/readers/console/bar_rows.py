@@ -90,6 +90,12 @@ class BarRows:
         """The numbers behind a bar."""
         self._add_numbers(lambda: self._numbers.take(painted, text.decode("utf-8", "replace")), line)
 
+    def newest(self) -> int:
+        """The step that the log is at by its rows, or by the numbers that a bar shows now; -1 before the first."""
+        told = self._rows.step
+        shown = self._numbers.newest if told is None or self._numbers.tell else None
+        return next((step for step in (shown, told) if step is not None), -1)
+
     def take_newest(self, rest: bytes, line: int) -> None:
         """The numbers behind the bar that is painted now: its line ends when it is painted again."""
         painted = rest.rpartition(b"\r")[2].rstrip()

@@ -68,7 +68,7 @@ class TemplateWords(Record):
     a count and its total; `prose`: words of sentences, which make no name; `parts`: of a step, over or before their
     numbers; `bookkeeping`: names of what a tool notes and nobody measures; `amounts`: words before what is counted, not
     what counts (`n_steps`);
-    `texts`: in a line over a sample or code."""
+    `texts`: in a line over a sample or code; `findings`: of what an evaluation tells when it is over."""
 
     counters: frozenset[str]
     weak_counters: frozenset[str]
@@ -84,6 +84,7 @@ class TemplateWords(Record):
     bookkeeping: frozenset[str]
     amounts: frozenset[str]
     texts: frozenset[str]
+    findings: frozenset[str]
 
 
 @kept

@@ -28,7 +28,13 @@ _WORDS = re.compile(r"[^\d]*")
 class OwnWords:
     """Takes lines in file order. A row without cells only says at which step the log is."""
 
-    def __init__(self, clock: LineClock, skip: Callable[[str], None] = lambda reason: None) -> None:
+    def __init__(
+        self,
+        clock: LineClock,
+        skip: Callable[[str], None] = lambda reason: None,
+        newest: Callable[[], int] = lambda: -1,
+    ) -> None:
+        self._step = newest  # tells the step that the log is at, -1 before the first
         self._clock = clock
         self._time = nan  # of the line that is read
         self._skip = skip  # told why a line or a part of it is left out
@@ -85,7 +91,7 @@ class OwnWords:
 
     def _evaluation(self, said: str | None) -> list[StepRow]:
         """The row of what a line of an evaluation says, if it says one."""
-        row = None if said is None else evaluated(said, self._newest[0])
+        row = None if said is None else evaluated(said, self._step())
         return [] if row is None else [replace(row, lines=(self.at,), time=self._time)]
 
     def named(self, raw: str, shape: bytes, prefix: str, step: int | None, behind: bool) -> tuple[list[StepRow], bool]:
@@ -97,7 +103,7 @@ class OwnWords:
         if self.belongs:
             self._skip(OTHER_RANK)
             return [], True
-        if evaluation := self._evaluation(self._evaluations.said(lead, self._newest[0])):
+        if evaluation := self._evaluation(self._evaluations.said(lead, self._step())):
             return evaluation, True
         first = not behind and self._learner is not None and self._learner.knows_steps
         rows = self.line(raw, shape, prefix) if first else []
@@ -123,7 +129,7 @@ class OwnWords:
             return []  # as most lines
         lead = split_lead(raw)
         self._time = self._clock.of(lead.before)
-        said = self._evaluations.said(lead, self._newest[0])
+        said = self._evaluations.said(lead, self._step())
         if evaluation := self._evaluation(said):
             return evaluation
         if learner is None or (len(raw) > PROSE and not raw.endswith("}")):
