@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import nan
 from typing import NamedTuple
 
 from rltui.lazy_regex import lazy
@@ -23,7 +24,8 @@ their number an episode may be one of a game."""
 SURE = 64
 """Rows of such bars that wait: a line that states its step may follow, and several batches make a step."""
 
-Row = tuple[int, dict[str, float]]
+Row = tuple[int, dict[str, float], float]
+"""Step, numbers and time of a row."""
 
 
 class BarNumbers:
@@ -42,8 +44,8 @@ class BarNumbers:
         self._early: bool | None = None  # numbers come before their count; None while there were none
         self._count: tuple[str, int] | None = None  # name and count of the newest bar with numbers
 
-    def take(self, painted: ProgressBar, text: str) -> list[Row]:
-        """A bar was painted: the steps that are over now."""
+    def take(self, painted: ProgressBar, text: str, time: float = nan) -> list[Row]:
+        """A bar was painted at that time: the steps that are over now."""
         described = _described(painted.name)
         if described:
             painted = painted._replace(name="")
@@ -62,7 +64,7 @@ class BarNumbers:
         if not cells or (self._held is not None and self._held[1] == cells and step == place[0] + 1):
             return []  # none but a step, or painted once more below another line
         again = epoch is not None and epoch == self._epoch
-        before, self._held, self._epoch = self._held, (step, cells), epoch
+        before, self._held, self._epoch = self._held, (step, cells, time), epoch
         self.tell |= epoch is None
         if before is not None and before[0] != step and not (again and step < before[0]):
             self._waiting.append(before)  # Lightning names the full bar after the next epoch before that begins

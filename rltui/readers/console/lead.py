@@ -7,6 +7,7 @@ from typing import NamedTuple
 from rltui.lazy_regex import lazy
 from rltui.readers.console.named_numbers import has_word, words
 from rltui.readers.console.stamp import CLOCK as _CLOCK
+from rltui.readers.console.stamp import CTIME as _CTIME
 from rltui.readers.console.stamp import DATE as _DATE
 from rltui.readers.console.stamp import EPOCH as _EPOCH
 from rltui.readers.number_text import NUMBER
@@ -41,7 +42,8 @@ _LEAD = lazy(
     rf"|(?:ts|time|timestamp|asctime)=(?:\"?{_DATE}[ T]{_CLOCK}\"?"  # logfmt
     rf"|{_EPOCH})(?=\s)"
     r"|[IWD]\d{4} \d\d:\d\d:\d\d\.\d{1,6}\s+\d{1,9} [\w./\-]{1,80}:\d{1,6}\]"  # absl
-    rf"|[\[(]?{_DATE}[ T_-]{_CLOCK}[\])]?(?: [\w.\-]{{1,60}} [\w.\-/]{{1,60}}\[\d{{1,9}}\]:?(?=\s))?"
+    rf"|[\[(<]?{_CTIME}[\])>]?:?(?=\s|$)"
+    rf"|[\[(<]?{_DATE}[ T_-]{_CLOCK}[\])>]?(?: [\w.\-]{{1,60}} [\w.\-/]{{1,60}}\[\d{{1,9}}\]:?(?=\s))?"
     rf"|{_POD}(?= {_DATE}T{_CLOCK})"
     r"|[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d(?: [\w.\-]{1,60} [\w.\-/]{1,60}\[\d{1,9}\]:)?"  # ts, syslog
     rf"|\[?\d\d[-/]\d\d {_CLOCK}\]?"
@@ -88,7 +90,8 @@ _CONTAINER = lazy(
 _WORD = lazy(r"[A-Za-z][\w.]*[A-Za-z]")
 _NO_SOURCE = lazy(
     r"(?i:trace|debug|info|notice|success|warning|warn|rank|pid|ip|stdout|stderr"
-    r"|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)$"
+    r"|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec"
+    r"|mon|tue|wed|thu|fri|sat|sun|utc)$"
 )
 
 
