@@ -9,7 +9,7 @@ from rltui.readers.console.lead import bare
 from rltui.readers.console.line_clock import LineClock
 from rltui.readers.console.log_news import LogNews
 from rltui.readers.console.log_rows import LogRows
-from rltui.readers.console.progress_bar import TRAINING, ProgressBar, bar
+from rltui.readers.console.progress_bar import TRAINING, ProgressBar, bar, stamp_before
 from rltui.readers.console.step_template import measures
 from rltui.readers.console.trl import Row, Stepper, stated_step
 from rltui.readers.literals import dict_cells
@@ -88,7 +88,14 @@ class BarRows:
 
     def take_numbers(self, painted: ProgressBar, text: bytes, line: int) -> None:
         """The numbers behind a bar."""
-        self._add_numbers(lambda: self._numbers.take(painted, text.decode("utf-8", "replace")), line)
+        time = self._rows.clock.before(text, stamp_before(text))
+        self._add_numbers(lambda: self._numbers.take(painted, text.decode("utf-8", "replace"), time), line)
+
+    def newest(self) -> int:
+        """The step that the log is at by its rows, or by the numbers that a bar shows now; -1 before the first."""
+        told = self._rows.step
+        shown = self._numbers.newest if told is None or self._numbers.tell else None
+        return next((step for step in (shown, told) if step is not None), -1)
 
     def take_newest(self, rest: bytes, line: int) -> None:
         """The numbers behind the bar that is painted now: its line ends when it is painted again."""
@@ -107,7 +114,7 @@ class BarRows:
         for row in rows:
             self._rows.add(*row)
 
-    def _add_numbers(self, numbers: Callable[[], list[tuple[int, dict[str, float]]]], line: int) -> None:
+    def _add_numbers(self, numbers: Callable[[], list[tuple[int, dict[str, float], float]]], line: int) -> None:
         """What bars show, if nothing else states steps."""
         if self._rows.step is None or self._numbers.tell:
             for row in numbers():

@@ -12,9 +12,19 @@ from dataclasses import dataclass, field
 from math import nan
 
 from rltui.lazy_regex import lazy
-from rltui.readers.console.lead import bare, without_lead
+from rltui.readers.console.lead import Lead, bare, of_container, split_lead, without_lead
 from rltui.readers.console.named_numbers import NUMBER_IN, TIME, has_word, is_named, of_evaluation, sectioned, words
-from rltui.readers.console.pair_lines import BOLD, MARKS, begins_evaluation, logged_cells, title, titled
+from rltui.readers.console.pair_lines import (
+    BOLD,
+    MARKS,
+    begins_evaluation,
+    is_frame,
+    logged_cells,
+    pair_cells,
+    title,
+    titled,
+)
+from rltui.readers.console.step_template import measures
 from rltui.readers.keys import first_of
 from rltui.readers.literals import dict_cells
 from rltui.readers.number_text import NUMBER, value
@@ -45,6 +55,7 @@ _OF = r"(?:\s?/\s?\d[\d.]*(?=\s?[KMGT]i?B))?"
 _PAIR = lazy(rf"^({_NAME})(?:\s*[:=]\s*|\s+)({NUMBER}){_OF}{_UNIT}$")
 _STRICT_PAIR = lazy(rf"^({_NAME})\s*[:=]\s*({NUMBER}){_OF}{_UNIT}$")
 _WORDS = lazy(rf"([\w/.@\-]+)[:=]({NUMBER})(?=[\s)\]}}]|$)")
+_DIGITS = lazy(r"\d+")
 _WITHIN = lazy(r"([^\W\d][\w/\-]*(?: [^\W\d][\w/\-]*)?):\s")
 """The section that a part's numbers stand in: `actor: loss=0.1 lr=1e-6`."""
 _TOOK = lazy(
@@ -66,6 +77,16 @@ _DICT = lazy(
 )
 """A dict behind its step. Behind other numbers by name it is a part of what the line tells: a command, a sample."""
 
+_WORDED = lazy(r"^(?![|│┃║]\D*$).*[^\W_]")
+"""Words, but for those that name the columns of a table."""
+_OPENS = lazy(r"[:=\-#*>{\[(]\s*$|^[^\W\d]+(?: [^\W\d]+){0,2}$")
+"""A message that says but what follows: with a colon, as a heading, in a few words."""
+
+
+def _alike(stamp: str, other: str) -> bool:
+    """Whether a container put the same before two lines, but for the time."""
+    return _DIGITS.sub("", stamp).split() == _DIGITS.sub("", other).split()
+
 
 @dataclass(slots=True)
 class StepBlock:
@@ -83,11 +104,55 @@ class StepBlock:
     title: str = ""  # over the lines below
     evaluated: bool = False  # a line said that what follows is of an evaluation
     time: float = nan  # when the line with the step was written
+    led: Lead | None = None  # of the heading, if logging named its program before it
+    worded: bool = False  # words stand between the heading and what comes now
+    elsewhere: bool = False  # the newest message is of another program
+    known: frozenset[str] = frozenset()  # names in the messages of the headings before this one
+    own: set[str] = field(default_factory=set)  # names in that of this one
+
+    def line(self, message: str, prefix: str) -> bool:
+        """A further line, behind Ray's `prefix`. Returns whether its numbers belong to the step."""
+        lead = split_lead(message)
+        if prefix + lead.source == self.source:
+            self.elsewhere = False
+            return self.below(message)
+        if self.led is None or prefix + self.led.source != self.source:
+            return False
+        container = of_container(message)
+        text = message[len(container) :]
+        if split_lead(text).before or not _alike(container, of_container(self.led.before)):
+            self.elsewhere = True
+            self.over |= _OPENS.search(lead.message) is not None  # what follows is of that message
+            return False
+        return self._further(text)
+
+    def _further(self, text: str) -> bool:
+        """A line of the heading's own message: logging puts its lead before the first line of several. Words end the
+        numbers, and so does a title of samples or code. Below another program's line those are known by their names."""
+        cells = self._cells(text)
+        if self.elsewhere and cells and not (measures(cells) or self.known & cells.keys()):
+            return False
+        taken = self.below(text)
+        named = self.title.lower().split()
+        self.over |= self.worded or not words().texts.isdisjoint((*named[:1], *named[-1:]))
+        if taken and not self.elsewhere:
+            self.own |= cells.keys()
+        return taken
+
+    @property
+    def told(self) -> dict[str, float]:
+        """Its numbers. Those of a message of several lines are of a training by a name of one."""
+        return self.cells if not self.own or measures(self.cells) else {}
+
+    def _cells(self, message: str) -> dict[str, float]:
+        """The numbers of a line, which may be one of a table right below a heading."""
+        of_table = self.headed and not self.worded
+        return attributes(message) or (pair_cells(without_lead(message)) or {} if of_table else {})
 
     def below(self, message: str) -> bool:
         """A further line. Its numbers by name belong to the step if it is indented or marked as the first of them was;
         without either they have to follow each other. Returns whether they do."""
-        cells = attributes(message)
+        cells = self._cells(message)
         if not cells:
             named, rest = titled(without_lead(message).lstrip(MARKS))
             cells = attributes(rest) if named else {}
@@ -100,6 +165,7 @@ class StepBlock:
             return False
         if not cells:
             self.title = title(text)
+            self.worded |= not self.title and _WORDED.search(text) is not None and not is_frame(text)
             self.over |= self.lead == "" and bool(message.strip())
             self.apart |= bool(message.strip())
             return False

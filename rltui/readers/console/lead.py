@@ -7,6 +7,7 @@ from typing import NamedTuple
 from rltui.lazy_regex import lazy
 from rltui.readers.console.named_numbers import has_word, words
 from rltui.readers.console.stamp import CLOCK as _CLOCK
+from rltui.readers.console.stamp import CTIME as _CTIME
 from rltui.readers.console.stamp import DATE as _DATE
 from rltui.readers.console.stamp import EPOCH as _EPOCH
 from rltui.readers.number_text import NUMBER
@@ -32,6 +33,8 @@ _SIGNS = str.maketrans(
 _ORDINAL = lazy(r"第\s*(\d+)\s*(步|轮|次迭代|回合)")
 _LEVEL = r"(?:TRACE|DEBUG|INFO|NOTICE|SUCCESS|WARNING|WARN|debug|info|warning|Info|Warning)"
 _FILE = r"[\w./\-]{1,120}\.py:\d{1,6}(?::\w{1,60})?"
+_POD = r"(?:[a-z][\w.\-/]{0,120}(?: [a-z][\w.\-]{0,60})?|\[[a-z][\w.\-]{0,60}/[\w.\-/]{1,120}\])"
+"""A pod and its container."""
 _LEAD = lazy(
     rf"^(?:{_LEVEL}:[A-Za-z_][\w.]{{0,60}}:"  # logging.basicConfig
     rf"|\[{_LEVEL}\|{_FILE}\]"  # transformers
@@ -39,8 +42,9 @@ _LEAD = lazy(
     rf"|(?:ts|time|timestamp|asctime)=(?:\"?{_DATE}[ T]{_CLOCK}\"?"  # logfmt
     rf"|{_EPOCH})(?=\s)"
     r"|[IWD]\d{4} \d\d:\d\d:\d\d\.\d{1,6}\s+\d{1,9} [\w./\-]{1,80}:\d{1,6}\]"  # absl
-    rf"|[\[(]?{_DATE}[ T_-]{_CLOCK}[\])]?(?: [\w.\-]{{1,60}} [\w.\-/]{{1,60}}\[\d{{1,9}}\]:?(?=\s))?"
-    rf"|[a-z][\w.\-]{{0,80}}(?: [a-z][\w.\-]{{0,60}})?(?= {_DATE}T{_CLOCK})"  # a pod and its container
+    rf"|[\[(<]?{_CTIME}[\])>]?:?(?=\s|$)"
+    rf"|[\[(<]?{_DATE}[ T_-]{_CLOCK}[\])>]?(?: [\w.\-]{{1,60}} [\w.\-/]{{1,60}}\[\d{{1,9}}\]:?(?=\s))?"
+    rf"|{_POD}(?= {_DATE}T{_CLOCK})"
     r"|[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d(?: [\w.\-]{1,60} [\w.\-/]{1,60}\[\d{1,9}\]:)?"  # ts, syslog
     rf"|\[?\d\d[-/]\d\d {_CLOCK}\]?"
     rf"|\[{_CLOCK}\]|{_CLOCK}(?=\s)"
@@ -77,11 +81,17 @@ _TAG = lazy(
 _NAMED = lazy(r"^(?:\[([A-Za-z][\w .\-]{0,40})\](?=\s)|([A-Za-z][\w.\-]{0,40}):\s(?=.*[:=|│┃]))\s*")
 """The name of a program or a part of one, in brackets or before a colon."""
 
+_CONTAINER = lazy(
+    rf"(?:{_POD} )?{_DATE}T{_CLOCK} (?:std(?:out|err) [FP](?: |$))?"
+    r"|[a-z][\w.\-]{0,60}-\d{1,3}\s+\|(?=\s)"
+)
+"""What Kubernetes and Docker Compose put before each line that a program writes."""
 
 _WORD = lazy(r"[A-Za-z][\w.]*[A-Za-z]")
 _NO_SOURCE = lazy(
     r"(?i:trace|debug|info|notice|success|warning|warn|rank|pid|ip|stdout|stderr"
-    r"|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)$"
+    r"|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec"
+    r"|mon|tue|wed|thu|fri|sat|sun|utc)$"
 )
 
 
@@ -130,6 +140,12 @@ def split_lead(line: str) -> Lead:
     before = begin[: len(begin) - len(text)]
     words = () if not before else (word for word in _WORD.findall(before) if _NO_SOURCE.match(word) is None)
     return Lead(rank, " ".join(words), text, before)
+
+
+def of_container(before: str) -> str:
+    """The part of what stands before a message that stands before each line of the program."""
+    found = _CONTAINER.match(before)
+    return "" if found is None else found[0]
 
 
 def _says(name: str) -> bool:

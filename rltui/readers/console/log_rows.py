@@ -13,6 +13,7 @@ from math import isnan, nan
 from rltui.readers.base import Counted, Record, Rows, Treated
 from rltui.readers.console import verl as verl_console
 from rltui.readers.console.line_clock import LineClock
+from rltui.readers.console.step_template import StepRow
 from rltui.readers.rows import RowBuilder
 
 UNDATED = "rows without a time, as the time stamps of the lines have no date and no line above them has one"
@@ -74,6 +75,15 @@ class LogRows:
         self.add_aside(step, cells, time)
         self.step = step
         self.came = True
+
+    def tell(self, row: StepRow) -> None:
+        """What a step line says: it may be but the step."""
+        if row.aside:
+            self.add_aside(row.step, row.cells, row.time)
+            return
+        if row.cells:
+            self.add(row.step, row.cells, row.time)
+        self.step = row.step
 
     def add_aside(self, step: int, cells: Mapping[str, object], time: float = nan) -> None:
         """One row that does not tell where the log is."""

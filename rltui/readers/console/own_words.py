@@ -28,7 +28,13 @@ _WORDS = re.compile(r"[^\d]*")
 class OwnWords:
     """Takes lines in file order. A row without cells only says at which step the log is."""
 
-    def __init__(self, clock: LineClock, skip: Callable[[str], None] = lambda reason: None) -> None:
+    def __init__(
+        self,
+        clock: LineClock,
+        skip: Callable[[str], None] = lambda reason: None,
+        newest: Callable[[], int] = lambda: -1,
+    ) -> None:
+        self._step = newest  # tells the step that the log is at, -1 before the first
         self._clock = clock
         self._time = nan  # of the line that is read
         self._skip = skip  # told why a line or a part of it is left out
@@ -43,6 +49,7 @@ class OwnWords:
         self._begin = self._head = ""  # what step lines begin with, with and without what logging puts before it
         self._names: set[str] = set()  # names in step lines, and how many steps apart they came
         self._apart = 0
+        self._below: set[str] = set()  # names in the messages of headings
         self._commas = 0  # lines that showed commas before decimals
         self.at = 0  # number of the line in the file
         self.belongs = False  # the line that was named last is of a step, or is counted as left out already
@@ -84,7 +91,7 @@ class OwnWords:
 
     def _evaluation(self, said: str | None) -> list[StepRow]:
         """The row of what a line of an evaluation says, if it says one."""
-        row = None if said is None else evaluated(said, self._newest[0])
+        row = None if said is None else evaluated(said, self._step())
         return [] if row is None else [replace(row, lines=(self.at,), time=self._time)]
 
     def named(self, raw: str, shape: bytes, prefix: str, step: int | None, behind: bool) -> tuple[list[StepRow], bool]:
@@ -96,7 +103,7 @@ class OwnWords:
         if self.belongs:
             self._skip(OTHER_RANK)
             return [], True
-        if evaluation := self._evaluation(self._evaluations.said(lead, self._newest[0])):
+        if evaluation := self._evaluation(self._evaluations.said(lead, self._step())):
             return evaluation, True
         first = not behind and self._learner is not None and self._learner.knows_steps
         rows = self.line(raw, shape, prefix) if first else []
@@ -122,7 +129,7 @@ class OwnWords:
             return []  # as most lines
         lead = split_lead(raw)
         self._time = self._clock.of(lead.before)
-        said = self._evaluations.said(lead, self._newest[0])
+        said = self._evaluations.said(lead, self._step())
         if evaluation := self._evaluation(said):
             return evaluation
         if learner is None or (len(raw) > PROSE and not raw.endswith("}")):
@@ -157,8 +164,7 @@ class OwnWords:
             block.lines += 1
             if block.lines > generic.MAX_BLOCK:
                 return self.close() or None
-            if prefix + split_lead(message).source == block.source:
-                self.belongs = block.below(message)
+            self.belongs = block.line(message, prefix)
             return None
         self._begin, self._head = _head_of(message), _head_of(bare(message))
         if self._learner is not None:
@@ -169,7 +175,10 @@ class OwnWords:
             block.lines = 0
             return []
         closed, self._block, begun.time = self.close(), begun, self._time
-        begun.source = prefix + split_lead(message).source
+        lead = split_lead(message)
+        begun.source = prefix + lead.source
+        begun.led = lead if begun.headed and lead.source else None
+        begun.known = frozenset(self._below)
         return [*closed, StepRow(begun.step, {}, begun.total)]
 
     def _believes(self, begun: generic.StepBlock, step: int | None) -> bool:
@@ -209,12 +218,16 @@ class OwnWords:
     def close(self) -> list[StepRow]:
         """The step that lines belonged to is over."""
         block, self._block = self._block, None
-        return [StepRow(block.step, block.cells, time=block.time)] if block is not None and block.cells else []
+        if block is None or not block.told:
+            return []
+        if len(self._below) < generic.MAX_BLOCK:
+            self._below |= block.own
+        return [StepRow(block.step, block.told, time=block.time)]
 
     def so_far(self) -> list[StepRow]:
         """Rows that are likely ones, as nothing more comes for now: they may go on."""
         block = self._block
-        held = [] if block is None or not block.cells else [StepRow(block.step, dict(block.cells), time=block.time)]
+        held = [] if block is None or not block.told else [StepRow(block.step, dict(block.told), time=block.time)]
         return [*self.settle(), *held]
 
     def settle(self, over: bool = False) -> list[StepRow]:

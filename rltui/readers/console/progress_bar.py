@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from rltui.readers.console.stamp import CTIME, DATE
+
 TRAINING = frozenset(("", "Training Progress", "Training Batches Processed", "Training Step Progress"))
 """Names of the bars that count training steps: the HF Trainer's, verl's, SkyRL's."""
 
@@ -19,6 +21,12 @@ _BARE = re.compile(
 )
 """One that stands alone or before a dict, and whose bar the place that it was painted at had no room for."""
 
+_STAMPED = re.compile(
+    rf"(?:(?:\[?[a-z][\w.\-/]{{0,120}}\]? ){{0,2}}[\[(<]?(?:{DATE}[T ][\d:.,]{{8,18}}(?:Z|[+-]\d\d:?\d\d)?|{CTIME})"
+    r"[\])>]?:? (?:std(?:out|err) [FP] )?)".encode()
+)
+"""The time that a container or a filter puts before each line, be it one of a bar."""
+
 
 class ProgressBar(NamedTuple):
     """A painted bar. `nested`: it stands below another one (an evaluation's bar within the training's)."""
@@ -31,6 +39,7 @@ class ProgressBar(NamedTuple):
 
 def bar(segment: bytes) -> ProgressBar | None:
     """The bar that a segment starts with, None where there is none. Text of other output may be glued after it."""
+    segment = segment[stamp_before(segment) :]
     found = _BAR.match(segment)
     if found is None:
         bare = _BARE.match(segment) if _has_rate(segment) else None
@@ -39,6 +48,12 @@ def bar(segment: bytes) -> ProgressBar | None:
     if process and not name:
         return None  # any work of one of many processes
     return ProgressBar(int(done), int(total), (name or b"").decode("ascii", "replace"), segment.endswith(b"\x1b[A"))
+
+
+def stamp_before(segment: bytes) -> int:
+    """The length of the time before a bar, 0 if there is none."""
+    stamped = _STAMPED.match(segment)
+    return 0 if stamped is None else stamped.end()
 
 
 _BAR_END = re.compile(rb"(?:\||%|^)[ ]*\d{1,12}/\d{1,12}[ ]\[[^\]\n]{0,2000}\](?:\x1b\[[0-9;]*[A-Za-z]|\s)*")

@@ -56,7 +56,7 @@ class ConsoleReader(LineReader):
         self._patterns = line_pattern.PatternLines(used, self._rows.clock) if (used := line_pattern.in_use()) else None
         self._unread: UnreadLines | None = UnreadLines()  # None: a row came
         own = format == "console" and self._patterns is None
-        self._own = OwnWords(self._rows.clock, self._skip_here) if own else None
+        self._own = OwnWords(self._rows.clock, self._skip_here, self._bars.newest) if own else None
         self._dialects = Dialects()  # asked while none is found
         self._config = ConfigFinder()
         self._before_steps = self._own is not None  # YAML may be printed
@@ -372,11 +372,9 @@ class ConsoleReader(LineReader):
     def _tell(self, rows: list[StepRow], *, plans: bool = False) -> None:
         """Adds rows. Their `plans` are news only of rows that end with the line that is read."""
         for row in rows:
-            if row.cells:
-                self._rows.add(row.step, row.cells, row.time)
+            self._rows.tell(row)
             self._untaken.take(row.lines)
             self._took |= self._line in row.lines
-            self._rows.step = row.step
             if row.total is not None and plans:
                 self._news.progress(row.step, row.total, self._line)
 

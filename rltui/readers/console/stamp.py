@@ -21,9 +21,13 @@ _DAY = (
     r"|[A-Z]?(?P<of_month>\d\d)[-/]?(?P<of_day>\d\d)"
     r"|(?P<name>[A-Z][a-z]{2}) (?P<named_day>[ \d]\d)"
 )
+_DAYS = r"(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)"
+CTIME = rf"{_DAYS} [A-Z][a-z]{{2}} [ \d]\d \d\d:\d\d:\d\d (?:[A-Z]{{2,4}} )?\d{{4}}"
+"""A time as C and `date` write it: `Tue Nov 24 18:20:01 2026`."""
 _STAMP = lazy(
     rf"(?<![\w.])(?:(?:{_DAY})[ T_-])?(?P<hour>\d\d?):(?P<minute>\d\d):(?P<second_>\d\d)(?:[.,](?P<part>\d{{1,9}}))?"
     r"(?P<zone>Z| UTC\b| ?[+-]\d\d:?\d\d)?(?: (?P<half>[AP])M\b)?"
+    r"(?:(?: [A-Z]{2,4})? (?P<last>\d{4})\b)?"
     rf"|(?<![\w.:/-])(?P<epoch>{EPOCH})(?![\w.:/-])"
 )
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
@@ -64,6 +68,7 @@ def stamps(text: str) -> list[Stamp]:
                 month, day = int(found["of_month"]), int(found["of_day"])
             elif found["name"] in _MONTHS:
                 month, day = _MONTHS.index(found["name"]) + 1, int(found["named_day"])
+                year = int(found["last"] or 0)
             end = found.end("part") if found["part"] else found.end("second_")
             out.append(Stamp(year, month, day, hour, seconds, zone, found.end("hour"), end))
     return out

@@ -19,13 +19,15 @@ _LABEL = lazy(r"(?<=[=:])( ?)([^\W\d][\w./@\-]*)(?=\s*(?:[|│┃,;)\]}]|$)|\s+[
 @dataclass(frozen=True, slots=True)
 class StepRow:
     """A step line read by its template. `total`: the plan, if the line states one; `lines`: numbers of the lines that
-    it was made of, as far as they are known; `time`: that of the line with the step, NaN where it has no stamp."""
+    it was made of, as far as they are known; `time`: that of the line with the step, NaN where it has no stamp;
+    `aside`: it is of the step that the log is at, and does not tell it."""
 
     step: int
     cells: dict[str, float]
     total: int | None = None
     lines: tuple[int, ...] = ()
     time: float = nan
+    aside: bool = False
 
 
 @dataclass(slots=True)
