@@ -143,6 +143,20 @@ def test_a_clock_that_is_set_back_goes_to_no_next_day() -> None:
     assert [t for _, t in of(text)] == [t.timestamp() for t in moments]
 
 
+@pytest.mark.parametrize("style", ["brackets", "logging", "clock"])
+@pytest.mark.parametrize("apart", [60, 1500])
+def test_the_hour_that_comes_twice(style: str, apart: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Summer time ends: a local clock shows the hour from one to two again, and no time goes back."""
+    monkeypatch.setenv("TZ", "America/New_York")
+    time.tzset()
+    begin = datetime(2026, 11, 1, 4, 40, tzinfo=UTC).timestamp()
+    moments = [begin + apart * row for row in range(180 if apart == 60 else 12)]
+    local = [datetime.fromtimestamp(moment) for moment in moments]
+    stamped = {**DATED, **UNDATED}[style]
+    text = f"[{iso(local[0])}] starting\n" + "".join(f"{stamped(t)}{words(i)}\n" for i, t in enumerate(local))
+    assert [t for _, t in of(text)] == moments
+
+
 SAID: dict[str, Callable[[int], str]] = {
     "verl": lambda i: f"step:{i} - actor/pg_loss:{0.9 - 0.01 * i:.4f} - critic/rewards/mean:{0.1 + 0.01 * i:.4f}",
     "dict": lambda i: f"{{'loss': {0.9 - 0.01 * i:.4f}, 'reward': {0.1 + 0.01 * i:.4f}, 'step': {i}}}",
