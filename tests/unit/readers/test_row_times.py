@@ -247,6 +247,15 @@ def test_a_run_with_stamps_goes_on_and_has_a_time_left(tmp_path: Path) -> None:
     assert (run["state"], run["last_row_time"]) == ("stalled", last)
 
 
+@pytest.mark.parametrize("hours", [-8, 5.5, 8])
+def test_the_age_of_a_log_of_another_zone_is_that_of_its_run(hours: float, tmp_path: Path) -> None:
+    path = written(tmp_path, log(lambda t: DATED["brackets"](t + timedelta(hours=hours)), planned, rows=40))
+    last = moment(39).timestamp()
+    os.utime(path, (last, last))
+    run = run_of(path, last + 20)
+    assert (run["state"], run["sources"][0]["note"]) == ("running", "as of 20 s ago")
+
+
 @pytest.mark.parametrize("together", [5, 60])
 def test_lines_that_were_written_at_once_have_no_negative_or_no_pace(together: int, tmp_path: Path) -> None:
     """What collects a log may stamp many lines when it gets them."""
