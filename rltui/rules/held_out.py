@@ -23,8 +23,8 @@ from rltui.rules.base import (
 from rltui.rules.traits import Trait
 from rltui.run.table import Floats, Series
 
-DENSE = 30
-"""Evaluations that tell how far the noise of one carries on to the next (its standard error is then .18)."""
+DENSE = 60
+"""Evaluations that tell how far the noise of one carries on to the next (its standard error is then .13)."""
 
 
 class Fall(NamedTuple):
@@ -67,11 +67,14 @@ def _fallen(x: Floats, p: Params, width: int = 3) -> Fall | None:
     return Fall(last, float(smooth[j]), float(smooth[-1]), fall / error, width)
 
 
-def _carries(*stretches: Floats) -> float:
+def _carries(x: Floats, without: slice = slice(0, 0)) -> float:
     """How much of its noise an evaluation surely carries on to the next: dense ones of one set do (an autoregressive
     series; of few the correlation is not known)."""
-    off = np.concatenate([off_trend(x) for x in stretches if len(x) > 2] or [np.zeros(0)])[-NOISE_POINTS:]
-    return 0.0 if len(off) < DENSE else max(0.0, carry(off, off) - 1.0 / sqrt(len(off)))
+    if len(x) < DENSE:
+        return 0.0
+    sides = [side for side in (x[: without.start], x[without.stop :]) if len(side) > 1]
+    off = np.concatenate([off_trend(side) for side in sides])[-NOISE_POINTS:]
+    return max(0.0, carry(off, off) - 1.0 / sqrt(max(1, len(off))))
 
 
 def _wanders(x: Floats, smooth: Floats, width: int) -> float:
@@ -79,7 +82,7 @@ def _wanders(x: Floats, smooth: Floats, width: int) -> float:
     from the peak is left out: a level that was left is no noise."""
     top = int(smooth.argmax())
     down = top + int((smooth[top:] <= (smooth[top] + smooth[-1]) / 2.0).argmax()) + width
-    r = _carries(x[: top + width], x[down:])
+    r = _carries(x, slice(top + width, down))
     lags = np.arange(1, width)
     return sqrt((1.0 + 2.0 * float(((1.0 - lags / width) * r**lags).sum())) / (1.0 - r))
 
