@@ -86,11 +86,12 @@ def smooth(x: Floats, width: int) -> Floats:
     return smoothed
 
 
-def mann_kendall_p(x: Floats) -> tuple[float, int]:
+def mann_kendall_p(x: Floats, carries: float = 0.0) -> tuple[float, int]:
     """Two-sided p of the Mann-Kendall test and the sign of its statistic.
 
     Exact up to 12 points (the normal approximation never gets below .008 with 6), approximate beyond. Ties make it
-    err towards silence.
+    err towards silence. `carries`: lag-1 correlation of the noise, which widens the statistic of more points as it does
+    a mean (Yue, Wang 2004).
     """
     n = len(x)
     i, j = _pairs(n)
@@ -100,7 +101,7 @@ def mann_kendall_p(x: Floats) -> tuple[float, int]:
     sign = 1 if s > 0 else -1
     if n <= EXACT:
         return _exact_tails(n)[abs(s)], sign
-    variance = n * (n - 1) * (2 * n + 5) / 18.0
+    variance = n * (n - 1) * (2 * n + 5) / 18.0 * (1.0 + carries) / (1.0 - carries)
     return erfc((abs(s) - 1.0) / sqrt(2.0 * variance)), sign
 
 

@@ -33,6 +33,7 @@ from rltui.report.model import (
 )
 from rltui.report.summaries import SummaryCache
 from rltui.rollouts.samples import Samples
+from rltui.run.clocks import on_our_clock
 from rltui.run.config import ConfigValue
 from rltui.run.run import PhaseTable, RunState
 from rltui.run.source_info import SourceInfo
@@ -224,7 +225,8 @@ def _source(source: SourceInfo, now: float | None) -> SourceUsed:
 
 def _source_note(source: SourceInfo, now: float | None) -> str:
     """`now`: where the run goes on, so that the age of what was read counts."""
-    age = "" if now is None or source.newest is None else f"as of {duration(max(0.0, now - source.newest))} ago"
+    at = None if now is None else on_our_clock(source.newest, source.mtime, now)
+    age = "" if now is None or at is None else f"as of {duration(max(0.0, now - at))} ago"
     age = ": ".join(part for part in (age, source.lag) if part) if age and source.used else ""
     skipped = source.skipped_text()
     parts = [age, source.note, f"skipped: {skipped}" if skipped else "", "" if source.used else "not used"]

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rltui.evidence import words
-from rltui.evidence.effects import NOISE_POINTS, carry
+from rltui.evidence.effects import NOISE_POINTS, carry, off_trend
 from rltui.evidence.look import Look
 from rltui.evidence.signal import CRITICAL, NOTICE, WARNING, Signal, num
 from rltui.evidence.trends import mann_kendall_p, sd_d
@@ -50,7 +50,7 @@ def _fallen(x: Floats, p: Params, width: int = 3) -> Fall | None:
     smooth = _smooth(x, width)
     if int(smooth.argmax()) >= len(smooth) - width + 1:
         return None  # at its best: the noise, which costs ten times as much, need not be known
-    error = _noise(x[-200:], p) * _wanders(x, width) / sqrt(width)
+    error = _noise(x[-200:], p) * _wanders(x, smooth, width) / sqrt(width)
     if width > 3:  # what wanders for longer than one evaluation tells shows in means beside each other
         error = max(error, _noise(x[len(x) % width :].reshape(-1, width).mean(axis=1), p))
     chance = sqrt(2.0 * log(max(2.0, len(x) / width)))
@@ -67,12 +67,22 @@ def _fallen(x: Floats, p: Params, width: int = 3) -> Fall | None:
     return Fall(last, float(smooth[j]), float(smooth[-1]), fall / error, width)
 
 
-def _wanders(x: Floats, width: int) -> float:
-    """By how much the mean of so many evaluations errs more than neighbours tell, if a level carries on from one to the
-    next: dense evaluations of one set do (an autoregressive series; of few the correlation is not known)."""
+def _carries(x: Floats, without: slice = slice(0, 0)) -> float:
+    """How much of its noise an evaluation surely carries on to the next: dense ones of one set do (an autoregressive
+    series; of few the correlation is not known)."""
     if len(x) < DENSE:
-        return 1.0
-    r = max(0.0, carry(x) - 1.0 / sqrt(min(len(x), NOISE_POINTS)))
+        return 0.0
+    sides = [side for side in (x[: without.start], x[without.stop :]) if len(side) > 1]
+    off = np.concatenate([off_trend(side) for side in sides])[-NOISE_POINTS:]
+    return max(0.0, carry(off, off) - 1.0 / sqrt(max(1, len(off))))
+
+
+def _wanders(x: Floats, smooth: Floats, width: int) -> float:
+    """By how much the mean of so many evaluations errs more than neighbours tell, if noise carries on. The way down
+    from the peak is left out: a level that was left is no noise."""
+    top = int(smooth.argmax())
+    down = top + int((smooth[top:] <= (smooth[top] + smooth[-1]) / 2.0).argmax()) + width
+    r = _carries(x, slice(top + width, down))
     lags = np.arange(1, width)
     return sqrt((1.0 + 2.0 * float(((1.0 - lags / width) * r**lags).sum())) / (1.0 - r))
 
@@ -130,14 +140,14 @@ def _at_best(look: Look, series: Series) -> int:
 
 
 def _falls(x: Floats, p: Params) -> bool:
-    chance, sign = mann_kendall_p(x)
+    chance, sign = mann_kendall_p(x, _carries(x))
     return sign < 0 and chance < p["drift_p"]
 
 
 def _drifted(x: Floats, p: Params) -> Fall | None:
     """A slow fall that no single evaluation shows, seen three times in a row.
 
-    Evaluations draw their noise anew each time, so the plain Mann-Kendall test holds, without blocks.
+    Few evaluations draw their noise anew each time: the plain Mann-Kendall test holds, without blocks.
     """
     if len(x) < p["drift_evals"] or not all(_falls(x[:end], p) for end in (len(x), -1, -2)):
         return None

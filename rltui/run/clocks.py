@@ -23,6 +23,16 @@ def zones_apart(seconds: float) -> float:
     return apart * ZONE_S if near else 0.0
 
 
+def on_our_clock(stamped: float | None, written: float | None, now: float) -> float | None:
+    """The newest time inside the data by the clock of `now`; None if there is none, or none that can be: a row is not
+    of the future, nor younger than its file."""
+    if stamped is None:
+        return None
+    if written is not None:
+        stamped += zones_apart(written - stamped)
+    return stamped if stamped <= min(now, now if written is None else written) + MOMENT_S else None
+
+
 def behind(ordered: Sequence[Part]) -> dict[str, float]:
     """Part -> seconds that its clock is behind those of better ones, for each that has a time at a step where a better
     one has. The first such step tells. `ordered` by rising rank."""

@@ -8,7 +8,7 @@ from typing import Literal
 
 from rltui.readers.base import Exit, Note
 from rltui.run.attempts import earlier_ends
-from rltui.run.clocks import MOMENT_S, zones_apart
+from rltui.run.clocks import on_our_clock
 from rltui.run.crash import Crash, again, first_first, named_end
 from rltui.run.notes import Notes, quoted
 from rltui.run.pace import LearnedPace, Pulse, Usual
@@ -157,23 +157,13 @@ def _life(seen: LifeSigns) -> tuple[Pulse, bool]:
         return seen.pulse, True
     if seen.now is None:
         return seen.pulse, False
-    at = _on_our_clock(seen.stamped, seen.written, seen.now)
+    at = on_our_clock(seen.stamped, seen.written, seen.now)
     is_seen = at is not None or _expected(seen)
     newest = [time for time in (at, seen.written if at is None or _expected(seen) else None) if time is not None]
     pulse = seen.pulse if seen.followed else Pulse()
     if not newest:
         return pulse, is_seen
     return replace(pulse, moved_at=max(newest), output_at=max(newest)), is_seen
-
-
-def _on_our_clock(stamped: float | None, written: float | None, now: float) -> float | None:
-    """The newest time inside the data by the clock of `now`; None if there is none, or none that can be: a row is not
-    of the future, nor younger than its file."""
-    if stamped is None:
-        return None
-    if written is not None:
-        stamped += zones_apart(written - stamped)
-    return stamped if stamped <= min(now, now if written is None else written) + MOMENT_S else None
 
 
 def _crashed(seen: LifeSigns, because: str, quote: str, crash: Crash | None) -> RunState:

@@ -13,6 +13,9 @@ from rltui.readers.console.stamp import Stamp, stamps
 
 BACK_S = 3600.0
 """A clock may be set back by so much, as at the end of summer time. What lies further back is of the next day."""
+OUT_OF_ORDER_S = 60.0
+"""Lines of several processes may stand so far out of order. What lies further back in an hour that comes twice, at the
+end of summer time, is of the second time."""
 _SLOT = lazy(r":([0-5]\d):([0-5]\d(?:[.,]\d{1,9})?)")
 _HOURS = 64
 """Hours whose begin is kept."""
@@ -36,7 +39,7 @@ class LineClock:
     def __init__(self) -> None:
         self.undated = False
         self._near: float | None = None  # the newest time that is known
-        self._hours: dict[tuple[int, int, int, int, str], float] = {}
+        self._hours: dict[tuple[int, int, int, int, str], tuple[float, float]] = {}
         self._slots: dict[bool, _Slot] = {}  # of the newest text, be it a lead alone or not: most are alike
         self._plain = b""  # the newest text without a time
 
@@ -79,7 +82,7 @@ class LineClock:
         time, offset = self._at(whole), text.find(lead)
         if time == time:
             self._near = time
-            if offset >= 0 and whole.end:
+            if offset >= 0 and whole.end and not self._twice(whole):
                 before, behind = text[: offset + whole.hour_end], text[offset + whole.end :]
                 self._slots[alone] = _Slot(before, behind, time - whole.seconds)
         return time
@@ -92,12 +95,24 @@ class LineClock:
     def _at(self, stamp: Stamp) -> float:
         if stamp.hour < 0:
             return stamp.seconds
+        first, second = self._begins(stamp)
+        if self._near is not None and first + stamp.seconds < self._near - OUT_OF_ORDER_S:
+            return second + stamp.seconds
+        return first + stamp.seconds
+
+    def _begins(self, stamp: Stamp) -> tuple[float, float]:
+        """When the hour of a stamp began, the first and the second time: at the end of summer time one comes twice."""
         hour = stamp.year, stamp.month, stamp.day, stamp.hour, stamp.zone
         if hour not in self._hours:
             if len(self._hours) >= _HOURS:
                 self._hours.clear()
-            self._hours[hour] = _begin(*hour)
-        return self._hours[hour] + stamp.seconds
+            first, second = _begin(*hour, 0), _begin(*hour, 1)
+            self._hours[hour] = first, max(first, second)  # an hour that is left out has them the other way round
+        return self._hours[hour]
+
+    def _twice(self, stamp: Stamp) -> bool:
+        first, second = self._begins(stamp)
+        return second > first
 
     def _completed(self, stamp: Stamp) -> float:
         """The time of a stamp that leaves out the year or the date."""
@@ -127,8 +142,9 @@ def time_of(line: str) -> float | None:
     return time if time == time else None
 
 
-def _begin(year: int, month: int, day: int, hour: int, zone: str) -> float:
+def _begin(year: int, month: int, day: int, hour: int, zone: str, fold: int) -> float:
     try:
-        return datetime.fromisoformat(f"{year:04}-{month:02}-{day:02}T{hour:02}:00:00{zone}").timestamp()
+        begin = datetime.fromisoformat(f"{year:04}-{month:02}-{day:02}T{hour:02}:00:00{zone}")
+        return begin.replace(fold=fold).timestamp()
     except (ValueError, OverflowError, OSError):
         return nan

@@ -143,6 +143,20 @@ def test_a_clock_that_is_set_back_goes_to_no_next_day() -> None:
     assert [t for _, t in of(text)] == [t.timestamp() for t in moments]
 
 
+@pytest.mark.parametrize("style", ["brackets", "logging", "clock"])
+@pytest.mark.parametrize("apart", [60, 1500])
+def test_the_hour_that_comes_twice(style: str, apart: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Summer time ends: a local clock shows the hour from one to two again, and no time goes back."""
+    monkeypatch.setenv("TZ", "America/New_York")
+    time.tzset()
+    begin = datetime(2026, 11, 1, 4, 40, tzinfo=UTC).timestamp()
+    moments = [begin + apart * row for row in range(180 if apart == 60 else 12)]
+    local = [datetime.fromtimestamp(moment) for moment in moments]
+    stamped = {**DATED, **UNDATED}[style]
+    text = f"[{iso(local[0])}] starting\n" + "".join(f"{stamped(t)}{words(i)}\n" for i, t in enumerate(local))
+    assert [t for _, t in of(text)] == moments
+
+
 SAID: dict[str, Callable[[int], str]] = {
     "verl": lambda i: f"step:{i} - actor/pg_loss:{0.9 - 0.01 * i:.4f} - critic/rewards/mean:{0.1 + 0.01 * i:.4f}",
     "dict": lambda i: f"{{'loss': {0.9 - 0.01 * i:.4f}, 'reward': {0.1 + 0.01 * i:.4f}, 'step': {i}}}",
@@ -231,6 +245,15 @@ def test_a_run_with_stamps_goes_on_and_has_a_time_left(tmp_path: Path) -> None:
     os.utime(path, (last + 7 * 86400, last + 7 * 86400))  # a copy
     run = run_of(path, last + 7 * 86400 + 20)
     assert (run["state"], run["last_row_time"]) == ("stalled", last)
+
+
+@pytest.mark.parametrize("hours", [-8, 5.5, 8])
+def test_the_age_of_a_log_of_another_zone_is_that_of_its_run(hours: float, tmp_path: Path) -> None:
+    path = written(tmp_path, log(lambda t: DATED["brackets"](t + timedelta(hours=hours)), planned, rows=40))
+    last = moment(39).timestamp()
+    os.utime(path, (last, last))
+    run = run_of(path, last + 20)
+    assert (run["state"], run["sources"][0]["note"]) == ("running", "as of 20 s ago")
 
 
 @pytest.mark.parametrize("together", [5, 60])

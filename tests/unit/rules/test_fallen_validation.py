@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from rltui.rules.catalogue import rules
-from rltui.rules.held_out import _fallen
+from rltui.rules.held_out import _drifted, _fallen
 from tests.unit.reported import told
 
 STEPS = 300
@@ -65,3 +65,32 @@ def test_how_often_a_level_validation_is_said_to_fall() -> None:
         x = rng.binomial(prompts, 0.4, 40) / prompts
         alarms += any(_fallen(x[:n], p) is not None for n in range(7, 41))
     assert alarms <= 14  # 5 % of 200, and two standard errors
+
+
+@pytest.mark.parametrize(("evaluated", "seed"), [(60, 0), (60, 1), (60, 2), (90, 3)])
+def test_a_fall_stands_however_many_evaluations_follow(tmp_path: Path, evaluated: int, seed: int) -> None:
+    """A rise, a fall and a long level are no noise that carries on from one evaluation to the next."""
+    rng = random.Random(seed)
+    rows = []
+    for i in range(evaluated):
+        level = 0.4 + 0.2 * min(1.0, i / 6) - 0.2 * min(1.0, max(0.0, (i - 8) / 3))
+        rows.append({"step": 2 * i + 1, "reward": 0.3 + 0.003 * i + rng.gauss(0, 0.03)})
+        rows.append({"step": 2 * i + 2, "reward": 0.3 + 0.003 * i + rng.gauss(0, 0.03)})
+        rows[-2]["eval_accuracy"] = level + rng.gauss(0, 0.02)
+    (tmp_path / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    _, _, found = told(tmp_path)
+    assert "val-regression" in {f["id"] for f in found["findings"] if f["status"] == "active"}
+    assert found["verdict"]["decision"] != "continue"
+
+
+@pytest.mark.parametrize("carries", [0.5, 0.7])
+def test_how_often_a_level_whose_noise_carries_on_is_said_to_drift_down(carries: float) -> None:
+    """Dense evaluations of one set: 90 to 300 of them, the newest 100 looked at every third time."""
+    p, rng = rules()["val-regression"].values(), np.random.default_rng(5)
+    alarms = 0
+    for _ in range(40):
+        x = np.full(300, 0.5)
+        for i, new in enumerate(rng.normal(0, 0.02 * (1.0 - carries**2) ** 0.5, 299)):
+            x[i + 1] = 0.5 + carries * (x[i] - 0.5) + new
+        alarms += any(_drifted(x[:n][-100:], p) is not None for n in range(90, 301, 3))
+    assert alarms <= 8
