@@ -184,8 +184,8 @@ class _Scale:
     def __call__(self, values: ArrayLike) -> NDArray[np.int64]:
         if self.span <= 0:
             return np.full(np.shape(values), self.top // 2, dtype=np.int64)
-        share = (np.clip(np.asarray(values, dtype=np.float64), -_HUGE, _HUGE) - self.low) / self.span
-        return np.rint(np.clip(share, 0.0, 1.0) * self.top).astype(np.int64)
+        inside = np.clip(np.asarray(values, dtype=np.float64), self.low, self.low + self.span)
+        return np.rint(np.clip((inside - self.low) / self.span, 0.0, 1.0) * self.top).astype(np.int64)
 
 
 def _clean(line: Line, x_range: tuple[float, float] | None) -> tuple[Floats, Floats, Floats]:
