@@ -38,7 +38,7 @@ def pythons() -> list[str]:
     found = {sys.executable, *filter(None, [shutil.which("python3", path="/usr/bin:/usr/local/bin")])}
     found |= {str(p) for p in Path.home().glob(".pyenv/versions/3.*/bin/python")}
     versions = {}
-    for path in found:
+    for path in sorted(found):
         said = subprocess.run([path, "-c", "import sys; print(sys.version_info[:3])"], capture_output=True, check=False)
         if said.returncode == 0:
             versions[ast.literal_eval(said.stdout.decode())] = path
@@ -99,8 +99,9 @@ def plant(root: Path) -> None:
     os.mkfifo(root / "pipe.log")
 
 
-@pytest.mark.parametrize("python", [pythons()[0], pythons()[-1]])
-def test_oldest_and_newest_python(python: str, start: Open, tmp_path: Path) -> None:
+@pytest.mark.parametrize("age", ["oldest", "newest"])
+def test_oldest_and_newest_python(age: str, start: Open, tmp_path: Path) -> None:
+    python = pythons()[0 if age == "oldest" else -1]
     plant(tmp_path / "runs")
     far, near = start(path_with(tmp_path / "bin", python3=python)), LocalPlace()
     assert far.link().note == ""
