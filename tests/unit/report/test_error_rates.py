@@ -15,6 +15,7 @@ import pytest
 
 from rltui.cli import main
 from rltui.data_files import DataError
+from rltui.prose import counted
 from rltui.rules import error_rates
 from rltui.rules.catalogue import rules
 from tests.conftest import REPO
@@ -166,7 +167,7 @@ def test_the_manual_gives_the_verdicts_rates(capsys: pytest.CaptureFixture[str])
         f"{whole['runs']} runs of {whole['kinds']} kinds",
         f"a right rule spoke in {v['named']} of {v['planted']}",
         f"after {v['median_rows']:g} rows (median)",
-        f"{v['false_alarms']} false alarms in {v['healthy_steps']:,} healthy steps",
+        f"{counted(v['false_alarms'], 'false alarm')} in {v['healthy_steps']:,} healthy steps",
         f"{v['false_stops']} runs were told to stop for nothing (in {v['calm']} nothing ever called for it)",
         f"{v['false_clears']} of the {v['planted']} were called clear",
         f"{v['false_resolves']} times no rule named a fault any more while it stood",
