@@ -14,6 +14,7 @@ from typing import Literal
 import numpy as np
 
 from rltui.evidence.clock import Clock, Pace, clock, pace, worth
+from rltui.evidence.evaluations import held_out
 from rltui.evidence.metric import Course, MetricFacts
 from rltui.evidence.seen import Seen
 from rltui.frameworks.load import metrics
@@ -63,8 +64,8 @@ class Facts:
         if name not in self._metrics:
             series, meaning = self._seen.series(name), metrics().get(name)
             better: Literal[-1, 1] = -1 if meaning is not None and meaning.direction == "down" else 1
-            held_out = meaning is not None and meaning.group == "validation"
-            self._metrics[name] = MetricFacts(self._seen, name, series, better, held_out) if series else None
+            found = MetricFacts(self._seen, name, series, better, name in held_out()) if series else None
+            self._metrics[name] = found
         return self._metrics[name]
 
     def errors(self, name: str, rows: int = 0) -> float:
