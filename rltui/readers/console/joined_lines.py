@@ -1,14 +1,131 @@
-"""Lines that make one text together: lists of rows that a program prints, and dicts that are broken or set out."""
+"""Lines that make one text together: lists of rows that a program prints, logged dicts of several lines (broken by a
+terminal's width, or set out by `pprint` or `json.dumps`), and messages that rich's handler breaks to set their place in
+the code to their right."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection
 from dataclasses import dataclass
 
 from rltui.readers.base import LeftOut
-from rltui.readers.console.broken_lines import BrokenLines, RichLines
+from rltui.readers.console.generic import dict_line
+from rltui.readers.console.line_filter import SCAN_LIMIT
+from rltui.readers.console.notes import split_prefix
+from rltui.readers.console.pair_lines import logged_cells
 from rltui.readers.console.printed_list import Printed
 from rltui.readers.console.printed_rows import Found, PrintedRows
+from rltui.readers.console.trl import cells
+
+_MOST = 200
+"""Lines of one dict at most."""
+_BEGINS = (b"{'", b'{"')
+_PLACE = re.compile(rb"^(\s*(?:\[[^\]]{5,30}\])?\s+(?:DEBUG|INFO|WARNING)\s+)(\S.*?)\s+[\w.]{1,60}\.py:\d{1,6}\s*$")
+"""What rich puts before a message, the message, and the place behind it."""
+
+
+class BrokenLines:
+    """Joins the lines of a dict again. Lines that make no dict of metrics are given back as they were."""
+
+    def __init__(self) -> None:
+        self._held: list[tuple[int, bytes]] = []
+        self._size = self._depth = 0
+        self._prefix = b""  # Ray's, before each of the lines
+
+    @property
+    def is_open(self) -> bool:
+        return bool(self._held)
+
+    @staticmethod
+    def opens(line: bytes) -> bool:
+        """Whether a dict begins in a line and does not end there."""
+        if b"{" not in line:
+            return False
+        end = line.rfind(b"}")
+        return any(line.rfind(begin) > end for begin in _BEGINS) or _set_out(line)
+
+    def take(self, line: bytes, number: int) -> list[tuple[int, bytes]]:
+        """The lines that are whole with this one, each with the number of the line that it begins in."""
+        inner = line.removeprefix(self._prefix)
+        again = self.opens(line) and not inner[:1].isspace()
+        if self._held and (again or b"%|" in line or not line.strip()):
+            given = self.give_back()
+            return [*given, *(self.take(line, number) if self.opens(line) else [(number, line)])]
+        if not self._held:
+            self._prefix = split_prefix(line.decode("utf-8", "replace"))[0].encode()
+        self._held.append((number, line.rstrip(b"\r")))
+        self._size += len(line)
+        self._depth += line.count(b"{") - line.count(b"}")
+        if self._depth <= 0 and line.rstrip().endswith(b"}"):
+            whole, held = self._joined(), self.give_back()
+            return [(held[0][0], whole)] if _is_row(whole) else held
+        if len(self._held) > _MOST or self._size > SCAN_LIMIT:
+            return self.give_back()
+        return []
+
+    def _joined(self) -> bytes:
+        """The dict on one line."""
+        lines = [line for _, line in self._held]
+        rest = [line.removeprefix(self._prefix) for line in lines[1:]]
+        if _set_out(lines[0]):
+            return b"".join([lines[0].rstrip(), *(part.strip() for part in rest)])
+        return b"".join([lines[0], *rest])
+
+    def give_back(self) -> list[tuple[int, bytes]]:
+        """The lines that were held, each for itself."""
+        held, self._held, self._size, self._depth = self._held, [], 0, 0
+        return held
+
+
+class RichLines:
+    """Joins the messages that rich broke, without the place that stands to their right."""
+
+    def __init__(self) -> None:
+        self._held: tuple[int, bytes] | None = None
+        self._indent = 0
+
+    @property
+    def is_open(self) -> bool:
+        return self._held is not None
+
+    @staticmethod
+    def opens(line: bytes) -> bool:
+        """Whether it is the first line of a message."""
+        return b".py:" in line and _PLACE.match(line) is not None
+
+    def goes_on(self, line: bytes) -> bool:
+        """Whether a line is the next one of the message that is held."""
+        text = line.lstrip(b" ")
+        return self._held is not None and bool(text.strip()) and len(line) - len(text) == self._indent
+
+    def take(self, line: bytes, number: int) -> list[tuple[int, bytes]]:
+        """The message that is whole as this line begins another one, or is of none."""
+        found = _PLACE.match(line)
+        if found is not None:
+            given = self.give_back()
+            self._held, self._indent = (number, found[1] + found[2]), len(found[1])
+            return given
+        if self._held is not None and self.goes_on(line):
+            at, text = self._held
+            self._held = at, text + b" " + line.strip()
+            return []
+        return [*self.give_back(), (number, line)]
+
+    def give_back(self) -> list[tuple[int, bytes]]:
+        held, self._held = self._held, None
+        return [] if held is None else [held]
+
+
+def _set_out(line: bytes) -> bool:
+    """Whether the members of an object stand on the lines below: `{` alone, or behind a mark or a time."""
+    text = line.rstrip()
+    return text.endswith(b"{") and text[:-1].rstrip()[-1:] in b":=|->])"
+
+
+def _is_row(whole: bytes) -> bool:
+    """Whether a dict is one of metrics, with or without its step."""
+    text = whole.decode("utf-8", "replace")
+    return cells(whole) is not None or dict_line(text) is not None or bool(logged_cells(text))
 
 
 @dataclass(frozen=True, slots=True)
