@@ -163,7 +163,7 @@ def may_heal(case: StopCase, finding: OpenFinding) -> bool:
 def _gain_since(look: Look, step: int | None) -> float | None:
     """By how many standard errors validation is better than before, since a step if it tells enough since then: what
     was learnt on the way to the ceiling is no gain beyond it."""
-    found = look.facts.metric("val_score")
+    found = look.facts.validation
     since = None if found is None or step is None else found.since_step(step)
     late = None if since is None else since.late
     return validation(look) if late is None else late.errors
@@ -190,8 +190,8 @@ def _comes_back(case: StopCase, finding: OpenFinding, part: float, points: int) 
 
 def _below_best(case: StopCase, finding: OpenFinding) -> Effect | None:
     """How far the score whose fall it tells lies below its best; None if there are too few points to say."""
-    score = case.look.reward if case.has(finding, Trait.REWARD_FALLS) else "val_score"
-    found = case.look.facts.metric(score)
+    facts, reward = case.look.facts, case.look.reward
+    found = facts.metric(reward) if case.has(finding, Trait.REWARD_FALLS) else facts.validation
     return None if found is None else found.since_peak
 
 
@@ -212,7 +212,7 @@ def _long_drift(case: StopCase, finding: OpenFinding) -> bool:
 
 def validation_rises(look: Look, errors: float = RISES) -> bool:
     """Validation is better than before by so many standard errors, and not back below its best."""
-    held_out, seen = validation(look), look.facts.metric("val_score")
+    held_out, seen = validation(look), look.facts.validation
     if held_out is None or held_out < errors or seen is None:
         return False
     below = seen.peak is not None and seen.better * (float(seen.values[-1]) - seen.peak.value) < 0

@@ -12,7 +12,7 @@ from rltui.diagnosis.stopping import StopCase, may_heal, speaks, validation_rise
 from rltui.evidence import words as told
 from rltui.evidence.clock import enough
 from rltui.evidence.look import Look
-from rltui.evidence.metric import MetricFacts, alone
+from rltui.evidence.metric import MetricFacts
 from rltui.evidence.model import (
     SEVERITY_RANK,
     STAGES,
@@ -240,11 +240,12 @@ def _clear(case: Case) -> str:
     there, or with more checks that could not run than did, it is not called clear. Of a plateau it says why to go on
     without gain."""
     facts, seen = case.look.facts, _seen(case)
-    gains, fallen = _gains(seen), _fallen_sets(case)
+    gains, sets = _gains(seen), facts.validation_sets
+    fallen = [m for m in sets if len(sets) > 1 and m.since_start is not None and m.since_start.direction < 0]
     if case.skipped >= case.checks:
         head = "No fault in the little that is logged"
     elif gains:
-        unseen = [m for m in seen if m.held_out and m.since_start is not None and m not in gains]
+        unseen = any(m.since_start is not None for m in sets) and not _gains(sets)
         head = "No fault found, and no gain on validation" if unseen else "All clear"
         head = "No fault found, but a validation set fell" if fallen else head
         head = "No fault found, but below its best" if any(m.below_best for m in seen) else head
@@ -260,9 +261,12 @@ def _clear(case: Case) -> str:
         told.course(facts, m.name)
         + (f", level since step {level.onset_step}" if level is not None and m.name == case.look.reward else "")
         for m in seen
-        if not m.held_out or m in gains or (level is None and m.since_peak is not None)  # of few both ends are the same
+        if not m.held_out
     ]
-    courses += fallen
+    main = [
+        m for m in sets[:1] if m in gains or (level is None and m.since_peak is not None)
+    ]  # of few both ends are the same
+    courses += [_course(case, m) for m in sets if m in main or m in fallen]
     if not courses:
         return words
     if level is None:
@@ -270,17 +274,13 @@ def _clear(case: Case) -> str:
     return f"{words} {sentences(*courses, _why_go_on(case))}"
 
 
-def _fallen_sets(case: Case) -> list[str]:
-    """Courses of the validation sets beside the one that the run is judged by which are lower than at their start."""
-    look = case.look
-    main = look.series("val_score")
-    others = [s for s in look.family("val_score").values() if main is not None and s.key != main.key and len(s)]
-    found = [(s.key, alone("val_score", s, held_out=True)) for s in others]
-    return [
-        f"validation {resolve(key, look.dialect.name).label} {told.since_start(m.course)}"
-        for key, m in found
-        if m.since_start is not None and m.since_start.direction < 0
-    ]
+def _course(case: Case, held_out: MetricFacts) -> str:
+    """How a validation set went; its own name only if there are several."""
+    name = "validation"
+    if len(case.look.facts.validation_sets) > 1:
+        name += f" {resolve(held_out.series.key, case.look.dialect.name).label}"
+    course = held_out.course
+    return ", ".join(part for part in (f"{name} {told.since_start(course)}", told.since_peak(course)) if part)
 
 
 def _seen(case: Case) -> list[MetricFacts]:
@@ -288,9 +288,9 @@ def _seen(case: Case) -> list[MetricFacts]:
     the better one leads."""
     facts = case.look.facts
     pairs = ("dpo_accuracy", "dpo_reward_margin") if case.look.settings.preference else ()
-    names = [name for name in (facts.score, facts.optimised, *pairs, "val_score") if name is not None]
-    found = [m for name in names if (m := facts.metric(name)) is not None]
-    return [m for m in found if m.held_out or len(m.series) >= ENOUGH_ROWS]
+    names = [name for name in (facts.score, facts.optimised, *pairs) if name is not None]
+    found = [m for name in names if (m := facts.metric(name)) is not None and len(m.series) >= ENOUGH_ROWS]
+    return [*found, *facts.validation_sets]
 
 
 def _gains(seen: Sequence[MetricFacts]) -> list[MetricFacts]:
@@ -298,11 +298,11 @@ def _gains(seen: Sequence[MetricFacts]) -> list[MetricFacts]:
 
 
 def _why_go_on(case: Case) -> str:
-    look, values = case.look, case.look.values("val_score")
-    seen = look.facts.metric("val_score")
+    look, seen = case.look, case.look.facts.validation
     if validation_rises(look):
         highest = "validation still rose at the end" if case.ended else "validation still rises"
-        return highest if values[-1] >= values.max() else "validation has risen and holds"
+        at_best = seen is not None and seen.values[-1] >= seen.values.max()
+        return highest if at_best else "validation has risen and holds"
     if (moved := validation(look)) is not None:
         if moved <= -HOLDS or (seen is not None and seen.below_best):
             return "validation is lower than it was, which no check calls a fall yet"

@@ -1,14 +1,16 @@
-"""Which points of a validation metric are evaluations."""
+"""Which points of a validation metric are evaluations, and which validation sets count together."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rltui.frameworks.load import metrics
-from rltui.run.table import Ints, Series
+from rltui.run.table import Floats, Ints, Series
 
 MOST_ROWS = 0.5
 """Share of the rows that hold the metric if it is carried along: more than half, as some may be lost."""
@@ -21,6 +23,10 @@ OFF = 0.25
 """Share of the rows between two evaluations by which a value may stand too long or too short, for the same reason."""
 LEAST = 10
 """Points below which nothing is taken for carried along."""
+FEW = 3
+"""A validation set that was looked at less often counts nothing."""
+COVERS = 0.8
+"""Share of the evaluations that another set must have been part of."""
 
 
 @cache
@@ -59,3 +65,51 @@ def _evaluated(rows: Ints, begins: Ints, every: int) -> NDArray[np.bool_]:
         time[stood[of] - every * time <= slack] -= 1  # a lost row made the one before longer
         first[1:] |= time[1:] > time[:-1]
     return first
+
+
+class Validated(Protocol):
+    """The first rows of a run, as far as validation sets are sought in them."""
+
+    def series(self, name: str) -> Series | None: ...
+
+    def family(self, name: str) -> dict[str, Series]: ...
+
+    def forced(self, name: str) -> bool: ...
+
+
+def validation_sets(seen: Validated) -> list[Series]:
+    """The set that the user named (`--map val_score=KEY`) alone, else all validation sets. The first is the one that
+    stands for validation in the tables; nothing else may hang on their order, which is that of the log. Empty without
+    validation."""
+    main = seen.series("val_score")
+    if main is None:
+        return []
+    others = [] if seen.forced("val_score") else seen.family("val_score").values()
+    return [main, *(one for one in others if one.key != main.key)]
+
+
+def together(sets: Sequence[Series]) -> list[Series]:
+    """Those of the sets that count alike: the first and all that were evaluated with it, cut to the evaluations that
+    all of them were part of. Empty with fewer than 3 evaluations."""
+    if not sets or len(sets[0]) < FEW:
+        return []
+    main, *others = sets
+    alike, rows = [main], main.rows
+    for other in others:
+        common = np.intersect1d(rows, other.rows)
+        if len(common) >= max(FEW, COVERS * len(rows)):
+            alike, rows = [*alike, other], common
+    return [one if len(one) == len(rows) else one.where(np.isin(one.rows, rows)) for one in alike]
+
+
+def mean_z(sets: Sequence[Series]) -> Floats:
+    """What sets that count alike say together, whatever the scale of each: the mean of their z, each over its own
+    evaluations. A set that is mere noise then moves a smoothed mean by little."""
+    z: Floats = np.mean([_z(one.values) for one in sets], axis=0)
+    return z
+
+
+def _z(x: Floats) -> Floats:
+    """In sd of the evaluations themselves; all 0 where they are all alike."""
+    sd = float(np.std(x))
+    return (x - x.mean()) / sd if sd > 0 else np.zeros(len(x))

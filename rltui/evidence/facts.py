@@ -14,11 +14,12 @@ from typing import Literal
 import numpy as np
 
 from rltui.evidence.clock import Clock, Pace, clock, pace, worth
-from rltui.evidence.evaluations import held_out
-from rltui.evidence.metric import Course, MetricFacts
+from rltui.evidence.evaluations import held_out, mean_z, together, validation_sets
+from rltui.evidence.metric import Course, MetricFacts, alone
 from rltui.evidence.seen import Seen
 from rltui.frameworks.load import metrics
 from rltui.run.sums import median
+from rltui.run.table import Series
 
 SHARE_ROWS = 20
 """Rows that a share now (dead groups, cut responses) is the mean of, in a run of 200 (`clock.worth`)."""
@@ -67,6 +68,24 @@ class Facts:
             found = MetricFacts(self._seen, name, series, better, name in held_out()) if series else None
             self._metrics[name] = found
         return self._metrics[name]
+
+    @cached_property
+    def validation_sets(self) -> tuple[MetricFacts, ...]:
+        """Facts of each validation set that counts, first of the one that stands for validation in the tables."""
+        main = self.metric("val_score")
+        sets = validation_sets(self._seen)
+        others = [alone("val_score", one, held_out=True) for one in sets[1:] if len(one)]
+        return () if main is None else (main, *others)
+
+    @cached_property
+    def validation(self) -> MetricFacts | None:
+        """What advice goes by: the validation sets that were evaluated together, as the mean of their z
+        (`evaluations.mean_z`); of one set the metric as it is logged. None while there is none."""
+        sets = together([one.series for one in self.validation_sets])
+        if len(sets) < 2:
+            return self.metric("val_score")
+        both = Series(sets[0].key, sets[0].steps, mean_z(sets), sets[0].rows, sets[0].times)
+        return alone("val_score", both, held_out=True)
 
     def errors(self, name: str, rows: int = 0) -> float:
         """How far a metric rose over its newest `rows` points (0: since its start), in standard errors; 0 if it is not

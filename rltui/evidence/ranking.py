@@ -8,14 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from rltui.evidence.effects import NOISE_POINTS
+from rltui.evidence.evaluations import mean_z, together, validation_sets
 from rltui.evidence.look import Look
 from rltui.evidence.peak import highest, smoothed
 from rltui.evidence.trends import running_medians, sd_d, smooth
 from rltui.run.run import Checkpoint
 from rltui.run.table import Floats, Ints, Series
-
-EVALS = 3  # a validation set that was looked at less often ranks nothing
-COVERS = 0.8  # share of the evaluations that another set must have been part of
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,14 +43,9 @@ class Ranking:
 
 
 def ranking(look: Look) -> Ranking | None:
-    """Validation by the set that the user named (`--map val_score=KEY`), else by all sets that were evaluated together,
-    else train reward, of pairs of answers their accuracy. None where neither has enough points, or where values
-    overflow.
-
-    Several sets count alike whatever their scale: the mean of their z (each over its own evaluations). A set that is
-    mere noise then moves the smoothed mean by little.
-    """
-    sets = _validation_sets(look)
+    """By validation (all sets together), else by train reward, of pairs of answers by their accuracy. None
+    where neither has enough points, or where values overflow."""
+    sets = together(validation_sets(look))
     if sets:
         return _by_sets(sets)
     return _in_training(look, "dpo_accuracy" if look.settings.preference else look.reward)
@@ -71,34 +64,7 @@ def _in_training(look: Look, name: str) -> Ranking | None:
     )
 
 
-def _validation_sets(look: Look) -> list[Series]:
-    """The sets that rank, cut to the evaluations that all of them were part of; the one that the run is judged by
-    first."""
-    main = look.series("val_score")
-    if main is None or len(main) < EVALS:
-        return []
-    if look.forced("val_score"):
-        return [main]
-    sets, rows = [main], main.rows
-    for other in look.family("val_score").values():
-        common = np.intersect1d(rows, other.rows)
-        if other.key != main.key and len(common) >= max(EVALS, COVERS * len(rows)):
-            sets, rows = [*sets, other], common
-    return sets if len(sets) == 1 else [_at(s, rows) for s in sets]
-
-
-def _at(s: Series, rows: Ints) -> Series:
-    keep = np.isin(s.rows, rows)
-    return Series(s.key, s.steps[keep], s.values[keep], s.rows[keep], s.times[keep])
-
-
-def _z(x: Floats) -> Floats:
-    """In sd of the evaluations themselves; all 0 where they are all alike."""
-    sd = float(np.std(x))
-    return (x - x.mean()) / sd if sd > 0 else np.zeros(len(x))
-
-
-def _by_sets(sets: list[Series]) -> Ranking | None:
+def _by_sets(sets: Sequence[Series]) -> Ranking | None:
     main = sets[0]
     curve = smoothed(main, None)
     if curve is None:
@@ -107,7 +73,7 @@ def _by_sets(sets: list[Series]) -> Ranking | None:
     points = np.sqrt(min(width, len(main)))
     score, se, basis = value, value_se, f"validation, {main.key}"
     if len(sets) > 1:
-        z: Floats = np.mean([_z(s.values) for s in sets], axis=0)
+        z = mean_z(sets)
         score, se = smooth(z, width), float(sd_d(z[-NOISE_POINTS:]) / points)
         basis = f"validation, mean z of {', '.join(s.key for s in sets)}"
     if not (np.isfinite(value).all() and np.isfinite(score).all() and np.isfinite(value_se) and np.isfinite(se)):

@@ -212,7 +212,7 @@ def reward_course(look: Look) -> str:
 def validation_over(look: Look, rows: int) -> float | None:
     """As `validation`, of the evaluations of the last `rows` rows and of as many rows before; of all where those are
     fewer than 4."""
-    found = look.facts.metric("val_score")
+    found = look.facts.validation
     if found is None:
         return None
     recent = found.since_row(look.n - 2 * rows)
@@ -226,5 +226,5 @@ def errors_of(effect: Effect | None) -> float | None:
 
 def validation(look: Look) -> float | None:
     """Newest third of the evaluations against those before, in standard errors; None below 4 evaluations."""
-    found = look.facts.metric("val_score")
+    found = look.facts.validation
     return None if found is None else errors_of(found.late)

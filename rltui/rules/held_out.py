@@ -11,17 +11,14 @@ import numpy as np
 from rltui.evidence import words
 from rltui.evidence.effects import NOISE_POINTS, carry, off_trend
 from rltui.evidence.look import Look
+from rltui.evidence.metric import MetricFacts
 from rltui.evidence.signal import CRITICAL, NOTICE, WARNING, Signal, num
 from rltui.evidence.trends import mann_kendall_p, sd_d
-from rltui.rules.base import (
-    Memory,
-    Params,
-    loud,
-    rule,
-    tail,
-)
+from rltui.frameworks.resolve import resolve
+from rltui.prose import capital
+from rltui.rules.base import Memory, Params, held, loud, rule, tail
 from rltui.rules.traits import Trait
-from rltui.run.table import Floats, Series
+from rltui.run.table import Floats
 
 DENSE = 60
 """Evaluations that tell how far the noise of one carries on to the next (its standard error is then .13)."""
@@ -38,10 +35,11 @@ class Fall(NamedTuple):
     width: int
 
 
-def _fallen(x: Floats, p: Params, width: int = 3) -> Fall | None:
+def _fallen(x: Floats, p: Params, sets: int = 1, width: int = 3) -> Fall | None:
     """A fall from the peak that counts, now and at the evaluation before.
 
-    The peak is the best of many noisy means: the limit grows with their number as the expected maximum does. Both
+    The peak is the best of many noisy means: the limit grows with their number as the expected maximum does, and as
+    much with the number of `sets` that are looked at, of which any may fall by chance. Both
     evaluations are measured by the noise that is known now. What stands at its best for a while is best at any of these
     evaluations by chance, and falls after the last that lies no further below than the best may lie above.
     """
@@ -53,7 +51,7 @@ def _fallen(x: Floats, p: Params, width: int = 3) -> Fall | None:
     error = _noise(x[-200:], p) * _wanders(x, smooth, width) / sqrt(width)
     if width > 3:  # what wanders for longer than one evaluation tells shows in means beside each other
         error = max(error, _noise(x[len(x) % width :].reshape(-1, width).mean(axis=1), p))
-    chance = sqrt(2.0 * log(max(2.0, len(x) / width)))
+    chance = sqrt(2.0 * log(max(2.0, sets * len(x) / width)))
     limit = p["se"] + chance
     for end in (len(smooth) - 1, len(smooth)):
         j = int(smooth[:end].argmax())
@@ -107,49 +105,67 @@ def _sd(differences: Floats) -> float:
     return max(1.4826 * float(d[len(d) // 2]), sqrt(float((d * d).mean())))
 
 
-def _regressed(look: Look, p: Params) -> tuple[Series, Fall] | None:
-    """A fall from the peak of all evaluations at this one and the one before, for as long as it stands, in means of
-    three or of as large a part of many; or a drift down of the newest ones, confirmed three times in a row."""
-    series = look.series("val_score")
-    if series is None:
-        return None
-    found = _fall_of(series.values.tobytes(), tuple(p.items()))
-    if found is None:
-        return None
-    return series, found._replace(at=max(found.at, _at_best(look, series)))
+class Regressed(NamedTuple):
+    """A validation set that fell. `proof`: the name that its numbers stand under; `name`: what it is called in a
+    sentence; `others`: how many more of the sets fell, in words."""
+
+    found: MetricFacts
+    fall: Fall
+    proof: str
+    name: str
+    others: str
 
 
-@lru_cache(maxsize=4)  # asked at each row, of which few hold an evaluation
-def _fall_of(values: bytes, params: tuple[tuple[str, float], ...]) -> Fall | None:
+def _regressed(look: Look, p: Params) -> Regressed | None:
+    """Of the validation sets that fell, the one that began to first: a fall from the peak of all evaluations at this
+    one and the one before, for as long as it stands, in means of three or of as large a part of many; or a drift down
+    of the newest ones, confirmed three times in a row."""
+    sets = look.facts.validation_sets
+    fallen = []
+    for found in sets:
+        fall = _fall_of(found.values.tobytes(), tuple(p.items()), len(sets))
+        if fall is not None:
+            fallen.append((found, fall._replace(at=max(fall.at, _at_best(found)))))
+    if not fallen:
+        return None
+    found, fall = min(fallen, key=lambda one: int(one[0].series.steps[one[1].at]))
+    if len(sets) == 1:
+        return Regressed(found, fall, "val_score", "validation", "")
+    key = found.series.key
+    name = f"validation {resolve(key, look.dialect.name).label}"
+    return Regressed(found, fall, key, name, f" Of {len(sets)} validation sets {len(fallen)} fell.")
+
+
+@lru_cache(maxsize=64)  # asked at each row, of which few hold an evaluation
+def _fall_of(values: bytes, params: tuple[tuple[str, float], ...], sets: int) -> Fall | None:
     x, p = np.frombuffer(values), dict(params)
     wide = int(p["wide"] * len(x))
-    found = _fallen(x, p) or (_fallen(x, p, wide) if wide > 3 else None)
+    found = _fallen(x, p, sets) or (_fallen(x, p, sets, wide) if wide > 3 else None)
     if found is not None:
         return found
     newest = x[-int(p["drift_most"]) :]
-    found = _drifted(newest, p)
+    found = _drifted(newest, p, sets)
     return None if found is None else found._replace(at=len(x) - len(newest) + found.at)
 
 
-def _at_best(look: Look, series: Series) -> int:
+def _at_best(found: MetricFacts) -> int:
     """Index of the best sustained evaluation, as everywhere else: nothing falls before it. 0 where none is known."""
-    found = look.facts.metric("val_score")
-    best = found.peak if found is not None else None
+    series, best = found.series, found.peak
     at = int(series.steps.searchsorted(best.step)) if best is not None else 0
     return at if at < len(series) - 1 else 0
 
 
-def _falls(x: Floats, p: Params) -> bool:
+def _falls(x: Floats, p: Params, sets: int) -> bool:
     chance, sign = mann_kendall_p(x, _carries(x))
-    return sign < 0 and chance < p["drift_p"]
+    return sign < 0 and sets * chance < p["drift_p"]
 
 
-def _drifted(x: Floats, p: Params) -> Fall | None:
+def _drifted(x: Floats, p: Params, sets: int = 1) -> Fall | None:
     """A slow fall that no single evaluation shows, seen three times in a row.
 
     Few evaluations draw their noise anew each time: the plain Mann-Kendall test holds, without blocks.
     """
-    if len(x) < p["drift_evals"] or not all(_falls(x[:end], p) for end in (len(x), -1, -2)):
+    if len(x) < p["drift_evals"] or not all(_falls(x[:end], p, sets) for end in (len(x), -1, -2)):
         return None
     smooth = _smooth(x, 3)
     j = int(smooth.argmax())
@@ -157,80 +173,94 @@ def _drifted(x: Floats, p: Params) -> Fall | None:
     return Fall(j + 1, float(smooth[j]), float(smooth[-1]), errors, 3)
 
 
-def _best(look: Look, step: int, peak: float) -> str:
+def _best(found: MetricFacts, step: int, peak: float) -> str:
     """Best sustained validation and its step, as everywhere else; the rule's own if that lies after its turn."""
-    found = look.facts.metric("val_score")
-    best = found.peak if found is not None else None
+    best = found.peak
     if best is None or best.step > step:
         return f"{num(peak)} at step {step}"
     return f"{num(best.value)} at step {best.step}"
 
 
+def _below_start(x: Floats, width: int, errors: float) -> bool:
+    """The newest evaluations lie below the first by so many errors of one."""
+    return float(x[-width:].mean()) < float(x[0]) - errors * sd_d(x[-200:])
+
+
 @rule("val-regression", Look)
 def val_regression(look: Look, p: Params, memory: Memory) -> list[Signal]:
-    """Validation below its peak, twice in a row."""
-    found = _regressed(look, p)
-    if found is None:
+    """Validation below its peak, twice in a row. Of several sets any; what makes it critical is asked of all
+    together."""
+    told, both = _regressed(look, p), look.facts.validation
+    if told is None or both is None:
         return []
-    series, (j, peak, now, z, width) = found
-    step = int(series.steps[j])
-    baseline = float(series.values[0])
-    error = sd_d(series.values[-200:])
-    level = CRITICAL if now < baseline - p["below_start"] * error else WARNING
-    best = _best(look, step, peak)
+    found, (j, peak, now, z, width) = told.found, told.fall
+    step, x = int(found.series.steps[j]), found.values
+    level = CRITICAL if _below_start(both.values, width, p["below_start"]) else WARNING
     summary = (
-        f"Validation peaked at {best} and is at {num(now)} (mean of the last {width} evaluations), "
-        f"{num(z)} standard errors lower"
+        f"{capital(told.name)} peaked at {_best(found, step, peak)} and is at {num(now)} (mean of the last {width} "
+        f"evaluations), {num(z)} standard errors lower"
     )
-    summary += f" and below its start of {num(baseline)}." if level == CRITICAL else "."
-    return [Signal(level, summary, (("val_score", ""), (look.reward, "")), onset_step=step)]
+    below = _below_start(x, width, p["below_start"])
+    summary += f" and below its start of {num(float(x[0]))}.{told.others}" if below else f".{told.others}"
+    return [Signal(level, summary, ((told.proof, ""), (look.reward, "")), onset_step=step)]
 
 
 @rule("train-val-divergence", Look)
 def train_val_divergence(look: Look, p: Params, memory: Memory) -> list[Signal]:
-    """Validation falls from its peak while the train reward goes on rising."""
-    found = _regressed(look, p)
-    reward = look.facts.metric(look.reward)
-    if found is None or reward is None:
+    """Validation falls from its peak while the train reward goes on rising. One of several sets that falls while they
+    hold together is no sign that the reward is not the task."""
+    told, both, reward = _regressed(look, p), look.facts.validation, look.facts.metric(look.reward)
+    if told is None or both is None or reward is None:
         return _apart(look, p)
-    series, (j, peak, now, z, width) = found
-    step = int(series.steps[j])
-    since = reward.since_step(step)
-    if since is None or since.since_start is None or since.since_start.errors < p["gain_se"]:
+    found, (j, peak, now, z, width) = told.found, told.fall
+    if both is not found and not both.below_best:
         return []
-    level = CRITICAL if now < float(series.values[0]) or z > p["critical_se"] else WARNING
+    step = int(found.series.steps[j])
+    since = reward.since_step(step)
+    limit = 0.0 if held(look, "train-val-divergence") else p["gain_se"]
+    if since is None or since.since_start is None or since.since_start.errors < limit:
+        return []
+    level = CRITICAL if _below_start(both.values, width, 0.0) or z > p["critical_se"] else WARNING
     name = words.called(look.facts, look.reward)
     summary = (
         f"Train {name} rose {num(since.start.value)} → {num(since.end.value)} since step {step} "
-        f"(means of {since.end.points} rows), while validation fell from "
+        f"(means of {since.end.points} rows), while {told.name} fell from "
     )
-    summary += f"{_best(look, step, peak)} to {num(now)} (mean of the last {width} evaluations)."
+    summary += f"{_best(found, step, peak)} to {num(now)} (mean of the last {width} evaluations).{told.others}"
     return [
         Signal(
             level,
             summary,
-            (("val_score", f"{num(z)} standard errors below its peak"), (look.reward, f"rose since step {step}")),
+            ((told.proof, f"{num(z)} standard errors below its peak"), (look.reward, f"rose since step {step}")),
             onset_step=step,
         )
     ]
 
 
 def _apart(look: Look, p: Params) -> list[Signal]:
-    """Train reward near its top and validation near the bottom of the same scale: another task or a reward that is not
-    the task; a warning where the rise in reward has moved validation not at all."""
-    reward, held_out, profile = look.values(look.reward), look.values("val_score"), look.profile
-    if len(held_out) < 4 or len(reward) < 20 or profile.floor != 0.0 or profile.ceiling != 1.0:
+    """Train reward near its top and validation, of several sets the highest, near the bottom of the same scale: another
+    task or a reward that is not the task; a warning where the rise in reward has moved no validation at all."""
+    reward, sets, profile = look.values(look.reward), look.facts.validation_sets, look.profile
+    known = [one for one in sets if len(one.values) >= 4]
+    if len(known) < max(1, len(sets)) or len(reward) < 20 or profile.floor != 0.0 or profile.ceiling != 1.0:
         return []
-    now, seen = tail(reward, 20), tail(held_out, 3)
-    if now <= p["high"] or not 0.0 <= seen < p["low"]:
+    now, levels = tail(reward, 20), [tail(one.values, 3) for one in known]
+    seen = max(levels)
+    if now <= p["high"] or min(levels) < 0.0 or seen >= p["low"]:
         return []
-    start, end = _ends(held_out)
-    error = sd_d(held_out) * sqrt(2.0 / max(2, len(held_out) // 3))
-    useless = look.facts.errors(look.reward) >= 2.0 and end - start <= 2.0 * error
+    useless = look.facts.errors(look.reward) >= 2.0 and not any(_moved(one.values) for one in known)
     text = f"Train reward is at {num(now)}, validation at {num(seen)}"
     text += ": nothing of what was gained shows there." if useless else ": a harder task, or a reward that is not it."
-    proofs = (("val_score", ""), (look.reward, ""))
-    return [Signal(WARNING if useless else NOTICE, text, proofs, onset_step=int(look.steps[0]))]
+    proof = "val_score" if len(sets) == 1 else known[levels.index(seen)].series.key
+    return [
+        Signal(WARNING if useless else NOTICE, text, ((proof, ""), (look.reward, "")), onset_step=int(look.steps[0]))
+    ]
+
+
+def _moved(held_out: Floats) -> bool:
+    """The last third of the evaluations is better than the first by two standard errors."""
+    start, end = _ends(held_out)
+    return end - start > 2.0 * sd_d(held_out) * sqrt(2.0 / max(2, len(held_out) // 3))
 
 
 def _ends(x: Floats) -> tuple[float, float]:
@@ -257,16 +287,25 @@ def passk_shrink(look: Look, p: Params, memory: Memory) -> list[Signal]:
 
 @rule("validation-underpowered", Look)
 def validation_underpowered(look: Look, p: Params, memory: Memory) -> list[Signal]:
-    """Validation jumps by more than a third of what was gained: it cannot tell checkpoints apart."""
-    x = look.values("val_score")
-    if len(x) < p["evals"]:
+    """Validation, of several sets each, jumps by more than a third of what was gained: it cannot tell checkpoints
+    apart."""
+    sets = look.facts.validation_sets
+    jumps = [found for one in sets if (found := _jumps(one.values, p)) is not None]
+    if not sets or len(jumps) < len(sets):
         return []
-    newest, gain = x[-200:], abs(float(x[-3:].mean() - x[:3].mean()))
-    noise = min(sd_d(newest), p["bent"] * _sd(np.diff(newest, 2)) / sqrt(6.0))  # what goes a steady way does not jump
-    if noise <= max(p["se"], gain / 3.0) or noise > float(np.abs(x).max()):
-        return []
+    noise, gain = jumps[0]
     text = f"Validation jumps by {num(noise)} from one evaluation to the next, and the gain is {num(gain)}."
     return [Signal(NOTICE, text, (("val_score", f"noise {num(noise)}"),), onset_step=int(look.steps[0]))]
+
+
+def _jumps(x: Floats, p: Params) -> tuple[float, float] | None:
+    """Noise of one evaluation and the gain, if the noise hides it."""
+    if len(x) < p["evals"]:
+        return None
+    newest, gain = x[-200:], abs(float(x[-3:].mean() - x[:3].mean()))
+    noise = min(sd_d(newest), p["bent"] * _sd(np.diff(newest, 2)) / sqrt(6.0))  # what goes a steady way does not jump
+    hides = noise > max(p["se"], gain / 3.0) and noise <= float(np.abs(x).max())
+    return (noise, gain) if hides else None
 
 
 @rule("data-exhausted", Look)
