@@ -152,11 +152,15 @@ class StepBlock:
     def below(self, message: str) -> bool:
         """A further line. Its numbers by name belong to the step if it is indented or marked as the first of them was;
         without either they have to follow each other. Returns whether they do."""
+        named = _BEGIN.match(bare(message))
+        if named is not None and _count(named[1]) != self.step:
+            self.over = True  # it is of another step
+            return False
         cells = self._cells(message)
         if not cells:
-            named, rest = titled(without_lead(message).lstrip(MARKS))
-            cells = attributes(rest) if named else {}
-            self.title = named if cells else self.title
+            heads, rest = titled(without_lead(message).lstrip(MARKS))
+            cells = attributes(rest) if heads else {}
+            self.title = heads if cells else self.title
         text = without_lead(message)
         before = message[: len(message.rstrip()) - len(text)]
         lead = before[len(before.rstrip()) + bool(before.strip()) :] + text[: len(text) - len(text.lstrip(MARKS))]

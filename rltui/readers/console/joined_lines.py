@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
+from copy import copy, deepcopy
 from dataclasses import dataclass
 
 from rltui.readers.base import LeftOut
@@ -35,6 +36,11 @@ class BrokenLines:
     @property
     def is_open(self) -> bool:
         return bool(self._held)
+
+    @property
+    def first_held(self) -> int:
+        """Number of the first line that is held; 0 if none is."""
+        return self._held[0][0] if self._held else 0
 
     @staticmethod
     def opens(line: bytes) -> bool:
@@ -88,6 +94,11 @@ class RichLines:
     def is_open(self) -> bool:
         return self._held is not None
 
+    @property
+    def first_held(self) -> int:
+        """Number of the line that is held; 0 if none is."""
+        return 0 if self._held is None else self._held[0]
+
     @staticmethod
     def opens(line: bytes) -> bool:
         """Whether it is the first line of a message."""
@@ -140,6 +151,7 @@ class WholeLine:
 
 
 Joined = Printed | WholeLine
+_Held = tuple[BrokenLines, RichLines, bool]
 
 
 class JoinedLines:
@@ -150,8 +162,8 @@ class JoinedLines:
         self._dicts = BrokenLines()
         self._rich = RichLines()
         self._after_blank = False  # the first of the lines held stood behind a blanked progress bar
-        self.look_ahead = self._lists.look_ahead
-        self.go_on = self._lists.go_on
+        self._kept: _Held | None = None  # while a line is read before its end came: without it
+        self._ahead: _Held | None = None  # with it
         self.pass_by = self._lists.pass_by
 
     @property
@@ -197,9 +209,33 @@ class JoinedLines:
         """Nothing follows for now: the complete rows of a list."""
         return [*self._joined(self._lists.so_far(known)), *self._lines(self._rich.give_back())]
 
+    @property
+    def first_held(self) -> int:
+        """Number of the first line that is held back; 0 if none is."""
+        return self._lists.first_held or self._dicts.first_held or self._rich.first_held
+
+    def look_ahead(self) -> None:
+        """The line that comes now may be the beginning of one."""
+        self._lists.look_ahead()
+        self._kept = self._held()
+
     def finish(self, known: Collection[str]) -> list[Joined]:
-        """The file ends here for now: what is not whole is given back."""
-        return [*self._joined(self._lists.finish(known)), *self._given_back()]
+        """The file ends here for now: what is not whole is given back, and held nevertheless, as it may go on."""
+        self._ahead = self._held()
+        kept, self._kept = self._kept or self._held(), None
+        out = [*self._joined(self._lists.finish(known)), *self._given_back()]
+        self._dicts, self._rich, self._after_blank = kept
+        return out
+
+    def go_on(self, whole: bool) -> None:
+        """Bytes came behind the line that was read before its end came; `whole`: it had ended there."""
+        self._lists.go_on(whole)
+        if whole and self._ahead is not None:
+            self._dicts, self._rich, self._after_blank = self._ahead
+        self._ahead = None
+
+    def _held(self) -> _Held:
+        return deepcopy(self._dicts), copy(self._rich), self._after_blank
 
     def left_out(self, known: Collection[str]) -> list[LeftOut]:
         """Lists that are cut off."""

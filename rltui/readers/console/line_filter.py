@@ -50,9 +50,11 @@ def _searches(dialect_marks: frozenset[str], generic: bool, yaml: bool) -> tuple
 
 
 class LineFilter:
-    """`dull`: shapes of lines that were of no interest; `bars`: of progress bars that say nothing beside."""
+    """`dull`: shapes of lines that were of no interest; `bars`: of progress bars that say nothing beside. `learns`: not
+    while a line is read that has not ended."""
 
     def __init__(self) -> None:
+        self.learns = True
         self.dull: set[bytes] = set()
         self.bars: set[bytes] = set()
 
@@ -69,5 +71,5 @@ class LineFilter:
 
     def forget(self, shape: bytes, among: set[bytes]) -> None:
         """Lines of this shape say nothing, whatever their digits are: `among` is `dull` or `bars`."""
-        if shape not in among and len(shape) < _MAX_LENGTH and self._shape_looks.search(shape) is None:
+        if self.learns and shape not in among and len(shape) < _MAX_LENGTH and self._shape_looks.search(shape) is None:
             remember(shape, among)

@@ -35,9 +35,12 @@ class _StepLines:
 
 class LogRows:
     """Collects them. `step`: the newest training step; `came`: a row of a step was read; `clock` tells the times of the
-    log's lines."""
+    log's lines. `foretells`: rows come that may come again, as the log may go on within them; those that come again as
+    they were are no news."""
 
     def __init__(self, skipped: Counter[str], skipped_at: dict[str, str]) -> None:
+        self.foretells = False
+        self._foretold: dict[int, Mapping[str, object]] = {}
         self.step: int | None = None
         self.came = False
         self.clock = LineClock()
@@ -88,6 +91,10 @@ class LogRows:
     def add_aside(self, step: int, cells: Mapping[str, object], time: float = nan) -> None:
         """One row that does not tell where the log is."""
         self._add_cut()
+        if self.foretells:
+            self._foretold[step] = dict(cells)
+        elif self._foretold and self._foretold.pop(step, None) == cells:
+            return
         self._rows.add(step, cells, time)
         self.clock.know(time)
 

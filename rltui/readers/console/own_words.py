@@ -23,6 +23,7 @@ OTHER_RANK = "line with a step of another rank than the first"
 PROSE = 2000
 """A line with more characters is no list of numbers."""
 _WORDS = re.compile(r"[^\d]*")
+_Known = tuple[TemplateLearner | None, set[bytes], generic.StepBlock | None]
 
 
 class OwnWords:
@@ -43,8 +44,8 @@ class OwnWords:
         self._learner: TemplateLearner | None = TemplateLearner()
         self._evaluations = EvaluationLines()
         self._never: set[bytes] = set()  # shapes of lines that are no step lines of any wording
-        self._ahead: tuple[TemplateLearner, set[bytes]] | None = None  # with the line that was read before its end came
-        self._kept: tuple[TemplateLearner, set[bytes]] | None = None  # while that line is read: without it
+        self._kept: _Known | None = None  # while a line is read before its end came: without it
+        self._ahead: _Known | None = None  # with it
         self._block: generic.StepBlock | None = None
         self._begin = self._head = ""  # what step lines begin with, with and without what logging puts before it
         self._names: set[str] = set()  # names in step lines, and how many steps apart they came
@@ -235,27 +236,46 @@ class OwnWords:
         return [] if self._learner is None else self._learner.settle(over)
 
     def look_ahead(self) -> None:
-        """The line that comes now may be the beginning of one: a copy reads it."""
-        if self._learner is not None:
-            self._kept = self._learner, self._never
-            self._learner, self._never = self._learner.copy(), set(self._never)
+        """The line that comes now may be the beginning of one: copies read it."""
+        self._kept = self._known
+        self._known = self._copied()
+
+    def look_further(self) -> None:
+        """That line was read; what comes now are lines that more lines may follow."""
+        self._ahead = self._known
+        self._known = self._copied()
 
     def look_back(self) -> list[StepRow]:
-        """That line was read: what it is likely to tell. What is known is known without it, until its end comes."""
-        kept, self._kept = self._kept, None
-        if kept is None or self._learner is None:
-            return []
-        rows = self.settle()
-        self._ahead = self._learner, self._never
-        self._learner, self._never = kept
+        """The log ends here for now: what is likely. All is known as it was before these lines."""
+        rows, kept, self._kept = self.so_far(), self._kept, None
+        if kept is not None:
+            self._known = kept if self._learner is not None else (None, *kept[1:])  # others tell the steps by now
         return rows
 
-    def go_on(self, whole: bool) -> None:
-        """Bytes came behind that line; `whole`: it had ended there."""
-        if whole and self._ahead is not None and self._learner is not None:
-            self._learner, self._never = self._ahead
-            self._learner.go_on()
-        self._ahead = None
+    def go_on(self, whole: bool) -> list[StepRow]:
+        """Bytes came behind the line that was read before its end came; `whole`: it had ended there. The rows that are
+        known by that."""
+        ahead, self._ahead = self._ahead, None
+        if not whole or ahead is None:
+            return []
+        self._known = ahead
+        return [] if self._learner is None else self._learner.go_on()
+
+    @property
+    def _known(self) -> _Known:
+        return self._learner, self._never, self._block
+
+    @_known.setter
+    def _known(self, known: _Known) -> None:
+        self._learner, self._never, self._block = known
+
+    def _copied(self) -> _Known:
+        learner, block = self._learner, self._block
+        return (
+            None if learner is None else learner.copy(),
+            set(self._never),
+            None if block is None else replace(block, cells=dict(block.cells), own=set(block.own)),
+        )
 
 
 def _head_of(message: str) -> str:

@@ -87,6 +87,11 @@ class PrintedRows:
     def is_open(self) -> bool:
         return self._open is not None
 
+    @property
+    def first_held(self) -> int:
+        """Number of the first line that is held back; 0 if none is."""
+        return 0 if self._open is None else self._open.lines[0][0]
+
     def pass_by(self, line: bytes, number: int) -> None:
         """A line with a mark, after it was read."""
         if _FENCE in line and line.lstrip().startswith(_FENCE):
@@ -168,12 +173,17 @@ class PrintedRows:
         return [] if held is None or found is None else self._news([found.rows], held)
 
     def finish(self, known: Collection[str]) -> list[Found]:
-        """The file ends here for now: the lines of a list without complete rows are of none."""
+        """The file ends here for now: the lines of a list without complete rows are of none, until more lines come."""
         held = self._open
         found = None if held is None else held.cut_off(known)
         if held is None or (found is not None and found.lines >= len(held.lines)):
             return self.so_far(known)
-        return [*self.close(known), *self.finish(known)]
+        kept, torn = held.copy(), len(self._torn)
+        out = [*self.close(known), *self.finish(known)]
+        if found is None:
+            self._open = kept
+            del self._torn[torn:]
+        return out
 
     def _news(self, found: list[Printed], held: PrintedList) -> list[Found]:
         """The rows of a list, less those that were given as they are now. Of rows without a step all count."""

@@ -8,12 +8,14 @@ lines are looked at that hold one of a few marks.
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 
 from rltui.readers.base import ConfigRecord, Hint, LeftOut, LineReader, Note, Record
 from rltui.readers.console import line_pattern, trl
 from rltui.readers.console.bar_rows import BarRows
 from rltui.readers.console.config import YAML_LINES, ConfigFinder
 from rltui.readers.console.dialects import Dialects
+from rltui.readers.console.dialects.base import Step
 from rltui.readers.console.invalid_rounds import InvalidRounds
 from rltui.readers.console.joined_lines import Joined, JoinedLines
 from rltui.readers.console.lead import plain
@@ -67,6 +69,7 @@ class ConsoleReader(LineReader):
         self._newest = NewestLines()
         self._untaken = UntakenLines()
         self._took = False  # something of the line was taken
+        self._torn = False  # the line that is read has no end
         if self._own is None and self._patterns is None:
             self._untaken.settle()
         self._set_looks()
@@ -81,16 +84,18 @@ class ConsoleReader(LineReader):
         return [*self._joined.left_out(self._rows.names), *self._untaken.told()]
 
     def feed(self, data: bytes) -> list[Record]:
-        self._untaken.forget_peek()
         block = self._buffer.feed(self._unwrapper.feed(data))
         self._skip("line that is not JSON in a log of JSON lines", self._line, self._unwrapper.foreign)
         for before in [*self._buffer.too_long, *(0 for _ in range(self._unwrapper.too_long))]:
             self._skip(TOO_LONG, self._line + before)
         if block:
-            self._blanks.go_on(self._buffer.peeked_whole)
-            self._joined.go_on(self._buffer.peeked_whole)
+            whole = self._buffer.peeked_whole
+            self._blanks.go_on(whole)
+            self._joined.go_on(whole)
+            self._untaken.forget_open(but=self._line if whole and not self._joined.is_open else 0)
             if self._own is not None:
-                self._own.go_on(self._buffer.peeked_whole)
+                self._tell(self._own.go_on(whole))
+                self._dialects.go_on(whole)
         out = self._read(block) if block else []
         if self.gives_lines and len(data) < FULL_BLOCK:
             out += self._newest.take()
@@ -99,24 +104,26 @@ class ConsoleReader(LineReader):
     def finish(self) -> list[Record]:
         opened = self.feed(head) if (head := self._unwrapper.finish()) else []
         rest = self._buffer.peek()
-        line = self._line
+        line, held = self._line, self._joined.first_held
         if self._own is not None:
             self._tell(self._own.settle(over=True), plans=True)
-            if rest:
-                self._own.look_ahead()
-        if rest:
-            self._blanks.look_ahead()
-            self._joined.look_ahead()
-        self._untaken.open_line = line if rest else 0
+        self._filter.learns, self._rows.foretells = False, True
+        self._untaken.open_line = held or (line if rest else 0)
         standing = self._notes.standing() if rest else {}
+        self._look_ahead(bool(rest), held > 0)
+        self._torn = bool(rest)
         told = self._read(rest) if rest else []
+        if self._own is not None and (rest or held):
+            self._own.look_further()
+            self._dialects.look_further()
         self._take_joined(self._joined.finish(self._rows.names))
         self._untaken.open_line = 0
         self._line = line  # the line is not over
         self._bars.settle()
         if self._own is not None:
-            self._close_dialects()
-            self._tell([*self._own.look_back(), *self._own.close()])
+            self._add_steps(self._dialects.look_back())
+            self._tell(self._own.look_back())
+        self._filter.learns, self._rows.foretells, self._torn = True, False, False
         self._bars.so_far(self._line)
         told += self._news.take()
         ends = self._notes.finish(line, self._rows.step)
@@ -124,6 +131,15 @@ class ConsoleReader(LineReader):
             self._notes.go_back(standing)
         out = [*opened, *told, *self._config.finish(), *ends, *self._take_rows(), *self._newest.take()]
         return out if self._unread is None else [*out, Hint(self._unread.hint())]
+
+    def _look_ahead(self, within: bool, held: bool) -> None:
+        """What is read now may go on: the beginning of a line (`within`), or lines that are `held` back."""
+        if within:
+            self._blanks.look_ahead()
+            self._joined.look_ahead()
+        if self._own is not None and (within or held):
+            self._own.look_ahead()
+            self._dialects.look_ahead()
 
     def rest(self) -> list[Record]:
         """Rows that are held back until what follows tells more of them: nothing follows for now."""
@@ -133,6 +149,7 @@ class ConsoleReader(LineReader):
         self._bars.settle(over=False)
         self._bars.so_far(self._line)
         if self._own is not None:
+            self._add_steps(self._dialects.look_back())
             self._tell(self._own.so_far())
         rows = self._take_rows()
         return rows if self._unread is None or self._unread.hint() == "" else [*rows, Hint(self._unread.told)]
@@ -234,7 +251,7 @@ class ConsoleReader(LineReader):
         """Adds rows that were printed all at once, behind those that are held back: they may repeat them."""
         self._bars.settle()
         if self._own is not None:
-            self._close_dialects()
+            self._add_steps(self._dialects.close())
             self._tell([*self._own.settle(), *self._own.close()])
         self._bars.know(training_steps(printed.held.rows))
         read = records(printed.held, f"printed at line {printed.line}")
@@ -243,9 +260,12 @@ class ConsoleReader(LineReader):
         self._news.add(record for record in read.records if isinstance(record, Note | ConfigRecord))
         self._rows.give(read.records, f"line {printed.line}")
 
-    def _close_dialects(self) -> None:
-        for done in self._dialects.close():
+    def _add_steps(self, steps: list[Step], *, plans: bool = False) -> None:
+        for done in steps:
             self._rows.add(done.step, done.cells, done.time)
+            self._untaken.take((done.line,))
+            if done.total is not None and plans:
+                self._news.progress(done.step, done.total, self._line)
 
     def _reach(self, at: int) -> None:
         """The log is read up to a place of the text: verl's step lines before it count."""
@@ -353,12 +373,10 @@ class ConsoleReader(LineReader):
 
     def _dialect_line(self, own: OwnWords, prefix: str, message: str) -> bool:
         """A line of one of the dialects; false if none of them knows it."""
-        done = self._dialects.line(prefix, message, self._rows.clock)
-        for step in done or ():
+        done = self._dialects.line(prefix, message, self._rows.clock, self._line)
+        if done:
             own.stop()
-            self._rows.add(step.step, step.cells, step.time)
-            if step.total is not None:
-                self._news.progress(step.step, step.total, self._line)
+            self._add_steps(done, plans=True)
         return done is not None
 
     def _any_line(self, own: OwnWords, segment: bytes, shape: bytes) -> bool:
@@ -370,8 +388,11 @@ class ConsoleReader(LineReader):
         return bool(rows)
 
     def _tell(self, rows: list[StepRow], *, plans: bool = False) -> None:
-        """Adds rows. Their `plans` are news only of rows that end with the line that is read."""
+        """Adds rows. Their `plans` are news only of rows that end with the line that is read. A torn line brings no new
+        name: it may be the beginning of one, or another's."""
         for row in rows:
+            if self._torn and (known := self._rows.names):
+                row = replace(row, cells={name: x for name, x in row.cells.items() if name in known})
             self._rows.tell(row)
             self._untaken.take(row.lines)
             self._took |= self._line in row.lines

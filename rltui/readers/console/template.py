@@ -86,6 +86,7 @@ class TemplateLearner:
         self._held = 0  # lines that were held so far
         self._at, self._time = 0, nan  # number of the line in the file, and its time
         self._whole: frozenset[str] | None = None  # of a copy: names of the block that stood in whole lines
+        self._undecided: list[tuple[str, str, Template]] = []  # of a copy: what it would have learnt from
 
     @property
     def knows_steps(self) -> bool:
@@ -106,7 +107,8 @@ class TemplateLearner:
         twin._templates = {key: copies[id(t)] for key, t in self._templates.items()}
         twin._none, twin._told, twin._sources = set(self._none), set(self._told), set(self._sources)
         twin._block, twin._table = self._block.copy(), copy.copy(self._table)
-        twin._whole = frozenset(self._block.slots)
+        twin._whole = frozenset(self._block.slots) if self._whole is None else self._whole
+        twin._undecided = []
         twin._under = None if self._under is None else replace(self._under, below=dict(self._under.below))
         for key, template in self._templates.items():
             for line, own in zip(twin._templates[key].lines, template.lines, strict=True):
@@ -114,9 +116,11 @@ class TemplateLearner:
                     twin._under = line
         return twin
 
-    def go_on(self) -> None:
-        """The line that the copy took was whole."""
+    def go_on(self) -> list[StepRow]:
+        """The line that the copy took was whole: the steps that it tells."""
         self._whole = None
+        undecided, self._undecided = self._undecided, []
+        return [row for kind, key, found in undecided for row in self._decide(key, found, kind)]
 
     def take(self, message: str, process: str = "", at: int = 0, time: float = nan) -> list[StepRow] | None:
         """The steps that this line tells, those of the lines that were held back until now before it. None if no line
@@ -244,7 +248,12 @@ class TemplateLearner:
         self._held += 1
         line.place = self._held
         found.lines.append(line)
-        return self._decide(key, found, kind) if len(found.lines) >= SEEN and self._whole is None else []
+        if len(found.lines) < SEEN:
+            return []
+        if self._whole is not None:
+            self._undecided.append((kind, key, found))
+            return []
+        return self._decide(key, found, kind)
 
     def settle(self, over: bool = False) -> list[StepRow]:
         """The log is quiet: lines of a template that was seen but twice count if they name their step plainly. Or it is

@@ -55,8 +55,8 @@ class UntakenLines:
         self._single: Counter[str] = Counter()  # reason -> lines of forms that are counted no more
         self._single_at: dict[str, tuple[int, bytes]] = {}
         self._waiting: dict[int, bytes] | None = {}  # number of a line -> its form; None: none is taken any more
-        self._peeked: bytes | None = None  # the form of a line that was read before its end came
-        self.open_line = 0  # its number, while it is read
+        self._open: list[tuple[int, bytes]] = []  # lines that were read before their end came: number and form
+        self.open_line = 0  # the number of the first of them, while they are read
         self.again: dict[bytes, _Form] = {}  # by shape, where a line more of it has to be counted and nothing else
 
     def add(self, shape: bytes, text: bytes, line: int) -> None:
@@ -68,8 +68,8 @@ class UntakenLines:
                 self._fold()
             form = self._forms[key] = _Form(line, text[: 2 * SHOWN])
         form.count += 1
-        if line == self.open_line:
-            self._peeked = key
+        if 0 < self.open_line <= line:
+            self._open.append((line, key))
         elif self._waiting is None:
             if len(self.again) < MAX_FORMS and len(shape) < MAX_LENGTH:
                 self.again[shape] = form
@@ -89,11 +89,14 @@ class UntakenLines:
         """No line that was counted belongs to a step."""
         self._waiting = None
 
-    def forget_peek(self) -> None:
-        """The line that was read before its end came is read again."""
-        if self._peeked is not None:
-            self._less(self._peeked)
-            self._peeked = None
+    def forget_open(self, but: int = 0) -> None:
+        """The lines that were read before their end came are read again, all but one."""
+        for line, key in self._open:
+            if line != but:
+                self._less(key)
+            elif self._waiting is not None:
+                self._waiting[line] = key
+        self._open.clear()
 
     def _less(self, key: bytes) -> None:
         form = self._forms.get(key)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from copy import deepcopy
 from dataclasses import replace
 from math import nan
 
@@ -26,6 +27,7 @@ DIALECTS: tuple[Callable[[], LineDialect], ...] = (
     RolloutDicts,
 )
 """Asked in this order; the first that knows a line keeps it."""
+_Known = tuple[list[LineDialect], list[float], list[int]]
 
 
 class Dialects:
@@ -34,6 +36,9 @@ class Dialects:
     def __init__(self) -> None:
         self._each = [dialect() for dialect in DIALECTS]
         self._times = [nan] * len(DIALECTS)  # of the newest line with a stamp that belongs to an open step
+        self._lines = [0] * len(DIALECTS)  # number of the line that the open step began with
+        self._kept: _Known | None = None  # while an open line is read: without it
+        self._ahead: _Known | None = None  # with it
         self.marks = [mark for dialect in self._each for mark in dialect.marks]
 
     @property
@@ -41,8 +46,8 @@ class Dialects:
         """Whether any line may matter that follows."""
         return any(dialect.is_open for dialect in self._each)
 
-    def line(self, prefix: str, message: str, clock: LineClock | None = None) -> list[Step] | None:
-        """Steps that are complete with this line; None for a line that none of them knows."""
+    def line(self, prefix: str, message: str, clock: LineClock | None = None, number: int = 0) -> list[Step] | None:
+        """Steps that are complete with this line, of this number; None for a line that none of them knows."""
         for place, dialect in enumerate(self._each):
             if dialect.is_open or any(mark in message for mark in dialect.marks):
                 was_open = dialect.is_open
@@ -50,6 +55,9 @@ class Dialects:
                 begun = dialect.is_open and not was_open
                 if clock is not None and (done is not None or begun):
                     done = self._timed(place, done, clock.of(lead_of(message)))
+                done = done and self._placed(place, done)
+                if begun or (done and dialect.is_open):
+                    self._lines[place] = number
                 if done is not None:
                     return done
         return None
@@ -64,10 +72,46 @@ class Dialects:
         newest = held if late or now != now else now
         return [*(replace(step, time=held) for step in done[:-1]), replace(done[-1], time=newest)]
 
+    def _placed(self, place: int, done: list[Step]) -> list[Step]:
+        """What a dialect's line completes, with the line that it began with."""
+        return [replace(step, line=self._lines[place]) for step in done]
+
     def close(self) -> list[Step]:
         """The file ends here: what is held back."""
-        each = zip(self._each, self._times, strict=True)
-        return [replace(step, time=time) for dialect, time in each for step in dialect.close()]
+        each = zip(self._each, self._times, self._lines, strict=True)
+        return [replace(step, time=time, line=line) for dialect, time, line in each for step in dialect.close()]
+
+    def look_ahead(self) -> None:
+        """The line that comes now may be the beginning of one: copies read it."""
+        self._kept = self._known
+        self._known = deepcopy(self._kept)
+
+    def look_further(self) -> None:
+        """That line was read; what comes now are lines that more lines may follow."""
+        self._ahead = self._known
+        self._known = deepcopy(self._ahead)
+
+    def look_back(self) -> list[Step]:
+        """The file ends here for now: steps so far. All is known as it was before these lines."""
+        kept, self._kept = self._kept or self._known, None
+        self._known = deepcopy(self._known)
+        steps = self.close()
+        self._known = kept
+        return steps
+
+    def go_on(self, whole: bool) -> None:
+        """Bytes came behind the line that was read before its end came; `whole`: it had ended there."""
+        if whole and self._ahead is not None:
+            self._known = self._ahead
+        self._ahead = None
+
+    @property
+    def _known(self) -> _Known:
+        return self._each, self._times, self._lines
+
+    @_known.setter
+    def _known(self, known: _Known) -> None:
+        self._each, self._times, self._lines = known
 
 
 def knows(messages: Iterable[tuple[str, str]]) -> bool:

@@ -1,0 +1,130 @@
+"""A log that is opened while its trainer writes a step ends there for now. What is written then is read as if nobody
+had looked meanwhile, whichever lines a step is made of."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from rltui.readers.base import LeftOut
+from rltui.readers.console.reader import ConsoleReader
+from rltui.session import run_reader
+from rltui.session.locate import locate
+from rltui.session.run_reader import RunReader
+from tests.unit.readers.reading import Cells, Read
+
+STEPS = 4
+
+
+def a(i: int) -> str:
+    return f"{0.1 + 0.0123 * i:.4f}"
+
+
+def b(i: int) -> str:
+    return f"{12.5 - 0.375 * i:.3f}"
+
+
+STYLES: dict[str, Callable[[int], str]] = {
+    "heading": lambda i: f"===== Step {i}/300 =====\n  Loss: {a(i)}\n  Reward: {b(i)}\n  KL: 0.0012\n",
+    "heading of logging": lambda i: (
+        f"2026-01-02 03:04:0{i} INFO Step {i}:\n  loss: {a(i)}\n  reward: {b(i)}\n  kl: 0.0012\n"
+    ),
+    "dashes": lambda i: f"--- Step {i} ---\nloss: {a(i)}\nreward: {b(i)}\nlr: 1e-06\n",
+    "iteration": lambda i: f"Iteration {i}/300\n  mean_reward: {a(i)}\n  policy_loss: {b(i)}\n",
+    "heading and chatter": lambda i: (
+        f"===== Step {i}/300 =====\nsampled 8 answers\n  Loss: {a(i)}\n  Reward: {b(i)}\nsaved the buffer\n"
+    ),
+    "dict below": lambda i: (
+        f"Step {i}: \n{{'reward/avg_raw_reward': '{a(i)}',\n 'policy/loss': '{b(i)}',\n 'policy/kl': '0.0012'}}\n"
+    ),
+    "dict of pprint": lambda i: f"{{'kl': 0.0012,\n 'loss': {a(i)},\n 'reward': {b(i)},\n 'step': {i}}}\n",
+    "dict of json": lambda i: f'INFO: {{\n  "step": {i},\n  "loss": {a(i)},\n  "reward": {b(i)}\n}}\n',
+    "message of rich": lambda i: (
+        f"[01/02/26 03:04:0{i}] INFO     Step {i} loss={a(i)} reward={b(i)}     trainer.py:120\n"
+        f"                             kl=0.0012 lr=1e-06\n"
+    ),
+    "box": lambda i: (
+        f"Train step {i}/300 done.\nStats (1/1):\n╒══════╤════════╤══════╤════════╕\n│ loss │ {a(i)} │ kl │ 0.0012 │\n"
+        f"│ reward │ {b(i)} │      │       │\n╘══════╧════════╧══════╧════════╛\n"
+    ),
+    "title and box": lambda i: (
+        f"      Step {i}      \n┏━━━━━━┳━━━━━━┓\n┃ metric ┃ value ┃\n┡━━━━━━╇━━━━━━┩\n"
+        f"│ loss │ {a(i)} │\n│ reward │ {b(i)} │\n└──────┴──────┘\n"
+    ),
+    "panel": lambda i: (
+        f"╭──────── Metrics ────────╮\n│ other      training_step: {i} │\n│ objective  kl: {a(i)} | rate: 0.50 | │\n"
+        f"│            entropy: {b(i)} │\n╰─────────────────────────╯\n"
+    ),
+    "epoch steps": lambda i: (
+        f"epoch: 0|step: {i}|ppo_ep: 1|act_loss: {a(i)}|cri_loss: 0.12|unsuper_loss: 0.0\n"
+        f"average reward score: {b(i)}\n"
+    ),
+    "rollout dicts": lambda i: (
+        f"rollout {i}: {{'rollout/raw_reward': {a(i)}}}\nstep {2 * i}: {{'train/loss': 0.5}}\n"
+        f"step {2 * i + 1}: {{'train/loss': {b(i)}}}\nperf {i}: {{'perf/step_time': 12.5}}\n"
+    ),
+    "roll": lambda i: (
+        f'pipeline step {i} start...\n{{"critic/score/mean": {a(i)}, "actor/kl": {b(i)}}}\npipeline step {i} finished\n'
+    ),
+}
+
+
+def looked_at(parts: list[bytes]) -> tuple[dict[int, Cells], list[LeftOut]]:
+    """Each part is what came until somebody looked. The cells of each step, and the lines that nothing was taken of."""
+    reader = ConsoleReader()
+    read = Read(reader)
+    for part in parts:
+        read.take(reader.feed(part))
+        read.take(reader.finish())
+    found: dict[int, Cells] = {}
+    for step, cells in read.rows:
+        found.setdefault(step, {}).update(cells)
+    return found, reader.left_out()
+
+
+@pytest.mark.parametrize("style", STYLES)
+def test_where_it_was_opened_makes_no_difference(style: str) -> None:
+    data = "".join(STYLES[style](i) for i in range(1, STEPS + 1)).encode()
+    whole = looked_at([data])
+    assert len(whole[0]) == STEPS
+    assert all(len(cells) >= 2 for cells in whole[0].values())
+    wrong = [at for at in range(len(data)) if looked_at([data[:at], data[at:]]) != whole]
+    assert wrong == []
+
+
+@pytest.mark.parametrize("style", STYLES)
+def test_a_run_that_is_opened_within_a_step_goes_on_as_if_it_was_not(
+    style: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its rows, and that nothing was written twice: a step that comes again would look like a restart."""
+    monkeypatch.setattr(run_reader, "REST_S", -1.0)  # a file is quiet at once
+    data = "".join(STYLES[style](i) for i in range(1, 9)).encode()
+    whole = followed(tmp_path / "whole.log", [data])
+    assert len(whole[0]) >= 2 * 8
+    for at in random.Random(style).sample(range(len(data) // 3, len(data)), 8):
+        assert followed(tmp_path / f"{at}.log", [data[:at], data[at:]]) == whole, at
+
+
+def followed(path: Path, parts: list[bytes]) -> tuple[dict[tuple[int, str], float], list[int]]:
+    """The cells of a log that is opened with its first part and grows by the others, and the steps of its restarts."""
+    path.write_bytes(parts[0])
+    opened = RunReader(locate([str(path)])[0])
+    opened.load()
+    for part in parts[1:]:
+        with path.open("ab") as out:
+            out.write(part)
+        opened.poll()
+    opened.rest()
+    table = opened.run.history.table
+    cells = {
+        (int(step), key): float(x)
+        for key in table.columns
+        if (series := table.series(key)) is not None
+        for step, x in zip(series.steps, series.values, strict=True)
+    }
+    restarts = list(table.restarts)
+    opened.close()
+    return cells, restarts
