@@ -9,7 +9,7 @@ from math import isnan
 from rltui.readers.base import NO_STEP, ConfigRecord, Exit, Record, RunInfo
 from rltui.readers.config_file import flatten
 from rltui.readers.keys import step_of, time_of
-from rltui.readers.trackers.rows import RecordedRows
+from rltui.readers.wandb.rows import RecordedRows
 from rltui.sources.wandb_online import OnlineRun
 
 
