@@ -8,8 +8,7 @@ from collections.abc import Callable, Iterable
 from contextlib import closing
 from dataclasses import replace
 
-from rltui.discovery.found import Found, NotARun
-from rltui.discovery.grouping import RunCandidate, group
+from rltui.discovery.found import Found, NotARun, RunCandidate, group
 from rltui.discovery.units import RUN_MARK
 from rltui.prose import joined
 from rltui.readers.base import ContainedRun

@@ -10,8 +10,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from math import nan
 
-from rltui.discovery.found import Found, NotARun
-from rltui.discovery.grouping import RunCandidate
+from rltui.discovery.found import Found, NotARun, RunCandidate
 from rltui.readers.base import Record
 from rltui.readers.wandb.online import OnlineReader
 from rltui.session.feed import Batch, Source

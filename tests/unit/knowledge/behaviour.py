@@ -46,7 +46,7 @@ from rltui.rules.base import REGISTERED, Detector
 from rltui.rules.catalogue import rules
 from rltui.run.checkpoints import step_of
 from rltui.run.config import Config, ConfigValue
-from rltui.run.hardware_columns import SampleColumns
+from rltui.run.hardware import SampleColumns
 from rltui.run.identity import algorithm
 from rltui.run.phases import outside_step
 from rltui.run.table import Series, Table
