@@ -11,8 +11,7 @@ from typing import NamedTuple
 from rltui.lazy_regex import lazy
 from rltui.readers.console.lead import bare
 from rltui.readers.console.line_clock import LineClock
-from rltui.readers.console.log_news import LogNews
-from rltui.readers.console.log_rows import LogRows
+from rltui.readers.console.log_records import LogNews, LogRows
 from rltui.readers.console.named_numbers import NUMBER, has_word, slots_of, words
 from rltui.readers.console.progress_bar import TRAINING, ProgressBar, bar, stamp_before
 from rltui.readers.console.step_template import measures

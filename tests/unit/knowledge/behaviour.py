@@ -41,7 +41,7 @@ from rltui.hardware.roles import role_of
 from rltui.readers.config_file import read_config
 from rltui.readers.console.notes import NoteFinder
 from rltui.report.explain import as_json
-from rltui.rollouts.statistics import SampleStats
+from rltui.rollouts.samples import SampleStats
 from rltui.rules.base import REGISTERED, Detector
 from rltui.rules.catalogue import rules
 from rltui.run.checkpoints import step_of
