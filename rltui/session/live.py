@@ -226,7 +226,7 @@ def _directories(files: list[str], run: Run) -> dict[str, str]:
 
 
 class Replay:
-    """Plays `speed` rows a second on the caller's thread. Thread-safe are `close`, `pause` and `ask`."""
+    """A run played again: `speed` rows a second on the caller's thread. Thread-safe are `close`, `pause` and `ask`."""
 
     def __init__(self, found: Found, *, key_map: dict[str, str] | None = None, speed: float) -> None:
         self.opened = RunReader(found, key_map=key_map)

@@ -41,9 +41,9 @@ _BESIDE_STEPS = "number behind a bar of batches, beside lines that state their s
 
 
 class BarNumbers:
-    """They belong to the step that they name, else to the one that the bar shows; the last ones painted there count.
-    A loop over a bar names its numbers before the bar counts the step they are of: then the first ones count that are
-    painted with a new count. `tell`: rows come from bars by now, whatever states steps."""
+    """Numbers behind bars. They belong to the step that they name, else to the one that the bar shows; the last ones
+    painted there count. A loop over a bar names its numbers before the bar counts the step they are of: then the first
+    ones count that are painted with a new count. `tell`: rows come from bars by now, whatever states steps."""
 
     def __init__(self) -> None:
         self.tell = False
@@ -170,7 +170,8 @@ def trains(name: str) -> bool:
 
 
 class BarRows:
-    """Puts them among the rows of a log. `skip` is told why how many numbers were left out at which line."""
+    """Puts the rows that bars count among those of a log. `skip` is told why how many numbers were left out at which
+    line."""
 
     def __init__(self, rows: LogRows, news: LogNews, skip: Callable[[str, int, int], None]) -> None:
         self._rows = rows

@@ -280,7 +280,7 @@ def _beside(part: str) -> str:
 
 
 class InvalidRounds:
-    """Turns them into a share for each round."""
+    """The shares that lines tell of the invalid drafts of each round: `Round 1: invalid draft format count = 3/16`."""
 
     marks = (b"Round ", b"epoch ")
 

@@ -189,7 +189,7 @@ def _text(x: float) -> str:
 
 
 class ColumnTable:
-    """Reads the lines of a log in order."""
+    """A line of names, then lines of as many numbers. Reads the lines of a log in order."""
 
     def __init__(self) -> None:
         self._names: list[str] = []

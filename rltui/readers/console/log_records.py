@@ -39,8 +39,8 @@ class _StepLines:
 
 
 class LogRows:
-    """Collects them. `step`: the newest training step; `came`: a row of a step was read; `clock` tells the times of the
-    log's lines."""
+    """Collects the rows. `step`: the newest training step; `came`: a row of a step was read; `clock` tells the times of
+    the log's lines."""
 
     def __init__(self, skipped: Counter[str], skipped_at: dict[str, str]) -> None:
         self.step: int | None = None
@@ -144,7 +144,7 @@ class LogRows:
 
 
 class LogNews:
-    """Collects it in the order of the lines; of how far the work is, only the newest."""
+    """Collects what stands beside the rows, in the order of the lines; of how far the work is, only the newest."""
 
     def __init__(self) -> None:
         self._records: list[Record] = []

@@ -34,7 +34,7 @@ _SAID = lazy(r"['\"]\s*:\s*['\"\[]")
 _WORD = lazy(r"[^\W\d_]+")
 _NUMBERED = lazy(r"(?i)(?:step|iter|iteration|epoch|update)\W{1,3}\d")
 """Words that state the step of a dict, which is read as such."""
-SURE = ("eval", "val")
+EVALUATION_ONLY = ("eval", "val")
 """How the words begin that nobody calls a training; a program may be called `test`."""
 SHOWN = 2
 """Lines with a decimal comma after which all commas of the log are such: a single one may be a list, `GPUs 10,11`."""
@@ -46,7 +46,7 @@ _WORDS = re.compile(r"[^\d]*")
 
 
 class EvaluationLines:
-    """Takes the lines of a log in their order."""
+    """Tells the lines of an evaluation from the others. Takes those of a log in their order."""
 
     def __init__(self) -> None:
         self._called_test = False  # the training's own lines bear that word
@@ -62,7 +62,7 @@ class EvaluationLines:
             word, said = lead.source.rpartition(".")[2], lead.message
         if (word := word.lower()) not in known:
             return None
-        if not word.startswith(SURE):
+        if not word.startswith(EVALUATION_ONLY):
             self._called_test |= newest < 0
             if self._called_test:
                 return None

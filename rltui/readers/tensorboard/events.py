@@ -236,7 +236,7 @@ def _merged(parts: list[tuple[Ints, _Cells]]) -> _Cells:
 
 
 def _scalar(item: bytes) -> float | None:
-    """The number, NONFINITE for one that is not finite; None where the value is something else."""
+    """The number in a Summary.Value, NONFINITE for one that is not finite; None where the value is something else."""
     number: float | None = None
     for field, wire, value in fields(item):
         if field == _SIMPLE_VALUE and wire == FIXED32 and isinstance(value, bytes):

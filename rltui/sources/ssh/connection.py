@@ -215,7 +215,7 @@ class AgentPeer:
 
 
 class Connection:
-    """One thread that reads. `link` and the waiters on `news` learn at once of every change.
+    """Kept up by one thread that reads. `link` and the waiters on `news` learn at once of every change.
 
     `start` opens a new connection and may take its time; it and the running one raise `PeerLost` when it is over.
     """
