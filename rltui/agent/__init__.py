@@ -2,8 +2,7 @@
 for its own files."""
 
 SHIPPED = (
-    "rltui/agent/os_errors.py",
-    "rltui/agent/position.py",
+    "rltui/agent/files.py",
     "rltui/agent/tree.py",
     "rltui/agent/waiter.py",
     "rltui/agent/gpus.py",

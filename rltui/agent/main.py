@@ -22,8 +22,7 @@ import threading
 import zlib
 from typing import Any
 
-from rltui.agent import os_errors
-from rltui.agent.position import ForwardReader, Position, read_tail
+from rltui.agent.files import ForwardReader, Position, check_regular, number_of, open_regular, read_tail
 from rltui.agent.tree import walk_tree
 from rltui.agent.waiter import Waiter
 
@@ -104,7 +103,7 @@ class Agent:
         try:
             answer, data = getattr(self, "_do_" + request["op"])(request)
         except (OSError, ValueError) as error:
-            answer = {"errno": os_errors.number_of(error)}
+            answer = {"errno": number_of(error)}
         if answer is not None:
             answer["id"] = request["id"]
             self._send(answer, data)
@@ -120,7 +119,7 @@ class Agent:
     def _do_stat(self, request: "dict[str, Any]") -> "tuple[dict[str, Any], bytes]":
         path = _from_wire(request["path"])
         found = os.stat(path)
-        os_errors.check_regular(path, found.st_mode)
+        check_regular(path, found.st_mode)
         return {"file": _status(found)}, b""
 
     def _do_isdir(self, request: "dict[str, Any]") -> "tuple[dict[str, Any], bytes]":
@@ -133,7 +132,7 @@ class Agent:
         return {"files": files, "dirs": dirs, "complete": tree.complete, "skipped": dict(tree.skipped)}, b""
 
     def _do_read(self, request: "dict[str, Any]") -> "tuple[dict[str, Any], bytes]":
-        descriptor, _ = os_errors.open_regular(_from_wire(request["path"]))
+        descriptor, _ = open_regular(_from_wire(request["path"]))
         with os.fdopen(descriptor, "rb") as file:
             return {}, file.read(request["max_bytes"])
 
@@ -221,7 +220,7 @@ class Agent:
             try:
                 piece = followed.reader.read(_PIECE)
             except (OSError, ValueError) as error:
-                number = os_errors.number_of(error)
+                number = number_of(error)
                 if number != followed.error:
                     followed.error = number
                     followed.told = False

@@ -15,7 +15,7 @@ import time
 from collections import Counter, deque
 from typing import TYPE_CHECKING
 
-from rltui.agent import os_errors
+from rltui.agent.files import check_regular, kind_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -95,7 +95,7 @@ def walk_tree(
     status = os.stat(top)
     tree = Tree()
     if not stat.S_ISDIR(status.st_mode):
-        os_errors.check_regular(top, status.st_mode)
+        check_regular(top, status.st_mode)
         tree.files.append(_file(top, status))
         return tree
     tree.seen = _ancestors(top)
@@ -166,7 +166,7 @@ def _scan(
                     return ""
                 _take(tree, entry, below, depth, is_checkpoint)
     except OSError as error:
-        kind = os_errors.kind_of(error)
+        kind = kind_of(error)
         tree.skipped["permission" if kind == "permission" else kind] += 1
         return ""
     if _is_store_run(path, tree, below):
@@ -212,7 +212,7 @@ def _take(tree: Tree, entry: "os.DirEntry[str]", below: "list[str]", depth: int,
             if not is_checkpoint or status.st_size <= _SMALL_JSON_BYTES or entry.name == "trainer_state.json":
                 _list_file(tree, entry.path, status)
     except OSError as error:
-        tree.skipped[os_errors.kind_of(error)] += 1
+        tree.skipped[kind_of(error)] += 1
 
 
 def _follow_links(tree: Tree, queue: "deque[tuple[str, int]]") -> None:
@@ -223,7 +223,7 @@ def _follow_links(tree: Tree, queue: "deque[tuple[str, int]]") -> None:
         try:
             status = os.stat(path)
         except OSError as error:
-            tree.skipped[os_errors.kind_of(error)] += 1
+            tree.skipped[kind_of(error)] += 1
             continue
         if stat.S_ISDIR(status.st_mode):
             if is_cache_dir(name):

@@ -79,12 +79,12 @@ def use_lines(patterns: Sequence[str]) -> None:
 def locate_runs(targets: list[str], format_in: str | None, lines: Sequence[str] = ()) -> list[Found]:
     """The runs of these targets; Stop where there is none. `lines`: see `use_lines`."""
     from rltui.discovery.found import NotARun
-    from rltui.readers.registry import FORMATS
+    from rltui.readers.formats import formats_held
     from rltui.session.locate import locate
     from rltui.session.remote import Unreachable, connect
 
-    if format_in is not None and format_in not in FORMATS:
-        raise Stop(f"--format-in {format_in}: no such reader. There are {', '.join(sorted(FORMATS))}")
+    if format_in is not None and format_in not in (known := formats_held("in a file")):
+        raise Stop(f"--format-in {format_in}: no such reader. There are {', '.join(sorted(known))}")
     use_lines(lines)
     targets = named_hosts(targets)
     try:

@@ -43,8 +43,7 @@ from rltui.rules.limits import asked, beside_limits, subjects
 from rltui.rules.page import Rule
 from rltui.rules.registry import ask, detectors, ids
 from rltui.rules.traits import Trait
-from rltui.run.hardware_columns import ColumnCache
-from rltui.run.phase_hardware import row_time
+from rltui.run.hardware import ColumnCache, row_time
 from rltui.run.run import Run, RunState
 from rltui.run.table import Table
 

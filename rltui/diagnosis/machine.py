@@ -14,7 +14,7 @@ from rltui.evidence.model import Forecast, MachineView
 from rltui.rules.catalogue import rules, threshold
 from rltui.rules.page import Rule
 from rltui.rules.registry import ask
-from rltui.run.hardware_columns import SampleColumns
+from rltui.run.hardware import SampleColumns
 
 LOOKS = 1
 ROWS = 0

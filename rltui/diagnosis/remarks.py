@@ -24,7 +24,7 @@ from rltui.evidence.signal import num
 from rltui.frameworks.load import metrics
 from rltui.plots.numbers import percent
 from rltui.prose import listed
-from rltui.rollouts.statistics import SampleStats
+from rltui.rollouts.samples import SampleStats
 
 NUMBERS = ("length_mean", "distinct_2", "reward_mean")
 """Fields that are no shares."""

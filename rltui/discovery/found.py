@@ -1,19 +1,83 @@
-"""A run that can be opened, or why there is none."""
+"""The runs that can be found below a directory: which of its files belong to one.
+
+Nothing in a directory tree says "this is a run", so names and formats decide, in this order:
+
+1. **Role.** Each file is a metric file (then its format is sniffed), a config, a rollout dump, or of no interest
+(`file_roles`). Folders of weights are checkpoints. 2. **Home.** A metric file lives in its folder, once folders that
+only sort (`outputs/`, `logs/`, `checkpoint-100/`, `wandb/run-.../files/`, `runs/Nov20_.../`) are climbed, never above
+the listed root. 3. **Several runs in one home?** Only where one kind of file is there under several labels: `a.log` and
+`b.log`, `tensorboard_log/p/exp1` and `.../exp2`. Different kinds complete each other (console, jsonl, TensorBoard,
+W&B), and so do names that say only a role (`train.log`, `eval.log`, `vllm_server.log`). Beside metric containers, a log
+of no known trainer never makes a second run. 4. **Several launches in one home?** W&B ids, TensorBoard folders or logs
+that differ only by a time stamp or job number are restarts of one run where the home holds one set of checkpoints,
+since launches that share it continue each other. Without checkpoints they are runs of their own, as in a project folder
+whose `wandb/` collects everything; files without a stamp go with the newest. 5. **Homes within homes.** A run that has
+exactly one home below it, with one run of other kinds, takes it in (verl's `<project>/<experiment>.jsonl` beside the
+console log). Otherwise each is a run: a folder of run folders is many.
+
+So `baseline-20260427/train_metrics.jsonl` beside `ablation-20260429/train_metrics.jsonl`, or `grpo/metrics.jsonl`
+beside `grpo_trl/metrics.jsonl`, are two runs: reporting one of them as if it were the folder would hide the other, and
+the user who means one can name it.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import os
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from rltui.discovery.grouping import RunCandidate
+from rltui.agent.tree import is_checkpoint_dir
+from rltui.discovery import file_roles
+from rltui.discovery.units import (
+    FORMATS,
+    RUN_MARK,
+    Unit,
+    argument,
+    beside_their_events,
+    climb,
+    nearest,
+    no_runs,
+    step_files_of,
+    table_units,
+    tracked_units,
+    units_of,
+)
+from rltui.readers.base import ContainedRun
+from rltui.readers.formats import MESSAGES, SAMPLES, SEVERAL, in_order_of_belief
+from rltui.readers.step_files import FORMAT as STEP_FILES
 from rltui.sources.base import FileStat, Listing, Place
+from rltui.text import clean, shown
 
 if TYPE_CHECKING:
     from rltui.sources.slurm import Job
 
+MAX_ID = 300
+
 
 class NotARun(Exception):  # noqa: N818  (a message for the user, not a fault)
     """The argument names nothing that can be opened. The text is the whole message: what, where, what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunCandidate:
+    """Files that belong to one run. `files` are (path, format) in the order in which they are believed."""
+
+    id: str  # unique in its listing: path below the listed root, and a label where one folder holds several runs
+    root: str  # the run's directory, or the one file where its directory holds other runs too
+    files: tuple[tuple[str, str], ...]
+    rollouts: tuple[str, ...] = ()
+    configs: tuple[str, ...] = ()
+    checkpoints: tuple[str, ...] = ()  # directories
+    dirs: tuple[str, ...] = ()  # where new files of this run may appear
+    note: str = ""  # what was left out or taken together
+    inside: tuple[tuple[str, str], ...] = ()  # of each file that can hold several runs, the key of this one
+    name: str = ""  # what the run is called wherever it is listed from; of several below one root some may share it
+
+    def __post_init__(self) -> None:
+        for field, value in (("id", self.id), ("name", self.name or self.id)):  # a directory may be called anything
+            object.__setattr__(self, field, clean(shown(value), MAX_ID))
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,3 +95,257 @@ class Found:
         """The metric files, as they were when found."""
         known = self.listing.by_path
         return [known[path] for path, _ in self.candidate.files if path in known]
+
+
+_Run = list[Unit]
+
+
+def group(
+    listing: Listing,
+    sniff: Callable[[str], str | None],
+    runs_in: Callable[[str, str], list[ContainedRun]] = no_runs,
+) -> list[RunCandidate]:
+    """The runs of a listing, in the order of their ids. `sniff` gives the format of a file, None where it is no metric
+    file; it is asked once for each file whose name may be one's. `runs_in` gives the runs of a database or of a run in
+    a file store (path and format), none where it is no tracker's."""
+    root = listing.root
+    if len(listing.files) == 1 and not listing.dirs:
+        return _named_by_the_user(listing.files[0].path, sniff, runs_in)
+    checkpoints = [path for path in listing.dirs if path != root and is_checkpoint_dir(path)]
+    by_role = _by_role(listing, root, set(checkpoints))
+    own_meta = os.path.join(root, file_roles.MLFLOW_RUN)
+    if own_meta in by_role["metrics"]:  # a run of a file store itself: the rest are its metrics and params
+        by_role["metrics"] = [own_meta]
+    families = step_files_of(by_role["metrics"])
+    of_steps = {first for first in families if sniff(first) == STEP_FILES}
+    others_of = {path for first in of_steps for path in families[first]}
+    sniffed = {path: sniff(path) for path in by_role["metrics"] if path not in others_of}
+    messages = [path for path, found in sniffed.items() if found == MESSAGES]
+    formats = {path: found for path, found in sniffed.items() if found not in (None, SAMPLES, MESSAGES, STEP_FILES)}
+    formats |= dict.fromkeys(of_steps, STEP_FILES)
+    named = {path: formats.pop(path) for path in [p for p, found in formats.items() if found in FORMATS]}
+    units = beside_their_events(units_of(root, formats, set(checkpoints)))
+    contained = [(path, found, runs_in(path, found)) for path, found in named.items()]
+    units += tracked_units(root, [(path, runs) for path, found, runs in contained if found != SEVERAL])
+    units += table_units(root, [(path, runs) for path, found, runs in contained if found == SEVERAL])
+    homes: dict[str, list[Unit]] = defaultdict(list)
+    for unit in units:
+        homes[unit.home].append(unit)
+    runs = {home: _split(found, _has_one_checkpoint_set(home, checkpoints, homes)) for home, found in homes.items()}
+    _absorb(runs)
+    candidates = [
+        _candidate(root, home, run, is_alone=len(found) == 1) for home, found in runs.items() for run in found
+    ]
+    candidates = _with_messages(candidates, messages, root)
+    others = {"rollouts": by_role["rollouts"], "configs": by_role["config"], "checkpoints": checkpoints}
+    return sorted(_with_others(_unique(candidates), root, others), key=lambda candidate: candidate.id)
+
+
+def _with_messages(candidates: list[RunCandidate], messages: Sequence[str], root: str) -> list[RunCandidate]:
+    """Logs that only say what went wrong belong to the run of their home that is called like them, else to the only one
+    there. What may be any run's is no run's."""
+    for path in messages:
+        home, called = climb(os.path.dirname(path), root), file_roles.label(os.path.basename(path))
+        here = [c for c in candidates if any(climb(os.path.dirname(file), root) == home for file, _ in c.files)]
+        own = [c for c in here if called and any(file_roles.label(os.path.basename(f)) == called for f, _ in c.files)]
+        if len(own or here) == 1:
+            of = (own or here)[0]
+            told = replace(of, files=(*of.files, (path, "console")))
+            candidates = [told if c is of else c for c in candidates]
+    return candidates
+
+
+def _named_by_the_user(
+    path: str, sniff: Callable[[str], str | None], runs_in: Callable[[str, str], list[ContainedRun]]
+) -> list[RunCandidate]:
+    """A listing of one file and no directory is that file, whatever its name."""
+    found = sniff(path)
+    if found in (None, MESSAGES, STEP_FILES):
+        return []
+    folder = os.path.dirname(path) or os.curdir
+    if found in FORMATS:
+        runs = runs_in(path, found)
+        if len(runs) == 1 and found == SEVERAL:
+            name = os.path.splitext(os.path.basename(path))[0]
+            return [RunCandidate(name, path, ((path, runs[0].format),), dirs=(folder,), inside=((path, runs[0].key),))]
+        return [
+            RunCandidate(
+                unit.label or runs[0].name,
+                argument(path, unit.label) if len(runs) > 1 else path,
+                unit.files,
+                dirs=(folder,),
+                inside=unit.inside,
+            )
+            for unit in tracked_units(folder, [(path, runs)])
+        ]
+    name = os.path.splitext(os.path.basename(path))[0]
+    return [RunCandidate(name, path, ((path, found),), dirs=(os.path.dirname(path) or os.curdir,))]
+
+
+def _by_role(listing: Listing, root: str, checkpoints: set[str]) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {"metrics": [], "config": [], "rollouts": [], "other": []}
+    for file in listing.files:
+        in_checkpoint = os.path.dirname(file.path) in checkpoints
+        relative = os.path.relpath(file.path, root)
+        found[file_roles.role(relative, in_checkpoint)].append(file.path)
+    return found
+
+
+# --- Runs of a home ----------------------------------------------------------------------------------------------
+
+
+def _split(units: list[Unit], share_checkpoints: bool) -> list[_Run]:
+    """The runs of one home: rules 3 and 4."""
+    has_containers = any(unit.kind != "text" for unit in units)
+    counted = [unit for unit in units if unit.is_known] if has_containers else units
+    labels: dict[str, set[str]] = defaultdict(set)
+    for unit in counted:
+        labels[unit.kind].add(unit.label)
+    if all(len(found - {""}) <= 1 for found in labels.values()):
+        return _launches(units, share_checkpoints)
+    by_label: dict[str, _Run] = defaultdict(list)
+    for unit in units:
+        by_label[unit.label].append(unit)
+    unlabelled = by_label.pop("", [])
+    return [*by_label.values(), *(_launches(unlabelled, share_checkpoints) if unlabelled else [])]
+
+
+def _launches(units: list[Unit], share_checkpoints: bool) -> list[_Run]:
+    """One run with restarts, or a run a launch. Kinds with equally many launches belong together in their order."""
+    stamped: dict[str, _Run] = defaultdict(list)
+    for unit in sorted(units, key=lambda unit: unit.launch):
+        if unit.launch:
+            stamped[unit.kind].append(unit)
+    count = max((len(found) for found in stamped.values()), default=0)
+    if count <= 1 or share_checkpoints:
+        return [units]
+    paired = [found for found in stamped.values() if len(found) == count]
+    runs: list[_Run] = [list(together) for together in zip(*paired, strict=True)]
+    taken = {id(unit) for run in runs for unit in run}
+    for unit in units:
+        if id(unit) not in taken:
+            if unit.launch and len(stamped[unit.kind]) > 1:
+                runs.insert(0, [unit])
+            else:
+                runs[-1].append(unit)
+    return runs
+
+
+def _has_one_checkpoint_set(home: str, checkpoints: list[str], homes: dict[str, list[Unit]]) -> bool:
+    """Whether all checkpoints below a home (and below no other) lie in one folder."""
+    folders = {os.path.dirname(path) for path in checkpoints}
+    folders |= {os.path.dirname(path) for unit in homes[home] if unit.kind == "trainer-state" for path, _ in unit.files}
+    return len({_set_of(folder) for folder in folders if nearest(folder, homes) == home}) == 1
+
+
+def _set_of(folder: str) -> str:
+    return os.path.dirname(folder) if is_checkpoint_dir(folder) else folder
+
+
+def _absorb(runs: dict[str, list[_Run]]) -> None:
+    """Rule 5: a single run takes in the single home below it whose run completes it."""
+    below: dict[str | None, list[str]] = defaultdict(list)
+    for home in runs:
+        below[nearest(os.path.dirname(home), runs)].append(home)
+    for home in sorted(runs, key=len, reverse=True):
+        if len(runs[home]) != 1 or len(below[home]) != 1 or len(runs[below[home][0]]) != 1:
+            continue
+        own, other = runs[home][0], runs[below[home][0]][0]
+        if {unit.kind for unit in own}.isdisjoint(unit.kind for unit in other):
+            runs[home] = [own + other]
+            del runs[below[home][0]]
+
+
+# --- Candidates --------------------------------------------------------------------------------------------------
+
+
+def _candidate(root: str, home: str, run: _Run, *, is_alone: bool) -> RunCandidate:
+    """The run as it is shown: a name unique among its siblings, files in the order in which they are believed."""
+    files = sorted((item for unit in run for item in unit.files), key=_belief)
+    inside = tuple(item for unit in run for item in unit.inside)
+    below = os.path.relpath(home, root)
+    place = os.path.basename(os.path.abspath(root)) if below == os.curdir else below
+    if is_alone:
+        own = os.path.basename(os.path.abspath(home))
+        return RunCandidate(
+            place, home, tuple(files), dirs=_folders(home, files), note=_note(run), inside=inside, name=own
+        )
+    name = next((part for unit in run for part in (unit.label, unit.launch) if part), os.path.basename(files[0][0]))
+    only = files[0][0] if len(files) == 1 else home
+    if inside and len(files) == 1:
+        only = argument(only, name)
+    return RunCandidate(
+        name if below == os.curdir else f"{below}/{name}",
+        only,
+        tuple(files),
+        dirs=_folders(os.path.dirname(files[0][0]), files),
+        note=_note(run),
+        inside=inside,
+        name=os.path.splitext(os.path.basename(files[0][0]))[0] if len(files) == 1 and not inside else name,
+    )
+
+
+def _belief(item: tuple[str, str]) -> tuple[int, str]:
+    path, found = item
+    order = in_order_of_belief()
+    return (order.index(found) if found in order else len(order), path)
+
+
+def _folders(home: str, files: list[tuple[str, str]]) -> tuple[str, ...]:
+    return tuple(sorted({home, *(os.path.dirname(path) for path, _ in files)}))
+
+
+def _note(run: _Run) -> str:
+    launches: dict[str, set[str]] = defaultdict(set)
+    for unit in run:
+        if unit.launch:
+            launches[unit.kind].add(unit.launch)
+    count = max((len(found) for found in launches.values()), default=0)
+    return f"{count} launches taken as one run with restarts: they share their checkpoints" if count > 1 else ""
+
+
+def _unique(candidates: list[RunCandidate]) -> list[RunCandidate]:
+    seen: dict[str, int] = defaultdict(int)
+    kept: list[RunCandidate] = []
+    for candidate in sorted(candidates, key=lambda candidate: (candidate.id, candidate.files)):
+        seen[candidate.id] += 1
+        times = seen[candidate.id]
+        kept.append(replace(candidate, id=f"{candidate.id}#{times}") if times > 1 else candidate)
+    return kept
+
+
+def _with_others(candidates: list[RunCandidate], root: str, others: dict[str, list[str]]) -> list[RunCandidate]:
+    """Hands configs, rollouts and checkpoints to the run they lie with. What lies with several runs and names none of
+    them: samples are no one's, the rest is everyone's."""
+    given: dict[str, dict[str, list[str]]] = {c.id: defaultdict(list) for c in candidates}
+    homes = {
+        c.id: os.path.dirname(c.files[0][0]) if c.root.partition(RUN_MARK)[0] in dict(c.files) else c.root
+        for c in candidates
+    }
+    at_home: dict[str | None, list[str]] = defaultdict(list)
+    for c in candidates:
+        at_home[homes[c.id]].append(c.id)
+    for kind, paths in others.items():
+        for path in paths:
+            near = at_home.get(nearest(path, at_home), [])
+            if len(candidates) == 1:
+                owners = [candidates[0].id]
+            elif len(near) == 1:
+                owners = near
+            else:
+                parts = set(os.path.relpath(path, root).split(os.sep))
+                named = [c for c in near if os.path.basename(c) in parts]
+                owners = named or ([] if kind == "rollouts" else near)
+            for owner in owners:
+                given[owner][kind].append(path)
+    return [
+        replace(
+            c,
+            rollouts=tuple(given[c.id]["rollouts"]),
+            configs=tuple(given[c.id]["configs"]),
+            checkpoints=tuple(given[c.id]["checkpoints"]),
+        )
+        if given[c.id]
+        else c
+        for c in candidates
+    ]

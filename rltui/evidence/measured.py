@@ -14,8 +14,17 @@ from rltui.evidence.shapes import describe
 from rltui.evidence.trends import WINDOW
 from rltui.hardware.base import Gpu, GpuSample, HardwareSample, HostSample
 from rltui.run.checkpoints import Checkpoint
-from rltui.run.hardware_columns import SampleColumns, columns
-from rltui.run.phase_hardware import PhaseHardware, by_phase, per_step, place, row_time, step_ends, step_timings
+from rltui.run.hardware import (
+    PhaseHardware,
+    SampleColumns,
+    by_phase,
+    columns,
+    per_step,
+    place,
+    row_time,
+    step_ends,
+    step_timings,
+)
 from rltui.run.run import Run
 from rltui.run.sums import column_medians, median
 from rltui.run.table import Floats, Ints, Series

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 if TYPE_CHECKING:
     from rltui.evidence.facts import RunFacts
     from rltui.evidence.outages import Gap
-    from rltui.run.phase_hardware import PhaseHardware
+    from rltui.run.hardware import PhaseHardware
 
 Severity = Literal["info", "warning", "critical"]
 Status = Literal["active", "resolved"]

@@ -9,8 +9,7 @@ from math import sqrt
 
 from rltui.evidence.look import Look
 from rltui.evidence.model import Evidence
-from rltui.rollouts.samples import Samples
-from rltui.rollouts.statistics import SampleStats
+from rltui.rollouts.samples import Samples, SampleStats
 from rltui.run.run import Run
 
 PREFIX = "samples."

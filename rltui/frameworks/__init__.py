@@ -6,11 +6,9 @@ missing logged, where to look in its code. Adding a framework is adding a file. 
 an older version, a trainer with names of its own).
 
     schema.py   the types of the files; what does not fit one is an error with file and line
-    load.py     the files, read once each; check.py what types cannot say of them
+    load.py     the files, read once each, and what types cannot say of them
     dialect.py  one framework with what it inherits
     detect.py   which framework wrote a set of keys
-    resolve.py  what a key means, and which keys may stand for a canonical name
-    traps.py    what is easily misread, by version
-    advice.py   how to have metrics and samples written
+    resolve.py  what a key means, which keys may stand for a canonical name, and what is easily misread, by version
     support.py  the table of `rltui help frameworks`
 """

@@ -61,7 +61,7 @@ _REQUIREMENT = re.compile(rb"^[\w.\-\[\]]+\s*(?:[=<>~!]=|@)\s*\S+$")
 
 
 def sniff(head: bytes, name: str) -> str | None:
-    """Format name of `rltui.readers.registry`, None for what is no run's file. "sqlite" may hold runs of a database,
+    """Format name of `rltui.readers.formats`, None for what is no run's file. "sqlite" may hold runs of a database,
     "mlflow-files" is the `meta.yaml` of a run in a file store, "json-files" one of many files that hold a step each.
 
     `head` is the first part of the file (16 KiB or more where there is more), `name` its base name.
@@ -118,9 +118,9 @@ def sniff_page(head: bytes, name: str, whole: Callable[[], bytes]) -> str | None
     """The format of a page that the user names: it may hold a table or a log among its words. `whole` gives all of it:
     much stands before the words of a page of the web."""
     if name.endswith(_WEB_PAGES):
-        from rltui.readers import page  # with the console's reader: for few files
+        from rltui.readers import pages  # with the console's reader: for few files
 
-        return "page" if page.holds_rows(whole()) else None
+        return "page" if pages.holds_rows(whole()) else None
     return sniff(head, f"{name}.txt") if name.endswith(_PAGES) else None
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rltui.evidence.shapes import CONSTANT
-from rltui.frameworks.traps import own_trap
+from rltui.frameworks.resolve import own_trap
 from rltui.plots.numbers import NOT_AVAILABLE, change, number
 from rltui.report.answer import metric_called
 from rltui.report.escape import code, fenced, plain, table

@@ -11,8 +11,7 @@ if TYPE_CHECKING:
     from rltui.readers.base import LogLine, Note
     from rltui.run.checkpoints import Checkpoint
     from rltui.run.columns import Floats, Series
-    from rltui.run.hardware_columns import ColumnCache, SampleColumns
-    from rltui.run.phase_hardware import PhaseHardware
+    from rltui.run.hardware import ColumnCache, PhaseHardware, SampleColumns
     from rltui.run.stall import StallCard
     from rltui.session.frame import Recording
 
@@ -42,7 +41,7 @@ MACHINE = {
 
 @cache
 def _columns() -> ColumnCache:
-    from rltui.run.hardware_columns import ColumnCache  # not at the top: the first paint needs no numpy
+    from rltui.run.hardware import ColumnCache  # not at the top: the first paint needs no numpy
 
     return ColumnCache()
 
@@ -59,7 +58,7 @@ def evidence_series(recording: Recording, evidence: Evidence) -> Series | None:
     if evidence.metric not in MACHINE:
         return None
     from rltui.run.columns import Series
-    from rltui.run.phase_hardware import per_step
+    from rltui.run.hardware import per_step
 
     seen, run = sample_columns(recording), recording.run
     of, _, column = evidence.metric.partition(".")

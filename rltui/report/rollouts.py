@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, replace
 
 from rltui.rollouts.formats.base import Rollout, Split
 from rltui.rollouts.index import RolloutIndex, StepEntry, nothing_found
-from rltui.rollouts.statistics import Bar, SampleStats
+from rltui.rollouts.samples import Bar, SampleStats
 from rltui.rollouts.step import Group, Order, StepRollouts, Wanted
 from rltui.text import clean
 

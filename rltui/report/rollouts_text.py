@@ -9,7 +9,7 @@ from rltui.plots.glyphs import bar
 from rltui.plots.numbers import number, percent
 from rltui.report.rollouts import GroupSummary, RolloutReport, StepDetail
 from rltui.rollouts.formats.base import Rollout
-from rltui.rollouts.statistics import Bar, SampleStats, most_repeated
+from rltui.rollouts.samples import Bar, SampleStats, most_repeated
 
 WIDTH = 100
 _HALF = (WIDTH - 3) // 2

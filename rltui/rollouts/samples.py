@@ -1,20 +1,335 @@
-"""The numbers of the rollouts that a diagnosis may look at: of a few steps, which are a function of the steps there
-are, so that a run that was followed and one that is read at once are judged alike."""
+"""The samples of a run in numbers, for rules, tables and screens.
+
+Functions of one text come first: each says what it counts and gives None where the text is too short to tell. Then
+`SampleStats`, the numbers of one step, and `Samples`, those that a diagnosis may look at: of a few steps, which are a
+function of the steps there are, so that a run that was followed and one that is read at once are judged alike.
+Thresholds and markers are data (`samples.json`), from the rules `degenerate-samples`, `eos-mismatch` and
+`reward-mode-share`. Shares are of the samples examined, 0..1.
+"""
 
 from __future__ import annotations
 
+import json
+import re
+import unicodedata
+import zlib
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
 
-if TYPE_CHECKING:
-    from rltui.rollouts.statistics import SampleStats
+from rltui.data_files import Record, kept, read
 
+_WORD = re.compile(r"\w+|[^\w\s]")
+_LOOKED_AT = 20_000  # characters of one text: a loop shows long before
+_RUN = re.compile(r"(\S)\1{7,}")
 EARLIER = 4
 """At most one more than so many earlier dumps are read, evenly spread, the first among them..."""
 NEWEST = 3
 """...and so many of the newest: a level counts once it has held for two or three dumps."""
+
+
+class Limits(Record):
+    """The thresholds and markers of `samples.json`; shares are 0..1, `examined` counts samples of one step."""
+
+    examined: int
+    ngram: int
+    repeated_share: float
+    compression_ratio: float
+    character_run: int
+    min_ngrams: int
+    scripts: int
+    letters_per_script: int
+    maths_scripts: frozenset[str]
+    same_script: dict[str, str]
+    tags: tuple[str, ...]
+    end_markers: tuple[str, ...]
+    turn_markers: tuple[str, ...]
+    tool_turns: tuple[str, ...]
+    artefacts: tuple[str, ...]
+    histogram_values: int
+    histogram_bins: int
+
+
+@kept
+def limits() -> Limits:
+    return read(Path(__file__).with_name("samples.json"), Limits)
+
+
+def is_empty(text: str) -> bool:
+    """No character but white space."""
+    return not text or text.isspace()
+
+
+def repeat_share(text: str) -> float | None:
+    """Share of the word 4-grams that stood in the text before: 0 for none, near 1 for a loop. None below 12 of them."""
+    words = _WORD.findall(text[:_LOOKED_AT])
+    size = limits().ngram
+    grams = list(zip(*(words[i:] for i in range(size)), strict=False))
+    return None if len(grams) < limits().min_ngrams else 1 - len(set(grams)) / len(grams)
+
+
+def most_repeated(text: str) -> tuple[str, int] | None:
+    """The word 4-gram that stands most often in a text, and how often; None where each stands once."""
+    words = _WORD.findall(text[:_LOOKED_AT])
+    size = limits().ngram
+    counts = Counter(tuple(words[i : i + size]) for i in range(len(words) - size + 1))
+    if not counts or counts.most_common(1)[0][1] < 2:
+        return None
+    gram, times = counts.most_common(1)[0]
+    return " ".join(gram), times
+
+
+def compression_ratio(text: str) -> float | None:
+    """Bytes before over after zlib: prose has 1.5 to 3, a loop above 10. None below 100 bytes."""
+    data = text[:_LOOKED_AT].encode("utf-8", "replace")
+    return len(data) / len(zlib.compress(data, 1)) if len(data) >= 100 else None
+
+
+def longest_run(text: str) -> tuple[str, int]:
+    """The character that stands most often in a row, from 8 on, and how often; ("", 0) where none does."""
+    runs = [(match[1], match.end() - match.start()) for match in _RUN.finditer(text[:_LOOKED_AT])]
+    return max(runs, key=lambda run: run[1], default=("", 0))
+
+
+def is_repeated(text: str, share: float | None, ratio: float | None) -> bool:
+    """Degenerate by one of: too large a share of repeated 4-grams, too high a compression ratio, one character too
+    often in a row."""
+    loops = share is not None and share > limits().repeated_share
+    compresses = ratio is not None and ratio > limits().compression_ratio
+    return bool(loops or compresses or longest_run(text)[1] > limits().character_run)
+
+
+def is_token_zero(text: str) -> bool:
+    """Nothing but one punctuation mark, four times or more ("!!!!"): token 0, what NaN logits sample."""
+    stripped = text.strip()
+    return len(stripped) >= 4 and len(set(stripped)) == 1 and not stripped[0].isalnum()
+
+
+def malformed_tag(text: str, prompt: str | None = None) -> str | None:
+    """The first tag of a known kind (`<think>`, `<answer>`, ...) that is opened and not closed, closed and not opened,
+    or opened twice; None where all are in order. A tag that the end of the prompt opens counts as opened."""
+    tail = (prompt or "")[-200:].rstrip()
+    for tag in limits().tags:
+        opening, closing = f"<{tag}>", f"</{tag}>"
+        opened = text.count(opening) + tail.endswith(opening)
+        closed = text.count(closing)
+        if opened != closed or (opened and text.find(closing) < text.find(opening)):
+            return str(tag)
+    return None
+
+
+def tool_calls(text: str) -> tuple[int, int]:
+    """Calls that a text opens with `<tool_call>`, and how many of them nobody can run: not closed, or neither a JSON
+    object with a name nor `<function=...>`."""
+    calls = text.split("<tool_call>")[1:]
+    return len(calls), sum(not _is_call(call) for call in calls)
+
+
+def _is_call(after: str) -> bool:
+    body, closed, _ = after.partition("</tool_call>")
+    body = body.strip()
+    if not closed or not body:
+        return False
+    if body.startswith("<function="):
+        return True
+    try:
+        call = json.loads(body)
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(call, dict) and isinstance(call.get("name"), str)
+
+
+def past_end(text: str) -> str | None:
+    """The end-of-turn marker or turn of the user after which the text goes on: generation did not stop where it should.
+    None where there is none; a marker at the very end is as it should be, and so is the answer of a tool after it."""
+    stripped = text.rstrip()
+    if any(marker in stripped for marker in limits().tool_turns):
+        return None
+    for marker in limits().end_markers:
+        at = stripped.find(marker)
+        if 0 <= at < len(stripped) - len(marker):
+            return marker
+    return next((marker.strip() for marker in limits().turn_markers if marker in stripped), None)
+
+
+def decoder_artefact(text: str) -> str | None:
+    """The first mark of padding or of a wrong decoding in a text: a pad token, bytes that are no text, the space marks
+    of a tokenizer. None where there is none."""
+    return next((mark for mark in limits().artefacts if mark in text), None)
+
+
+def non_ascii_share(text: str) -> float | None:
+    """Share of the characters that are no ASCII; None for an empty text."""
+    return None if not text else 1 - len(text.encode("ascii", "ignore")) / len(text)
+
+
+def scripts(text: str) -> int:
+    """Writing systems of which the text holds at least three letters (Greek is maths; Japanese is one with Chinese)."""
+    letters = Counter(_script(c) for c in set(text[:_LOOKED_AT]) if c.isalpha())
+    return sum(1 for script, count in letters.items() if script and count >= limits().letters_per_script)
+
+
+def distinct(texts: Iterable[str], sizes: Sequence[int]) -> list[float | None]:
+    """Different word n-grams over all n-grams of these texts together (distinct-n, Li et al. 2016), for each n of
+    `sizes`; None if there are no n-grams."""
+    seen: list[set[Any]] = [set() for _ in sizes]
+    totals = [0] * len(sizes)
+    for text in texts:
+        words = _WORD.findall(text[:_LOOKED_AT])
+        for i, n in enumerate(sizes):
+            grams = words if n == 1 else list(zip(*(words[k:] for k in range(n)), strict=False))
+            totals[i] += len(grams)
+            seen[i].update(grams)
+    return [len(found) / total if total else None for found, total in zip(seen, totals, strict=True)]
+
+
+def mode_share(values: Sequence[float]) -> tuple[float, float] | None:
+    """The most common value (to six digits) and its share; None without values."""
+    if not values:
+        return None
+    value, count = _rounded(values).most_common(1)[0]
+    return value, count / len(values)
+
+
+def _rounded(values: Iterable[float]) -> Counter[float]:
+    """How often each value occurs, to six digits."""
+    counts: Counter[float] = Counter()
+    for value, count in Counter(values).items():
+        counts[round(value, 6)] += count
+    return counts
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """One bar of a histogram: values from `low` to `high` (one value: the same), of which `truncated` are cut."""
+
+    low: float
+    high: float
+    count: int
+    truncated: int = 0
+
+
+def histogram(values: Sequence[float], truncated: Sequence[bool | None] | None = None) -> tuple[Bar, ...]:
+    """Bars from low to high: one for each value where there are at most 12, else ten of equal width."""
+    if not values:
+        return ()
+    of_cut = [value for value, cut in zip(values, truncated or (), strict=False) if cut]
+    counts, cut = _rounded(values), _rounded(of_cut)
+    distinct = sorted(counts)
+    if len(distinct) <= limits().histogram_values:
+        return tuple(Bar(value, value, counts[value], cut[value]) for value in distinct)
+    bins = limits().histogram_bins
+    low, width = distinct[0], (distinct[-1] - distinct[0]) / bins
+    places = [0] * bins
+    cut_at = [0] * bins
+    for value, count in counts.items():
+        place = min(bins - 1, int((value - low) / width))
+        places[place] += count
+        cut_at[place] += cut[value]
+    return tuple(Bar(low + i * width, low + (i + 1) * width, places[i], cut_at[i]) for i in range(bins))
+
+
+def joined(bars: Sequence[Bar], most: int) -> tuple[Bar, ...]:
+    """The same histogram in at most so many bars: neighbours become one, none is left out."""
+    size = -(-len(bars) // most)
+    parts = [bars[at : at + size] for at in range(0, len(bars), size or 1)]
+    return tuple(
+        Bar(part[0].low, part[-1].high, sum(one.count for one in part), sum(one.truncated for one in part))
+        for part in parts
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class TextMarks:
+    """What one completion shows. `repeat` and `compression` are None where it is too short to tell."""
+
+    empty: bool
+    repeated: bool
+    repeat: float | None
+    compression: float | None
+    malformed: str | None  # the tag
+    past_end: str | None  # the marker
+    artefact: str | None  # the mark of padding or wrong decoding
+    token_zero: bool
+    non_ascii: float | None
+    mixed_scripts: bool
+    tool_calls: int = 0
+    tool_calls_invalid: int = 0
+
+
+def marks(text: str, prompt: str | None = None) -> TextMarks:
+    """All marks of one completion; the prompt tells whether a tag was opened there."""
+    share, ratio = repeat_share(text), compression_ratio(text)
+    return TextMarks(
+        is_empty(text),
+        is_repeated(text, share, ratio),
+        share,
+        ratio,
+        malformed_tag(text, prompt),
+        past_end(text),
+        decoder_artefact(text),
+        is_token_zero(text),
+        non_ascii_share(text),
+        not text.isascii() and scripts(text) >= limits().scripts,
+        *tool_calls(text),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class SampleStats:
+    """Numbers of one step's samples. Shares are 0..1; None says that the dump does not tell.
+
+    `samples` all, `examined` those whose text was read (evenly spread, at most 512). `truncated`, `mode` and
+    `zero_variance` are over all samples, groups of two or more; `invalid_format` counts malformed tags and a reward
+    component named after the format that is 0 or less; `invalid_whole` leaves out those that are cut at the limit.
+    """
+
+    step: int | None
+    split: str
+    samples: int
+    examined: int
+    empty: float | None
+    repeated: float | None
+    identical: float | None  # samples whose text another sample of the same group has too
+    truncated: float | None
+    invalid_format: float | None
+    past_end: float | None
+    artefacts: float | None  # padding or wrong decoding in the text
+    token_zero: float | None
+    non_ascii: float | None  # mean share of characters
+    mixed_scripts: float | None
+    distinct_1: float | None
+    distinct_2: float | None
+    compression: float | None  # median
+    repeat: float | None  # mean share of repeated 4-grams
+    reward_mean: float | None
+    mode_value: float | None
+    mode_share: float | None
+    zero_variance: float | None  # share of groups
+    length_mean: float | None  # tokens
+    length_max: float | None
+    groups: int = 0  # of two or more rewards
+    reward_min: float | None = None
+    reward_max: float | None = None
+    invalid_whole: float | None = None
+    tool_calls: float | None = None  # a sample
+    tool_invalid: float | None = None  # share of the calls
+
+
+def share(flags: Iterable[bool]) -> float | None:
+    """Of flags, how many are set; None without any."""
+    known = list(flags)
+    return sum(known) / len(known) if known else None
+
+
+@lru_cache(maxsize=8192)
+def _script(letter: str) -> str:
+    name = unicodedata.name(letter, "").split(" ")[0]
+    return "" if name in limits().maths_scripts else limits().same_script.get(name, name)
 
 
 @dataclass(frozen=True, slots=True)

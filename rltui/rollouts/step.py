@@ -15,10 +15,10 @@ from itertools import pairwise
 from statistics import fmean, median
 from typing import Literal, TypeVar
 
-from rltui.rollouts import statistics
+from rltui.rollouts import samples
 from rltui.rollouts.formats.base import Block, Raw, Rollout, Split
 from rltui.rollouts.numbers import Group, Numbering, Numbers
-from rltui.rollouts.statistics import SampleStats, TextMarks
+from rltui.rollouts.samples import SampleStats, TextMarks
 
 __all__ = ["Group", "Order", "Rollout", "StepRollouts", "Wanted"]
 
@@ -125,7 +125,7 @@ class StepRollouts:
             if one.chars is None:
                 return None
             raw = self.raw(place)
-            self._marks[place] = statistics.marks(raw.completion or "", raw.prompt)
+            self._marks[place] = samples.marks(raw.completion or "", raw.prompt)
         return self._marks[place]
 
     def is_invalid(self, place: int) -> bool | None:
@@ -226,7 +226,7 @@ class StepRollouts:
 
     def examined(self, limit: int | None = None) -> list[int]:
         """The places whose texts the statistics read: all, or an even spread of at most `limit` (512)."""
-        limit = limit or statistics.limits().examined
+        limit = limit or samples.limits().examined
         count = len(self._all)
         return list(range(count)) if count <= limit else [i * count // limit for i in range(limit)]
 
@@ -240,8 +240,8 @@ class StepRollouts:
         places = self.examined(limit)
         marks = [found for place in places if (found := self.marks(place)) is not None]
         texts = [one.block.raw(one.at).completion or "" for one in map(self._all.__getitem__, places) if one.chars]
-        distinct_1, distinct_2 = statistics.distinct(texts, (1, 2))
-        mode = statistics.mode_share(self.rewards)
+        distinct_1, distinct_2 = samples.distinct(texts, (1, 2))
+        mode = samples.mode_share(self.rewards)
         ratios = [mark.compression for mark in marks if mark.compression is not None]
         repeats = [mark.repeat for mark in marks if mark.repeat is not None]
         non_ascii = [mark.non_ascii for mark in marks if mark.non_ascii is not None]
@@ -255,16 +255,16 @@ class StepRollouts:
             split=self.split,
             samples=len(self._all),
             examined=len(marks),
-            empty=statistics.share(one.empty for one in self._all if one.chars is not None),
-            repeated=statistics.share(mark.repeated for mark in marks),
+            empty=samples.share(one.empty for one in self._all if one.chars is not None),
+            repeated=samples.share(mark.repeated for mark in marks),
             identical=self._identical(),
-            truncated=statistics.share(cut),
-            invalid_format=statistics.share(invalid),
-            past_end=statistics.share(mark.past_end is not None for mark in marks),
-            artefacts=statistics.share(mark.artefact is not None for mark in marks),
-            token_zero=statistics.share(mark.token_zero for mark in marks),
+            truncated=samples.share(cut),
+            invalid_format=samples.share(invalid),
+            past_end=samples.share(mark.past_end is not None for mark in marks),
+            artefacts=samples.share(mark.artefact is not None for mark in marks),
+            token_zero=samples.share(mark.token_zero for mark in marks),
             non_ascii=fmean(non_ascii) if non_ascii else None,
-            mixed_scripts=statistics.share(mark.mixed_scripts for mark in marks),
+            mixed_scripts=samples.share(mark.mixed_scripts for mark in marks),
             distinct_1=distinct_1,
             distinct_2=distinct_2,
             compression=median(ratios) if ratios else None,
@@ -272,13 +272,13 @@ class StepRollouts:
             reward_mean=fmean(self.rewards) if self.rewards else None,
             mode_value=mode[0] if mode else None,
             mode_share=mode[1] if mode else None,
-            zero_variance=statistics.share(same),
+            zero_variance=samples.share(same),
             length_mean=fmean(self.lengths) if self.lengths else None,
             length_max=max(self.lengths, default=None),
             groups=len(same),
             reward_min=min(self.rewards, default=None),
             reward_max=max(self.rewards, default=None),
-            invalid_whole=statistics.share(whole),
+            invalid_whole=samples.share(whole),
             tool_calls=calls / len(marks) if marks else None,
             tool_invalid=sum(mark.tool_calls_invalid for mark in marks) / calls if calls else None,
         )
@@ -297,9 +297,9 @@ class StepRollouts:
             means.append(fmean(known) if known else None)
         return tuple(means)
 
-    def reward_histogram(self) -> tuple[statistics.Bar, ...]:
+    def reward_histogram(self) -> tuple[samples.Bar, ...]:
         cuts = [cut for one, cut in zip(self._all, self._cuts, strict=True) if one.reward is not None]
-        return statistics.histogram(self.rewards, cuts)
+        return samples.histogram(self.rewards, cuts)
 
     @cached_property
     def _cuts(self) -> list[bool | None]:
@@ -316,11 +316,11 @@ class StepRollouts:
         """The limit in that unit, None where it is not known."""
         return self.cap if self.lengths else self._cut_at
 
-    def length_histogram(self) -> tuple[statistics.Bar, ...]:
+    def length_histogram(self) -> tuple[samples.Bar, ...]:
         """How long the completions are, in `length_unit`."""
         sizes = [one.length for one in self._all] if self.lengths else [one.chars for one in self._all]
         known = [(float(size), cut) for size, cut in zip(sizes, self._cuts, strict=True) if size is not None]
-        return statistics.histogram([size for size, _ in known], [cut for _, cut in known])
+        return samples.histogram([size for size, _ in known], [cut for _, cut in known])
 
     # -- within ----------------------------------------------------------------------------------------------------
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from rltui.evidence.sampled import PREFIX, Sampled, high, low, settled
 from rltui.evidence.signal import CRITICAL, NOTICE, WARNING, Signal, num
 from rltui.plots.numbers import percent
-from rltui.rollouts.statistics import SampleStats
+from rltui.rollouts.samples import SampleStats
 from rltui.rules.base import Memory, Params, gaining, head, rising, rule, tail
 
 

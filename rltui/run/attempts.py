@@ -1,18 +1,232 @@
-"""Earlier attempts at a run: what was done, then done again by a later one, and what ended it."""
+"""The attempts at a run: what an earlier one did, which was then done again by a later one, and why one ended, named
+from what its log says: the first error that is no mere consequence of another one.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from itertools import pairwise
+from pathlib import Path
+from typing import Literal
 
+from rltui.data_files import Record, kept, read
 from rltui.readers.base import Note
-from rltui.run.crash import Crash, named_end
 from rltui.run.history import History
 from rltui.run.notes import quoted
 
+_SIZE = re.compile(r"([\d.]+) ?([kKMGT])i?B$")
+_SCALE = {"k": 2.0**-20, "K": 2.0**-20, "M": 2.0**-10, "G": 1.0, "T": 2.0**10}
+"""GiB of a unit. Logs mix the powers of ten and of two; a growth is told to one digit."""
+TOGETHER = 40
+"""Lines within which errors were printed with the first one: a chain of tracebacks is rarely longer."""
+GREW_GIB = 0.05
+"""Less than this much more from attempt to attempt is no growth."""
+
+Rank = Literal["high", "medium", "low", "none"]
 ENDINGS = ("oom", "killed", "fault", "traceback")
 """Kinds of notes that tell why an attempt ended, the most telling first."""
 _TEXT = 160
+
+
+def _regex(text: str) -> None:
+    try:
+        re.compile(text)
+    except re.error as error:
+        raise ValueError(f"no regular expression: {error}") from None
+
+
+class Remedy(Record):
+    """What to change; `config` maps a framework family to its keys."""
+
+    text: str
+    impact: Rank
+    risk: Rank
+    config: Mapping[str, str] = {}
+
+
+class Kind(Record):
+    """A way to end. `any`, `pattern`, `unless`: of the error's line. `code`: what a frame of the traceback holds; with
+    `own` it must be the innermost one outside of installed packages. `facts`: patterns whose named groups are filled
+    into `details`. `phases`: say in which phase. `grows`: the fact that may grow from attempt to attempt. `symptom`:
+    others are the better name. `by_hand`: somebody ended it on purpose, so that it is no fault. `title` goes into "the
+    run ended: TITLE"."""
+
+    id: str
+    title: str
+    to_do: tuple[Remedy, ...]
+    any: tuple[str, ...] = ()
+    pattern: str = ""
+    unless: str | None = None
+    code: str | None = None
+    own: bool = False
+    facts: tuple[str, ...] = ()
+    details: tuple[str, ...] = ()
+    phases: bool = False
+    grows: str | None = None
+    symptom: bool = False
+    by_hand: bool = False
+
+    def __post_init__(self) -> None:
+        for pattern in (self.pattern, self.unless or "", self.code or "", *self.facts):
+            _regex(pattern)
+        if not self.any and self.code is None:
+            raise ValueError("neither `any` nor `code`")
+
+
+class FailedIn(Record):
+    """Where it happened, by the names in a frame."""
+
+    name: str
+    code: str
+
+    def __post_init__(self) -> None:
+        _regex(self.code)
+
+
+class Crashes(Record):
+    crash: tuple[Kind, ...]
+    phase: tuple[FailedIn, ...]
+
+
+@kept
+def _crashes() -> Crashes:
+    return read(Path(__file__).with_name("crashes.toml"), Crashes)
+
+
+@dataclass(frozen=True, slots=True)
+class Crash:
+    """How an attempt ended. `note` is the line that says so, `facts` what it tells in its own units, `details` the same
+    in words, `phase` where it happened (empty if nothing tells)."""
+
+    kind: Kind
+    note: Note
+    facts: Mapping[str, str] = field(default_factory=dict)
+    phase: str = ""
+
+    @property
+    def id(self) -> str:
+        return self.kind.id
+
+    @property
+    def title(self) -> str:
+        """'GPU memory ran out in the update'."""
+        return f"{self.kind.title} {self.phase}".rstrip()
+
+    @property
+    def shown(self) -> str:
+        """What the log tells of it: "2.00 GiB were asked for, 1.19 GiB of 79.1 GiB were free"."""
+        told = [_filled(detail, self.facts) for detail in self.kind.details]
+        return ", ".join(text for text in told if text)
+
+    @property
+    def text(self) -> str:
+        """The title with what the log tells of it, as one clause."""
+        shown = self.shown
+        return f"{self.title} ({shown})" if shown else self.title
+
+
+def named_end(errors: Sequence[Note]) -> Crash | None:
+    """The end that these errors, in the order of the log, are of: the first that is no symptom, else the first symptom.
+    None if the first error that is no symptom has no name, nor one printed with it, as of a chain of tracebacks. An
+    error without a name is quoted in its own words."""
+    named = [(note, _kind(note)) for note in errors]
+    causes = [(note, kind) for note, kind in named if kind is None or not kind.symptom]
+    together = [(note, kind) for note, kind in causes if 0 <= note.line - causes[0][0].line <= TOGETHER]
+    causes = [one for one in together if one[1] is not None] or causes
+    note, kind = (causes or named)[0] if named else (None, None)
+    if note is None or kind is None:
+        return None
+    facts: dict[str, str] = {}
+    for one, its in named:
+        if its is kind:
+            for pattern in kind.facts:
+                found = re.search(pattern, one.text)
+                for key, value in (found.groupdict() if found else {}).items():
+                    if value is not None:
+                        facts.setdefault(key, value)
+    return Crash(kind, note, facts, _phase(note) if kind.phases else "")
+
+
+def first_first(errors: Iterable[Note]) -> list[Note]:
+    """Errors with symptoms behind the others, each in the order of the log."""
+    kinds = [(note, _kind(note)) for note in errors]
+    return [note for note, _ in sorted(kinds, key=lambda one: one[1] is not None and one[1].symptom)]
+
+
+def again(crashes: Sequence[Crash]) -> str:
+    """What the ends of attempts have in common with the last one, oldest first; empty if it is the first of its kind.
+    "It is the 3rd such end, with 2.0 GiB more each time"."""
+    if not crashes:
+        return ""
+    last = crashes[-1]
+    alike = [crash for crash in crashes if crash.id == last.id and crash.phase == last.phase]
+    if len(alike) < 2:
+        return ""
+    words = f"it is the {_ordinal(len(alike))} end of this kind"
+    sizes = [_gib(crash.facts.get(last.kind.grows or "")) for crash in alike]
+    known = [size for size in sizes if size is not None]
+    grew = [b - a for a, b in pairwise(known)]
+    if len(known) == len(alike) and all(more > GREW_GIB for more in grew):
+        words += f", with {sum(grew) / len(grew):.1f} GiB more each time"
+    return words
+
+
+@lru_cache(maxsize=1024)
+def _kind(note: Note) -> Kind | None:
+    for kind in _crashes().crash:
+        if kind.any and not any(text in note.text for text in kind.any):
+            continue
+        if kind.unless is not None and re.search(kind.unless, note.text):
+            continue
+        if not re.search(kind.pattern, note.text):
+            continue
+        if kind.code is not None and not _in_code(kind.code, note.frames, kind.own):
+            continue
+        return kind
+    return None
+
+
+def _in_code(pattern: str, frames: tuple[str, ...], own: bool) -> bool:
+    """Frames stand outermost first."""
+    if own:
+        frames = tuple(frame for frame in frames if "site-packages" not in frame and "/lib/python" not in frame)[-1:]
+    return any(re.search(pattern, _near(frame)) for frame in frames)
+
+
+def _near(frame: str) -> str:
+    """A frame with the file's own folder only: how a project or a home is called says nothing."""
+    return "/".join(frame.split("/")[-2:])
+
+
+def _phase(note: Note) -> str:
+    for frame in (*reversed(note.frames), note.text):
+        for phase in _crashes().phase:
+            if re.search(phase.code, _near(frame)):
+                return phase.name
+    return ""
+
+
+def _filled(detail: str, facts: Mapping[str, str]) -> str:
+    try:
+        return detail.format_map(facts)
+    except KeyError:
+        return ""
+
+
+def _gib(text: str | None) -> float | None:
+    found = _SIZE.match(text or "")
+    try:
+        return float(found[1]) * _SCALE[found[2]] if found else None
+    except ValueError:
+        return None
+
+
+def _ordinal(n: int) -> str:
+    ending = "th" if 10 <= n % 100 <= 20 else {1: "st", 2: "nd", 3: "rd"}.get(n % 10, "th")
+    return f"{n}{ending}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,8 +12,7 @@ from rltui.run.align import Spacing, aligned, spaced, spacing
 from rltui.run.clocks import behind, tells
 from rltui.run.columns import Axis
 from rltui.run.contradictions import Contradiction, between, distance, in_order, moved
-from rltui.run.part import LOOKED_AT, Part, attempts
-from rltui.run.printed import add_printed
+from rltui.run.part import LOOKED_AT, Part, add_printed, attempts
 from rltui.run.table import Floats, Ints, Series, Table
 
 __all__ = ["History", "Part", "Series", "Table"]

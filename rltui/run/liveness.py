@@ -7,12 +7,10 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from rltui.readers.base import Exit, Note
-from rltui.run.attempts import earlier_ends
+from rltui.run.attempts import Crash, again, earlier_ends, first_first, named_end
 from rltui.run.clocks import on_our_clock
-from rltui.run.crash import Crash, again, first_first, named_end
 from rltui.run.notes import Notes, quoted
-from rltui.run.pace import LearnedPace, Pulse, Usual
-from rltui.run.progress import row_gap, steps_short
+from rltui.run.progress import LearnedPace, Pulse, Usual, row_gap, steps_short
 from rltui.run.stall import StallCard, Word, alive, error_counts, span, weigh
 from rltui.run.table import Table
 

@@ -10,9 +10,8 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from rltui.frameworks.load import GENERIC, metrics, phases
-from rltui.frameworks.resolve import Meaning, bare_key, keys_for, resolve
+from rltui.frameworks.resolve import Meaning, bare_key, keys_for, own_trap, resolve, trap
 from rltui.frameworks.schema import PHASE
-from rltui.frameworks.traps import own_trap, trap
 from rltui.settings import Settings, load, near
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from rltui.frameworks.load import dialect, phases
+from rltui.frameworks.resolve import version_number
 from rltui.frameworks.schema import PHASE, Timers
-from rltui.frameworks.traps import version_number
 from rltui.prose import capital
 from rltui.run.names import Names
 from rltui.run.sums import median

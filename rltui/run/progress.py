@@ -1,19 +1,32 @@
-"""How far a run is: planned steps, and how many it is short of."""
+"""How far a run is (planned steps, and how many it is short of), and how long its steps usually take: those that
+validate or save a checkpoint apart from the rest.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 
+from rltui.hardware.base import GpuSample, ProcessFact
+from rltui.readers.base import Note
 from rltui.run.config import Config
 from rltui.run.notes import Notes
-from rltui.run.sums import median
-from rltui.run.table import Series, Table
+from rltui.run.sums import median, quantile
+from rltui.run.table import Floats, Ints, Series, Table
 
-_RECENT = 20
+_NEWEST_ROWS = 20
 _EXACT_FROM = 0.5
 """Epochs are logged with two decimals: only from this share of an epoch on do they tell the length of one."""
+BEATS = 201
+LINES = 1000
+PHASES = 64
+DURATIONS = 50
+_NUMBER = re.compile(r"\d+(?:\.\d+)?")
+_CLOCK = re.compile(r"\d{1,4}[-/:]\d\d[-/:]\d\d(?:[ T_]\d\d:\d\d:\d\d)?(?:[.,]\d+)?")
 
 
 def planned_steps(config: Config, dialect: str, notes: Notes, find: Callable[[str], Series | None]) -> int | None:
@@ -60,5 +73,177 @@ def row_gap(table: Table) -> int:
     """Steps between two rows, usually."""
     if table.n < 2:
         return 1
-    steps = table.steps[-_RECENT:]
+    steps = table.steps[-_NEWEST_ROWS:]
     return int(median((steps[1:] - steps[:-1]).astype(np.float64)))
+
+
+@dataclass(slots=True)
+class Pulse:
+    """Times in seconds since the epoch, by the clock of the one who listens. Filled by the session.
+
+    `processes` and `gpus` are the newest facts of the run's machines, empty where there are none; they come from this
+    machine or from an agent on another one.
+    """
+
+    moved_at: float | None = None  # a step, a counter or a phase moved
+    output_at: float | None = None  # anything was written that was not said before in this step
+    heard: bool = False  # something came while we listened: it is no dead copy
+    phase: Note | None = None  # what was announced since the last step
+    phase_at: float | None = None
+    durations: dict[str, deque[float]] = field(default_factory=dict)  # seconds of each phase that was seen to end
+    beats: deque[tuple[int, float]] = field(default_factory=lambda: deque(maxlen=BEATS))
+    processes: tuple[ProcessFact, ...] = ()
+    gpus: tuple[GpuSample, ...] = ()
+    unread: tuple[str, ...] = ()  # why files of the run cannot be read at the moment
+    blind: bool = False  # none of them can
+    _step: int | None = None
+    _last: tuple[object, ...] = ()
+    _announced: Note | None = None
+    _said: set[str] = field(default_factory=set)
+    _fresh: bool = False
+
+    def start(
+        self, written_at: float | None, step: int | None, counters: tuple[object, ...], phase: Note | None
+    ) -> None:
+        """What was there before: its newest sign of life is when the files were last written."""
+        self.moved_at = self.output_at = self.phase_at = written_at
+        self._step, self._last, self.phase, self._announced = step, counters, phase, phase
+
+    def line(self, text: str) -> None:
+        """A line of the log. One that repeats itself, its clock aside, is no sign of life: servers idle aloud."""
+        said = _CLOCK.sub("", text)
+        if said not in self._said and len(self._said) < LINES:
+            self._said.add(said)
+            self._fresh = True
+
+    def hear(self, now: float, step: int | None, counters: tuple[object, ...], phase: Note | None) -> None:
+        """Something new was read. `step`: the newest training step or position of the bar; `counters`: everything that
+        changes when work is done, so that a bar painted again at the same place is no movement."""
+        self.heard = True
+        stepped = step is not None and step != self._step
+        if counters != self._last or stepped:
+            self.moved_at = self.output_at = now
+            self._last = counters
+            self._said.clear()
+        elif self._fresh:
+            self.output_at = now
+        self._fresh = False
+        if stepped and step is not None:
+            if self.beats and step < self.beats[-1][0]:
+                self.beats.clear()
+            self.beats.append((step, now))
+            self._step = step
+        if phase is not None and phase is not self._announced:
+            if self.phase is None or phase_key(phase) != phase_key(self.phase):
+                self._end_phase(now)
+                self.phase_at = now
+            self.phase = self._announced = phase
+        elif stepped:
+            self._end_phase(now)
+            self.phase = self.phase_at = None
+
+    def _end_phase(self, now: float) -> None:
+        if self.phase is not None and self.phase_at is not None:
+            key = phase_key(self.phase)
+            if key in self.durations or len(self.durations) < PHASES:
+                self.durations.setdefault(key, deque(maxlen=DURATIONS)).append(now - self.phase_at)
+
+
+def phase_key(phase: Note) -> str:
+    """What the announcements of one phase have in common: the text without its numbers."""
+    return f"{phase.kind} {_NUMBER.sub('0', phase.text)}"
+
+
+RECENT = 200
+"""Steps that the usual is learned from: enough for a 95th percentile, few enough to follow growing responses."""
+
+
+@dataclass(frozen=True, slots=True)
+class Usual:
+    """Median and 95th percentile, in seconds, of `count` durations."""
+
+    median_s: float
+    high_s: float
+    count: int
+
+
+def usual(seconds: Sequence[float] | Floats) -> Usual | None:
+    """None without any duration."""
+    known = np.asarray(seconds, dtype=np.float64)
+    known = known[np.isfinite(known) & (known > 0)]
+    if not len(known):
+        return None
+    return Usual(median(known), quantile(known, 0.95), len(known))
+
+
+@dataclass(frozen=True, slots=True)
+class LearnedPace:
+    """`plain`: a step that neither validates nor saves; `special`: from row to row where one of them does both or
+    either. `stride`: steps from one row to the next. `next_special`: validation or a checkpoint is due now."""
+
+    plain: Usual | None = None
+    special: Usual | None = None
+    stride: int = 1
+    next_special: bool = False
+
+    @property
+    def now(self) -> Usual | None:
+        """What the step now under way usually takes; None where that was never seen."""
+        return self.special if self.next_special else self.plain
+
+
+def learn(
+    table: Table,
+    timer: Floats,
+    beats: Sequence[tuple[int, float]],
+    marks: Iterable[int],
+    periods: Iterable[int],
+    step: int | None,
+    stride: int,
+) -> LearnedPace:
+    """The pace of the recent steps.
+
+    Durations come from the times of the rows, else from when steps were seen to arrive (`beats`: step, seconds), else
+    from the logged step time (`timer`, seconds a step). `marks`: steps that validated or saved; `periods`: every so
+    many steps it is planned; `step`: the newest one.
+    """
+    marked = np.array(sorted(set(marks)), dtype=np.int64)  # np.unique would import np.ma
+    steps, seconds, gaps = _intervals(table)
+    if len(seconds) < 2 and len(beats) > 2:
+        at, heard = zip(*beats, strict=True)
+        steps, seconds, gaps = _differences(np.array(at, dtype=np.int64), np.array(heard, dtype=np.float64))
+    if len(seconds):
+        special = np.searchsorted(marked, steps, "right") > np.searchsorted(marked, steps - gaps, "left")
+        plain = usual((seconds / gaps)[~special])
+        rare = usual(seconds[special])
+    else:
+        plain, rare = usual(timer[-RECENT:]), None
+    if plain is None and rare is not None and bool(len(seconds)):
+        plain = usual(seconds / gaps)  # every step validates
+    due = step is not None and _due(step, stride, marked, {*periods, *_period(marked)})
+    return LearnedPace(plain, rare, stride, due)
+
+
+def _intervals(table: Table) -> tuple[Ints, Floats, Ints]:
+    """Newest step, seconds and number of steps from each row with a time to the next one."""
+    known = table.timed(RECENT + 1)
+    return _differences(table.steps[known], table.times[known])
+
+
+def _differences(steps: Ints, times: Floats) -> tuple[Ints, Floats, Ints]:
+    seconds, gaps = np.diff(times), np.diff(steps)
+    good = (seconds > 0) & (gaps > 0)
+    return steps[1:][good], seconds[good], gaps[good]
+
+
+def _period(marked: Ints) -> set[int]:
+    """The period that past marks kept to."""
+    apart = set(np.diff(marked[-4:]).tolist())
+    return apart if len(marked) > 2 and len(apart) == 1 else set()
+
+
+def _due(step: int, stride: int, marked: Ints, periods: set[int]) -> bool:
+    """Whether the step after `step` validates or saves, or `step` did and that may still go on."""
+    if len(marked) and marked[-1] == step:
+        return True
+    return any(p > 0 and any(s % p == 0 for s in range(max(1, step), step + stride + 1)) for p in periods)

@@ -29,9 +29,8 @@ from rltui.run.identity import algorithm, stated_version
 from rltui.run.liveness import LifeSigns, RunState, State, judge
 from rltui.run.names import MetricName, Names, canonical_series, converted, is_canonical, named
 from rltui.run.notes import Notes
-from rltui.run.pace import RECENT, LearnedPace, Pulse, Usual, learn, phase_key, usual
 from rltui.run.phases import PhaseShare, PhaseTable, phase_table
-from rltui.run.progress import planned_steps, row_gap
+from rltui.run.progress import RECENT, LearnedPace, Pulse, Usual, learn, phase_key, planned_steps, row_gap, usual
 from rltui.run.source_info import SourceInfo
 from rltui.run.stall import StallCard
 from rltui.run.table import Series

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from rltui.hardware.base import GpuSample, ProcessFact
-from rltui.run.pace import LearnedPace, Pulse, Usual
+from rltui.run.progress import LearnedPace, Pulse, Usual
 
 Word = Literal["hung", "slow", "fine", "finished", "crashed", "unknown"]
 

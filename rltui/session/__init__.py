@@ -1,7 +1,7 @@
 """One run or many, opened and followed: the only place where sources, readers, run, hardware and engine meet.
 
 locate.py       what the user named -> runs found, or one clear error line
-extent.py       how much is read: all, or the ends
+ends.py         how much is read: all, or the ends
 feed.py         one file: follower and reader joined
 run_reader.py   one run: all its feeds, its history, its diagnosis
 known.py        what is known of a run by what was read of it

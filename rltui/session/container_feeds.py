@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
 
 from rltui.readers.base import DatabaseReader
-from rltui.readers.registry import DATABASES, make_database
+from rltui.readers.formats import formats_held, make_database
 from rltui.readers.step_files import FORMAT as STEP_FILES
 from rltui.readers.step_files import StepFilesReader, family
-from rltui.readers.trackers.mlflow_store import METRICS, PARAMS, MlflowStoreReader
+from rltui.readers.trackers.mlflow import METRICS, PARAMS, MlflowStoreReader
 from rltui.readers.trackers.sqlite_bytes import JOURNAL_SUFFIX, MAX_BYTES, WAL_SUFFIX, Damaged, open_bytes
 from rltui.session.ends import ALL, WHOLE_MOST, Extent
 from rltui.session.feed import Batch, EndsFeed, Feed, Source
@@ -259,7 +259,7 @@ def feed_for(
 
 
 def _feed_for(path: str, format: str, place: Place, stat: FileStat, inside: str, extent: Extent | None) -> AnyFeed:
-    if format in DATABASES:
+    if format in formats_held("in a database"):
         return DatabaseFeed(path, format, place, stat.size, stat.mtime, inside)
     if format == "mlflow-files":
         return StoreFeed(path, format, place, stat.size, stat.mtime)

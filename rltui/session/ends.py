@@ -8,8 +8,7 @@ from dataclasses import dataclass
 
 from rltui.readers.base import LogLine, Reader, Record, Rows
 from rltui.readers.compressed import packing
-from rltui.readers.formats import formats
-from rltui.readers.registry import make
+from rltui.readers.formats import formats, make
 from rltui.sources.base import Place, SourceError
 
 BLOCK = 1 << 15

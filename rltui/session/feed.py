@@ -10,8 +10,7 @@ from itertools import pairwise
 
 from rltui.readers.base import NO_STEP, Reader, Record, Rows
 from rltui.readers.compressed import line_reader
-from rltui.readers.formats import formats
-from rltui.readers.registry import make_unpacking
+from rltui.readers.formats import formats, make_unpacking
 from rltui.run.history import Part
 from rltui.session.ends import WHOLE_MOST, Extent, read_ends
 from rltui.sources.base import Follower, Place, SourceError

@@ -10,8 +10,8 @@ from rltui.hardware.base import HardwareSample
 from rltui.readers.base import LogLine, Note
 from rltui.rollouts.samples import Samples
 from rltui.run.attempts import Attempt, Ended, attempts, ends
+from rltui.run.hardware import written
 from rltui.run.names import preferred
-from rltui.run.phase_hardware import written
 from rltui.run.run import Checkpoint, ConfigValue, MetricName, PhaseTable, Run, RunState, StallCard
 from rltui.run.source_info import SourceInfo
 from rltui.run.table import Floats, Ints, Series

@@ -15,7 +15,7 @@ from rltui.readers.console import verl
 from rltui.run.identity import algorithm_words, stated_algorithm
 from rltui.run.liveness import LifeSigns, RunState, judge
 from rltui.run.notes import FATAL
-from rltui.run.pace import LearnedPace, Usual
+from rltui.run.progress import LearnedPace, Usual
 from rltui.run.stall import FIRST_S
 
 if TYPE_CHECKING:

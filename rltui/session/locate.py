@@ -8,14 +8,12 @@ from collections.abc import Callable, Iterable
 from contextlib import closing
 from dataclasses import replace
 
-from rltui.discovery.found import Found, NotARun
-from rltui.discovery.grouping import RunCandidate, group
+from rltui.discovery.found import Found, NotARun, RunCandidate, group
 from rltui.discovery.units import RUN_MARK
 from rltui.prose import joined
 from rltui.readers.base import ContainedRun
-from rltui.readers.formats import MESSAGES, SEVERAL
+from rltui.readers.formats import MESSAGES, SEVERAL, runs_in_database
 from rltui.readers.not_a_log import is_binary
-from rltui.readers.registry import runs_in_database
 from rltui.readers.sniff import is_messages, may_begin_late, sniff, sniff_end, sniff_page
 from rltui.sources import slurm, stdin
 from rltui.sources.base import FileStat, Listing, Place, SourceError
@@ -265,7 +263,7 @@ def _sniff_ahead(listing: Listing, ask: Callable[[str], str | None]) -> None:
 def _run_finder(place: Place) -> Callable[[str, str], list[ContainedRun]]:
     def ask(path: str, format: str) -> list[ContainedRun]:
         if format == "mlflow-files":
-            from rltui.readers.trackers.mlflow_store import runs as runs_in_store
+            from rltui.readers.trackers.mlflow import runs_in_store
 
             meta = place.read(path, 1 << 16)
             return [] if isinstance(meta, SourceError) else runs_in_store(meta)

@@ -11,8 +11,7 @@ from rltui.frameworks.load import keep_samples
 from rltui.readers.literals import NO_VALUE, literal
 from rltui.rollouts.formats import dump
 from rltui.rollouts.index import LIGHT, LIGHT_REMOTE, Dump, RolloutIndex, StepEntry, open_index
-from rltui.rollouts.samples import Samples, chosen
-from rltui.rollouts.statistics import SampleStats
+from rltui.rollouts.samples import Samples, SampleStats, chosen
 from rltui.run.run import Run
 from rltui.sources.base import FileStat, Place
 

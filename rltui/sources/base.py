@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal, Protocol, cast
 
-from rltui.agent import os_errors
+from rltui.agent.files import KINDS, number_of, open_regular
 from rltui.text import clean
 
 ErrorKind = Literal["missing", "permission", "not-a-file", "io", "dropped"]
@@ -131,13 +131,13 @@ class Place(Protocol):
 
 def error_of_number(path: str, number: int) -> SourceError:
     """The error value for an errno, of this machine or of a remote one."""
-    kind, words = os_errors.KINDS.get(number, ("io", f"cannot be read: {os.strerror(number).lower()}"))
+    kind, words = KINDS.get(number, ("io", f"cannot be read: {os.strerror(number).lower()}"))
     return SourceError(path, cast(ErrorKind, kind), f"{clean(path)} {words}")
 
 
 def error_of_exception(path: str, error: OSError | ValueError) -> SourceError:
     """The error value for what `open`, `stat` or `read` of `path` raised (ValueError: a NUL in the path)."""
-    return error_of_number(path, os_errors.number_of(error))
+    return error_of_number(path, number_of(error))
 
 
 def not_a_file(path: str, mode: int) -> SourceError:
@@ -152,6 +152,6 @@ def file_stat(path: str, found: os.stat_result) -> FileStat:
 def open_file(path: str) -> tuple[int, os.stat_result] | SourceError:
     """A descriptor of a regular file, to be closed by the caller. Never blocks, not even on a named pipe."""
     try:
-        return os_errors.open_regular(path)
+        return open_regular(path)
     except (OSError, ValueError) as error:
         return error_of_exception(path, error)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from threading import get_ident
 from typing import TYPE_CHECKING
 
-from rltui.agent.position import ForwardReader, read_tail
+from rltui.agent.files import ForwardReader, read_tail
 from rltui.agent.tree import MAX_DEPTH, MAX_ENTRIES, MAX_SECONDS, walk_tree
 from rltui.sources.base import (
     Delta,

@@ -158,7 +158,7 @@ class SessionOpener:
 
         found = self._found[index]
         if self.replay is not None:
-            from rltui.session.replay import Replay
+            from rltui.session.live import Replay
 
             return Replay(found, key_map=self.key_map, speed=self.replay)
         sampler = Sampler(os.uname().nodename, found.candidate.root)

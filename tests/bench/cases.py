@@ -83,7 +83,7 @@ def table(path: str) -> dict[str, float]:
     import polars as pl
 
     from rltui.readers.base import Rows
-    from rltui.readers.registry import make
+    from rltui.readers.formats import make
     from rltui.run.table import Table
 
     def ours() -> None:

@@ -1,9 +1,4 @@
-"""Console lines of trainers without a dialect of their own.
-
-`Step 3 | Loss 0.1 | LR 1e-6`, `epoch: 0|step: 3|act_loss: 0.2`, `step=3 loss=0.1 lr=1e-6`, `[Step 3] loss: 0.1, lr 1`,
-`step 12: {'loss': 0.1}`, `{'step': 12, 'loss': 0.1}`, and blocks: a heading `==== Step 3/100 ====` with `  • Loss: 0.1`
-lines below it. Numbers below a step belong to it until the next step.
-"""
+"""Console lines of trainers without a dialect of their own."""
 
 from __future__ import annotations
 
@@ -12,9 +7,7 @@ from dataclasses import dataclass, field
 from math import nan
 
 from rltui.lazy_regex import lazy
-from rltui.readers.console.lead import Lead, bare, of_container, split_lead, without_lead
-from rltui.readers.console.named_numbers import NUMBER_IN, TIME, has_word, is_named, of_evaluation, sectioned, words
-from rltui.readers.console.pair_lines import (
+from rltui.readers.console.layouts import (
     BOLD,
     MARKS,
     begins_evaluation,
@@ -24,6 +17,8 @@ from rltui.readers.console.pair_lines import (
     title,
     titled,
 )
+from rltui.readers.console.lead import Lead, bare, of_container, split_lead, without_lead
+from rltui.readers.console.named_numbers import NUMBER_IN, TIME, has_word, is_named, of_evaluation, sectioned, words
 from rltui.readers.console.step_template import measures
 from rltui.readers.keys import first_of
 from rltui.readers.literals import dict_cells
@@ -81,6 +76,8 @@ _WORDED = lazy(r"^(?![|│┃║]\D*$).*[^\W_]")
 """Words, but for those that name the columns of a table."""
 _OPENS = lazy(r"[:=\-#*>{\[(]\s*$|^[^\W\d]+(?: [^\W\d]+){0,2}$")
 """A message that says but what follows: with a colon, as a heading, in a few words."""
+_ROUND = re.compile(r"\bRound (\d{1,4}): (invalid [\w ]{1,60}?) count = (\d{1,9})/(\d{1,9})")
+_RUNNING = re.compile(r"^epoch \d{1,9}, step (\d{1,15})$")
 
 
 def _alike(stamp: str, other: str) -> bool:
@@ -284,3 +281,27 @@ def _pairs(parts: list[str], pair: re.Pattern[str]) -> tuple[dict[str, float], i
 def _beside(part: str) -> str:
     """What stands in a text beside its numbers by name."""
     return _WORDS.sub("", part).strip()
+
+
+class InvalidRounds:
+    """The shares that lines tell of the invalid drafts of each round: `Round 1: invalid draft format count = 3/16`."""
+
+    marks = (b"Round ", b"epoch ")
+
+    def __init__(self) -> None:
+        self._running: int | None = None
+
+    def line(self, message: str, newest: int | None) -> tuple[int, dict[str, float]] | None:
+        """Step and cell of a line, None for any other line or where no step is known."""
+        if "Round " not in message and not message.startswith("epoch "):
+            return None
+        running = _RUNNING.match(message.strip())
+        if running is not None:
+            self._running = int(running[1])
+        found = _ROUND.search(message)
+        if found is None or int(found[4]) == 0:
+            return None
+        step = self._running if self._running is not None else None if newest is None else newest + 1
+        if step is None:
+            return None
+        return step, {f"{found[2].replace(' ', '_')}/round_{found[1]}": int(found[3]) / int(found[4])}

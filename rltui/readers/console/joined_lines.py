@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 from rltui.readers.base import LeftOut
 from rltui.readers.console.generic import dict_line
+from rltui.readers.console.layouts import logged_cells
 from rltui.readers.console.line_filter import SCAN_LIMIT
 from rltui.readers.console.notes import split_prefix
-from rltui.readers.console.pair_lines import logged_cells
 from rltui.readers.console.printed_list import Printed
 from rltui.readers.console.printed_rows import Found, PrintedRows
 from rltui.readers.console.trl import cells

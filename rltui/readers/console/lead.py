@@ -1,4 +1,6 @@
-"""What stands before a message: colours, and the time, level, place, process and rank that logging puts there."""
+"""What stands before a message: colours, and the time, level, place, process and rank that logging puts there. Time
+stamps are read as logs write them: with date and zone, or less of it.
+"""
 
 from __future__ import annotations
 
@@ -6,12 +8,33 @@ from typing import NamedTuple
 
 from rltui.lazy_regex import lazy
 from rltui.readers.console.named_numbers import has_word, words
-from rltui.readers.console.stamp import CLOCK as _CLOCK
-from rltui.readers.console.stamp import CTIME as _CTIME
-from rltui.readers.console.stamp import DATE as _DATE
-from rltui.readers.console.stamp import EPOCH as _EPOCH
+from rltui.readers.keys import MILLISECONDS
 from rltui.readers.number_text import NUMBER
 
+DATE = r"(?:\d{4}[-/]?\d\d[-/]?\d\d|\d\d/\d\d/(?:\d{4}|\d\d))"
+CLOCK = (
+    r"\d\d?:\d\d:\d\d(?:[.,]\d{1,9})?(?:Z| UTC\b| [+-]\d\d:?\d\d(?=[\]\s]|$)|[+-]\d\d:?\d\d)?(?: [AP]M\b)?"
+    r"(?! ?(?:<|/|s\b))"
+)
+"""The time of a day; a duration is none."""
+EPOCH = r"1[67]\d{8}(?:\d{3})?(?:\.\d{1,9})?"
+"""Seconds or milliseconds since the epoch."""
+_DAY = (
+    r"(?P<year>\d{4})[-/]?(?P<month>\d\d)[-/]?(?P<day>\d\d)"
+    r"|(?P<first>\d\d)/(?P<second>\d\d)/(?P<third>\d{4}|\d\d)"
+    r"|[A-Z]?(?P<of_month>\d\d)[-/]?(?P<of_day>\d\d)"
+    r"|(?P<name>[A-Z][a-z]{2}) (?P<named_day>[ \d]\d)"
+)
+_DAYS = r"(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)"
+CTIME = rf"{_DAYS} [A-Z][a-z]{{2}} [ \d]\d \d\d:\d\d:\d\d (?:[A-Z]{{2,4}} )?\d{{4}}"
+"""A time as C and `date` write it: `Tue Nov 24 18:20:01 2026`."""
+_STAMP = lazy(
+    rf"(?<![\w.])(?:(?:{_DAY})[ T_-])?(?P<hour>\d\d?):(?P<minute>\d\d):(?P<second_>\d\d)(?:[.,](?P<part>\d{{1,9}}))?"
+    r"(?P<zone>Z| UTC\b| ?[+-]\d\d:?\d\d)?(?: (?P<half>[AP])M\b)?"
+    r"(?:(?: [A-Z]{2,4})? (?P<last>\d{4})\b)?"
+    rf"|(?<![\w.:/-])(?P<epoch>{EPOCH})(?![\w.:/-])"
+)
+_MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 _ANSI = lazy(r"\x1b(?:\[[0-9;?]*[A-Za-z]|\][^\x07\x1b]{0,300}(?:\x07|\x1b\\))")
 _ERASED = lazy(r"[^\x08]\x08")
 _ANGLED = lazy(r"<([^\W\d][\w/.\-]{0,60})>\s?=(?=\s?[-+.\d])")
@@ -38,17 +61,17 @@ _POD = r"(?:[a-z][\w.\-/]{0,120}(?: [a-z][\w.\-]{0,60})?|\[[a-z][\w.\-]{0,60}/[\
 _LEAD = lazy(
     rf"^(?:{_LEVEL}:[A-Za-z_][\w.]{{0,60}}:"  # logging.basicConfig
     rf"|\[{_LEVEL}\|{_FILE}\]"  # transformers
-    rf"|\[{_LEVEL}\|{_DATE}[ T]{_CLOCK}\]"  # LLaMA-Factory
-    rf"|(?:ts|time|timestamp|asctime)=(?:\"?{_DATE}[ T]{_CLOCK}\"?"  # logfmt
-    rf"|{_EPOCH})(?=\s)"
+    rf"|\[{_LEVEL}\|{DATE}[ T]{CLOCK}\]"  # LLaMA-Factory
+    rf"|(?:ts|time|timestamp|asctime)=(?:\"?{DATE}[ T]{CLOCK}\"?"  # logfmt
+    rf"|{EPOCH})(?=\s)"
     r"|[IWD]\d{4} \d\d:\d\d:\d\d\.\d{1,6}\s+\d{1,9} [\w./\-]{1,80}:\d{1,6}\]"  # absl
-    rf"|[\[(<]?{_CTIME}[\])>]?:?(?=\s|$)"
-    rf"|[\[(<]?{_DATE}[ T_-]{_CLOCK}[\])>]?(?: [\w.\-]{{1,60}} [\w.\-/]{{1,60}}\[\d{{1,9}}\]:?(?=\s))?"
-    rf"|{_POD}(?= {_DATE}T{_CLOCK})"
+    rf"|[\[(<]?{CTIME}[\])>]?:?(?=\s|$)"
+    rf"|[\[(<]?{DATE}[ T_-]{CLOCK}[\])>]?(?: [\w.\-]{{1,60}} [\w.\-/]{{1,60}}\[\d{{1,9}}\]:?(?=\s))?"
+    rf"|{_POD}(?= {DATE}T{CLOCK})"
     r"|[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d(?: [\w.\-]{1,60} [\w.\-/]{1,60}\[\d{1,9}\]:)?"  # ts, syslog
-    rf"|\[?\d\d[-/]\d\d {_CLOCK}\]?"
-    rf"|\[{_CLOCK}\]|{_CLOCK}(?=\s)"
-    rf"|\[{_EPOCH}\]|1[67]\d{{8}}\.\d{{1,9}}(?=\s)|{_EPOCH}(?=\s+(?:\[|{_LEVEL}\W|(?i:train|step|iter|epoch|update|global)))"
+    rf"|\[?\d\d[-/]\d\d {CLOCK}\]?"
+    rf"|\[{CLOCK}\]|{CLOCK}(?=\s)"
+    rf"|\[{EPOCH}\]|1[67]\d{{8}}\.\d{{1,9}}(?=\s)|{EPOCH}(?=\s+(?:\[|{_LEVEL}\W|(?i:train|step|iter|epoch|update|global)))"
     rf"|[\[(<]?{_LEVEL}\s*[\])>]?(?=\W|$):?"
     rf"|\[?{_FILE}\]?:?|[A-Za-z_][\w.]{{0,80}}:[A-Za-z_<]\w{{0,60}}>?:\d{{1,6}}|[A-Za-z_][\w.]{{0,80}}\.\w{{1,60}}:\d{{1,6}}"
     r"|\[[\w.\-]{1,60}\](?=\[)"  # a logger before its level
@@ -82,7 +105,7 @@ _NAMED = lazy(r"^(?:\[([A-Za-z][\w .\-]{0,40})\](?=\s)|([A-Za-z][\w.\-]{0,40}):\
 """The name of a program or a part of one, in brackets or before a colon."""
 
 _CONTAINER = lazy(
-    rf"(?:{_POD} )?{_DATE}T{_CLOCK} (?:std(?:out|err) [FP](?: |$))?"
+    rf"(?:{_POD} )?{DATE}T{CLOCK} (?:std(?:out|err) [FP](?: |$))?"
     r"|[a-z][\w.\-]{0,60}-\d{1,3}\s+\|(?=\s)"
 )
 """What Kubernetes and Docker Compose put before each line that a program writes."""
@@ -93,6 +116,61 @@ _NO_SOURCE = lazy(
     r"|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec"
     r"|mon|tue|wed|thu|fri|sat|sun|utc)$"
 )
+
+
+class Stamp(NamedTuple):
+    """What a stamp says. `year`, `month` and `day` are 0 where it leaves them out; `zone` is "" or as in ISO 8601;
+    `seconds`: since the hour, or since the epoch if `hour` is negative. `hour_end`, `end`: where hour and seconds
+    end in the text."""
+
+    year: int
+    month: int
+    day: int
+    hour: int
+    seconds: float
+    zone: str = ""
+    hour_end: int = 0
+    end: int = 0
+
+
+def stamps(text: str) -> list[Stamp]:
+    """All that stand in a text that holds no message."""
+    out = []
+    for found in _STAMP.finditer(text):
+        if found["epoch"] is not None:
+            since = float(found["epoch"])
+            out.append(Stamp(1970, 1, 1, -1, since / 1000 if since > MILLISECONDS else since))
+            continue
+        hour, zone = int(found["hour"]), (found["zone"] or "").strip().replace("UTC", "Z").replace("Z", "+00:00")
+        if found["half"] is not None:
+            hour = hour % 12 + 12 * (found["half"] == "P") if 1 <= hour <= 12 else 99
+        seconds: float = 60 * int(found["minute"]) + int(found["second_"])
+        if found["part"]:
+            seconds += float(f"0.{found['part']}")
+        if hour < 24 and seconds < 3601:
+            year, month, day = _date(*found.group("year", "month", "day", "first", "second", "third"))
+            if found["of_month"] is not None:
+                month, day = int(found["of_month"]), int(found["of_day"])
+            elif found["name"] in _MONTHS:
+                month, day = _MONTHS.index(found["name"]) + 1, int(found["named_day"])
+                year = int(found["last"] or 0)
+            end = found.end("part") if found["part"] else found.end("second_")
+            out.append(Stamp(year, month, day, hour, seconds, zone, found.end("hour"), end))
+    return out
+
+
+def _date(year: str | None, month: str, day: str, first: str | None, second: str, third: str) -> tuple[int, int, int]:
+    """`26/11/24` of log4j begins with the year, `11/24/26` with the month, as C has it: no year of a log is a month.
+    `24/11/2026` begins with the day."""
+    if year is not None:
+        return int(year), int(month), int(day)
+    if first is None:
+        return 0, 0, 0
+    a, b, c = int(first), int(second), int(third)
+    if a > 12 and len(third) == 2:
+        return 2000 + a, b, c
+    c += 2000 * (c < 100)
+    return (c, b, a) if a > 12 else (c, a, b)
 
 
 def without_colours(message: str) -> str:

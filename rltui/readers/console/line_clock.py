@@ -8,8 +8,7 @@ from math import nan
 from typing import NamedTuple
 
 from rltui.lazy_regex import lazy
-from rltui.readers.console.lead import plain, split_lead
-from rltui.readers.console.stamp import Stamp, stamps
+from rltui.readers.console.lead import Stamp, plain, split_lead, stamps
 
 BACK_S = 3600.0
 """A clock may be set back by so much, as at the end of summer time. What lies further back is of the next day."""

@@ -13,8 +13,7 @@ from dataclasses import dataclass, replace
 from rltui.readers.base import LeftOut
 from rltui.readers.console.line_filter import remember, shape_of
 from rltui.readers.console.notes import split_prefix
-from rltui.readers.console.printed_history import may_name, names_in, states_steps
-from rltui.readers.console.printed_list import Begin, Printed, PrintedList, begin_of
+from rltui.readers.console.printed_list import Begin, Printed, PrintedList, begin_of, may_name, names_in, states_steps
 from rltui.readers.document_rows import Row
 
 FENCED = 200

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from rltui.readers.console.stamp import CTIME, DATE
+from rltui.readers.console.lead import CTIME, DATE
 
 TRAINING = frozenset(("", "Training Progress", "Training Batches Processed", "Training Step Progress"))
 """Names of the bars that count training steps: the HF Trainer's, verl's, SkyRL's."""

@@ -16,12 +16,11 @@ from rltui.readers.console.bar_rows import BarRows
 from rltui.readers.console.config import YAML_LINES, ConfigFinder
 from rltui.readers.console.dialects import Dialects
 from rltui.readers.console.dialects.base import Step
-from rltui.readers.console.invalid_rounds import InvalidRounds
+from rltui.readers.console.generic import InvalidRounds
 from rltui.readers.console.joined_lines import Joined, JoinedLines
 from rltui.readers.console.lead import plain
 from rltui.readers.console.line_filter import SCAN_LIMIT, LineFilter, shape_of
-from rltui.readers.console.log_news import LogNews, NewestLines
-from rltui.readers.console.log_rows import LogRows
+from rltui.readers.console.log_records import LogNews, LogRows, NewestLines
 from rltui.readers.console.notes import NoteFinder, split_prefix
 from rltui.readers.console.own_words import OwnWords
 from rltui.readers.console.printed_list import Printed

@@ -14,7 +14,18 @@ from dataclasses import replace
 from math import nan
 
 from rltui.lazy_regex import lazy
-from rltui.readers.console.column_table import ColumnTable
+from rltui.readers.console.layouts import (
+    ColumnTable,
+    PairBlock,
+    as_slots,
+    begins_evaluation,
+    heading,
+    is_behind_bar,
+    is_frame,
+    pair_cells,
+    title,
+    titled,
+)
 from rltui.readers.console.lead import split_lead
 from rltui.readers.console.line_filter import remember
 from rltui.readers.console.named_numbers import (
@@ -26,28 +37,21 @@ from rltui.readers.console.named_numbers import (
     slots_of,
     words,
 )
-from rltui.readers.console.pair_lines import (
-    PairBlock,
-    as_slots,
-    begins_evaluation,
-    heading,
-    is_behind_bar,
-    is_frame,
-    pair_cells,
-    title,
-    titled,
-)
-from rltui.readers.console.step_counter import (
+from rltui.readers.console.step_template import (
+    StepRow,
+    Template,
+    TemplateLine,
+    cells_of,
     counter_name,
     counter_of,
     is_about,
     is_evaluation,
+    key_of,
     may_count,
     patience,
     promising,
     rises,
 )
-from rltui.readers.console.step_template import StepRow, Template, TemplateLine, cells_of, key_of
 from rltui.readers.console.step_template import skeleton as skeleton_of
 
 _BEFORE_ROW = lazy(r"^\d{1,5}:\s+")

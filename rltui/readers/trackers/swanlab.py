@@ -16,7 +16,7 @@ from rltui.readers.literals import finite_or_marked
 from rltui.readers.protobuf import WireError, double, fields, last, signed, text, timestamp
 from rltui.readers.rows import RowBuilder, number
 from rltui.readers.wandb.blocks import BlockLog
-from rltui.readers.wandb.console import CapturedConsole
+from rltui.readers.wandb.reader import CapturedConsole
 from rltui.text import clean
 
 IDENT = b":SWL\xd6\xe1"

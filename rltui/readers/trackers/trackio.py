@@ -12,8 +12,8 @@ from rltui.readers.base import ConfigRecord, ContainedRun, HardwareRow, Note, Re
 from rltui.readers.config_file import flatten
 from rltui.readers.keys import time_of
 from rltui.readers.rows import number
-from rltui.readers.trackers.rows import RecordedRows
 from rltui.readers.trackers.sqlite_bytes import ERRORS, tables
+from rltui.readers.wandb.rows import RecordedRows
 from rltui.text import clean
 
 _MAX_RUNS = 1000

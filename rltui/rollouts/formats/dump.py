@@ -6,7 +6,7 @@ import os
 import re
 from typing import Literal
 
-from rltui.rollouts.formats import json_lines, parquet, printed, tables
+from rltui.rollouts.formats import json_lines, printed, tables
 from rltui.rollouts.formats.base import Block, Split
 from rltui.rollouts.formats.fields import table
 
@@ -59,9 +59,9 @@ def read(path: str, data: bytes, *, cut: bool = False) -> Block:
     note = "only its beginning was read" if cut else ""
     try:
         if found == "parquet":
-            return parquet.read(data)
+            return tables.read_parquet(data)
         if found == "table":
-            return tables.read(data)
+            return tables.read_wandb(data)
         if found == "json":
             return json_lines.read_list(data)
         block = printed.read(data) if found == "log" else json_lines.read(data, complete=not cut)
@@ -85,4 +85,4 @@ def count(path: str, data: bytes) -> int | None:
     found = kind(path)
     if found == "jsonl":
         return json_lines.count(data)
-    return parquet.count(data) if found == "parquet" else None
+    return tables.count_parquet(data) if found == "parquet" else None

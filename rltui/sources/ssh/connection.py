@@ -1,25 +1,221 @@
-"""Keeps a connection to a far side up: starts it, hands on what arrives, and starts it anew, ever more slowly."""
+"""The connection to a far side: the ssh process and the talk with what it started over there, as messages, kept up by
+starting it anew, ever more slowly.
+
+The far side is untrusted: frames, messages and what waits to be read are bounded, and `PeerLost` ends the connection on
+anything that is not the protocol.
+"""
 
 from __future__ import annotations
 
+import contextlib
+import json
+import os
+import selectors
+import struct
+import subprocess
 import time
-from collections.abc import Callable
-from threading import Condition, Event, Thread
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from threading import Condition, Event, Lock, Thread
+from typing import Any, Protocol
 
 from rltui.sources.base import Link
 from rltui.sources.ssh import command
 from rltui.sources.ssh.follower import NotTheProtocol
-from rltui.sources.ssh.peer import Message, Peer, PeerLost
 
+_LENGTH = struct.Struct(">I")
+MAX_MESSAGE = 48 << 20
+"""Bytes of one message: a file of 16 MB read whole, or the listing of a very large tree."""
+_MAX_GREETING = 1 << 16  # what a login shell may print before the agent speaks
+_MAX_STDERR = 16 << 10
+_END_WAIT_S = 2.0
+
+Message = dict[str, Any]
 PING_EVERY_S = 15.0
 _SILENCE_S = 45.0
-_END_WAIT_S = 5.0
+_THREAD_END_WAIT_S = 5.0
 _STEADY_S = 10.0
 """A connection that lived so long was a good one: the next attempt comes soon again."""
 
 
+class PeerLost(Exception):  # noqa: N818  (a normal day)
+    """The connection is over. The text says why, in ssh's own words where it said anything."""
+
+
+class Peer(Protocol):
+    """Whoever answers over there: the agent, or a plain shell."""
+
+    note: str
+
+    def send(self, message: Message) -> None:
+        """Sends a request; from any thread. Says nothing where the connection is over: `receive` does."""
+
+    def receive(self, timeout_s: float) -> list[tuple[Message, bytes]]:
+        """Answers that arrive within the time, possibly none. `PeerLost` when there will be no more."""
+
+    def end(self) -> None:
+        """Ends the connection; called by the thread that receives."""
+
+
+class Process:
+    """An ssh process with pipes to it. One thread reads; `write` and `kill` may come from any."""
+
+    def __init__(self, command: Sequence[str]) -> None:
+        self._stderr = b""
+        try:
+            self._process = subprocess.Popen(
+                command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                bufsize=0,
+                start_new_session=True,  # no terminal to scribble on, no Ctrl+C meant for us
+            )
+        except OSError as error:
+            raise PeerLost(f"{command[0]} cannot be started: {error.strerror}") from None
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        assert self._process.stderr is not None
+        self.pid = self._process.pid
+        self._in = self._process.stdin
+        self._out, self._err = self._process.stdout.fileno(), self._process.stderr.fileno()
+        self._selector = selectors.DefaultSelector()
+        self._selector.register(self._out, selectors.EVENT_READ)
+        self._selector.register(self._err, selectors.EVENT_READ)
+        self._writing = Lock()
+
+    def write(self, data: bytes) -> None:
+        try:
+            with self._writing:
+                left = memoryview(data)
+                while left:
+                    left = left[self._in.write(left) :]
+        except (OSError, ValueError):
+            return  # the reading side finds out and knows why
+
+    def read(self, timeout_s: float) -> bytes:
+        """What arrives within the time. `PeerLost` at the end."""
+        deadline = time.monotonic() + timeout_s
+        while True:
+            for key, _ in self._selector.select(max(0.0, deadline - time.monotonic())):
+                data = os.read(key.fd, 1 << 16)
+                if key.fd == self._err:
+                    self._stderr = (self._stderr + data)[-_MAX_STDERR:]
+                    if not data:
+                        self._selector.unregister(self._err)
+                elif data:
+                    return data
+                else:
+                    raise PeerLost(self._last_words())
+            if time.monotonic() >= deadline:
+                return b""
+
+    def _last_words(self) -> str:
+        """Waits for the exit, so that what ssh says on its way out is heard."""
+        try:
+            self._in.close()
+            self._selector.unregister(self._out)
+            code: int | None = self._process.wait(_END_WAIT_S)
+            deadline = time.monotonic() + _END_WAIT_S
+            while self._err in self._selector.get_map() and time.monotonic() < deadline:
+                for key, _ in self._selector.select(deadline - time.monotonic()):
+                    data = os.read(key.fd, 1 << 16)
+                    self._stderr = (self._stderr + data)[-_MAX_STDERR:]
+                    if not data:
+                        self._selector.unregister(key.fd)
+        except (OSError, subprocess.TimeoutExpired):
+            code = None
+        return command.own_words(self._stderr, code)
+
+    def end(self) -> None:
+        """Ends the process and waits for it. The far side sees its input end."""
+        try:
+            self._process.terminate()
+            self._process.wait(_END_WAIT_S)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        self._selector.close()
+        for pipe in (self._process.stdin, self._process.stdout, self._process.stderr):
+            if pipe is not None:
+                with contextlib.suppress(OSError):
+                    pipe.close()
+
+    def kill(self) -> None:
+        """Lets a running `read` end soon."""
+        self._process.terminate()
+
+
+def greet(process: Process, timeout_s: float) -> tuple[bool, bytes]:
+    """Waits for the far side to say who it is: (Python?, what came after). What a login shell prints is skipped."""
+    deadline = time.monotonic() + timeout_s
+    heard = b""
+    while len(heard) < _MAX_GREETING:
+        left = deadline - time.monotonic()
+        if left <= 0:
+            raise PeerLost(f"no answer within {timeout_s:.0f} s")
+        heard += process.read(left)
+        for mark, is_python in ((command.PYTHON_MARK, True), (command.SHELL_MARK, False)):
+            _, found, after = heard.partition(mark)
+            if found:
+                return is_python, after
+    raise PeerLost("the remote machine answers something else than was asked")
+
+
+class AgentPeer:
+    """The agent, sent over and started."""
+
+    note = ""
+
+    def __init__(self, process: Process, heard: bytes) -> None:
+        self._process = process
+        self._inflate = zlib.decompressobj()
+        self._frames = bytearray(heard)
+        process.write(command.bootstrap())
+
+    def send(self, message: Message) -> None:
+        text = json.dumps(message, separators=(",", ":")).encode("ascii")
+        self._process.write(_LENGTH.pack(len(text)) + text)
+
+    def receive(self, timeout_s: float) -> list[tuple[Message, bytes]]:
+        waiting = list(self._messages())  # that came with the greeting
+        if waiting:
+            return waiting
+        self._frames += self._process.read(timeout_s)
+        return list(self._messages())
+
+    def end(self) -> None:
+        self._process.end()
+
+    def _messages(self) -> Iterator[tuple[Message, bytes]]:
+        while len(self._frames) >= _LENGTH.size:
+            (length,) = _LENGTH.unpack_from(self._frames)
+            if length > MAX_MESSAGE:
+                raise PeerLost("the remote machine sends what no agent sends")
+            end = _LENGTH.size + length
+            if len(self._frames) < end:
+                return
+            packed = bytes(self._frames[_LENGTH.size : end])
+            del self._frames[:end]
+            yield self._message(packed)
+
+    def _message(self, packed: bytes) -> tuple[Message, bytes]:
+        try:
+            plain = self._inflate.decompress(packed, MAX_MESSAGE)
+            if self._inflate.unconsumed_tail:
+                raise PeerLost("the remote machine sends more than was asked for")
+            (length,) = _LENGTH.unpack_from(plain)
+            start = _LENGTH.size + length
+            message = json.loads(plain[_LENGTH.size : start])
+        except (zlib.error, ValueError, struct.error, RecursionError):
+            raise PeerLost("the remote machine sends what no agent sends") from None
+        if not isinstance(message, dict):
+            raise PeerLost("the remote machine sends what no agent sends")
+        return message, plain[start:]
+
+
 class Connection:
-    """One thread that reads. `link` and the waiters on `news` learn at once of every change.
+    """Kept up by one thread that reads. `link` and the waiters on `news` learn at once of every change.
 
     `start` opens a new connection and may take its time; it and the running one raise `PeerLost` when it is over.
     """
@@ -68,7 +264,7 @@ class Connection:
     def join(self) -> None:
         """Waits for the thread after `stop`."""
         if self._thread is not None:
-            self._thread.join(_END_WAIT_S)
+            self._thread.join(_THREAD_END_WAIT_S)
 
     def _work(self) -> None:
         pause_s = self._first_pause_s

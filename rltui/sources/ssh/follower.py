@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from threading import Condition
 from typing import Any, Protocol
 
-from rltui.agent.position import Piece, Position
+from rltui.agent.files import Piece, Position
 from rltui.sources.base import Delta, FileStat, Link, SourceError, error_of_number
 
 WINDOW = 4 << 20

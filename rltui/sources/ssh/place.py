@@ -17,9 +17,8 @@ from typing import Any
 
 from rltui.sources import local
 from rltui.sources.base import Delta, FileStat, Link, Listing, SourceError, error_of_exception, error_of_number
-from rltui.sources.ssh.connection import Connection
+from rltui.sources.ssh.connection import AgentPeer, Connection, Message, Peer, PeerLost, Process, greet
 from rltui.sources.ssh.follower import WINDOW, NotTheProtocol, RemoteFollower
-from rltui.sources.ssh.peer import AgentPeer, Message, Peer, PeerLost, Process, greet
 from rltui.sources.ssh.shell import ShellPeer
 
 _GREETING_S = 60.0  # ProxyJump chains and a Python on a cold network file system take their time

@@ -14,9 +14,9 @@ import time
 import zlib
 
 from rltui.agent import tree
-from rltui.agent.position import FINGERPRINT_BYTES, Piece, Position
+from rltui.agent.files import FINGERPRINT_BYTES, Piece, Position
+from rltui.sources.ssh.connection import MAX_MESSAGE, Message, PeerLost, Process
 from rltui.sources.ssh.follower import WINDOW
-from rltui.sources.ssh.peer import MAX_MESSAGE, Message, PeerLost, Process
 
 _POLL_S = 2.0
 _ANSWER_S = 120.0
@@ -57,7 +57,7 @@ class _Followed:
 
 
 class ShellPeer:
-    """See `ssh_peer.Peer`. All work is done by the thread that receives."""
+    """See `connection.Peer`. All work is done by the thread that receives."""
 
     note = "no Python there: files are asked for every 2 s through the shell, no hardware"
 

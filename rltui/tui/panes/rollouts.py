@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from rltui.plots.glyphs import bar
 from rltui.plots.numbers import number, percent
-from rltui.rollouts.statistics import Bar, joined
+from rltui.rollouts.samples import Bar, joined
 from rltui.tui.rows import SELECTED, Row, cut, put, spread, title, wrap
 from rltui.tui.view import View
 

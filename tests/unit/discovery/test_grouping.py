@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from rltui.discovery.grouping import RunCandidate, group
+from rltui.discovery.found import RunCandidate, group
 from rltui.sources.base import FileStat, Listing
 from rltui.sources.local import LocalPlace
 from tests.known_gaps import cases

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from rltui.frameworks.load import dialect, dialect_names, metrics
-from rltui.frameworks.traps import may_be_in, own_trap, trap, version_number
+from rltui.frameworks.resolve import may_be_in, own_trap, trap, version_number
 
 
 def test_only_the_own_framework_is_told() -> None:

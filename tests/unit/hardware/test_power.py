@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rltui.hardware.base import GpuSample, HardwareSample
-from rltui.run.hardware_columns import SampleColumns, columns
+from rltui.run.hardware import SampleColumns, columns
 
 watts = st.none() | st.floats(0, 1500, allow_nan=False)
 

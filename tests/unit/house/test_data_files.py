@@ -30,11 +30,11 @@ from rltui.readers.formats import Format
 from rltui.readers.keys import Keys
 from rltui.readers.row_kinds import RowWords
 from rltui.rollouts.formats.fields import KnownNames
-from rltui.rollouts.statistics import Limits
+from rltui.rollouts.samples import Limits
 from rltui.rules.coverage import ExpectedMetrics, Kinds
 from rltui.rules.error_rates import ErrorRates
 from rltui.rules.reward import TrueComponents
-from rltui.run.crash import Crashes
+from rltui.run.attempts import Crashes
 from rltui.tui.headings import Overview
 from tests.conftest import REPO
 

@@ -41,12 +41,12 @@ from rltui.hardware.roles import role_of
 from rltui.readers.config_file import read_config
 from rltui.readers.console.notes import NoteFinder
 from rltui.report.explain import as_json
-from rltui.rollouts.statistics import SampleStats
+from rltui.rollouts.samples import SampleStats
 from rltui.rules.base import REGISTERED, Detector
 from rltui.rules.catalogue import rules
 from rltui.run.checkpoints import step_of
 from rltui.run.config import Config, ConfigValue
-from rltui.run.hardware_columns import SampleColumns
+from rltui.run.hardware import SampleColumns
 from rltui.run.identity import algorithm
 from rltui.run.phases import outside_step
 from rltui.run.table import Series, Table

@@ -10,7 +10,7 @@ from typing import Any
 from rltui.rollouts.formats.base import Block
 from rltui.rollouts.formats.dump import split_of
 from rltui.rollouts.formats.json_lines import of_record
-from rltui.rollouts.statistics import histogram, marks
+from rltui.rollouts.samples import histogram, marks
 from rltui.rollouts.step import StepRollouts
 from tests.unit.knowledge.names import data
 

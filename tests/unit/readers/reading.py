@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from rltui.readers.base import ConfigRecord, Counted, LogLine, Note, Reader, Record, Rows
-from rltui.readers.registry import make
+from rltui.readers.formats import make
 
 Cells = dict[str, float | None]
 

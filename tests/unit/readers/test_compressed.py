@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rltui.readers import compressed
-from rltui.readers.registry import make, make_unpacking
+from rltui.readers.formats import make, make_unpacking
 from rltui.readers.sniff import sniff
 from tests.unit.readers_binary.collect import by_step, read, rows
 

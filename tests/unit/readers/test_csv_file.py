@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from rltui.readers.base import NO_STEP
 from rltui.readers.csv_file import UNTOLD
-from rltui.readers.registry import make
+from rltui.readers.formats import make
 from rltui.readers.sniff import sniff
 from tests.unit.readers.reading import read
 from tests.unit.readers_binary.collect import by_step

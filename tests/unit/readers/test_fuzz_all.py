@@ -22,9 +22,9 @@ from rltui.readers.console.dialects import DIALECTS
 from rltui.readers.console.dialects.base import LineDialect
 from rltui.readers.console.lead import plain
 from rltui.readers.console.notes import split_prefix
-from rltui.readers.registry import DATABASES, FORMATS, make_database, make_unpacking, runs_in_database
+from rltui.readers.formats import formats_held, make_database, make_unpacking, runs_in_database
 from rltui.readers.sniff import sniff
-from rltui.readers.trackers.mlflow_store import MlflowStoreReader
+from rltui.readers.trackers.mlflow import MlflowStoreReader
 from rltui.readers.trackers.sqlite_bytes import Damaged, open_bytes
 from rltui.text import clean
 from tests.unit.readers import fuzzing
@@ -37,7 +37,7 @@ Cell = tuple[int, str, str]
 
 
 def test_every_format_is_here() -> None:
-    assert {*FORMATS, *DATABASES} <= {*NAMES}
+    assert {*formats_held("in a file"), *formats_held("in a database")} <= {*NAMES}
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
@@ -88,7 +88,7 @@ def fuzz(name: str, count: int, start: int) -> None:
 
 def check(name: str, data: bytes, first: int, seed: bytes, numbers: random.Random) -> None:
     """All properties of one input. `data` equals `seed` before `first`."""
-    if name in DATABASES:
+    if name in formats_held("in a database"):
         in_time(lambda: read_database(name, data))
         return
     sniff(data[: 1 << 14], "train.log")

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from rltui.readers.registry import make
+from rltui.readers.formats import make
 from tests.unit.readers.reading import Read, read
 from tests.unit.readers.reported import ends, reported
 

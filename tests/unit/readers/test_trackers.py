@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rltui.readers.base import ConfigRecord, DatabaseReader, Exit, LogLine, Record, RunInfo
-from rltui.readers.registry import make_database, runs_in_database
-from rltui.readers.trackers.mlflow_store import MlflowStoreReader
+from rltui.readers.formats import make_database, runs_in_database
+from rltui.readers.trackers.mlflow import MlflowStoreReader
 from rltui.readers.trackers.sqlite_bytes import open_bytes
 from rltui.readers.trackers.swanlab import SwanlabReader
 from tests.unit.readers import tracker_files

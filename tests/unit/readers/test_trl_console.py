@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from rltui.cli import main
 from rltui.readers.base import Rows
-from rltui.readers.registry import make
+from rltui.readers.formats import make
 from rltui.run.history import Table
 from tests.unit.readers.reading import read
 

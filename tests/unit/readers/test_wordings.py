@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from rltui.cli import main
-from rltui.readers.registry import make
+from rltui.readers.formats import make
 from tests.unit.readers.reading import Cells, Read
 from tests.unit.readers.reported import reported
 from tests.unit.session.runs import content, opened

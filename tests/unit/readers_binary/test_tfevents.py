@@ -13,9 +13,8 @@ from hypothesis import strategies as st
 
 from rltui.readers.base import ConfigRecord
 from rltui.readers.tensorboard import events as tfevents
-from rltui.readers.tensorboard.events import TfeventsReader
+from rltui.readers.tensorboard.events import TfeventsReader, shortest
 from rltui.readers.tensorboard.records import RecordLog, masked_crc32c, masked_crc32cs
-from rltui.readers.tensorboard.values import shortest
 from tests.unit.readers_binary.collect import Steps, by_step, others, read, rows
 from tests.unit.readers_binary.encode import event, field, plugin, simple, tfrecords, varint
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rltui.rollouts import statistics as stats
+from rltui.rollouts import samples as stats
 from tests.unit.rollouts.dumps import GOOD, LOOP
 
 PROSE = (

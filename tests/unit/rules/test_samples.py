@@ -16,8 +16,7 @@ from rltui.diagnosis.remarks import confirmations
 from rltui.evidence.look import Look
 from rltui.evidence.model import Diagnosis, Finding
 from rltui.evidence.sampled import Sampled, high, low
-from rltui.rollouts.samples import Samples, chosen
-from rltui.rollouts.statistics import SampleStats
+from rltui.rollouts.samples import Samples, SampleStats, chosen
 from rltui.rules.registry import ids
 from rltui.session.locate import locate
 from rltui.session.run_reader import RunReader

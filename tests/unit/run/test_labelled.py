@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from rltui.readers.base import ConfigRecord, Note, Rows
-from rltui.readers.registry import make
+from rltui.readers.formats import make
 from rltui.run.history import Part
 from rltui.run.run import Run
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rltui.run.pace import LearnedPace, learn, usual
+from rltui.run.progress import LearnedPace, learn, usual
 from rltui.run.run import Run
 from rltui.run.table import Table
 from tests.unit.run.builder import LOG, note, rows, run_of, trl

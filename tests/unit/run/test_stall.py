@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rltui.hardware.base import GpuProcess, GpuSample, ProcessFact, ProcessState
-from rltui.run.pace import LearnedPace, Pulse, Usual
+from rltui.run.progress import LearnedPace, Pulse, Usual
 from rltui.run.run import Run
 from rltui.run.stall import StallCard, span, weigh
 from tests.unit.run.builder import LOG, note, rows, run_of, trl

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from rltui.agent import os_errors
+from rltui.agent import files
 from rltui.sources.base import Delta, Follower
 from rltui.sources.local import LocalPlace
 
@@ -198,7 +198,7 @@ def test_nothing_is_held_open(log: Path, follow: Follower) -> None:
 def test_a_quiet_file_is_not_opened(log: Path, follow: Follower, monkeypatch: pytest.MonkeyPatch) -> None:
     age(log, 100)
     follow.read()
-    monkeypatch.setattr(os_errors, "open_regular", None)
+    monkeypatch.setattr(files, "open_regular", None)
     assert follow.read() == Delta(b"", 7, stat=follow.read().stat)
 
 

@@ -8,7 +8,7 @@ from rltui.evidence.forecast import foretold
 from rltui.evidence.model import MachineView
 from rltui.hardware.base import DiskSample, GpuProcess, GpuSample, HardwareSample, HostProcess, HostSample
 from rltui.report.model import Report
-from rltui.run.phase_hardware import GENERATION, PhaseHardware
+from rltui.run.hardware import GENERATION, PhaseHardware
 from rltui.session import Frame
 from tests.unit.tui import canned
 from tests.unit.tui.conftest import NARROW, WIDE, Open, screen_text, wait_for

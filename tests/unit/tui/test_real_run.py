@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from textual.pilot import Pilot
 
+from rltui.session.live import Replay
 from rltui.session.locate import locate
-from rltui.session.replay import Replay
 from rltui.tui.app import RltuiApp
 from rltui.tui.messages import Choice
 from rltui.tui.screens.finding import FindingScreen

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from rltui.frameworks.load import phases
 from rltui.hardware.base import GpuSample, HardwareSample
-from rltui.run.hardware_columns import ColumnCache, columns
-from rltui.run.phase_hardware import PhaseHardware, StepTiming, by_phase, per_step, place
+from rltui.run.hardware import ColumnCache, PhaseHardware, StepTiming, by_phase, columns, per_step, place
 
 GENERATION = phases()["rollout"].label
 STEPS = tuple(StepTiming(n, 100.0 * n, 90.0, ((GENERATION, 50.0), ("update", 30.0))) for n in range(1, 6))

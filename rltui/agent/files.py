@@ -1,4 +1,5 @@
-"""How far a growing file has been read, and what tells whether it is still the same file.
+"""A file as the operating system gives it: what it says about the path, how far a growing file has been read, and what
+tells whether it is still the same file.
 
 A rewrite is recognised by a size below the read position (truncated) or different bytes where we have read before. A
 fingerprint of the first and the last bytes read is compared whenever the times changed. All that was read is compared
@@ -9,18 +10,58 @@ JSON document saved anew with one digit changed).
 Also sent to remote machines: Python 3.6 and the standard library only.
 """
 
+import errno
 import os
+import stat
 import time
 import zlib
 from typing import Any
 
-from rltui.agent import os_errors
-
+KINDS = {
+    errno.ENOENT: ("missing", "does not exist"),
+    errno.ENOTDIR: ("missing", "does not exist (a part of the path is not a directory)"),
+    errno.EACCES: ("permission", "cannot be read: permission denied"),
+    errno.EPERM: ("permission", "cannot be read: permission denied"),
+    errno.EISDIR: ("not-a-file", "is a directory, not a file"),
+    errno.ENXIO: ("not-a-file", "is not a regular file"),
+    errno.ELOOP: ("not-a-file", "is a symbolic link that leads in a circle"),
+    errno.ENAMETOOLONG: ("missing", "does not exist (the name is too long)"),
+    errno.ESTALE: ("io", "cannot be read at the moment: the network file system has lost it (stale handle)"),
+}
 FINGERPRINT_BYTES = 64
 WHOLE_CHECK_BYTES = 4 << 20
 PIECE_BYTES = 1 << 20
 CLOCK_GRAIN_S = 2.0
 """A file changed this recently may change again within the same time stamp: it is checked once more when older."""
+
+
+def number_of(error: "OSError | ValueError") -> int:
+    """The errno of what `open`, `stat` or `read` raised (ValueError: a NUL in the path)."""
+    found = error.errno if isinstance(error, OSError) else errno.ENOENT
+    return found or errno.EIO
+
+
+def kind_of(error: "OSError | ValueError") -> str:
+    """ "missing" | "permission" | "not-a-file" | "io"."""
+    return KINDS.get(number_of(error), ("io", ""))[0]
+
+
+def check_regular(path: str, mode: int) -> None:
+    """OSError for what exists but holds no bytes to read: a directory, pipe, socket or device."""
+    if not stat.S_ISREG(mode):
+        raise OSError(errno.EISDIR if stat.S_ISDIR(mode) else errno.ENXIO, "not a file", path)
+
+
+def open_regular(path: str) -> "tuple[int, os.stat_result]":
+    """A descriptor of a regular file, to be closed by the caller. Never blocks, not even on a named pipe."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        found = os.fstat(descriptor)
+        check_regular(path, found.st_mode)
+    except OSError:
+        os.close(descriptor)
+        raise
+    return descriptor, found
 
 
 class Piece:
@@ -109,13 +150,13 @@ class ForwardReader:
             unchanged = self._seen == _signature(found) and self.position.offset >= found.st_size
             if unchanged and (self._settled or not _is_settled(found)):
                 return Piece(b"", self.position.offset, False, False, found.st_size, found.st_mtime, _identity(found))
-            descriptor, found = os_errors.open_regular(self.path)
+            descriptor, found = open_regular(self.path)
             try:
                 return self._read_open(descriptor, found, max_bytes)
             finally:
                 os.close(descriptor)
         except (OSError, ValueError) as error:
-            self.position.lost(os_errors.kind_of(error))
+            self.position.lost(kind_of(error))
             self._seen = None
             raise
 
@@ -163,7 +204,7 @@ def _checksum(descriptor: int, size: int) -> int:
 
 def read_tail(path: str, max_bytes: int) -> "tuple[bytes, int, os.stat_result]":
     """The last bytes of a file, where they begin, and its status. OSError or ValueError where it cannot be read."""
-    descriptor, found = os_errors.open_regular(path)
+    descriptor, found = open_regular(path)
     start = max(0, found.st_size - max_bytes)
     try:
         return os.pread(descriptor, max_bytes, start), start, found

@@ -1,4 +1,6 @@
-"""Lines that hold nothing but `name: number`, in the ways that people set them, and blocks of such lines."""
+"""Numbers that are set out below one another: a pair a line, in the ways that people set them, and blocks of such
+lines; or rows of a table whose heading names the columns.
+"""
 
 from __future__ import annotations
 
@@ -50,6 +52,18 @@ _FILLED_BAR = lazy(
 """What Keras paints before the numbers of an epoch."""
 _MEMBER = lazy(r"['\"]\s*:\s*(?!\{)")
 _DASHES = lazy(r"\s+-\s+")
+MOST_COLUMNS = 60
+KEPT_LINES = 200
+"""Lines without a row after which a heading is forgotten."""
+
+_BORDERS = "|│┃║"
+_BORDER = lazy(r"\s*[|│┃║]\s*")
+_NAME = lazy(r"[A-Za-z_#][\w/.@%()\- ]{0,40}$")
+_SAYS = lazy(r"^\s*#?\s*(?i:columns?|fields|format|header):\s+")
+"""What says that names of columns follow."""
+_GAP = lazy(r"\s{2,}|\t")
+_TOOK = lazy(r"(?:(\d{1,4}):)?(\d{1,2}):(\d\d(?:\.\d+)?)")
+_MISSING = frozenset(("", "-", "--", "—", "n/a", "N/A", "None", "null"))
 
 
 def pair_cells(message: str) -> dict[str, float] | None:
@@ -172,3 +186,65 @@ def as_slots(cells: dict[str, float]) -> list[Slot]:
 
 def _text(x: float) -> str:
     return str(int(x)) if abs(x) < 1e15 and x == int(x) else repr(x)
+
+
+class ColumnTable:
+    """A line of names, then lines of as many numbers. Reads the lines of a log in order."""
+
+    def __init__(self) -> None:
+        self._names: list[str] = []
+        self._idle = 0
+
+    @property
+    def is_open(self) -> bool:
+        """Whether a line of numbers may be a row."""
+        return bool(self._names)
+
+    def heading(self, message: str) -> bool:
+        """Whether a line names columns, one of which counts and another one of which is of training."""
+        for names in _splits(_SAYS.sub("", message)):
+            if not 2 <= len(names) <= MOST_COLUMNS or len(set(names)) < len(names):
+                continue
+            if not all(_NAME.match(name) for name in names):
+                continue
+            counts = [n for n in names if is_named(n, words().counters) or is_named(n, words().weak_counters)]
+            if counts and any(has_word(n, words().training) for n in names if n not in counts):
+                self._names, self._idle = names, 0
+                return True
+        return False
+
+    def row(self, message: str) -> list[Slot] | None:
+        """The numbers of a row under the names of their columns; None for a line that is no row. A missing number has
+        no text."""
+        if not self._names:
+            return None
+        for cells in _splits(message):
+            if len(cells) == len(self._names) and all(
+                c in _MISSING or NUMBER.fullmatch(c) or _TOOK.fullmatch(c) for c in cells
+            ):
+                self._idle = 0
+                pairs = zip(self._names, cells, strict=True)
+                return [_slot(n, c) for n, c in pairs]
+        self._idle += 1
+        if self._idle > KEPT_LINES:
+            self._names = []
+        return None
+
+
+def _slot(name: str, cell: str) -> Slot:
+    if cell in _MISSING:
+        return Slot(name, "", float("nan"))
+    if took := _TOOK.fullmatch(cell):  # a duration
+        seconds = 3600 * int(took[1] or 0) + 60 * int(took[2]) + float(took[3])
+        return Slot(name, f"{seconds:.12g}", seconds)
+    return Slot(name, cell, value(cell))
+
+
+def _splits(message: str) -> list[list[str]]:
+    """The cells of a line, by each separator that it may be meant with."""
+    bare = message.strip().strip(_BORDERS).strip()
+    if any(border in message for border in _BORDERS):
+        return [_BORDER.split(bare)]
+    if "," in bare:
+        return [[cell.strip() for cell in bare.split(",")]]
+    return [_GAP.split(bare), bare.split()]

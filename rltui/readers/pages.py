@@ -1,0 +1,304 @@
+"""Saved pages: a Jupyter notebook, and a page of the web that holds one, or tables and texts of a training among other
+words.
+
+Of a notebook it is what its training cells printed, and the tables of HF's notebook progress. Each cell is a log of its
+own. A training that goes on in a later cell is one run; one that begins anew there (GRPO behind a warm start, the same
+cell copied and changed) is another: the last one is read, the rows of those before it are counted. Output that was
+cleared or never saved is not there. If no cell printed rows, the last table or list that a cell shows as its result is
+read.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from html import unescape
+from html.parser import HTMLParser
+from typing import Any, NamedTuple
+
+from rltui.readers.base import NO_STEP, ConfigRecord, LogLine, Note, Record, Rows
+from rltui.readers.console.reader import ConsoleReader
+from rltui.readers.csv_table import step_column
+from rltui.readers.document import DocumentReader
+from rltui.readers.keys import step_of
+from rltui.readers.rows import RowBuilder
+
+MAX_ROWS = 1_000_000
+_EPOCH, _LOSS, _VALIDATION = "Epoch", "Training Loss", "Validation "
+"""What HF calls the first column if it evaluates by epoch, the loss, and what it puts before that of an evaluation."""
+_BAR = re.compile(r"<progress\b([^<>]*)>")
+_ATTRIBUTE = re.compile(r"\b(value|max)\s*=\s*[\"']?(\d{1,12})\b")
+_LABEL = re.compile(r"\[\s*(\d{1,12})/(\d{1,12})\b[^\[\]<>]{0,80}\bEpoch (\d{1,9}(?:\.\d{1,9})?)/(\d{1,9})\]")
+_EDGE = re.compile(r"<(/?)(table|pre)\b[^<>]*>", re.IGNORECASE)
+_TAG = re.compile(r"<[^<>]*>")
+_CLASSES = re.compile(r"\bclass\s*=\s*[\"']([^\"'<>]*)")
+_CELL = frozenset(("cell", "jp-Cell"))
+_SHOWN = frozenset(("output", "output_area", "cell_output", "jp-OutputArea"))
+_WRITTEN = frozenset(("input", "input_area", "cell_input", "jp-InputArea"))
+_RESULT = frozenset(("output_execute_result", "jp-OutputArea-executeResult"))
+"""Classes by which nbconvert, Jupyter and Jupyter Book mark a cell, what it shows, what stands in it, its result."""
+
+
+class Training(NamedTuple):
+    """`rows`: step, or `NO_STEP`, and cells of each. `progress`: the step that a bar shows and the planned ones."""
+
+    rows: list[tuple[int, dict[str, object]]]
+    progress: tuple[int, int] | None = None
+
+
+def training(html: str, any_place: bool = False) -> Training:
+    """The rows of the table that stands in HTML, none if it is no table of training. Its first column is the step, or
+    with `any_place` one of that name; a cell that is no number is left out."""
+    table = _rows(html)
+    named = table[0] if table else []
+    if named[:1] == [_EPOCH] and _LOSS in named:
+        return _by_epoch(html, table)
+    step = step_column(named) if any_place else "Step"
+    if step not in named or (named[0] != step and not any_place):
+        return Training([])
+    at = named.index(step)
+    rows = [(step_of(row[at])[0], cells) for row, cells in _table_cells(table, step)]
+    return Training([(step, cells) for step, cells in rows if step is not None], _progress(html))
+
+
+def headings(html: str) -> set[str]:
+    """What the columns of a table behind its first are called."""
+    return {name for row in _rows(html)[:1] for name in row[1:]}
+
+
+def _by_epoch(html: str, rows: list[list[str]]) -> Training:
+    """At the steps that end the epochs, if the bar above tells how long one is; else without steps."""
+    length = _epoch_length(html)
+    found = []
+    for row, cells in _table_cells(rows, _EPOCH):
+        epoch = _number(row[0])
+        if isinstance(epoch, float) and epoch.is_integer():
+            found.append((NO_STEP if length is None else int(epoch) * length, {"epoch": epoch, **cells}))
+    return Training(found, None if length is None else _progress(html))
+
+
+def _epoch_length(html: str) -> int | None:
+    """Steps of an epoch, where the planned steps are whole epochs: the bar has to stand where its epoch says, or one
+    step ahead."""
+    label = _LABEL.search(html)
+    if label is None or not int(label[4]):
+        return None
+    length, rest = divmod(int(label[2]), int(label[4]))
+    two_decimals = length / 200
+    fits = abs(int(label[1]) - float(label[3]) * length) <= 1 + two_decimals
+    return length if length and not rest and fits else None
+
+
+def _progress(html: str) -> tuple[int, int] | None:
+    bar = _BAR.search(html)
+    shown = {name: int(value) for name, value in _ATTRIBUTE.findall(bar[1])} if bar is not None else {}
+    return (shown["value"], shown["max"]) if shown.keys() == {"value", "max"} else None
+
+
+def _table_cells(rows: list[list[str]], position: str) -> list[tuple[list[str], dict[str, object]]]:
+    """The rows that are as long as the heading, with their cells but the position."""
+    evaluated = any(name.startswith(_VALIDATION) for name in rows[0])
+    names = ["" if name == position else _named(name, evaluated) for name in rows[0]]
+    return [
+        (row, {name: _number(cell) for name, cell in zip(names, row, strict=True) if name})
+        for row in rows[1:MAX_ROWS]
+        if len(row) == len(names)
+    ]
+
+
+def _named(heading: str, evaluated: bool) -> str:
+    """The key that HF's dict lines have for a column: `Training Loss` is loss, `Validation Loss` eval_loss, and so is
+    any other that begins with a capital beside it, `Reward` eval_reward."""
+    if heading == _LOSS:
+        return "loss"
+    if heading.startswith(_VALIDATION) or (evaluated and heading[:1].isupper()):
+        return "eval_" + heading.removeprefix(_VALIDATION).strip().lower().replace(" ", "_")
+    return heading.replace(" / ", "/")
+
+
+def _number(text: str) -> object:
+    try:
+        return float(text)
+    except ValueError:
+        return None
+
+
+def _rows(html: str) -> list[list[str]]:
+    table = _Table()
+    table.feed(html)
+    table.close()
+    return table.rows
+
+
+class _Table(HTMLParser):
+    """The cells of each row."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.rows: list[list[str]] = []
+        self._cell: list[str] | None = None
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag == "tr":
+            self.rows.append([])
+        elif tag in ("td", "th"):
+            self._cell = []
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag in ("td", "th") and self._cell is not None and self.rows:
+            self.rows[-1].append("".join(self._cell).strip())
+            self._cell = None
+
+    def handle_data(self, data: str) -> None:
+        if self._cell is not None:
+            self._cell.append(data)
+
+
+class NotebookReader(DocumentReader):
+    """Console text through the console reader, tables of `Step` and metrics as rows."""
+
+    format = "notebook"
+
+    def records(self, document: Any) -> list[Record]:
+        cells = document.get("cells") if isinstance(document, dict) else None
+        if not isinstance(cells, list):
+            self._skip("document without notebook cells", "byte 0")
+            return []
+        out: list[Record] = []
+        last, begun = None, 0  # newest step so far, and the cell where its training began
+        for place, cell in enumerate(cells, 1):
+            outputs = cell.get("outputs") if isinstance(cell, dict) else None
+            if not isinstance(outputs, list):
+                continue
+            found = self._cell([o for o in outputs if isinstance(o, dict)], place)
+            steps = [step for record in found if isinstance(record, Rows) for step in record.steps]
+            if steps and (last is None or min(steps) <= last):
+                self._pass_over(out, begun)
+                out = [record for record in out if isinstance(record, ConfigRecord | LogLine)]
+                begun = place
+            last = max(steps) if steps else last
+            out += found
+        return out if last is not None else [*out, *self._shown(cells)]
+
+    def _shown(self, cells: list[Any]) -> Sequence[Record]:
+        """The rows of the last result that holds any: a data frame, a list."""
+        for cell in reversed(cells):
+            outputs = cell.get("outputs") if isinstance(cell, dict) else None
+            for output in reversed(outputs) if isinstance(outputs, list) else ():
+                data = output.get("data") if isinstance(output, dict) else None
+                if not isinstance(data, dict):
+                    continue
+                rows = RowBuilder(self.skipped, self.skipped_at)
+                for step, row in training(_text(data.get("text/html")), any_place=True).rows:
+                    rows.add(step, row)
+                if found := [*rows.take()] or self._listed(_text(data.get("text/plain"))):
+                    return found
+        return []
+
+    @staticmethod
+    def _listed(text: str) -> list[Rows]:
+        console = ConsoleReader("console")
+        return [
+            record
+            for record in [*console.feed(text.encode("utf-8", "replace")), *console.finish()]
+            if isinstance(record, Rows)
+        ]
+
+    def _pass_over(self, records: list[Record], cell: int) -> None:
+        rows = sum(len(record.steps) for record in records if isinstance(record, Rows))
+        if rows:
+            self.skipped["row of an earlier training"] += rows
+            self.skipped_at.setdefault("row of an earlier training", f"cell {cell}")
+
+    def _cell(self, outputs: list[dict[str, Any]], place: int) -> list[Record]:
+        console = ConsoleReader("console")
+        rows = RowBuilder(self.skipped, self.skipped_at)
+        out: list[Record] = []
+        tabled = False
+        for output in outputs:
+            data = output.get("data")
+            table = _text(data.get("text/html")) if isinstance(data, dict) else ""
+            if output.get("output_type") == "stream":
+                out += console.feed(_text(output.get("text")).encode("utf-8", "replace"))
+            elif output.get("output_type") == "error":
+                trace = [*(str(line) for line in output.get("traceback") or ()), ""]
+                out += console.feed("\n".join(trace).encode("utf-8", "replace"))
+            elif table:
+                found = training(table)
+                tabled = tabled or bool(found.rows)
+                for step, cells in found.rows:
+                    rows.add(step, cells)
+                if found.rows and found.progress is not None:
+                    done, total = found.progress
+                    out.append(Note("progress", f"step {done} of {total}", place, done, total))
+        return [*out, *console.finish(), *(rows.take() if tabled else [])]
+
+
+def _text(value: object) -> str:
+    """Text of an output: a string, or a list of lines."""
+    return "".join(map(str, value)) if isinstance(value, list) else value if isinstance(value, str) else ""
+
+
+class PageReader(NotebookReader):
+    """As a notebook: its cells where the page marks them; else each text is a cell, and so are tables one below the
+    other, unless they hold the same metrics."""
+
+    format = "page"
+
+    def parse(self, data: bytes) -> Any:
+        return {"cells": [{"outputs": cell} for cell in _page_cells(data.decode("utf-8", "replace"))]}
+
+
+def holds_rows(data: bytes) -> bool:
+    """Whether a page shows rows of a training."""
+    reader = PageReader()
+    return any(isinstance(record, Rows) for record in [*reader.feed(data), *reader.finish()])
+
+
+def _page_cells(page: str) -> list[list[dict[str, Any]]]:
+    """The outputs of each cell, as a notebook has them."""
+    cells: list[list[dict[str, Any]]] = [[]]
+    marked = any(_CELL.intersection(words.split()) for words in _CLASSES.findall(page))
+    metrics: set[str] = set()
+    for before, tag, inside in _pieces(page):
+        classes = [set(words.split()) for words in _CLASSES.findall(before)]
+        if marked and any(_CELL & words for words in classes):
+            cells.append([])
+        if not marked:
+            named = headings(inside) if tag == "table" else set()
+            if not named or named & metrics:
+                cells.append([])
+                metrics = set()
+            metrics |= named
+        elif any(_WRITTEN & words for words in classes[_last(classes, _SHOWN) + 1 :]):
+            continue
+        if tag == "table":
+            cells[-1].append({"output_type": "display_data", "data": {"text/html": before + inside}})
+        elif _last(classes, _RESULT) >= 0:
+            cells[-1].append({"output_type": "execute_result", "data": {"text/plain": _without_tags(inside)}})
+        else:
+            cells[-1].append({"output_type": "stream", "text": _without_tags(inside)})
+    return cells
+
+
+def _pieces(page: str) -> Iterator[tuple[str, str, str]]:
+    """Of each table and preformatted text that stands in no other: what is between it and the one before, which of both
+    it is, and its inside."""
+    end, begun, depth, kind = 0, (0, 0), 0, ""
+    for edge in _EDGE.finditer(page):
+        closes, tag = edge[1], edge[2].lower()
+        if not depth and not closes:
+            begun, depth, kind = edge.span(), 1, tag
+        elif depth and tag == kind:
+            depth += -1 if closes else 1
+            if not depth:
+                yield page[end : begun[0]], kind, page[begun[1] : edge.start()]
+                end = edge.end()
+
+
+def _last(classes: list[set[str]], wanted: frozenset[str]) -> int:
+    return max((place for place, words in enumerate(classes) if wanted & words), default=-1)
+
+
+def _without_tags(html: str) -> str:
+    return unescape(_TAG.sub("", html))
