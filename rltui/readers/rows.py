@@ -118,11 +118,11 @@ class RowBuilder:
         start = len(self._rows)
         self._rows.steps.frombytes(steps.tobytes())
         self._rows.times.frombytes(times.tobytes())
-        for key, cells in columns.items():
+        with np.errstate(over="ignore", invalid="ignore"):
+            sums = [np.add.reduce(cells) for cells in columns.values()]  # quicker than to look at each cell
+        for (key, cells), total in zip(columns.items(), sums, strict=True):
             bad: list[int] = []
-            with np.errstate(over="ignore", invalid="ignore"):
-                total = np.add.reduce(cells)  # quicker than to look at each; of an overflow as well
-            if not isfinite(total):
+            if not isfinite(total):  # or the sum is too large
                 bad = np.flatnonzero(np.isinf(cells)).tolist()
                 if not bad and np.isnan(cells).all():
                     continue

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rltui.readers.base import Rows
-from rltui.run.columns import Axis, Column, Floats, Ints, has_finite_sum, room_for, with_room
+from rltui.run.columns import Axis, Column, Floats, Ints, have_finite_sums, room_for, with_room
 
 
 def cells_of(rows: Rows, i: int) -> dict[str, float]:
@@ -18,6 +18,11 @@ def cells_of(rows: Rows, i: int) -> dict[str, float]:
     cells = {key: column[i] for key, column in rows.values.items() if i < len(column) and column[i] == column[i]}
     cells.update({key: nan for key, bad in rows.nonfinite.items() if i in bad})
     return cells
+
+
+def _filled_up(cells: Floats, count: int) -> Floats:
+    """So many cells: a NaN for each that is missing at the end."""
+    return cells if len(cells) == count else np.concatenate((cells, np.full(count - len(cells), nan)))
 
 
 def _logged(cells: Floats, bad: Iterable[int], first: int) -> NDArray[np.bool_] | None:
@@ -67,11 +72,9 @@ class ColumnSet(dict[str, Column]):
         self._join_axes()
         stop = first + len(steps)
         groups: dict[tuple[Axis | None, bytes], tuple[dict[str, Floats], Ints | None]] = {}
-        for key, raw in rows.values.items():
-            cells = np.frombuffer(raw)[first:stop]
-            if len(cells) < len(steps):
-                cells = np.concatenate((cells, np.full(len(steps) - len(cells), nan)))
-            held = None if has_finite_sum(cells) else _logged(cells, rows.nonfinite.get(key, ()), first)
+        block = [_filled_up(np.frombuffer(raw)[first:stop], len(steps)) for raw in rows.values.values()]
+        for key, cells, whole in zip(rows.values, block, have_finite_sums(block), strict=True):
+            held = None if whole else _logged(cells, rows.nonfinite.get(key, ()), first)
             column = self.get(key)
             group = (None if column is None else column.axis, b"" if held is None else held.tobytes())
             if group not in groups:

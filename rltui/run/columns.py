@@ -6,6 +6,7 @@ a snapshot for the screen costs nothing. Appending never touches what a view sho
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import isfinite
 
 import msgspec
@@ -76,11 +77,12 @@ class Series(msgspec.Struct, frozen=True, eq=False):
         return Series(self.key, self.steps[at], self.values[at], self.rows[at], self.times[at], self.all_finite, known)
 
 
-def has_finite_sum(cells: Floats) -> bool:
-    """Whether no cell is NaN or infinite, asked by their sum, which is quicker than to look at each. Of cells that sum
-    up to more than a float holds it says no, too."""
+def have_finite_sums(columns: Sequence[Floats]) -> list[bool]:
+    """Of each column whether no cell is NaN or infinite, asked by their sum, which is quicker than to look at each. Of
+    cells that sum up to more than a float holds it says no, too."""
+    add = np.add.reduce
     with np.errstate(over="ignore", invalid="ignore"):
-        return isfinite(np.add.reduce(cells))
+        return [isfinite(add(cells)) for cells in columns]
 
 
 def with_room(array: NDArray, count: int, needed: int) -> NDArray:  # type: ignore[type-arg]
