@@ -31,9 +31,9 @@ from rltui.tui.messages import (
     Written,
 )
 from rltui.tui.pane import Pane
+from rltui.tui.places import SeveralRuns
 from rltui.tui.screens import load_drill_downs
 from rltui.tui.screens.main import MainScreen
-from rltui.tui.several import SeveralRuns
 from rltui.tui.theme import load_theme, textual_theme, theme_names
 from rltui.tui.view import View
 from rltui.tui.worker import Opener, Worker

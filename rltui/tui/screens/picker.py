@@ -10,7 +10,7 @@ from rltui.manual.glossary import called
 from rltui.plots.numbers import number
 from rltui.plots.numbers import size as size_text
 from rltui.prose import joined
-from rltui.tui.filters import matches
+from rltui.tui.lists import matches
 from rltui.tui.messages import Choice, RowsRead
 from rltui.tui.panes.header import STATES, age_text
 from rltui.tui.rows import SELECTED, Row, Segment, put, scrolled, spread, title, wrap
