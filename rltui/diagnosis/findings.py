@@ -16,12 +16,11 @@ from rltui.diagnosis.roots import Fired, roots, tempered
 from rltui.diagnosis.stopping import Brief
 from rltui.diagnosis.tested import Ground
 from rltui.diagnosis.tested_numbers import Spell
+from rltui.evidence.beside_rows import MACHINE, PREFIX
 from rltui.evidence.guard import Guard
 from rltui.evidence.look import Look
-from rltui.evidence.measured import MACHINE
 from rltui.evidence.model import SEVERITY_RANK, Basis, Cause, Episode, Evidence, Finding, Fix, Severity
 from rltui.evidence.outages import without
-from rltui.evidence.sampled import PREFIX
 from rltui.evidence.shapes import Trends, describe, settled
 from rltui.evidence.signal import WARNING
 from rltui.rules.page import Rule

@@ -12,9 +12,8 @@ from rltui.diagnosis.roots import dating_tolerance
 from rltui.diagnosis.tested_courses import TESTERS as OF_COURSES
 from rltui.diagnosis.tested_numbers import DECISIVE, SET, Outcome, Spell, asked
 from rltui.diagnosis.tested_numbers import TESTERS as OF_NUMBERS
+from rltui.evidence.beside_rows import Measured, Sampled
 from rltui.evidence.look import Look
-from rltui.evidence.measured import Measured
-from rltui.evidence.sampled import Sampled
 from rltui.evidence.signal import num
 from rltui.frameworks.load import config_meanings, keep_samples
 from rltui.plots.numbers import percent, unpadded

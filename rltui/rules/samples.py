@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from rltui.evidence.sampled import PREFIX, Sampled, high, low, settled
+from rltui.evidence.beside_rows import PREFIX, Sampled, high, low, settled
 from rltui.evidence.signal import CRITICAL, NOTICE, WARNING, Signal, num
 from rltui.plots.numbers import percent
 from rltui.rollouts.statistics import SampleStats

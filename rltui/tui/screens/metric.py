@@ -16,7 +16,7 @@ from rltui.tui.screens.base import PaneScreen, Places
 from rltui.tui.view import ROLE
 
 if TYPE_CHECKING:
-    from rltui.compare.beside import Beside
+    from rltui.compare.fair import Beside
     from rltui.compare.read import ComparedRun
     from rltui.report.recording import Checkpoint
 
@@ -226,15 +226,15 @@ class MetricScreen(PaneScreen):
             return None
         key = (self.beside, self.metric, self.axis, view.recording.revision, id(self.rltui.many.facts))
         if self._beside[0] != key:
-            from rltui.compare.beside import band, one
+            from rltui.compare.fair import beside_many, beside_one
 
             runs, axis = {run.id: run for run in self._rivals()}, AXES[self.axis]
             if self.beside in runs:
-                self._beside = key, one(runs[self.beside], self.metric, axis)
+                self._beside = key, beside_one(runs[self.beside], self.metric, axis)
             else:
                 name = view.recording.run.names.get(series.key)
                 way = name.direction if name else "none"
-                self._beside = key, band([*runs.values()], self.metric, axis, at, series.values, way, axis)
+                self._beside = key, beside_many([*runs.values()], self.metric, axis, at, series.values, way, axis)
         return self._beside[1]
 
     def _rivals(self) -> list[ComparedRun]:

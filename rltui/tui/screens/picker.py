@@ -75,8 +75,7 @@ class PickerScreen(PaneScreen):
     def take(self, message: RowsRead) -> None:
         """More runs were looked at. With the last of them those that need attention go first, unless the user has
         begun to choose."""
-        from rltui.compare.runs import primary, ranked
-        from rltui.compare.runs_table import limits
+        from rltui.compare.runs import limits, primary, ranked
 
         self.rows |= {n: row for n, row in message.rows.items() if n not in self.rows or row.decision is not None}
         if message.done or self.basis:
