@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from rltui.verify import advantages, decoding, log_probs, loss
+from rltui.verify import advantages, decoding, loss
 from rltui.verify.adapters import Adapters
 from rltui.verify.check import Check
 
 STAGES: tuple[tuple[str, str, Callable[[Adapters], Iterator[Check]]], ...] = (
     ("advantage", advantages.STAGE, advantages.probes),
-    ("log_softmax", log_probs.STAGE, log_probs.probes),
-    ("completion_mask", loss.STAGE, loss.mask_probes),
-    ("loss", loss.STAGE, loss.loss_probes),
+    ("log_softmax", loss.LOG_PROBS, loss.log_prob_probes),
+    ("completion_mask", loss.LOSS, loss.mask_probes),
+    ("loss", loss.LOSS, loss.loss_probes),
     ("decode", decoding.STAGE, decoding.probes),
 )
 
