@@ -28,6 +28,9 @@ LEAST = 20, 6
 """Columns and rows below which a frame leaves no room for what is in it."""
 
 Ticks = Sequence[tuple[float, str]]
+OVERLAID = 6
+SPARK = 40
+COST_WORDS = {"tokens": "tokens", "gpu_hours": "GPU hours", "hours": "hours", "steps": "steps"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,9 +93,6 @@ def _columns(ticks: Ticks) -> tuple[list[float], list[str]]:
 
 
 WIDTH, HEIGHT = 64, 14
-OVERLAID = 6
-SPARK = 40
-COST_WORDS = {"tokens": "tokens", "gpu_hours": "GPU hours", "hours": "hours", "steps": "steps"}
 
 
 def cost_text(name: str, value: float | None) -> str:

@@ -34,6 +34,7 @@ HEALTH = {"continue": "ok", "continue-watch": "warning", "not-enough-evidence": 
 QUOTED = 100  # characters of the line with which a log ended
 MANY = 128
 """From so many runs on a second process shares the work."""
+SCHEMA = "rltui.runs/1"
 
 
 @dataclass(frozen=True, slots=True)
@@ -269,9 +270,6 @@ def numbered(rows: Sequence[RunRow]) -> list[RunRow]:
         row if counts[row.name] == 1 else replace(row, name=f"{row.host}:{row.path}" if row.host else row.path)
         for row in rows
     ]
-
-
-SCHEMA = "rltui.runs/1"
 
 
 def limits(rows: Sequence[RunRow]) -> str:

@@ -59,6 +59,8 @@ OTHER_PATH = {"kl_coef_loss": "kl_coef_reward"}
 TELLING = ("warning", "traceback", "oom", "killed", "fault")
 """Kinds of log lines in which a cause may be named."""
 QUOTED = 120
+SURE = 3.0
+"""Standard errors that the weight of a part must lie from 0."""
 
 
 @dataclass(frozen=True)
@@ -251,10 +253,6 @@ _TESTERS: Mapping[type, Callable[[Ground, Any, Spell], Outcome]] = {
     Resumed: _resumed,
     AnyOf: _any,
 }
-
-
-SURE = 3.0
-"""Standard errors that the weight of a part must lie from 0."""
 
 
 def _held(look: Look, test: HeldLevel, spell: Spell) -> Outcome:

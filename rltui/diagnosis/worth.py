@@ -23,6 +23,9 @@ from rltui.rules.traits import Trait
 from rltui.run.run import Checkpoint
 
 GAIN = 2.0  # standard errors below which a best step is not better than the start
+LEAST = 4  # points that show a slope
+RISK = {"info": 0.05, "warning": 0.3, "critical": 0.8}
+"""Chance that the rest of the run loses rather than gains, by the worst open root. Engineering judgement."""
 
 
 def best_checkpoint(
@@ -54,11 +57,6 @@ def _told(r: Ranking, at: int, step: int, path: str | None, on_disk: bool | None
     basis = f"{r.basis}, {against}" if against else r.basis
     se = r.value_se if r.value_se > ROUNDING * abs(value) else None  # values that are all alike tell none
     return BestCheckpoint(step, path, on_disk, r.key, value, se, basis, beats, against, r.sets)
-
-
-LEAST = 4  # points that show a slope
-RISK = {"info": 0.05, "warning": 0.3, "critical": 0.8}
-"""Chance that the rest of the run loses rather than gains, by the worst open root. Engineering judgement."""
 
 
 @dataclass(frozen=True, slots=True)

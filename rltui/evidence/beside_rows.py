@@ -26,9 +26,17 @@ from rltui.run.run import Run, RunState
 from rltui.run.sums import column_medians, median
 from rltui.run.table import Floats, Ints, Series
 
-PREFIX = "samples."
+SAMPLES = "samples."
 Z = 1.96
 """Two-sided 95 %: a share among a few dozen samples is known no better."""
+GIB = 1.073741824  # GB; trainers log memory in GiB
+MACHINE = ("gpu.", "host.")
+"""How the names begin of what is measured of the machine: `gpu.memory_used_gb@node1 GPU 3`, `host.ram_used_gb`."""
+LEAST_STEPS = 5
+LAST_S = 300.0
+"""What holds now is told from the samples of the last five minutes."""
+OVER = ("finished", "crashed")
+"""States of a run after which no further checkpoint is to come."""
 
 
 @dataclass(frozen=True)
@@ -80,7 +88,7 @@ class Sampled:
         slope = None
         if len(known) > 1 and known[0][0] is not None and known[-1][0] is not None and known[-1][0] > known[0][0]:
             slope = 100 * (values[-1] - values[0]) / (known[-1][0] - known[0][0])
-        return Evidence(f"{PREFIX}{field}", self.where, first, mid, last, slope, text)
+        return Evidence(f"{SAMPLES}{field}", self.where, first, mid, last, slope, text)
 
     @property
     def where(self) -> str:
@@ -114,14 +122,6 @@ def settled(seen: Sampled, of: Callable[[SampleStats], int], dumps: int) -> int:
     """The level at which each of the newest `dumps` stands at least; 0 where there are fewer."""
     newest = seen.dumps[-dumps:]
     return min(map(of, newest)) if len(newest) == dumps else 0
-
-
-GIB = 1.073741824  # GB; trainers log memory in GiB
-MACHINE = ("gpu.", "host.")
-"""How the names begin of what is measured of the machine: `gpu.memory_used_gb@node1 GPU 3`, `host.ram_used_gb`."""
-LEAST_STEPS = 5
-LAST_S = 300.0
-"""What holds now is told from the samples of the last five minutes."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -331,10 +331,6 @@ class Measured:
 def name(gpu: Gpu) -> str:
     """A GPU for people."""
     return f"{gpu[0]} GPU {gpu[1]}".strip()
-
-
-OVER = ("finished", "crashed")
-"""States of a run after which no further checkpoint is to come."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,6 +22,27 @@ GB = 1e9
 _COMMAND = 400  # characters
 _MOST = 64
 _SHELLS = ("bash", "sh", "zsh", "dash", "fish", "tmux", "screen", "vim", "less", "tail", "grep", "ssh", "sudo")
+SEARCH_EVERY_S = 20.0
+"""A search walks the open files of all processes of the user; a look at known ones costs next to nothing."""
+LOOK_EVERY_S = 2.0
+CPU_WINDOW_S = 5.0
+"""CPU use is told over at least so many seconds, so that a wait between two batches is no idleness."""
+LIMIT = 256
+_STATES: dict[str, ProcessState] = {
+    "running": "running",
+    "sleeping": "sleeping",
+    "idle": "sleeping",
+    "waking": "running",
+    "disk-sleep": "disk",
+    "stopped": "stopped",
+    "tracing-stop": "traced",
+    "zombie": "zombie",
+    "dead": "gone",
+}
+_HELPERS = frozenset({"tee", "bash", "sh", "zsh", "fish", "dash", "tail", "less", "script", "wandb-core", "nohup"})
+"""Write or pass on a log and train nothing; the group that they belong to holds the trainer."""
+_TRAINERS = ("python", "ray::", "torchrun", "accelerate", "deepspeed")
+_NOT_TRAINERS = ("rltui", "tensorboard", "jupyter", "ipykernel", "wandb sync", "wandb beta")
 
 
 class Role(Record):
@@ -174,30 +195,6 @@ def _target(link: str) -> str | None:
         return os.readlink(link)
     except OSError:
         return None
-
-
-SEARCH_EVERY_S = 20.0
-"""A search walks the open files of all processes of the user; a look at known ones costs next to nothing."""
-LOOK_EVERY_S = 2.0
-CPU_WINDOW_S = 5.0
-"""CPU use is told over at least so many seconds, so that a wait between two batches is no idleness."""
-LIMIT = 256
-
-_STATES: dict[str, ProcessState] = {
-    "running": "running",
-    "sleeping": "sleeping",
-    "idle": "sleeping",
-    "waking": "running",
-    "disk-sleep": "disk",
-    "stopped": "stopped",
-    "tracing-stop": "traced",
-    "zombie": "zombie",
-    "dead": "gone",
-}
-_HELPERS = frozenset({"tee", "bash", "sh", "zsh", "fish", "dash", "tail", "less", "script", "wandb-core", "nohup"})
-"""Write or pass on a log and train nothing; the group that they belong to holds the trainer."""
-_TRAINERS = ("python", "ray::", "torchrun", "accelerate", "deepspeed")
-_NOT_TRAINERS = ("rltui", "tensorboard", "jupyter", "ipykernel", "wandb sync", "wandb beta")
 
 
 class ProcessWatch:

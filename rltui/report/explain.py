@@ -55,6 +55,20 @@ PAGE_GROUPS = {
 
 LEVELS = {"notice": "info", "warning": "warning", "critical": "critical"}
 """Threshold of a page -> the severity that it leads to."""
+INPUTS = {
+    "gpu": "GPU samples",
+    "host_disk": "the free disk space",
+    "host_load": "the load of the host",
+    "host_ram": "the memory of the host",
+    "checkpoints": "the checkpoints found on disk",
+    "config": "the config",
+    "log_text": "notable lines of the log",
+    "samples": "prompts and completions",
+    "run_clock": "the time since the newest row",
+    "phase:log_probs": "seconds of the phases log-probs and reference",
+}
+"""What a rule looks at besides metrics."""
+BETTER = {"up": "higher is better", "down": "lower is better"}
 
 
 def as_text(word: str | None) -> str | None:
@@ -312,21 +326,6 @@ def _rule_data(rule: Rule) -> dict[str, object]:
     }
 
 
-INPUTS = {
-    "gpu": "GPU samples",
-    "host_disk": "the free disk space",
-    "host_load": "the load of the host",
-    "host_ram": "the memory of the host",
-    "checkpoints": "the checkpoints found on disk",
-    "config": "the config",
-    "log_text": "notable lines of the log",
-    "samples": "prompts and completions",
-    "run_clock": "the time since the newest row",
-    "phase:log_probs": "seconds of the phases log-probs and reference",
-}
-"""What a rule looks at besides metrics."""
-
-
 def label_of(metric: str) -> str:
     """A metric in words."""
     if metric in metrics():
@@ -351,9 +350,6 @@ def _keys(metric: str, name: str) -> str:
     aliases = names.phases.keys.get(metric[6:], ()) if metric.startswith("phase:") else names.aliases.get(metric, ())
     plain = [a for a in aliases if not a.startswith("re:")][:3]
     return ", ".join(plain) or "".join(f"keys like {a[3:]}" for a in aliases[:1])
-
-
-BETTER = {"up": "higher is better", "down": "lower is better"}
 
 
 def metric_sections(name: str, rules: list[Rule]) -> tuple[str, dict[str, list[str]]] | None:

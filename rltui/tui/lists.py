@@ -12,6 +12,14 @@ from functools import lru_cache
 from rltui.lazy_regex import lazy
 
 _TOKEN = lazy(r"!?/(?:\\.|[^/])+/|\||[^\s|]+")
+COLUMNS = ("stage", "name", "now", "change", "spread")
+WORDS = {
+    "stage": "by stage of the pipeline",
+    "name": "by name",
+    "now": "by present value",
+    "change": "by change from the first window to the last",
+    "spread": "by range against the mean",
+}
 
 
 @lru_cache(maxsize=64)
@@ -41,16 +49,6 @@ def matches(pattern: str, text: str) -> bool:
             alternatives[-1].append(token)
     terms = [part for part in alternatives if part]
     return not terms or any(all(_term(term, text) for term in part) for part in terms)
-
-
-COLUMNS = ("stage", "name", "now", "change", "spread")
-WORDS = {
-    "stage": "by stage of the pipeline",
-    "name": "by name",
-    "now": "by present value",
-    "change": "by change from the first window to the last",
-    "spread": "by range against the mean",
-}
 
 
 @dataclass(frozen=True, slots=True)

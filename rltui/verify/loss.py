@@ -16,6 +16,11 @@ POSITIVE = 1e-6
 REFERENCE = 1e-3
 HALF_DOUBT, HALF_WRONG = 0.02, 0.2
 """Half precision keeps 11 bits: a log-probability near -10 rounds by 0.005. More is lost inside the sum."""
+LOSS = "loss"
+EOS_ID = 2
+MOVED = 1e-7
+IDS = np.array([[5, 6, EOS_ID, 0, 0], [7, 8, 9, 4, EOS_ID], [5, 4, 3, 6, 7]])
+MASK = np.array([[1, 1, 1, 0, 0], [1, 1, 1, 1, 1], [1, 1, 1, 1, 1]])
 
 
 def reference(logits: Floats) -> Floats:
@@ -124,13 +129,6 @@ def _half(adapters: Adapters, name: str) -> Iterator[Check]:
     yield Check(
         LOG_PROBS, name, mark, f"largest difference {off:.3g}", "4096 tokens in float16: cast to float32 before the sum"
     )
-
-
-LOSS = "loss"
-EOS_ID = 2
-MOVED = 1e-7
-IDS = np.array([[5, 6, EOS_ID, 0, 0], [7, 8, 9, 4, EOS_ID], [5, 4, 3, 6, 7]])
-MASK = np.array([[1, 1, 1, 0, 0], [1, 1, 1, 1, 1], [1, 1, 1, 1, 1]])
 
 
 def mask_probes(adapters: Adapters) -> Iterator[Check]:
