@@ -245,7 +245,7 @@ def frameworks() -> InstallCheck:
 
 DATA_OF = (
     *("compare.tables", "diagnosis.constants", "diagnosis.kl_reward", "diagnosis.reliability", "diagnosis.remarks"),
-    *("diagnosis.tail", "discovery.file_roles", "evidence.forecast", "hardware.roles", "manual.glossary"),
+    *("diagnosis.tail", "discovery.file_roles", "evidence.forecast", "hardware.processes", "manual.glossary"),
     *("readers.config_file", "readers.console.notes", "readers.console.template", "readers.formats", "readers.keys"),
     *("readers.row_kinds", "rollouts.formats.fields", "rollouts.samples", "rules.coverage", "rules.error_rates"),
     *("rules.reward", "tui.headings"),

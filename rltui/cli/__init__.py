@@ -1,4 +1,4 @@
-"""The command line. Each command is a module; everything heavy is imported by the command that needs it."""
+"""The command line. A command is a function of a module; everything heavy is imported by the command that needs it."""
 
 from __future__ import annotations
 
@@ -13,20 +13,21 @@ from importlib import import_module
 from rltui.cli.arguments import Stop
 from rltui.settings import SettingsError
 
-COMMANDS = (
-    "report",
-    "watch",
-    "compare",
-    "runs",
-    "rollouts",
-    "export",
-    "verify",
-    "explain",
-    "config",
-    "doctor",
-    "demo",
-    "help",
-)
+COMMANDS = {
+    "report": "report.run",
+    "watch": "watch.run",
+    "compare": "compare.run",
+    "runs": "runs.run",
+    "rollouts": "rollouts.run",
+    "export": "export.run",
+    "verify": "verify.run",
+    "explain": "about.explain",
+    "config": "about.config",
+    "doctor": "about.doctor",
+    "demo": "screen.demo",
+    "help": "about.manual",
+}
+"""The module and the function of each command. Words that begin with none of them open the screen."""
 COLLECT_AFTER = 20_000
 """Objects made, and not yet freed, before the garbage collector looks. Start-up makes thousands that stay (classes,
 compiled patterns): at Python's 700 it would look a hundred times before the first paint and find nothing."""
@@ -42,10 +43,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     warnings.filterwarnings("ignore", OVERFLOW, RuntimeWarning)
     words = list(sys.argv[1:] if argv is None else argv)
     words = ["--version"] if words == ["version"] else words
-    name, rest = (words[0], words[1:]) if words and words[0] in COMMANDS else ("screen", words)
+    place, rest = (COMMANDS[words[0]], words[1:]) if words and words[0] in COMMANDS else ("screen.run", words)
+    module, function = place.split(".")
     threading.excepthook = _died
     try:
-        code: int = import_module(f"rltui.cli.{name}").run(rest)
+        code: int = getattr(import_module(f"rltui.cli.{module}"), function)(rest)
         return code
     except (Stop, SettingsError) as stop:
         from rltui.text import shown

@@ -24,8 +24,7 @@ def run(words: list[str]) -> int:
     parser.add_argument("--format", choices=("table", "json"), default="table")
     args = parser.parse_args(words)
     from rltui.cli.arguments import Progress
-    from rltui.compare.runs import from_ends, from_whole, numbered, ranked
-    from rltui.compare.runs_table import to_json, to_text
+    from rltui.compare.runs import from_ends, from_whole, numbered, ranked, to_json, to_text
     from rltui.session.locate import discover
 
     use_lines(args.line)

@@ -1,8 +1,9 @@
-"""`rltui [RUN]`: the screen; without a terminal, the report or the list of runs."""
+"""`rltui [RUN]` and `rltui demo`: the screen; without a terminal, the report or the list of runs."""
 
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 
 from rltui import __version__
@@ -62,3 +63,24 @@ def open_screen(targets: list[str], args: argparse.Namespace | None) -> int:
         mouse=args.mouse if args else None,
         replay=(args.speed or 10.0) if args and args.replay else None,
     )
+
+
+def demo(words: list[str]) -> int:
+    """`rltui demo`: the sample runs, on the screen or in a list."""
+    parser = command_parser("rltui demo", "Opens the sample runs that ship with rltui.")
+    parser.parse_args(words)
+    root = sample_runs()
+    if sys.stdout.isatty():
+        return open_screen([root], None)
+    from rltui.cli import runs
+
+    return runs.run([root])
+
+
+def sample_runs() -> str:
+    """Directory of the shipped sample runs: inside the installed package, beside it in a checkout."""
+    here = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    for path in (os.path.join(here, "_sample_runs"), os.path.join(os.path.dirname(here), "sample_runs")):
+        if os.path.isdir(path):
+            return path
+    raise Stop("the sample runs are not part of this installation. Install rltui anew")

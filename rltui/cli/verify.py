@@ -18,9 +18,9 @@ def run(words: list[str]) -> int:
     parser.add_argument("--example", action="store_true", help="print an adapters file to start from")
     reading_options(parser)
     args = parser.parse_args(words)
+    from rltui.verify import verify
     from rltui.verify.adapters import BadAdapters, example, load
     from rltui.verify.check import as_json, as_text
-    from rltui.verify.probes import verify
 
     if args.example:
         write(example(), None)

@@ -86,7 +86,7 @@ def run(words: list[str]) -> int:
         raise Stop(f"--exec-on {unknown[0]}: no such kind. There are {', '.join(KINDS)}")
     found = _wait_for(args.run, args.format_in, args.line, args.wait or 0.0)
     from rltui.settings import load
-    from rltui.watch.command import Command
+    from rltui.watch.hooks import Command
     from rltui.watch.loop import Options, watch
 
     try:
@@ -133,7 +133,7 @@ def _wait_for(targets: list[str], format_in: str | None, lines: list[str], wait_
 def _targets(words: list[str]) -> tuple[str, ...]:
     """Where --notify tells: "osc" and addresses. An address is a secret: no error shows it."""
     from rltui.settings import load
-    from rltui.watch.webhook import checked
+    from rltui.watch.hooks import checked_address
 
     own = load()
     if words and not own.alerts.enabled:
@@ -151,7 +151,7 @@ def _targets(words: list[str]) -> tuple[str, ...]:
             if not url and not own.watch.webhook:
                 raise Stop("--notify webhook: name the address, or set watch.webhook in your settings")
             try:
-                targets.append(checked(url or own.watch.webhook))
+                targets.append(checked_address(url or own.watch.webhook))
             except ValueError as error:
                 raise Stop(f"--notify {error}") from None
         else:

@@ -2,7 +2,7 @@
 
 read.py        runs found -> facts of each, as plain values
 metric.py      the primary metric: guessed by a stated order, smoothed, with its noise
-fair.py        equal budgets, Pareto front, the band of the other runs
+fair.py        equal budgets, Pareto front, a run beside the others and in their band
 groups.py      Good, Bad, Ugly
 signals.py     settings that go with the primary metric; statistics.py below it
 experiments.py what to run next, one variable each

@@ -13,7 +13,6 @@ import numpy as np
 from msgspec import structs
 
 from rltui import cooperate
-from rltui.diagnosis.best import best_checkpoint
 from rltui.diagnosis.findings import Kept, briefly, build
 from rltui.diagnosis.insight import Insight, insight
 from rltui.diagnosis.life import UNBORN, Key, Life, band_of, dated, follow, in_words, upheld
@@ -22,19 +21,18 @@ from rltui.diagnosis.remarks import confirmed
 from rltui.diagnosis.stopping import Reasons, StopCase, ended, reasons
 from rltui.diagnosis.tested import Ground
 from rltui.diagnosis.verdict import Case, judge, stages
+from rltui.diagnosis.worth import best_checkpoint
+from rltui.evidence.beside_rows import Measured, Sampled, Standing
 from rltui.evidence.blocks import BlockCache
 from rltui.evidence.facts import RunFacts
 from rltui.evidence.guard import Guard
 from rltui.evidence.look import Look, LookFeed, look_rows
-from rltui.evidence.measured import Measured
 from rltui.evidence.model import SEVERITY_RANK, Coverage, Decision, Diagnosis, Finding
 from rltui.evidence.outages import OutageCache
 from rltui.evidence.profile import RunSettings
 from rltui.evidence.ranking import ranking
 from rltui.evidence.rescales import Rescales
-from rltui.evidence.sampled import Sampled
 from rltui.evidence.signal import CRITICAL, WARNING
-from rltui.evidence.standing import Standing
 from rltui.readers.formats import formats
 from rltui.rules.base import Detect, Memory
 from rltui.rules.catalogue import having, rules, unread_pages

@@ -16,12 +16,11 @@ from rltui.diagnosis.roots import Fired, roots, tempered
 from rltui.diagnosis.stopping import Brief
 from rltui.diagnosis.tested import Ground
 from rltui.diagnosis.tested_numbers import Spell
+from rltui.evidence.beside_rows import MACHINE, SAMPLES
 from rltui.evidence.guard import Guard
 from rltui.evidence.look import Look
-from rltui.evidence.measured import MACHINE
 from rltui.evidence.model import SEVERITY_RANK, Basis, Cause, Episode, Evidence, Finding, Fix, Severity
 from rltui.evidence.outages import without
-from rltui.evidence.sampled import PREFIX
 from rltui.evidence.shapes import Trends, describe, settled
 from rltui.evidence.signal import WARNING
 from rltui.rules.page import Rule
@@ -253,9 +252,9 @@ class _Teller:
         """None for a metric that is not logged."""
         if name.startswith(MACHINE):
             return None if self.ground.measured is None else self.ground.measured.evidence(name, text)
-        if name.startswith(PREFIX):
+        if name.startswith(SAMPLES):
             sampled = self.ground.sampled
-            return None if sampled is None else sampled.evidence(name.removeprefix(PREFIX), text)
+            return None if sampled is None else sampled.evidence(name.removeprefix(SAMPLES), text)
         shown = self.shapes[name]
         if shown is None or not text:
             return shown

@@ -12,10 +12,10 @@ from rltui.diagnosis.kl_reward import UNKNOWN_CASE, KlRewardCase, case
 from rltui.diagnosis.machine import forecasts_of
 from rltui.diagnosis.remarks import Moved, moved
 from rltui.diagnosis.worth import Worth, worth
+from rltui.evidence.beside_rows import Measured
 from rltui.evidence.forecast import forecasts, soonest
 from rltui.evidence.guard import Guard
 from rltui.evidence.look import Look
-from rltui.evidence.measured import Measured
 from rltui.evidence.model import CheckFailed, Decision, Finding, Forecast
 from rltui.evidence.signal import num
 from rltui.evidence.step_time import OwnShare, SlowStep, Waits, own_shares, slow_step, waits

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from rltui.diagnosis.life import Key, Life, dated, follow
+from rltui.evidence.beside_rows import Measured
 from rltui.evidence.forecast import hardware_forecasts
 from rltui.evidence.guard import Guard
-from rltui.evidence.measured import Measured
 from rltui.evidence.model import Forecast, MachineView
 from rltui.rules.catalogue import rules, threshold
 from rltui.rules.page import Rule

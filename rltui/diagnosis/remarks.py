@@ -16,10 +16,10 @@ from typing import Literal
 import msgspec
 
 from rltui.data_files import Record, kept, read
+from rltui.evidence.beside_rows import Sampled, high, low
 from rltui.evidence.guard import Guard
 from rltui.evidence.look import Look
 from rltui.evidence.model import Evidence, Finding
-from rltui.evidence.sampled import Sampled, high, low
 from rltui.evidence.signal import num
 from rltui.frameworks.load import metrics
 from rltui.plots.numbers import percent

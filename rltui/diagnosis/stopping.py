@@ -12,12 +12,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from rltui.evidence.beside_rows import OVER
 from rltui.evidence.clock import Clock
 from rltui.evidence.effects import Effect
 from rltui.evidence.facts import Facts
 from rltui.evidence.look import Look
 from rltui.evidence.model import Episode, Severity
-from rltui.evidence.standing import OVER
 from rltui.rules.base import farmed, validation
 from rltui.rules.page import Rule
 from rltui.rules.traits import Trait

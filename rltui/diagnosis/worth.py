@@ -1,25 +1,62 @@
-"""What going on may bring and what it costs: expected gain to the planned end against the time and GPU hours left."""
+"""What is worth keeping, and what going on is worth: the best checkpoint, the expected gain to the planned end against
+the time and GPU hours left."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import hypot
 
 import numpy as np
 
+from rltui.evidence.effects import ROUNDING
 from rltui.evidence.forecast import end_of_run
 from rltui.evidence.look import Look
-from rltui.evidence.model import Finding
+from rltui.evidence.model import BestCheckpoint, Finding
+from rltui.evidence.ranking import Ranking, best_saved, peak, usable
 from rltui.evidence.signal import num
 from rltui.evidence.trends import WINDOW, theil_sen
 from rltui.plots.numbers import percent
 from rltui.prose import capital
 from rltui.rules.page import Rule
 from rltui.rules.traits import Trait
+from rltui.run.run import Checkpoint
 
+GAIN = 2.0  # standard errors below which a best step is not better than the start
 LEAST = 4  # points that show a slope
 RISK = {"info": 0.05, "warning": 0.3, "critical": 0.8}
 """Chance that the rest of the run loses rather than gains, by the worst open root. Engineering judgement."""
+
+
+def best_checkpoint(
+    r: Ranking | None, saved: Sequence[Checkpoint], last_step: int, broken_at: int | None
+) -> BestCheckpoint | None:
+    """The saved state whose smoothed score is best. None where nothing ranks the steps.
+
+    Only states before `broken_at`, the onset of the worst fault, count. Without a usable checkpoint the best step is
+    named: `on_disk` False where some are saved but none of use, None where none is in sight.
+    """
+    if r is None:
+        return None
+    kept = usable(saved, last_step, broken_at)
+    if not kept:
+        at = peak(r, broken_at)
+        return _told(r, at, int(r.steps[at]), None, False if saved else None)
+    top = best_saved(r, kept)
+    return _told(r, r.nearest(top.step), top.step, top.path, top.complete)
+
+
+def _told(r: Ranking, at: int, step: int, path: str | None, on_disk: bool | None) -> BestCheckpoint:
+    value, against = float(r.value[at]), ""
+    start_se = r.value_se * r.width**0.5  # a single value, where the others are means
+    least = r.start + GAIN * hypot(r.value_se, start_se)
+    beats = value >= least and value > r.start
+    if not beats:
+        against = "not distinguishable from the start" if value >= r.start else "no better than the start"
+        against += f" of {num(r.start)}" + (f", where a gain would take {num(least)}" if least > r.start else "")
+    basis = f"{r.basis}, {against}" if against else r.basis
+    se = r.value_se if r.value_se > ROUNDING * abs(value) else None  # values that are all alike tell none
+    return BestCheckpoint(step, path, on_disk, r.key, value, se, basis, beats, against, r.sets)
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,9 +15,9 @@ from typing import Concatenate, Literal, ParamSpec
 import numpy as np
 
 from rltui.data_files import Record, kept, read
+from rltui.evidence.beside_rows import Measured, name
 from rltui.evidence.guard import Guard
 from rltui.evidence.look import Look
-from rltui.evidence.measured import Measured, name
 from rltui.evidence.model import Forecast
 from rltui.evidence.signal import num
 from rltui.evidence.trends import WINDOW, theil_sen, trend

@@ -9,7 +9,7 @@ from typing import Any
 
 from rltui.agent.hardware import cgroup_memory
 from rltui.hardware.base import DiskSample, HostProcess, HostSample
-from rltui.hardware.roles import RoleWatch
+from rltui.hardware.processes import RoleWatch
 
 GB = 1e9
 RAY_DIRECTORY = "/tmp/ray"

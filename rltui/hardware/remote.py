@@ -8,7 +8,7 @@ from typing import Any
 
 from rltui.hardware.base import DiskSample, GpuProcess, GpuSample, HardwareSample, HostProcess, HostSample
 from rltui.hardware.gpu import throttle_words
-from rltui.hardware.roles import may_be_ours, role_of
+from rltui.hardware.processes import may_be_ours, role_of
 from rltui.text import clean
 
 _GPU = (

@@ -1,7 +1,7 @@
 """Our canvas: points and lines on a grid of dots in, cells of (character, role) out.
 
 Dots are set array by array: a chart is drawn between two keys, in a millisecond or two. A cell belongs to the last
-layer that touches it. plotext draws what is read and not steered, see `figure`.
+layer that touches it. plotext draws what is read and not steered, see `rltui.compare.plot`.
 """
 
 from __future__ import annotations

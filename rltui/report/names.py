@@ -1,10 +1,15 @@
-"""How the raw keys of a run are called in its report. Light to import: the first values on the screen wait for it."""
+"""How the raw keys of a run are called in its report, and its newest values under these names before there is a report.
+Light to import: the first values on the screen wait for it."""
 
 from __future__ import annotations
 
+from array import array
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping
-from typing import Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+if TYPE_CHECKING:
+    from rltui.discovery.found import Found
 
 
 class Named(Protocol):
@@ -60,3 +65,58 @@ def _wanted(names: Mapping[str, Named], keys: Collection[str]) -> dict[str, str]
         alone = keys_of[name.canonical] == 1 or not name.member
         out[key] = str(name.canonical) if alone else f"{name.canonical}:{name.member}"
     return out
+
+
+class FirstValue(NamedTuple):
+    """The end of one metric; what it is called stands in the report under the same words. `values`: of the last rows,
+    the newest last, NaN where one was logged as NaN or an infinity."""
+
+    key: str
+    label: str
+    unit: str
+    group: str
+    canonical: str | None
+    values: array[float]
+
+    @property
+    def last_value(self) -> float | None:
+        """The last logged value, None where that was not finite."""
+        return self.values[-1] if self.values[-1] == self.values[-1] else None
+
+
+class FirstValues(NamedTuple):
+    """What the screen shows of a run before it is read. `first_step`, `last_step`: of the rows of its end."""
+
+    id: str
+    path: str
+    framework: str | None
+    metrics: Mapping[str, FirstValue]
+    first_step: int
+    last_step: int
+    bytes: int
+
+
+def first_values(found: Found, key_map: Mapping[str, str]) -> FirstValues | None:
+    """The first values of a run, None where `session.newest` has none."""
+    from rltui.session.newest import newest
+
+    seen = newest(found, key_map)
+    if seen is None:
+        return None
+    names = seen.names.meanings
+    shared = sharing(names, seen.values, seen.names.sources)
+    judged = {name: next((key for key in own if any(seen.values[key])), own[0]) for name, own in shared.items()}
+    called = report_names(names, seen.values, judged)
+    return FirstValues(
+        id=seen.id,
+        path=seen.path,
+        framework=seen.framework,
+        metrics={
+            called[key]: FirstValue(key, name.label, name.unit, name.group, name.canonical, values)
+            for key, values in seen.values.items()
+            for name in [names[key]]
+        },
+        first_step=seen.first_step,
+        last_step=seen.last_step,
+        bytes=seen.bytes,
+    )

@@ -36,7 +36,7 @@ MACHINE = {
     "host.ram_used_gb": ("memory of", "GB"),
     "host.free_gb": ("free disk of", "GB"),
 }
-"""What evidence may be measured on the machine, and how that is called: see `rltui.evidence.measured.Measured`."""
+"""What evidence may be measured on the machine, and how that is called: see `rltui.evidence.beside_rows.Measured`."""
 
 
 @cache

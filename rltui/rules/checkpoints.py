@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import log, sqrt
 
+from rltui.evidence.beside_rows import Standing
 from rltui.evidence.look import Look
 from rltui.evidence.ranking import Ranking, best_saved, peak, usable
 from rltui.evidence.signal import CRITICAL, NOTICE, WARNING, Signal, num
-from rltui.evidence.standing import Standing
 from rltui.rules.base import Memory, Params, rule
 from rltui.run.run import Checkpoint
 

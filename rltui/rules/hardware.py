@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 from msgspec.structs import replace
 
+from rltui.evidence.beside_rows import GIB, Measured, name
 from rltui.evidence.forecast import capacity, drift, gpu_memory
-from rltui.evidence.measured import GIB, Measured, name
 from rltui.evidence.signal import CRITICAL, NOTICE, WARNING, Signal, num
 from rltui.evidence.trends import WINDOW, onset, theil_sen, trend
 from rltui.frameworks.load import phases
 from rltui.hardware.base import Gpu, GpuSample
-from rltui.hardware.roles import role_of
+from rltui.hardware.processes import role_of
 from rltui.plots.numbers import percent
 from rltui.prose import headed, listed
 from rltui.rules.base import Memory, Params, rule

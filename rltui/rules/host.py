@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from rltui.evidence.beside_rows import Measured, name
 from rltui.evidence.forecast import disk_full, free_now, host_memory, saves
-from rltui.evidence.measured import Measured, name
 from rltui.evidence.model import Mark
 from rltui.evidence.signal import CRITICAL, NOTICE, WARNING, Signal, num
 from rltui.evidence.trends import WINDOW, onset, trend

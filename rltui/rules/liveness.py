@@ -7,10 +7,10 @@ from math import sqrt
 import numpy as np
 from msgspec.structs import replace
 
+from rltui.evidence.beside_rows import Standing
 from rltui.evidence.look import Look
 from rltui.evidence.model import Cause, Fix
 from rltui.evidence.signal import CRITICAL, NOTICE, WARNING, Signal, num
-from rltui.evidence.standing import Standing
 from rltui.evidence.trends import sd_d
 from rltui.frameworks.load import metrics
 from rltui.prose import capital, sentence

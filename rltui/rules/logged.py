@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from rltui.evidence.beside_rows import Standing
 from rltui.evidence.clock import enough
 from rltui.evidence.look import Look
 from rltui.evidence.signal import CRITICAL, NOTICE, WARNING, Signal
-from rltui.evidence.standing import Standing
 from rltui.rules.base import Memory, Params, rule, tail
 
 POISON = ("pg_loss", "total_loss", "kl_ref", "entropy", "vf_loss")

@@ -28,7 +28,6 @@ from rltui.rules import (  # each registers its detectors
     reward,  # noqa: F401
     reward_source,  # noqa: F401
     samples,  # noqa: F401
-    saturation,  # noqa: F401
     still,  # noqa: F401
     theory,  # noqa: F401
     throughput,  # noqa: F401

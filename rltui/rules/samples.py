@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from rltui.evidence.sampled import PREFIX, Sampled, high, low, settled
+from rltui.evidence.beside_rows import SAMPLES, Sampled, high, low, settled
 from rltui.evidence.signal import CRITICAL, NOTICE, WARNING, Signal, num
 from rltui.plots.numbers import percent
 from rltui.rollouts.samples import SampleStats
@@ -194,7 +194,7 @@ def zero_variance_groups(seen: Sampled, p: Params, memory: Memory) -> list[Signa
 def _signal(
     seen: Sampled, found: int, text: str, proofs: Sequence[tuple[str, str]], level: Callable[[SampleStats], int]
 ) -> Signal:
-    named = tuple((PREFIX + name, words) for name, words in proofs)
+    named = tuple((SAMPLES + name, words) for name, words in proofs)
     since = seen.holding(min(found, level(seen.dumps[-1])), level)
     before = seen.unread_before(since)
     gap = "" if before is None else f" It began between steps {before} and {since}: no dump in between was read."

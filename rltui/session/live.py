@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, TypeVar
 from rltui.discovery.found import Found
 from rltui.evidence.model import unread
 from rltui.hardware.base import HardwareSample
-from rltui.hardware.process import ProcessWatch
-from rltui.hardware.roles import Belonging
+from rltui.hardware.processes import Belonging, ProcessWatch
 from rltui.hardware.sampler import Sampler
 from rltui.run.run import Run
 from rltui.session.ends import NEWEST

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from rltui.hardware.base import HardwareHistory, HardwareSample
 from rltui.hardware.host import RAY_DIRECTORY
+from rltui.hardware.processes import role_words
 from rltui.hardware.remote import sample_from
-from rltui.hardware.roles import role_words
 from rltui.prose import joined
 from rltui.sources.slurm import Job, SlurmError, node_command, node_names
 from rltui.sources.ssh.place import SshPlace

@@ -13,9 +13,8 @@ from textual.screen import Screen
 from rltui import settings
 from rltui.plots.glyphs import BLOCK, GlyphSet
 from rltui.tui import compat
-from rltui.tui.alerts import AlertSender
 from rltui.tui.away import Attention
-from rltui.tui.exports import Exports
+from rltui.tui.exports import AlertSender, Exports
 from rltui.tui.keys import shown
 from rltui.tui.many import Many
 from rltui.tui.messages import (
@@ -30,10 +29,10 @@ from rltui.tui.messages import (
     SourceFailed,
     Written,
 )
-from rltui.tui.pane import Pane
+from rltui.tui.places import SeveralRuns
 from rltui.tui.screens import load_drill_downs
+from rltui.tui.screens.base import Pane
 from rltui.tui.screens.main import MainScreen
-from rltui.tui.several import SeveralRuns
 from rltui.tui.theme import load_theme, textual_theme, theme_names
 from rltui.tui.view import View
 from rltui.tui.worker import Opener, Worker

@@ -11,7 +11,7 @@ from rltui.tui.view import ROLE, View
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from rltui.compare.beside import Beside
+    from rltui.compare.fair import Beside
     from rltui.evidence.model import Finding
     from rltui.plots.chart import Drawing
     from rltui.report.recording import Floats, Series

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, cast
 from textual.app import SystemCommand
 from textual.command import Hit, Hits, Provider
 
-from rltui.tui.screens import knowledge
 from rltui.tui.screens.base import LAST_ROWS
+from rltui.tui.screens.help import doctor_page, settings_page
 from rltui.tui.theme import theme_names
 
 if TYPE_CHECKING:
@@ -54,12 +54,8 @@ def verbs(app: Shell) -> Iterable[SystemCommand]:
     yield SystemCommand(
         "explain", "all rules and pages (explain ID: one of them)", partial(app.open_knowledge, "rules")
     )
-    yield SystemCommand(
-        "settings", "your settings (rltui config)", partial(app.open_page, "settings", knowledge.settings_page)
-    )
-    yield SystemCommand(
-        "doctor", "what works here, and why not", partial(app.open_page, "doctor", knowledge.doctor_page)
-    )
+    yield SystemCommand("settings", "your settings (rltui config)", partial(app.open_page, "settings", settings_page))
+    yield SystemCommand("doctor", "what works here, and why not", partial(app.open_page, "doctor", doctor_page))
     for verb, what in SHELL.items():
         yield SystemCommand(verb, f"{what}: copies the command", partial(app.exports.shell_command, verb))
     yield SystemCommand("follow", "follow the run again", app.follow)

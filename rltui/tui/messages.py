@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from rltui.diagnosis.insight import Insight
     from rltui.events.changes import Event
     from rltui.events.digest import Digest
-    from rltui.report.first_values import FirstValues
     from rltui.report.model import Report
+    from rltui.report.names import FirstValues
     from rltui.report.rollouts_page import RolloutPage
     from rltui.report.user_marks import Marks
 

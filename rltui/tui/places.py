@@ -1,4 +1,4 @@
-"""Where one can go from any screen, and the way back."""
+"""Where one can go from any screen, the way back, and what arrives there of other runs than the one shown."""
 
 from __future__ import annotations
 
@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING
 
 from textual.app import App
 
+from rltui.tui.messages import Compared, CompareProgress, Differs, RowsRead, RunsFound
 from rltui.tui.screens.base import PaneScreen
 from rltui.tui.screens.main import MainScreen
 from rltui.tui.view import View
 
 if TYPE_CHECKING:
+    from rltui.tui.many import Many
     from rltui.tui.worker import Worker
 
 
@@ -75,7 +77,7 @@ class Places(App[None]):
 
     def open_values(self, metric: str) -> None:
         """The values behind a metric's chart."""
-        from rltui.tui.screens.values import ValuesScreen
+        from rltui.tui.screens.metric import ValuesScreen
 
         self.open_place(lambda: ValuesScreen(metric))
 
@@ -110,7 +112,7 @@ class Places(App[None]):
 
     def open_knowledge(self, word: str) -> None:
         """What is known of a rule."""
-        from rltui.tui.screens.knowledge import explanation
+        from rltui.tui.screens.help import explanation
 
         self.open_page(word, explanation)
 
@@ -121,7 +123,7 @@ class Places(App[None]):
 
     def open_page(self, word: str, read: Callable[[str], str]) -> None:
         """A page of text, read by the worker."""
-        from rltui.tui.screens.knowledge import KnowledgeScreen
+        from rltui.tui.screens.help import KnowledgeScreen
 
         self.open_place(lambda: KnowledgeScreen(word, read))
 
@@ -150,3 +152,42 @@ class Places(App[None]):
             self.screen.start_over()
         self.worker.open(index)
         self.redraw()
+
+
+class SeveralRuns(Places):
+    """The part of the app that hands on what is read of other runs than the one shown."""
+
+    many: Many
+
+    def on_runs_found(self, message: RunsFound) -> None:
+        from rltui.tui.screens.picker import PickerScreen
+
+        if isinstance(self.screen, PickerScreen):
+            self.pop_screen()
+        self.push_screen(PickerScreen(message.choices))
+
+    def on_rows_read(self, message: RowsRead) -> None:
+        from rltui.tui.screens.picker import PickerScreen
+
+        for screen in self.screen_stack:
+            if isinstance(screen, PickerScreen):
+                screen.take(message)
+
+    def on_compare_progress(self, message: CompareProgress) -> None:
+        self.many.reading = message
+        self._tell_comparison(message)
+
+    def on_compared(self, message: Compared) -> None:
+        self.many.comparison, self.many.facts, self.many.reading = message.comparison, message.facts, None
+        self._tell_comparison(message)
+
+    def on_differs(self, message: Differs) -> None:
+        self._tell_comparison(message)
+
+    def _tell_comparison(self, message: Compared | CompareProgress | Differs) -> None:
+        from rltui.tui.screens.compare import CompareScreen
+        from rltui.tui.screens.metric import MetricScreen
+
+        for screen in self.screen_stack:
+            if isinstance(screen, CompareScreen | MetricScreen):
+                screen.take(message)

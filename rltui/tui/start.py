@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from rltui.compare.read import ComparedRun
     from rltui.compare.runs import RunRow
     from rltui.discovery.found import Found
-    from rltui.report.first_values import FirstValues
+    from rltui.report.names import FirstValues
     from rltui.tui.messages import Choice
     from rltui.tui.worker import FrameSource
 
@@ -87,7 +87,7 @@ class SessionOpener:
         """Of a run that is here, and not played again from its first row."""
         if self.replay is not None or not all(os.path.exists(target) for target in self.targets):
             return None
-        from rltui.report.first_values import first_values
+        from rltui.report.names import first_values
         from rltui.session.locate import locate
 
         self._ahead = locate(self.targets, self.format_in)

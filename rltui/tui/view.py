@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from rltui.diagnosis.insight import Insight
     from rltui.evidence.model import BestCheckpoint, Finding
     from rltui.frameworks.schema import Metric
-    from rltui.report.first_values import FirstValue, FirstValues
     from rltui.report.model import MetricSummary, Report
+    from rltui.report.names import FirstValue, FirstValues
     from rltui.report.recording import Recording, Series
     from rltui.report.user_marks import Marks
 

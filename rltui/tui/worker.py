@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from textual.message import Message
     from textual.message_pump import MessagePump
 
-    from rltui.report.first_values import FirstValues
     from rltui.report.model import Report
+    from rltui.report.names import FirstValues
     from rltui.report.rollouts_page import Query, RolloutBrowser
     from rltui.report.summaries import SummaryCache
     from rltui.session import Frame

@@ -1,4 +1,5 @@
-"""Probes of the completion mask and of the policy loss: what is padding must not count, what is good must lower it."""
+"""Probes of what the loss is made of: the log-softmax, the completion mask (what is padding must not count), and the
+policy loss itself (what is good must lower it)."""
 
 from __future__ import annotations
 
@@ -8,18 +9,131 @@ from functools import partial
 import numpy as np
 
 from rltui.verify.adapters import Adapters, Floats, plain
-from rltui.verify.check import Check, guarded
+from rltui.verify.check import Check, Mark, guarded
 
-STAGE = "loss"
+LOG_PROBS = "log-probs"
+POSITIVE = 1e-6
+REFERENCE = 1e-3
+HALF_DOUBT, HALF_WRONG = 0.02, 0.2
+"""Half precision keeps 11 bits: a log-probability near -10 rounds by 0.005. More is lost inside the sum."""
+LOSS = "loss"
 EOS_ID = 2
 MOVED = 1e-7
 IDS = np.array([[5, 6, EOS_ID, 0, 0], [7, 8, 9, 4, EOS_ID], [5, 4, 3, 6, 7]])
 MASK = np.array([[1, 1, 1, 0, 0], [1, 1, 1, 1, 1], [1, 1, 1, 1, 1]])
 
 
+def reference(logits: Floats) -> Floats:
+    """log-softmax over the last axis in float64."""
+    shifted = logits - logits.max(-1, keepdims=True)
+    result: Floats = shifted - np.log(np.exp(shifted).sum(-1, keepdims=True))
+    return result
+
+
+def _chosen(table: Floats, index: np.ndarray) -> Floats:
+    return np.take_along_axis(table, index[..., None], -1)[..., 0]
+
+
+def log_prob_probes(adapters: Adapters) -> Iterator[Check]:
+    """All probes of `log_softmax(logits, index)`."""
+    for name, probe in (
+        ("log-probs ≤ 0", _bounds),
+        ("equal to the reference", _against_reference),
+        ("near-one-hot logits", _concentrated),
+        ("probabilities sum to 1", _sum),
+        ("large logits", _large),
+        ("half precision", _half),
+    ):
+        yield from guarded(LOG_PROBS, name, partial(probe, adapters, name))
+
+
+def _ask(adapters: Adapters, logits: Floats, index: np.ndarray, kind: str = "float32") -> Floats:
+    function = adapters.functions["log_softmax"]
+    assert function is not None
+    got = plain(function(adapters.array(logits, kind), adapters.array(index, "int64")))
+    if got.shape != index.shape:
+        raise ValueError(f"shape {got.shape} for an index of shape {index.shape}")
+    return got
+
+
+def _bounds(adapters: Adapters, name: str) -> Iterator[Check]:
+    rng = np.random.default_rng(17)
+    logits, index = rng.normal(size=(5, 9, 64)), rng.integers(0, 64, size=(5, 9))
+    top = float(_ask(adapters, logits, index).max())
+    wrong = not top <= POSITIVE
+    yield Check(LOG_PROBS, name, "!!" if wrong else "", f"largest {top:.3g}", "no token is more than certain (1e-6)")
+
+
+def _against_reference(adapters: Adapters, name: str) -> Iterator[Check]:
+    rng = np.random.default_rng(29)
+    logits, index = rng.normal(size=(2, 7, 16)), rng.integers(0, 16, size=(2, 7))
+    table = reference(logits.astype(np.float32).astype(np.float64))
+    got, expected = _ask(adapters, logits, index), _chosen(table, index)
+    off = float(np.abs(got - expected).max())
+    wrong = not off <= REFERENCE
+    hint = _what(got, table, index, expected) if wrong else ""
+    yield Check(
+        LOG_PROBS, name, "!!" if wrong else "", f"largest difference {off:.3g}{hint}", "log-softmax in float64, 1e-3"
+    )
+    for i, (a, b) in enumerate(zip(got.flat[:4], expected.flat[:4], strict=True)):
+        mark: Mark = "" if abs(a - b) <= REFERENCE else "?"
+        yield Check(LOG_PROBS, f"token {i}", mark, f"got {a:.5f}, expected {b:.5f}")
+
+
+def _what(got: Floats, table: Floats, index: np.ndarray, expected: Floats) -> str:
+    """The usual mistakes, where one of them explains the numbers."""
+    guesses = {
+        "the sign is flipped": -expected,
+        "off by one token to the left": _chosen(np.roll(table, 1, axis=1), index),
+        "off by one token to the right": _chosen(np.roll(table, -1, axis=1), index),
+        "probabilities, not their logarithm": np.exp(expected),
+    }
+    return next((f": {word}" for word, guess in guesses.items() if np.abs(got - guess).max() <= REFERENCE), "")
+
+
+def _concentrated(adapters: Adapters, name: str) -> Iterator[Check]:
+    got = _ask(adapters, np.array([[8.0, 2.0, -1.0]] * 3), np.arange(3))
+    for token, value in enumerate(got):
+        yield Check(LOG_PROBS, f"{name}, token {token}", "", f"{value:.5f}", "logits 8, 2, -1")
+    wrong = not (abs(got[0]) < 0.1 and got[0] == got.max())
+    yield Check(LOG_PROBS, name, "!!" if wrong else "", f"dominant token {got[0]:.5f}", "near 0, not near the minimum")
+
+
+def _sum(adapters: Adapters, name: str) -> Iterator[Check]:
+    logits = np.tile(np.random.default_rng(31).normal(size=16) * 2, (16, 1))
+    total = float(np.exp(_ask(adapters, logits, np.arange(16))).sum())
+    yield Check(
+        LOG_PROBS, name, "!!" if not abs(total - 1) <= REFERENCE else "", f"{total:.6f}", "over all 16 tokens, 1e-3"
+    )
+
+
+def _large(adapters: Adapters, name: str) -> Iterator[Check]:
+    got = _ask(adapters, np.array([[1000.0, 999.0, 0.0]] * 2), np.arange(2))
+    expected = reference(np.array([1000.0, 999.0, 0.0]))[:2]
+    wrong = not float(np.abs(got - expected).max()) <= REFERENCE
+    yield Check(
+        LOG_PROBS, name, "!!" if wrong else "", f"{got[0]:.4f}, {got[1]:.4f}", "logits 1000, 999: -0.3133, -1.3133"
+    )
+
+
+def _half(adapters: Adapters, name: str) -> Iterator[Check]:
+    if adapters.backend == "list":
+        yield Check(LOG_PROBS, name, "skip", "plain lists have no half precision")
+        return
+    rng = np.random.default_rng(37)
+    logits = (rng.normal(size=(2, 3, 4096)) * 3).astype(np.float16).astype(np.float64)
+    index = rng.integers(0, 4096, size=(2, 3))
+    got = _ask(adapters, logits, index, "float16")
+    off = float(np.abs(got - _chosen(reference(logits), index)).max())
+    mark: Mark = "!!" if not off <= HALF_WRONG else "?" if off > HALF_DOUBT else ""
+    yield Check(
+        LOG_PROBS, name, mark, f"largest difference {off:.3g}", "4096 tokens in float16: cast to float32 before the sum"
+    )
+
+
 def mask_probes(adapters: Adapters) -> Iterator[Check]:
     """`completion_mask(ids, eos_id)`: ones up to and including the first eos."""
-    yield from guarded(STAGE, "completion mask", partial(_mask, adapters))
+    yield from guarded(LOSS, "completion mask", partial(_mask, adapters))
 
 
 def _mask(adapters: Adapters) -> Iterator[Check]:
@@ -32,7 +146,7 @@ def _mask(adapters: Adapters) -> Iterator[Check]:
     hint = "" if same else ": inverted" if (got == 1 - MASK).all() else _hint(got)
     others = ", but others" if not same and got.sum() == MASK.sum() else ""
     value = f"{int(got.sum())} of {MASK.size} tokens count, expected {int(MASK.sum())}{others}{hint}"
-    yield Check(STAGE, "completion mask", "" if same else "!!", value, "up to and including the first eos (none: all)")
+    yield Check(LOSS, "completion mask", "" if same else "!!", value, "up to and including the first eos (none: all)")
 
 
 def _hint(got: Floats) -> str:
@@ -42,7 +156,7 @@ def _hint(got: Floats) -> str:
 
 def loss_probes(adapters: Adapters) -> Iterator[Check]:
     """`loss(log_probs, old_log_probs, advantages, mask)`: one number, lower is better."""
-    yield from guarded(STAGE, "loss", partial(_loss, adapters))
+    yield from guarded(LOSS, "loss", partial(_loss, adapters))
 
 
 def _loss(adapters: Adapters) -> Iterator[Check]:
@@ -57,11 +171,11 @@ def _loss(adapters: Adapters) -> Iterator[Check]:
 
     still = ask(np.zeros(MASK.shape))
     finite = bool(np.isfinite(still))
-    yield Check(STAGE, "loss is finite", "" if finite else "!!", f"{still:.5f}", "log-probs all -1, advantages above 0")
+    yield Check(LOSS, "loss is finite", "" if finite else "!!", f"{still:.5f}", "log-probs all -1, advantages above 0")
     likelier = ask(0.05 * MASK) - still
     word = "falls" if likelier < -MOVED else "rises" if likelier > MOVED else "does not move"
     value = f"{word} by {abs(likelier):.4g} when good tokens become likelier"
-    yield Check(STAGE, "sign of the loss", "" if likelier < -MOVED else "!!", value, "it must fall")
+    yield Check(LOSS, "sign of the loss", "" if likelier < -MOVED else "!!", value, "it must fall")
     padding = abs(ask(0.05 * (1 - MASK)) - still)
     value = f"moves by {padding:.4g} when padding changes"
-    yield Check(STAGE, "mask in the loss", "" if padding <= MOVED else "!!", value, "padding must not count")
+    yield Check(LOSS, "mask in the loss", "" if padding <= MOVED else "!!", value, "padding must not count")

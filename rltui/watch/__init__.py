@@ -2,9 +2,6 @@
 
 loop.py      the runs, the lines, when it ends and with which exit code
 follow.py    one run, read in a thread of its own
-lines.py     an event as a line for people
 ledger.py    what was told, on disk: a watch that was killed goes on without repeating or missing
-command.py   the user's own command, run on each event
-webhook.py   events posted to an address
-terminal.py  notifications by the terminal
+hooks.py     the user's own command, run on each event; events posted to an address
 """

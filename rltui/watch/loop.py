@@ -29,10 +29,9 @@ from rltui.rules.catalogue import having
 from rltui.rules.traits import Trait
 from rltui.settings.model import AlertSettings
 from rltui.text import shown
-from rltui.watch.command import Command
 from rltui.watch.follow import LASTING_ROWS, LASTING_S, MEETS, WAIT_S, Following, Lasting, News, Until
+from rltui.watch.hooks import Command, Webhook
 from rltui.watch.ledger import Ledger, again, has_grown, mark
-from rltui.watch.webhook import Webhook
 
 
 class Terminal:

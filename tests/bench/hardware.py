@@ -31,13 +31,13 @@ import json, sys, time
 far = sys.argv[1] == "far"
 if far:
     from rltui.agent.hardware import FarSampler
-    from rltui.hardware.roles import role_words
+    from rltui.hardware.processes import role_words
     sampler = FarSampler("/tmp", {"log": "/tmp"}, role_words())
     once = lambda i: sampler.sample()
 else:
     from rltui.hardware.gpu import GpuReader
     from rltui.hardware.host import HostReader
-    from rltui.hardware.roles import Belonging
+    from rltui.hardware.processes import Belonging
     from rltui.hardware.sampler import PROCESSES_EVERY, ROLES_EVERY
     belongs = Belonging("/tmp", lambda: ())
     gpu, host = GpuReader("n", belongs), HostReader("/tmp", {"log": "/tmp"}, belongs)

@@ -62,7 +62,7 @@ def measure(path: str) -> dict[str, float]:
     from rltui.session.locate import locate
     from rltui.session.rollouts import open_rollouts
     from rltui.session.run_reader import RunReader
-    from rltui.tui.filters import matches
+    from rltui.tui.lists import matches
 
     found = locate([path])[0]
     run = RunReader(found)

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 
 from rltui.plots.axis import column, labels, rail
 from rltui.plots.numbers import MINUS, change, fixed_decimals
-from rltui.tui.filters import matches
 from rltui.tui.headings import Heading, headings
-from rltui.tui.order import Order
+from rltui.tui.lists import Order, matches
 from rltui.tui.rows import SELECTED, Row, put, scrolled, title, wrapped
 from rltui.tui.view import GLYPH, ROLE, View
 

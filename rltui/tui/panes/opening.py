@@ -19,7 +19,7 @@ NEEDED = {"findings": 2, "phases": 3, "gpu": 2}
 
 
 if TYPE_CHECKING:
-    from rltui.report.first_values import FirstValues
+    from rltui.report.names import FirstValues
 
 
 def draw(view: View, pane: str, width: int, height: int, focus: bool) -> list[Row]:

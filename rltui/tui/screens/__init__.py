@@ -13,11 +13,10 @@ if TYPE_CHECKING:
 
 def named(name: str) -> type[PaneScreen]:
     """A drill-down that needs nothing but the run, by its name. Imported late: the first paint needs none of them."""
+    from rltui.tui.screens.changes import DigestScreen, FirstMoversScreen
     from rltui.tui.screens.checks import CoverageScreen, PipelineScreen
     from rltui.tui.screens.config import ConfigScreen
     from rltui.tui.screens.decision import DecisionScreen
-    from rltui.tui.screens.digest import DigestScreen
-    from rltui.tui.screens.first_movers import FirstMoversScreen
     from rltui.tui.screens.gpu import GpuScreen
     from rltui.tui.screens.log import LogScreen
     from rltui.tui.screens.phases import PhasesScreen
@@ -39,7 +38,7 @@ def named(name: str) -> type[PaneScreen]:
 
 
 DRILL_DOWNS = ("rltui.plots.chart", "rltui.tui.screens.finding", "rltui.tui.screens.metric",
-               "rltui.tui.screens.values", "rltui.tui.screens.knowledge", "rltui.tui.screens.help")  # fmt: skip
+               "rltui.tui.screens.help")  # fmt: skip
 
 
 def load_drill_downs() -> None:

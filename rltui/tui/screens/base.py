@@ -1,25 +1,28 @@
-"""What every screen has: panes at places that depend on the size, keys from the table, the filter's line editor."""
+"""What every screen has: panes, painted line by line from rows, at places that depend on the size, keys from the table,
+the filter's line editor."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar, cast
 
+from rich.segment import Segment
 from textual import events
 from textual.geometry import Region, Size
 from textual.layout import ArrangeResult, Layout, WidgetPlacement
 from textual.layouts.vertical import VerticalLayout
 from textual.screen import Screen
+from textual.strip import Strip
 from textual.widget import Widget
 
 from rltui.tui import compat, keys
-from rltui.tui.pane import Pane
 from rltui.tui.panes import footer
 from rltui.tui.panes.phases import slow_steps
-from rltui.tui.rows import Row, fitted
+from rltui.tui.rows import SELECTED, Row, fitted
 from rltui.tui.view import View
 
 if TYPE_CHECKING:
-    from rltui.tui.shell import Shell
+    from rltui.tui.shell import Painter, Shell
+
 
 SMALLEST = Size(60, 20)
 LAST_ROWS = (200, 50)
@@ -308,3 +311,47 @@ def stacked(size: Size, rows: list[tuple[str, int]], left: int = 0, width: int |
             places[name] = Region(left, y, size.width if width is None else width, height)
         y += max(0, height)
     return places
+
+
+class Pane(Widget, can_focus=False):
+    """Shows rows of few segments, and paints only those again that changed."""
+
+    DEFAULT_CSS = "Pane { width: 1fr; height: 1fr; }"
+
+    def __init__(self, name: str) -> None:
+        super().__init__(id=name)
+        self.rows: list[Row] = []
+
+    def on_unmount(self) -> None:
+        compat.forget_lines(self)
+        self.rows = []
+
+    def show(self, rows: list[Row]) -> None:
+        """New content."""
+        old, self.rows = self.rows, rows
+        width, height = self.size
+        regions = [
+            Region(0, y, width, 1)
+            for y in range(height)
+            if (old[y] if y < len(old) else []) != (rows[y] if y < len(rows) else [])
+        ]
+        if regions:
+            self.refresh(*regions)
+
+    def render_line(self, y: int) -> Strip:
+        app = cast("Painter", self.app)
+        theme, width = app.palette, self.size.width
+        row = self.rows[y] if y < len(self.rows) else []
+        selected = bool(row) and row[0][1] == SELECTED
+        segments = []
+        for text, role in row:
+            style = theme.styles[role]
+            if selected and not role.startswith("badge"):
+                style += theme.selection
+            if not text.isprintable():  # the path of a file, which may be called anything
+                from rltui.text import shown
+
+                text = shown(text).replace("\n", " ")
+            segments.append(Segment(app.glyphs.translate(text), style))
+        fill = theme.styles["fill"] + theme.selection if selected else theme.styles["fill"]
+        return Strip(segments).adjust_cell_length(width, fill).simplify()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from rltui.tui.filters import matches
+from rltui.tui.lists import matches
 from rltui.tui.panes import header
 from rltui.tui.panes.log import ROLES, clock, log_line_of
 from rltui.tui.rows import SELECTED, Row, cut, put, title

@@ -8,10 +8,9 @@ from textual.content import Content
 from textual.geometry import Region, Size
 
 from rltui.tui import panes
-from rltui.tui.order import Order
-from rltui.tui.pane import Pane
+from rltui.tui.lists import Order
 from rltui.tui.rows import Row
-from rltui.tui.screens.base import PaneScreen, Places, stacked
+from rltui.tui.screens.base import Pane, PaneScreen, Places, stacked
 
 if TYPE_CHECKING:
     from textual.events import MouseMove

@@ -1,4 +1,4 @@
-"""One metric: its chart, and what is known of it at the side."""
+"""One metric: its chart with what is known of it at the side, and every logged value of it."""
 
 from __future__ import annotations
 
@@ -10,14 +10,16 @@ from rltui.plots.numbers import change
 from rltui.tui.charts import AXES, Charts, window, x_of
 from rltui.tui.messages import Compared, CompareProgress, Differs
 from rltui.tui.panes import header, statistics
-from rltui.tui.rows import Row, clip, title
+from rltui.tui.panes.log import clock
+from rltui.tui.rows import SELECTED, Row, clip, put, title
 from rltui.tui.screens.base import PaneScreen, Places
 from rltui.tui.view import ROLE
 
 if TYPE_CHECKING:
-    from rltui.compare.beside import Beside
+    from rltui.compare.fair import Beside
     from rltui.compare.read import ComparedRun
     from rltui.report.recording import Checkpoint
+
 
 SCALES = (
     ("lin", True, "robust range 1–99 % · linear"),
@@ -224,15 +226,15 @@ class MetricScreen(PaneScreen):
             return None
         key = (self.beside, self.metric, self.axis, view.recording.revision, id(self.rltui.many.facts))
         if self._beside[0] != key:
-            from rltui.compare.beside import band, one
+            from rltui.compare.fair import beside_many, beside_one
 
             runs, axis = {run.id: run for run in self._rivals()}, AXES[self.axis]
             if self.beside in runs:
-                self._beside = key, one(runs[self.beside], self.metric, axis)
+                self._beside = key, beside_one(runs[self.beside], self.metric, axis)
             else:
                 name = view.recording.run.names.get(series.key)
                 way = name.direction if name else "none"
-                self._beside = key, band([*runs.values()], self.metric, axis, at, series.values, way, axis)
+                self._beside = key, beside_many([*runs.values()], self.metric, axis, at, series.values, way, axis)
         return self._beside[1]
 
     def _rivals(self) -> list[ComparedRun]:
@@ -285,3 +287,68 @@ class MetricScreen(PaneScreen):
     def action_edge(self, end: int) -> None:
         if end > 0:
             self.rltui.follow()
+
+
+class ValuesScreen(PaneScreen):
+    """`j k` go from row to row; the newest one is followed until one leaves it."""
+
+    NAME = "values"
+    PANES: ClassVar[tuple[str, ...]] = ("header", "text")
+
+    def __init__(self, metric: str) -> None:
+        super().__init__()
+        self.metric = metric
+        self.row: int | None = None
+
+    @property
+    def count(self) -> int:
+        series = self.view.series(self.metric)
+        return 0 if series is None else len(series)
+
+    def draw(self, pane: str, width: int, height: int) -> list[Row]:
+        view = self.view
+        if pane == "header":
+            return header.crumbs(view, width, ("Metrics", view.label(self.metric), "Values"))
+        series, count = view.series(self.metric), self.count
+        unit = view.unit(self.metric)
+        rows = [title(width, "", f"{view.label(self.metric)} by step", [(f"{count} values", "dim")], True)]
+        if series is None or not count:
+            return [*rows, [(" nothing logged", "dim")]]
+        rows.append([(f"{'step':>9}{'value':>14} {unit:<6}{'from the one before':>22}{'at':>10}", "dim")])
+        at = self._at()
+        room = max(1, height - len(rows))
+        start = max(0, min(at - room // 2, count - room))
+        for i in range(start, min(count, start + room)):
+            value, step, when = float(series.values[i]), int(series.steps[i]), float(series.times[i])
+            before = float(series.values[i - 1]) if i else None
+            shown = view.value(self.metric, value) if abs(value) < float("inf") else "NaN or infinite"
+            rows.append(
+                [
+                    ("▌", SELECTED) if i == at else (" ", "fg"),
+                    (f"{step:>8}", "fg"),
+                    put(shown, 14, "strong" if i == at else "fg", ">"),
+                    (" " * 7, "fg"),
+                    put(change(before, value) if before is not None else "", 22, "dim", ">"),
+                    put(clock(when if when == when else None), 10, "dim", ">"),
+                ]
+            )
+        return rows
+
+    def _at(self) -> int:
+        series = self.view.series(self.metric)
+        if self.row is not None:
+            return max(0, min(self.row, self.count - 1))
+        if self.view.cursor is not None and series is not None:
+            return max(0, int(series.steps.searchsorted(self.view.cursor, "right")) - 1)
+        return max(0, self.count - 1)
+
+    def action_move(self, by: int) -> None:
+        self.row = max(0, min(self._at() + by, self.count - 1))
+        self.redraw()
+
+    def action_knowledge(self) -> None:
+        self.rltui.open_meaning(self.metric)
+
+    def action_edge(self, end: int) -> None:
+        self.row = 0 if end < 0 else None
+        self.redraw()

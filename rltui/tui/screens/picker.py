@@ -10,7 +10,7 @@ from rltui.manual.glossary import called
 from rltui.plots.numbers import number
 from rltui.plots.numbers import size as size_text
 from rltui.prose import joined
-from rltui.tui.filters import matches
+from rltui.tui.lists import matches
 from rltui.tui.messages import Choice, RowsRead
 from rltui.tui.panes.header import STATES, age_text
 from rltui.tui.rows import SELECTED, Row, Segment, put, scrolled, spread, title, wrap
@@ -75,8 +75,7 @@ class PickerScreen(PaneScreen):
     def take(self, message: RowsRead) -> None:
         """More runs were looked at. With the last of them those that need attention go first, unless the user has
         begun to choose."""
-        from rltui.compare.runs import primary, ranked
-        from rltui.compare.runs_table import limits
+        from rltui.compare.runs import limits, primary, ranked
 
         self.rows |= {n: row for n, row in message.rows.items() if n not in self.rows or row.decision is not None}
         if message.done or self.basis:

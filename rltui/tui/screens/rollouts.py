@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 from textual import events
 from textual.geometry import Region, Size
 
-from rltui.tui.filters import matches
+from rltui.tui.lists import matches
 from rltui.tui.messages import RolloutsRead
 from rltui.tui.panes import header, rollouts
 from rltui.tui.rows import Row, title, wrap

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from rltui.tui.filters import matches
+from rltui.tui.lists import matches
 from rltui.tui.panes import header
 from rltui.tui.rows import Row, title
 from rltui.tui.screens.base import PaneScreen

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rltui.compare.beside import band, line, one
+from rltui.compare.fair import beside_many, beside_one, line
 from rltui.compare.read import ComparedRun, RunCurve, thinned
 from tests.unit.compare.made import made
 
@@ -25,7 +25,7 @@ def others() -> list[ComparedRun]:
 def test_behind_since_the_step_at_which_the_band_was_left_for_good() -> None:
     own = np.where(STEPS < 140, 1.2 + 0.001 * STEPS, 0.2)
     own[50] = 0.1  # one bad step is no falling behind
-    found = band(others(), "kl_ref", "step", STEPS.astype(float), own, "up", "step")
+    found = beside_many(others(), "kl_ref", "step", STEPS.astype(float), own, "up", "step")
     assert found is not None
     assert found.label == "10–90 % of 6 others"
     word, _, at = found.words.rpartition(" ")
@@ -39,18 +39,18 @@ def test_behind_since_the_step_at_which_the_band_was_left_for_good() -> None:
 def test_which_way_is_good_decides_the_word() -> None:
     own = np.where(STEPS < 140, 1.2, 9.0)
     at = STEPS.astype(float)
-    words = [band(others(), "kl_ref", "step", at, own, way, "step") for way in ("up", "down", "none")]
+    words = [beside_many(others(), "kl_ref", "step", at, own, way, "step") for way in ("up", "down", "none")]
     assert [w.words.split()[0] for w in words if w is not None] == ["ahead", "behind", "above"]
-    steady = band(others(), "kl_ref", "step", at, np.full(300, 1.4), "up", "step")
+    steady = beside_many(others(), "kl_ref", "step", at, np.full(300, 1.4), "up", "step")
     assert steady is not None
     assert steady.words == "inside 100 % of the way"
 
 
 def test_three_others_make_no_band_and_a_metric_that_nobody_logs_has_no_line() -> None:
     at = STEPS.astype(float)
-    assert band(others()[:3], "kl_ref", "step", at, at, "up", "step") is None
-    assert band(others(), "entropy", "step", at, at, "up", "step") is None
-    assert one(others()[0], "entropy", "step") is None
+    assert beside_many(others()[:3], "kl_ref", "step", at, at, "up", "step") is None
+    assert beside_many(others(), "entropy", "step", at, at, "up", "step") is None
+    assert beside_one(others()[0], "entropy", "step") is None
 
 
 def test_the_axes_are_steps_seconds_or_tokens() -> None:

@@ -15,8 +15,7 @@ import pytest
 
 from rltui.cli import main
 from rltui.compare import runs
-from rltui.compare.runs import RunRow, from_ends, from_whole, numbered, primary, ranked
-from rltui.compare.runs_table import to_json, to_text
+from rltui.compare.runs import RunRow, from_ends, from_whole, numbered, primary, ranked, to_json, to_text
 from rltui.diagnosis.tail import NEWEST
 from rltui.discovery.found import NotARun
 from rltui.rules.catalogue import rules

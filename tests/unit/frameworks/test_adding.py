@@ -13,7 +13,7 @@ import pytest
 from rltui.discovery import file_roles
 from rltui.frameworks import load, resolve
 from rltui.frameworks.load import enable, keep_samples
-from rltui.hardware import roles
+from rltui.hardware import processes
 from rltui.readers.console import dialects
 from rltui.readers.console.dialects.base import Step
 from rltui.run import checkpoints
@@ -81,7 +81,7 @@ CACHES = (
     checkpoints._layouts,
     file_roles._dumps,
     file_roles._settings_of_checkpoints,
-    roles._roles,
+    processes._roles,
 )
 
 
@@ -114,7 +114,7 @@ def test_an_invented_framework(tmp_path: Path) -> None:
     assert checkpoints.step_of("out/tide-40") == 40
     assert file_roles.role("shells/7.jsonl", False) == "rollouts"
     assert file_roles.role("out/tide-40/moon.toml", True) == "config"
-    assert roles.role_of("python -m tidewater.train") == ("trainer", False)
+    assert processes.role_of("python -m tidewater.train") == ("trainer", False)
     names = load.dialect("tidewater")
     assert (names.family, names.conventions.kl_estimator) == ("tidewater", "k3")
     assert names.code("loss", "Flow") == ("tidewater/flow.py",)

@@ -131,7 +131,7 @@ def test_errors_nobody_tells_are_unknown_not_none_yet(driver: Path) -> None:
 BELONGS = """
 import json, os
 from rltui.hardware.gpu import GpuReader
-from rltui.hardware.roles import Belonging
+from rltui.hardware.processes import Belonging
 reader = GpuReader("n", Belonging("/nowhere", lambda: [os.getpid()]))
 reader.open()
 gpus, _ = reader.read()

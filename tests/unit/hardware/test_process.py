@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from rltui.hardware.process import CPU_WINDOW_S, LOOK_EVERY_S, SEARCH_EVERY_S, ProcessWatch
+from rltui.hardware.processes import CPU_WINDOW_S, LOOK_EVERY_S, SEARCH_EVERY_S, ProcessWatch
 from tests.unit.trainer import lines_of, trainer, wait_for
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")

@@ -14,7 +14,7 @@ import pytest
 
 from rltui.hardware.base import HostProcess
 from rltui.hardware.gpu import is_zombie
-from rltui.hardware.roles import Belonging, RoleWatch, role_of
+from rltui.hardware.processes import Belonging, RoleWatch, role_of
 
 linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
 WAIT = "import sys; print(1, flush=True); sys.stdin.read()"

@@ -21,7 +21,7 @@ from rltui.diagnosis.remarks import Confirmations, Remarks
 from rltui.diagnosis.tail import Tail
 from rltui.discovery.file_roles import FileWords
 from rltui.evidence.forecast import KnownForecast
-from rltui.hardware.roles import Roles
+from rltui.hardware.processes import Roles
 from rltui.manual.glossary import Glossary
 from rltui.readers.config_file import ConfigFiles
 from rltui.readers.console.named_numbers import TemplateWords

@@ -27,7 +27,6 @@ EXCEPTIONS = {
     "diagnosis/life.py": "dates the turn of a finding's own metric within the rows since it was noticed",
     "diagnosis/tail.py": "of runs of which only the ends are read, without numpy: never a verdict",
     "diagnosis/worth.py": "the slope that is carried on to the planned end, with its interval: a forecast, not a fact",
-    "compare/beside.py": "the share of the way inside the band of other runs",
     "compare/build.py": "the middle one of several runs' bests",
     "compare/fair.py": "shares of the way inside and outside the band of other runs",
     "compare/signals.py": "means over several runs' bests, rank correlation over runs",

@@ -28,16 +28,16 @@ from rltui.diagnosis.machine import Machine, due
 from rltui.diagnosis.remarks import confirmed, remarks
 from rltui.diagnosis.roots import Fired, roots
 from rltui.discovery.file_roles import label, only_sorts, role
+from rltui.evidence.beside_rows import Sampled
 from rltui.evidence.guard import Guard
 from rltui.evidence.look import Look
 from rltui.evidence.model import Finding
-from rltui.evidence.sampled import Sampled
 from rltui.evidence.signal import WARNING, Signal
 from rltui.frameworks.detect import detect_dialect
 from rltui.frameworks.load import dialect
 from rltui.frameworks.resolve import resolve
 from rltui.hardware.base import HardwareSample
-from rltui.hardware.roles import role_of
+from rltui.hardware.processes import role_of
 from rltui.readers.config_file import read_config
 from rltui.readers.console.notes import NoteFinder
 from rltui.report.explain import as_json

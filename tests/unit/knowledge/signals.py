@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from rltui.evidence.beside_rows import Measured
 from rltui.evidence.look import Look
-from rltui.evidence.measured import Measured
 from rltui.rules.base import REGISTERED
 from rltui.rules.catalogue import rules
 from rltui.rules.config import NEVER

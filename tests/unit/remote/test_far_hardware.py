@@ -14,8 +14,8 @@ import pytest
 
 from rltui.agent import hardware as far_module
 from rltui.hardware.base import HardwareSample
+from rltui.hardware.processes import role_words
 from rltui.hardware.remote import sample_from
-from rltui.hardware.roles import role_words
 from tests.conftest import REPO
 from tests.unit.hardware.test_gpu import READ, build, compiler, run
 

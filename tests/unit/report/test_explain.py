@@ -8,8 +8,7 @@ import pytest
 
 from rltui.cli import main
 from rltui.frameworks.load import metrics
-from rltui.report.explain import GROUPS, WIDTH, as_json, as_text, nearest, standing
-from rltui.report.explain_metric import INPUTS, label_of
+from rltui.report.explain import GROUPS, INPUTS, WIDTH, as_json, as_text, label_of, nearest, standing
 from rltui.rules.catalogue import rules
 from rltui.rules.knowledge import pages, pages_for
 

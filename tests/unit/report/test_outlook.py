@@ -7,7 +7,7 @@ from typing import get_args
 
 import pytest
 
-from rltui.cli.demo import sample_runs
+from rltui.cli.screen import sample_runs
 from rltui.frameworks.load import dialect
 from rltui.frameworks.schema import Topic
 from rltui.report.build import build

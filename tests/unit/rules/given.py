@@ -11,13 +11,11 @@ from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
+from rltui.evidence.beside_rows import Measured, Sampled, Standing
 from rltui.evidence.blocks import BlockCache
 from rltui.evidence.look import Look, LookFeed
-from rltui.evidence.measured import Measured
 from rltui.evidence.profile import RunSettings
 from rltui.evidence.ranking import ranking
-from rltui.evidence.sampled import Sampled
-from rltui.evidence.standing import Standing
 from rltui.rollouts.samples import Samples
 from rltui.rules.catalogue import rules
 from rltui.rules.coverage import coverage

@@ -10,11 +10,11 @@ import pytest
 
 from rltui.diagnosis.engine import Engine
 from rltui.diagnosis.machine import forecasts_of
+from rltui.evidence.beside_rows import Measured
 from rltui.evidence.blocks import BlockCache
 from rltui.evidence.forecast import disk_full, host_memory
 from rltui.evidence.guard import Guard
 from rltui.evidence.look import Look, LookFeed
-from rltui.evidence.measured import Measured
 from rltui.evidence.model import Finding
 from rltui.evidence.profile import RunSettings
 from rltui.hardware.base import DiskSample, GpuProcess, GpuSample, HardwareSample, HostProcess, HostSample

@@ -13,9 +13,9 @@ import pytest
 from rltui.cli import main
 from rltui.diagnosis.engine import Engine
 from rltui.diagnosis.remarks import confirmations
+from rltui.evidence.beside_rows import Sampled, high, low
 from rltui.evidence.look import Look
 from rltui.evidence.model import Diagnosis, Finding
-from rltui.evidence.sampled import Sampled, high, low
 from rltui.rollouts.samples import Samples, SampleStats, chosen
 from rltui.rules.registry import ids
 from rltui.session.locate import locate

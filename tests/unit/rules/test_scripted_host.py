@@ -12,13 +12,13 @@ import pytest
 
 from rltui.diagnosis.engine import Engine
 from rltui.diagnosis.machine import forecasts_of
+from rltui.evidence.beside_rows import Measured
 from rltui.evidence.blocks import BlockCache
 from rltui.evidence.guard import Guard
 from rltui.evidence.look import Look, LookFeed
-from rltui.evidence.measured import Measured
 from rltui.evidence.profile import RunSettings
 from rltui.hardware.base import HardwareSample
-from rltui.hardware.roles import RoleWatch
+from rltui.hardware.processes import RoleWatch
 from rltui.rules.registry import ids
 from tests.unit.diagnosis.fake_run import FakeRun
 from tests.unit.diagnosis.machines import HOST, START, STEP_S, sampled

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rltui.cli.demo import sample_runs
+from rltui.cli.screen import sample_runs
 from rltui.hardware.base import HardwareSample, HostSample
 from rltui.readers.base import HardwareRow
 from rltui.session.locate import locate

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from rltui.report.build import build
-from rltui.report.first_values import FirstValues, first_values
+from rltui.report.names import FirstValues, first_values
 from rltui.session.locate import locate
 from tests.moments import age_of, judged_after
 

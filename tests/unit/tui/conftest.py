@@ -19,8 +19,8 @@ from textual.geometry import Region
 from textual.pilot import Pilot
 from textual.screen import Screen
 
-from rltui.report.first_values import FirstValues, first_values
 from rltui.report.model import Report
+from rltui.report.names import FirstValues, first_values
 from rltui.report.user_marks import first_time
 from rltui.session import Frame
 from rltui.session.live import LiveRun

@@ -11,7 +11,7 @@ import pytest
 from textual.pilot import Pilot
 
 from rltui.plots.numbers import integer
-from rltui.report.first_values import FirstValues
+from rltui.report.names import FirstValues
 from rltui.tui.app import RltuiApp
 from rltui.tui.messages import Choice
 from tests.unit.tui.conftest import NARROW, WIDE, SampleOpener, screen_text

@@ -8,23 +8,20 @@ import pytest
 
 from rltui.tui import keys
 from rltui.tui.screens.base import PaneScreen
+from rltui.tui.screens.changes import DigestScreen, FirstMoversScreen
 from rltui.tui.screens.checks import CoverageScreen, PipelineScreen
 from rltui.tui.screens.compare import CompareScreen
 from rltui.tui.screens.config import ConfigScreen
 from rltui.tui.screens.decision import DecisionScreen
-from rltui.tui.screens.digest import DigestScreen
 from rltui.tui.screens.finding import FindingScreen
-from rltui.tui.screens.first_movers import FirstMoversScreen
 from rltui.tui.screens.gpu import GpuScreen
-from rltui.tui.screens.help import HelpScreen
-from rltui.tui.screens.knowledge import KnowledgeScreen
+from rltui.tui.screens.help import HelpScreen, KnowledgeScreen
 from rltui.tui.screens.log import LogScreen
 from rltui.tui.screens.main import MainScreen
-from rltui.tui.screens.metric import MetricScreen
+from rltui.tui.screens.metric import MetricScreen, ValuesScreen
 from rltui.tui.screens.phases import PhasesScreen
 from rltui.tui.screens.picker import PickerScreen
 from rltui.tui.screens.rollouts import RolloutsScreen
-from rltui.tui.screens.values import ValuesScreen
 from tests.unit.tui import canned
 from tests.unit.tui.conftest import NARROW, WIDE, Open, screen_text, wait_for
 

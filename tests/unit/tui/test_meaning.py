@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rltui.tui.screens.knowledge import KnowledgeScreen
+from rltui.tui.screens.help import KnowledgeScreen
 from tests.unit.tui import canned
 from tests.unit.tui.conftest import Open, screen_text, wait_for
 

@@ -9,7 +9,7 @@ from rich.cells import cell_len
 from rich.color import Color, ColorSystem
 
 from rltui.tui import rows
-from rltui.tui.filters import matches
+from rltui.tui.lists import matches
 from rltui.tui.panes.metrics import parted
 from rltui.tui.theme import load_theme, textual_theme, theme_names
 

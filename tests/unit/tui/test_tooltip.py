@@ -6,8 +6,8 @@ import pytest
 from textual.widgets import Tooltip
 
 from rltui.tui.app import RltuiApp
-from rltui.tui.pane import Pane
 from rltui.tui.panes.metrics import meaning
+from rltui.tui.screens.base import Pane
 from rltui.tui.screens.main import MainScreen
 from tests.conftest import REPO
 from tests.unit.tui.conftest import NARROW, WIDE, SampleOpener, is_read, screen_text, wait_for

@@ -13,9 +13,9 @@ import pytest
 
 from rltui.cli import main
 from rltui.rules.knowledge import pages
+from rltui.verify import verify
 from rltui.verify.adapters import BadAdapters, example, from_names, load
 from rltui.verify.check import CLEAN, Check, as_json, as_text
-from rltui.verify.probes import verify
 from tests.conftest import REPO
 from tests.unit.verify import pipelines
 from tests.unit.verify.pipelines import RIGHT, completion_mask, in_groups, log_softmax, pipeline

@@ -12,7 +12,7 @@ import pytest
 
 from rltui.cli import main
 from rltui.events.changes import Event
-from rltui.watch.command import Command
+from rltui.watch.hooks import Command
 from tests.conftest import REPO
 from tests.unit.trainer import lines_of, trainer, wait_for
 

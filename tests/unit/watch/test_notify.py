@@ -27,7 +27,7 @@ from rltui.events.alerts import Gate, headline, notification
 from rltui.events.changes import Event, Kind, in_line, in_lines
 from rltui.manual import page
 from rltui.settings.model import AlertSettings
-from rltui.watch.webhook import Webhook, checked, shown
+from rltui.watch.hooks import Webhook, checked_address, shown_address
 from tests.conftest import REPO
 
 CRASHED = REPO / "sample_runs" / "verl-grpo-crash"
@@ -146,7 +146,7 @@ def test_nobody_there_is_told(capsys: pytest.CaptureFixture[str]) -> None:
 def test_any_address_is_taken_or_refused_without_showing_it(text: str) -> None:
     said = ""
     try:
-        said = shown(checked(text))
+        said = shown_address(checked_address(text))
     except ValueError as refused:
         said = str(refused)
     assert said.startswith(("http://", "https://", "webhook: wants an address as in webhook:https://host/path"))

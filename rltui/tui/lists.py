@@ -1,11 +1,25 @@
-"""The filter grammar of every list: space is AND, `|` OR, `!` not, `/re/` a regular expression; case does not count."""
+"""Which rows a list shows, and in what order: the filter of every list, the orders of the list of all metrics.
+
+In a filter space is AND, `|` OR, `!` not, `/re/` a regular expression; case does not count.
+"""
 
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
-_TOKEN = re.compile(r"!?/(?:\\.|[^/])+/|\||[^\s|]+")
+from rltui.lazy_regex import lazy
+
+_TOKEN = lazy(r"!?/(?:\\.|[^/])+/|\||[^\s|]+")
+COLUMNS = ("stage", "name", "now", "change", "spread")
+WORDS = {
+    "stage": "by stage of the pipeline",
+    "name": "by name",
+    "now": "by present value",
+    "change": "by change from the first window to the last",
+    "spread": "by range against the mean",
+}
 
 
 @lru_cache(maxsize=64)
@@ -35,3 +49,21 @@ def matches(pattern: str, text: str) -> bool:
             alternatives[-1].append(token)
     terms = [part for part in alternatives if part]
     return not terms or any(all(_term(term, text) for term in part) for part in terms)
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """`reverse`: the smallest first, of names the last one."""
+
+    column: str = "stage"
+    reverse: bool = False
+
+    @property
+    def words(self) -> str:
+        return WORDS[self.column] + (", turned round" if self.reverse else "")
+
+    def next(self, by: int) -> Order:
+        return Order(COLUMNS[(COLUMNS.index(self.column) + by) % len(COLUMNS)])
+
+    def turned(self) -> Order:
+        return replace(self, reverse=not self.reverse)

@@ -8,7 +8,7 @@ from threading import Thread
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from rltui.plots.figure import LEAST, Trace, figure
+from rltui.compare.plot import LEAST, Trace, figure
 
 TICKS = [(0.0, "0"), (10.0, "10")]
 

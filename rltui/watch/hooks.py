@@ -1,13 +1,21 @@
-"""Events posted to an address of the user's, from a thread of their own: the following never waits for the network.
+"""The user's own hooks, told of each event: a command that is run on it, an address that it is posted to.
 
-The body is JSON: `{"text": the line for people, and below it why, what to do and what to keep, "event": the event as
---format json prints it}`. Chat services that take a `text` (Slack, Mattermost) show these lines.
+Each has a thread and a queue of its own, so that a slow command or network holds up no reading. A command is run
+without a shell, with the event as JSON on its standard input and in RLTUI_*; what it prints goes to standard error.
+What is posted is JSON: `{"text": the line for people, and below it why, what to do and what to keep, "event": the event
+as --format json prints it}`. Chat services that take a `text` (Slack, Mattermost) show these lines.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import queue
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
 from collections.abc import Callable
 from threading import Event as Flag
 from threading import Thread
@@ -15,15 +23,106 @@ from urllib.parse import urlsplit
 
 from rltui.events.changes import Event, in_lines
 
-LIMIT_S = 10.0
+COMMAND_LIMIT_S = 60.0
+"""A command that runs longer is killed, its children with it."""
+WAITING = 1000
+"""Events that a hook lets wait; further ones are left out, which is told."""
+POST_LIMIT_S = 10.0
 PAUSES_S = (1.0, 5.0, 25.0)
 """A post that fails is tried again after these."""
-WAITING = 1000
 CLOSE_S = 15.0
 """At the end so long is waited for posts that are under way."""
+VARIABLES = (
+    "event",
+    "run",
+    "path",
+    "step",
+    "total",
+    "state",
+    "decision",
+    "finding",
+    "subject",
+    "severity",
+    "text",
+    "seq",
+    "again",
+)
 
 
-def checked(url: str) -> str:
+class Command:
+    """Runs the command for events, one after the other, in a thread of its own. `tell` gets what goes wrong, `done`
+    each event whose command came to its end, whatever that was."""
+
+    def __init__(
+        self,
+        words: list[str],
+        tell: Callable[[str], None],
+        done: Callable[[Event], None] = lambda _: None,
+        limit_s: float = COMMAND_LIMIT_S,
+    ) -> None:
+        self._words = words
+        self._tell = tell
+        self._done = done
+        self._limit_s = limit_s
+        self._queue: queue.Queue[Event | None] = queue.Queue(WAITING)
+        self._thread = Thread(target=self._work, name="rltui-exec", daemon=True)
+        self._thread.start()
+
+    @staticmethod
+    def words(text: str) -> list[str]:
+        """The command's words, as a shell would split them. Raises ValueError with a text for the user."""
+        try:
+            words = shlex.split(text)
+        except ValueError as error:
+            raise ValueError(f"{text}: {error}") from None
+        if not words or shutil.which(words[0]) is None:
+            raise ValueError(f"{text}: no such command")
+        return words
+
+    def run(self, event: Event) -> None:
+        """Queues the command for this event."""
+        try:
+            self._queue.put_nowait(event)
+        except queue.Full:
+            self._tell(f"--exec: {WAITING} events wait for the command, left out: {event.kind} {event.finding or ''}")
+
+    def close(self) -> None:
+        """Waits until all queued events are dealt with; each command has its own time limit."""
+        self._queue.put(None)
+        self._thread.join()
+
+    def _work(self) -> None:
+        while (event := self._queue.get()) is not None:
+            self._run(event)
+            self._done(event)
+
+    def _run(self, event: Event) -> None:
+        values = event.as_dict()
+        variables = {f"RLTUI_{n.upper()}": "" if values.get(n) is None else str(values[n]) for n in VARIABLES}
+        what = f"--exec {self._words[0]} on {event.kind} {event.finding or ''}".rstrip()
+        try:
+            process = subprocess.Popen(
+                self._words,
+                stdin=subprocess.PIPE,
+                stdout=sys.stderr.fileno(),
+                env={**os.environ, **variables},
+                start_new_session=True,
+            )
+        except (OSError, ValueError) as error:
+            self._tell(f"{what}: {error}")
+            return
+        try:
+            process.communicate(json.dumps(values, ensure_ascii=False).encode() + b"\n", self._limit_s)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.communicate()
+            self._tell(f"{what}: killed after {self._limit_s:.0f} s")
+            return
+        if process.returncode:
+            self._tell(f"{what}: exit code {process.returncode}")
+
+
+def checked_address(url: str) -> str:
     """The address. Raises ValueError with a text for the user, which does not show it."""
     try:
         parts = urlsplit(url)
@@ -35,7 +134,7 @@ def checked(url: str) -> str:
     return url
 
 
-def shown(url: str) -> str:
+def shown_address(url: str) -> str:
     """The address without what is secret in it: path and query of a webhook are its password."""
     parts = urlsplit(url)
     return f"{parts.scheme}://{parts.hostname}{f':{parts.port}' if parts.port else ''}/…"
@@ -49,7 +148,7 @@ class Webhook:
         url: str,
         tell: Callable[[str], None],
         done: Callable[[Event], None],
-        limit_s: float = LIMIT_S,
+        limit_s: float = POST_LIMIT_S,
         pauses_s: tuple[float, ...] = PAUSES_S,
     ) -> None:
         self._url = url
@@ -69,7 +168,8 @@ class Webhook:
             self._queue.put_nowait(event)
         except queue.Full:
             self._tell(
-                f"webhook {shown(self._url)}: {WAITING} events wait, left out: {event.kind} {event.finding or ''}"
+                f"webhook {shown_address(self._url)}: {WAITING} events wait, "
+                f"left out: {event.kind} {event.finding or ''}"
             )
 
     def close(self, wait_s: float = CLOSE_S) -> None:
@@ -103,7 +203,7 @@ class Webhook:
     def _tell_unsent(self, event: Event, problem: str, more: int = 0) -> None:
         also = f" and {more} more" if more > 0 else ""
         what = f"{event.kind} {event.finding or ''}".rstrip()
-        self._tell(f"webhook {shown(self._url)}: {problem}. Not sent: {what}{also}")
+        self._tell(f"webhook {shown_address(self._url)}: {problem}. Not sent: {what}{also}")
 
     def _post(self, event: Event) -> str:
         """What went wrong, "" where the other side took it. Redirects are not followed: the address is a secret."""

@@ -1,19 +1,24 @@
-"""What was measured of the machines, as far as it may be looked at: nothing after the time of the look."""
+"""What a rule may see beside the rows: the samples, the machines and the run as it stands. Nothing after the look."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from math import sqrt
 
 import numpy as np
 
 from rltui.evidence.look import Look
-from rltui.evidence.model import Evidence, Forecast
+from rltui.evidence.model import Coverage, Evidence, Forecast
+from rltui.evidence.ranking import Ranking
 from rltui.evidence.shapes import describe
 from rltui.evidence.trends import WINDOW
 from rltui.hardware.base import Gpu, GpuSample, HardwareSample, HostSample
+from rltui.rollouts.samples import Samples, SampleStats
 from rltui.run.checkpoints import Checkpoint
+from rltui.run.contradictions import Contradiction
 from rltui.run.hardware import (
     PhaseHardware,
     SampleColumns,
@@ -25,16 +30,106 @@ from rltui.run.hardware import (
     step_ends,
     step_timings,
 )
-from rltui.run.run import Run
+from rltui.run.run import Run, RunState
 from rltui.run.sums import column_medians, median
 from rltui.run.table import Floats, Ints, Series
 
+SAMPLES = "samples."
+Z = 1.96
+"""Two-sided 95 %: a share among a few dozen samples is known no better."""
 GIB = 1.073741824  # GB; trainers log memory in GiB
 MACHINE = ("gpu.", "host.")
 """How the names begin of what is measured of the machine: `gpu.memory_used_gb@node1 GPU 3`, `host.ram_used_gb`."""
 LEAST_STEPS = 5
 LAST_S = 300.0
 """What holds now is told from the samples of the last five minutes."""
+OVER = ("finished", "crashed")
+"""States of a run after which no further checkpoint is to come."""
+
+
+@dataclass(frozen=True)
+class Sampled:
+    """Dumps of a look, oldest first. One that names no step tells of the whole run, and only of that."""
+
+    look: Look
+    samples: Samples
+    dumps: tuple[SampleStats, ...]
+
+    @staticmethod
+    def of(run: Run, look: Look, now: bool) -> Sampled:
+        """`now`: the run as far as it goes, with the samples that name no step; else as it stood at the look."""
+        samples = run.samples
+        whole = now and not look.n
+        step = samples.steps[-1] if whole and samples.steps else look.step
+        dumps = samples.until(step) if look.n or whole else ()
+        return Sampled(look, samples, (samples.nameless,) if now and samples.nameless is not None else dumps)
+
+    @cached_property
+    def floor(self) -> float | None:
+        """Lowest reward seen in a dump."""
+        return min((d.reward_min for d in self.dumps if d.reward_min is not None), default=None)
+
+    @cached_property
+    def ceiling(self) -> float | None:
+        return max((d.reward_max for d in self.dumps if d.reward_max is not None), default=None)
+
+    def holding(self, level: int, of: Callable[[SampleStats], int]) -> int | None:
+        """Step of the first of the newest dumps that all stand at this level or above."""
+        since = None
+        for one in reversed(self.dumps):
+            if of(one) < level:
+                break
+            since = one.step
+        return since
+
+    def unread_before(self, step: int | None) -> int | None:
+        """Step of the dump that was read before that of `step`, where there are dumps between them that were not."""
+        earlier = [d.step for d in self.dumps if d.step is not None and step is not None and d.step < step]
+        between = [one for one in self.samples.steps if earlier and step is not None and earlier[-1] < one < step]
+        return earlier[-1] if between else None
+
+    def evidence(self, field: str, text: str) -> Evidence:
+        """First, middle and newest dump in one of their numbers."""
+        known = [(d.step, float(v)) for d in self.dumps if (v := getattr(d, field)) is not None]
+        values = [value for _, value in known]
+        first, mid, last = (values[0], values[len(values) // 2], values[-1]) if values else (None, None, None)
+        slope = None
+        if len(known) > 1 and known[0][0] is not None and known[-1][0] is not None and known[-1][0] > known[0][0]:
+            slope = 100 * (values[-1] - values[0]) / (known[-1][0] - known[0][0])
+        return Evidence(f"{SAMPLES}{field}", self.where, first, mid, last, slope, text)
+
+    @property
+    def where(self) -> str:
+        """The dumps in words."""
+        steps = [d.step for d in self.dumps if d.step is not None]
+        if not steps:
+            return "samples in the log"
+        name = "validation samples" if self.dumps[-1].split == "validation" else "rollouts"
+        return f"{name} of step {steps[0]}" if len(steps) == 1 else f"{name} of steps {steps[0]} to {steps[-1]}"
+
+
+def low(share: float | None, n: int) -> float:
+    """What a share among `n` samples is at least (Wilson's interval, 95 %); 0 where it is not known."""
+    return 0.0 if share is None or n < 1 else max(0.0, _centre(share, n) - _half(share, n))
+
+
+def high(share: float | None, n: int) -> float:
+    """What a share among `n` samples is at most; 1 where it is not known."""
+    return 1.0 if share is None or n < 1 else min(1.0, _centre(share, n) + _half(share, n))
+
+
+def _centre(share: float, n: int) -> float:
+    return (share + Z * Z / (2 * n)) / (1 + Z * Z / n)
+
+
+def _half(share: float, n: int) -> float:
+    return Z * sqrt(share * (1 - share) / n + Z * Z / (4 * n * n)) / (1 + Z * Z / n)
+
+
+def settled(seen: Sampled, of: Callable[[SampleStats], int], dumps: int) -> int:
+    """The level at which each of the newest `dumps` stands at least; 0 where there are fewer."""
+    newest = seen.dumps[-dumps:]
+    return min(map(of, newest)) if len(newest) == dumps else 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -244,3 +339,23 @@ class Measured:
 def name(gpu: Gpu) -> str:
     """A GPU for people."""
     return f"{gpu[0]} GPU {gpu[1]}".strip()
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """`state`: None for a run as it stood at an earlier row. `broken_at`: the step from which on its states are not to
+    be trusted, None if there is none. `contradictions`: where two of its sources state other values for the same
+    steps."""
+
+    look: Look
+    state: RunState | None
+    coverage: Coverage
+    ranked: Ranking | None
+    saved: Sequence[Checkpoint]
+    broken_at: int | None
+    contradictions: Sequence[Contradiction] = ()
+
+    @property
+    def over(self) -> bool:
+        """No further save is to come."""
+        return self.state is not None and self.state.state in OVER

@@ -1,0 +1,145 @@
+"""What rltui tells of itself: its manual, what it knows, the user's settings, what works on this machine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from rltui.cli.arguments import Stop, command_parser, write
+
+
+def explain(words: list[str]) -> int:
+    """`rltui explain`: one rule, page or metric of the catalogue."""
+    parser = command_parser(
+        "rltui explain", "Prints a rule, a knowledge page or a metric. Without an id: the list of rules and pages."
+    )
+    parser.add_argument(
+        "id", nargs="?", metavar="ID", help="a finding's id, the name of a page, or a metric as in kl_ref"
+    )
+    parser.add_argument("--format", choices=("text", "json"), default="text")
+    args = parser.parse_args(words)
+    from rltui.report.explain import as_json, as_text, nearest
+
+    explained = as_json(args.id) if args.format == "json" else as_text(args.id)
+    if explained is None:
+        near = nearest(args.id)
+        raise Stop(f"explain {args.id}: no such rule, page or metric" + (f" (near: {', '.join(near)})" if near else ""))
+    write(explained, None)
+    return 0
+
+
+def config(words: list[str]) -> int:
+    """`rltui config`: the user's settings."""
+    parser = command_parser(
+        "rltui config", "The user's settings: where they are, what they change, whether they are valid."
+    )
+    parser.add_argument(
+        "what",
+        nargs="?",
+        choices=("path", "show", "check", "example"),
+        default="show",
+        help="example: a commented file with every key and its default",
+    )
+    args = parser.parse_args(words)
+    from rltui.report.settings_text import checked, example, shown
+    from rltui.settings import path
+
+    if args.what == "check":
+        _check_screen()
+    if args.what == "example":
+        from rltui.tui.keys import KEYS
+
+        write(example({key.id: (key.keys, key.tooltip) for key in KEYS}), None)
+        return 0
+    write({"path": path, "show": shown, "check": checked}[args.what](), None)
+    return 0
+
+
+def _check_screen() -> None:
+    """What only the screen knows: its keys and themes. Raises `SettingsError`."""
+    from rltui.settings import load
+    from rltui.tui.keys import remapped
+    from rltui.tui.theme import load_theme
+
+    own = load()
+    remapped(own)
+    if own.screen.theme is not None:
+        try:
+            load_theme(own.screen.theme)
+        except ValueError as problem:
+            raise own.wrong("screen.theme", str(problem)) from None
+
+
+def doctor(words: list[str]) -> int:
+    """`rltui doctor`: what works on this machine."""
+    parser = command_parser("rltui doctor", "Says what works here: terminal, NVML, optional parts.")
+    parser.parse_args(words)
+    from rltui.doctor import checks, render
+
+    write(render(checks()), None)
+    return 0
+
+
+def manual(words: list[str]) -> int:
+    """`rltui help`: the pages of the manual, those that are tables elsewhere made from them."""
+    parser = command_parser("rltui help", "Prints a page of the manual. Without a topic: the list of pages.")
+    parser.add_argument("topic", nargs="?", metavar="TOPIC", help="the name of a page, or of a command")
+    topic = parser.parse_args(words).topic
+    if topic is None:
+        write(_contents(), None)
+        return 0
+    from rltui.cli import COMMANDS, main
+    from rltui.manual import page, topics
+
+    if topic in MADE:
+        write(MADE[topic][1](), None)
+    elif topic in topics():
+        write(page(topic), None)
+    elif topic in COMMANDS:
+        main([topic, "--help"])
+    else:
+        from difflib import get_close_matches
+
+        near = get_close_matches(topic, [*MADE, *topics(), *COMMANDS], 3)
+        hint = f" (near: {', '.join(near)})" if near else ""
+        raise Stop(f"help {topic}: no such page{hint} (`rltui help` lists them)")
+    return 0
+
+
+def _contents() -> str:
+    from rltui.cli import COMMANDS
+    from rltui.manual import topics
+
+    titles = {**topics(), **{topic: title for topic, (title, _) in MADE.items()}}
+    width = max(map(len, titles))
+    pages = "\n".join(f"  {topic:<{width}}  {titles[topic]}" for topic in sorted(titles))
+    return (
+        f"rltui help TOPIC prints a page:\n\n{pages}\n\n"
+        f"rltui help COMMAND prints its options: {', '.join(COMMANDS)}.\n"
+        "rltui explain prints what a rule looks at, and the pages behind the rules.\n"
+    )
+
+
+def _keys() -> str:
+    from rltui.tui.keys import markdown_table
+
+    return f"# Keys of the screen\n\n{markdown_table()}"
+
+
+def _frameworks() -> str:
+    from rltui.frameworks.support import markdown_table
+
+    return f"# Frameworks, and what is read of each\n\n{markdown_table()}"
+
+
+def _glossary() -> str:
+    from rltui.manual.glossary import as_page
+
+    return as_page()
+
+
+MADE: dict[str, tuple[str, Callable[[], str]]] = {
+    "keys": ("Keys of the screen", _keys),
+    "frameworks": ("Frameworks, and what is read of each", _frameworks),
+    "glossary": ("The words of rltui", _glossary),
+}
+"""Topic -> title, and how its page is made from its table."""
