@@ -4,7 +4,7 @@ read.py        runs found -> facts of each, as plain values
 metric.py      the primary metric: guessed by a stated order, smoothed, with its noise
 fair.py        equal budgets, Pareto front, a run beside the others and in their band
 groups.py      Good, Bad, Ugly
-signals.py     settings that go with the primary metric; statistics.py below it
+signals.py     settings that go with the primary metric
 experiments.py what to run next, one variable each
-build.py       all of it as one object; to_json.py and markdown.py show it and nothing else
+build.py       all of it as one object, model.py, which is the JSON as it stands; markdown.py and plot.py show it alone
 """

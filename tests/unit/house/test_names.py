@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections import defaultdict
 
 from tests.conftest import REPO
@@ -22,3 +23,13 @@ def test_no_class_name_occurs_twice() -> None:
     twice = {name: where for name, where in homes.items() if len(where) > 1}
     assert {name: where for name, where in twice.items() if name not in ALIKE} == {}
     assert set(ALIKE) <= set(twice), "an exception that nothing needs"
+
+
+def test_a_folder_names_only_files_that_it_holds() -> None:
+    gone = [
+        f"{page.relative_to(REPO)}: {name}"
+        for page in (REPO / "rltui").rglob("__init__.py")
+        for name in re.findall(r"[\w/]+\.py\b", ast.get_docstring(ast.parse(page.read_text())) or "")
+        if not (page.parent / name).exists()
+    ]
+    assert gone == []
