@@ -85,7 +85,8 @@ _LEAD = lazy(
 _RANK = lazy(
     r"^(?:\[?(?:[Rr]ank|RANK|default|GPU|gpu|cuda:|node\d{1,4}:)[ _:=]?(?P<rank>\d{1,5})\]?(?:[:|]|(?<=\])|\s[-|])"
     r"|\[\d{1,5},(?P<mpi>\d{1,5})\]<std(?:out|err)>:"
-    r"|(?P<task>\d{1,5}): (?=(?i:.{0,200}?(?<![a-z])(?:step|iter|iteration|update|episode|epoch|batch|round)(?![a-z])))"
+    r"|(?P<task>\d{1,5}): (?=(?i:.{0,200}?(?<![a-z])(?:step|iter|iteration|update|episode|epoch|batch|round)(?![a-z]))"
+    r"|\s*[│┃║┌├└┏┣┡┗╔╠╚╒╞╘]|\|.*\|\s*$|[-=+]{4,}\s*$)"  # a line of a table
     rf"|\d{{1,5}}: (?=\s+[^\w\s]?\s*[A-Za-z_][\w/.\- ]*\s?[:=]\s*{NUMBER}$)"
     r")\s*"
 )

@@ -311,6 +311,7 @@ class TemplateLearner:
         slots = as_slots(cells) if begins is None else [begins]
         other = source != self._block_source and not self._headed
         other |= self._framed and any(is_named(slot.name, words().counters) for slot in slots)
+        other |= begins is None and self._headed and any(map(self._is_another_step, slots))
         again = self._headed and begins is None and is_behind_bar(message)  # the bar of an epoch, painted once more
         anew = begins is not None or other or (not again and self._block.begins_anew([slot.name for slot in slots]))
         ended = self._end_block() if anew else []
@@ -320,6 +321,13 @@ class TemplateLearner:
         self._block_source = source
         self._block.add(slots, self._at, self._time)
         return ended
+
+    def _is_another_step(self, slot: Slot) -> bool:
+        """Whether a number is that which is known to tell the step, and the heading of the open block states none or
+        another: the heading was of another program."""
+        if not is_whole(slot) or counter_name(slot) != self._main:
+            return False
+        return all(counter_name(s) != self._main or s.value != slot.value for s in self._block.slots.values())
 
     def _end_block(self) -> list[StepRow]:
         """The block above is whole."""
@@ -334,6 +342,8 @@ class TemplateLearner:
         if key not in self._templates:
             self._adopts(key, line)
         rows = self._take("block", key, line)
+        if rows:
+            self._source(self._block_source)
         if told and rows:
             cells = {name: x for name, x in rows[-1].cells.items() if name not in told}
             rows[-1] = replace(rows[-1], cells=cells)
