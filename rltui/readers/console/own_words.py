@@ -313,10 +313,12 @@ class OwnWords:
         self._kept = self._known
         self._known = self._copied()
 
-    def look_further(self) -> None:
-        """That line was read; what comes now are lines that more lines may follow."""
+    def look_further(self, torn: bool) -> None:
+        """That line, if there was one, was read, and it is `torn`; what comes now are lines that more may follow."""
         self._ahead = self._known
         self._known = self._copied()
+        if self._learner is not None and not torn:
+            self._learner.go_on()
 
     def look_back(self) -> list[StepRow]:
         """The log ends here for now: what is likely. All is known as it was before these lines."""

@@ -113,7 +113,7 @@ class ConsoleReader(LineReader):
         self._torn = bool(rest)
         told = self._read(rest) if rest else []
         if self._own is not None and (rest or held):
-            self._own.look_further()
+            self._own.look_further(bool(rest))
             self._dialects.look_further()
         self._take_joined(self._joined.finish(self._rows.names))
         self._untaken.open_line = 0

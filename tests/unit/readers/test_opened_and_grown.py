@@ -128,3 +128,12 @@ def followed(path: Path, parts: list[bytes]) -> tuple[dict[tuple[int, str], floa
     restarts = list(table.restarts)
     opened.close()
     return cells, restarts
+
+
+def test_a_step_below_an_object_that_was_printed_before_it_is_read_at_the_end() -> None:
+    """Ray puts its prefix before the first line of the object only: the lines of the step may be of the object still."""
+    ray = "(main_task pid=4312) "
+    block = ray + f"--- step {{i}} ---\n{ray}  - entropy: 0.5\n{ray}  - mean_reward: 0.{{i}}\n"
+    answer = f'{ray}{{{{\n  "answer": 7,\n  "confidence": 0.7\n}}}}\n'
+    text = "".join((answer * (i == 5) + block).format(i=i) for i in range(1, 6))
+    assert [cells.get("mean_reward") for cells in looked_at([text.encode()])[0].values()] == [0.1, 0.2, 0.3, 0.4, 0.5]
