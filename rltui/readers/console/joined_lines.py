@@ -21,6 +21,8 @@ from rltui.readers.console.trl import cells
 _MOST = 200
 """Lines of one dict at most."""
 _BEGINS = (b"{'", b'{"')
+_MEMBER = re.compile(rb"\s*(?:[\"'\[\]{}]|-?\.?\d|(?:true|false|null|True|False|None|-?NaN|nan|-?inf|-?Infinity)\b)")
+"""How a line begins within an object that is set out."""
 _PLACE = re.compile(rb"^(\s*(?:\[[^\]]{5,30}\])?\s+(?:DEBUG|INFO|WARNING)\s+)(\S.*?)\s+[\w.]{1,60}\.py:\d{1,6}\s*$")
 """What rich puts before a message, the message, and the place behind it."""
 
@@ -54,6 +56,7 @@ class BrokenLines:
         """The lines that are whole with this one, each with the number of the line that it begins in."""
         inner = line.removeprefix(self._prefix)
         again = self.opens(line) and not inner[:1].isspace()
+        again |= bool(self._held) and _set_out(self._held[0][1]) and _MEMBER.match(inner) is None
         if self._held and (again or b"%|" in line or not line.strip()):
             given = self.give_back()
             return [*given, *(self.take(line, number) if self.opens(line) else [(number, line)])]
@@ -204,10 +207,6 @@ class JoinedLines:
             return self._joined(self._lists.take(line, number, known))
         self._after_blank = self._after_blank if self._dicts.is_open else after_blank
         return self._lines(self._dicts.take(line, number))
-
-    def so_far(self, known: Collection[str]) -> list[Joined]:
-        """Nothing follows for now: the complete rows of a list."""
-        return [*self._joined(self._lists.so_far(known)), *self._lines(self._rich.give_back())]
 
     @property
     def first_held(self) -> int:

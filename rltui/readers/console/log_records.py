@@ -96,9 +96,10 @@ class LogRows:
     def add_aside(self, step: int, cells: Mapping[str, object], time: float = nan) -> None:
         """One row that does not tell where the log is."""
         self._add_cut()
+        foretold = bool(self._foretold) and self._foretold.pop(step, None) == cells
         if self.foretells:
             self._foretold[step] = dict(cells)
-        elif self._foretold and self._foretold.pop(step, None) == cells:
+        if foretold:
             return
         self._rows.add(step, cells, time)
         self.clock.know(time)
@@ -151,9 +152,12 @@ class LogRows:
 
 
 class LogNews:
-    """Collects what stands beside the rows, in the order of the lines; of how far the work is, only the newest."""
+    """Collects what stands beside the rows, in the order of the lines; of how far the work is, only the newest.
+    `foretells`: as of `LogRows`."""
 
     def __init__(self) -> None:
+        self.foretells = False
+        self._foretold: list[Note | ConfigRecord] = []
         self._records: list[Record] = []
         self._newest: dict[str, Note] = {}
         self._progress: tuple[int | None, int | None] = (None, None)
@@ -163,7 +167,13 @@ class LogNews:
         for record in records:
             if isinstance(record, Note) and record.kind in ("progress", "phase"):
                 self._newest[record.kind] = record
-            else:
+                continue
+            foretold = record in self._foretold
+            if foretold and not self.foretells:
+                self._foretold.remove(record)
+            elif self.foretells and not foretold:
+                self._foretold.append(record)
+            if not foretold:
                 self._records.append(record)
 
     def progress(self, done: int, total: int, line: int) -> None:

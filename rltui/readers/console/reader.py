@@ -103,26 +103,11 @@ class ConsoleReader(LineReader):
     def finish(self) -> list[Record]:
         opened = self.feed(head) if (head := self._unwrapper.finish()) else []
         rest = self._buffer.peek()
-        line, held = self._line, self._joined.first_held
+        line, standing = self._line, self._notes.standing() if rest else {}
         if self._own is not None:
             self._tell(self._own.settle(over=True), plans=True)
-        self._filter.learns, self._rows.foretells = False, True
-        self._untaken.open_line = held or (line if rest else 0)
-        standing = self._notes.standing() if rest else {}
-        self._look_ahead(bool(rest), held > 0)
-        self._torn = bool(rest)
-        told = self._read(rest) if rest else []
-        if self._own is not None and (rest or held):
-            self._own.look_further(bool(rest))
-            self._dialects.look_further()
-        self._take_joined(self._joined.finish(self._rows.names))
-        self._untaken.open_line = 0
+        told = self._read_open(rest)
         self._line = line  # the line is not over
-        self._bars.settle()
-        if self._own is not None:
-            self._add_steps(self._dialects.look_back())
-            self._tell(self._own.look_back())
-        self._filter.learns, self._rows.foretells, self._torn = True, False, False
         self._bars.so_far(self._line)
         told += self._news.take()
         ends = self._notes.finish(line, self._rows.step)
@@ -131,27 +116,42 @@ class ConsoleReader(LineReader):
         out = [*opened, *told, *self._config.finish(), *ends, *self._take_rows(), *self._newest.take()]
         return out if self._unread is None else [*out, Hint(self._unread.hint())]
 
-    def _look_ahead(self, within: bool, held: bool) -> None:
-        """What is read now may go on: the beginning of a line (`within`), or lines that are `held` back."""
-        if within:
-            self._blanks.look_ahead()
-            self._joined.look_ahead()
-        if self._own is not None and (within or held):
-            self._own.look_ahead()
-            self._dialects.look_ahead()
-
     def rest(self) -> list[Record]:
         """Rows that are held back until what follows tells more of them: nothing follows for now."""
         if self._own is not None and self._own.learns:
             self._bars.take_newest(self._buffer.rest, self._line)
-        self._take_joined(self._joined.so_far(self._rows.names))
-        self._bars.settle(over=False)
+        self._read_open(b"", over=False)
         self._bars.so_far(self._line)
+        rows = [*self._news.take(), *self._take_rows()]
+        return rows if self._unread is None or self._unread.hint() == "" else [*rows, Hint(self._unread.told)]
+
+    def _read_open(self, rest: bytes, over: bool = True) -> list[Record]:
+        """What may go on is read as if nothing followed: the beginning of a line, lines that are held back, and the
+        steps that they belong to. All is known afterwards as it was before. `over`: the log ends here."""
+        held = self._joined.first_held
+        self._filter.learns, self._torn = False, bool(rest)
+        self._rows.foretells = self._news.foretells = True
+        self._untaken.open_line = held or (self._line if rest else 0)
+        if rest:
+            self._blanks.look_ahead()
+            self._joined.look_ahead()
+        own = self._own if rest or held else None
+        if own is not None:
+            own.look_ahead()
+            self._dialects.look_ahead()
+        told = self._read(rest) if rest else []
+        if own is not None:
+            own.look_further(bool(rest))
+            self._dialects.look_further()
+        self._take_joined(self._joined.finish(self._rows.names))
+        self._untaken.open_line = 0
+        self._bars.settle(over)
         if self._own is not None:
             self._add_steps(self._dialects.look_back())
-            self._tell(self._own.so_far())
-        rows = self._take_rows()
-        return rows if self._unread is None or self._unread.hint() == "" else [*rows, Hint(self._unread.told)]
+            self._tell(self._own.look_back())
+        self._filter.learns, self._torn = True, False
+        self._rows.foretells = self._news.foretells = False
+        return told
 
     @property
     def waits(self) -> bool:

@@ -131,7 +131,7 @@ def followed(path: Path, parts: list[bytes]) -> tuple[dict[tuple[int, str], floa
 
 
 def test_a_step_below_an_object_that_was_printed_before_it_is_read_at_the_end() -> None:
-    """Ray puts its prefix before the first line of the object only: the lines of the step may be of the object still."""
+    """Ray puts its prefix before the first line of the object only: the lines of the step may be of it still."""
     ray = "(main_task pid=4312) "
     block = ray + f"--- step {{i}} ---\n{ray}  - entropy: 0.5\n{ray}  - mean_reward: 0.{{i}}\n"
     answer = f'{ray}{{{{\n  "answer": 7,\n  "confidence": 0.7\n}}}}\n'
