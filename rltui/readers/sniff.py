@@ -197,7 +197,9 @@ def _json(text: bytes, name: str, head_is_all: bool) -> str | None:
         begun = _begun(text) if len(lines) == 1 and not text.endswith(b"\n") else None
         if begun is not None and first_of("step", begun) is not None and _is_metrics(begun) and not is_sample(begun):
             return "jsonl"
-        return None if re.match(rb'[{\[]\s*["{\[\]}]|\[\s*-?\d[\d.eE+-]*\s*,', text) else _NOT_JSON
+        if not re.match(rb'[{\[]\s*["{\[\]}]|\[\s*-?\d[\d.eE+-]*\s*,', text):
+            return _NOT_JSON
+        return _learnt(text) if name.endswith(_TEXTS) else None  # lists may be what a log's lines are made of
     if len(rows) == 1 and len(lines) == 1 and head_is_all and first_of("step", rows[0]) is None:
         return None  # one object without a step: results or config
     if 2 * len(rows) < len(lines) and (console := _console(text, name) or _learnt(text)) is not None:
