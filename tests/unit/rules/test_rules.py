@@ -176,6 +176,18 @@ def test_planted_fault(plant: Callable[[Columns], None], rule: str, severity: st
     assert d.verdict.decision not in ("continue", "not-enough-evidence")
 
 
+def test_fast_steps_between_slow_ones_make_no_slow_run() -> None:
+    """Steps that take as long as in the beginning are the usual ones; those that never did are slow."""
+    columns = dict(learning_run(0, N))
+    seconds = level(60, sd=0.05)
+    columns["time_per_step_s"] = np.where((np.arange(N) >= 100) & (np.arange(N) < 250), seconds, 5 * seconds)
+    as_before = found(near("step-time-regression").advance(FakeRun(columns).grow()), "step-time-regression")
+    assert (as_before.severity, as_before.peak_severity) == ("info", "info")
+    columns["time_per_step_s"] = np.where(np.arange(N) < 250, seconds, 5 * seconds)
+    slowed = found(near("step-time-regression").advance(FakeRun(columns).grow()), "step-time-regression")
+    assert slowed.severity == "critical"
+
+
 @pytest.mark.parametrize("seed", range(5))
 def test_a_run_that_learns_stays_quiet(seed: int) -> None:
     d = diagnose(learning_run(seed))
