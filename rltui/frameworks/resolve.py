@@ -15,6 +15,8 @@ from rltui.frameworks.schema import PHASE, REGEX, Metric, Trap
 from rltui.frameworks.spelling import by_words, readings, scale_fits
 
 VALIDATION = "validation"
+DETAIL = "val_aux"
+"""What is measured on held-out data and is no score to judge by."""
 SPEED = "speed"
 TRAIN = "train/"
 Number = tuple[int, ...]
@@ -116,19 +118,31 @@ def _known(key: str, names: Dialect) -> tuple[str | None, tuple[str, ...]]:
     for canonical, pattern in names.patterns:
         match = pattern.search(key)
         if match:
-            own = _held_out(key) if metrics()[canonical].group == VALIDATION else None
-            return (own, ()) if own else (canonical, tuple(part for part in match.groups() if part))
+            own = _held_out(key, canonical) if metrics()[canonical].group == VALIDATION else None
+            return own or (canonical, _groups(match))
     for phase, pattern in names.phase_patterns:
         if pattern.search(key):
             return PHASE + phase, ()
     return None, ()
 
 
-def _held_out(key: str) -> str | None:
-    """The held-out score that a key is word for word in any loop. A pattern for all that a trainer evaluates would take
-    `eval_accuracy` for one number among many, and nobody would judge by it."""
-    canonical = dialect(GENERIC).exact.get(key)
-    return canonical if canonical is not None and metrics()[canonical].group == VALIDATION else None
+def _groups(match: re.Match[str]) -> tuple[str, ...]:
+    return tuple(part for part in match.groups() if part)
+
+
+def _held_out(key: str, found: str) -> tuple[str, tuple[str, ...]] | None:
+    """The held-out score that a key is in any loop: word for word, or by its pattern if the framework knows it but as a
+    detail. A pattern for all that a trainer evaluates would take `eval_accuracy` for one number among many, and nobody
+    would judge by it."""
+    names = dialect(GENERIC)
+    canonical = names.exact.get(key)
+    if canonical is not None:
+        return (canonical, ()) if metrics()[canonical].group == VALIDATION else None
+    if found != DETAIL:
+        return None
+    scores = [(name, pattern) for name, pattern in names.patterns if metrics()[name].group == VALIDATION]
+    own = next(((name, match) for name, pattern in scores if name != DETAIL and (match := pattern.search(key))), None)
+    return None if own is None else (own[0], _groups(own[1]))
 
 
 @lru_cache(maxsize=1)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
+from itertools import takewhile
 from math import isfinite, log, sqrt
 from typing import NamedTuple
 
@@ -18,7 +20,7 @@ from rltui.frameworks.resolve import resolve
 from rltui.prose import capital
 from rltui.rules.base import Memory, Params, held, loud, rule, tail
 from rltui.rules.traits import Trait
-from rltui.run.table import Floats
+from rltui.run.table import Floats, Series
 
 DENSE = 60
 """Evaluations that tell how far the noise of one carries on to the next (its standard error is then .13)."""
@@ -271,18 +273,49 @@ def _ends(x: Floats) -> tuple[float, float]:
 
 @rule("passk-shrink", Look)
 def passk_shrink(look: Look, p: Params, memory: Memory) -> list[Signal]:
-    """pass@k falls below its start while pass@1 rises: answers that were found once are no longer."""
-    one, many = look.values("val_score"), look.values("val_pass_at_k")
+    """pass@k falls below its start while pass@1 rises: answers that were found once are no longer. Of several sets the
+    one that fell furthest in noise is told."""
+    pairs = _pass_at_k(look)
+    names = [f" of {resolve(many.key, look.dialect.name).label}" if len(pairs) > 1 else "" for _, many in pairs]
+    found = [s for pair, name in zip(pairs, names, strict=True) if (s := _shrunk(*pair, p, name)) is not None]
+    return [max(found, key=lambda one: one[0])[1]] if found else []
+
+
+def _shrunk(one: Series, many: Series, p: Params, name: str) -> tuple[float, Signal] | None:
+    """The signal of a set, and how far its pass@k lies below its start in standard errors."""
     if len(many) < p["evals"] or len(one) < p["evals"]:
-        return []
-    (start, now), (first, last) = _ends(many), _ends(one)
+        return None
+    (start, now), (first, last) = _ends(many.values), _ends(one.values)
     risen, gap, before = last > first, now - last, start - first
-    error = sd_d(many) * sqrt(2.0 / max(2, len(many) // 3))
+    error = sd_d(many.values) * sqrt(2.0 / max(2, len(many) // 3))
     if not risen or before <= 0 or gap > 0.5 * before:
-        return []
-    level = WARNING if error > 0 and now < start - p["se"] * max(error, p["least"]) else NOTICE
-    text = f"pass@k went {num(start)} → {num(now)} while pass@1 rose: the gain is sharper, not wider."
-    return [Signal(level, text, (("val_pass_at_k", ""), ("val_score", "")), moved="val_pass_at_k")]
+        return None
+    fall = (start - now) / max(error, p["least"])
+    text = f"pass@k{name} went {num(start)} → {num(now)} while pass@1 rose: the gain is sharper, not wider."
+    proofs = ((many.key, ""), (one.key, ""))
+    return fall, Signal(WARNING if error > 0 and fall > p["se"] else NOTICE, text, proofs, moved=many.key)
+
+
+def _pass_at_k(look: Look) -> list[tuple[Series, Series]]:
+    """The pass@1 and pass@k of each validation set: the keys that have most of their path in common. Of a single
+    set they belong together whatever they are called."""
+    ones = [found.series for found in look.facts.validation_sets]
+    alone = look.series("val_pass_at_k")
+    many = list(look.family("val_pass_at_k").values()) or ([] if alone is None else [alone])
+    if len(ones) == 1:
+        return [(ones[0], several) for several in many]
+    pairs = []
+    for several in many:
+        shared = [_shared(one.key, several.key) for one in ones]
+        if shared and shared.count(max(shared)) == 1 and max(shared) > 1:
+            pairs.append((ones[shared.index(max(shared))], several))
+    return pairs
+
+
+def _shared(key: str, other: str) -> int:
+    """How many parts two keys begin with alike."""
+    parts = zip(*(re.split(r"[/_]", one) for one in (key, other)), strict=False)
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], parts))
 
 
 @rule("validation-underpowered", Look)

@@ -36,8 +36,9 @@ def level(step: int) -> float:
     return 0.5
 
 
-def written(folder: Path, sets: Mapping[str, Way], seed: int) -> Path:
-    """A sound run in verl's console names. The noise of a set hangs on its name, not on its place in the row."""
+def written(folder: Path, sets: Mapping[str, Way], seed: int, last: str = "/acc/mean@1") -> Path:
+    """A sound run in verl's names, which end with `last`. The noise of a set hangs on its name, not on its place in
+    the row."""
     train, noise = random.Random(seed), {name: random.Random(f"{seed} {name}") for name in sets}
     rows = []
     for step in range(1, STEPS + 1):
@@ -48,7 +49,7 @@ def written(folder: Path, sets: Mapping[str, Way], seed: int) -> Path:
         }
         if step % EVERY == 0:
             for name, way in sets.items():
-                data[f"val-core/{name}/acc/mean@1"] = way(step) + noise[name].gauss(0, 0.012)
+                data[f"val-core/{name}{last}"] = way(step) + noise[name].gauss(0, 0.012)
         rows.append({"step": step, "data": data})
     folder.mkdir(exist_ok=True)
     (folder / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
@@ -117,3 +118,25 @@ def test_how_often_any_of_many_level_sets_is_said_to_fall() -> None:
             for n in range(7, 41)
         )
     assert alarms <= 11  # 5 % of 120, and two standard errors
+
+
+def shrinks(step: int) -> float:
+    return 0.8 - 0.25 * step / STEPS
+
+
+def widens(step: int) -> float:
+    return 0.8 + 0.05 * step / STEPS
+
+
+@pytest.mark.parametrize("order", list(permutations(("x/acc/mean@1", "x/acc/best@8/mean", "y/acc/mean@16"))))
+def test_pass_at_k_is_held_against_pass_at_1_of_the_same_set(tmp_path: Path, order: tuple[str, ...]) -> None:
+    ways = {"x/acc/mean@1": rises, "x/acc/best@8/mean": shrinks, "y/acc/mean@16": rises}
+    _, _, report = told(written(tmp_path / "run", {name: ways[name] for name in order}, 3, last=""))
+    found = next(f for f in report["findings"] if f["id"] == "passk-shrink")
+    assert [e["key"] for e in found["evidence"]] == ["val-core/x/acc/best@8/mean", "val-core/x/acc/mean@1"]
+
+
+def test_pass_at_k_of_another_set_is_no_evidence(tmp_path: Path) -> None:
+    sets = {"x/acc/mean@1": rises, "x/acc/best@8/mean": widens, "y/acc/mean@16": level, "y/acc/best@16/mean": shrinks}
+    _, _, report = told(written(tmp_path / "run", sets, 3, last=""))
+    assert "passk-shrink" not in [f["id"] for f in report["findings"] if f["severity"] != "info"]
