@@ -263,10 +263,8 @@ def _clear(case: Case) -> str:
         for m in seen
         if not m.held_out
     ]
-    main = [
-        m for m in sets[:1] if m in gains or (level is None and m.since_peak is not None)
-    ]  # of few both ends are the same
-    courses += [_course(case, m) for m in sets if m in main or m in fallen]
+    told_at_all = [m for m in sets[:1] if m in gains or (level is None and m.since_peak is not None)]  # of few: no ends
+    courses += [_course(case, m) for m in sets if m in told_at_all or m in fallen]
     if not courses:
         return words
     if level is None:
