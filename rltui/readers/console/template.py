@@ -289,6 +289,8 @@ class TemplateLearner:
             return []  # another program's
         if begins is None and not cells and self._begins_evaluation(message):
             return []
+        if self._evaluated and self._headed and any(map(self._is_another_step, as_slots(cells))):
+            self._evaluated = False
         if self._evaluated and cells:
             cells = {of_evaluation(name): x for name, x in cells.items()}
         if self._under is not None and cells:
