@@ -28,7 +28,6 @@ from rltui.evidence.model import (
     Tone,
     Verdict,
 )
-from rltui.frameworks.resolve import resolve
 from rltui.prose import counted, sentences
 from rltui.rules.base import validation
 from rltui.rules.catalogue import having
@@ -276,7 +275,7 @@ def _course(case: Case, held_out: MetricFacts) -> str:
     """How a validation set went; its own name only if there are several."""
     name = "validation"
     if len(case.look.facts.validation_sets) > 1:
-        name += f" {resolve(held_out.series.key, case.look.dialect.name).label}"
+        name = told.of_set(held_out.series.key, case.look.dialect.name)
     course = held_out.course
     return ", ".join(part for part in (f"{name} {told.since_start(course)}", told.since_peak(course)) if part)
 
@@ -345,7 +344,11 @@ def _would_change(case: Case, decision: Decision, because: Sequence[Finding]) ->
             else sentences("A warning that lasts would change it", again)
         )
     if decision == "continue-watch" and _held_back(case):
-        return sentences("It would become a stop once validation falls or no longer rises", again)
+        several = len(look.facts.validation_sets) > 1
+        falls = (
+            "all validation sets together fall or rise no more" if several else "validation falls or no longer rises"
+        )
+        return sentences(f"It would become a stop once {falls}", again)
     refute = [f.refute[0] for f in because if f.refute][:2]
     words = ", or if ".join(in_sentence(r) for r in dict.fromkeys(refute))
     return sentences(f"It would change if {words}", again)

@@ -26,7 +26,7 @@ LEAST = 10
 FEW = 3
 """A validation set that was looked at less often counts nothing."""
 COVERS = 0.8
-"""Share of the evaluations that another set must have been part of."""
+"""Share of the evaluations of the set with most that another must have."""
 
 
 @cache
@@ -89,17 +89,22 @@ def validation_sets(seen: Validated) -> list[Series]:
 
 
 def together(sets: Sequence[Series]) -> list[Series]:
-    """Those of the sets that count alike: the first and all that were evaluated with it, cut to the evaluations that
-    all of them were part of. Empty with fewer than 3 evaluations."""
+    """Those of the sets that count alike, each at the same evaluations: the first, which has most of them, and all that
+    have nearly as many since they began. The evaluations are those of the set with the fewest; another that was
+    not part of one (a hole, sets that take turns) stands between its neighbours there. Empty with fewer than 3."""
     if not sets or len(sets[0]) < FEW:
         return []
-    main, *others = sets
-    alike, rows = [main], main.rows
-    for other in others:
-        common = np.intersect1d(rows, other.rows)
-        if len(common) >= max(FEW, COVERS * len(rows)):
-            alike, rows = [*alike, other], common
-    return [one if len(one) == len(rows) else one.where(np.isin(one.rows, rows)) for one in alike]
+    alike = [one for one in sets if len(one) >= max(FEW, COVERS * len(sets[0]))]
+    fewest = min(alike, key=lambda one: (len(one), -one.rows[-1], one.rows[0], one.key))
+    grid = fewest.since_row(max(int(one.rows[0]) for one in alike))
+    return [_at(one, grid) for one in alike] if len(grid) >= FEW else []
+
+
+def _at(one: Series, grid: Series) -> Series:
+    if len(one) == len(grid) and np.array_equal(one.rows, grid.rows):
+        return one
+    values = np.interp(grid.rows, one.rows, one.values)
+    return Series(one.key, grid.steps, values, grid.rows, grid.times)
 
 
 def mean_z(sets: Sequence[Series]) -> Floats:

@@ -7,6 +7,7 @@ from rltui.evidence.facts import Facts, Share
 from rltui.evidence.metric import Course
 from rltui.evidence.signal import num
 from rltui.frameworks.load import metrics
+from rltui.frameworks.resolve import resolve
 from rltui.plots.numbers import percent
 
 ROSE = {1: "rose", -1: "fell"}
@@ -33,6 +34,12 @@ def course(facts: Facts, metric: str) -> str:
     else:
         name = "validation" if metric == "val_score" else metrics()[metric].label
     return ", ".join(part for part in (f"{name} {since_start(found)}", since_peak(found)) if part)
+
+
+def of_set(key: str, framework: str) -> str:
+    """What a validation set is called in a sentence: `validation gsm8k acc`; its key if it has no name of its own."""
+    label = resolve(key, framework).label
+    return f"validation {key if label == metrics()['val_score'].label else label}"
 
 
 def in_short(facts: Facts, metric: str) -> str:

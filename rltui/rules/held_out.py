@@ -134,7 +134,7 @@ def _regressed(look: Look, p: Params) -> Regressed | None:
     if len(sets) == 1:
         return Regressed(found, fall, "val_score", "validation", "")
     key = found.series.key
-    name = f"validation {resolve(key, look.dialect.name).label}"
+    name = words.of_set(key, look.dialect.name)
     return Regressed(found, fall, key, name, f" Of {len(sets)} validation sets {len(fallen)} fell.")
 
 

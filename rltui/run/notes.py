@@ -40,7 +40,7 @@ class NoteSource:
     row: int | None = None  # newest training step
     bar: int | None = None  # newest step of the progress bar: rows may be logged every tenth step only, or come late
     bar_line: int = 0  # where it was painted
-    shown: Note | None = None  # the newest traceback, which may show more yet
+    shown: dict[str, Note] = field(default_factory=dict)  # by kind the newest one that may show more yet
     _survived: set[tuple[str, str]] = field(default_factory=set)
 
     @property
@@ -155,7 +155,7 @@ class Notes:
                 log.bar, log.bar_line = note.step, note.line
             return
         if note.begun:
-            before, log.shown = log.shown, note
+            before, log.shown[note.kind] = log.shown.get(note.kind), note
             if before is not None and before.begun == note.begun:
                 self._kept[note.kind].drop(before)
                 log.retract(before)

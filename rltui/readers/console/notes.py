@@ -121,23 +121,27 @@ class _Traceback:
         return Note("traceback", clean(message, 500), line, step, None, None, tuple(self.frames), self.begun)
 
 
+OpenTracebacks = dict[tuple[str, str], _Traceback]
+"""By Ray's prefix and what stands before each line."""
+
+
 class NoteFinder:
     """Finds notes line by line. Lines without a trigger may be left out while no traceback is open."""
 
     def __init__(self, clock: LineClock | None = None) -> None:
         self._clock = LineClock() if clock is None else clock
-        self._open: dict[tuple[str, str], _Traceback] = {}
+        self._open: OpenTracebacks = {}
         self._warned: set[str] = set()
 
     @property
     def in_traceback(self) -> bool:
         return bool(self._open)
 
-    def standing(self) -> dict[tuple[str, str], _Traceback]:
+    def standing(self) -> OpenTracebacks:
         """The tracebacks that are open, to go back to: more may come of a line that is not over."""
         return {key: replace(one, frames=deque(one.frames, FRAMES)) for key, one in self._open.items()}
 
-    def go_back(self, standing: dict[tuple[str, str], _Traceback]) -> None:
+    def go_back(self, standing: OpenTracebacks) -> None:
         self._open = standing
 
     def line(self, text: str, line: int, step: int | None) -> list[Note]:

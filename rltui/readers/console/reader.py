@@ -21,7 +21,7 @@ from rltui.readers.console.joined_lines import Joined, JoinedLines
 from rltui.readers.console.lead import plain
 from rltui.readers.console.line_filter import SCAN_LIMIT, LineFilter, shape_of
 from rltui.readers.console.log_records import LogNews, LogRows, NewestLines
-from rltui.readers.console.notes import NoteFinder, split_prefix
+from rltui.readers.console.notes import NoteFinder, OpenTracebacks, split_prefix
 from rltui.readers.console.own_words import OwnWords
 from rltui.readers.console.printed_list import Printed
 from rltui.readers.console.printed_rows import ListMarks
@@ -69,6 +69,8 @@ class ConsoleReader(LineReader):
         self._untaken = UntakenLines()
         self._took = False  # something of the line was taken
         self._torn = False  # the line that is read has no end
+        self._torn_line = 0  # the newest line that was read without its end
+        self._notes_ahead: OpenTracebacks | None = None  # with that line
         if self._own is None and self._patterns is None:
             self._untaken.settle()
         self._set_looks()
@@ -91,6 +93,9 @@ class ConsoleReader(LineReader):
             whole = self._buffer.peeked_whole
             self._blanks.go_on(whole)
             self._joined.go_on(whole)
+            if whole and self._notes_ahead is not None:
+                self._notes.go_back(self._notes_ahead)
+            self._notes_ahead = None
             self._untaken.forget_open(but=self._line if whole and not self._joined.is_open else 0)
             if self._own is not None:
                 self._tell(self._own.go_on(whole))
@@ -112,6 +117,7 @@ class ConsoleReader(LineReader):
         told += self._news.take()
         ends = self._notes.finish(line, self._rows.step)
         if rest:
+            self._notes_ahead = self._notes.standing()
             self._notes.go_back(standing)
         out = [*opened, *told, *self._config.finish(), *ends, *self._take_rows(), *self._newest.take()]
         return out if self._unread is None else [*out, Hint(self._unread.hint())]
@@ -130,6 +136,7 @@ class ConsoleReader(LineReader):
         steps that they belong to. All is known afterwards as it was before. `over`: the log ends here."""
         held = self._joined.first_held
         self._filter.learns, self._torn = False, bool(rest)
+        self._torn_line = self._line if rest else self._torn_line
         self._rows.foretells = self._news.foretells = True
         self._untaken.open_line = held or (self._line if rest else 0)
         if rest:
@@ -241,7 +248,7 @@ class ConsoleReader(LineReader):
             self._took, shape = False, shape_of(one.text)
             self._line, self._blanks.after = one.number, one.after_blank
             if not one.dull:
-                self._segment(one.text, shape, b"", 0)
+                self._segment(one.text, shape, one.text, 0)
             if shape and not self._took:
                 self._untaken.add(shape, one.text, self._line)
             self._blanks.after, self._line = here, now
@@ -306,7 +313,8 @@ class ConsoleReader(LineReader):
                 self._bars.take_numbers(painted, segment, self._line)
             self._bars.paint(painted, lambda: self._blanks.before(text, at), self._line)
             glued = behind_bar(segment)
-            if glued and self._joined.wants(listed := behind_bar(whole), b"", marked=True):
+            listed = b"" if self._rows.foretells else behind_bar(whole)  # else it was held back, and is given here
+            if glued and listed and self._joined.wants(listed, b"", marked=True):
                 self._take_joined(self._joined.take(listed, self._line, False, self._rows.names))
                 self._took = True
                 return True
@@ -340,6 +348,8 @@ class ConsoleReader(LineReader):
         step = self._rows.step
         decoded = segment.decode("utf-8", "replace")
         notes = self._notes.line(decoded, self._line, step)
+        if self._line == self._torn_line:  # what the whole line says takes the place of what its beginning said
+            notes = [note._replace(begun=note.begun or self._line) for note in notes]
         prefix, message = split_prefix(decoded)
         configs = self._config.line(prefix, message, self._line, step is None, self._before_steps)
         self._news.add([*notes, *configs])

@@ -66,6 +66,9 @@ STYLES: dict[str, Callable[[int], str]] = {
         f"rollout {i}: {{'rollout/raw_reward': {a(i)}}}\nstep {2 * i}: {{'train/loss': 0.5}}\n"
         f"step {2 * i + 1}: {{'train/loss': {b(i)}}}\nperf {i}: {{'perf/step_time': 12.5}}\n"
     ),
+    "dict behind a bar": lambda i: (
+        f" {i}%|██▌       | {i}/100 [00:0{i}<01:30,  1.02s/it]{{'loss': {a(i)}, 'reward': {b(i)}, 'epoch': 0.0{i}}}\n"
+    ),
     "roll": lambda i: (
         f'pipeline step {i} start...\n{{"critic/score/mean": {a(i)}, "actor/kl": {b(i)}}}\npipeline step {i} finished\n'
     ),
@@ -108,8 +111,7 @@ def test_a_run_that_is_opened_within_a_step_goes_on_as_if_it_was_not(
         assert followed(tmp_path / f"{at}.log", [data[:at], data[at:]]) == whole, at
 
 
-def followed(path: Path, parts: list[bytes]) -> tuple[dict[tuple[int, str], float], list[int]]:
-    """The cells of a log that is opened with its first part and grows by the others, and the steps of its restarts."""
+def grown(path: Path, parts: list[bytes]) -> RunReader:
     path.write_bytes(parts[0])
     opened = RunReader(locate([str(path)])[0])
     opened.load()
@@ -118,6 +120,12 @@ def followed(path: Path, parts: list[bytes]) -> tuple[dict[tuple[int, str], floa
             out.write(part)
         opened.poll()
     opened.rest()
+    return opened
+
+
+def followed(path: Path, parts: list[bytes]) -> tuple[dict[tuple[int, str], float], list[int]]:
+    """The cells of a log that is opened with its first part and grows by the others, and the steps of its restarts."""
+    opened = grown(path, parts)
     table = opened.run.history.table
     cells = {
         (int(step), key): float(x)
@@ -137,3 +145,26 @@ def test_a_step_below_an_object_that_was_printed_before_it_is_read_at_the_end() 
     answer = f'{ray}{{{{\n  "answer": 7,\n  "confidence": 0.7\n}}}}\n'
     text = "".join((answer * (i == 5) + block).format(i=i) for i in range(1, 6))
     assert [cells.get("mean_reward") for cells in looked_at([text.encode()])[0].values()] == [0.1, 0.2, 0.3, 0.4, 0.5]
+
+
+@pytest.mark.parametrize("lead", ["", "(main_task pid=4312) ", "[rank0]: "])
+def test_an_error_that_is_being_written_is_told_once_and_whole(lead: str, tmp_path: Path) -> None:
+    """However far it was written when the log was opened, as is the checkpoint that was saved before it."""
+    rows = "".join(STYLES["heading"](i) for i in range(1, 5))
+    lines = ["Saving model checkpoint to out/checkpoint-400", "Traceback (most recent call last):"]
+    lines += [
+        '  File "train.py", line 12, in step',
+        "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB",
+    ]
+    data = (rows + "".join(f"{lead}{line}\n" for line in lines)).encode()
+    whole = told_of(tmp_path / "whole.log", [data])
+    assert {kind for kind, _ in whole} >= {"checkpoint", "traceback", "oom"}
+    for at in range(len(rows.encode()), len(data)):
+        assert told_of(tmp_path / "cut.log", [data[:at], data[at:]]) == whole, data[:at][-40:]
+
+
+def told_of(path: Path, parts: list[bytes]) -> list[tuple[str, str]]:
+    opened = grown(path, parts)
+    notes = sorted((note.kind, note.text) for note in opened.run.notes if note.kind not in ("progress", "phase"))
+    opened.close()
+    return notes

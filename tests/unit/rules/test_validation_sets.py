@@ -140,3 +140,26 @@ def test_pass_at_k_of_another_set_is_no_evidence(tmp_path: Path) -> None:
     sets = {"x/acc/mean@1": rises, "x/acc/best@8/mean": widens, "y/acc/mean@16": level, "y/acc/best@16/mean": shrinks}
     _, _, report = told(written(tmp_path / "run", sets, 3, last=""))
     assert "passk-shrink" not in [f["id"] for f in report["findings"] if f["severity"] != "info"]
+
+
+@pytest.mark.parametrize("left_out", ["holes", "turns", "one begins late"])
+def test_their_order_changes_no_advice_if_they_were_not_evaluated_together(tmp_path: Path, left_out: str) -> None:
+    def gone(name: str, step: int) -> bool:
+        at = step // EVERY
+        if left_out == "holes":
+            return at % 7 == (2 if name == "x" else 5)
+        return at % 2 == (name == "x") if left_out == "turns" else name == "x" and at < 12
+
+    ways = {"x": falls, "y": rises, "z": rises}
+    found = []
+    for i, order in enumerate(permutations(ways)):
+        run = written(tmp_path / str(i), {name: ways[name] for name in order}, seed=4)
+        path = run / "metrics.jsonl"
+        rows = [json.loads(line) for line in path.read_text().splitlines()]
+        for row in rows:
+            for name in ways:
+                if gone(name, row["step"]):
+                    row["data"].pop(f"val-core/{name}/acc/mean@1", None)
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+        found.append(advice(told(run)[2]))
+    assert all(one == found[0] for one in found[1:])
