@@ -138,6 +138,8 @@ class ConsoleReader(LineReader):
         self._filter.learns, self._torn = False, bool(rest)
         self._torn_line = self._line if rest else self._torn_line
         self._rows.foretells = self._news.foretells = True
+        if rest or held:
+            self._untaken.forget_open()  # what was read of them before is read again
         self._untaken.open_line = held or (self._line if rest else 0)
         if rest:
             self._blanks.look_ahead()
@@ -300,6 +302,8 @@ class ConsoleReader(LineReader):
         following = self._follows()
         speaks = following or (shape not in self._filter.bars and self._filter.speaks(segment))
         barred = may_be_bar(segment)
+        if self._torn and barred and segment.rfind(b"[") > segment.rfind(b"]"):
+            return False  # its numbers are still being written
         if not barred and b"{" in segment and b"'epoch'" not in segment and self._bars.take_dict(segment):
             self._took = True
             return True

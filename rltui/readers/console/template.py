@@ -380,6 +380,7 @@ class TemplateLearner:
         template.decide(counter)
         if not template.prefix and self._main is None:
             self._main, self._kind = counter_name(first[counter]), kind
+        template.rows(template.lines[: template.told])  # they were given, and count
         held, template.lines = template.lines[template.told :], []
         held = [line for line in held if line.process == held[0].process]
         ranks = ("", held[0].rank) if held else ("",)

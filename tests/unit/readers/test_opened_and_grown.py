@@ -66,6 +66,9 @@ STYLES: dict[str, Callable[[int], str]] = {
         f"rollout {i}: {{'rollout/raw_reward': {a(i)}}}\nstep {2 * i}: {{'train/loss': 0.5}}\n"
         f"step {2 * i + 1}: {{'train/loss': {b(i)}}}\nperf {i}: {{'perf/step_time': 12.5}}\n"
     ),
+    "numbers within a bar": lambda i: (
+        f"\rSteps: {i}%|██▌       | {i}/100 [00:0{i}<01:30,  1.02s/it, loss={a(i)}, reward={b(i)}]"
+    ),
     "dict behind a bar": lambda i: (
         f" {i}%|██▌       | {i}/100 [00:0{i}<01:30,  1.02s/it]{{'loss': {a(i)}, 'reward': {b(i)}, 'epoch': 0.0{i}}}\n"
     ),
@@ -168,3 +171,10 @@ def told_of(path: Path, parts: list[bytes]) -> list[tuple[str, str]]:
     notes = sorted((note.kind, note.text) for note in opened.run.notes if note.kind not in ("progress", "phase"))
     opened.close()
     return notes
+
+
+def test_steps_that_count_anew_in_each_epoch_go_on_behind_those_that_were_read_before() -> None:
+    lines = [f"Epoch {e} Step {b} loss=0.{e}{b} reward=0.5{b}\n" for e in range(1, 4) for b in range(1, 5)]
+    for cut in range(1, len(lines)):
+        found, _ = looked_at(["".join(lines[:cut]).encode(), "".join(lines[cut:]).encode()])
+        assert list(found) == list(range(1, 13)), cut
