@@ -262,13 +262,19 @@ def _clear(case: Case) -> str:
         for m in seen
         if not m.held_out
     ]
-    told_at_all = [m for m in sets[:1] if m in gains or (level is None and m.since_peak is not None)]  # of few: no ends
-    courses += [_course(case, m) for m in sets if m in told_at_all or m in fallen]
+    alone = len(sets) == 1 and level is None
+    held_out = [m for m in sets if m in gains or m in fallen or (alone and m.since_peak is not None)]  # of few: no ends
+    held_out.sort(key=lambda m: (m not in fallen, m.series.key))  # not as the log has them
+    courses += [_course(case, m) for m in held_out[:MOST_SETS]]
     if not courses:
         return words
     if level is None:
         return f"{words} {sentences(*courses)}"
     return f"{words} {sentences(*courses, _why_go_on(case))}"
+
+
+MOST_SETS = 3
+"""Validation sets whose courses are told; those that fell before those that rose."""
 
 
 def _course(case: Case, held_out: MetricFacts) -> str:
