@@ -148,6 +148,8 @@ class JsonReader(DocumentReader):
             found = documents(data)
         except (ValueError, RecursionError):
             found = [evened(document) for document in whole_part(data)]
+            if _is_torn(found):
+                found.pop()
             self._skip(HALF, f"byte {len(data)}")
         return found[0] if len(found) == 1 else found
 
@@ -163,6 +165,12 @@ class JsonReader(DocumentReader):
             self.skipped[reason] += count
             self.skipped_at.setdefault(reason, out.skipped_at[reason])
         return out.records
+
+
+def _is_torn(objects: list[Any]) -> bool:
+    """Whether the last of several objects lacks names of the one before it: it is still being written."""
+    last, before = objects[-1], objects[-2] if len(objects) > 1 else None
+    return isinstance(last, dict) and isinstance(before, dict) and last.keys() < before.keys()
 
 
 _CONFIG = ("max_steps", "num_train_epochs", "logging_steps", "save_steps", "eval_steps", "train_batch_size")

@@ -69,6 +69,7 @@ class ConsoleReader(LineReader):
         self._untaken = UntakenLines()
         self._took = False  # something of the line was taken
         self._torn = False  # the line that is read has no end
+        self._torn_skips: list[str] = []  # why that line is left out
         self._torn_line = 0  # the newest line that was read without its end
         self._notes_ahead: OpenTracebacks | None = None  # with that line
         if self._own is None and self._patterns is None:
@@ -96,6 +97,9 @@ class ConsoleReader(LineReader):
             if whole and self._notes_ahead is not None:
                 self._notes.go_back(self._notes_ahead)
             self._notes_ahead = None
+            for reason in self._torn_skips if whole else ():
+                self._skip(reason, self._line)
+            self._torn_skips.clear()
             self._untaken.forget_open(but=self._line if whole and not self._joined.is_open else 0)
             if self._own is not None:
                 self._tell(self._own.go_on(whole))
@@ -140,6 +144,8 @@ class ConsoleReader(LineReader):
         self._rows.foretells = self._news.foretells = True
         if rest or held:
             self._untaken.forget_open()  # what was read of them before is read again
+        if rest:
+            self._torn_skips.clear()
         self._untaken.open_line = held or (self._line if rest else 0)
         if rest:
             self._blanks.look_ahead()
@@ -424,7 +430,10 @@ class ConsoleReader(LineReader):
         self._filter.look_for([] if known else self._dialects.marks, not known, self._before_steps)
 
     def _skip_here(self, reason: str) -> None:
-        self._skip(reason, self._line)
+        if self._torn:  # it counts once the line has its end
+            self._torn_skips.append(reason)
+        else:
+            self._skip(reason, self._line)
 
     def _skip(self, reason: str, line: int, lines: int = 1) -> None:
         if lines:

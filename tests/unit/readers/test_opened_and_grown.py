@@ -3,6 +3,7 @@ had looked meanwhile, whichever lines a step is made of."""
 
 from __future__ import annotations
 
+import json
 import random
 from collections.abc import Callable
 from pathlib import Path
@@ -114,6 +115,17 @@ def test_a_run_that_is_opened_within_a_step_goes_on_as_if_it_was_not(
         assert followed(tmp_path / f"{at}.log", [data[:at], data[at:]]) == whole, at
 
 
+@pytest.mark.parametrize("end", ["\n", ",\n"])
+def test_objects_of_several_lines_that_grow_are_no_restart(end: str, tmp_path: Path) -> None:
+    """A file of nothing else is read as a document, from its beginning each time."""
+    names = ("loss", "reward", "epoch", "step")
+    objects = [{name: i if name == "step" else i / 64 for name in names} for i in range(1, 21)]
+    data = "".join(json.dumps(one, indent=2) + end for one in objects).encode()
+    whole = followed(tmp_path / "whole.log", [data])
+    for at in range(3 * len(data) // 4, len(data), 3):
+        assert followed(tmp_path / "cut.log", [data[:at], data[at:]]) == whole, data[:at][-40:]
+
+
 def grown(path: Path, parts: list[bytes]) -> RunReader:
     path.write_bytes(parts[0])
     opened = RunReader(locate([str(path)])[0])
@@ -178,3 +190,19 @@ def test_steps_that_count_anew_in_each_epoch_go_on_behind_those_that_were_read_b
     for cut in range(1, len(lines)):
         found, _ = looked_at(["".join(lines[:cut]).encode(), "".join(lines[cut:]).encode()])
         assert list(found) == list(range(1, 13)), cut
+
+
+def test_a_line_of_another_rank_is_left_out_once() -> None:
+    lines = [f"[rank{rank}]: step {i} loss=0.{i} reward=0.5{i}\n" for i in range(1, 6) for rank in (0, 1)]
+    data = "".join(lines).encode()
+
+    def counts(parts: list[bytes]) -> dict[str, int]:
+        reader = ConsoleReader()
+        for part in parts:
+            reader.feed(part)
+            reader.finish()
+        return dict(reader.skipped)
+
+    whole = counts([data])
+    assert sum(whole.values()) == 5
+    assert all(counts([data[:at], data[at:]]) == whole for at in range(len(data)))
