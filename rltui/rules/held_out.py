@@ -41,9 +41,9 @@ def _fallen(x: Floats, p: Params, sets: int = 1, width: int = 3) -> Fall | None:
     """A fall from the peak that counts, now and at the evaluation before.
 
     The peak is the best of many noisy means: the limit grows with their number as the expected maximum does, and as
-    much with the number of `sets` that are looked at, of which any may fall by chance. Both
-    evaluations are measured by the noise that is known now. What stands at its best for a while is best at any of these
-    evaluations by chance, and falls after the last that lies no further below than the best may lie above.
+    much with the number of `sets` that are looked at, of which any may fall by chance. Both evaluations are measured by
+    the noise that is known now. What stands at its best for a while is best at any of these evaluations by chance, and
+    falls after the last that lies no further below than the best may lie above.
     """
     if len(x) <= max(p["evals"], 2 * width):
         return None

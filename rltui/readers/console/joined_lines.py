@@ -220,7 +220,8 @@ class JoinedLines:
 
     def finish(self, known: Collection[str]) -> list[Joined]:
         """The file ends here for now: what is not whole is given back, and held nevertheless, as it may go on."""
-        self._ahead = self._held()
+        if self._kept is not None:
+            self._ahead = self._held()
         kept, self._kept = self._kept or self._held(), None
         out = [*self._joined(self._lists.finish(known)), *self._given_back()]
         self._dicts, self._rich, self._after_blank = kept

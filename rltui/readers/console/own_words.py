@@ -315,9 +315,10 @@ class OwnWords:
 
     def look_further(self, torn: bool) -> None:
         """That line, if there was one, was read, and it is `torn`; what comes now are lines that more may follow."""
-        self._ahead = self._known
-        self._known = self._copied()
-        if self._learner is not None and not torn:
+        if torn:
+            self._ahead = self._known
+            self._known = self._copied()
+        elif self._learner is not None:
             self._learner.go_on()
 
     def look_back(self) -> list[StepRow]:

@@ -156,8 +156,8 @@ class ConsoleReader(LineReader):
             self._dialects.look_ahead()
         told = self._read(rest) if rest else []
         if own is not None:
-            own.look_further(bool(rest))
-            self._dialects.look_further()
+            own.look_further(torn=bool(rest))
+            self._dialects.look_further(torn=bool(rest))
         self._take_joined(self._joined.finish(self._rows.names))
         self._untaken.open_line = 0
         self._bars.settle(over)

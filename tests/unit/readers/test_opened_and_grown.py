@@ -79,13 +79,16 @@ STYLES: dict[str, Callable[[int], str]] = {
 }
 
 
-def looked_at(parts: list[bytes]) -> tuple[dict[int, Cells], list[LeftOut]]:
-    """Each part is what came until somebody looked. The cells of each step, and the lines that nothing was taken of."""
+def looked_at(parts: list[bytes], quiet: bool = False) -> tuple[dict[int, Cells], list[LeftOut]]:
+    """Each part is what came until somebody looked; `quiet`: nothing more came for a while. The cells of each step, and
+    the lines that nothing was taken of."""
     reader = ConsoleReader()
     read = Read(reader)
     for part in parts:
         read.take(reader.feed(part))
         read.take(reader.finish())
+        if quiet and part is not parts[-1]:
+            read.take(reader.rest())
     found: dict[int, Cells] = {}
     for step, cells in read.rows:
         found.setdefault(step, {}).update(cells)
@@ -100,6 +103,8 @@ def test_where_it_was_opened_makes_no_difference(style: str) -> None:
     assert all(len(cells) >= 2 for cells in whole[0].values())
     wrong = [at for at in range(len(data)) if looked_at([data[:at], data[at:]]) != whole]
     assert wrong == []
+    ends = [at for at in range(len(data)) if data[at : at + 1] in (b"\n", b"\r")]  # a line that lacks but its end
+    assert [at for at in ends if looked_at([data[:at], data[at:]], quiet=True) != whole] == []
 
 
 @pytest.mark.parametrize("style", STYLES)

@@ -86,10 +86,11 @@ class Dialects:
         self._kept = self._known
         self._known = deepcopy(self._kept)
 
-    def look_further(self) -> None:
-        """That line was read; what comes now are lines that more lines may follow."""
-        self._ahead = self._known
-        self._known = deepcopy(self._ahead)
+    def look_further(self, torn: bool) -> None:
+        """That line, if there was one, was read, and it is `torn`; what comes now are lines that more may follow."""
+        if torn:
+            self._ahead = self._known
+            self._known = deepcopy(self._ahead)
 
     def look_back(self) -> list[Step]:
         """The file ends here for now: steps so far. All is known as it was before these lines."""
