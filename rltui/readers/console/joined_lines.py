@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
-from copy import copy, deepcopy
+from copy import deepcopy
 from dataclasses import dataclass
 
 from rltui.readers.base import LeftOut
@@ -14,6 +14,7 @@ from rltui.readers.console.generic import dict_line
 from rltui.readers.console.layouts import logged_cells
 from rltui.readers.console.line_filter import SCAN_LIMIT
 from rltui.readers.console.notes import split_prefix
+from rltui.readers.console.open_end import OpenEnd
 from rltui.readers.console.printed_list import Printed
 from rltui.readers.console.printed_rows import Found, PrintedRows
 from rltui.readers.console.trl import cells
@@ -157,16 +158,15 @@ Joined = Printed | WholeLine
 _Held = tuple[BrokenLines, RichLines, bool]
 
 
-class JoinedLines:
+class JoinedLines(OpenEnd[_Held]):
     """Holds the lines of such texts back until they are whole. `known`: names of the metrics that came already."""
 
     def __init__(self) -> None:
+        super().__init__()
         self._lists = PrintedRows()
         self._dicts = BrokenLines()
         self._rich = RichLines()
         self._after_blank = False  # the first of the lines held stood behind a blanked progress bar
-        self._kept: _Held | None = None  # while a line is read before its end came: without it
-        self._ahead: _Held | None = None  # with it
         self.pass_by = self._lists.pass_by
 
     @property
@@ -214,28 +214,34 @@ class JoinedLines:
         return self._lists.first_held or self._dicts.first_held or self._rich.first_held
 
     def look_ahead(self) -> None:
-        """The line that comes now may be the beginning of one."""
         self._lists.look_ahead()
-        self._kept = self._held()
+        super().look_ahead()
 
     def finish(self, known: Collection[str]) -> list[Joined]:
         """The file ends here for now: what is not whole is given back, and held nevertheless, as it may go on."""
-        if self._kept is not None:
-            self._ahead = self._held()
-        kept, self._kept = self._kept or self._held(), None
+        torn = self._kept is not None
+        if not torn:
+            super().look_ahead()
+        self.look_further(torn)
         out = [*self._joined(self._lists.finish(known)), *self._given_back()]
-        self._dicts, self._rich, self._after_blank = kept
+        self.go_back()
         return out
 
     def go_on(self, whole: bool) -> None:
-        """Bytes came behind the line that was read before its end came; `whole`: it had ended there."""
+        """As `was_whole`."""
         self._lists.go_on(whole)
-        if whole and self._ahead is not None:
-            self._dicts, self._rich, self._after_blank = self._ahead
-        self._ahead = None
+        self.was_whole(whole)
 
-    def _held(self) -> _Held:
-        return deepcopy(self._dicts), copy(self._rich), self._after_blank
+    @property
+    def _known(self) -> _Held:
+        return self._dicts, self._rich, self._after_blank
+
+    @_known.setter
+    def _known(self, known: _Held) -> None:
+        self._dicts, self._rich, self._after_blank = known
+
+    def _copied(self) -> _Held:
+        return deepcopy(self._known)
 
     def left_out(self, known: Collection[str]) -> list[LeftOut]:
         """Lists that are cut off."""

@@ -19,6 +19,7 @@ from rltui.readers.console.lead import Lead, bare, split_lead, without_lead
 from rltui.readers.console.line_clock import LineClock
 from rltui.readers.console.line_filter import remember
 from rltui.readers.console.named_numbers import is_named, is_whole, of_evaluation, slots_of, words
+from rltui.readers.console.open_end import OpenEnd
 from rltui.readers.console.step_template import StepRow, cells_of, measures
 from rltui.readers.console.template import TemplateLearner
 from rltui.readers.literals import dict_cells
@@ -99,7 +100,7 @@ def _of_dict(message: str) -> str | None:
     return found[2] if told and said & known.evaluation and _NUMBERED.search(found[1]) is None else None
 
 
-class OwnWords:
+class OwnWords(OpenEnd[_Known]):
     """Takes lines in file order. A row without cells only says at which step the log is."""
 
     def __init__(
@@ -108,6 +109,7 @@ class OwnWords:
         skip: Callable[[str], None] = lambda reason: None,
         newest: Callable[[], int] = lambda: -1,
     ) -> None:
+        super().__init__()
         self._step = newest  # tells the step that the log is at, -1 before the first
         self._clock = clock
         self._time = nan  # of the line that is read
@@ -117,8 +119,6 @@ class OwnWords:
         self._learner: TemplateLearner | None = TemplateLearner()
         self._evaluations = EvaluationLines()
         self._never: set[bytes] = set()  # shapes of lines that are no step lines of any wording
-        self._kept: _Known | None = None  # while a line is read before its end came: without it
-        self._ahead: _Known | None = None  # with it
         self._block: generic.StepBlock | None = None
         self._begin = self._head = ""  # what step lines begin with, with and without what logging puts before it
         self._names: set[str] = set()  # names in step lines, and how many steps apart they came
@@ -308,34 +308,22 @@ class OwnWords:
         """Rows of step lines that are likely ones, as nothing more comes for now, or at all."""
         return [] if self._learner is None else self._learner.settle(over)
 
-    def look_ahead(self) -> None:
-        """The line that comes now may be the beginning of one: copies read it."""
-        self._kept = self._known
-        self._known = self._copied()
-
     def look_further(self, torn: bool) -> None:
-        """That line, if there was one, was read, and it is `torn`; what comes now are lines that more may follow."""
-        if torn:
-            self._ahead = self._known
-            self._known = self._copied()
-        elif self._learner is not None:
-            self._learner.go_on()
+        super().look_further(torn)
+        if self._learner is not None and not torn:
+            self._learner.go_on()  # lines that were held back are whole
 
     def look_back(self) -> list[StepRow]:
-        """The log ends here for now: what is likely. All is known as it was before these lines."""
-        rows, kept, self._kept = self.so_far(), self._kept, None
-        if kept is not None:
-            self._known = kept if self._learner is not None else (None, *kept[1:])  # others tell the steps by now
+        """The log ends here for now: what is likely."""
+        rows, told_by_others = self.so_far(), self._learner is None
+        self.go_back()
+        if told_by_others:
+            self._learner = None
         return rows
 
     def go_on(self, whole: bool) -> list[StepRow]:
-        """Bytes came behind the line that was read before its end came; `whole`: it had ended there. The rows that are
-        known by that."""
-        ahead, self._ahead = self._ahead, None
-        if not whole or ahead is None:
-            return []
-        self._known = ahead
-        return [] if self._learner is None else self._learner.go_on()
+        """As `was_whole`: the rows that are known by that."""
+        return self._learner.go_on() if self.was_whole(whole) and self._learner is not None else []
 
     @property
     def _known(self) -> _Known:

@@ -103,7 +103,7 @@ class ConsoleReader(LineReader):
             self._untaken.forget_open(but=self._line if whole and not self._joined.is_open else 0)
             if self._own is not None:
                 self._tell(self._own.go_on(whole))
-                self._dialects.go_on(whole)
+                self._dialects.was_whole(whole)
         out = self._read(block) if block else []
         if self.gives_lines and len(data) < FULL_BLOCK:
             out += self._newest.take()

@@ -16,6 +16,7 @@ from rltui.readers.console.dialects.metrics_panel import MetricsPanel
 from rltui.readers.console.dialects.roll import RollJson
 from rltui.readers.console.dialects.rollout_dicts import RolloutDicts
 from rltui.readers.console.line_clock import LineClock, lead_of
+from rltui.readers.console.open_end import OpenEnd
 
 DIALECTS: tuple[Callable[[], LineDialect], ...] = (
     BoxTable,
@@ -30,15 +31,14 @@ DIALECTS: tuple[Callable[[], LineDialect], ...] = (
 _Known = tuple[list[LineDialect], list[float], list[int]]
 
 
-class Dialects:
+class Dialects(OpenEnd[_Known]):
     """One of each, for one log: together they are asked like one."""
 
     def __init__(self) -> None:
+        super().__init__()
         self._each = [dialect() for dialect in DIALECTS]
         self._times = [nan] * len(DIALECTS)  # of the newest line with a stamp that belongs to an open step
         self._lines = [0] * len(DIALECTS)  # number of the line that the open step began with
-        self._kept: _Known | None = None  # while an open line is read: without it
-        self._ahead: _Known | None = None  # with it
         self.marks = [mark for dialect in self._each for mark in dialect.marks]
 
     @property
@@ -81,30 +81,13 @@ class Dialects:
         each = zip(self._each, self._times, self._lines, strict=True)
         return [replace(step, time=time, line=line) for dialect, time, line in each for step in dialect.close()]
 
-    def look_ahead(self) -> None:
-        """The line that comes now may be the beginning of one: copies read it."""
-        self._kept = self._known
-        self._known = deepcopy(self._kept)
-
-    def look_further(self, torn: bool) -> None:
-        """That line, if there was one, was read, and it is `torn`; what comes now are lines that more may follow."""
-        if torn:
-            self._ahead = self._known
-            self._known = deepcopy(self._ahead)
-
     def look_back(self) -> list[Step]:
-        """The file ends here for now: steps so far. All is known as it was before these lines."""
-        kept, self._kept = self._kept or self._known, None
-        self._known = deepcopy(self._known)
+        """The file ends here for now: steps so far."""
+        if self._kept is None:
+            self.look_ahead()
         steps = self.close()
-        self._known = kept
+        self.go_back()
         return steps
-
-    def go_on(self, whole: bool) -> None:
-        """Bytes came behind the line that was read before its end came; `whole`: it had ended there."""
-        if whole and self._ahead is not None:
-            self._known = self._ahead
-        self._ahead = None
 
     @property
     def _known(self) -> _Known:
@@ -113,6 +96,9 @@ class Dialects:
     @_known.setter
     def _known(self, known: _Known) -> None:
         self._each, self._times, self._lines = known
+
+    def _copied(self) -> _Known:
+        return deepcopy(self._known)
 
 
 def knows(messages: Iterable[tuple[str, str]]) -> bool:
