@@ -282,8 +282,7 @@ def _course(case: Case, held_out: MetricFacts) -> str:
     name = "validation"
     if len(case.look.facts.validation_sets) > 1:
         name = told.of_set(held_out.series.key, case.look.dialect.name)
-    course = held_out.course
-    return ", ".join(part for part in (f"{name} {told.since_start(course)}", told.since_peak(course)) if part)
+    return told.whole_course(name, held_out.course)
 
 
 def _seen(case: Case) -> list[MetricFacts]:

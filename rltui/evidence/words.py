@@ -33,7 +33,12 @@ def course(facts: Facts, metric: str) -> str:
         name = called(facts, metric)
     else:
         name = "validation" if metric == "val_score" else metrics()[metric].label
-    return ", ".join(part for part in (f"{name} {since_start(found)}", since_peak(found)) if part)
+    return whole_course(name, found)
+
+
+def whole_course(name: str, course: Course) -> str:
+    """The same of a metric that a sentence calls `name`."""
+    return ", ".join(part for part in (f"{name} {since_start(course)}", since_peak(course)) if part)
 
 
 def of_set(key: str, framework: str) -> str:
