@@ -244,7 +244,7 @@ def _clear(case: Case) -> str:
     if case.skipped >= case.checks:
         head = "No fault in the little that is logged"
     elif gains:
-        unseen = any(m.since_start is not None for m in sets) and not _gains(sets)
+        unseen = any(m.since_start is not None for m in sets) and not _gains(sets) and not validation_rises(case.look)
         head = "No fault found, and no gain on validation" if unseen else "All clear"
         head = "No fault found, but a validation set fell" if fallen else head
         head = "No fault found, but below its best" if any(m.below_best for m in seen) else head
@@ -304,7 +304,8 @@ def _why_go_on(case: Case) -> str:
     if validation_rises(look):
         highest = "validation still rose at the end" if case.ended else "validation still rises"
         at_best = seen is not None and seen.values[-1] >= seen.values.max()
-        return highest if at_best else "validation has risen and holds"
+        told_so = bool(_gains(look.facts.validation_sets))
+        return highest if at_best else "validation holds" if told_so else "validation has risen and holds"
     if (moved := validation(look)) is not None:
         if moved <= -HOLDS or (seen is not None and seen.below_best):
             return "validation is lower than it was, which no check calls a fall yet"

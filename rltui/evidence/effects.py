@@ -166,6 +166,20 @@ def mean_error(x: Floats, sd: float) -> float:
     return max(own if isfinite(own) else 0.0, sd / sqrt(n)) if n else sd
 
 
+def drawn_error(x: Floats, sd: float) -> float:
+    """Standard error of the mean of a window whose points draw their noise anew each time, as evaluations do: as they
+    lie about their straight line, but never less than white noise of `sd` gives. What a run learns within the window
+    is no noise: five evaluations from 0 to .45 are no level of .3 with an error of .1."""
+    n = len(x)
+    if n < 3:
+        return sd / sqrt(max(1, n))
+    at = np.arange(n) - (n - 1) / 2.0
+    off = x - np.add.reduce(x / n)
+    off = off - float((off * at).sum()) / float((at * at).sum()) * at
+    own = sqrt(float((off * off).sum()) / (n - 2) / n)
+    return max(own if isfinite(own) else 0.0, sd / sqrt(n))
+
+
 @lru_cache(maxsize=64)
 def _blocks(n: int) -> tuple[Ints, Ints]:
     """Where `BLOCKS` blocks of `n` points begin, and how many points each has."""

@@ -19,6 +19,7 @@ from rltui.evidence.effects import (
     Level,
     between,
     carry,
+    drawn_error,
     effect,
     mean_error,
     median_error,
@@ -110,7 +111,8 @@ class MetricFacts:
         value = float(np.add.reduce(x)) / len(x)
         if not isfinite(value):
             value = float(np.add.reduce(x / len(x)))  # the sum overflows, the mean does not
-        se = self._with_wander(len(x), mean_error(x, self.noise))
+        error = drawn_error if self.held_out else mean_error
+        se = self._with_wander(len(x), error(x, self.noise))
         return Level(value, se, len(x), int(steps[begin]), int(steps[stop - 1]))
 
     def _with_wander(self, points: int, se: float) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import random
 from collections.abc import Callable
 from pathlib import Path
@@ -66,6 +67,19 @@ def test_a_gain_that_validation_does_not_show_is_not_all_clear(
     assert "Validation 0.5" in told
     assert "no gain on validation" in told
     assert "All clear" not in told
+
+
+def at_once(t: float) -> float:
+    return 0.55 - 0.55 * math.exp(-t / 0.04)
+
+
+@pytest.mark.parametrize("score", [at_once, lambda t: 0.3 + at_once(t) / 3, lambda t: 0.9 * (t > 0.06)])
+def test_what_validation_gains_at_once_is_a_gain(
+    score: Callable[[float], float], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    told = reported(written(tmp_path / "run", 200, gains, every=5, score=score), capsys)["verdict"]["text"]
+    assert "no gain on validation" not in told
+    assert "Validation rose" in told
 
 
 def test_a_validation_set_that_falls_beside_one_that_rises_is_told(
