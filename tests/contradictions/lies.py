@@ -114,6 +114,11 @@ MORE: dict[str, tuple[Lie, ...]] = {
         _verdict(text="4 metric rows so far: too few to judge."),
     ),
     "saved and not saved": (_best(path=None), _page("## 1. Run", "- Keep: nothing is saved.\n\n## 1. Run")),
+    "headline and courses": (
+        _verdict(text="No fault found, and no gain on validation: 40 checks ran. Validation has risen and holds."),
+        _verdict(text="No fault found, and no gain shown: 40 checks ran. Reward rose 0.1 → 0.8."),
+        _verdict(text="All clear: 40 checks ran. Reward rose 0.1 → 0.8. Validation fell 0.5 → 0.3."),
+    ),
     "now is the newest": (_summary("Reward fell 0.8 → 0.1, now 0.3."),),
     "peaks in sentences": (_summary("Reward stands below its best of 0.8 at step 41."),),
     "best value everywhere": (

@@ -173,6 +173,25 @@ def validation_in_sentences(said: Said) -> Iterator[str]:
             yield f"{where}: validation still rises, last {table['last']:.4g}, best {table['max']:.4g}"
 
 
+GAINED = r"(?:rose|has risen|still ri\w+|rises)"
+NO_GAIN = {
+    "no gain on validation": rf"\bvalidation\b[^.]*\b{GAINED}\b",
+    "no gain shown": rf"\b(?:reward|score|validation)\b[^.]*\b{GAINED}\b",
+    "all clear": r"\bvalidation\b[^.]*\b(?:fell|lower than it was)\b",
+}
+
+
+@rule
+def headline_and_courses(said: Said) -> Iterator[str]:
+    """The verdict does not open with "no gain" and go on to tell of one, nor call clear what it then says was lost."""
+    text = said.report["verdict"]["text"]
+    head, _, courses = text.partition(":")
+    for opens, against in NO_GAIN.items():
+        found = re.search(against, courses.replace("0.", "0,"), re.I)
+        if opens in head.lower() and found is not None:
+            yield f"{head!r} beside {found[0]!r}"
+
+
 @rule
 def epochs_of_one_metric(said: Said) -> Iterator[str]:
     """A metric is not both constant or absent and the evidence of a movement: evidence of a loud finding has points."""
