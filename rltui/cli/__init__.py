@@ -14,20 +14,20 @@ from rltui.cli.arguments import Stop
 from rltui.settings import SettingsError
 
 COMMANDS = {
-    "report": "report.run",
-    "watch": "watch.run",
-    "compare": "compare.run",
-    "runs": "runs.run",
-    "rollouts": "rollouts.run",
-    "export": "export.run",
-    "verify": "verify.run",
-    "explain": "about.explain",
-    "config": "about.config",
-    "doctor": "about.doctor",
-    "demo": "screen.demo",
-    "help": "about.manual",
+    "demo": ("screen.demo", "open the sample runs that ship with rltui"),
+    "runs": ("runs.run", "list the runs below a directory, those that need attention first"),
+    "report": ("report.run", "read a run to its end and print the diagnosis (Markdown or JSON)"),
+    "watch": ("watch.run", "follow runs without a screen: a line, a hook or a message for each event"),
+    "compare": ("compare.run", "set runs side by side: which are good, what their settings go with"),
+    "rollouts": ("rollouts.run", "show what the policy wrote at a step"),
+    "export": ("export.run", "write the metrics as CSV, Parquet or JSONL"),
+    "verify": ("verify.run", "check the arithmetic of a training pipeline"),
+    "explain": ("about.explain", "say what a finding means, what it looks at and how often it is right"),
+    "config": ("about.config", "show, check or start your settings"),
+    "doctor": ("about.doctor", "say what works on this machine"),
+    "help": ("about.manual", "print a page of the manual, or list the pages"),
 }
-"""The module and the function of each command. Words that begin with none of them open the screen."""
+"""The module and function of each command, and what it does. Words that begin with none of them open the screen."""
 COLLECT_AFTER = 20_000
 """Objects made, and not yet freed, before the garbage collector looks. Start-up makes thousands that stay (classes,
 compiled patterns): at Python's 700 it would look a hundred times before the first paint and find nothing."""
@@ -43,7 +43,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     warnings.filterwarnings("ignore", OVERFLOW, RuntimeWarning)
     words = list(sys.argv[1:] if argv is None else argv)
     words = ["--version"] if words == ["version"] else words
-    place, rest = (COMMANDS[words[0]], words[1:]) if words and words[0] in COMMANDS else ("screen.run", words)
+    place, rest = (COMMANDS[words[0]][0], words[1:]) if words and words[0] in COMMANDS else ("screen.run", words)
     module, function = place.split(".")
     threading.excepthook = _died
     try:

@@ -10,12 +10,12 @@ from rltui.cli.arguments import Stop, command_parser, write
 def explain(words: list[str]) -> int:
     """`rltui explain`: one rule, page or metric of the catalogue."""
     parser = command_parser(
-        "rltui explain", "Prints a rule, a knowledge page or a metric. Without an id: the list of rules and pages."
+        "rltui explain", "Says what a finding, a page of knowledge or a metric means. Without ID it lists them."
     )
     parser.add_argument(
-        "id", nargs="?", metavar="ID", help="a finding's id, the name of a page, or a metric as in kl_ref"
+        "id", nargs="?", metavar="ID", help="a finding as in entropy-collapse, a page, or a metric as in kl_ref"
     )
-    parser.add_argument("--format", choices=("text", "json"), default="text")
+    parser.add_argument("--format", choices=("text", "json"), default="text", help="default: text")
     args = parser.parse_args(words)
     from rltui.report.explain import as_json, as_text, nearest
 
@@ -29,15 +29,14 @@ def explain(words: list[str]) -> int:
 
 def config(words: list[str]) -> int:
     """`rltui config`: the user's settings."""
-    parser = command_parser(
-        "rltui config", "The user's settings: where they are, what they change, whether they are valid."
-    )
+    parser = command_parser("rltui config", "Shows your settings, checks them, or prints a file to start from.")
     parser.add_argument(
         "what",
         nargs="?",
         choices=("path", "show", "check", "example"),
         default="show",
-        help="example: a commented file with every key and its default",
+        help="path tells where they are, show (the default) what they change, check whether they are valid. example "
+        "prints a file to start from, with every key and its default",
     )
     args = parser.parse_args(words)
     from rltui.report.settings_text import checked, example, shown
@@ -81,7 +80,7 @@ def doctor(words: list[str]) -> int:
 
 def manual(words: list[str]) -> int:
     """`rltui help`: the pages of the manual, those that are tables elsewhere made from them."""
-    parser = command_parser("rltui help", "Prints a page of the manual. Without a topic: the list of pages.")
+    parser = command_parser("rltui help", "Prints a page of the manual. Without TOPIC it lists the pages.")
     parser.add_argument("topic", nargs="?", metavar="TOPIC", help="the name of a page, or of a command")
     topic = parser.parse_args(words).topic
     if topic is None:

@@ -7,6 +7,8 @@ import os
 import sys
 import time
 from collections.abc import Sequence
+from shutil import get_terminal_size
+from textwrap import fill
 from types import TracebackType
 from typing import TYPE_CHECKING
 
@@ -14,12 +16,18 @@ if TYPE_CHECKING:
     from rltui.discovery.found import Found
 
 
-EPILOG = """\
-RUN is a file, a directory, a glob, DATABASE#RUN, or - for standard input (train.py | rltui -),
-on another machine host:path or ssh://[user@]host[:port]/path, slurm:[JOBID] for your jobs,
-wandb:ENTITY/PROJECT[/RUN] on the W&B service.
-A directory that holds several runs opens the picker, `report` then wants --newest or --all.
-Exit codes: 0 done, 1 a finding at or above --fail-on, 2 wrong usage or nothing readable at the path."""
+WHERE = """\
+RUN can be
+  a file, a directory, a glob, or DATABASE#RUN for one run of a database
+  -                             standard input: train.py 2>&1 | rltui -
+  host:path                     another machine by ssh, or ssh://[user@]host[:port]/path
+  slurm:[JOBID]                 the logs of your Slurm jobs
+  wandb:ENTITY/PROJECT[/RUN]    the W&B service"""
+ENDS = "Exit code: 0 done, 2 wrong usage or nothing readable there, 3 an error of rltui itself."
+ENDS_OF_CHECKS = """\
+Exit code: 0 done, 1 a finding as severe as --fail-on says is open, 2 wrong usage or nothing readable there,
+3 an error of rltui itself."""
+WIDTH = 100
 
 SEVERITIES = {"never": 3, "critical": 2, "warning": 1}
 
@@ -38,29 +46,59 @@ class Parser(argparse.ArgumentParser):
         raise Stop(f"{message} (see {self.prog} --help)")
 
 
-def command_parser(prog: str, description: str) -> Parser:
-    """A parser that ends with one line and exit code 2 where argparse prints its usage."""
-    return Parser(
-        prog=prog, description=description, epilog=EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+def command_parser(prog: str, description: str, *notes: str, listed: str = "") -> Parser:
+    """A parser that ends with one line and exit code 2 where argparse prints its usage. `listed` comes before the
+    options, `notes` below them, before the exit codes."""
+    epilog = "\n\n".join(notes if notes and notes[-1] == ENDS_OF_CHECKS else (*notes, ENDS))
+    return Parser(prog=prog, description=fill(description, WIDTH) + listed, epilog=epilog, formatter_class=_Formatter)
+
+
+class _Formatter(argparse.RawDescriptionHelpFormatter):
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog, max_help_position=34, width=min(WIDTH, get_terminal_size().columns))
 
 
 def reading_options(parser: argparse.ArgumentParser) -> None:
     """The options of every command that reads runs."""
-    parser.add_argument("--map", action="append", default=[], metavar="CANONICAL=KEY", help="read KEY as this metric")
-    lines_option(parser)
-    parser.add_argument("--format-in", metavar="NAME", help="force a reader (jsonl, csv, wandb, tensorboard, ...)")
+    group = lines_option(parser)
+    group.add_argument(
+        "--map",
+        action="append",
+        default=[],
+        metavar="METRIC=KEY",
+        help="take KEY of the log for this metric, as in score_mean=my/reward",
+    )
+    group.add_argument(
+        "--format-in", metavar="NAME", help="read the files as jsonl, csv, wandb, tensorboard, ... whatever they seem"
+    )
 
 
-def lines_option(parser: argparse.ArgumentParser) -> None:
-    """`--line`, of every command that opens runs."""
-    parser.add_argument(
+def lines_option(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
+    """`--line`, of every command that opens runs, and the group of options that it is in."""
+    group = parser.add_argument_group("if a log is not read as you mean it")
+    group.add_argument(
         "--line",
         action="append",
         default=[],
         metavar="PATTERN",
-        help="step lines of a log, in its words: 'round {step}/{total} -> {reward} ({})' ({} does not count, "
-        "... is any text)",
+        help="what a step line looks like, as in 'round {step}/{total} -> {reward} ({})'. {} is a number that does not "
+        "count, ... any text",
+    )
+    return group
+
+
+def output_option(parser: argparse.ArgumentParser) -> None:
+    """`-o`, of every command that writes a file if it is asked to."""
+    parser.add_argument("-o", "--output", metavar="FILE", help="write to FILE and not to standard output")
+
+
+def fail_option(parser: argparse.ArgumentParser, default: str) -> None:
+    """`--fail-on`, of every command whose exit code tells of findings."""
+    parser.add_argument(
+        "--fail-on",
+        choices=tuple(SEVERITIES),
+        default=default,
+        help=f"exit with 1 if a finding of this severity, or a worse one, is open (default: {default})",
     )
 
 
@@ -118,7 +156,7 @@ def named_hosts(targets: Sequence[str]) -> list[str]:
 
 
 def parsed_map(words: Sequence[str]) -> dict[str, str]:
-    """`--map CANONICAL=KEY` words as a dict; Stop for a metric that the vocabulary does not know."""
+    """`--map METRIC=KEY` words as a dict; Stop for a metric that the vocabulary does not know."""
     out: dict[str, str] = {}
     if not words:
         return out
@@ -127,7 +165,7 @@ def parsed_map(words: Sequence[str]) -> dict[str, str]:
     for word in words:
         canonical, equals, key = word.partition("=")
         if not equals or not canonical or not key:
-            raise Stop(f"--map {word}: wants CANONICAL=KEY, as in --map score_mean=my/reward")
+            raise Stop(f"--map {word}: wants METRIC=KEY, as in --map score_mean=my/reward")
         if problem := unknown_metric(canonical):
             raise Stop(f"--map {word}: {problem}")
         out[canonical] = key

@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from rltui.cli.arguments import Stop, command_parser, locate_runs, parsed_map, reading_options, write
+from rltui.cli.arguments import (
+    WHERE,
+    Stop,
+    command_parser,
+    locate_runs,
+    output_option,
+    parsed_map,
+    reading_options,
+    write,
+)
 from rltui.settings import load
 
 if TYPE_CHECKING:
@@ -26,21 +35,41 @@ def told(found: Sequence[Found]) -> Iterator[Found]:
 
 def run(words: list[str]) -> int:
     parser = command_parser(
-        "rltui compare", "Sets runs side by side: Good, Bad, Ugly, cost, settings, what to run next."
+        "rltui compare", "Sets runs side by side: Good, Bad, Ugly, cost, settings, what to run next.", WHERE
     )
-    parser.add_argument("run", nargs="+", metavar="RUN")
-    parser.add_argument("--primary", metavar="KEY", help="rank by this metric (default: a guess, which is shown)")
-    parser.add_argument("--lower-is-better", action="store_true")
-    parser.add_argument("--cost", choices=("tokens", "gpu_hours", "hours", "steps"), help="of the Pareto front")
-    parser.add_argument("--diff", nargs=2, metavar=("A", "B"), help="ids of two runs: every config key that differs")
-    parser.add_argument("--latest", type=int, metavar="N", help="the newest N of those that the other filters leave")
-    parser.add_argument("--state", choices=("any", "running", "stalled", "finished", "crashed", "unknown"))
-    parser.add_argument("--id", action="append", default=[], metavar="GLOB", help="runs of this id or path")
-    parser.add_argument("--tag", action="append", default=[], metavar="GLOB", help="runs of this tag, name or project")
-    parser.add_argument("--where", action="append", default=[], metavar="EXPR", help="config: lr>=1e-6, model~*7b*")
-    parser.add_argument("--top", type=int, default=12, metavar="N", help="rows of a Markdown table")
-    parser.add_argument("--format", choices=("markdown", "json"), default="markdown")
-    parser.add_argument("-o", "--output", metavar="FILE", help="write there instead of stdout")
+    parser.add_argument("run", nargs="+", metavar="RUN", help="where the runs are, see below")
+    parser.add_argument(
+        "--primary", metavar="KEY", help="rank by this metric (default: one that is guessed, and shown)"
+    )
+    parser.add_argument("--lower-is-better", action="store_true", help="the lowest value of --primary is the best")
+    parser.add_argument(
+        "--cost", choices=("tokens", "gpu_hours", "hours", "steps"), help="what the Pareto front counts as cost"
+    )
+    parser.add_argument(
+        "--diff", nargs=2, metavar=("A", "B"), help="only list the config keys in which two runs (by id) differ"
+    )
+    parser.add_argument(
+        "--latest", type=int, metavar="N", help="only the newest N of those that the other filters leave"
+    )
+    parser.add_argument(
+        "--state",
+        choices=("any", "running", "stalled", "finished", "crashed", "unknown"),
+        help="only runs in this state",
+    )
+    parser.add_argument("--id", action="append", default=[], metavar="GLOB", help="only runs whose id or path fits")
+    parser.add_argument(
+        "--tag", action="append", default=[], metavar="GLOB", help="only runs whose tag, name or project fits"
+    )
+    parser.add_argument(
+        "--where",
+        action="append",
+        default=[],
+        metavar="EXPR",
+        help="only runs whose config says so: lr>=1e-6, model~*7b*",
+    )
+    parser.add_argument("--top", type=int, default=12, metavar="N", help="rows of a table in Markdown (default: 12)")
+    parser.add_argument("--format", choices=("markdown", "json"), default="markdown", help="default: markdown")
+    output_option(parser)
     reading_options(parser)
     args = parser.parse_args(words)
     for name in ("latest", "top"):

@@ -7,7 +7,7 @@ import sys
 from io import BytesIO
 from typing import TYPE_CHECKING
 
-from rltui.cli.arguments import Stop, command_parser, locate_runs, parsed_map, reading_options
+from rltui.cli.arguments import WHERE, Stop, command_parser, locate_runs, output_option, parsed_map, reading_options
 
 if TYPE_CHECKING:
     import polars as pl
@@ -25,10 +25,11 @@ def run(words: list[str]) -> int:
         "Writes the history under the names that a report gives to the metrics, one row a step. A cell is empty "
         "(jsonl: its key is absent) if the metric was not logged at that step, NaN (jsonl: null) if it was logged as "
         "NaN or an infinity.",
+        WHERE,
     )
-    parser.add_argument("run", metavar="RUN")
-    parser.add_argument("--format", choices=FORMATS, help="default: by the suffix of FILE, else csv")
-    parser.add_argument("-o", "--output", metavar="FILE", help="write there instead of stdout")
+    parser.add_argument("run", metavar="RUN", help="where the run is, see below")
+    parser.add_argument("--format", choices=FORMATS, help="default: as the name of FILE ends, else csv")
+    output_option(parser)
     reading_options(parser)
     args = parser.parse_args(words)
     suffix = os.path.splitext(args.output or "")[1].removeprefix(".").lower()

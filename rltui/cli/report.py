@@ -8,10 +8,14 @@ import sys
 from typing import TYPE_CHECKING
 
 from rltui.cli.arguments import (
+    ENDS_OF_CHECKS,
     SEVERITIES,
+    WHERE,
     Stop,
     command_parser,
+    fail_option,
     locate_runs,
+    output_option,
     parsed_map,
     reading_options,
     time_of,
@@ -26,23 +30,37 @@ if TYPE_CHECKING:
 
 
 def run(words: list[str]) -> int:
-    parser = command_parser("rltui report", "Reads a run to its end and prints the diagnosis.")
-    parser.add_argument("run", metavar="RUN")
-    parser.add_argument("--format", choices=("markdown", "json"), default="markdown")
-    parser.add_argument(
-        "--at", type=int, metavar="STEP", help="as it stood at this step (later rows are not looked at)"
+    parser = command_parser(
+        "rltui report",
+        "Reads a run to its end and prints the diagnosis. Of a directory with several runs it wants --newest or --all.",
+        WHERE,
+        ENDS_OF_CHECKS,
     )
-    parser.add_argument("--since", type=int, metavar="STEP", help="numbers of the metrics from this step on")
-    parser.add_argument("--last", type=int, metavar="N", help="numbers of the metrics over the last N rows")
-    parser.add_argument("--long", action="store_true", help="every metric, plot, check and setting, in Markdown")
-    parser.add_argument("--window", type=int, metavar="N", help="rows of the first, mid and last window")
-    parser.add_argument("--now", metavar="TIME", help="ISO 8601: makes a report reproducible")
-    parser.add_argument("--append", metavar="FILE", help="append a check-in entry to this file")
-    parser.add_argument("-o", "--output", metavar="FILE", help="write there instead of stdout")
-    parser.add_argument("--fail-on", choices=tuple(SEVERITIES), default="never")
+    parser.add_argument("run", metavar="RUN", help="where the run is, see below")
+    parser.add_argument("--format", choices=("markdown", "json"), default="markdown", help="default: markdown")
+    parser.add_argument(
+        "--at", type=int, metavar="STEP", help="the run as it stood at this step: later rows are not looked at"
+    )
+    parser.add_argument("--since", type=int, metavar="STEP", help="tables of metrics from this step on")
+    parser.add_argument("--last", type=int, metavar="N", help="tables of metrics over the last N rows")
+    parser.add_argument("--long", action="store_true", help="also every metric, plot, check and setting (Markdown)")
+    parser.add_argument(
+        "--window",
+        type=int,
+        metavar="N",
+        help="rows of which first, mid and last of a metric are the means (default: a tenth of the run)",
+    )
+    parser.add_argument(
+        "--now",
+        metavar="TIME",
+        help="take this for the present (ISO 8601), for a report that comes out the same each time",
+    )
+    parser.add_argument("--append", metavar="FILE", help="also append a short entry with date and verdict to FILE")
+    output_option(parser)
+    fail_option(parser, "never")
     several = parser.add_mutually_exclusive_group()
-    several.add_argument("--all", action="store_true", help="all runs found (JSON: an array)")
-    several.add_argument("--newest", action="store_true", help="of several runs the one written last")
+    several.add_argument("--all", action="store_true", help="report on all runs that are found (JSON: an array)")
+    several.add_argument("--newest", action="store_true", help="of several runs take the one that was written last")
     reading_options(parser)
     args = parser.parse_args(words)
     for name in ("window", "last"):

@@ -6,7 +6,7 @@ import argparse
 import os
 from typing import TYPE_CHECKING
 
-from rltui.cli.arguments import Stop, command_parser, locate_runs, parsed_map, reading_options, write
+from rltui.cli.arguments import WHERE, Stop, command_parser, locate_runs, parsed_map, reading_options, write
 
 if TYPE_CHECKING:
     from rltui.rollouts.index import RolloutIndex
@@ -16,18 +16,18 @@ ONLY = ("truncated", "empty", "repeated", "invalid", "zero-variance")
 
 def run(words: list[str]) -> int:
     parser = command_parser(
-        "rltui rollouts", "What the policy wrote: a table of steps, and one step with its best and worst."
+        "rltui rollouts", "Shows what the policy wrote: a table of steps, and one step with its best and worst.", WHERE
     )
-    parser.add_argument("run", metavar="RUN")
-    parser.add_argument("--step", type=int, metavar="N", help="this step in full (default: the newest)")
-    parser.add_argument("--validation", action="store_true", help="the rollouts of validation")
-    parser.add_argument("--same-prompt", action="store_true", help="one prompt across the steps")
-    parser.add_argument("--sort", choices=("reward", "advantage", "length"), help="also samples, the highest first")
-    parser.add_argument("--reverse", action="store_true", help="of --sort: the lowest first")
-    parser.add_argument("--only", choices=ONLY, help="also samples, of these")
-    parser.add_argument("--search", default="", metavar="TEXT", help="also samples, with this in prompt or completion")
-    parser.add_argument("--limit", type=int, default=10, metavar="N", help="so many samples at most (default: 10)")
-    parser.add_argument("--format", choices=("text", "json"), default="text")
+    parser.add_argument("run", metavar="RUN", help="where the run is, see below")
+    parser.add_argument("--step", type=int, metavar="N", help="the step to show in full (default: the newest)")
+    parser.add_argument("--validation", action="store_true", help="show the rollouts of validation")
+    parser.add_argument("--same-prompt", action="store_true", help="follow one prompt across the steps")
+    parser.add_argument("--sort", choices=("reward", "advantage", "length"), help="list samples, the highest first")
+    parser.add_argument("--reverse", action="store_true", help="with --sort: the lowest first")
+    parser.add_argument("--only", choices=ONLY, help="list samples of this kind")
+    parser.add_argument("--search", default="", metavar="TEXT", help="list samples with TEXT in prompt or completion")
+    parser.add_argument("--limit", type=int, default=10, metavar="N", help="list N samples at most (default: 10)")
+    parser.add_argument("--format", choices=("text", "json"), default="text", help="default: text")
     reading_options(parser)
     args = parser.parse_args(words)
     try:

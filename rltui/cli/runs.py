@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 
-from rltui.cli.arguments import Stop, command_parser, lines_option, locate_runs, use_lines, write
+from rltui.cli.arguments import WHERE, Stop, command_parser, lines_option, locate_runs, use_lines, write
 
 NOTHING = """No training run found below {}.
 Name the log file or the run's directory: rltui PATH. To see how it looks: rltui demo
@@ -17,11 +17,16 @@ def run(words: list[str]) -> int:
         "rltui runs",
         "Lists the runs below directories: state, step, age of the last step, primary metric, faults at the ends of "
         "their logs. Those that need attention come first.",
+        WHERE.replace("RUN can be", "DIR can be"),
     )
-    parser.add_argument("dir", nargs="*", default=["."], metavar="DIR", help="also host:path, slurm:, wandb:ENTITY/...")
+    parser.add_argument(
+        "dir", nargs="*", default=["."], metavar="DIR", help="where to look, see below (default: this directory)"
+    )
     lines_option(parser)
-    parser.add_argument("--full", action="store_true", help="read the whole logs: the verdict of report, but slow")
-    parser.add_argument("--format", choices=("table", "json"), default="table")
+    parser.add_argument(
+        "--full", action="store_true", help="read whole logs: the verdict that `report` gives, but slower"
+    )
+    parser.add_argument("--format", choices=("table", "json"), default="table", help="default: table")
     args = parser.parse_args(words)
     from rltui.cli.arguments import Progress
     from rltui.compare.runs import from_ends, from_whole, numbered, ranked, to_json, to_text

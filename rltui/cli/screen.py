@@ -8,22 +8,40 @@ import sys
 
 from rltui import __version__
 from rltui.cli import COMMANDS
-from rltui.cli.arguments import Stop, command_parser, locate_runs, named_hosts, parsed_map, reading_options, use_lines
+from rltui.cli.arguments import (
+    WHERE,
+    Stop,
+    command_parser,
+    locate_runs,
+    named_hosts,
+    parsed_map,
+    reading_options,
+    use_lines,
+)
 
 
 def run(words: list[str]) -> int:
     parser = command_parser(
         "rltui",
-        f"Terminal monitor and diagnostician for RL post-training. Commands:\n{', '.join(COMMANDS)}.\n"
-        "`rltui help` lists the pages of the manual.",
+        "Is this RL post-training run healthy, what is wrong, since which step, and what to do? Without a command it "
+        "opens the screen on RUN. Of several runs you pick one.",
+        WHERE,
+        listed="\n\ncommands (rltui COMMAND --help says more):\n"
+        + "\n".join(f"  {name:10}{does}" for name, (_, does) in COMMANDS.items()),
     )
-    parser.add_argument("run", nargs="*", metavar="RUN", help="default: what is found below the current directory")
+    parser.add_argument("run", nargs="*", metavar="RUN", help="default: whatever is found below this directory")
     parser.add_argument("--version", action="version", version=f"rltui {__version__}")
-    parser.add_argument("--theme", metavar="NAME", help="dark, light, ansi-16, mono, ...")
-    parser.add_argument("--glyphs", choices=("block", "braille", "ascii"), help="default: by locale and terminal")
-    parser.add_argument("--mouse", action="store_true", default=None, help="mouse on, also over ssh")
-    parser.add_argument("--replay", action="store_true", help="play a run again, with the diagnosis as it stood then")
-    parser.add_argument("--speed", type=float, metavar="X", help="of --replay: steps a second (default 10)")
+    parser.add_argument("--theme", metavar="NAME", help="dark, light, ansi-16, mono, or a file of yours")
+    parser.add_argument(
+        "--glyphs",
+        choices=("block", "braille", "ascii"),
+        help="what curves are drawn with (default: by locale and terminal)",
+    )
+    parser.add_argument("--mouse", action="store_true", default=None, help="use the mouse, also over ssh")
+    parser.add_argument(
+        "--replay", action="store_true", help="play a run again, with the diagnosis as it stood at each step"
+    )
+    parser.add_argument("--speed", type=float, metavar="X", help="steps a second of --replay (default: 10)")
     reading_options(parser)
     args = parser.parse_args(words)
     if args.speed is not None and not (args.replay and 0 < args.speed < 1e6):
@@ -67,7 +85,10 @@ def open_screen(targets: list[str], args: argparse.Namespace | None) -> int:
 
 def demo(words: list[str]) -> int:
     """`rltui demo`: the sample runs, on the screen or in a list."""
-    parser = command_parser("rltui demo", "Opens the sample runs that ship with rltui.")
+    parser = command_parser(
+        "rltui demo",
+        "Opens the sample runs that ship with rltui: healthy and sick ones, in the formats of real trainers.",
+    )
     parser.parse_args(words)
     root = sample_runs()
     if sys.stdout.isatty():

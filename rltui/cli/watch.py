@@ -7,7 +7,16 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
-from rltui.cli.arguments import SEVERITIES, Stop, command_parser, locate_runs, parsed_map, reading_options
+from rltui.cli.arguments import (
+    ENDS_OF_CHECKS,
+    WHERE,
+    Stop,
+    command_parser,
+    fail_option,
+    locate_runs,
+    parsed_map,
+    reading_options,
+)
 
 if TYPE_CHECKING:
     from rltui.discovery.found import Found
@@ -23,55 +32,64 @@ KINDS = (
 
 def run(words: list[str]) -> int:
     parser = command_parser(
-        "rltui watch", "Follows runs without a screen and prints a line for each thing that happens."
+        "rltui watch",
+        "Follows runs without a screen and prints a line for each event: a finding that opens or is resolved, a stall, "
+        "a restart, the end.",
+        WHERE,
+        ENDS_OF_CHECKS,
     )
-    parser.add_argument("run", nargs="+", metavar="RUN")
-    parser.add_argument("--format", choices=("text", "json"), default="text", help="json: one object a line")
+    parser.add_argument("run", nargs="+", metavar="RUN", help="where the runs are, see below")
+    parser.add_argument(
+        "--format", choices=("text", "json"), default="text", help="default: text. json prints one object a line"
+    )
     parser.add_argument(
         "--until",
         choices=("continue-watch", "stop", "end"),
         default="end",
-        help="when to end: at continue-watch or any worse verdict, at one to stop (stop-use-best, pause-and-fix, "
-        "abort-now), or when every run has finished or crashed (the default, which always ends it)",
+        help="when the watch ends: each run has finished or crashed (end, the default, and it always ends then), a "
+        "verdict is stop-use-best, pause-and-fix or abort-now (stop), or one is that or continue-watch",
     )
     parser.add_argument(
         "--until-rows",
         type=int,
         default=5,
         metavar="N",
-        help="the verdict of --until must last N rows (default 5), or the run must be over. A verdict for a fault of "
-        "the grader alone never counts",
+        help="the verdict of --until has to last for N rows (default: 5), or the run has to be over. One that only "
+        "blames the grader does not count",
     )
-    parser.add_argument(
-        "--until-minutes", type=float, default=1.0, metavar="M", help="and M minutes (default 1), whatever the rows are"
-    )
-    parser.add_argument("--fail-on", choices=tuple(SEVERITIES), default="critical")
+    parser.add_argument("--until-minutes", type=float, default=1.0, metavar="M", help="and for M minutes (default: 1)")
+    fail_option(parser, "critical")
     parser.add_argument(
         "--exec",
         metavar="CMD",
-        help="run on events, but for faults of the grader (no shell): JSON on its standard input, RLTUI_* set",
+        help="run CMD, without a shell, at each event but those of the grader alone. It gets the event as JSON on its "
+        "standard input and as RLTUI_* variables",
     )
     parser.add_argument(
         "--exec-on",
         metavar="KIND,...",
-        help=f"run CMD on these only: {', '.join(KINDS)} (met: the verdict is what --until waits for)",
+        help=f"run CMD at these events only: {', '.join(KINDS)}. met: what --until waits for has come",
     )
     parser.add_argument(
         "--notify",
         action="append",
         default=[],
         metavar="osc|webhook[:URL]",
-        help="tell of critical findings, stalls and the end: by the terminal, or posted as JSON, without URL to that "
-        "of your settings (rltui config example)",
+        help="tell of critical findings, stalls and the end. osc has your terminal do it, webhook posts JSON to URL, "
+        "or to that of your settings (rltui config example)",
     )
-    parser.add_argument("--append", metavar="FILE", help="append a check-in entry to this file at each event")
-    parser.add_argument("--heartbeat", type=float, metavar="N", help="every N seconds a line that the watch is alive")
-    parser.add_argument("--timeout", type=float, metavar="S", help="end after so many seconds")
-    parser.add_argument("--wait", type=float, metavar="S", help="wait so long for a run that is not there yet")
+    parser.add_argument(
+        "--append", metavar="FILE", help="at each event append a short entry with date and verdict to FILE"
+    )
+    parser.add_argument(
+        "--heartbeat", type=float, metavar="N", help="print a line every N seconds that the watch is alive"
+    )
+    parser.add_argument("--timeout", type=float, metavar="S", help="end after S seconds")
+    parser.add_argument("--wait", type=float, metavar="S", help="wait S seconds for a run that is not there yet")
     parser.add_argument(
         "--fresh",
         action="store_true",
-        help="tell everything again (otherwise a watch that is restarted goes on where it was)",
+        help="tell everything from the start (otherwise a watch that is started again goes on where it was)",
     )
     reading_options(parser)
     args = parser.parse_args(words)

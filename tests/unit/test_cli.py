@@ -35,7 +35,7 @@ def run(capsys: pytest.CaptureFixture[str], *words: str | Path) -> tuple[int, st
         (["report", HEALTHY, "--now", "yesterday"], ["--now", "ISO 8601"]),
         (["report", HEALTHY, "--format-in", "bogus"], ["bogus", "jsonl"]),
         (["report", REPO / "pyproject.toml", "--format-in", "wandb"], ["pyproject.toml: nothing in it reads as wandb"]),
-        (["report", HEALTHY, "--map", "score"], ["--map", "CANONICAL=KEY"]),
+        (["report", HEALTHY, "--map", "score"], ["--map", "METRIC=KEY"]),
         (["report", HEALTHY, "--map", "reward_maen=x"], ["--map reward_maen=x", "did you mean reward_mean?"]),
         (["report", HEALTHY, "--map", "score=x"], ["--map score=x", "nearest: score_mean"]),
         (["report", HEALTHY, "--map", "my_rwd=x"], ["--map my_rwd=x", "There are step, reward_mean"]),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import get_args
 
 import pytest
@@ -52,6 +53,41 @@ def test_a_commands_name_gives_its_options(command: str, capsys: pytest.CaptureF
         main(["help", command])
     assert done.value.code == 0
     assert f"usage: rltui {command}" in capsys.readouterr().out
+
+
+def options(capsys: pytest.CaptureFixture[str], command: str) -> str:
+    with pytest.raises(SystemExit):
+        main([command, "--help"] if command else ["--help"])
+    return capsys.readouterr().out
+
+
+ENTRY = re.compile(r"^  (-{1,2}[\w-]+|[A-Z]+\b|\{)")
+
+
+@pytest.mark.parametrize("command", ["", *COMMANDS])
+def test_each_option_says_what_it_does(
+    command: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "100")
+    lines = options(capsys, command).splitlines()
+    for line, following in zip(lines, [*lines[1:], ""], strict=True):
+        if ENTRY.match(line) and not line.startswith("  RUN can"):
+            assert re.search(r"\S {2,}\S", line.strip()) or following.startswith(" " * 20), line
+    assert max(map(len, lines)) <= 110
+    assert "exit code" in " ".join(lines).lower()
+
+
+def test_the_first_help_says_what_each_command_does(capsys: pytest.CaptureFixture[str]) -> None:
+    lines = options(capsys, "").splitlines()
+    for name, (_, does) in COMMANDS.items():
+        assert any(line.split()[:1] == [name] and does in line for line in lines)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_where_runs_are_is_told_by_commands_that_take_one(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    page = options(capsys, command)
+    takes = re.search(r"usage:[^\n]*(\n +[^\n]*)*\b(RUN|DIR)\b", page.split("\n\n")[0]) is not None
+    assert ("slurm:[JOBID]" in page) == takes
 
 
 def test_another_topic_is_one_line_that_names_near_ones(capsys: pytest.CaptureFixture[str]) -> None:
