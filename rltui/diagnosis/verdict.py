@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from rltui.diagnosis.badge import badge
 from rltui.diagnosis.reliability import of_clear
 from rltui.diagnosis.stopping import StopCase, may_heal, speaks, validation_rises
 from rltui.evidence import words as told
@@ -25,7 +26,6 @@ from rltui.evidence.model import (
     Mark,
     Severity,
     StageResult,
-    Tone,
     Verdict,
 )
 from rltui.prose import counted, sentences
@@ -88,9 +88,10 @@ class Case(StopCase):
     skipped: int
 
     def at(self, severity: Severity, *traits: Trait) -> list[Finding]:
-        """Active findings at this severity or above that have any of the traits."""
+        """Active findings at this severity or above that have any of the traits, if any are named."""
         least = SEVERITY_RANK[severity]
-        return [f for f in self.active if SEVERITY_RANK[f.severity] >= least and self.has(f, *traits)]
+        loud = [f for f in self.active if SEVERITY_RANK[f.severity] >= least]
+        return [f for f in loud if not traits or self.has(f, *traits)]
 
     @property
     def loud(self) -> list[Finding]:
@@ -101,6 +102,8 @@ def judge(case: Case, best: BestCheckpoint | None) -> Verdict:
     """The verdict with its reasons, what it rests on and what would change it."""
     decision, because = _decide(case)
     because = _roots_first(case, because)
+    if decision == "stop-use-best":
+        because = [*_worse_and_before(case, because), *because]
     kinds = _kinds(case, decision)
     broken = any(f.severity == "critical" for f in because)
     gained = bool(_gains(_seen(case)))
@@ -124,6 +127,21 @@ def _roots_first(case: Case, because: Sequence[Finding]) -> list[Finding]:
         return []
     root = next((f for f in case.loud if f.id == because[0].root), None)
     return list(because) if root is None else [root, *(f for f in because if f is not root)]
+
+
+def _worse_and_before(case: Case, because: Sequence[Finding]) -> list[Finding]:
+    """Critical roots that began no later than the milder first reason to stop: they are what to act on. Nobody dates a
+    fault to the step, so a twentieth of the run later is not later."""
+    first = because[0]
+    if first.severity == "critical" or first.onset_step is None:
+        return []
+    until = first.onset_step + max(LATE, case.look.step // 20)
+    roots = [f for f in case.at("critical") if f.root is None and f.stage is not None and f not in because]
+    return [f for f in roots if f.onset_step is not None and f.onset_step <= until]
+
+
+LATE = 10
+"""Steps by which an onset may be dated too late or too early, at least."""
 
 
 def _decide(case: Case) -> tuple[Decision, list[Finding]]:
@@ -367,40 +385,3 @@ def _held_back(case: Case) -> bool:
         return False
     ended = (Trait.PAST_ITS_BEST,) if validation_rises(case.look) else ()
     return bool(case.at("warning", Trait.SOLVED, *ended))
-
-
-GOES_ON: dict[Decision, tuple[str, Tone]] = {
-    "continue": ("CONTINUE", "ok"),
-    "continue-watch": ("WATCH", "warn"),
-    "stop-use-best": ("STOP", "crit"),
-    "pause-and-fix": ("PAUSE · FIX", "crit"),
-    "abort-now": ("STOP", "crit"),
-    "not-enough-evidence": ("NO EVIDENCE", "none"),
-}
-ENDED: dict[Decision, tuple[str, Tone]] = {
-    "continue": ("DONE", "ok"),
-    "continue-watch": ("DONE", "warn"),
-    "stop-use-best": ("DONE", "warn"),
-    "pause-and-fix": ("FIX · RERUN", "crit"),
-    "abort-now": ("FIX · RERUN", "crit"),
-    "not-enough-evidence": ("NO EVIDENCE", "none"),
-}
-KEEPS: tuple[Decision, ...] = ("stop-use-best", "abort-now")
-"""Decisions after which an earlier state is the result."""
-
-
-def badge(decision: Decision, ended: bool, broken: bool, best: BestCheckpoint | None, gained: bool) -> tuple[str, Tone]:
-    """The words and their colour. `ended`: no further row is to come; `broken`: a critical finding is behind the
-    decision, so that without a state to keep nothing is left but to run it again; `gained`: a score that counts rose,
-    without which an end is neither good nor bad."""
-    words, tone = (ENDED if ended else GOES_ON)[decision]
-    if ended and decision == "continue" and not gained:
-        return words, "none"
-    worth = best is not None and best.worth_keeping
-    if ended and decision == "abort-now" and worth:
-        words = "DONE"  # what was saved before the damage is the result
-    if ended and decision == "stop-use-best" and not worth and broken:
-        words, tone = ENDED["pause-and-fix"]
-    if decision in KEEPS and best is not None and worth:
-        words = f"{words} · KEEP {best.step}"
-    return words, "crit" if broken and ended and decision in KEEPS else tone

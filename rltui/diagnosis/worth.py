@@ -50,7 +50,8 @@ def _told(r: Ranking, at: int, step: int, path: str | None, on_disk: bool | None
     value, against = float(r.value[at]), ""
     start_se = r.value_se * r.width**0.5  # a single value, where the others are means
     least = r.start + GAIN * hypot(r.value_se, start_se)
-    beats = value >= least and value > r.start
+    risen = r.rose_to is not None and value + r.value_se >= r.rose_to
+    beats = value > r.start and (value >= least or risen)
     if not beats:
         against = "not distinguishable from the start" if value >= r.start else "no better than the start"
         against += f" of {num(r.start)}" + (f", where a gain would take {num(least)}" if least > r.start else "")

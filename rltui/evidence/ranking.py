@@ -10,6 +10,7 @@ import numpy as np
 from rltui.evidence.effects import NOISE_POINTS
 from rltui.evidence.evaluations import mean_z, together, validation_sets
 from rltui.evidence.look import Look
+from rltui.evidence.metric import MetricFacts
 from rltui.evidence.peak import highest, smoothed
 from rltui.evidence.trends import running_medians, sd_d, smooth
 from rltui.run.run import Checkpoint
@@ -20,7 +21,8 @@ from rltui.run.table import Floats, Ints, Series
 class Ranking:
     """`score` decides: smoothed over `width` points, at `steps`, with standard error `se`. `value` and `value_se` are
     the smoothed metric that people see (`key`, in its own unit) at the same steps; `start` is its first logged value.
-    `held_out`: validation, not train reward; `sets`: of so many sets together. `basis` says in words what ranks."""
+    `held_out`: validation, not train reward; `sets`: of so many sets together. `basis` says in words what ranks.
+    `rose_to`: its last window if the fact table says that it rose since the start."""
 
     steps: Ints
     score: Floats
@@ -33,6 +35,7 @@ class Ranking:
     held_out: bool
     basis: str
     sets: int = 1
+    rose_to: float | None = None
 
     def nearest(self, step: int) -> int:
         """Index of the ranked point nearest to a step, of two the earlier."""
@@ -47,7 +50,7 @@ def ranking(look: Look) -> Ranking | None:
     where neither has enough points, or where values overflow."""
     sets = together(validation_sets(look))
     if sets:
-        return _by_sets(sets)
+        return _by_sets(sets, look.facts.validation_sets[0])
     return _in_training(look, "dpo_accuracy" if look.settings.preference else look.reward)
 
 
@@ -60,11 +63,27 @@ def _in_training(look: Look, name: str) -> Ranking | None:
     start = float(running_medians(blocks.medians[:3])[0])
     basis = f"train {'pairs' if look.settings.preference else 'reward'} only: low confidence"
     return Ranking(
-        curve.steps, curve.values, curve.se, curve.width, reward.series.key, curve.values, curve.se, start, False, basis
+        steps=curve.steps,
+        score=curve.values,
+        se=curve.se,
+        width=curve.width,
+        key=reward.series.key,
+        value=curve.values,
+        value_se=curve.se,
+        start=start,
+        held_out=False,
+        basis=basis,
+        rose_to=_rose_to(reward),
     )
 
 
-def _by_sets(sets: Sequence[Series]) -> Ranking | None:
+def _rose_to(metric: MetricFacts) -> float | None:
+    """So that a run whose reward is said to have risen is not said to have no step that beats its start."""
+    since = metric.since_start
+    return metric.end.value if since is not None and since.direction > 0 else None
+
+
+def _by_sets(sets: Sequence[Series], facts: MetricFacts) -> Ranking | None:
     main = sets[0]
     curve = smoothed(main, None)
     if curve is None:
@@ -79,7 +98,9 @@ def _by_sets(sets: Sequence[Series]) -> Ranking | None:
     if not (np.isfinite(value).all() and np.isfinite(score).all() and np.isfinite(value_se) and np.isfinite(se)):
         return None
     start = float(main.values[0])
-    return Ranking(main.steps, score, se, width, main.key, value, value_se, start, True, basis, len(sets))
+    return Ranking(
+        main.steps, score, se, width, main.key, value, value_se, start, True, basis, len(sets), _rose_to(facts)
+    )
 
 
 def usable(saved: Sequence[Checkpoint], last_step: int, broken_at: int | None) -> list[Checkpoint]:

@@ -6,6 +6,7 @@ from __future__ import annotations
 from math import inf, sqrt
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rltui.evidence import words
 from rltui.evidence.clock import capped, enough, worth
@@ -52,20 +53,23 @@ def reward_floor(look: Look, p: Params, memory: Memory) -> list[Signal]:
     best = look.blocks(look.reward if top is reward.values else name)
     seen = profile.spread if best is None else float(best.highs.max()) - profile.floor  # a scale of 1 may be a guess
     limit = profile.floor + p["near"] * min(profile.spread, max(0.0, seen))
-    if top[-1] > limit:
+    opened_before = held(look, "reward-floor")
+    if top[-1] > limit and not opened_before:
         return []
-    above = np.flatnonzero(top[-2000:] > limit)
-    run = min(len(top), 2000) - (int(above[-1]) + 1 if len(above) else 0)
-    if run < 3:
+    since, (begin, end) = _at_floor(top[-MOST_ROWS:] > limit, longest=opened_before)
+    if end - begin < 3:
         return []
-    at_floor = reward.steps[-run:]
+    before = max(0, len(top) - MOST_ROWS)
+    at_floor = reward.steps[before + begin : before + end]
     level = WARNING if enough(p["warn_rows"], at_floor) else NOTICE
     level = CRITICAL if enough(p["critical_rows"], at_floor) else level
-    start = int(reward.steps[len(reward) - run])
-    ever = run < len(top)
-    summary = f"{reward_name(look)} is at its floor of {num(profile.floor)} for {run} rows, since step {start}"
-    summary += "." if ever else ": not one success so far."
-    proofs = [(look.reward, f"at the floor of {num(profile.floor)} for {run} rows")]
+    start, rows = int(reward.steps[before + since]), len(top) - before - since
+    failed = int((top[before + since :] <= limit).sum())
+    where = f"at the floor of {num(profile.floor)} "
+    where += f"for {rows} rows" if failed == rows else f"in {failed} of {rows} rows"
+    summary = f"{reward_name(look)} is {where.replace('the', 'its', 1)}, since step {start}"
+    summary += ": not one success so far." if failed == len(top) else "."
+    proofs = [(look.reward, where)]
     cut = look.values("response_clip_ratio")
     if len(cut) and tail(cut, 10) > 0.5:
         proofs.append(
@@ -75,6 +79,31 @@ def reward_floor(look: Look, p: Params, memory: Memory) -> list[Signal]:
             )
         )
     return [Signal(level, summary, tuple(proofs), onset_step=start)]
+
+
+MOST_ROWS = 2000
+"""Rows that a floor is sought in: the newest."""
+STRAY, SELDOM = 2, 0.05
+"""Rows in a row that hold a success, and the share of all rows, at most, if successes are strays: the reward stands at
+its floor before and after them. So many more than that share may lie close together by chance."""
+
+
+def _at_floor(success: NDArray[np.bool_], longest: bool) -> tuple[int, tuple[int, int]]:
+    """Of rows in order, whether each holds a success: where the time at the floor began, strays included, and begin and
+    end of its newest rows without one, or of the longest ones in it."""
+    n = len(success)
+    edges = [0, *(np.flatnonzero(np.diff(success)) + 1).tolist(), n]
+    since, runs, strays = n, [(n, n)], 0
+    for first, last in zip(reversed(edges[:-1]), reversed(edges[1:]), strict=True):
+        if not success[first]:
+            since = first
+            runs.append((first, last))
+            continue
+        strays += last - first
+        if last - first > STRAY or strays > STRAY + SELDOM * (n - first):
+            break
+    newest = runs[1] if len(runs) > 1 and runs[1][1] == n else runs[0]
+    return since, max(runs, key=lambda run: run[1] - run[0]) if longest else newest
 
 
 @rule("reward-saturated", Look)
@@ -177,6 +206,8 @@ def reward_flat_from_start(look: Look, p: Params, memory: Memory) -> list[Signal
     if not known and (gain.direction or whole):
         return []
     x, why = score.values, _no_movement(look, p) or seldom_right(look, p["seldom"], int(p["window"]))
+    if not why and _rose(score):
+        return []
     fell = gain.direction == -score.better
     moved = (
         "is below where it began"
@@ -250,6 +281,9 @@ def reward_plateau(look: Look, p: Params, memory: Memory) -> list[Signal]:
     rows = int(max(capped(p["window_rows"], len(x)), p["window_share"] * len(x)))
     if len(x) < 2 * rows or look.facts.errors(look.reward) < p["gain_se"]:
         return []
+    series, known = look.series(look.reward), held(look, "reward-plateau")
+    if series is None or (known and _risen_since(look, memory)):
+        return []
     recent = trend(x[-rows:], rows) if rows <= 200 else look.trend(look.reward)
     if not flat(recent):
         return []
@@ -258,9 +292,18 @@ def reward_plateau(look: Look, p: Params, memory: Memory) -> list[Signal]:
         f"(a gain below {num(_detectable(recent.noise, rows // 2))} could not be seen)."
     )
     proofs = ((look.reward, f"flat over {rows} rows, median of the newest {num(tail(x, 20))}"),)
-    series = look.series(look.reward)
-    onset = int(series.steps[-rows]) if series is not None else None  # not the turn: that is where it rose
+    onset = int(series.steps[-rows])  # not the turn: that is where it rose
+    if not known or "began" not in memory:
+        memory["began"] = onset
     return [Signal(NOTICE, summary, proofs, onset_step=onset)]
+
+
+def _risen_since(look: Look, memory: Memory) -> bool:
+    """Each stretch of a slow rise is flat for itself. What has risen since the plateau began is none: another one may
+    begin once this is closed."""
+    facts = look.facts.metric(look.reward)
+    since = facts.since_step(int(memory["began"])) if facts is not None and "began" in memory else None
+    return since is not None and since.since_start is not None and since.since_start.direction == since.better
 
 
 def _since_noisy(series: Series, now: float, memory: Memory) -> int | None:

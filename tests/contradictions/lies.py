@@ -118,6 +118,14 @@ MORE: dict[str, tuple[Lie, ...]] = {
         _verdict(text="No fault found, and no gain on validation: 40 checks ran. Validation has risen and holds."),
         _verdict(text="No fault found, and no gain shown: 40 checks ran. Reward rose 0.1 → 0.8."),
         _verdict(text="All clear: 40 checks ran. Reward rose 0.1 → 0.8. Validation fell 0.5 → 0.3."),
+        lambda s: (
+            _verdict(text="All clear: 40 checks ran. Reward rose 0.1 → 0.8.")(s),
+            _summary("Reward shows no sure gain in 60 rows.")(s),
+        ),
+        lambda s: (
+            _verdict(text="All clear: 40 checks ran. Reward rose 0.1 → 0.8.")(s),
+            _best(beats_start=False, metric="reward")(s),
+        ),
     ),
     "now is the newest": (_summary("Reward fell 0.8 → 0.1, now 0.3."),),
     "peaks in sentences": (_summary("Reward stands below its best of 0.8 at step 41."),),

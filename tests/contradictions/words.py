@@ -190,6 +190,16 @@ def headline_and_courses(said: Said) -> Iterator[str]:
         found = re.search(against, courses.replace("0.", "0,"), re.I)
         if opens in head.lower() and found is not None:
             yield f"{head!r} beside {found[0]!r}"
+    rose = re.search(r"\b(?:Reward|Score) rose\b", text)
+    if rose is None:
+        return
+    for where, sentence in said.sentences():
+        if re.search(r"\breward (?:shows no sure gain|has not moved beyond its noise)", sentence, re.I):
+            yield f"verdict: {rose[0]!r}; {where}: {sentence!r}"
+    best = said.report["verdict"]["best_checkpoint"]
+    rewards = [m["key"] for name in REWARDS[:2] if (m := said.metric(name)) is not None]
+    if best is not None and best["metric"] in rewards and best.get("beats_start") is False:
+        yield f"verdict: {rose[0]!r}; the best step, {best['step']}, does not beat the start"
 
 
 @rule

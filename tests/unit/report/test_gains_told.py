@@ -69,6 +69,22 @@ def test_a_gain_that_validation_does_not_show_is_not_all_clear(
     assert "All clear" not in told
 
 
+@pytest.mark.parametrize("gain", [0.0, 0.004, 0.008, 0.012, 0.016, 0.024])
+def test_a_small_gain_is_told_or_not_and_never_both(
+    gain: float, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def course(t: float, chance: random.Random) -> Cells:
+        return {"critic/score/mean": 0.4 + gain * t + chance.gauss(0, 0.02), "actor/kl_loss": 0.01 * t}
+
+    run = written(tmp_path / "run", 240, course)
+    assert main(["report", str(run)]) == 0
+    page = capsys.readouterr().out
+    rose = "Reward rose" in page or "Score rose" in page
+    denied = [w for w in ("no sure gain", "beyond its noise", "beats the start", "from the start of") if w in page]
+    assert not (rose and denied)
+    assert rose or denied
+
+
 def at_once(t: float) -> float:
     return 0.55 - 0.55 * math.exp(-t / 0.04)
 
