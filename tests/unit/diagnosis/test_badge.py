@@ -115,7 +115,7 @@ def test_report_page_runs_compare_and_watch_say_the_same_words(
     main(["compare", str(run), str(other), "--format", "json"])
     lines = {line["id"]: line["badge"] for line in json.loads(capsys.readouterr().out)["runs"]}
     assert lines == {"run": badge, "other": fit}
-    main(["watch", str(run), "--timeout", "5", "--fail-on", "never"])
+    main(["watch", str(run), "--timeout", "180", "--fail-on", "never"])
     assert f"({badge})" in capsys.readouterr().out
 
 
