@@ -60,7 +60,7 @@ class Run:
         self.history = History()
         self.history.meaning = lambda key: resolve(key, self.dialect).canonical or key
         self.sources: list[SourceInfo] = []
-        self.checkpoints: list[Checkpoint] = []
+        self.checkpoints: list[Checkpoint] = []  # on disk
         self.exit: Exit | None = None
         self.recorded_hardware: list[HardwareRow] = []
         self.hardware: tuple[HardwareSample, ...] = ()  # of the machines it runs on, recorded or live, oldest first
@@ -186,6 +186,11 @@ class Run:
     def notes(self) -> list[Note]:
         """Notable lines, oldest first; of progress lines the newest only."""
         return self._notes.all
+
+    @property
+    def saved(self) -> list[Checkpoint]:
+        """The checkpoints on disk. Without any, as where only the log was copied, those that the logs tell of."""
+        return self.checkpoints or self._notes.saved()
 
     def newest_time(self) -> float | None:
         """The newest time stamp of rows and notes, by one clock: notes of a log whose rows have no times may be of
