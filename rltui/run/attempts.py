@@ -49,11 +49,12 @@ class Remedy(Record):
 
 
 class Kind(Record):
-    """A way to end. `any`, `pattern`, `unless`: of the error's line; `any` has the plainest words first. `code`: what a frame of the traceback holds; with
-    `own` it must be the innermost one outside of installed packages. `facts`: patterns whose named groups are filled
-    into `details`. `phases`: say in which phase. `grows`: the fact that may grow from attempt to attempt. `symptom`:
-    others are the better name. `ranks`: each rank tells how far it came. `by_hand`: somebody ended it on purpose, so that it is no fault. `title` goes into "the
-    run ended: TITLE"."""
+    """A way to end. `any`, `pattern`, `unless`: of the error's line; `any` has the plainest words first. `code`: what a
+    frame of the traceback holds; with `own` it must be the innermost one outside of installed packages. `facts`:
+    patterns whose named groups are filled into `details`. `phases`: say in which phase. `grows`: the fact that may grow
+    from attempt to attempt. `metrics`: what may have grown before it. `symptom`: others are the better name. `ranks`:
+    each rank tells how far it came. `by_hand`: somebody ended it on purpose, so that it is no fault. `title` goes into
+    "the run ended: TITLE"."""
 
     id: str
     title: str
@@ -67,6 +68,7 @@ class Kind(Record):
     details: tuple[str, ...] = ()
     phases: bool = False
     grows: str | None = None
+    metrics: tuple[str, ...] = ()
     symptom: bool = False
     ranks: bool = False
     by_hand: bool = False

@@ -319,8 +319,9 @@ def watchdog(rank: int, at: int, op: str, group: str = "") -> str:
 
 def came(rank: int, at: int, group: str = "PG ID 0 PG GUID 0(default_pg) ") -> str:
     return (
-        f"[rank{rank}]:[E1120 08:14:33.{rank} ProcessGroupNCCL.cpp:1785] [{group}Rank {rank}] Exception (either an error"
-        f" or timeout) detected by watchdog at work: {at}, last enqueued NCCL work: {at}, last completed NCCL work: 1.\n"
+        f"[rank{rank}]:[E1120 08:14:33.{rank} ProcessGroupNCCL.cpp:1785] [{group}Rank {rank}] Exception (either an"
+        f" error or timeout) detected by watchdog at work: {at}, last enqueued NCCL work: {at}, last completed NCCL"
+        " work: 1.\n"
     )
 
 
@@ -376,3 +377,18 @@ def test_log_probs_within_the_update_are_the_update(
 ) -> None:
     log = rows(1, 60) + traceback(CUDA.format(allocated=70.31), *frames)
     assert f"GPU memory ran out in {'the ' * (phase != 'generation')}{phase}" in told(tmp_path, capsys, log)["summary"]
+
+
+@pytest.mark.parametrize("growth", [4.0, 1.05])
+def test_what_had_grown_when_memory_ran_out(tmp_path: Path, capsys: pytest.CaptureFixture[str], growth: float) -> None:
+    log = "".join(
+        f"step:{n} - critic/score/mean:0.5 - response_length/mean:{700 + 10 * (n % 3) + 7 * (growth - 1) * n:.1f}"
+        f" - perf/cpu_memory_used_gb:{100 + n % 3 + (growth - 1) * n:.1f}\n"
+        for n in range(1, 101)
+    )
+    summary = told(tmp_path, capsys, log + traceback(CUDA.format(allocated=70.31), "a.py:backward"))["summary"]
+    assert ("Length mean had grown from" in summary) == (growth > 2)
+    assert "ost memory" not in summary, "it is no reason for the GPU's"
+    killed = "ray.exceptions.OutOfMemoryError: Task was killed due to the node running low on memory.\n"
+    summary = told(tmp_path, capsys, log + killed)["summary"]
+    assert ("Host memory had grown from" in summary) == (growth > 2)
