@@ -28,7 +28,7 @@ MOST = 400
 
 
 @dataclass(frozen=True, slots=True)
-class Printed:
+class SettingsPrint:
     """Settings in a log. `form`: how they were printed, "printed dict". `after`: the newest step before them."""
 
     log: str
@@ -51,13 +51,13 @@ class Prints:
     """The settings that the logs of a run print, in the order in which they are read."""
 
     def __init__(self) -> None:
-        self._printed: list[Printed] = []
+        self._printed: list[SettingsPrint] = []
 
     def add(self, config: ConfigRecord, log: str) -> None:
         """Settings of one log; those of other containers are printed nowhere."""
         form, at, _ = config.origin.partition(" at line ")
         if at and len(self._printed) < MOST:
-            self._printed.append(Printed(log, form, config.after, config.values))
+            self._printed.append(SettingsPrint(log, form, config.after, config.values))
 
     def changed(self, resumes: Sequence[Note], history: History) -> tuple[Changed, ...]:
         """By step. What is printed between two rows counts only where the log says there that the run was resumed."""
@@ -78,7 +78,7 @@ class Prints:
         return tuple(sorted(out, key=lambda one: one.step))
 
 
-def _launched(one: Printed, part: Part | None, resumes: Sequence[Note]) -> int | None:
+def _launched(one: SettingsPrint, part: Part | None, resumes: Sequence[Note]) -> int | None:
     """The first row of the launch that printed it; None where it was no launch."""
     if part is None:
         return None
