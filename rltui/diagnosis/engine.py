@@ -309,9 +309,10 @@ class Engine:
         guard.take(machine.failed)
         ranked = guard.ask("ranking of steps", None, ranking, look)
         broken_at = breakdown(lives)
-        saved = [c for c in run.checkpoints if run_state is not None or c.step <= look.step]
+        now = run_state is not None
+        on_disk, saved = ([c for c in kept if now or c.step <= look.step] for kept in (run.checkpoints, run.saved))
         against = [one for one in run.history.contradictions if one.since <= look.step]
-        standing = Standing(look, run_state, seen, ranked, saved, broken_at, against)
+        standing = Standing(look, run_state, seen, ranked, on_disk, broken_at, against)
         sampled = Sampled.of(run, look, now=run_state is not None)
         logged = set(self._row_rules) - {b.id for b in unable}  # what rows show is not counted again in samples
         of_samples = dict(ask(Sampled, sampled, self.catalogue, guard, without=logged)) if sampled.dumps else {}
@@ -330,7 +331,7 @@ class Engine:
         notes = run.notes if run_state is not None else [note for note in run.notes if note.by(look.step)]
         could = frozenset(i for i in able if i not in blind and i not in guard.failed)
         printed = any(one.used and formats()[one.format].prints for one in run.sources if one.format in formats())
-        ground = Ground(look, run.config, notes, printed, sampled, measured, ran=could)
+        ground = Ground(look, run.config, notes, printed, sampled, measured, ran=could, changed=run.changed)
         built = build(lives, self.catalogue, ground, self.window, self._kept, guard)
         findings = confirmed(built, sampled, guard)
         active = [f for f in findings if f.status == "active"]

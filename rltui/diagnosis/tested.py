@@ -50,6 +50,7 @@ from rltui.rules.expectation import (
     Test,
     Updates,
 )
+from rltui.run.changed import Changed
 from rltui.run.run import ConfigValue
 
 SAMPLES = 30
@@ -59,6 +60,10 @@ OTHER_PATH = {"kl_coef_loss": "kl_coef_reward"}
 TELLING = ("warning", "traceback", "oom", "killed", "fault")
 """Kinds of log lines in which a cause may be named."""
 QUOTED = 120
+CHANGES = 3
+"""Changed settings that are told of a restart."""
+VALUE = 60
+"""Characters of a setting's value that are told."""
 SURE = 3.0
 """Standard errors that the weight of a part must lie from 0."""
 
@@ -76,6 +81,7 @@ class Ground:
     measured: Measured | None = None
     spells: Mapping[str, Spell] = field(default_factory=dict)
     ran: frozenset[str] = frozenset()
+    changed: Sequence[Changed] = ()
 
     @cached_property
     def state(self) -> tuple[object, ...]:
@@ -224,7 +230,21 @@ def _resumed(ground: Ground, test: Resumed, spell: Spell) -> Outcome:
         return Outcome("unknown", "since when it is so is not known")
     near = dating_tolerance(spell.onset) + spell.early
     at = [step for step in ground.look.restarts(ground.look.n) if abs(step - spell.onset) <= near]
-    return Outcome("met", f"resumed at step {at[-1]}") if at else Outcome("unmet", "no restart near the onset")
+    others = [one for one in ground.changed if abs(one.step - spell.onset) <= near]
+    if not at and not others:
+        return Outcome("unmet", "no restart near the onset")
+    return Outcome("met", f"resumed at step {at[-1] if at else others[-1].step}{_with(others)}")
+
+
+def _with(others: Sequence[Changed]) -> str:
+    """With which other settings."""
+    told = [f"{one.key} {unset_or(one.before)} → {unset_or(one.now)}" for one in others[:CHANGES]]
+    more = f" and {len(others) - CHANGES} more" if len(others) > CHANGES else ""
+    return f" with {', '.join(told)}{more}" if told else ""
+
+
+def unset_or(value: object) -> str:
+    return "unset" if value is None else unpadded(str(value))[:VALUE]
 
 
 def _any(ground: Ground, test: AnyOf, spell: Spell) -> Outcome:

@@ -284,11 +284,8 @@ def _clear(case: Case) -> str:
     held_out = [m for m in sets if m in gains or m in fallen or (alone and m.since_peak is not None)]  # of few: no ends
     held_out.sort(key=lambda m: (m not in fallen, m.series.key))  # not as the log has them
     courses += [_course(case, m) for m in held_out[:MOST_SETS]]
-    if not courses:
-        return words
-    if level is None:
-        return f"{words} {sentences(*courses)}"
-    return f"{words} {sentences(*courses, _why_go_on(case))}"
+    why = _why_go_on(case) if courses and level is not None else ""
+    return f"{words} {sentences(*courses, why, told.left_out(case.look))}".rstrip()
 
 
 MOST_SETS = 3

@@ -104,6 +104,10 @@ FIRST = 10
 CLEAR = 4.0
 """Sd of the noise that the fall has to be; half of that if several batches hold the same reward to the last digit."""
 SEVERAL = 3
+BETWEEN = 2
+"""Points between two stretches of one outage: batches of which the source graded a few answers."""
+KNOWN = BETWEEN + 2
+"""Points behind a stretch by which it is known whether another one follows."""
 MOVED = 0.25
 """Part of its level that a signal of the policy has to change by, beyond `CLEAR` sd of its noise, to have moved. A
 policy that broke changes by factors."""
@@ -154,26 +158,34 @@ class RewardSource:
     def forget(self, points: int) -> None:
         """Only the first `points` points of the reward, and the rows up to there, are what they were."""
         self._stretches.forget(points)
-        del self._decided[bisect_right(self._stretches.found, points - SEVERAL, key=_end) :]
+        del self._decided[self._over(points) :]
         self._failed = [one for one in self._decided if one is not None]
 
     def outages(self, reward: Series, logged: Points) -> tuple[Outage, ...]:
         """The stretches at which the source failed, oldest first. `reward`: the points known by now; `logged`: the
         points of any metric known by now, those that are not finite included."""
         found, n = self._stretches.found, len(reward)
-        over = bisect_right(found, n - SEVERAL, key=_end)
-        for one in found[len(self._decided) : over]:
-            outage = _outage(reward, one, self._failed, logged)
+        over = self._over(n)
+        for i in range(len(self._decided), over):
+            outage = _outage(reward, found[i:], self._failed, logged)
             self._decided.append(outage)
             if outage is not None:
                 self._failed.append(outage)
         out = [one for one in self._decided[:over] if one is not None] if over < len(self._decided) else self._failed
-        for one in found[over:]:
-            if one.begin >= n:
+        for i in range(over, len(found)):
+            if found[i].begin >= n:
                 break
-            outage = _outage(reward, one, out, logged)
+            outage = _outage(reward, found[i:], out, logged)
             out = out if outage is None else [*out, outage]
         return tuple(out)
+
+    def _over(self, n: int) -> int:
+        """How many stretches are over, and will not become one with a later one, if `n` points are known."""
+        found = self._stretches.found
+        over = bisect_right(found, n - KNOWN, key=_end)
+        while 0 < over < len(found) and found[over].begin < n and found[over].begin - found[over - 1].end <= BETWEEN:
+            over -= 1
+        return over
 
 
 class OutageCache:
@@ -203,11 +215,16 @@ def _end(one: Stretch) -> int:
     return one.end
 
 
-def _outage(reward: Series, one: Stretch, before: list[Outage], logged: Points) -> Outage | None:
-    """What a stretch is behind the outages `before`; None if it is none."""
-    x, rows = reward.values, reward.rows
+def _holds(one: Stretch, n: int) -> bool:
+    """Whether it is one already, of `n` points."""
+    return one.begin < n and (min(one.end, n) - one.begin > 1 or one.alike)
+
+
+def _outage(reward: Series, found: Sequence[Stretch], before: list[Outage], logged: Points) -> Outage | None:
+    """What the first stretch is behind the outages `before`, with those that follow it at once; None if it is none."""
+    one, x, rows = found[0], reward.values, reward.rows
     begin, end = one.begin, min(one.end, len(x))
-    if end - begin < 2 and not one.alike:
+    if not _holds(one, len(x)) or (before and rows[begin] <= before[-1].last_row):
         return None
     recent = _points_before(begin, rows, before)
     if not _usual(x[recent]):  # the row in which it began holds batches of both kinds
@@ -222,6 +239,13 @@ def _outage(reward: Series, one: Stretch, before: list[Outage], logged: Points) 
     clear = CLEAR if end - one.begin < SEVERAL else CLEAR / 2
     if fall <= clear * sd or bool((stood == one.value).any()):
         return None
+    exact = end - one.begin
+    for other in found[1:]:
+        near = other.begin - end <= BETWEEN and other.value == one.value and _holds(other, len(x))
+        if not near or float(x[end : other.begin].max()) >= level - fall / 2:
+            break
+        end = min(other.end, len(x))
+        exact += end - other.begin
     after = x[end : end + SEVERAL]
     over = len(after) == SEVERAL
     if over and median(after) < level - fall / 2:
@@ -231,7 +255,7 @@ def _outage(reward: Series, one: Stretch, before: list[Outage], logged: Points) 
     partial = len(after) > 0 and after[0] < level - max(BAND * sd, fall / 10)
     last = end if partial else end - 1
     since, lasts = int(reward.steps[one.begin]), end == len(x)
-    return Outage(int(rows[begin]), int(rows[last]), since, end - one.begin, one.value, level, lasts)
+    return Outage(int(rows[begin]), int(rows[last]), since, exact, one.value, level, lasts)
 
 
 def _points_before(begin: int, rows: Ints, outages: list[Outage]) -> Ints:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from rltui.evidence.effects import Effect
 from rltui.evidence.facts import Facts, Share
+from rltui.evidence.look import Look
 from rltui.evidence.metric import Course
 from rltui.evidence.signal import num
 from rltui.frameworks.load import metrics
@@ -84,3 +85,18 @@ def since_peak(course: Course) -> str:
         return ""
     side = "below" if way(course.since_peak) < 0 else "above"
     return f"lately {num(course.now.value)}, {side} its best of {num(course.peak.value)} at step {course.peak.step}"
+
+
+def left_out(look: Look) -> str:
+    """Of which steps no reward counts, because its source failed and is well again; empty if it never did, or for a
+    single row."""
+    over = [one for one in look.outages if not one.lasts and one.exact > 1]
+    if not over:
+        return ""
+    last = int(look.steps[over[-1].last_row])
+    if len(over) == 1:
+        return f"rewards of steps {over[0].since} to {last} are left out, because the grader failed then"
+    rows = sum(one.exact for one in over)
+    return (
+        f"rewards of {rows} rows between steps {over[0].since} and {last} are left out, because the grader failed then"
+    )

@@ -81,7 +81,7 @@ NoteKind = Literal[
 class Note(NamedTuple):
     """A line of text that matters beyond its numbers. `step` and `total` if the line states them. `frames`: of a
     traceback, "file.py:12 function", the innermost last. `begun`: the line where it begins; what it shows in the end
-    takes the place of what it showed while it was written."""
+    takes the place of what it showed while it was written. `after`: the newest step before it."""
 
     kind: NoteKind
     text: str
@@ -91,6 +91,7 @@ class Note(NamedTuple):
     time: float | None = None
     frames: tuple[str, ...] = ()
     begun: int = 0
+    after: int | None = None
 
     def by(self, step: int) -> bool:
         """Whether the log had said it when the training stood at `step`; so it is thought of a line that nobody can
@@ -109,11 +110,13 @@ class LogLine(NamedTuple):
 class ConfigRecord(NamedTuple):
     """Config as the container holds it: flat dotted keys (`actor_rollout_ref.actor.kl_loss_coef`) to plain values.
 
-    `origin` says where in the file ("printed dict at line 12", "wandb config", "TensorBoard text tag args").
+    `origin` says where in the file ("printed dict at line 12", "wandb config", "TensorBoard text tag args"). `after`:
+    the newest step before it, in a log.
     """
 
     values: dict[str, object]
     origin: str
+    after: int | None = None
 
 
 class RunInfo(NamedTuple):

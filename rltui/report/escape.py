@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 
-_SPECIAL = re.compile(r"[\\`*\[\]<|~]")
-_EDGE_UNDERSCORE = re.compile(r"(?<![^\W_])_+|_+(?![^\W_])")
+_SPECIAL = re.compile(r"[\\`*|~]|<(?=[\w/!?])|\](?=\()")  # a bracket is text unless it makes a link
+_CLOSING_UNDERSCORE = re.compile(r"_+(?!\w)")  # emphasis that nothing can close is text
 _ENTITY = re.compile(r"&(?=#?\w+;)")
-_LEADING = re.compile(r"^(?:#{1,6}|[+-]|=+|-+|>)(?=\s|$)|^>|^\d+(?=[.)](?:\s|$))")  # what a line may not begin with
+_LEADING = re.compile(r"^(?:#{1,6}|[+-]|=+|-+|>)(?=\s|$)|^>|^\[|^\d+(?=[.)](?:\s|$))")  # what a line may not begin with
 _RUNS = re.compile("`+")
 
 
@@ -18,7 +18,7 @@ def one_line(text: str) -> str:
 def plain(text: str) -> str:
     """Prose: one line in which pipes, backticks, brackets, emphasis, entities and leading # - + > 1. are text."""
     text = _SPECIAL.sub(r"\\\g<0>", one_line(text))
-    text = _EDGE_UNDERSCORE.sub(lambda m: "\\_" * len(m[0]), text)
+    text = _CLOSING_UNDERSCORE.sub(lambda m: "\\_" * len(m[0]), text)
     text = _ENTITY.sub("&amp;", text)
     return _LEADING.sub(lambda m: f"{m[0]}\\" if m[0].isdigit() else f"\\{m[0]}", text)
 

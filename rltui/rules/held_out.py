@@ -345,12 +345,21 @@ def _jumps(x: Floats, p: Params) -> tuple[float, float] | None:
 def data_exhausted(look: Look, p: Params, memory: Memory) -> list[Signal]:
     """The same prompts over and over; loud only where validation turned meanwhile. `memory` keeps since when."""
     epoch = look.series("epoch")
-    if epoch is None or float(epoch.values[-1]) <= p["notice"]:
+    if epoch is None:
         return []
-    now = float(epoch.values[-1])
-    many = now > p["warn"] and loud(look, Trait.OVERFITS)
+    now, first = float(epoch.values[-1]), 1 if _from_zero(epoch.values) else 0
+    if now + first <= p["notice"]:
+        return []
+    many = now + first > p["warn"] and loud(look, Trait.OVERFITS)
     if "start" not in memory:
-        memory["start"] = float(epoch.steps[int((epoch.values > p["notice"]).argmax())])
-    text = f"The data are in epoch {num(now)}: every prompt was seen before"
+        memory["start"] = float(epoch.steps[int((epoch.values + first > p["notice"]).argmax())])
+    counted = f", counted from 0, which is pass {num(now + 1)} over them" if first else ""
+    text = f"The data are in epoch {num(now)}{counted}: every prompt was seen before"
     text += ", and validation fell meanwhile." if many else "."
     return [Signal(NOTICE, text, (), onset_step=int(memory["start"]))]
+
+
+def _from_zero(epochs: Floats) -> bool:
+    """The epoch is the number of the pass, the first one 0. Of a share that grows, 1 is the end of the first pass, and
+    a single 0 may stand before all training."""
+    return len(epochs) > 1 and not epochs[:2].any() and bool((epochs == np.floor(epochs)).all())

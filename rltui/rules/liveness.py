@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import sqrt
 
 import numpy as np
@@ -13,9 +14,12 @@ from rltui.evidence.model import Cause, Fix
 from rltui.evidence.signal import CRITICAL, NOTICE, WARNING, Signal, num
 from rltui.evidence.trends import sd_d
 from rltui.frameworks.load import metrics
-from rltui.prose import capital, sentence
+from rltui.prose import capital, listed, sentence
 from rltui.rules.base import Memory, Params, rule
 from rltui.run.run import RunState
+
+GREW = 1.25
+"""So many times what it was at the start is growth that an end for want of memory is told with."""
 
 
 @rule("run-crashed", Standing)
@@ -33,6 +37,7 @@ def run_crashed(seen: Standing, p: Params, memory: Memory) -> list[Signal]:
         cause = crash.text + (f", {state.loop}" if state.loop else "")
         text += f" {sentence(crash.shown)}" if crash.shown else ""
         text += f" {sentence(state.loop)}" if state.loop else ""
+        text += f" {sentence(grown)}" if (grown := _grown(look, crash.kind.metrics)) else ""
         family = look.dialect.family
         signal = replace(
             signal,
@@ -43,6 +48,19 @@ def run_crashed(seen: Standing, p: Params, memory: Memory) -> list[Signal]:
         failed = Cause("An error in the program", status="supported", because="the log shows it")
         signal = replace(signal, causes=(failed,))
     return [replace(signal, summary=capital(text) + _quote(state))]
+
+
+def _grown(look: Look, names: Sequence[str]) -> str:
+    """What of these had grown, from first to last window."""
+    told = []
+    for name in names:
+        course = look.facts.course(name)
+        effect = course.since_start if course is not None else None
+        if course is None or effect is None or effect.direction <= 0 or course.last < GREW * course.first:
+            continue
+        unit = metrics()[name].unit
+        told.append(f"{metrics()[name].label} had grown from {num(course.first)} to {num(course.last)} {unit}".rstrip())
+    return listed(told)
 
 
 @rule("run-stalled", Standing)

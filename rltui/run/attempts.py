@@ -16,6 +16,7 @@ from rltui.data_files import Record, kept, read
 from rltui.readers.base import Note
 from rltui.run.history import History
 from rltui.run.notes import quoted
+from rltui.run.ranks import late
 
 _SIZE = re.compile(r"([\d.]+) ?([kKMGT])i?B$")
 _SCALE = {"k": 2.0**-20, "K": 2.0**-20, "M": 2.0**-10, "G": 1.0, "T": 2.0**10}
@@ -48,11 +49,12 @@ class Remedy(Record):
 
 
 class Kind(Record):
-    """A way to end. `any`, `pattern`, `unless`: of the error's line. `code`: what a frame of the traceback holds; with
-    `own` it must be the innermost one outside of installed packages. `facts`: patterns whose named groups are filled
-    into `details`. `phases`: say in which phase. `grows`: the fact that may grow from attempt to attempt. `symptom`:
-    others are the better name. `by_hand`: somebody ended it on purpose, so that it is no fault. `title` goes into "the
-    run ended: TITLE"."""
+    """A way to end. `any`, `pattern`, `unless`: of the error's line; `any` has the plainest words first. `code`: what a
+    frame of the traceback holds; with `own` it must be the innermost one outside of installed packages. `facts`:
+    patterns whose named groups are filled into `details`. `phases`: say in which phase. `grows`: the fact that may grow
+    from attempt to attempt. `metrics`: what may have grown before it. `symptom`: others are the better name. `ranks`:
+    each rank tells how far it came. `by_hand`: somebody ended it on purpose, so that it is no fault. `title` goes into
+    "the run ended: TITLE"."""
 
     id: str
     title: str
@@ -66,7 +68,9 @@ class Kind(Record):
     details: tuple[str, ...] = ()
     phases: bool = False
     grows: str | None = None
+    metrics: tuple[str, ...] = ()
     symptom: bool = False
+    ranks: bool = False
     by_hand: bool = False
 
     def __post_init__(self) -> None:
@@ -75,12 +79,17 @@ class Kind(Record):
         if not self.any and self.code is None:
             raise ValueError("neither `any` nor `code`")
 
+    def place(self, note: Note) -> int:
+        """The less, the better the line names it."""
+        return next((i for i, text in enumerate(self.any) if text in note.text), len(self.any))
+
 
 class FailedIn(Record):
-    """Where it happened, by the names in a frame."""
+    """Where it happened, by the names in a frame. `part_of`: a phase outside of it that calls it, too."""
 
     name: str
     code: str
+    part_of: str | None = None
 
     def __post_init__(self) -> None:
         _regex(self.code)
@@ -99,12 +108,17 @@ def _crashes() -> Crashes:
 @dataclass(frozen=True, slots=True)
 class Crash:
     """How an attempt ended. `note` is the line that says so, `facts` what it tells in its own units, `details` the same
-    in words, `phase` where it happened (empty if nothing tells)."""
+    in words, `phase` where it happened (empty if nothing tells), `said` the line that names it best."""
 
     kind: Kind
     note: Note
     facts: Mapping[str, str] = field(default_factory=dict)
     phase: str = ""
+    said: Note | None = None
+
+    @property
+    def quote(self) -> str:
+        return quoted(self.said or self.note)
 
     @property
     def id(self) -> str:
@@ -128,10 +142,11 @@ class Crash:
         return f"{self.title} ({shown})" if shown else self.title
 
 
-def named_end(errors: Sequence[Note]) -> Crash | None:
+def named_end(errors: Sequence[Note], beside: Iterable[Note] = ()) -> Crash | None:
     """The end that these errors, in the order of the log, are of: the first that is no symptom, else the first symptom.
     None if the first error that is no symptom has no name, nor one printed with it, as of a chain of tracebacks. An
-    error without a name is quoted in its own words."""
+    error without a name is quoted in its own words. `beside`: notes among which are those of errors that many ranks
+    tell alike."""
     named = [(note, _kind(note)) for note in errors]
     causes = [(note, kind) for note, kind in named if kind is None or not kind.symptom]
     together = [(note, kind) for note, kind in causes if 0 <= note.line - causes[0][0].line <= TOGETHER]
@@ -147,7 +162,12 @@ def named_end(errors: Sequence[Note]) -> Crash | None:
                 for key, value in (found.groupdict() if found else {}).items():
                     if value is not None:
                         facts.setdefault(key, value)
-    return Crash(kind, note, facts, _phase(note) if kind.phases else "")
+    if kind.ranks:
+        alike = (one for one in beside if one.step == note.step and one.kind == note.kind and _kind(one) is kind)
+        if found_late := late(one.text for one in (*errors, *alike)):
+            facts = {key: value for key, value in facts.items() if key not in ("rank", "op")} | {"late": found_late}
+    near = [one for one, its in together if its is kind] or [note]
+    return Crash(kind, note, facts, _phase(note) if kind.phases else "", min(near, key=kind.place))
 
 
 def first_first(errors: Iterable[Note]) -> list[Note]:
@@ -202,11 +222,18 @@ def _near(frame: str) -> str:
 
 
 def _phase(note: Note) -> str:
+    """Where the innermost frame that names a phase belongs."""
+    inner: FailedIn | None = None
     for frame in (*reversed(note.frames), note.text):
-        for phase in _crashes().phase:
-            if re.search(phase.code, _near(frame)):
-                return phase.name
-    return ""
+        found = next((phase for phase in _crashes().phase if re.search(phase.code, _near(frame))), None)
+        if found is None or found is inner:
+            continue
+        if inner is not None:
+            return found.name if found.name == inner.part_of else inner.name
+        if found.part_of is None:
+            return found.name
+        inner = found
+    return inner.name if inner is not None else ""
 
 
 def _filled(detail: str, facts: Mapping[str, str]) -> str:

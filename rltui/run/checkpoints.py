@@ -1,4 +1,4 @@
-"""Checkpoints on disk, told by the names of their directories."""
+"""Checkpoints, told by the names of their directories: those on disk, and those that a log names."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from rltui.frameworks.load import dialect, dialect_names
 
 _WEIGHTS = re.compile(r"\.(?:safetensors|bin|pt|pth|distcp|ckpt|npz|gguf)$")
 _NOT_WEIGHTS = re.compile(r"(?:^|/)(?:training_args|rng_state[^/]*|scheduler|data|tokenizer[^/]*)\.(?:bin|pt|pth)$")
+_PATH = re.compile(r"[^\s'\"`,;:()]*/[^\s'\"`,;:()]*")
 GB = 1e9
 _MUCH_SMALLER = 0.5
 """A checkpoint of less than this share of its siblings' median size was cut off while it was written."""
@@ -48,6 +49,17 @@ def step_of(path: str) -> int | None:
         match = pattern.search(clean_path)
         if match:
             return int(match[1])
+    return None
+
+
+def named_in(text: str) -> tuple[int, str] | None:
+    """Step and directory of the checkpoint that a line of a log names, itself or by a file within it."""
+    for word in _PATH.findall(text):
+        path = word.rstrip(".")
+        while path:
+            if (step := step_of(path)) is not None:
+                return step, path
+            path = _parent(path)
     return None
 
 

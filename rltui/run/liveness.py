@@ -94,8 +94,8 @@ def _judged(seen: LifeSigns) -> RunState:
     if _counted_out(seen.notes, planned):
         return _ended(seen, "finished", f"the progress bar ended at {planned} of {planned}, the rows at {stood}")
     ended, deadly = _last_words(seen, last, gap)
-    crash = named_end(deadly)
-    quote = quoted(deadly[0]) if deadly else ""
+    crash = named_end(deadly, seen.notes.of_kind("fault"))
+    quote = crash.quote if crash is not None else quoted(deadly[0]) if deadly else ""
     if seen.exit is not None and seen.exit.code != 0:
         because = f"{crash.title}, and the process exited" if crash is not None else "the process exited"
         return _crashed(seen, f"{because} with code {seen.exit.code} at {of}", quote, crash)

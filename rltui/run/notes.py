@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from rltui.readers.base import Note
+from rltui.run.checkpoints import Checkpoint, named_in
 
 FIRST_KEPT = 250
 LAST_KEPT = 250
@@ -15,6 +16,7 @@ LAST_KEPT = 250
 SHAPES = 200
 _NUMBER = re.compile(r"(?:0x[0-9a-f]+|\d+)(?:\.\d+)*")
 _BAR = re.compile(r"^[^|]{0,60}?\d{1,3}%\|[^|]{0,1000}\|\s*\d+/\d+\s\[[^\]]*\]")
+_DONE = re.compile(r"(?<![\w/.-])saved(?![\w/.-])", re.IGNORECASE)
 FATAL = ("traceback", "oom", "killed", "fault")
 UNDER_WAY = ("phase", "validation", "checkpoint")
 
@@ -26,6 +28,17 @@ class LogStanding:
     note: Note
     step: int | None
     shape: tuple[str, str]
+
+
+@dataclass(slots=True)
+class Save:
+    """A checkpoint that a log names. `done`: it says that it is saved, not only that it is begun. `whole`: as far as
+    was known when the next attempt began."""
+
+    path: str
+    line: int
+    done: bool
+    whole: bool | None = None
 
 
 @dataclass(slots=True)
@@ -41,6 +54,7 @@ class NoteSource:
     bar: int | None = None  # newest step of the progress bar: rows may be logged every tenth step only, or come late
     bar_line: int = 0  # where it was painted
     shown: dict[str, Note] = field(default_factory=dict)  # by kind the newest one that may show more yet
+    saves: dict[int, Save] = field(default_factory=dict)  # by step
     _survived: set[tuple[str, str]] = field(default_factory=set)
 
     @property
@@ -50,9 +64,38 @@ class NoteSource:
         return max(known) if known else None
 
     def launch(self) -> None:
+        for step, save in self.saves.items():
+            save.whole = self._whole(step, save)
         self.events.clear()
         self._survived.clear()
         self.row = self.bar = None
+
+    def save(self, note: Note) -> bool:
+        """Takes what a line says of a checkpoint. False if it was told before: each rank tells of each of its files."""
+        named = named_in(note.text)
+        if named is None:
+            return True
+        step, path = named
+        done = _DONE.search(note.text) is not None
+        known = self.saves.get(step)
+        if known is None or known.path != path or known.whole is not None:
+            self.saves[step] = Save(path, note.line, done)
+            return True
+        known.line, known.done = note.line, known.done or done
+        return False
+
+    def saved(self) -> Iterator[Checkpoint]:
+        """The checkpoints that are whole as far as the log tells."""
+        for step, save in self.saves.items():
+            if self._whole(step, save):
+                yield Checkpoint(step, save.path, None)
+
+    def _whole(self, step: int, save: Save) -> bool:
+        """The training went on after it, or the log says that it is saved and no error follows at its step."""
+        if save.whole is not None:
+            return save.whole
+        after = {event.note.kind for event in self.events if event.note.line > save.line}
+        return (self.row is not None and self.row > step) or "end" in after or (save.done and after.isdisjoint(FATAL))
 
     def retract(self, note: Note) -> None:
         """What an error showed while it was still being written."""
@@ -135,6 +178,7 @@ class Notes:
         self._count = 0
         self._all: list[Note] | None = None
         self.sources: dict[str, NoteSource] = {}
+        self._saved: list[Checkpoint] = []  # by logs that are forgotten
         self.totals: Counter[int] = Counter()
         self.newest: dict[str, float] = {}  # source -> its newest time
         self.under_way: Note | None = None  # the phase, validation or checkpoint announced last
@@ -159,6 +203,8 @@ class Notes:
             if before is not None and before.begun == note.begun:
                 self._kept[note.kind].drop(before)
                 log.retract(before)
+        if note.kind == "checkpoint" and not log.save(note):
+            return
         self._count += 1
         self._kept.setdefault(note.kind, _Kept()).add(self._count, note)
         if note.kind in ("start", "resume"):
@@ -186,6 +232,12 @@ class Notes:
             self._all = [*(note for _, note in ordered), *self._progress.values()]
         return self._all
 
+    def saved(self) -> list[Checkpoint]:
+        """The checkpoints that the logs say were saved, by step."""
+        found = {one.step: one for one in self._saved}
+        found |= {one.step: one for log in self.sources.values() for one in log.saved()}
+        return [found[step] for step in sorted(found)]
+
     def planned(self, last_step: int | None) -> int | None:
         """The number of steps that progress lines count towards: the total stated most often among those that the run
         has not passed."""
@@ -203,6 +255,7 @@ class Notes:
             key: n._replace(step=step) if n.step is not None and n.step > step else n
             for key, n in self._progress.items()
         }
+        self._saved = [one for one in self.saved() if one.step <= step]
         self.sources = {}
         self.under_way = None
         self._all = None

@@ -21,6 +21,7 @@ from rltui.frameworks.schema import PHASE
 from rltui.hardware.base import HardwareSample
 from rltui.readers.base import Exit, HardwareRow, Note, RunInfo
 from rltui.rollouts.samples import Samples
+from rltui.run.changed import Changed, Prints
 from rltui.run.checkpoints import Checkpoint
 from rltui.run.config import Config, ConfigValue
 from rltui.run.contradictions import LATER_S
@@ -60,7 +61,7 @@ class Run:
         self.history = History()
         self.history.meaning = lambda key: resolve(key, self.dialect).canonical or key
         self.sources: list[SourceInfo] = []
-        self.checkpoints: list[Checkpoint] = []
+        self.checkpoints: list[Checkpoint] = []  # on disk
         self.exit: Exit | None = None
         self.recorded_hardware: list[HardwareRow] = []
         self.hardware: tuple[HardwareSample, ...] = ()  # of the machines it runs on, recorded or live, oldest first
@@ -81,6 +82,7 @@ class Run:
         self._keys: tuple[object, Mapping[str, tuple[str, ...]]] | None = None  # of the names as they were
         self._named_for: str | None = None  # the version whose traps the names tell
         self._notes = Notes()
+        self.prints = Prints()
         self._hints: list[str] = []
         self._seen: tuple[int, int, int, int] | None = None
         self._unnamed = True  # something was seen that may change names and algorithm
@@ -186,6 +188,16 @@ class Run:
     def notes(self) -> list[Note]:
         """Notable lines, oldest first; of progress lines the newest only."""
         return self._notes.all
+
+    @property
+    def changed(self) -> tuple[Changed, ...]:
+        """Settings with which a later launch began otherwise."""
+        return self.prints.changed(self._notes.of_kind("resume"), self.history)
+
+    @property
+    def saved(self) -> list[Checkpoint]:
+        """The checkpoints on disk. Without any, as where only the log was copied, those that the logs tell of."""
+        return self.checkpoints or self._notes.saved()
 
     def newest_time(self) -> float | None:
         """The newest time stamp of rows and notes, by one clock: notes of a log whose rows have no times may be of

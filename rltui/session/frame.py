@@ -133,7 +133,7 @@ def snapshot(run: Run, state: RunState) -> RunSnapshot:
         attempts=attempts(run.history, run.notes),
         ended=ends(table.restarts, run.notes),
         phases=run.phases(),
-        checkpoints=tuple(run.checkpoints),
+        checkpoints=tuple(run.saved),
         config=run.config,
         raw_config=dict(run.raw_config),
         info=run.info,

@@ -164,6 +164,7 @@ class Intake:
                 self._note(record, feed.path)
             elif isinstance(record, ConfigRecord):
                 run.add_config(record.values, f"{record.origin} in {os.path.basename(feed.path)}")
+                run.prints.add(record, feed.path)
             elif isinstance(record, RunInfo):
                 run.add_info(record)
             elif isinstance(record, Exit):

@@ -181,7 +181,7 @@ class NoteFinder:
             at = _whole(stated.get("step"))
             if at is None and rule.kind != "progress":
                 at = step
-            out.append(Note(rule.kind, clean(message, 500), line, at, _whole(stated.get("total"))))
+            out.append(Note(rule.kind, clean(message, 500), line, at, _whole(stated.get("total")), after=step))
         time = self._clock.of(lead_of(message)) if out else nan
         return out if time != time else [note._replace(time=time) for note in out]
 

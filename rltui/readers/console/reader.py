@@ -362,7 +362,7 @@ class ConsoleReader(LineReader):
             notes = [note._replace(begun=note.begun or self._line) for note in notes]
         prefix, message = split_prefix(decoded)
         configs = self._config.line(prefix, message, self._line, step is None, self._before_steps)
-        self._news.add([*notes, *configs])
+        self._news.add([*notes, *(config._replace(after=step) for config in configs)])
         matters = bool(notes or configs)
         self._took |= matters or self._config.is_open or self._notes.in_traceback
         counted = self._rounds.line(message, step)

@@ -66,6 +66,20 @@ def test_outages_that_come_and_go_are_each_one() -> None:
     assert rows_out(data) == [(AT, END - 1, False), (150, 154, False), (160, 162, False)]
 
 
+@pytest.mark.parametrize("between", [[0.02], [0.01, 0.05]])
+def test_a_few_answers_graded_in_between_are_no_end(between: list[float]) -> None:
+    data = columns(reward_std=np.where((np.arange(N) >= AT) & (np.arange(N) < END), 0.0, 0.4))
+    data["reward_mean"][AT + 6 : AT + 6 + len(between)] = between
+    assert rows_out(data) == [(AT, END - 1, False)]
+    assert rows_out(data, END - 2) == [(AT, END - 3, True)]
+
+
+def test_a_short_return_to_what_it_was_ends_it() -> None:
+    data = columns()
+    data["reward_mean"][AT + 6 : AT + 8] = 0.55
+    assert rows_out(data) == [(AT, AT + 5, False), (AT + 8, END - 1, False)]
+
+
 def test_a_policy_that_moved_has_lost_its_reward_itself() -> None:
     data = columns()
     data["response_length_mean"][AT:] = 4.0
@@ -115,6 +129,7 @@ def test_the_advice_is_to_go_on_and_its_rows_leave_no_trace(tmp_path: Path, caps
     assert during["verdict"]["because"] == ["reward-function-fault"]
     after = report(tmp_path, columns(), N, capsys)
     assert after["verdict"]["decision"] == "continue"
+    assert f"Rewards of steps {AT + 1} to {END} are left out, because the grader failed" in after["verdict"]["text"]
     (fault,) = [f for f in after["findings"] if f["peak_severity"] != "info"]
     assert (fault["id"], fault["status"], fault["onset_step"]) == ("reward-function-fault", "resolved", AT + 1)
 

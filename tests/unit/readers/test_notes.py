@@ -21,6 +21,8 @@ RAY = "\x1b[36m(WorkerDict pid=48301, ip=10.0.0.2)\x1b[0m "
         (RAY + "Total training steps: 435", "progress", None, 435),
         ("local_global_step_folder: /x/700step/checkpoints_v11/global_step_350", "checkpoint", 350, None),
         ("Saving checkpoint for step 50...", "checkpoint", 50, None),
+        ("[Rank 0] Saved model to /c/global_step_100/actor/model_world_size_8_rank_0.pt", "checkpoint", 100, None),
+        ("[Torch] Saved ./ckpt/_actor/global_step165/mp_rank_00_model_states.pt.", "checkpoint", 165, None),
         ("(\"Final validation metrics: {'val-core/openai/gsm8k/reward/mean@1': \"", "end", None, None),
         (RAY + "validation generation end", "validation", None, None),
         ("torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 MiB", "oom", None, None),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rltui.run.checkpoints import find, step_of
+from rltui.run.checkpoints import find, named_in, step_of
 
 
 @pytest.mark.parametrize(
@@ -63,3 +63,18 @@ def test_nested_files_belong_to_their_checkpoint_and_one_step_is_one_checkpoint(
     ]
     twice = find(["d/critic/global_step_5", "d/actor/global_step_5"], [])
     assert [c.path for c in twice] == ["d/actor/global_step_5"]
+
+
+@pytest.mark.parametrize(
+    ("line", "named"),
+    [
+        ("[Rank 0] Saved model to /c/global_step_50/actor/model_world_size_8_rank_0.pt", (50, "/c/global_step_50")),
+        ("local_global_step_folder: ckpt/global_step_50", (50, "ckpt/global_step_50")),
+        ("[Torch] Saved ./c/_actor/global_step165/mp_rank_00_model_states.pt.", (165, "./c/_actor/global_step165")),
+        ("Saving model checkpoint to 'out/checkpoint-400'", (400, "out/checkpoint-400")),
+        ("Saved checkpoint at step 50", None),
+        ("Saved model to /home/u/checkpoints/notes.txt", None),
+    ],
+)
+def test_what_a_line_names(line: str, named: tuple[int, str] | None) -> None:
+    assert named_in(line) == named

@@ -307,3 +307,88 @@ def test_an_earlier_attempt_says_by_name_what_ended_it(tmp_path: Path, capsys: p
     page = capsys.readouterr().out
     assert "ended by: GPU memory ran out in the update" in page
     assert "Restarts: from step 21 (GPU memory ran out in the update" in page
+
+
+def watchdog(rank: int, at: int, op: str, group: str = "") -> str:
+    return (
+        f"[rank{rank}]:[E1120 08:14:33.{rank} ProcessGroupNCCL.cpp:616] [{group}Rank {rank}] Watchdog caught collective"
+        f" operation timeout: WorkNCCL(SeqNum={at}, OpType={op}, NumelIn=1, Timeout(ms)=600000) ran for 600012"
+        " milliseconds before timing out.\n"
+    )
+
+
+def came(rank: int, at: int, group: str = "PG ID 0 PG GUID 0(default_pg) ") -> str:
+    return (
+        f"[rank{rank}]:[E1120 08:14:33.{rank} ProcessGroupNCCL.cpp:1785] [{group}Rank {rank}] Exception (either an"
+        f" error or timeout) detected by watchdog at work: {at}, last enqueued NCCL work: {at}, last completed NCCL"
+        " work: 1.\n"
+    )
+
+
+SUM, GATHER, SCATTER = "ALLREDUCE", "_ALLGATHER_BASE", "_REDUCE_SCATTER_BASE"
+
+
+@pytest.mark.parametrize(
+    ("log", "who"),
+    [
+        (watchdog(5, 88123, SUM) + watchdog(0, 88123, SUM) + came(3, 88122), "rank 3 is behind"),
+        (came(0, 77) + came(4, 77) + "".join(came(n, 79) for n in (1, 2, 3)), "ranks 0, 4 are behind"),
+        (watchdog(1, 5121, GATHER) + watchdog(6, 5120, SCATTER) + watchdog(0, 5121, GATHER), "rank 6 is behind"),
+        # one that went on alone, groups of other ranks, counts that tell a least only, all alike
+        (came(0, 88123) + came(1, 88122) + came(2, 88122), "rank 0 was the first"),
+        (came(1, 500) + came(2, 31, "PG ID 2 PG GUID 3 "), "rank 1 was the first"),
+        (watchdog(1, 5121, GATHER) + watchdog(0, 5121, GATHER) + watchdog(6, 40, SUM), "rank 1 was the first"),
+        (watchdog(1, 31, SUM) + came(1, 58) + watchdog(0, 31, SUM), "rank 1 was the first"),
+        (watchdog(1, 31, SUM) + watchdog(0, 31, SUM), "rank 1 was the first"),
+    ],
+)
+def test_the_rank_that_the_others_wait_for(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], log: str, who: str
+) -> None:
+    assert who in told(tmp_path, capsys, rows(1, 60) + log)["causes"][0]["text"]
+
+
+def test_the_quote_is_of_the_error_that_names_the_end(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    chain = (
+        traceback("RuntimeError: [enforce fail at inline_container.cc:664] . unexpected pos 8448 vs 8342", *SAVED)
+        + "\nThe above exception was caused by:\nOSError: [Errno 28] No space left on device\n"
+    )
+    summary = told(tmp_path, capsys, rows(1, 60) + chain)["summary"]
+    assert "The disk is full" in summary
+    assert "No space left on device" in summary
+    assert "unexpected pos" not in summary
+
+
+@pytest.mark.parametrize(
+    ("frames", "phase"),
+    [
+        (
+            ("trainer.py:training_step", "grpo_trainer.py:compute_loss", "grpo_trainer.py:_get_per_token_logps"),
+            "update",
+        ),
+        (("dp_actor.py:update_policy", "dp_actor.py:_forward", "torch_functional.py:logprobs_from_logits"), "update"),
+        (("trainer.py:training_step", "grpo.py:_generate_and_score", "grpo.py:_get_per_token_logps"), "log-probs"),
+        (("ray_trainer.py:fit", "dp_actor.py:compute_log_prob", "dp_actor.py:_forward"), "log-probs"),
+        (("trainer.py:training_step", "grpo.py:_generate_and_score", "utils.py:generate"), "generation"),
+    ],
+)
+def test_log_probs_within_the_update_are_the_update(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], frames: tuple[str, ...], phase: str
+) -> None:
+    log = rows(1, 60) + traceback(CUDA.format(allocated=70.31), *frames)
+    assert f"GPU memory ran out in {'the ' * (phase != 'generation')}{phase}" in told(tmp_path, capsys, log)["summary"]
+
+
+@pytest.mark.parametrize("growth", [4.0, 1.05])
+def test_what_had_grown_when_memory_ran_out(tmp_path: Path, capsys: pytest.CaptureFixture[str], growth: float) -> None:
+    log = "".join(
+        f"step:{n} - critic/score/mean:0.5 - response_length/mean:{700 + 10 * (n % 3) + 7 * (growth - 1) * n:.1f}"
+        f" - perf/cpu_memory_used_gb:{100 + n % 3 + (growth - 1) * n:.1f}\n"
+        for n in range(1, 101)
+    )
+    summary = told(tmp_path, capsys, log + traceback(CUDA.format(allocated=70.31), "a.py:backward"))["summary"]
+    assert ("Length mean had grown from" in summary) == (growth > 2)
+    assert "ost memory" not in summary, "it is no reason for the GPU's"
+    killed = "ray.exceptions.OutOfMemoryError: Task was killed due to the node running low on memory.\n"
+    summary = told(tmp_path, capsys, log + killed)["summary"]
+    assert ("Host memory had grown from" in summary) == (growth > 2)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from tests.unit.rules.given import CRITICAL, NOTICE, T, ramp, rare, rows, validation, wave
 
 CASES = (
@@ -14,4 +16,7 @@ CASES = (
     ),
     rows("validation-underpowered", {"val_score": rare(wave(0.5, 0.15))}, {"val_score": rare(wave(0.5, 0.02))}, NOTICE),
     rows("data-exhausted", {"epoch": T / 150}, {"epoch": T / 310}, NOTICE),
+    rows("data-exhausted", {"epoch": T // 200}, {"epoch": T // 310}, NOTICE),
+    rows("data-exhausted", {"epoch": T // 200}, {"epoch": np.where(T < 300, T / 301, 1.0)}, NOTICE),
+    rows("data-exhausted", {"epoch": 1.0 + T // 200}, {"epoch": 1.0 + T // 310}, NOTICE),
 )
