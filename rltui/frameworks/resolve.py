@@ -27,7 +27,8 @@ class Meaning:
     """What a raw key stands for. `canonical` is None for a key that no dialect knows: it keeps its own name.
 
     `member` tells several keys of one canonical metric apart (a reward function, a data set). Units are canonical
-    ones: a value of the key becomes a canonical value by `scale * value + shift`.
+    ones: a value of the key becomes a canonical value by `scale * value + shift`. `told`: what its values told of it
+    beyond its name.
     """
 
     key: str
@@ -40,6 +41,7 @@ class Meaning:
     direction: str = "none"
     scale: float = 1.0
     shift: float = 0.0
+    told: str = ""
 
 
 @lru_cache(maxsize=16384)
