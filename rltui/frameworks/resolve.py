@@ -19,6 +19,7 @@ DETAIL = "val_aux"
 """What is measured on held-out data and is no score to judge by."""
 SPEED = "speed"
 TRAIN = "train/"
+_SAID = re.compile(r"eval|val|test", re.IGNORECASE)
 Number = tuple[int, ...]
 
 
@@ -86,6 +87,12 @@ def resolve(raw: str, framework: str | None) -> Meaning:
     )
 
 
+def meant_as(canonical: str, key: Meaning) -> Meaning:
+    """A key that means this metric."""
+    m = metrics()[canonical]
+    return Meaning(key.key, canonical, m.label, m.unit, m.group, "", m.meaning, m.direction, key.scale, key.shift)
+
+
 def _lookup(key: str, names: Dialect) -> tuple[str | None, tuple[str, ...]]:
     """Canonical name and what the regex captured. The framework's own names first, then those of home-made loops, as
     people log numbers of their own beside it."""
@@ -149,14 +156,18 @@ def _held_out(key: str, found: str) -> tuple[str, tuple[str, ...]] | None:
 
 @lru_cache(maxsize=1)
 def _everybodys() -> dict[str, str]:
-    """The exact aliases of all frameworks; where they disagree, the key belongs to none."""
+    """The exact aliases of all frameworks; where they disagree, the key belongs to none. So does one that is held out
+    without saying so, as in the block of a validation: it may be of the training elsewhere."""
     out: dict[str, str] = {}
     disputed = set()
     for name in dialect_names():
         for key, canonical in dialect(name).exact.items():
             if out.setdefault(key, canonical) != canonical:
                 disputed.add(key)
-    return {key: canonical for key, canonical in out.items() if key not in disputed}
+    unsaid = {
+        key for key, canonical in out.items() if metrics()[canonical].group == VALIDATION and not _SAID.search(key)
+    }
+    return {key: canonical for key, canonical in out.items() if key not in disputed | unsaid}
 
 
 @lru_cache(maxsize=1)

@@ -7,8 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from rltui.frameworks.load import metrics
-from rltui.frameworks.resolve import Meaning
+from rltui.frameworks.resolve import Meaning, meant_as
 from rltui.run.sums import median
 from rltui.run.table import Series
 
@@ -27,12 +26,7 @@ def by_values(meaning: Meaning, points: Series) -> Meaning | None:
     if meaning.canonical == "entropy":
         told = points.values[points.values != 0]
         return replace(meaning, scale=-meaning.scale, told=TURNED) if len(told) and told[0] < 0 else None
-    return _elapsed(meaning.key, meaning.scale) if is_elapsed(points) else None
-
-
-def _elapsed(key: str, scale: float) -> Meaning:
-    metric = metrics()[ELAPSED]
-    return Meaning(key, ELAPSED, metric.label, metric.unit, metric.group, "", metric.meaning, scale=scale)
+    return meant_as(ELAPSED, meaning) if is_elapsed(points) else None
 
 
 def is_elapsed(points: Series) -> bool:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from rltui.frameworks.load import GENERIC, metrics, phases
 from rltui.frameworks.load import dialect as dialect_of
-from rltui.frameworks.resolve import Meaning, bare_key, keys_for, own_trap, resolve, trap
+from rltui.frameworks.resolve import VALIDATION, Meaning, bare_key, keys_for, meant_as, own_trap, resolve, trap
 from rltui.frameworks.schema import PHASE
 from rltui.frameworks.spelling import readings
 from rltui.settings import Settings, load, near
@@ -76,6 +76,25 @@ def _is_open(meaning: Meaning, dialect: str) -> bool:
     return meaning.canonical in _STEP_TIMES
 
 
+_PREFERENCE = frozenset(("dpo_reward_chosen", "dpo_reward_rejected"))
+_OF_PAIRS = {"accuracy": "dpo_accuracy", "acc": "dpo_accuracy", "margin": "dpo_reward_margin"}
+"""A word that is all of a name, and what it means beside the rewards of chosen and rejected answers."""
+
+
+def _beside_others(meanings: Mapping[str, Meaning]) -> dict[str, Meaning]:
+    """The keys of a home-made loop that mean another thing beside some others than alone."""
+    canonical = {meaning.canonical for meaning in meanings.values()}
+    found: dict[str, str] = {}
+    if canonical >= _PREFERENCE:
+        words = {key: readings(key)[-1].words for key in meanings}
+        found = {key: _OF_PAIRS[said[0]] for key, said in words.items() if len(said) == 1 and said[0] in _OF_PAIRS}
+    if "pg_loss" in canonical and "vf_loss" not in canonical:
+        held_out = [key for key, meaning in meanings.items() if meaning.group == VALIDATION]
+        if [readings(key)[-1].words for key in held_out] == [("loss", "val")]:  # nothing else is: it is the critic's
+            found[held_out[0]] = "vf_loss"
+    return {key: meant_as(name, meanings[key]) for key, name in found.items()}
+
+
 def is_canonical(name: str) -> bool:
     """Whether a name is one of the vocabulary's own (phase times included)."""
     return name in metrics() or name.startswith(PHASE)
@@ -118,7 +137,8 @@ class Names:
         self._keys: tuple[str, ...] = ()
         self._meanings: Mapping[str, Meaning] = {}
         self.open: dict[str, Meaning] = {}  # keys whose values have a say in what they mean: by their names
-        self._told: dict[str, Meaning] = {}  # what the values of such keys say
+        self._beside: dict[str, Meaning] = {}  # keys that mean what they do by the keys beside them
+        self._told: dict[str, Meaning] = {}  # these, and what the values of open keys say
         self._sources: dict[str, list[str]] = {}
         self._only: dict[str, str | None] = {}
         self._unlogged: list[str] | None = None
@@ -134,9 +154,11 @@ class Names:
             return False
         self.dialect = dialect
         self._keys = tuple(keys)
-        self._told = {}
+        plain = {key: resolve(key, dialect) for key in keys}
+        self._beside = _beside_others(plain) if dialect == GENERIC else {}
+        self._told = self._beside
         forced = self._call()
-        self.open = {key: own for key in keys if key not in forced and _is_open(own := resolve(key, dialect), dialect)}
+        self.open = {key: own for key in keys if key not in forced and _is_open(own := plain[key], dialect)}
         return True
 
     def listen(self, values: Callable[[str], Series | None]) -> bool:
@@ -144,7 +166,7 @@ class Names:
         from rltui.run.by_values import by_values  # numpy: series are there, so it is too
 
         asked = ((by_values(own, s.finite()), key) for key, own in self.open.items() if (s := values(key)) is not None)
-        told = {key: own for own, key in asked if own is not None}
+        told = self._beside | {key: own for own, key in asked if own is not None}
         if told == self._told:
             return False
         self._told = told
@@ -157,7 +179,8 @@ class Names:
         by_user = [*self._aliased(columns).items(), *((name, self._column(raw)) for name, raw in self.forced.items())]
         forced = {raw: canonical for canonical, raw in by_user}
         if forced or told:
-            own = {key: told.get(key) or self._meaning(key, forced.get(key)) for key in self._keys}
+            by_name = {key: self._meaning(key, forced.get(key)) for key in self._keys}
+            own = by_name | {key: meaning for key, meaning in told.items() if key not in forced}
             self._meanings = told_apart(own)
         else:
             self._meanings = _usual_meanings(self.dialect, self._keys)
