@@ -78,7 +78,7 @@ def end_of_run(look: Look) -> Forecast | None:
 def entropy_floor(look: Look, floor: float | None) -> Forecast | None:
     """Step at which entropy reaches `floor` nats; it decays, so its logarithm is continued."""
     series = look.series("entropy")
-    if floor is None or series is None or not (series.values > 0).all():
+    if floor is None or series is None or look.weighed("entropy") or not (series.values > 0).all():
         return None
     logs = Series(series.key, series.steps, np.log(series.values), series.rows, series.times)
     found = crossing(logs, float(np.log(floor)), look.settings.planned_steps)

@@ -303,6 +303,11 @@ class Look:
         """The user said which key this metric is."""
         return name in self._feed.run.key_map
 
+    def weighed(self, name: str) -> bool:
+        """An unknown coefficient may be in the values: nothing follows from how large they are."""
+        series = self._feed.logged(name)
+        return series is not None and self._feed.run.is_turned(series.key)
+
     def blocks(self, name: str) -> Blocks | None:
         """Medians, lows and highs of the whole series in at most a few hundred blocks."""
         if name not in self._blocks:

@@ -19,6 +19,7 @@ DETAIL = "val_aux"
 """What is measured on held-out data and is no score to judge by."""
 SPEED = "speed"
 TRAIN = "train/"
+_SAID = re.compile(r"eval|val|test", re.IGNORECASE)
 Number = tuple[int, ...]
 
 
@@ -27,7 +28,8 @@ class Meaning:
     """What a raw key stands for. `canonical` is None for a key that no dialect knows: it keeps its own name.
 
     `member` tells several keys of one canonical metric apart (a reward function, a data set). Units are canonical
-    ones: a value of the key becomes a canonical value by `scale * value + shift`.
+    ones: a value of the key becomes a canonical value by `scale * value + shift`. `told`: what its values told of it
+    beyond its name.
     """
 
     key: str
@@ -40,6 +42,7 @@ class Meaning:
     direction: str = "none"
     scale: float = 1.0
     shift: float = 0.0
+    told: str = ""
 
 
 @lru_cache(maxsize=16384)
@@ -82,6 +85,12 @@ def resolve(raw: str, framework: str | None) -> Meaning:
         scale=scale,
         shift=shift,
     )
+
+
+def meant_as(canonical: str, key: Meaning) -> Meaning:
+    """A key that means this metric."""
+    m = metrics()[canonical]
+    return Meaning(key.key, canonical, m.label, m.unit, m.group, "", m.meaning, m.direction, key.scale, key.shift)
 
 
 def _lookup(key: str, names: Dialect) -> tuple[str | None, tuple[str, ...]]:
@@ -147,14 +156,18 @@ def _held_out(key: str, found: str) -> tuple[str, tuple[str, ...]] | None:
 
 @lru_cache(maxsize=1)
 def _everybodys() -> dict[str, str]:
-    """The exact aliases of all frameworks; where they disagree, the key belongs to none."""
+    """The exact aliases of all frameworks; where they disagree, the key belongs to none. So does one that is held out
+    without saying so, as in the block of a validation: it may be of the training elsewhere."""
     out: dict[str, str] = {}
     disputed = set()
     for name in dialect_names():
         for key, canonical in dialect(name).exact.items():
             if out.setdefault(key, canonical) != canonical:
                 disputed.add(key)
-    return {key: canonical for key, canonical in out.items() if key not in disputed}
+    unsaid = {
+        key for key, canonical in out.items() if metrics()[canonical].group == VALIDATION and not _SAID.search(key)
+    }
+    return {key: canonical for key, canonical in out.items() if key not in disputed | unsaid}
 
 
 @lru_cache(maxsize=1)

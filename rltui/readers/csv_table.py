@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from rltui.readers.keys import first_of, step_of
+from rltui.readers.keys import NOTEBOOK_LOSS, first_of, of_headings, step_of
 from rltui.readers.row_kinds import flag_of, is_measure, long_columns, row_words, run_column, words_of
 from rltui.readers.rows import number
 
@@ -234,6 +234,8 @@ def _keys(columns: list[str], of_file: str) -> dict[str, str]:
     single value only the name of the file tells which."""
     if len(columns) == 1 and columns[0].lower() in row_words().values and of_file:
         return {columns[0]: of_file}
+    if NOTEBOOK_LOSS in columns and sum(column[:1].isupper() for column in columns) == 1:  # a table out of a notebook
+        return of_headings(columns)
     plain = [column.rpartition(_RUN_MARK)[2] for column in columns]
     return dict(zip(columns, plain if len(set(plain)) == len(plain) else columns, strict=True))
 

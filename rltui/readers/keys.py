@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container
+from collections.abc import Callable, Container, Sequence
 from datetime import datetime
 from math import isfinite, nan
 from pathlib import Path
@@ -17,6 +17,8 @@ MAX_STEP = (1 << 53) - 1
 COUNTED = "steps that are no whole numbers from 0 on: their rows are counted"
 MILLISECONDS = 1e11
 """Seconds since the epoch stay below this until the year 5138: larger time stamps are milliseconds."""
+NOTEBOOK_LOSS, _VALIDATION = "Training Loss", "Validation "
+"""What HF's table in a notebook calls its loss, and what stands before what is held out."""
 SINCE_EPOCH = 1e8
 """Up to so many seconds are counted from the start of the run."""
 
@@ -49,6 +51,21 @@ def names(kind: KeyKind) -> tuple[str, ...]:
 def first_of(kind: KeyKind, keys: Container[str]) -> str | None:
     """The first key of a kind that is there."""
     return next((name for name in names(kind) if name in keys), None)
+
+
+def of_headings(headings: Sequence[str]) -> dict[str, str]:
+    """The keys that HF's dict lines have for the columns of the table that a notebook shows: `Training Loss` is loss,
+    `Validation Loss` eval_loss, and so is any other that begins with a capital beside it, `Reward` eval_reward."""
+    evaluated = any(heading.startswith(_VALIDATION) for heading in headings)
+
+    def key(heading: str) -> str:
+        if heading == NOTEBOOK_LOSS:
+            return "loss"
+        if heading.startswith(_VALIDATION) or (evaluated and heading[:1].isupper()):
+            return "eval_" + heading.removeprefix(_VALIDATION).strip().lower().replace(" ", "_")
+        return heading.replace(" / ", "/")
+
+    return {heading: key(heading) for heading in headings}
 
 
 def step_of(value: object) -> tuple[int | None, int | None]:

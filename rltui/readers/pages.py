@@ -20,11 +20,11 @@ from rltui.readers.base import NO_STEP, ConfigRecord, LogLine, Note, Record, Row
 from rltui.readers.console.reader import ConsoleReader
 from rltui.readers.csv_table import step_column
 from rltui.readers.document import DocumentReader
-from rltui.readers.keys import step_of
+from rltui.readers.keys import NOTEBOOK_LOSS, of_headings, step_of
 from rltui.readers.rows import RowBuilder
 
 MAX_ROWS = 1_000_000
-_EPOCH, _LOSS, _VALIDATION = "Epoch", "Training Loss", "Validation "
+_EPOCH = "Epoch"
 """What HF calls the first column if it evaluates by epoch, the loss, and what it puts before that of an evaluation."""
 _BAR = re.compile(r"<progress\b([^<>]*)>")
 _ATTRIBUTE = re.compile(r"\b(value|max)\s*=\s*[\"']?(\d{1,12})\b")
@@ -51,7 +51,7 @@ def training(html: str, any_place: bool = False) -> Training:
     with `any_place` one of that name; a cell that is no number is left out."""
     table = _rows(html)
     named = table[0] if table else []
-    if named[:1] == [_EPOCH] and _LOSS in named:
+    if named[:1] == [_EPOCH] and NOTEBOOK_LOSS in named:
         return _by_epoch(html, table)
     step = step_column(named) if any_place else "Step"
     if step not in named or (named[0] != step and not any_place):
@@ -97,23 +97,13 @@ def _progress(html: str) -> tuple[int, int] | None:
 
 def _table_cells(rows: list[list[str]], position: str) -> list[tuple[list[str], dict[str, object]]]:
     """The rows that are as long as the heading, with their cells but the position."""
-    evaluated = any(name.startswith(_VALIDATION) for name in rows[0])
-    names = ["" if name == position else _named(name, evaluated) for name in rows[0]]
+    keys = of_headings(rows[0])
+    names = ["" if name == position else keys[name] for name in rows[0]]
     return [
         (row, {name: _number(cell) for name, cell in zip(names, row, strict=True) if name})
         for row in rows[1:MAX_ROWS]
         if len(row) == len(names)
     ]
-
-
-def _named(heading: str, evaluated: bool) -> str:
-    """The key that HF's dict lines have for a column: `Training Loss` is loss, `Validation Loss` eval_loss, and so is
-    any other that begins with a capital beside it, `Reward` eval_reward."""
-    if heading == _LOSS:
-        return "loss"
-    if heading.startswith(_VALIDATION) or (evaluated and heading[:1].isupper()):
-        return "eval_" + heading.removeprefix(_VALIDATION).strip().lower().replace(" ", "_")
-    return heading.replace(" / ", "/")
 
 
 def _number(text: str) -> object:

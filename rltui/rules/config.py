@@ -60,7 +60,8 @@ def cfg_no_checkpoint_or_eval(look: Look, p: Params, memory: Memory) -> list[Sig
 
 
 def _lora(look: Look) -> bool:
-    return "lora" in look.settings.word("train_type") or (look.settings.number("lora_rank") or 0.0) > 0
+    named = ("train_type", "model", "run_name", "output_dir")
+    return any("lora" in look.settings.word(name) for name in named) or (look.settings.number("lora_rank") or 0.0) > 0
 
 
 def _model_size(look: Look) -> float | None:

@@ -62,9 +62,10 @@ def entropy_collapse(look: Look, p: Params, memory: Memory) -> list[Signal]:
     unpaid = (said or flat(reward)) and not paying(look, "entropy-collapse", 200)
     stuck = losing(look) or unpaid or look.trend("frac_reward_zero_std").direction > 0
     harmed = (stuck or val_flat or dead_now >= p["dead_groups"]) and not solved(look)
-    bottom = ratio < p["critical"] or now < p["critical_floor"]
+    nats = not look.weighed("entropy")
+    bottom = ratio < p["critical"] or (nats and now < p["critical_floor"])
     damage = val_falls or losing(look) or dead_now >= p["dead_groups"]
-    low = now < p["floor"]
+    low = nats and now < p["floor"]
     going = low or said or look.trend("entropy", worth(p["window"], len(entropy))).direction < 0
     level = NOTICE
     if harmed and bottom and damage:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from rltui.frameworks.load import GENERIC, metrics, phases
-from rltui.frameworks.resolve import Meaning, bare_key, keys_for, own_trap, resolve, trap
+from rltui.frameworks.load import dialect as dialect_of
+from rltui.frameworks.resolve import VALIDATION, Meaning, bare_key, keys_for, meant_as, own_trap, resolve, trap
 from rltui.frameworks.schema import PHASE
+from rltui.frameworks.spelling import readings
 from rltui.settings import Settings, load, near
 
 if TYPE_CHECKING:
@@ -43,10 +45,12 @@ class MetricName:
 def named(m: Meaning, dialect: str, version: str | None) -> MetricName:
     """The name of a key, with what is easily misread about it in this framework and version."""
     told, own = trap(m.canonical, dialect, version), own_trap(m.canonical, dialect, version)
+    told, own = (". ".join(text for text in (m.told, said) if text) for said in (told, own))
     return MetricName(m.key, m.canonical, m.label, m.unit, m.group, m.member, m.meaning, told, own, m.direction)
 
 
 _MEAN_AT = re.compile(r"mean@(\d+)")
+_STEP_TIMES = ("time_per_step_s", PHASE + "step")
 
 
 def told_apart(meanings: Mapping[str, Meaning]) -> dict[str, Meaning]:
@@ -61,6 +65,34 @@ def told_apart(meanings: Mapping[str, Meaning]) -> dict[str, Meaning]:
         others.add(own)
         out[key] = meaning
     return out
+
+
+def _is_open(meaning: Meaning, dialect: str) -> bool:
+    """Whether the values of a key have a say in what it means. Not where a framework is known to log it."""
+    if dialect != GENERIC and meaning.key in dialect_of(dialect).exact:
+        return False
+    if meaning.canonical == "entropy":
+        return "loss" in readings(meaning.key)[0].words
+    return meaning.canonical in _STEP_TIMES
+
+
+_PREFERENCE = frozenset(("dpo_reward_chosen", "dpo_reward_rejected"))
+_OF_PAIRS = {"accuracy": "dpo_accuracy", "acc": "dpo_accuracy", "margin": "dpo_reward_margin"}
+"""A word that is all of a name, and what it means beside the rewards of chosen and rejected answers."""
+
+
+def _beside_others(meanings: Mapping[str, Meaning]) -> dict[str, Meaning]:
+    """The keys of a home-made loop that mean another thing beside some others than alone."""
+    canonical = {meaning.canonical for meaning in meanings.values()}
+    found: dict[str, str] = {}
+    if canonical >= _PREFERENCE:
+        words = {key: readings(key)[-1].words for key in meanings}
+        found = {key: _OF_PAIRS[said[0]] for key, said in words.items() if len(said) == 1 and said[0] in _OF_PAIRS}
+    if "pg_loss" in canonical and "vf_loss" not in canonical:
+        held_out = [key for key, meaning in meanings.items() if meaning.group == VALIDATION]
+        if [readings(key)[-1].words for key in held_out] == [("loss", "val")]:  # nothing else is: it is the critic's
+            found[held_out[0]] = "vf_loss"
+    return {key: meant_as(name, meanings[key]) for key, name in found.items()}
 
 
 def is_canonical(name: str) -> bool:
@@ -104,6 +136,9 @@ class Names:
         self._count = 0
         self._keys: tuple[str, ...] = ()
         self._meanings: Mapping[str, Meaning] = {}
+        self.open: dict[str, Meaning] = {}  # keys whose values have a say in what they mean: by their names
+        self._beside: dict[str, Meaning] = {}  # keys that mean what they do by the keys beside them
+        self._told: dict[str, Meaning] = {}  # these, and what the values of open keys say
         self._sources: dict[str, list[str]] = {}
         self._only: dict[str, str | None] = {}
         self._unlogged: list[str] | None = None
@@ -118,16 +153,40 @@ class Names:
         if dialect == self.dialect and len(keys) == len(self._meanings) and all(k in self._meanings for k in keys):
             return False
         self.dialect = dialect
+        self._keys = tuple(keys)
+        plain = {key: resolve(key, dialect) for key in keys}
+        self._beside = _beside_others(plain) if dialect == GENERIC else {}
+        self._told = self._beside
+        forced = self._call()
+        self.open = {key: own for key in keys if key not in forced and _is_open(own := plain[key], dialect)}
+        return True
+
+    def listen(self, values: Callable[[str], Series | None]) -> bool:
+        """Takes up what the values of open keys say; true when anything changed."""
+        from rltui.run.by_values import by_values  # numpy: series are there, so it is too
+
+        asked = ((by_values(own, s.finite()), key) for key, own in self.open.items() if (s := values(key)) is not None)
+        told = self._beside | {key: own for own, key in asked if own is not None}
+        if told == self._told:
+            return False
+        self._told = told
+        self._call()
+        return True
+
+    def _call(self) -> Collection[str]:
+        """Names all keys anew; the keys that the user named."""
+        columns, told = self._columns, self._told
         by_user = [*self._aliased(columns).items(), *((name, self._column(raw)) for name, raw in self.forced.items())]
         forced = {raw: canonical for canonical, raw in by_user}
-        self._keys = tuple(keys)
-        if forced:
-            self._meanings = told_apart({key: self._meaning(key, forced.get(key)) for key in keys})
+        if forced or told:
+            by_name = {key: self._meaning(key, forced.get(key)) for key in self._keys}
+            own = by_name | {key: meaning for key, meaning in told.items() if key not in forced}
+            self._meanings = told_apart(own)
         else:
-            self._meanings = _usual_meanings(dialect, self._keys)
+            self._meanings = _usual_meanings(self.dialect, self._keys)
         self._sources, self._only = {}, {}
         self._unlogged = None
-        return True
+        return forced
 
     def _meaning(self, key: str, forced: str | None) -> Meaning:
         own = resolve(key, self.dialect)
@@ -160,6 +219,10 @@ class Names:
             self._unlogged = [f"{name}={raw}: this run logs no such key so far{nearest[raw]}" for name, raw in wrong]
         return self._unlogged
 
+    def is_turned(self, key: str) -> bool:
+        """Whether its values told that the sign of a key is turned."""
+        return key in self._told and self._told[key].scale < 0
+
     @property
     def meanings(self) -> Mapping[str, Meaning]:
         return self._meanings
@@ -174,6 +237,9 @@ class Names:
                 found = [own[canonical]]
             else:
                 found = list(_standing_for(canonical, self.dialect, self._keys))
+                if told := self._told:
+                    found = [key for key in found if key not in told or told[key].canonical == canonical]
+                    found += [key for key in told if key not in found and told[key].canonical == canonical]
             self._sources[canonical] = found
         return found
 

@@ -80,6 +80,7 @@ class Run:
         self._names = Names()
         self._metric_names: dict[str, MetricName] | None = {}  # None: not made yet
         self._keys: tuple[object, Mapping[str, tuple[str, ...]]] | None = None  # of the names as they were
+        self._heard: tuple[int, int] | None = None  # the rows whose values had their say in what keys mean
         self._named_for: str | None = None  # the version whose traps the names tell
         self._notes = Notes()
         self.prints = Prints()
@@ -157,8 +158,12 @@ class Run:
 
     def refresh_names(self) -> None:
         """Takes up columns that are new."""
-        version = self.framework_version
-        if self._names.refresh(self.history.table.columns, self.dialect) or version != self._named_for:
+        version, table = self.framework_version, self.history.table
+        changed = self._names.refresh(table.columns, self.dialect)
+        if self._names.open and (changed or self._heard != (id(table), table.n)):
+            self._heard = id(table), table.n
+            changed |= self._names.listen(table.series)
+        if changed or version != self._named_for:
             self._named_for = version
             self._metric_names = None
 
@@ -266,6 +271,10 @@ class Run:
             known = {name: tuple(self._names.sources(name)) for name in (*metrics(), *self.key_map)}
             self._keys = names, {name: keys for name, keys in known.items() if keys}
         return self._keys[1]
+
+    def is_turned(self, key: str) -> bool:
+        """Whether the values of a key, which are of a loss, have their sign turned in its series."""
+        return self._names.is_turned(key)
 
     def unlogged(self) -> list[str]:
         """What to say of each entry of `key_map` whose key this run does not log."""

@@ -125,6 +125,8 @@ def newest(found: Found, key_map: Mapping[str, str]) -> Newest | None:
     names = Names()
     names.forced = dict(key_map)
     names.refresh(cells, spoken.name)
+    for key in names.open:
+        del cells[key]  # only the whole run tells what it is
     return Newest(
         id=found.candidate.name,
         path=found.candidate.root,

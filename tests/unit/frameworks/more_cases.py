@@ -53,6 +53,22 @@ def _verl(step: int) -> str:
     )
 
 
+def _forge(step: int) -> str:
+    return _lines(
+        f"WandbBackend: Logged 8 metrics at step {step}",
+        f"=== [global_logger_fF8h_r0] - METRICS STEP {step} ===",
+        "  buffer/add/count_episodes_added: 24.0",
+        "  loss/avg_loss: 0.0625",
+        "  reward/evaluate_response/avg_MathReward_reward: 0.25",
+        "  reward/evaluate_response/std_MathReward_reward: 0.125",
+        f"  reward/evaluate_response/avg_total_reward: {step / 8}",
+        "  rl_trainer/learning_rate: 1e-05",
+        "  generator/generate/avg_tokens_generated: 255",
+        "==============================",
+        "",
+    )
+
+
 def _hf(step: int, steps: int, **cells: float) -> str:
     """A dict line of the HF Trainer among its progress bars."""
     bar = f"\r{100 * step // steps:3d}%|##        | {step}/{steps} [00:0{step}<00:09,  1.00s/it]"
@@ -60,6 +76,13 @@ def _hf(step: int, steps: int, **cells: float) -> str:
 
 
 MORE: tuple[Case, ...] = (
+    Case(
+        "torchforge",
+        {"train.log": _lines(*map(_forge, (1, 2, 3)), "Shutting down...")},
+        (1, 3),
+        {"reward_mean": 0.375, "total_loss": 0.0625, "lr": 1e-5, "response_length_mean": 255.0},
+        "GRPO",
+    ),
     Case(
         "deepspeed_chat",
         {

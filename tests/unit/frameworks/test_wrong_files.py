@@ -26,7 +26,9 @@ CACHES = (
     load._framework,
 )
 EPOCH = '"label": "epoch",\n    "group": "progress"'
-BY_TEXT = '  "by_text": [["RLOO", "RLOOTrainer"], ["DPO", "DPOTrainer"], ["GRPO", "GRPOTrainer"]],\n'
+BY_TEXT = next(
+    line for line in (load._DATA / "algorithms.json").read_text().splitlines(True) if line.startswith('  "by_text"')
+)
 VERL, TRL = "frameworks/verl.json", "frameworks/trl.json"
 
 

@@ -1,0 +1,50 @@
+"""What the values of a key tell that its name leaves open: the sign of an entropy that is logged as a loss, and whether
+seconds are of a step or of all that has passed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from rltui.frameworks.resolve import Meaning, meant_as
+from rltui.run.sums import median
+from rltui.run.table import Series
+
+ELAPSED = "elapsed_s"
+LEAST = 4
+"""Rows of seconds that tell: fewer rise by chance."""
+ABOUT = 2.0
+"""Seconds within this factor of each other are the same pace."""
+ANEW = 4
+"""What begins anew falls to such a part of what it was, and does so in fewer rows than one in so many."""
+TURNED = "logged below 0, as a part of a loss: the sign is turned here, and a coefficient may still be in it"
+
+
+def by_values(meaning: Meaning, points: Series) -> Meaning | None:
+    """What a key means by its finite points, if that is another thing than by its name."""
+    if meaning.canonical == "entropy":
+        told = points.values[points.values != 0]
+        return replace(meaning, scale=-meaning.scale, told=TURNED) if len(told) and told[0] < 0 else None
+    return meant_as(ELAPSED, meaning) if is_elapsed(points) else None
+
+
+def is_elapsed(points: Series) -> bool:
+    """Whether seconds only rise, at about the pace of the rows, and begin anew but now and then: with an epoch or a
+    restart. Those of single steps fall as often as they rise, and do not begin at 0."""
+    values, steps = points.values, points.steps
+    if len(values) < LEAST:
+        return False
+    rises = np.diff(values)
+    anew = np.flatnonzero(rises < 0) + 1
+    pace = median(rises[rises >= 0]) if len(anew) < len(rises) else 0.0
+    if pace <= 0 or ANEW * len(anew) > len(values):
+        return False
+    if (values[anew] > np.maximum(ABOUT * pace, values[anew - 1] / ANEW)).any():
+        return False
+    passed = np.diff(points.times)
+    passed = passed[passed > 0]
+    if len(passed) >= LEAST - 1:
+        return 1 / ABOUT <= pace / median(passed) <= ABOUT
+    gap = median(np.diff(steps[: LEAST + 1]).astype(float))
+    return bool(values[0] <= ABOUT * pace * max(1.0, steps[0] / gap) or values.max() >= ABOUT * values[0])
