@@ -10,7 +10,8 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from rltui.frameworks.load import GENERIC, metrics, phases
-from rltui.frameworks.resolve import Meaning, bare_key, keys_for, own_trap, resolve, trap
+from rltui.frameworks.parts import SCORE, task_first
+from rltui.frameworks.resolve import DETAIL, Meaning, bare_key, keys_for, own_trap, resolve, trap
 from rltui.frameworks.schema import PHASE
 from rltui.settings import Settings, load, near
 
@@ -122,7 +123,8 @@ class Names:
         forced = {raw: canonical for canonical, raw in by_user}
         self._keys = tuple(keys)
         if forced:
-            self._meanings = told_apart({key: self._meaning(key, forced.get(key)) for key in keys})
+            own = {key: self._meaning(key, forced.get(key)) for key in keys}
+            self._meanings = told_apart(own if SCORE in forced.values() else task_first(own))
         else:
             self._meanings = _usual_meanings(dialect, self._keys)
         self._sources, self._only = {}, {}
@@ -174,6 +176,8 @@ class Names:
                 found = [own[canonical]]
             else:
                 found = list(_standing_for(canonical, self.dialect, self._keys))
+                if canonical in (SCORE, DETAIL) and SCORE not in self.forced:
+                    found = [key for key, meaning in self._meanings.items() if meaning.canonical == canonical] or found
             self._sources[canonical] = found
         return found
 
@@ -191,7 +195,7 @@ class Names:
 @lru_cache(maxsize=256)
 def _usual_meanings(dialect: str, keys: tuple[str, ...]) -> Mapping[str, Meaning]:
     """Remembered: the runs of a sweep log the same keys."""
-    return told_apart({key: resolve(key, dialect) for key in keys})
+    return told_apart(task_first({key: resolve(key, dialect) for key in keys}))
 
 
 @lru_cache(maxsize=2048)

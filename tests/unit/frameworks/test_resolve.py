@@ -241,6 +241,24 @@ def test_a_known_name_below_a_group_is_that_name_beside_any_framework(key: str, 
     assert resolve(key, "verl").canonical == canonical
 
 
+@pytest.mark.parametrize(
+    ("key", "canonical"),
+    [
+        ("host/load1", "host_load"),
+        ("sys/load_avg", "host_load"),
+        ("system.load", "host_load"),
+        ("host/cpu_percent", "host_cpu"),
+        ("system/cpu.percent", "host_cpu"),
+        ("host/own_cpu_percent", None),
+        ("data/load", None),
+        ("system/load_time", None),
+    ],
+)
+def test_the_load_of_the_host_is_known_wherever_it_is_logged(key: str, canonical: str | None) -> None:
+    for framework in (None, "verl", "trl"):
+        assert resolve(key, framework).canonical == canonical
+
+
 def test_a_key_of_the_framework_counts_before_one_below_a_group() -> None:
     assert keys_for("kl_ref", "verl", ["actor/kl_ref", "actor/kl_loss"]) == ["actor/kl_loss"]
     assert keys_for("kl_ref", "verl", ["actor/kl_ref", "actor/entropy"]) == ["actor/kl_ref"]
