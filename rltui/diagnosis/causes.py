@@ -5,15 +5,23 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from msgspec.structs import replace
+
 from rltui.diagnosis.tested import Ground, acting
 from rltui.diagnosis.tested_numbers import Answer, Outcome, Spell
 from rltui.evidence.model import IMPACTS, RISKS, SEVERITY_RANK, Cause, CauseStatus, Fix, Severity
 from rltui.frameworks.dialect import Dialect
 from rltui.frameworks.schema import Topic
+from rltui.frameworks.spelling import readings
 from rltui.prose import each_once
 from rltui.rules.expectation import as_number
 from rltui.rules.page import CauseText, FixText, NewValue, Rule
+from rltui.run.run import ConfigValue
 
+EXTRA = "the extra part"
+"""What a page calls the part of a reward that is not the task."""
+_WEIGHTS = frozenset({"weight", "coef", "coeff", "coefficient", "lambda", "scale", "factor", "w"})
+_SAYS_NOTHING = frozenset({"reward", "bonus", "penalty", "score", "mean", "func", "fn"})
 BY_GROUP: Mapping[str, Topic] = {
     "kl": "kl",
     "reward": "reward",
@@ -53,11 +61,13 @@ _ORDER: Mapping[CauseStatus, int] = {"supported": 0, "untestable": 1, "contradic
 
 @dataclass(frozen=True, slots=True)
 class Weighed:
-    """A cause of a rule's page after its tests. `weight`: how much speaks for it."""
+    """A cause of a rule's page after its tests. `weight`: how much speaks for it. `part`: the part of the reward that
+    it is about, as far as a test found one."""
 
     cause: Cause
     name: str
     weight: int = 0
+    part: str = ""
 
 
 def weighed(rule: Rule, ground: Ground, spell: Spell) -> tuple[Weighed, ...]:
@@ -78,12 +88,30 @@ def _weighed(text: CauseText, ground: Ground, spell: Spell) -> Weighed:
     look = text.look if status == "untestable" else ""
     if look:
         because = f"{because}, so look at {look}" if because else f"look at {look}"
-    entry = acting(ground.config, text.config)
+    part = next((outcome.part for outcome in said["met"] if outcome.part), "")
+    entry = acting(ground.config, text.config) or weight_of(part, ground.raw)
     value = _plain(entry.value) if entry is not None and entry.active else None
     key = entry.key if entry is not None and value is not None else None
     return Weighed(
-        Cause(text.text, key, value, status, because, look), text.name, _weight(said) if status == "supported" else 0
+        Cause(text.text, key, value, status, because, look),
+        text.name,
+        _weight(said) if status == "supported" else 0,
+        part,
     )
+
+
+def weight_of(part: str, config: Mapping[str, ConfigValue]) -> ConfigValue | None:
+    """The setting that weighs a part of the reward: it is named as the part is, and as a weight. None if there is none,
+    or if several may be."""
+    words = set(readings(part)[0].words) - _SAYS_NOTHING if part else set()
+    if not words:
+        return None
+    found = [
+        entry
+        for key, entry in config.items()
+        if as_number(entry.value) is not None and words < set(own := readings(key)[0].words) and _WEIGHTS & set(own)
+    ]
+    return found[0] if len(found) == 1 else None
 
 
 def _weight(said: Mapping[Answer, Sequence[Outcome]]) -> int:
@@ -104,6 +132,7 @@ def fixes(rule: Rule, names: Dialect, severity: Severity, ground: Ground, causes
     cause, and what the config has already."""
     rank = SEVERITY_RANK[severity]
     place = {one.name: i for i, one in enumerate(causes) if one.name}
+    parts = {one.name: one.part for one in causes}
     status = {one.name: one.cause.status for one in causes if one.name}
     mended = {name for fix in rule.fixes for name in fix.causes}
     found = [
@@ -113,7 +142,7 @@ def fixes(rule: Rule, names: Dialect, severity: Severity, ground: Ground, causes
     ]
     for fix in rule.fixes:
         of = [name for name in fix.causes if status[name] != "contradicted"]
-        told = _fix(fix, names, ground)
+        told = _fix(fix, names, ground, next((part for name in of if (part := parts[name])), ""))
         if SEVERITY_RANK[fix.least] > rank or told is None or (fix.causes and not of):
             continue
         supported = [place[name] for name in of if status[name] == "supported"]
@@ -130,9 +159,16 @@ def _to_look(at: str) -> Fix:
     return Fix(text, None, "high", "none", act=text)
 
 
-def _fix(fix: FixText, names: Dialect, ground: Ground) -> Fix | None:
-    """None if the config has it already, or if the setting does not act in this run."""
+def _fix(fix: FixText, names: Dialect, ground: Ground, part: str = "") -> Fix | None:
+    """None if the config has it already, or if the setting does not act in this run. `part`: what its cause calls the
+    extra part of the reward."""
     key, act = fix.config.get(names.family), fix.act or fix.text
+    if part and EXTRA in fix.text:
+        fix = replace(fix, text=fix.text.replace(EXTRA, part))
+        entry = weight_of(part, ground.raw) if fix.weight is not None else None
+        if entry is not None and fix.weight is not None:
+            lower = _target(NewValue(entry.key, times=fix.weight, way="down"), entry.value)
+            return Fix(fix.text, entry.key, fix.impact, fix.risk, _plain(entry.value), lower, act)
     change, config = fix.change, ground.config
     if fix.done is not None:
         has = acting(config, fix.done.key)

@@ -331,7 +331,9 @@ class Engine:
         notes = run.notes if run_state is not None else [note for note in run.notes if note.by(look.step)]
         could = frozenset(i for i in able if i not in blind and i not in guard.failed)
         printed = any(one.used and formats()[one.format].prints for one in run.sources if one.format in formats())
-        ground = Ground(look, run.config, notes, printed, sampled, measured, ran=could, changed=run.changed)
+        ground = Ground(
+            look, run.config, notes, printed, sampled, measured, ran=could, changed=run.changed, raw=run.raw_config
+        )
         built = build(lives, self.catalogue, ground, self.window, self._kept, guard)
         findings = confirmed(built, sampled, guard)
         active = [f for f in findings if f.status == "active"]

@@ -71,7 +71,7 @@ SURE = 3.0
 @dataclass(frozen=True)
 class Ground:
     """What causes are tested on. `printed`: a log of what the program printed was read, `notes` are from it. `spells`:
-    of each rule that found something; `ran`: rules that could run."""
+    of each rule that found something; `ran`: rules that could run; `raw`: the config in the run's own spelling."""
 
     look: Look
     config: Mapping[str, ConfigValue]
@@ -82,6 +82,7 @@ class Ground:
     spells: Mapping[str, Spell] = field(default_factory=dict)
     ran: frozenset[str] = frozenset()
     changed: Sequence[Changed] = ()
+    raw: Mapping[str, ConfigValue] = field(default_factory=dict)
 
     @cached_property
     def state(self) -> tuple[object, ...]:
@@ -95,7 +96,7 @@ class Ground:
         outcome = of_numbers(self.look, test, spell) if of_numbers else _TESTERS[type(test)](self, test, spell)
         weight = DECISIVE if test.decisive else outcome.weight
         answer = "unknown" if outcome.answer == "unmet" and test.unmet == "open" else outcome.answer
-        return Outcome(answer, outcome.text, weight)
+        return Outcome(answer, outcome.text, weight, outcome.part)
 
 
 def _updates(ground: Ground, test: Updates, spell: Spell) -> Outcome:

@@ -16,6 +16,7 @@ from rltui.evidence.metric import FIRST, NOW_POINTS, MetricFacts, alone
 from rltui.evidence.shifts import at_once
 from rltui.evidence.signal import num
 from rltui.frameworks.load import enable, metrics, phases
+from rltui.frameworks.parts import is_task
 from rltui.plots.numbers import change, percent
 from rltui.rules.expectation import NUMBERS, EveryPhase, Explains, Jumped, MetricMoved, Outgrew, Stands, Took
 
@@ -26,11 +27,13 @@ DECISIVE, SEEN, SET = 3, 2, 1
 
 
 class Outcome(Struct, frozen=True):
-    """`text` says what was found, in numbers; of an unknown one what it would need."""
+    """`text` says what was found, in numbers; of an unknown one what it would need. `part`: the member of a metric that
+    it was found of."""
 
     answer: Answer
     text: str
     weight: int = SEEN
+    part: str = ""
 
 
 class Spell(Struct, frozen=True):
@@ -104,8 +107,18 @@ def _now(facts: MetricFacts, spell: Spell, points: int) -> float | None:
 
 
 def _moved(look: Look, test: MetricMoved, spell: Spell) -> Outcome:
-    tried = [_move(test, facts, label, spell) for label, facts in members(look, test.metric)]
+    found = members(look, test.metric)
+    if test.extra:
+        found = [one for one in found if not is_task(one[0])]
+        if not found:
+            return Outcome("unmet", f"no {label_of(test.metric)} beside the task is logged")
+    tried = [_move(test, facts, label, spell) for label, facts in found]
     known = [one for one in tried if one is not None]
+    met = {label: facts for (label, facts), one in zip(found, tried, strict=True) if one and one.answer == "met"}
+    if test.metric in FAMILIES and met:
+        most = max(met, key=lambda label: abs(met[label].end.value - met[label].start.value))
+        outcome = next(one for (label, _), one in zip(found, tried, strict=True) if one and label == most)
+        return Outcome(outcome.answer, outcome.text, outcome.weight, most)
     if not known:
         few = f"there are too few points of {label_of(test.metric)} before and after"
         return Outcome("unknown", few) if tried else missing(look, test.metric)
@@ -192,6 +205,10 @@ def _outgrew(look: Look, test: Outgrew, spell: Spell) -> Outcome:
 
 def _stands(look: Look, test: Stands, spell: Spell) -> Outcome:
     found = members(look, test.metric)
+    if found and test.named:
+        found = [one for one in found if test.named in one[0].lower()]
+        if not found:
+            return Outcome("unmet", f"no {label_of(test.metric)} is called {test.named}")
     outcomes = []
     for label, facts in found:
         level = facts.first if test.at == "start" else _now(facts, spell, LEVEL_POINTS)

@@ -15,6 +15,7 @@ from rltui.evidence.facts import Facts
 from rltui.evidence.outages import Gap, Outage, OutageCache, without
 from rltui.evidence.profile import Profile, RunSettings
 from rltui.evidence.rescales import Rescale, Rescales
+from rltui.evidence.summed_steps import STEP, summed_steps
 from rltui.evidence.trends import NO_TREND, Trend, trend
 from rltui.frameworks.load import dialect
 from rltui.run.run import Run
@@ -124,7 +125,10 @@ class LookFeed:
     def logged(self, name: str) -> Series | None:
         if name in self._logged:  # asked hundreds of times a row
             return self._logged[name]
-        found = self._logged[name] = self._series(name)
+        found = self._series(name)
+        if found is None and name == STEP:
+            found = summed_steps(self._series, dialect(self.run.dialect))
+        self._logged[name] = found
         return found
 
     def finite(self, name: str) -> Series | None:

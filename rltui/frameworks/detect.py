@@ -64,4 +64,5 @@ def _own_score(candidate: Dialect, keys: Sequence[str], config: Sequence[str], i
         score += _KEY_WEIGHT * len(signs.all_keys)
     if is_named:
         score += _TEXT_WEIGHT
-    return score
+    weak = sum(1 for p in signs.weak if _any((p,), (*keys, *config)))
+    return score + _KEY_WEIGHT * weak if score or weak > 1 else 0

@@ -12,12 +12,12 @@ from functools import lru_cache
 from rltui.frameworks.dialect import Dialect
 from rltui.frameworks.load import GENERIC, dialect, dialect_names, metrics, phases, prefix_groups
 from rltui.frameworks.schema import PHASE, REGEX, Metric, Trap
-from rltui.frameworks.spelling import by_words, readings, scale_fits
+from rltui.frameworks.spelling import by_words, readings, scale_fits, spellings
 
 VALIDATION = "validation"
 DETAIL = "val_aux"
 """What is measured on held-out data and is no score to judge by."""
-SPEED = "speed"
+SPEED, PROGRESS = "speed", "progress"
 TRAIN = "train/"
 _SAID = re.compile(r"eval|val|test", re.IGNORECASE)
 Number = tuple[int, ...]
@@ -109,13 +109,23 @@ def _lookup(key: str, names: Dialect) -> tuple[str | None, tuple[str, ...]]:
 def _beside(key: str) -> tuple[str | None, tuple[str, ...]]:
     """What a key that a framework does not know is in any loop. A framework spells its keys, so that words in another
     spelling tell times only. Of held-out numbers only those count that are known word for word: `val/` is no validation
-    to all."""
+    to all. Below a first part that only sorts, a name means what it does alone."""
     names = dialect(GENERIC)
     found = _known(key, names)
+    if found[0] is None and (known := _below_a_group(key, names)) is not None:
+        return known, ()
     if found[0] is None and (spoken := _as_people_write(key, _by_words()[:1])) is not None:
         found = (spoken, ()) if spoken.startswith(PHASE) or metrics()[spoken].group == SPEED else found
     guess = found[0] in metrics() and metrics()[found[0]].group == VALIDATION and key not in names.exact
     return (None, ()) if guess else found
+
+
+def _below_a_group(key: str, names: Dialect) -> str | None:
+    """The metric whose name, or a name of it in any loop, stands after a first part that only sorts."""
+    group, _, rest = key.partition("/")
+    canonical = names.exact.get(rest) or (rest if rest in metrics() else None)
+    known = canonical is not None and group.lower() in spellings().groups
+    return canonical if known and metrics()[canonical or ""].group not in (VALIDATION, PROGRESS) else None
 
 
 def _known(key: str, names: Dialect) -> tuple[str | None, tuple[str, ...]]:

@@ -73,12 +73,14 @@ class Algorithms(Record):
 
 class Signs(Record):
     """What gives a framework away. Key and config signs are regexes, text signs plain strings. `not_keys`: any of them
-    excludes it; `need_keys`: so does the absence of all of these; `all_keys` count only together."""
+    excludes it; `need_keys`: so does the absence of all of these; `all_keys` count only together. `weak`: names of keys
+    or settings that other loops may have, too: two of them count, or one beside another sign."""
 
     keys: tuple[str, ...] = ()
     not_keys: tuple[str, ...] = ()
     need_keys: tuple[str, ...] = ()
     all_keys: tuple[str, ...] = ()
+    weak: tuple[str, ...] = ()
     config: tuple[str, ...] = ()
     text: tuple[str, ...] = ()
 

@@ -45,13 +45,14 @@ def _plain(value: object) -> object:
 
 class MetricMoved(Record, frozen=True, tag="moved", tag_field="test"):
     """The metric went this way by at least `by` of its level before: from the finding's onset on ("onset"), or over the
-    whole run ("start"). Of a metric that has members any member will do. `decisive`: whoever finds it need not look
-    further."""
+    whole run ("start"). Of a metric that has members any member will do, and the one that moved most is told. `extra`:
+    of a reward's parts only those that are not the task. `decisive`: whoever finds it need not look further."""
 
     metric: Words
     way: Literal["up", "down"]
     by: Annotated[float, Meta(ge=0)]
     since: Literal["onset", "start", "either"] = "onset"
+    extra: bool = False
     unmet: Unmet = "contradicts"
     decisive: bool = False
 
@@ -134,12 +135,14 @@ class Updates(Record, frozen=True, tag="updates", tag_field="test"):
 
 
 class Stands(Record, frozen=True, tag="stands", tag_field="test"):
-    """The level of the metric, in its own unit: since the onset ("then") or in the first rows ("start")."""
+    """The level of the metric, in its own unit: since the onset ("then") or in the first rows ("start"). `named`: only
+    of members whose names hold this."""
 
     metric: Words
     op: Bound
     value: float
     at: Literal["then", "start"] = "then"
+    named: str = ""
     unmet: Unmet = "contradicts"
     decisive: bool = False
 

@@ -18,6 +18,7 @@ from rltui.rules.base import (
     losing,
     loud,
     opened,
+    paying,
     rule,
     solved,
     tail,
@@ -120,7 +121,8 @@ def grad_norm_ramp(look: Look, p: Params, memory: Memory) -> list[Signal]:
 
 @rule("grad-always-clipped", Look)
 def grad_always_clipped(look: Look, p: Params, memory: Memory) -> list[Signal]:
-    """Nearly every gradient is far above the clipping norm: the step size is the clip's, not the optimizer's."""
+    """Nearly every gradient is far above the clipping norm: the step size is the clip's, not the optimizer's. A warning
+    if next to nothing is left of each and so many rows brought no gain."""
     limit, x = look.settings.number("max_grad_norm"), look.values("grad_norm")[-50:]
     if not limit or len(x) < 50:
         return []
@@ -128,7 +130,9 @@ def grad_always_clipped(look: Look, p: Params, memory: Memory) -> list[Signal]:
     if share <= p["share"] or median(x) <= p["times"] * limit:
         return []
     text = f"The gradient norm is {num(median(x))} against a clip of {num(limit)}: nearly every step is clipped."
-    return [Signal(NOTICE, text, (("grad_norm", ""),), onset_step=int(look.steps[0]))]
+    tiny = median(x) > p["huge"] * limit and look.n >= p["rows"]
+    level = WARNING if tiny and not paying(look, "grad-always-clipped") else NOTICE
+    return [Signal(level, text, (("grad_norm", ""),), onset_step=int(look.steps[0]))]
 
 
 @rule("pg-loss-shape", Look)

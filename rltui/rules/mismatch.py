@@ -130,7 +130,8 @@ def staleness_high(look: Look, p: Params, memory: Memory) -> list[Signal]:
         return []
     limit = max(p["warn"], bound or 0.0)
     level = EASED if eased else NOTICE
-    if now > limit and (now > max(p["harm"], limit) or not paying(look, "staleness-high")):
+    spent = loud(look, Trait.REWARD_FALLS) or not paying(look, "staleness-high")  # an old gain excuses no fall
+    if now > limit and (now > max(p["harm"], limit) or spent):
         level = CRITICAL if now > max(p["crit"], limit) and losing(look) else WARNING
     text = f"Rollouts are {num(now)} versions old ({newest(look, 'staleness_mean', 10)}"
     text += f", bound {num(bound)})." if bound else ")."

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from math import sqrt
-from pathlib import Path
 
 import numpy as np
 
-from rltui.data_files import Record, kept, read
 from rltui.evidence.clock import enough
 from rltui.evidence.effects import LIMIT, POWER, carry, chance, median_error, noise
 from rltui.evidence.look import Look
@@ -17,6 +14,7 @@ from rltui.evidence.model import Mark
 from rltui.evidence.shifts import louder
 from rltui.evidence.signal import CRITICAL, NOTICE, WARNING, Signal, num
 from rltui.evidence.trends import block_medians, onset, sd_d, sd_m, windows
+from rltui.frameworks.parts import is_task
 from rltui.plots.numbers import percent
 from rltui.rules.base import (
     Memory,
@@ -34,48 +32,68 @@ from rltui.run.table import Floats, Series
 FAMILY = "reward_component_mean"
 
 
-class TrueComponents(Record):
-    """Parts of names under which the reward's part that is the task is logged; `why` these."""
-
-    why: str
-    words: tuple[str, ...]
-
-
-@kept
-def _true_names() -> re.Pattern[str]:
-    words = read(Path(__file__).with_name("data") / "true_components.json", TrueComponents).words
-    return re.compile("|".join(re.escape(w) for w in words))
-
-
-def is_task(member: str) -> bool:
-    """Whether a reward part is named as the task itself (accuracy, correctness), not as format or shaping."""
-    return _true_names().search(member.lower()) is not None
-
-
 @rule("reward-component-decoupling", Look)
 def reward_component_decoupling(look: Look, p: Params, memory: Memory) -> list[Signal]:
-    """The part that is the task falls below its start while the total reward rises."""
+    """The part that is the task falls below its start, or for good below its best, while the total goes on
+    rising."""
     total = look.facts.metric(look.reward)
-    if total is None or len(total.series) < p["min_rows"] or look.facts.errors(look.reward) < p["gain_se"]:
+    if total is None or len(total.series) < p["min_rows"]:
         return []
-    out = []
-    for member, series in look.family(FAMILY).items():
-        if not is_task(member) or len(series) < p["min_rows"]:
-            continue
-        part = alone(member, series)
-        if part.since_start is None or part.since_start.errors > -p["loss_se"]:
-            continue
-        first, last = part.start.value, part.end.value
-        lost = (first - last) / abs(first) if first else 1.0
-        rise = total.end.value - total.start.value
-        summary = (
-            f"{member} fell from {num(first)} to {num(last)}, {percent(lost)} lost, while the total reward rose by "
-        )
-        summary += f"{num(rise)} (means of {part.end.points} rows at both ends)."
-        proofs = ((series.key, ""), (look.reward, ""))
-        level = CRITICAL if lost > p["critical_share"] else WARNING
-        out.append(Signal(level, summary, proofs, subject=member, onset_step=_onset(series)))
-    return out
+    risen = look.facts.errors(look.reward) >= p["gain_se"]
+    parts = [
+        (total, alone(member, series))
+        for member, series in look.family(FAMILY).items()
+        if is_task(member) and len(series) >= p["min_rows"]
+    ]
+    found = [_below_start(look, part, p) if risen else None for _, part in parts]
+    signals = [known or _past_best(*pair, p) for known, pair in zip(found, parts, strict=True)]
+    return [signal for signal in signals if signal is not None]
+
+
+def _below_start(look: Look, part: MetricFacts, p: Params) -> Signal | None:
+    total = look.facts.metric(look.reward)
+    if total is None or part.since_start is None or part.since_start.errors > -p["loss_se"]:
+        return None
+    first, last = part.start.value, part.end.value
+    lost = (first - last) / abs(first) if first else 1.0
+    rise = total.end.value - total.start.value
+    summary = (
+        f"{part.name} fell from {num(first)} to {num(last)}, {percent(lost)} lost, while the total reward rose by "
+    )
+    summary += f"{num(rise)} (means of {part.end.points} rows at both ends)."
+    level = CRITICAL if lost > p["critical_share"] else WARNING
+    proofs = ((part.series.key, ""), (look.reward, ""))
+    return Signal(level, summary, proofs, subject=part.name, onset_step=_onset(part.series))
+
+
+def _past_best(total: MetricFacts, part: MetricFacts, p: Params) -> Signal | None:
+    """The part has come down from its best beyond doubt, or has not risen since, while the total, which holds it, went
+    on rising: if the part only stands level, by more than it had ever gained itself."""
+    best, since = part.peak, None if part.peak is None else total.since_step(part.peak.step)
+    gain = None if since is None else since.since_start
+    if best is None or best.value <= 0 or since is None or gain is None or gain.errors < p["gain_se"]:
+        return None
+    lost = (best.value - part.now.value) / best.value
+    fell = part.below_best and lost >= p["least_share"]
+    if not fell and not _stands(part, gain.value, len(since.series), p):
+        return None
+    if fell:
+        how = f"was at its best around step {best.step}, {num(best.value)}, and is at {num(part.now.value)} "
+        how += f"(median of the last {part.now.points} rows), {percent(lost)} lower"
+    else:
+        how = f"has not risen since its best of {num(best.value)} around step {best.step}"
+    summary = f"{part.name} {how}, while the total reward rose {num(since.start.value)} → {num(since.end.value)} since "
+    summary += "that step." if fell else "that step: other parts made all of that gain."
+    proofs = ((part.series.key, ""), (total.name, ""))
+    return Signal(WARNING, summary, proofs, subject=part.name, onset_step=best.step)
+
+
+def _stands(part: MetricFacts, gain: float, rows: int, p: Params) -> bool:
+    """The task was learnt for a while and no longer is. A part that never gained is learnt late, as format comes
+    first."""
+    own = part.since_start
+    learnt = own is not None and own.errors >= p["loss_se"]
+    return learnt and rows >= p["level_rows"] and part.peak is not None and gain > part.peak.value - part.start.value
 
 
 def _onset(series: Series) -> int:

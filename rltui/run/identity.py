@@ -44,7 +44,8 @@ def algorithm(
         return named
     if present:
         return present[0]
-    return "GRPO" if _returns_are_advantages(table) or "reward_component_mean" in canonical else None
+    parts = dialect_name != GENERIC and "reward_component_mean" in canonical  # any loop may log parts of its reward
+    return "GRPO" if _returns_are_advantages(table) or parts else None
 
 
 def stated_algorithm(

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 from rltui.frameworks.load import GENERIC, metrics, phases
 from rltui.frameworks.load import dialect as dialect_of
-from rltui.frameworks.resolve import VALIDATION, Meaning, bare_key, keys_for, meant_as, own_trap, resolve, trap
+from rltui.frameworks.parts import SCORE, task_first
+from rltui.frameworks.resolve import DETAIL, VALIDATION, Meaning, bare_key, keys_for, meant_as, own_trap, resolve, trap
 from rltui.frameworks.schema import PHASE
 from rltui.frameworks.spelling import readings
 from rltui.settings import Settings, load, near
@@ -181,7 +182,7 @@ class Names:
         if forced or told:
             by_name = {key: self._meaning(key, forced.get(key)) for key in self._keys}
             own = by_name | {key: meaning for key, meaning in told.items() if key not in forced}
-            self._meanings = told_apart(own)
+            self._meanings = told_apart(own if SCORE in forced.values() else task_first(own))
         else:
             self._meanings = _usual_meanings(self.dialect, self._keys)
         self._sources, self._only = {}, {}
@@ -237,7 +238,9 @@ class Names:
                 found = [own[canonical]]
             else:
                 found = list(_standing_for(canonical, self.dialect, self._keys))
-                if told := self._told:
+                if canonical in (SCORE, DETAIL) and SCORE not in self.forced:
+                    found = [key for key, meaning in self._meanings.items() if meaning.canonical == canonical] or found
+                elif told := self._told:
                     found = [key for key in found if key not in told or told[key].canonical == canonical]
                     found += [key for key in told if key not in found and told[key].canonical == canonical]
             self._sources[canonical] = found
@@ -257,7 +260,7 @@ class Names:
 @lru_cache(maxsize=256)
 def _usual_meanings(dialect: str, keys: tuple[str, ...]) -> Mapping[str, Meaning]:
     """Remembered: the runs of a sweep log the same keys."""
-    return told_apart({key: resolve(key, dialect) for key in keys})
+    return told_apart(task_first({key: resolve(key, dialect) for key in keys}))
 
 
 @lru_cache(maxsize=2048)

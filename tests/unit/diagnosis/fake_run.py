@@ -62,6 +62,10 @@ class FakeRun(Run):
     def config(self) -> dict[str, ConfigValue]:
         return self._values
 
+    @property
+    def raw_config(self) -> dict[str, ConfigValue]:
+        return self._values
+
     def series(self, name: str) -> Series | None:
         return self.history.table.series(name)
 

@@ -153,6 +153,12 @@ def detect_framework(
         (["current_steps", "loss"], "llama_factory", None),
         (["rl_trainer/avg_loss"], "torchforge", None),
         (["loss", "kl", "reward"], None, None),
+        # names that any loop may have: one of them tells nothing, two do
+        (["reward/mean", "response_length/mean", "ppo/clip_frac"], None, None),
+        (["actor/entropy", "reward"], None, None),
+        (["actor/entropy", "response_length/mean"], "verl", ">=0.4"),
+        (["reward", "rewards/correct", "rewards/format"], None, None),
+        (["reward", "completion_length"], None, None),
         ([], None, None),
     ],
 )
@@ -196,7 +202,8 @@ def test_val_is_no_validation_where_it_means_training() -> None:
 )
 def test_a_home_made_loop_may_write_names_as_people_do(key: str, canonical: str | None) -> None:
     assert resolve(key, None).canonical == canonical
-    assert resolve(key, "trl").canonical is None, "a framework spells its keys"
+    grouped = canonical if "/" in key else None
+    assert resolve(key, "trl").canonical == grouped, "a framework spells its keys"
 
 
 @pytest.mark.parametrize("framework", ["trl", "verl", "openrlhf"])
@@ -217,6 +224,46 @@ def test_numbers_that_people_log_beside_those_of_a_framework(
     assert (meaning.canonical, meaning.member) == (canonical, member)
 
 
+@pytest.mark.parametrize(
+    ("key", "canonical"),
+    [
+        ("actor/kl_ref", "kl_ref"),
+        ("ppo/clip_frac", "clip_frac"),
+        ("rollout/staleness_mean", "staleness_mean"),
+        ("policy/approx_kl", "ppo_kl"),
+        ("train/rollout_train_kl", "rollout_train_kl"),
+        ("critic/kl_ref", None),
+        ("actor/kl_ref_ema", None),
+        ("step/3", None),
+    ],
+)
+def test_a_known_name_below_a_group_is_that_name_beside_any_framework(key: str, canonical: str | None) -> None:
+    assert resolve(key, "verl").canonical == canonical
+
+
+@pytest.mark.parametrize(
+    ("key", "canonical"),
+    [
+        ("host/load1", "host_load"),
+        ("sys/load_avg", "host_load"),
+        ("system.load", "host_load"),
+        ("host/cpu_percent", "host_cpu"),
+        ("system/cpu.percent", "host_cpu"),
+        ("host/own_cpu_percent", None),
+        ("data/load", None),
+        ("system/load_time", None),
+    ],
+)
+def test_the_load_of_the_host_is_known_wherever_it_is_logged(key: str, canonical: str | None) -> None:
+    for framework in (None, "verl", "trl"):
+        assert resolve(key, framework).canonical == canonical
+
+
+def test_a_key_of_the_framework_counts_before_one_below_a_group() -> None:
+    assert keys_for("kl_ref", "verl", ["actor/kl_ref", "actor/kl_loss"]) == ["actor/kl_loss"]
+    assert keys_for("kl_ref", "verl", ["actor/kl_ref", "actor/entropy"]) == ["actor/kl_ref"]
+
+
 def test_a_part_of_the_reward_is_one_with_or_without_the_prefix_of_training() -> None:
     for key in ("reward/accuracy", "train/reward/accuracy"):
         assert resolve(key, None).canonical == "reward_component_mean"
@@ -234,11 +281,49 @@ def test_a_statistic_of_the_reward_is_no_part_of_it(word: str) -> None:
         ("reward_correct", "correct"),
         ("train/reward_format_mean", "format"),
         ("reward_length_penalty", "length_penalty"),
+        ("reward_accuracy", "accuracy"),
+        ("reward_parts/length_bonus", "length_bonus"),
+        ("train/reward_components/correct", "correct"),
+        ("rewards/format_bonus/mean", "format_bonus"),
+        ("length_bonus", "length_bonus"),
+        ("train/format_reward", "format_reward"),
+        ("accuracy_reward_mean", "accuracy_reward"),
+        ("overlong_penalty", "overlong_penalty"),
     ],
 )
 def test_a_part_of_the_reward_may_be_named_behind_a_line(key: str, member: str) -> None:
     meaning = resolve(key, None)
     assert (meaning.canonical, meaning.member) == ("reward_component_mean", member)
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        "reward_mean",
+        "reward_std",
+        "reward_scale",
+        "reward_time",
+        "reward_model_loss",
+        "reward_ema",
+        "reward/time",
+        "reward/scale",
+        "reward/model_loss",
+        "reward/accuracy_std",
+        "reward_parts/std",
+        "reward_length_std",
+        "reward_accuracy_weight",
+        "kl_penalty",
+        "entropy_bonus",
+        "gradient_penalty",
+        "mean_reward",
+        "eval_reward",
+        "best_reward",
+        "eval/length_bonus",
+        "length_bonus_weight",
+    ],
+)
+def test_a_number_about_the_reward_is_no_part_of_it(key: str) -> None:
+    assert resolve(key, None).canonical != "reward_component_mean"
 
 
 def test_a_loop_with_short_names_is_judged_by_all_of_them(tmp_path: Path) -> None:

@@ -21,6 +21,7 @@ from rltui.diagnosis.remarks import Confirmations, Remarks
 from rltui.diagnosis.tail import Tail
 from rltui.discovery.file_roles import FileWords
 from rltui.evidence.forecast import KnownForecast
+from rltui.frameworks.parts import TrueComponents
 from rltui.hardware.processes import Roles
 from rltui.manual.glossary import Glossary
 from rltui.readers.config_file import ConfigFiles
@@ -33,7 +34,6 @@ from rltui.rollouts.formats.fields import KnownNames
 from rltui.rollouts.samples import Limits
 from rltui.rules.coverage import ExpectedMetrics, Kinds
 from rltui.rules.error_rates import ErrorRates
-from rltui.rules.reward import TrueComponents
 from rltui.run.attempts import Crashes
 from rltui.tui.headings import Overview
 from tests.conftest import REPO
@@ -76,7 +76,7 @@ TYPES: dict[str, Any] = {
     "rules/data/error_rates.json": ErrorRates,
     "rules/data/expected.json": ExpectedMetrics,
     "rules/data/inputs.json": dict[str, tuple[str, str]],
-    "rules/data/true_components.json": TrueComponents,
+    "frameworks/true_components.json": TrueComponents,
     "secret_names.json": SecretNames,
     "tui/overview.toml": Overview,
 }

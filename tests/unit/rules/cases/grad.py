@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tests.unit.rules.given import LEVEL, NOTICE, ramp, rows, spiked, wave
+from tests.unit.rules.given import LEVEL, NOTICE, WARNING, ramp, rows, spiked, wave
 
 CASES = (
     rows(
@@ -17,5 +17,13 @@ CASES = (
     ),
     rows(
         "grad-always-clipped", {"grad_norm": wave(6.0)}, {"grad_norm": wave(4.5)}, NOTICE, config={"max_grad_norm": 1.0}
+    ),
+    rows(  # a run that learns bears a clip that is far too small
+        "grad-always-clipped",
+        {**LEVEL, "grad_norm": wave(6.0)},
+        {"grad_norm": wave(6.0)},
+        WARNING,
+        NOTICE,
+        config={"max_grad_norm": 0.05},
     ),
 )

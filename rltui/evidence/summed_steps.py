@@ -1,0 +1,45 @@
+"""The seconds of a step as the sum of its phases, of a run that times these and not the whole."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from rltui.frameworks.dialect import Dialect
+from rltui.frameworks.load import phases
+from rltui.frameworks.schema import PHASE
+from rltui.run.table import Series
+
+STEP = "time_per_step_s"
+SUM = "sum of the phases"
+"""What stands for the key."""
+GENERATION, UPDATES = "rollout", ("update_actor", "train_group")
+"""Without both of them the sum is no step."""
+BESIDE = frozenset({"step", "other", "save_checkpoint", "validation", "recover", "dump_samples"})
+"""Phases that most steps do not run: each would look like a slow step."""
+ASYNC = ("staleness_mean", "trainer_idle_ratio")
+"""Where these are logged, phases run beside each other and their sum is longer than a step."""
+
+
+def summed_steps(series: Callable[[str], Series | None], names: Dialect) -> Series | None:
+    """Of the rows that time generation and update; None if the run does not time both, or if it generates while it
+    trains."""
+    if any(series(name) is not None for name in ASYNC):
+        return None
+    out = {phase for outside in names.phases.outside or () for phase in outside.phases}
+    left_out = BESIDE | out | set(names.phases.nested or ())
+    timed = {name: s for name in phases() if name not in left_out and (s := series(PHASE + name)) is not None}
+    update = next((timed[name] for name in UPDATES if name in timed), None)
+    if GENERATION not in timed or update is None:
+        return None
+    first = timed[GENERATION]
+    whole = first.where(np.isin(first.rows, update.rows))
+    if not len(whole):
+        return None
+    seconds = whole.values.copy()
+    for name, one in timed.items():
+        if name != GENERATION:
+            at = np.searchsorted(one.rows, whole.rows).clip(0, len(one) - 1)
+            seconds += np.where(one.rows[at] == whole.rows, one.values[at], 0.0)
+    return Series(SUM, whole.steps, seconds, whole.rows, whole.times)
