@@ -68,7 +68,8 @@ class TemplateWords(Record):
     a count and its total; `prose`: words of sentences, which make no name; `parts`: of a step, over or before their
     numbers; `bookkeeping`: names of what a tool notes and nobody measures; `amounts`: words before what is counted, not
     what counts (`n_steps`);
-    `texts`: in a line over a sample or code; `findings`: of what an evaluation tells when it is over."""
+    `inner`: words before what counts within a step; `texts`: in a line over a sample or code; `findings`: of what an
+    evaluation tells when it is over."""
 
     counters: frozenset[str]
     weak_counters: frozenset[str]
@@ -83,6 +84,7 @@ class TemplateWords(Record):
     parts: frozenset[str]
     bookkeeping: frozenset[str]
     amounts: frozenset[str]
+    inner: frozenset[str]
     texts: frozenset[str]
     findings: frozenset[str]
 
