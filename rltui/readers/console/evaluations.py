@@ -45,6 +45,8 @@ MOST_WORDS = 5
 MOST = 400
 """Characters of a line that says by its words alone that it is of an evaluation, at most."""
 _RANK_0 = ("", "0")
+_VERL = "step:"
+"""How verl's own lines begin."""
 
 
 class EvaluationLines:
@@ -85,7 +87,7 @@ class EvaluationsBeside:
             return None
         prefix, message = split_prefix(raw)
         lead = split_lead(plain(message))
-        if lead.rank not in _RANK_0 or "Worker" in prefix:
+        if lead.rank not in _RANK_0 or "Worker" in prefix or lead.message.startswith(_VERL):
             return None
         said = self._lines.said(lead, newest)
         row = None if said is None else evaluated(said, None, plan)

@@ -52,8 +52,8 @@ _NO_NUMBER = lazy(r"\b(?:of|no|any|with|without|for)\s+$")
 """Words before `nan` that is an adjective: `number of nan iterations`."""
 _IN_NAME = lazy(r"\d+[^\W\d]\w*=")
 """A name that begins with a digit: `5HT=0.9`."""
-NUMBER_IN = lazy(r"(?:^|\s)\d+\.\d+(?=\s|$)")
-"""Words with a number of their own are a sentence: `reward below 0.5: 0.4`."""
+NUMBER_IN = lazy(r"(?:^|\s)\d+\.\d+(?=\s|$)|[^\W\d]{3}\.\s")
+"""Words with a number of their own are a sentence, or with the end of one: `reward below 0.5: 0.4`."""
 _BARS = frozenset(("|", "│", ",", ";", "-"))
 TIME = "Time"
 """Name of a duration that stands in a step line without one."""
