@@ -38,6 +38,7 @@ _AT_STEP = lazy(
     rf"((?:[a-z]+[ _])?[A-Za-z]+[ =:#]{{1,2}}\d{{1,15}})\s*(?:->|=>|[:=|>–—-])\s*({NUMBER.pattern}%?)\W*$"
 )
 """A name before the step, and its number behind: `Eval accuracy at step 40: 0.3`."""
+_OF_TRIES = lazy(r"(?i)(?:^|[/_])(?:pass|maj|avg|best)@\d+$")
 EVALUATION_ONLY = ("eval", "val")
 """How the words begin that nobody calls a training; a program may be called `test`."""
 MOST_WORDS = 5
@@ -118,6 +119,7 @@ def evaluated(said: str, newest: int | None, plan: int | None = None) -> StepRow
 
 def _name(name: str) -> str:
     """The name of a number of an evaluation, which stands below that: `eval/accuracy` for `eval accuracy`."""
+    name = name.lower() if _OF_TRIES.search(name) is not None else name
     first, _, rest = name.partition(" ")
     return f"{first}/{rest}" if rest and first.lower() in words().evaluation else of_evaluation(name)
 
@@ -143,7 +145,7 @@ def _of_dict(message: str) -> str | None:
 
 def _is_stated(message: str) -> bool:
     """Whether a line that states its step is of an evaluation by its words: before the step, or in each name of
-    training behind it."""
+    training behind it. So is one of nothing but shares of answers that are right in several tries."""
     if len(message) > MOST:
         return False
     slots, known, of_dict = _slots(message), words(), message.startswith("{")
@@ -157,7 +159,8 @@ def _is_stated(message: str) -> bool:
         return False
     if any(word in known.evaluation and word.startswith(EVALUATION_ONLY) for word in head):
         return not any(word.startswith("train") for word in head)
-    return all(has_word(name, known.evaluation) for name in measured)
+    of_tries = sum(_OF_TRIES.search(name) is not None for name in names)
+    return all(has_word(name, known.evaluation) for name in measured) or (of_tries == len(names) > 1)
 
 
 def _words_of(text: str) -> list[str]:

@@ -259,3 +259,9 @@ def of_evaluation(name: str) -> str:
 def is_named(name: str, wanted: frozenset[str]) -> bool:
     """Whether the last word of a name is one of these."""
     return last_word(name) in wanted
+
+
+def counts_within(name: str) -> bool:
+    """Whether a number of this name counts the parts of a step: `micro step`, `Example step`, `pass`."""
+    known = words()
+    return name.lower() in known.inner or (is_named(name, known.counters) and has_word(name, known.inner | known.items))

@@ -14,6 +14,7 @@ from rltui.readers.console.evaluations import EvaluationLines, evaluated
 from rltui.readers.console.lead import Lead, bare, split_lead, without_lead
 from rltui.readers.console.line_clock import LineClock
 from rltui.readers.console.line_filter import remember
+from rltui.readers.console.named_numbers import counts_within
 from rltui.readers.console.open_end import OpenEnd
 from rltui.readers.console.step_template import StepRow, measures
 from rltui.readers.console.template import TemplateLearner
@@ -52,6 +53,7 @@ class OwnWords(OpenEnd[_Known]):
         self._begin = self._head = ""  # what step lines begin with, with and without what logging puts before it
         self._names: set[str] = set()  # names in step lines, and how many steps apart they came
         self._apart = 0
+        self._whole_names: set[str] = set()  # in lines of a step, not of a part of it
         self._below: set[str] = set()  # names in the messages of headings
         self._commas = 0  # lines that showed commas before decimals
         self.at = 0  # number of the line in the file
@@ -169,6 +171,7 @@ class OwnWords(OpenEnd[_Known]):
                 return self.close() or None
             self.belongs = block.line(message, prefix)
             return None
+        self._of_part(begun)
         self._begin, self._head = _head_of(message), _head_of(bare(message))
         if self._learner is not None:
             self._learner.follow(message, begun.step)
@@ -183,6 +186,16 @@ class OwnWords(OpenEnd[_Known]):
         begun.led = lead if begun.headed and lead.source else None
         begun.known = frozenset(self._below)
         return [*closed, StepRow(begun.step, {}, begun.total)]
+
+    def _of_part(self, begun: generic.StepBlock) -> None:
+        """Of a line that counts within its step, `Step 3/400 | Example step 0 | reward: 0.9`, those numbers count that
+        no line of a whole step tells."""
+        counts = {name for name in begun.cells if counts_within(name)}
+        if counts:
+            told = counts | self._whole_names
+            begun.cells = {name: x for name, x in begun.cells.items() if name not in told}
+        elif len(self._whole_names) < generic.MAX_BLOCK:
+            self._whole_names.update(begun.cells)
 
     def _believes(self, begun: generic.StepBlock, step: int | None) -> bool:
         """Whether a line that names a step is one of training. Where others told steps, a line of other names is of a

@@ -42,7 +42,6 @@ from rltui.readers.console.step_template import (
     StepRow,
     Template,
     TemplateLine,
-    cells_of,
     counter_name,
     counter_of,
     is_about,
