@@ -27,6 +27,8 @@ _TAG = lazy(
     r"\W{0,4}?(?:[\[(<{]\s*([A-Za-z]+)(?:[ _-](?i:set|split))?\s*[\])>}]\s*[:|│>–—-]*"
     r"|([A-Za-z]+)\s*(?:[:|│>]|[–—-]+\s|=>))\s+(?=\S)"
 )
+_COUNTED = lazy(r"\W{0,4}([A-Za-z]+)\s*#(\d{1,6})\W*\s+(?=[^\W\d])")
+"""An evaluation with its number: `Evaluation #2 reward/mean: 0.3`."""
 _DICT = lazy(r"^([^{}\[\]\n]{3,80}?[:=>→|\-]\s*)(\{['\"].*\})\s*$")
 _SAID = lazy(r"['\"]\s*:\s*['\"\[]")
 """A text or list in a dict, which is a sample or settings, then."""
@@ -43,6 +45,8 @@ EVALUATION_ONLY = ("eval", "val")
 """How the words begin that nobody calls a training; a program may be called `test`."""
 MOST_WORDS = 5
 """Words before a step, at most: more are a sentence."""
+SHORT = 40
+"""Characters in which a line says that something is over, at most."""
 MOST = 400
 """Characters of a line that says by its words alone that it is of an evaluation, at most."""
 _RANK_0 = ("", "0")
@@ -61,12 +65,15 @@ class EvaluationLines:
         it states its step. None for any other line. `newest`: the step that the training is at, -1 before the first."""
         if (shown := _of_dict(lead.message)) is not None:
             return shown
+        if (counted := _COUNTED.match(lead.message)) is not None and counted[1].lower() in words().evaluation:
+            first = newest < 0 and int(counted[2]) == 0  # before the training
+            return ("step 0, " if first else "") + lead.message[counted.end() :]
         found, known = _TAG.match(lead.message), words().evaluation
         word, said = (found[1] or found[2], lead.message[found.end() :]) if found is not None else ("", "")
         if word.lower() not in known:
             word, said = lead.source.rpartition(".")[2], lead.message
         if (word := word.lower()) not in known:
-            return lead.message if _is_stated(lead.message) else None
+            return lead.message if _is_stated(lead.message) else _of_round(lead.message, newest)
         if not word.startswith(EVALUATION_ONLY):
             self._called_test |= newest < 0
             if self._called_test:
@@ -161,6 +168,21 @@ def _is_stated(message: str) -> bool:
         return not any(word.startswith("train") for word in head)
     of_tries = sum(_OF_TRIES.search(name) is not None for name in names)
     return all(has_word(name, known.evaluation) for name in measured) or (of_tries == len(names) > 1)
+
+
+def _of_round(message: str, newest: int) -> str | None:
+    """What the line over a round through the data that is over tells of an evaluation, where other lines tell the
+    steps: `Epoch 1 done. avg reward 0.5, val reward 0.4`. None for any other line."""
+    known = words()
+    if len(message) > MOST or known.findings.isdisjoint(_words_of(message[:SHORT])):
+        return None
+    slots = slots_of(message)
+    if not slots or not is_whole(slots[0]) or not is_named(slots[0].name, known.weak_counters):
+        return None
+    if slots[0].value + 1 >= newest or any(is_named(slot.name, known.counters) for slot in slots):
+        return None  # it may be a step
+    told = [f"{slot.name}: {slot.text}" for slot in slots[1:] if has_word(slot.name, known.evaluation)]
+    return ", ".join(told) or None
 
 
 def _words_of(text: str) -> list[str]:

@@ -107,3 +107,45 @@ def test_stated_steps_beside_counted_rows_are_no_restart(tmp_path: Path, capsys:
     assert main(["report", str(tmp_path / "train.log"), "--format", "json"]) == 0
     run = json.loads(capsys.readouterr().out)["run"]
     assert (run["attempts"], run["restarts"]) == ([], [])
+
+
+@pytest.mark.parametrize("training", ["numbers of a bar", "lines"])
+def test_an_evaluation_with_its_number_is_of_the_step_that_the_log_is_at(training: str) -> None:
+    text = "         Evaluation #0 reward/mean: -0.5          \n"
+    for i in range(1, 41):
+        text += in_bar(i) if training == "numbers of a bar" else f"step {i} | loss 0.{i:03} | reward 0.5\n"
+        if i % 10 == 0:
+            text += (
+                f"\n         Evaluation #{i // 10} reward/mean: 0.{i}          \nQuestion #{i // 10} reward/mean: 7\n"
+            )
+    found, _ = looked_at([text.encode()])
+    evaluated = {step: cells["eval/reward/mean"] for step, cells in found.items() if "eval/reward/mean" in cells}
+    assert evaluated == {0: -0.5} | {i: float(f"0.{i}") for i in range(10, 41, 10)}
+
+
+OF_ROUNDS = (
+    "Epoch {e} done. avg reward 0.5, val reward 0.{e}",
+    "--- Epoch {e}/4 finished: train reward 0.5 | val reward 0.{e} | took 12.5s ---",
+    "Epoch {e} complete, val_reward=0.{e}, val_n=128",
+)
+
+
+@pytest.mark.parametrize("line", OF_ROUNDS)
+def test_an_evaluation_at_the_end_of_a_round_is_of_the_step_that_the_log_is_at(line: str) -> None:
+    text = ""
+    for i in range(1, 41):
+        text += f"Epoch {(i + 9) // 10} | batch {(i - 1) % 10 + 1}/10 | loss 0.5 | reward 0.{i}\n"
+        text += line.format(e=i // 10) + "\n" if i % 10 == 0 else ""
+    found, _ = looked_at([text.encode()])
+    assert found.keys() == set(range(1, 41))
+    told = {
+        step: x for step, cells in found.items() for name, x in cells.items() if name in ("val/reward", "val_reward")
+    }
+    assert told == {i: float(f"0.{i // 10}") for i in range(10, 41, 10)}
+    assert all(cells["reward"] == float(f"0.{i}") for i, cells in found.items())
+
+
+def test_where_each_round_is_a_step_its_line_is_that_of_the_step() -> None:
+    text = "".join(f"Epoch {i} done. loss 0.{i}, reward 0.5, val reward 0.25\n" for i in range(1, 10))
+    found, _ = looked_at([text.encode()])
+    assert found == {i: {"loss": i / 10, "reward": 0.5, "val reward": 0.25} for i in range(1, 10)}
