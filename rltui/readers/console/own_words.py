@@ -69,6 +69,11 @@ class OwnWords(OpenEnd[_Known]):
         """Whether the next line may belong to what stands above it."""
         return self._block is not None or (self._learner is not None and self._learner.is_open)
 
+    @property
+    def counts(self) -> bool:
+        """Whether rows are counted, as no line states its step."""
+        return self._learner is not None and self._learner.counts
+
     def stop(self) -> None:
         """Others tell the steps: only lines that name theirs count."""
         self._learner = self._ahead = None

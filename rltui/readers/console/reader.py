@@ -183,7 +183,8 @@ class ConsoleReader(LineReader):
         return [*self._news.take(), *self._take_rows()]
 
     def _take_rows(self) -> list[Record]:
-        rows = self._rows.take(self._bars.counts or (self._patterns is not None and self._patterns.counts))
+        counting = (self._bars, self._own, self._patterns)
+        rows = self._rows.take(any(lines is not None and lines.counts for lines in counting))
         if self._unread is not None and self._rows.came:
             rows = [Hint(""), *rows] if self._unread.told else rows
             self._unread = None  # no line needs to be suggested any more

@@ -15,6 +15,7 @@ from dataclasses import replace
 from math import nan
 
 from rltui.lazy_regex import lazy
+from rltui.readers.console.counted_lines import COUNTED, CountedLines
 from rltui.readers.console.layouts import (
     ColumnTable,
     PairBlock,
@@ -88,6 +89,8 @@ class TemplateLearner:
         self._evaluated = False  # a line said that what follows is of an evaluation
         self._framed = False  # something stands between the heading of the open block and its numbers
         self._opening = ""  # words before a message that begins on the next line
+        self._counted = CountedLines()
+        self.counts = False  # rows are counted, as their lines state but how much of the epochs is over
         self._followed: Template | None = None  # of lines that are read elsewhere
         self._held = 0  # lines that were held so far
         self._at, self._time = 0, nan  # number of the line in the file, and its time
@@ -114,7 +117,7 @@ class TemplateLearner:
         twin._none, twin._told, twin._sources = set(self._none), set(self._told), set(self._sources)
         twin._block, twin._table = self._block.copy(), copy.copy(self._table)
         twin._whole = frozenset(self._block.slots) if self._whole is None else self._whole
-        twin._undecided = []
+        twin._undecided, twin._counted = [], self._counted.copy()
         twin._under = None if self._under is None else replace(self._under, below=dict(self._under.below))
         for key, template in self._templates.items():
             for line, own in zip(twin._templates[key].lines, template.lines, strict=True):
@@ -210,7 +213,7 @@ class TemplateLearner:
         key = f"{rank}:{skeleton}" if skeleton.count("#") > 1 else ""
         if not key or key in self._none:
             return self._below(message, source)
-        slots, lines = slots_of(message), (self._at,)
+        slots, lines = self._counted.slots(key, slots_of(message)), (self._at,)
         line = TemplateLine(slots, message, 0, rank, self._epoch, process, lines=lines, time=self._time)
         if key not in self._templates and not self._adopts(key, line):
             if not promising(line.slots):
@@ -303,6 +306,9 @@ class TemplateLearner:
             self._evaluated = False
         if self._evaluated and cells:
             cells = {of_evaluation(name): x for name, x in cells.items()}
+        if self._under is not None and self._under.slots[0].name == COUNTED:
+            own = self._under.names(None)  # its epoch again: the next line begins
+            cells = {name: x for name, x in cells.items() if name not in own}
         if self._under is not None and cells:
             there = self._under.below
             cells = {f"{self._block.title}/{k}" if self._block.title and k in there else k: x for k, x in cells.items()}
@@ -392,6 +398,7 @@ class TemplateLearner:
         template.decide(counter)
         if not template.prefix and self._main is None:
             self._main, self._kind = counter_name(first[counter]), kind
+            self.counts = first[counter].name == COUNTED
         template.rows(template.lines[: template.told])  # they were given, and count
         held, template.lines = template.lines[template.told :], []
         held = [line for line in held if line.process == held[0].process]
