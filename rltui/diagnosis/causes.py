@@ -12,7 +12,7 @@ from rltui.diagnosis.tested_numbers import Answer, Outcome, Spell
 from rltui.evidence.model import IMPACTS, RISKS, SEVERITY_RANK, Cause, CauseStatus, Fix, Severity
 from rltui.frameworks.dialect import Dialect
 from rltui.frameworks.schema import Topic
-from rltui.frameworks.spelling import readings
+from rltui.frameworks.spelling import words_of
 from rltui.prose import each_once
 from rltui.rules.expectation import as_number
 from rltui.rules.page import CauseText, FixText, NewValue, Rule
@@ -103,13 +103,13 @@ def _weighed(text: CauseText, ground: Ground, spell: Spell) -> Weighed:
 def weight_of(part: str, config: Mapping[str, ConfigValue]) -> ConfigValue | None:
     """The setting that weighs a part of the reward: it is named as the part is, and as a weight. None if there is none,
     or if several may be."""
-    words = set(readings(part)[0].words) - _SAYS_NOTHING if part else set()
+    words = set(words_of(part)) - _SAYS_NOTHING if part else set()
     if not words:
         return None
     found = [
         entry
         for key, entry in config.items()
-        if as_number(entry.value) is not None and words < set(own := readings(key)[0].words) and _WEIGHTS & set(own)
+        if as_number(entry.value) is not None and words < set(own := words_of(key)) and _WEIGHTS & set(own)
     ]
     return found[0] if len(found) == 1 else None
 

@@ -58,6 +58,11 @@ def readings(key: str) -> tuple[Spelt, ...]:
     return tuple(spelt for spelt in found if spelt.words)
 
 
+def words_of(key: str) -> tuple[str, ...]:
+    """The words of the whole name; empty if it has none, as `奖励` or a name of units alone."""
+    return next((spelt.words for spelt in readings(key)), ())
+
+
 def _spelt(key: str) -> Spelt:
     data, scale = spellings(), 1.0
 

@@ -14,7 +14,7 @@ from rltui.frameworks.load import dialect as dialect_of
 from rltui.frameworks.parts import SCORE, task_first
 from rltui.frameworks.resolve import DETAIL, VALIDATION, Meaning, bare_key, keys_for, meant_as, own_trap, resolve, trap
 from rltui.frameworks.schema import PHASE
-from rltui.frameworks.spelling import readings
+from rltui.frameworks.spelling import readings, words_of
 from rltui.settings import Settings, load, near
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def _is_open(meaning: Meaning, dialect: str) -> bool:
     if dialect != GENERIC and meaning.key in dialect_of(dialect).exact:
         return False
     if meaning.canonical == "entropy":
-        return "loss" in readings(meaning.key)[0].words
+        return "loss" in words_of(meaning.key)
     return meaning.canonical in _STEP_TIMES
 
 

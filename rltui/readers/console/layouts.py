@@ -18,6 +18,8 @@ from rltui.readers.number_text import value
 MOST_PAIRS = 400
 """Pairs of one block: a log that is one long block fills no memory."""
 
+MOST_COUNTS = 3
+"""Counts that a heading names, at most."""
 HEADLINE = 100
 """Characters of a line that says what follows, at most."""
 _WORD = lazy(r"[^\W\d_]+")
@@ -40,6 +42,8 @@ _HEADING = lazy(
     r"^(?:[^\w]*\[[\w .\-]{1,40}\])?[^\w]*([^\W\d_][^\W\d]*(?:[ _][^\W\d_]+){0,2})[\s:#=]+(\d{1,15})"
     r"(?:\s?(?:/|of)\s?(\d{1,15}))?(?:(?: [^\W\d_]+){1,2})?[^\w]*$"
 )
+_HEADINGS = lazy(r"\s*[|│,;·•(]\s*|\s+[-–—/>]+\s+|\]\s*\[|(?<=\d)\s+(?=[^\W\d])")
+"""What stands between the counts of a heading that names several."""
 _TITLE = lazy(r"^[^\w\[]*(?:([^\W\d][\w/\-]*(?: [^\W\d][\w/\-]*){0,2}):|\[([^\W\d][\w/\- ]{0,30})\])[\s=#*:\-]*$")
 _TITLED = lazy(r"^[^\w]*([^\W\d][\w/\-]*(?: [^\W\d][\w/\-]*)?):\s+(?=[^\W\d][\w/.@\-]*\s?[=:])")
 _RULE = lazy(r"[^\w]+$")
@@ -135,6 +139,16 @@ def heading(message: str) -> Slot | None:
     if found is None or not (is_named(found[1], words().counters) or is_named(found[1], words().weak_counters)):
         return None
     return Slot(found[1], found[2], value(found[2]), int(found[3]) if found[3] else None)
+
+
+def headings(message: str) -> list[Slot]:
+    """The counts of a heading, of which it may name several: `Epoch 1/2 | Batch 3/60`. None for any other line."""
+    if (one := heading(message)) is not None:
+        return [one]
+    parts = _HEADINGS.split(message) if len(message) < HEADLINE else []
+    slots = [slot for part in parts if (slot := heading(part)) is not None]
+    apart = len({slot.name for slot in slots}) == len(slots) == len(parts)
+    return slots if apart and 1 < len(slots) <= MOST_COUNTS else []
 
 
 class PairBlock:

@@ -53,7 +53,7 @@ _SIGNS = str.maketrans(
         "％": "%",
     }
 )
-_ORDINAL = lazy(r"第\s*(\d+)\s*(步|轮|次迭代|回合)")
+_ORDINAL = lazy(r"第\s*(\d+(?:\s*/\s*\d+)?)\s*(步|轮|次迭代|回合)")
 _LEVEL = r"(?:TRACE|DEBUG|INFO|NOTICE|SUCCESS|WARNING|WARN|debug|info|warning|Info|Warning)"
 _FILE = r"[\w./\-]{1,120}\.py:\d{1,6}(?::\w{1,60})?"
 _POD = r"(?:[a-z][\w.\-/]{0,120}(?: [a-z][\w.\-]{0,60})?|\[[a-z][\w.\-]{0,60}/[\w.\-/]{1,120}\])"
@@ -85,7 +85,8 @@ _LEAD = lazy(
 _RANK = lazy(
     r"^(?:\[?(?:[Rr]ank|RANK|default|GPU|gpu|cuda:|node\d{1,4}:)[ _:=]?(?P<rank>\d{1,5})\]?(?:[:|]|(?<=\])|\s[-|])"
     r"|\[\d{1,5},(?P<mpi>\d{1,5})\]<std(?:out|err)>:"
-    r"|(?P<task>\d{1,5}): (?=(?i:.{0,200}?(?<![a-z])(?:step|iter|iteration|update|episode|epoch|batch|round)(?![a-z]))"
+    r"|(?P<task>\d{1,5}): (?=(?i:.{0,200}?(?:步|轮|迭代|回合|шаг|итераци|эпох|эпизод|ステップ|스텝|단계|エポック|에폭"
+    r"|(?<![a-z])(?:step|iter|iteration|update|episode|epoch|batch|round|schritt|étape|paso|passo)(?![a-z])))"
     r"|\s*[│┃║┌├└┏┣┡┗╔╠╚╒╞╘]|\|.*\|\s*$|[-=+]{4,}\s*$)"  # a line of a table
     rf"|\d{{1,5}}: (?=\s+[^\w\s]?\s*[A-Za-z_][\w/.\- ]*\s?[:=]\s*{NUMBER}$)"
     r")\s*"

@@ -88,6 +88,7 @@ class LogRows:
         """What a step line says: it may be but the step."""
         if row.aside:
             self.add_aside(row.step, row.cells, row.time)
+            self.came = True
             return
         if row.cells:
             self.add(row.step, row.cells, row.time)
@@ -175,6 +176,11 @@ class LogNews:
                 self._foretold.append(record)
             if not foretold:
                 self._records.append(record)
+
+    @property
+    def planned(self) -> int | None:
+        """The planned steps, as far as they are known."""
+        return self._progress[1]
 
     def progress(self, done: int, total: int, line: int) -> None:
         """So many steps are done of those that are planned."""

@@ -52,8 +52,8 @@ _NO_NUMBER = lazy(r"\b(?:of|no|any|with|without|for)\s+$")
 """Words before `nan` that is an adjective: `number of nan iterations`."""
 _IN_NAME = lazy(r"\d+[^\W\d]\w*=")
 """A name that begins with a digit: `5HT=0.9`."""
-NUMBER_IN = lazy(r"(?:^|\s)\d+\.\d+(?=\s|$)")
-"""Words with a number of their own are a sentence: `reward below 0.5: 0.4`."""
+NUMBER_IN = lazy(r"(?:^|\s)\d+\.\d+(?=\s|$)|[^\W\d]{3}\.\s")
+"""Words with a number of their own are a sentence, or with the end of one: `reward below 0.5: 0.4`."""
 _BARS = frozenset(("|", "│", ",", ";", "-"))
 TIME = "Time"
 """Name of a duration that stands in a step line without one."""
@@ -68,7 +68,8 @@ class TemplateWords(Record):
     a count and its total; `prose`: words of sentences, which make no name; `parts`: of a step, over or before their
     numbers; `bookkeeping`: names of what a tool notes and nobody measures; `amounts`: words before what is counted, not
     what counts (`n_steps`);
-    `texts`: in a line over a sample or code; `findings`: of what an evaluation tells when it is over."""
+    `inner`: words before what counts within a step; `texts`: in a line over a sample or code; `findings`: of what an
+    evaluation tells when it is over."""
 
     counters: frozenset[str]
     weak_counters: frozenset[str]
@@ -83,6 +84,7 @@ class TemplateWords(Record):
     parts: frozenset[str]
     bookkeeping: frozenset[str]
     amounts: frozenset[str]
+    inner: frozenset[str]
     texts: frozenset[str]
     findings: frozenset[str]
 
@@ -257,3 +259,9 @@ def of_evaluation(name: str) -> str:
 def is_named(name: str, wanted: frozenset[str]) -> bool:
     """Whether the last word of a name is one of these."""
     return last_word(name) in wanted
+
+
+def counts_within(name: str) -> bool:
+    """Whether a number of this name counts the parts of a step: `micro step`, `Example step`, `pass`."""
+    known = words()
+    return name.lower() in known.inner or (is_named(name, known.counters) and has_word(name, known.inner | known.items))

@@ -1,8 +1,5 @@
 """Step lines of a trainer that no dialect speaks: those that name their step are read at once, others as they recur.
-
-Lines that a tag says to be of an evaluation are told from them: `[eval] step 40 | reward 0.3`, `val: acc=0.5`,
-`valid | epoch 2 | ...`. Without the tag they read as lines of training, and their numbers would stand for those of the
-policy's own steps.
+Lines of an evaluation are told from them: else their numbers would stand for those of the policy's own steps.
 """
 
 from __future__ import annotations
@@ -12,31 +9,17 @@ from collections.abc import Callable
 from dataclasses import replace
 from math import nan
 
-from rltui.lazy_regex import lazy
 from rltui.readers.console import generic
-from rltui.readers.console.layouts import as_slots
+from rltui.readers.console.evaluations import EvaluationLines, evaluated
 from rltui.readers.console.lead import Lead, bare, split_lead, without_lead
 from rltui.readers.console.line_clock import LineClock
 from rltui.readers.console.line_filter import remember
-from rltui.readers.console.named_numbers import is_named, is_whole, of_evaluation, slots_of, words
+from rltui.readers.console.named_numbers import counts_within
 from rltui.readers.console.open_end import OpenEnd
-from rltui.readers.console.step_template import StepRow, cells_of, measures
+from rltui.readers.console.step_template import StepRow, measures
 from rltui.readers.console.template import TemplateLearner
-from rltui.readers.literals import dict_cells
 from rltui.readers.number_text import has_decimal_comma, unwrapped
 
-_TAG = lazy(
-    r"\W{0,4}?(?:[\[(<{]\s*([A-Za-z]+)(?:[ _-](?i:set|split))?\s*[\])>}]\s*[:|│>–—-]*"
-    r"|([A-Za-z]+)\s*(?:[:|│>]|[–—-]+\s|=>))\s+(?=\S)"
-)
-_DICT = lazy(r"^([^{}\[\]\n]{3,80}?[:=>→|\-]\s*)(\{['\"].*\})\s*$")
-_SAID = lazy(r"['\"]\s*:\s*['\"\[]")
-"""A text or list in a dict, which is a sample or settings, then."""
-_WORD = lazy(r"[^\W\d_]+")
-_NUMBERED = lazy(r"(?i)(?:step|iter|iteration|epoch|update)\W{1,3}\d")
-"""Words that state the step of a dict, which is read as such."""
-EVALUATION_ONLY = ("eval", "val")
-"""How the words begin that nobody calls a training; a program may be called `test`."""
 SHOWN = 2
 """Lines with a decimal comma after which all commas of the log are such: a single one may be a list, `GPUs 10,11`."""
 CUT_OFF = "line cut off by the one that follows it"
@@ -45,59 +28,6 @@ PROSE = 2000
 """A line with more characters is no list of numbers."""
 _WORDS = re.compile(r"[^\d]*")
 _Known = tuple[TemplateLearner | None, set[bytes], generic.StepBlock | None]
-
-
-class EvaluationLines:
-    """Tells the lines of an evaluation from the others. Takes those of a log in their order."""
-
-    def __init__(self) -> None:
-        self._called_test = False  # the training's own lines bear that word
-
-    def said(self, lead: Lead, newest: int) -> str | None:
-        """What a line says that is marked as one of an evaluation, by a tag or by its logger's name; None for any other
-        line. `newest`: the step that the training is at, -1 before the first."""
-        if (shown := _of_dict(lead.message)) is not None:
-            return shown
-        found, known = _TAG.match(lead.message), words().evaluation
-        word, said = (found[1] or found[2], lead.message[found.end() :]) if found is not None else ("", "")
-        if word.lower() not in known:
-            word, said = lead.source.rpartition(".")[2], lead.message
-        if (word := word.lower()) not in known:
-            return None
-        if not word.startswith(EVALUATION_ONLY):
-            self._called_test |= newest < 0
-            if self._called_test:
-                return None
-        return said
-
-
-def evaluated(said: str, newest: int) -> StepRow | None:
-    """The row that such a line tells, at the step that it states or else at the `newest` one (-1 if there is none);
-    None if it names no number of a training."""
-    known = words()
-    slots = as_slots(dict_cells(said)) if said.startswith("{") else slots_of(said)
-    whole = [i for i, slot in enumerate(slots) if is_whole(slot)]
-    strong = [i for i in whole if is_named(slots[i].name, known.counters)]
-    weak = [i for i in whole if is_named(slots[i].name, known.weak_counters)]
-    step = int(slots[strong[0]].value) if strong else newest
-    if not strong and weak and abs(slots[weak[0]].value - newest) <= 1:
-        step = int(slots[weak[0]].value)  # episodes or epochs are what the training counts, too
-    cells = cells_of(slots, (*strong, *weak), "")
-    if step < 0 or not (measures(cells) or (cells and said.startswith("{"))):
-        return None
-    return StepRow(step, {of_evaluation(name): x for name, x in cells.items()}, aside=not strong)
-
-
-def _of_dict(message: str) -> str | None:
-    """The dict at the end of a line whose words say that it holds what an evaluation found: `eval_metrics: {..}`,
-    `Evaluation completed in 9.1s: {..}`; None for any other line. Other words name settings, or samples."""
-    found = _DICT.match(message) if message.rstrip().endswith("}") else None
-    if found is None or _SAID.search(found[2]) is not None:
-        return None
-    known = words()
-    said = {word.lower() for word in _WORD.findall(found[1].replace("_", " "))}
-    told = not said.isdisjoint(known.findings) or (measures(dict_cells(found[2])) and said <= known.evaluation)
-    return found[2] if told and said & known.evaluation and _NUMBERED.search(found[1]) is None else None
 
 
 class OwnWords(OpenEnd[_Known]):
@@ -123,6 +53,7 @@ class OwnWords(OpenEnd[_Known]):
         self._begin = self._head = ""  # what step lines begin with, with and without what logging puts before it
         self._names: set[str] = set()  # names in step lines, and how many steps apart they came
         self._apart = 0
+        self._whole_names: set[str] = set()  # in lines of a step, not of a part of it
         self._below: set[str] = set()  # names in the messages of headings
         self._commas = 0  # lines that showed commas before decimals
         self.at = 0  # number of the line in the file
@@ -137,6 +68,11 @@ class OwnWords(OpenEnd[_Known]):
     def is_open(self) -> bool:
         """Whether the next line may belong to what stands above it."""
         return self._block is not None or (self._learner is not None and self._learner.is_open)
+
+    @property
+    def counts(self) -> bool:
+        """Whether rows are counted, as no line states its step."""
+        return self._learner is not None and self._learner.counts
 
     def stop(self) -> None:
         """Others tell the steps: only lines that name theirs count."""
@@ -240,6 +176,7 @@ class OwnWords(OpenEnd[_Known]):
                 return self.close() or None
             self.belongs = block.line(message, prefix)
             return None
+        self._of_part(begun)
         self._begin, self._head = _head_of(message), _head_of(bare(message))
         if self._learner is not None:
             self._learner.follow(message, begun.step)
@@ -254,6 +191,16 @@ class OwnWords(OpenEnd[_Known]):
         begun.led = lead if begun.headed and lead.source else None
         begun.known = frozenset(self._below)
         return [*closed, StepRow(begun.step, {}, begun.total)]
+
+    def _of_part(self, begun: generic.StepBlock) -> None:
+        """Of a line that counts within its step, `Step 3/400 | Example step 0 | reward: 0.9`, those numbers count that
+        no line of a whole step tells."""
+        counts = {name for name in begun.cells if counts_within(name)}
+        if counts:
+            told = counts | self._whole_names
+            begun.cells = {name: x for name, x in begun.cells.items() if name not in told}
+        elif len(self._whole_names) < generic.MAX_BLOCK:
+            self._whole_names.update(begun.cells)
 
     def _believes(self, begun: generic.StepBlock, step: int | None) -> bool:
         """Whether a line that names a step is one of training. Where others told steps, a line of other names is of a

@@ -16,6 +16,7 @@ from rltui.readers.console.bar_rows import BarRows
 from rltui.readers.console.config import YAML_LINES, ConfigFinder
 from rltui.readers.console.dialects import Dialects
 from rltui.readers.console.dialects.base import Step
+from rltui.readers.console.evaluations import EvaluationsBeside
 from rltui.readers.console.generic import InvalidRounds
 from rltui.readers.console.joined_lines import Joined, JoinedLines
 from rltui.readers.console.lead import plain
@@ -58,6 +59,7 @@ class ConsoleReader(LineReader):
         self._unread: UnreadLines | None = UnreadLines()  # None: a row came
         own = format == "console" and self._patterns is None
         self._own = OwnWords(self._rows.clock, self._skip_here, self._bars.newest) if own else None
+        self._evaluations = EvaluationsBeside()  # asked once there are no own words
         self._dialects = Dialects()  # asked while none is found
         self._config = ConfigFinder()
         self._before_steps = self._own is not None  # YAML may be printed
@@ -181,7 +183,8 @@ class ConsoleReader(LineReader):
         return [*self._news.take(), *self._take_rows()]
 
     def _take_rows(self) -> list[Record]:
-        rows = self._rows.take(self._bars.counts or (self._patterns is not None and self._patterns.counts))
+        counting = (self._bars, self._own, self._patterns)
+        rows = self._rows.take(any(lines is not None and lines.counts for lines in counting))
         if self._unread is not None and self._rows.came:
             rows = [Hint(""), *rows] if self._unread.told else rows
             self._unread = None  # no line needs to be suggested any more
@@ -314,7 +317,7 @@ class ConsoleReader(LineReader):
             self._took = True
             return True
         if not speaks and not barred and b"'epoch'" not in segment:
-            return not behind and self._own is not None and self._any_line(self._own, segment, shape)
+            return not behind and self._any_line(self._own, segment, shape)
         whole, segment = segment, segment[:SCAN_LIMIT]
         painted = bar(segment) if barred else None
         if painted is not None:
@@ -370,7 +373,9 @@ class ConsoleReader(LineReader):
             self._took = True
             self._rows.add_aside(*counted)
             return True
-        if self._own is not None and not painted:
+        if self._own is None and not painted:
+            matters |= self._evaluated(segment)
+        elif self._own is not None and not painted:
             message = plain(message)
             if self._dialect_line(self._own, prefix, message):
                 self._own.other()
@@ -398,13 +403,25 @@ class ConsoleReader(LineReader):
             self._add_steps(done, plans=True)
         return done is not None
 
-    def _any_line(self, own: OwnWords, segment: bytes, shape: bytes) -> bool:
+    def _any_line(self, own: OwnWords | None, segment: bytes, shape: bytes) -> bool:
         """A line without a mark: it may be a step line in words of its own. Returns whether it told of a step."""
+        if own is None:
+            return self._evaluated(segment)
         prefix, message = split_prefix(segment.decode("utf-8", "replace"))
         own.at = self._line
         rows = own.line(plain(message), shape, prefix)
         self._tell(rows, plans=True)
         return bool(rows)
+
+    def _evaluated(self, segment: bytes) -> bool:
+        """Whether a line beside the rows of verl or TRL tells of an evaluation."""
+        if self._patterns is not None:
+            return False
+        told = self._evaluations.line(segment.decode("utf-8", "replace"), self._bars.newest(), self._news.planned)
+        if told is not None:
+            row, before = told
+            self._tell([replace(row, lines=(self._line,), time=self._rows.clock.of(before))])
+        return told is not None
 
     def _tell(self, rows: list[StepRow], *, plans: bool = False) -> None:
         """Adds rows. Their `plans` are news only of rows that end with the line that is read. A torn line brings no new

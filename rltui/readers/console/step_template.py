@@ -16,6 +16,9 @@ BY_COURSE = 5
 """Lines after which a number that no known word names counts, if it rises by as much from each line to the next."""
 
 
+NEARER = 1.5
+"""Two numbers that count the whole run are as near to their ends. If one is so many times as near, it counts within the
+other."""
 WITHIN = 130
 """Lines that may stand within one step, at most, before the number that is named like a step is not waited for."""
 MISSED = 3
@@ -82,10 +85,11 @@ def rises(lines: list[list[Slot]]) -> bool:
 def counter_of(lines: list[list[Slot]], fewest: int, epochs: list[int], over: bool = False) -> int | None:
     """Place of the number that counts the steps: whole, never falling (but where the epoch rises it may begin anew),
     risen at least `fewest` times, and named like a step or given with its total. The one that rises most often wins,
-    then the one with the plainer name. If there is none, a number that rises evenly (`BY_COURSE`). `epochs`: of each
-    line, by the heading above it; `over`: no more lines come."""
+    then the one with the plainer name; one that counts within the steps of another only if that tells none. If there
+    is none, a number that rises evenly (`BY_COURSE`). `epochs`: of each line, by the heading above it; `over`: no more
+    lines come."""
     first = lines[0]
-    found: list[tuple[int, int, int]] = []
+    found: list[tuple[bool, int, int, int]] = []
     epoch = next((i for i, slot in enumerate(first) if last_word(slot.name) == "epoch"), None)
     if epoch is not None and not all(len(line) > epoch and is_whole(line[epoch]) for line in lines):
         epoch = None
@@ -107,12 +111,26 @@ def counter_of(lines: list[list[Slot]], fewest: int, epochs: list[int], over: bo
         if not (plain or weak) and is_about(first[:i], words().training) and rises < BY_COURSE - 1:
             continue  # behind the numbers it may tell of what share of something they are: `rewards [..] (1/2 valid)`
         if rises >= fewest and all(b >= a for a, b in pairwise(values)):
-            found.append((-rises, 0 if plain else 1 if slot.of is not None else 2, i))
-    if found and (_is_plain(first[min(found)[2]]) or len(lines) >= patience(lines, over)):
-        return min(found)[2]
+            found.append((_is_inner(lines[-1], i), -rises, 0 if plain else 1 if slot.of is not None else 2, i))
     if found:
-        return None
+        inner, *_, best = min(found)
+        surely = _is_plain(first[best]) and not inner
+        return best if surely or len(lines) >= patience(lines, over) else None
     return next((i for i in range(len(first)) if _by_course(first, i) and _even(lines, i)), None)
+
+
+def _is_inner(slots: list[Slot], i: int) -> bool:
+    """Whether another number that is named like a step tells it, within which this one counts: its name says so, or it
+    is nearer to the end of a shorter plan."""
+    slot, known = slots[i], words().inner
+    for other in slots:
+        if other is slot or not is_whole(other) or not _is_plain(other):
+            continue
+        if has_word(slot.name, known) and not has_word(other.name, known):
+            return True
+        if slot.of and other.of and slot.of < other.of and slot.value * other.of > NEARER * other.value * slot.of:
+            return True
+    return False
 
 
 def patience(lines: list[list[Slot]], over: bool = False) -> int:

@@ -10,16 +10,18 @@ before it; a bare `std` or `max` belongs to the name before it. Lines of `name: 
 from __future__ import annotations
 
 import copy
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from math import nan
 
 from rltui.lazy_regex import lazy
+from rltui.readers.console.counted_lines import COUNTED, CountedLines
 from rltui.readers.console.layouts import (
     ColumnTable,
     PairBlock,
     as_slots,
     begins_evaluation,
-    heading,
+    headings,
     is_behind_bar,
     is_frame,
     pair_cells,
@@ -41,13 +43,13 @@ from rltui.readers.console.step_template import (
     StepRow,
     Template,
     TemplateLine,
-    cells_of,
     counter_name,
     counter_of,
     is_about,
     is_evaluation,
     key_of,
     may_count,
+    measures,
     patience,
     promising,
     rises,
@@ -81,11 +83,14 @@ class TemplateLearner:
         self._table = ColumnTable()
         self._epoch = 0  # of the newest heading that names one
         self._sources = {""}  # words before the lines that may tell steps
-        self._headed, self._block_source = False, ""  # the open block began with a heading; the words before its lines
+        self._headed, self._block_source = 0, ""  # counts in the heading of the open block; the words before its lines
+        self._loose = False  # a line stands in it that is none of it and of no other program
         self._led, self._apart = False, 0  # logging put something before this line; such lines in the open block
         self._evaluated = False  # a line said that what follows is of an evaluation
         self._framed = False  # something stands between the heading of the open block and its numbers
         self._opening = ""  # words before a message that begins on the next line
+        self._counted = CountedLines()
+        self.counts = False  # rows are counted, as their lines state but how much of the epochs is over
         self._followed: Template | None = None  # of lines that are read elsewhere
         self._held = 0  # lines that were held so far
         self._at, self._time = 0, nan  # number of the line in the file, and its time
@@ -112,7 +117,7 @@ class TemplateLearner:
         twin._none, twin._told, twin._sources = set(self._none), set(self._told), set(self._sources)
         twin._block, twin._table = self._block.copy(), copy.copy(self._table)
         twin._whole = frozenset(self._block.slots) if self._whole is None else self._whole
-        twin._undecided = []
+        twin._undecided, twin._counted = [], self._counted.copy()
         twin._under = None if self._under is None else replace(self._under, below=dict(self._under.below))
         for key, template in self._templates.items():
             for line, own in zip(twin._templates[key].lines, template.lines, strict=True):
@@ -169,10 +174,11 @@ class TemplateLearner:
             self._block.title = named
             return []
         self._under = None
-        if self._headed and (is_frame(message) or self._goes_on()):
-            self._framed = self._framed or len(self._block.slots) == 1
+        of_table = self._table.heading(message)
+        if self._headed and (is_frame(message) or (not of_table and self._goes_on())):
+            self._framed = self._framed or len(self._block.slots) == self._headed
             return []
-        if self._table.heading(message) or message.startswith(("|", "│", "┃")):
+        if of_table or message.startswith(("|", "│", "┃")):
             return []
         return self._end_block()
 
@@ -185,10 +191,12 @@ class TemplateLearner:
         return True
 
     def _goes_on(self) -> bool:
-        """Whether the block below a heading goes on behind a line that is none of it: the program's own lines are known
-        by what logging puts before them."""
+        """Whether the block below a heading goes on behind a line that is none of it. If logging put nothing before
+        that, what follows has to be named like what is measured: the line may begin a sample."""
         self._apart += 1
-        return self._headed and self._led and self._apart <= SET_APART
+        goes_on = self._headed > 0 and self._apart <= SET_APART
+        self._loose |= goes_on and not self._led
+        return goes_on
 
     def _numbers(self, message: str, rank: str, source: str, process: str) -> list[StepRow] | None:
         row = self._table.row(message) or self._table.row(_BEFORE_ROW.sub("", message))
@@ -198,18 +206,21 @@ class TemplateLearner:
             return ended + self._take(
                 "table", key_of("table", row), TemplateLine(row, lines=(self._at,), time=self._time)
             )
-        begins = heading(message)
-        if begins is not None or is_behind_bar(message):
+        begins = headings(message)
+        if begins or is_behind_bar(message):
             return self._below(message, source, begins)
         skeleton = skeleton_of(message)
         key = f"{rank}:{skeleton}" if skeleton.count("#") > 1 else ""
         if not key or key in self._none:
             return self._below(message, source)
-        slots, lines = slots_of(message), (self._at,)
+        slots, lines = self._counted.slots(key, slots_of(message)), (self._at,)
         line = TemplateLine(slots, message, 0, rank, self._epoch, process, lines=lines, time=self._time)
-        if key not in self._templates and not self._adopts(key, line) and not promising(line.slots):
-            remember(key, self._none)
-            return self._below(message, source)
+        if key not in self._templates and not self._adopts(key, line):
+            if not promising(line.slots):
+                remember(key, self._none)
+                return self._below(message, source)
+            if self._headed and not measures(line.names(None)):
+                return self._below(message, source)  # it counts something of the step that the heading names
         ended = self._end_block()
         self._evaluated = False
         self._source(source)
@@ -278,21 +289,26 @@ class TemplateLearner:
                     template.told = len(template.lines)
         return out + self._open_block()
 
-    def _below(self, message: str, source: str, begins: Slot | None = None) -> list[StepRow] | None:
+    def _below(self, message: str, source: str, begins: Sequence[Slot] = ()) -> list[StepRow] | None:
         """Numbers of a line right below a step line, or below one that may turn out to be one; or of a block, which
-        `begins` with the step of a heading."""
+        `begins` with the counts of a heading."""
         named, said = titled(message)
-        cells = {} if begins is not None else pair_cells(said)
+        cells = {} if begins else pair_cells(said)
         if named and cells:
             self._block.title = named
         if cells is None or (cells and source not in self._sources and (self._under is not None or self._headed)):
             return []  # another program's
-        if begins is None and not cells and self._begins_evaluation(message):
+        if not begins and not cells and self._begins_evaluation(message):
             return []
+        if cells and self._loose and not measures(cells):
+            return []  # of what stands between
         if self._evaluated and self._headed and any(map(self._is_another_step, as_slots(cells))):
             self._evaluated = False
         if self._evaluated and cells:
             cells = {of_evaluation(name): x for name, x in cells.items()}
+        if self._under is not None and self._under.slots[0].name == COUNTED:
+            own = self._under.names(None)  # its epoch again: the next line begins
+            cells = {name: x for name, x in cells.items() if name not in own}
         if self._under is not None and cells:
             there = self._under.below
             cells = {f"{self._block.title}/{k}" if self._block.title and k in there else k: x for k, x in cells.items()}
@@ -302,24 +318,24 @@ class TemplateLearner:
             self._under.lines = (*self._under.lines, self._at)
             return []
         self._under = None
-        if begins is None and not cells:
-            if self._goes_on():
-                return []
+        if not begins and not cells:
             of_table = self._table.heading(message)
+            if not of_table and self._goes_on():
+                return []
             return self._end_block() or ([] if of_table else None)
-        if begins is not None:
+        if begins:
             self._source(source)
-            self._epoch = int(begins.value) if last_word(begins.name) == "epoch" else self._epoch
-        slots = as_slots(cells) if begins is None else [begins]
+            self._epoch = next((int(s.value) for s in begins if last_word(s.name) == "epoch"), self._epoch)
+        slots = list(begins) or as_slots(cells)
         other = source != self._block_source and not self._headed
         other |= self._framed and any(is_named(slot.name, words().counters) for slot in slots)
-        other |= begins is None and self._headed and any(map(self._is_another_step, slots))
-        again = self._headed and begins is None and is_behind_bar(message)  # the bar of an epoch, painted once more
-        anew = begins is not None or other or (not again and self._block.begins_anew([slot.name for slot in slots]))
+        other |= not begins and bool(self._headed) and any(map(self._is_another_step, slots))
+        again = self._headed and not begins and is_behind_bar(message)  # the bar of an epoch, painted once more
+        anew = begins or other or (not again and self._block.begins_anew([slot.name for slot in slots]))
         ended = self._end_block() if anew else []
         if again:
             self._told -= {slot.name for slot in slots}
-        self._headed = begins is not None or (self._headed and not anew)
+        self._headed = len(begins) or (0 if anew else self._headed)
         self._block_source = source
         self._block.add(slots, self._at, self._time)
         return ended
@@ -334,10 +350,10 @@ class TemplateLearner:
     def _end_block(self) -> list[StepRow]:
         """The block above is whole."""
         told, self._told = self._told, set()
-        self._headed = self._evaluated = self._framed = False
-        self._apart = 0
+        self._evaluated = self._framed = self._loose = False
+        self._headed = self._apart = 0
         held, lines, time = self._block.take()
-        slots = sorted(held, key=lambda slot: not (is_whole(slot) and may_count(slot)))
+        slots = _counts_first(held)
         if len(slots) < 2:
             return []
         line, key = TemplateLine(slots, lines=lines, time=time), key_of("block", slots)
@@ -353,14 +369,16 @@ class TemplateLearner:
 
     def _open_block(self) -> list[StepRow]:
         """What the block says so far, if its counter is the one that tells the step."""
-        slots = list(self._block.slots.values())
+        slots = _counts_first(self._block.slots.values())
         at = next((i for i, s in enumerate(slots) if is_whole(s) and counter_name(s) == self._main), None)
         if self._kind != "block" or at is None or (self._whole is not None and slots[at].name not in self._whole):
             return []
-        cells = {k: x for k, x in cells_of(slots, (at,), "").items() if k not in self._told}
+        line = TemplateLine(slots, lines=self._block.lines, time=self._block.time)
+        known = (t for t in self._steps() if t.counter == at and not t.prefix)
+        row = next((row for template in known for row in template.copy().rows([line])), None)
+        cells = {} if row is None else {k: x for k, x in row.cells.items() if k not in self._told}
         self._told |= set(cells)
-        held = StepRow(int(slots[at].value), cells, slots[at].of, self._block.lines, self._block.time)
-        return [held] if cells else []
+        return [replace(row, cells=cells)] if row is not None and cells else []
 
     def _decide(self, key: str, template: Template, kind: str) -> list[StepRow]:
         lines = [line.slots for line in template.lines]
@@ -380,6 +398,7 @@ class TemplateLearner:
         template.decide(counter)
         if not template.prefix and self._main is None:
             self._main, self._kind = counter_name(first[counter]), kind
+            self.counts = first[counter].name == COUNTED
         template.rows(template.lines[: template.told])  # they were given, and count
         held, template.lines = template.lines[template.told :], []
         held = [line for line in held if line.process == held[0].process]
@@ -405,3 +424,7 @@ class TemplateLearner:
         if rows and not template.prefix:
             self._step = rows[-1].step
         return rows
+
+
+def _counts_first(slots: Iterable[Slot]) -> list[Slot]:
+    return sorted(slots, key=lambda slot: not (is_whole(slot) and may_count(slot)))

@@ -75,6 +75,17 @@ def _hf(step: int, steps: int, **cells: float) -> str:
     return f"\r{' ' * 60}\r{cells | {'epoch': step / steps}}\n{bar}"
 
 
+def _newer_deepspeed(step: int) -> str:
+    return _lines(
+        f"Epoch: 0 | Step: {step} | PPO Epoch: 1 | Actor Loss: 0.25 | Critic Loss: 0.125 | Unsupervised Loss: 0.0",
+        "End-to-End => Latency: 7.99s, TFLOPs: 3.29, Samples/sec: 1.57, Time/seq 0.64s, Batch Size: 4",
+        "Generation => Latency: 5.26s, Per-token Latency 6.92 ms, TFLOPs: 0.29, BW: 378.85 GB/sec",
+        "Training   => Latency: 2.52s, TFLOPs: 10.12",
+        f"Average reward score: {step / 8} | EMA reward score: {step / 9}",
+        "-" * 90,
+    )
+
+
 MORE: tuple[Case, ...] = (
     Case(
         "torchforge",
@@ -82,6 +93,20 @@ MORE: tuple[Case, ...] = (
         (1, 3),
         {"reward_mean": 0.375, "total_loss": 0.0625, "lr": 1e-5, "response_length_mean": 255.0},
         "GRPO",
+    ),
+    Case(
+        "deepspeed_chat",
+        {
+            "training.log": _lines(
+                "Beginning of Epoch 1/1, Total Generation Batches 3", *map(_newer_deepspeed, (0, 1, 2))
+            )
+        },
+        (0, 2),
+        {"reward_mean": 0.25, "pg_loss": 0.25, "vf_loss": 0.125, "time_per_step_s": 7.99},
+        "PPO",
+        phases=("phase:rollout", "phase:update_actor"),
+        planned=3,
+        state="finished",
     ),
     Case(
         "deepspeed_chat",

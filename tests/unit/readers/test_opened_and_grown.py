@@ -63,6 +63,10 @@ STYLES: dict[str, Callable[[int], str]] = {
         f"epoch: 0|step: {i}|ppo_ep: 1|act_loss: {a(i)}|cri_loss: 0.12|unsuper_loss: 0.0\n"
         f"average reward score: {b(i)}\n"
     ),
+    "newer epoch steps": lambda i: (
+        f"Epoch: 0 | Step: {i} | PPO Epoch: 1 | Actor Loss: {a(i)} | Critic Loss: 0.12 | Unsupervised Loss: 0.0\n"
+        f"End-to-End => Latency: 2.55s, TFLOPs: 3.29\nAverage reward score: {b(i)} | EMA reward score: 0.5\n"
+    ),
     "rollout dicts": lambda i: (
         f"rollout {i}: {{'rollout/raw_reward': {a(i)}}}\nstep {2 * i}: {{'train/loss': 0.5}}\n"
         f"step {2 * i + 1}: {{'train/loss': {b(i)}}}\nperf {i}: {{'perf/step_time': 12.5}}\n"

@@ -163,6 +163,17 @@ STYLES: dict[str, tuple[str, int, dict[str, str]]] = {
         {"rewards_mean": "0.5", "loss": "x"},
     ),
     "signs that fill a place": ("第 {i} 步，损失：{x}，平均奖励：0.5\n", 1, {"损失": "x", "平均奖励": "0.5"}),
+    "a count with its end, of two processes": (
+        "0: 2026-03-01 10:01:00 | INFO     | trainer.grpo:train:212 - 第 {i}/200 步 损失: {x} 奖励: 0.5\n"
+        "1: 2026-03-01 10:01:01 | INFO     | trainer.grpo:train:212 - 第 {i}/200 步 损失: 9.5 奖励: 7.5\n",
+        1,
+        {"损失": "x", "奖励": "0.5"},
+    ),
+    "a process before a step of another language": (
+        "0: Schritt {i}/200: Verlust={x}, Belohnung=0.5\n1: Schritt {i}/200: Verlust=9.5, Belohnung=7.5\n",
+        1,
+        {"Verlust": "x", "Belohnung": "0.5"},
+    ),
     "shares set right": (
         "({i:5.1f}%) 0.1min :: update #{i} :: loss → {x} :: reward → 0.5\n",
         50,

@@ -1,4 +1,5 @@
-"""DeepSpeed-Chat: `epoch: 1|step: 3|ppo_ep: 1|act_loss: 0.2|...`, with the reward and the times in lines of their own.
+"""DeepSpeed-Chat: `epoch: 1|step: 3|ppo_ep: 1|act_loss: 0.2|...`, or newer
+`Epoch: 1 | Step: 3 | PPO Epoch: 1 | Actor Loss: 0.2 | ...`, with the reward and the times in lines of their own.
 
 Its steps count anew in each epoch; here they count on, by the number of batches that it states as an epoch begins.
 """
@@ -11,13 +12,17 @@ from rltui.readers.console.dialects.base import Step
 from rltui.readers.console.generic import attributes, step_line
 
 _EPOCH = re.compile(r"Beginning of Epoch (\d{1,9})/(\d{1,9}), Total Generation Batches (\d{1,12})")
-_STEP = re.compile(r"epoch: (\d{1,9})\|step: (\d{1,12})\|ppo_ep: ")
+_STEP = re.compile(r"[Ee]poch: (\d{1,9}) ?\| ?[Ss]tep: (\d{1,12}) ?\| ?(?:ppo_ep|PPO Epoch): ")
+_TOOK = re.compile(r"(End-to-End|Generation|Training) *=> (Latency): (\d{1,9}(?:\.\d{1,9})?)s")
 
 
 class EpochSteps:
     """One training; the lines below a step belong to it."""
 
-    marks = ("|ppo_ep: ", "Total Generation Batches", "average reward score: ", "|E2E latency=")
+    marks = (
+        *("|ppo_ep: ", "| PPO Epoch: ", "Total Generation Batches", "verage reward score: "),
+        *("|E2E latency=", "=> Latency: "),
+    )
     late = True
     is_open = False
 
@@ -35,7 +40,8 @@ class EpochSteps:
             return []
         found = _STEP.search(message)
         if found is None:
-            cells = attributes(message)
+            took = _TOOK.search(message)
+            cells = attributes(message) if took is None else {f"{took[1]} {took[2]}": float(took[3])}
             if self._step is None or not cells:
                 return None
             self._cells.update(cells)

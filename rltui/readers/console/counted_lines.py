@@ -1,0 +1,44 @@
+"""Lines that state no step but how much of the epochs is over, `[Epoch 0.60] loss=0.3 reward=0.5`: they are counted."""
+
+from __future__ import annotations
+
+import copy
+
+from rltui.readers.console.named_numbers import Slot, is_whole, last_word, words
+from rltui.readers.console.step_template import is_about, may_count
+
+COUNTED = "counted step"
+"""Name of the number that such a line gets."""
+
+
+class CountedLines:
+    """Counts the lines: those of other words than the first belong to the line of their epoch. Where the epoch falls, a
+    later launch goes on behind the earlier epochs."""
+
+    def __init__(self) -> None:
+        self._key = self._newest = ""  # wording of the first line, and of the newest
+        self._epochs: list[float] = []
+
+    def copy(self) -> CountedLines:
+        twin = copy.copy(self)
+        twin._epochs = list(self._epochs)
+        return twin
+
+    def slots(self, key: str, slots: list[Slot]) -> list[Slot]:
+        """The numbers of a line whose wording has this key, with its count before them if it is such a line."""
+        if not slots or last_word(slots[0].name) != "epoch" or is_whole(slots[0]) or not slots[0].value >= 0:
+            return slots
+        others = slots[1:]
+        if any(is_whole(s) and (s.of is not None or may_count(s)) for s in others):
+            return slots
+        if not is_about(others, words().training):
+            return slots
+        self._key, now = self._key or key, slots[0].value
+        if self._epochs and self._epochs[-1] > now:
+            self._epochs = [epoch for epoch in self._epochs if epoch < now]
+        again = bool(self._epochs) and self._epochs[-1] == now
+        if not again or key == self._key == self._newest:
+            self._epochs.append(now)
+        self._newest = key
+        count = len(self._epochs)
+        return [Slot(COUNTED, str(count), count, end=slots[0].end), *slots]

@@ -1,0 +1,189 @@
+"""Lines that tell what an evaluation found, in words of anyone's choosing.
+
+A tag says so, `[eval] step 40 | reward 0.3`, `val: acc=0.5`, `valid | epoch 2 | ...`; or a line that states its step
+has the word for it: `Validation at step 40 | acc: 0.3`, `{'eval_accuracy': 0.3, 'step': 40}`.
+"""
+
+from __future__ import annotations
+
+from rltui.lazy_regex import lazy
+from rltui.readers.console.layouts import as_slots
+from rltui.readers.console.lead import Lead, plain, split_lead
+from rltui.readers.console.named_numbers import (
+    NUMBER,
+    Slot,
+    has_word,
+    is_named,
+    is_whole,
+    of_evaluation,
+    slots_of,
+    words,
+)
+from rltui.readers.console.notes import split_prefix
+from rltui.readers.console.step_template import StepRow, cells_of, may_count, measures
+from rltui.readers.literals import dict_cells
+
+_TAG = lazy(
+    r"\W{0,4}?(?:[\[(<{]\s*([A-Za-z]+)(?:[ _-](?i:set|split))?\s*[\])>}]\s*[:|│>–—-]*"
+    r"|([A-Za-z]+)\s*(?:[:|│>]|[–—-]+\s|=>))\s+(?=\S)"
+)
+_COUNTED = lazy(r"\W{0,4}([A-Za-z]+)\s*#(\d{1,6})\W*\s+(?=[^\W\d])")
+"""An evaluation with its number: `Evaluation #2 reward/mean: 0.3`."""
+_DICT = lazy(r"^([^{}\[\]\n]{3,80}?[:=>→|\-]\s*)(\{['\"].*\})\s*$")
+_SAID = lazy(r"['\"]\s*:\s*['\"\[]")
+"""A text or list in a dict, which is a sample or settings, then."""
+_WORD = lazy(r"[^\W\d_]+")
+_NUMBERED = lazy(r"(?i)(?:step|iter|iteration|epoch|update)\W{1,3}\d")
+"""Words that state the step of a dict, which is read as such."""
+_AT_STEP = lazy(
+    r"^\W*([A-Za-z][\w/@\-]*(?: [\w/@\-]+){0,3}) (?:at|after|on|for|@) "
+    rf"((?:[a-z]+[ _])?[A-Za-z]+[ =:#]{{1,2}}\d{{1,15}})\s*(?:->|=>|[:=|>–—-])\s*({NUMBER.pattern}%?)\W*$"
+)
+"""A name before the step, and its number behind: `Eval accuracy at step 40: 0.3`."""
+_OF_TRIES = lazy(r"(?i)(?:^|[/_])(?:pass|maj|avg|best)@\d+$")
+EVALUATION_ONLY = ("eval", "val")
+"""How the words begin that nobody calls a training; a program may be called `test`."""
+MOST_WORDS = 5
+"""Words before a step, at most: more are a sentence."""
+SHORT = 40
+"""Characters in which a line says that something is over, at most."""
+MOST = 400
+"""Characters of a line that says by its words alone that it is of an evaluation, at most."""
+_RANK_0 = ("", "0")
+_VERL = "step:"
+"""How verl's own lines begin."""
+
+
+class EvaluationLines:
+    """Tells the lines of an evaluation from the others. Takes those of a log in their order."""
+
+    def __init__(self) -> None:
+        self._called_test = False  # the training's own lines bear that word
+
+    def said(self, lead: Lead, newest: int) -> str | None:
+        """What a line says that is marked as one of an evaluation: by a tag, by its logger's name, or by its words if
+        it states its step. None for any other line. `newest`: the step that the training is at, -1 before the first."""
+        if (shown := _of_dict(lead.message)) is not None:
+            return shown
+        if (counted := _COUNTED.match(lead.message)) is not None and counted[1].lower() in words().evaluation:
+            first = newest < 0 and int(counted[2]) == 0  # before the training
+            return ("step 0, " if first else "") + lead.message[counted.end() :]
+        found, known = _TAG.match(lead.message), words().evaluation
+        word, said = (found[1] or found[2], lead.message[found.end() :]) if found is not None else ("", "")
+        if word.lower() not in known:
+            word, said = lead.source.rpartition(".")[2], lead.message
+        if (word := word.lower()) not in known:
+            return lead.message if _is_stated(lead.message) else _of_round(lead.message, newest)
+        if not word.startswith(EVALUATION_ONLY):
+            self._called_test |= newest < 0
+            if self._called_test:
+                return None
+        return said
+
+
+class EvaluationsBeside:
+    """Evaluations that state their step beside the rows of verl or TRL, whose lines are known. Takes the lines of a
+    log in their order."""
+
+    def __init__(self) -> None:
+        self._lines = EvaluationLines()
+
+    def line(self, raw: str, newest: int, plan: int | None) -> tuple[StepRow, str] | None:
+        """The row of a line, and what stands before its message; None for any other line. `plan`: the planned
+        steps, None while they are not known."""
+        if len(raw) > MOST or words().evaluation.isdisjoint(_words_of(raw)):
+            return None
+        prefix, message = split_prefix(raw)
+        lead = split_lead(plain(message))
+        if lead.rank not in _RANK_0 or "Worker" in prefix or lead.message.startswith(_VERL):
+            return None
+        said = self._lines.said(lead, newest)
+        row = None if said is None else evaluated(said, None, plan)
+        return None if row is None else (row, lead.before)
+
+
+def evaluated(said: str, newest: int | None, plan: int | None = None) -> StepRow | None:
+    """The row that such a line tells, at the step that it states or else at the `newest` one (-1 if there is none, None
+    if it has to state it). None if it names no number of a training, or counts to another end than the `plan`: the
+    batches of an evaluation."""
+    known = words()
+    slots = _slots(said)
+    whole = [i for i, slot in enumerate(slots) if is_whole(slot)]
+    strong = [i for i in whole if is_named(slots[i].name, known.counters)]
+    weak = [i for i in whole if is_named(slots[i].name, known.weak_counters)]
+    step = newest
+    if strong:
+        step, end = int(slots[strong[0]].value), slots[strong[0]].of
+        if plan and end and end != plan:
+            return None
+    elif weak and newest is not None and abs(slots[weak[0]].value - newest) <= 1:
+        step = int(slots[weak[0]].value)  # episodes or epochs are what the training counts, too
+    cells = cells_of(slots, (*strong, *weak), "")
+    if step is None or step < 0 or not (measures(cells) or (cells and said.startswith("{"))):
+        return None
+    return StepRow(step, {_name(name): x for name, x in cells.items()}, aside=True)
+
+
+def _name(name: str) -> str:
+    """The name of a number of an evaluation, which stands below that: `eval/accuracy` for `eval accuracy`."""
+    name = name.lower() if _OF_TRIES.search(name) is not None else name
+    first, _, rest = name.partition(" ")
+    return f"{first}/{rest}" if rest and first.lower() in words().evaluation else of_evaluation(name)
+
+
+def _slots(said: str) -> list[Slot]:
+    if said.startswith("{"):
+        return as_slots(dict_cells(said))
+    found = _AT_STEP.match(said)
+    return slots_of(said if found is None else f"{found[2]}, {found[1]}: {found[3]}")
+
+
+def _of_dict(message: str) -> str | None:
+    """The dict at the end of a line whose words say that it holds what an evaluation found: `eval_metrics: {..}`,
+    `Evaluation completed in 9.1s: {..}`; None for any other line. Other words name settings, or samples."""
+    found = _DICT.match(message) if message.rstrip().endswith("}") else None
+    if found is None or _SAID.search(found[2]) is not None:
+        return None
+    known = words()
+    said = {word.lower() for word in _words_of(found[1])}
+    told = not said.isdisjoint(known.findings) or (measures(dict_cells(found[2])) and said <= known.evaluation)
+    return found[2] if told and said & known.evaluation and _NUMBERED.search(found[1]) is None else None
+
+
+def _is_stated(message: str) -> bool:
+    """Whether a line that states its step is of an evaluation by its words: before the step, or in each name of
+    training behind it. So is one of nothing but shares of answers that are right in several tries."""
+    if len(message) > MOST:
+        return False
+    slots, known, of_dict = _slots(message), words(), message.startswith("{")
+    at = next((i for i, slot in enumerate(slots) if is_whole(slot) and is_named(slot.name, known.counters)), None)
+    if at is None or not all(of_dict or may_count(slot) for slot in slots[:at]):
+        return False
+    names = [slot.name for i, slot in enumerate(slots) if i != at and slot.name]
+    measured = [name for name in names if has_word(name, known.training)]
+    head = [] if of_dict else _words_of(message[: slots[at].end])
+    if not measured or len(head) > MOST_WORDS or any(has_word(name, known.prose) for name in names):
+        return False
+    if any(word in known.evaluation and word.startswith(EVALUATION_ONLY) for word in head):
+        return not any(word.startswith("train") for word in head)
+    of_tries = sum(_OF_TRIES.search(name) is not None for name in names)
+    return all(has_word(name, known.evaluation) for name in measured) or (of_tries == len(names) > 1)
+
+
+def _of_round(message: str, newest: int) -> str | None:
+    """What the line over a round through the data that is over tells of an evaluation, where other lines tell the
+    steps: `Epoch 1 done. avg reward 0.5, val reward 0.4`. None for any other line."""
+    known = words()
+    if len(message) > MOST or known.findings.isdisjoint(_words_of(message[:SHORT])):
+        return None
+    slots = slots_of(message)
+    if not slots or not is_whole(slots[0]) or not is_named(slots[0].name, known.weak_counters):
+        return None
+    if slots[0].value + 1 >= newest or any(is_named(slot.name, known.counters) for slot in slots):
+        return None  # it may be a step
+    told = [f"{slot.name}: {slot.text}" for slot in slots[1:] if has_word(slot.name, known.evaluation)]
+    return ", ".join(told) or None
+
+
+def _words_of(text: str) -> list[str]:
+    return [word.lower() for word in _WORD.findall(text.replace("_", " "))]
