@@ -48,7 +48,7 @@ MOST_FIXES = 3
 """Of a finding: nobody tries more at once."""
 UNTESTED = 2
 """Place of a remedy that only an untested cause asks for."""
-_ORDER: Mapping[CauseStatus, int] = {"supported": 0, "untestable": 1, "contradicted": 2}
+BORNE_OUT: Mapping[CauseStatus, int] = {"supported": 0, "untestable": 1, "contradicted": 2}
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,10 +64,14 @@ def weighed(rule: Rule, ground: Ground, spell: Spell) -> tuple[Weighed, ...]:
     """The causes of a page: those that this run supports first, the best supported leading; those that it contradicts
     last."""
     found = [_weighed(text, ground, spell) for text in rule.causes]
-    return tuple(sorted(found, key=lambda one: (_ORDER[one.cause.status], -one.weight)))
+    return tuple(sorted(found, key=lambda one: (BORNE_OUT[one.cause.status], -one.weight)))
 
 
 def _weighed(text: CauseText, ground: Ground, spell: Spell) -> Weighed:
+    part = text.part
+    if part is not None and all(ground.test(test, spell).answer != "met" for test in part.tests):
+        absent = f"neither log nor config speaks of {part.what}"
+        return Weighed(Cause(text.text, None, None, "contradicted", absent, ""), text.name)
     outcomes = [ground.test(test, spell) for test in text.tests]
     said: dict[Answer, list[Outcome]] = {"met": [], "unmet": [], "unknown": []}
     for outcome in outcomes:

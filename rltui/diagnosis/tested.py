@@ -44,11 +44,13 @@ from rltui.rules.expectation import (
     NoneMoved,
     OnMachine,
     OtherFinding,
+    PenaltyOff,
     Resumed,
     Said,
     SharedData,
     Test,
     Updates,
+    as_number,
 )
 from rltui.run.run import ConfigValue
 
@@ -126,6 +128,16 @@ def _configured(ground: Ground, test: Configured, spell: Spell) -> Outcome:
     if not isinstance(test.value, tuple):
         told += f" ({asked(test.op, num(test.value), holds)})"
     return Outcome("met" if holds else "unmet", told, SET)
+
+
+def _penalty_off(ground: Ground, test: PenaltyOff, spell: Spell) -> Outcome:
+    entry = acting(ground.config, "kl_coef_loss")
+    value = None if entry is None else as_number(entry.value)
+    if entry is None or value is None:
+        return Outcome("unmet" if test.off else "unknown", f"the config does not say {_setting('kl_coef_loss')}", SET)
+    told = f"{entry.key} = {num(value)}"
+    off = bool(value) and not entry.active and ground.look.settings.kl_where is None
+    return Outcome("met" if off == test.off else "unmet", f"{told}, {entry.note}" if off else told, SET)
 
 
 def _shared(ground: Ground, test: SharedData, spell: Spell) -> Outcome:
@@ -245,6 +257,7 @@ def _any(ground: Ground, test: AnyOf, spell: Spell) -> Outcome:
 _TESTERS: Mapping[type, Callable[[Ground, Any, Spell], Outcome]] = {
     Updates: _updates,
     Configured: _configured,
+    PenaltyOff: _penalty_off,
     SharedData: _shared,
     OtherFinding: _found,
     Said: _said,

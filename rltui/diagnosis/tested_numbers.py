@@ -51,6 +51,10 @@ COUNTS, PHASES = 0.05, 2
 TOKENS = ("prompt_length_mean", "response_length_mean", "total_tokens_step")
 """What makes every phase slower if it grows."""
 REWARDS = ("score_mean", "reward_mean")
+SET_OUT = 0.1
+"""Share of the way from its start to a level that a metric must have gone to have set out for it."""
+COUNTERS = "progress"
+"""The group of what only counts up."""
 JUST_BEFORE = 100
 """Steps before an onset in which a jump may be what it began with: damage needs some tens of updates to show."""
 
@@ -197,6 +201,9 @@ def _stands(look: Look, test: Stands, spell: Spell) -> Outcome:
         level = facts.first if test.at == "start" else _now(facts, spell, LEVEL_POINTS)
         if level is not None:
             holds = NUMBERS[test.op](level, test.value)
+            if holds and test.at == "then" and (late := _came_later(facts, test, spell)):
+                outcomes.append(Outcome("unmet", f"{label} {late}"))
+                continue
             when = " at the start" if test.at == "start" else ""
             told = f"{label} is {value_of(test.metric, level)}{when}"
             limit = value_of(test.metric, test.value)
@@ -204,6 +211,23 @@ def _stands(look: Look, test: Stands, spell: Spell) -> Outcome:
     if not outcomes:
         return missing(look, test.metric)
     return next((one for one in outcomes if one.answer == "met"), outcomes[0])
+
+
+def _came_later(facts: MetricFacts, test: Stands, spell: Spell) -> str:
+    """What says that the level was reached after the finding began: a cause does not follow its effect. Empty if it
+    had at least set out for it by then. What only counts up has to be there."""
+    onset = spell.onset
+    if onset is None:
+        return ""
+    by = onset + dating_tolerance(spell.end) + spell.early
+    at_onset = facts.median_within(onset, by + _gap(facts, by), FIRST)
+    if at_onset is None or NUMBERS[test.op](at_onset, test.value):
+        return ""
+    meaning = metrics().get(facts.name)
+    first, counts = facts.start.value, meaning is not None and meaning.group == COUNTERS
+    if not counts and abs(at_onset - first) >= SET_OUT * abs(test.value - first):
+        return ""
+    return f"was {value_of(facts.name, at_onset)} when it began, at step {onset}"
 
 
 def asked(op: str, limit: str, holds: bool) -> str:

@@ -167,6 +167,14 @@ class Configured(Record, frozen=True, tag="config", tag_field="test"):
         return None if number is None else NUMBERS[self.op](number, self.value)
 
 
+class PenaltyOff(Record, frozen=True, tag="penalty off", tag_field="test"):
+    """A KL coefficient is set, and neither loss nor reward uses it. `off` False: that is not so."""
+
+    off: bool = True
+    unmet: Unmet = "contradicts"
+    decisive: bool = False
+
+
 class SharedData(Record, frozen=True, tag="shared data", tag_field="test"):
     """Validation reads only files that are trained on."""
 
@@ -276,6 +284,7 @@ Test = (
     | Updates
     | Stands
     | Configured
+    | PenaltyOff
     | SharedData
     | OtherFinding
     | Said
