@@ -135,7 +135,8 @@ def _to_look(at: str) -> Fix:
 
 
 def _fix(fix: FixText, names: Dialect, ground: Ground) -> Fix | None:
-    """None if the config has it already, or if the setting does not act in this run."""
+    """None if the config has it already, if the setting does not act in this run, or if it takes away what the run is
+    not known to have."""
     key, act = fix.config.get(names.family), fix.act or fix.text
     change, config = fix.change, ground.config
     if fix.done is not None:
@@ -143,6 +144,9 @@ def _fix(fix: FixText, names: Dialect, ground: Ground) -> Fix | None:
         if has is not None and has.active and fix.done.holds(has.value):
             return None
     entry = acting(config, change.key) if change is not None else None
+    absent = entry is None or entry.value is None
+    if absent and change is not None and (change.to, change.way) == (0, "down"):
+        return None
     if change is None or entry is None or entry.value is None:
         return Fix(fix.text, key, fix.impact, fix.risk, act=f"{change.key} {change.way}" if change else act)
     if not entry.active:

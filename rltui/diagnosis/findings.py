@@ -324,6 +324,8 @@ class _Shapes(dict[str, Evidence | None]):
             return None
         shape = describe(series, self._window, self._trends)
         first, mid, last, slope = map(_known, (shape.first, shape.mid, shape.last, shape.slope))
+        if first is not None and last is not None and slope is not None and slope * (last - first) < 0:
+            slope = None  # it rose and fell: one slope would tell the opposite of both ends
         return Evidence(name, series.key, first, mid, last, slope, shape.word)
 
 

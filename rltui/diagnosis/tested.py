@@ -120,13 +120,18 @@ def _configured(ground: Ground, test: Configured, spell: Spell) -> Outcome:
         why = entry.note or "it does not act"
         small = test.op in ("<", "<=", "in")
         return Outcome("met" if small else "unmet", f"{entry.key}: {why}", SET)
-    holds = test.holds(entry.value)
+    other = acting(ground.config, test.of)
+    times = as_number(other.value) if other is not None else None
+    if test.of and times is None:
+        return Outcome("unknown", f"the config does not say {_setting(test.of)}", SET)
+    holds = test.holds(entry.value, 1.0 if times is None else times)
     value = num(entry.value) if isinstance(entry.value, float) else unpadded(str(entry.value))
     told = f"{entry.key} = {value}"
     if holds is None:
         return Outcome("unknown", told, SET)
     if not isinstance(test.value, tuple):
-        told += f" ({asked(test.op, num(test.value), holds)})"
+        than = num(test.value) if other is None else f"{num(test.value)} times {other.key} = {num(times or 0.0)}"
+        told += f" ({asked(test.op, than, holds)})"
     return Outcome("met" if holds else "unmet", told, SET)
 
 

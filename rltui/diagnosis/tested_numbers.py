@@ -167,7 +167,7 @@ def _jumped(look: Look, test: Jumped, spell: Spell) -> Outcome:
             was, now = value_of(test.metric, shift.before), value_of(test.metric, shift.after)
             told = f"{label} {was} → {now} at step {shift.step}"
             return Outcome("met", told)
-    return Outcome("unmet", f"{label} did not jump before step {onset}")
+    return Outcome("unmet", f"{label} did not {'rise' if test.way == 'up' else 'fall'} at once before step {onset}")
 
 
 def _gap(facts: MetricFacts, step: int) -> int:
@@ -215,16 +215,17 @@ def _stands(look: Look, test: Stands, spell: Spell) -> Outcome:
 
 def _came_later(facts: MetricFacts, test: Stands, spell: Spell) -> str:
     """What says that the level was reached after the finding began: a cause does not follow its effect. Empty if it
-    had at least set out for it by then. What only counts up has to be there."""
-    onset = spell.onset
-    if onset is None:
+    had at least set out for it by then, and of a finding of the first steps, before which nothing was seen. What only
+    counts up is dated exactly, and has to be there."""
+    onset, meaning = spell.onset, metrics().get(facts.name)
+    if onset is None or onset <= facts.start.first_step + dating_tolerance(spell.end):
         return ""
-    by = onset + dating_tolerance(spell.end) + spell.early
-    at_onset = facts.median_within(onset, by + _gap(facts, by), FIRST)
+    counts = meaning is not None and meaning.group == COUNTERS
+    by = onset + spell.early + (0 if counts else dating_tolerance(spell.end) + _gap(facts, onset))
+    at_onset = facts.median_within(onset, by, 1 if counts else FIRST)
     if at_onset is None or NUMBERS[test.op](at_onset, test.value):
         return ""
-    meaning = metrics().get(facts.name)
-    first, counts = facts.start.value, meaning is not None and meaning.group == COUNTERS
+    first = facts.start.value
     if not counts and abs(at_onset - first) >= SET_OUT * abs(test.value - first):
         return ""
     return f"was {value_of(facts.name, at_onset)} when it began, at step {onset}"
