@@ -56,7 +56,7 @@ MOST_FIXES = 3
 """Of a finding: nobody tries more at once."""
 UNTESTED = 2
 """Place of a remedy that only an untested cause asks for."""
-_ORDER: Mapping[CauseStatus, int] = {"supported": 0, "untestable": 1, "contradicted": 2}
+BORNE_OUT: Mapping[CauseStatus, int] = {"supported": 0, "untestable": 1, "contradicted": 2}
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,10 +74,14 @@ def weighed(rule: Rule, ground: Ground, spell: Spell) -> tuple[Weighed, ...]:
     """The causes of a page: those that this run supports first, the best supported leading; those that it contradicts
     last."""
     found = [_weighed(text, ground, spell) for text in rule.causes]
-    return tuple(sorted(found, key=lambda one: (_ORDER[one.cause.status], -one.weight)))
+    return tuple(sorted(found, key=lambda one: (BORNE_OUT[one.cause.status], -one.weight)))
 
 
 def _weighed(text: CauseText, ground: Ground, spell: Spell) -> Weighed:
+    part = text.part
+    if part is not None and all(ground.test(test, spell).answer != "met" for test in part.tests):
+        absent = f"neither log nor config speaks of {part.what}"
+        return Weighed(Cause(text.text, None, None, "contradicted", absent, ""), text.name)
     outcomes = [ground.test(test, spell) for test in text.tests]
     said: dict[Answer, list[Outcome]] = {"met": [], "unmet": [], "unknown": []}
     for outcome in outcomes:
@@ -160,8 +164,8 @@ def _to_look(at: str) -> Fix:
 
 
 def _fix(fix: FixText, names: Dialect, ground: Ground, part: str = "") -> Fix | None:
-    """None if the config has it already, or if the setting does not act in this run. `part`: what its cause calls the
-    extra part of the reward."""
+    """None if the config has it already, if the setting does not act in this run, or if it takes away what the run is
+    not known to have. `part`: what its cause calls the extra part of the reward."""
     key, act = fix.config.get(names.family), fix.act or fix.text
     if part and EXTRA in fix.text:
         fix = replace(fix, text=fix.text.replace(EXTRA, part))
@@ -175,6 +179,9 @@ def _fix(fix: FixText, names: Dialect, ground: Ground, part: str = "") -> Fix | 
         if has is not None and has.active and fix.done.holds(has.value):
             return None
     entry = acting(config, change.key) if change is not None else None
+    absent = entry is None or entry.value is None
+    if absent and change is not None and (change.to, change.way) == (0, "down"):
+        return None
     if change is None or entry is None or entry.value is None:
         return Fix(fix.text, key, fix.impact, fix.risk, act=f"{change.key} {change.way}" if change else act)
     if not entry.active:

@@ -8,7 +8,7 @@ from math import isfinite
 
 from msgspec import structs
 
-from rltui.diagnosis.causes import MOST_FIXES, fixes, weighed, where
+from rltui.diagnosis.causes import BORNE_OUT, MOST_FIXES, fixes, weighed, where
 from rltui.diagnosis.life import Key, Life, Opening, told_band
 from rltui.diagnosis.reliability import of_finding
 from rltui.diagnosis.remarks import Remark, remarks
@@ -34,8 +34,8 @@ BASES: dict[str, Basis] = {"hypothesis": "hypothesis", "config": "config", "samp
 ANEW = 25
 """Every so manieth part of the run causes are tested anew: at every row they cost a fifth of a look."""
 
-Advice = tuple[tuple[Cause, ...], tuple[Fix, ...]]
-"""Causes and fixes."""
+Advice = tuple[tuple[Cause, ...], tuple[Fix, ...], int]
+"""Causes, fixes, and how much speaks for the first cause."""
 
 
 @dataclass(slots=True)
@@ -65,7 +65,11 @@ class Kept:
             own = Guard()
             found = own.ask(f"causes of {rule.id}", (), weighed, rule, ground, spell)
             told = own.ask(rule.id, (), fixes, rule, ground.look.dialect, severity, ground, found)
-            kept = self._advice[key] = asked, (tuple(one.cause for one in found), told), own.failed
+            kept = self._advice[key] = (
+                asked,
+                (tuple(one.cause for one in found), told, found[0].weight if found else 0),
+                own.failed,
+            )
         guard.take(kept[2])
         return kept[1]
 
@@ -115,6 +119,7 @@ def build(
         )
         for key, life in shown.items()
     ]
+    findings = [_explained(f, findings, teller.weights, catalogue) for f in findings]
     level = {f.id: SEVERITY_RANK[f.severity] for f in findings if f.status == "active"}
 
     def order(f: Finding) -> tuple[object, ...]:
@@ -133,6 +138,31 @@ def build(
         )
 
     return tuple(sorted(findings, key=order))
+
+
+def _explained(
+    root: Finding, findings: Sequence[Finding], weights: Mapping[Key, int], catalogue: Mapping[str, Rule]
+) -> Finding:
+    """A root takes the causes of a symptom that may as well have led to it, if more speaks for them than for its own:
+    what drives one of the two drives both. Not what the run speaks against for the root itself."""
+    if root.status != "active" or root.root is not None or SEVERITY_RANK[root.severity] == 0:
+        return root
+    against = {cause.text for cause in root.causes if cause.status == "contradicted"}
+
+    def weight(of: Finding) -> int:
+        return weights[of.id, of.subject] // 10 * 10  # what is tested alike weighs alike
+
+    for other in sorted(findings, key=lambda f: (-weight(f), f.onset_step or 0)):
+        back = other.root == root.id and other.status == "active" and root.id in catalogue[other.id].relations.leads_to
+        if not back or weight(other) <= weight(root) or SEVERITY_RANK[other.severity] == 0:
+            continue
+        taken = [cause for cause in other.causes if cause.status == "supported" and cause.text not in against]
+        if taken and taken[0] is other.causes[0]:
+            own = [cause for cause in root.causes if cause.text not in {one.text for one in taken}]
+            remedies = {fix.act or fix.text: fix for fix in (*other.fixes, *root.fixes)}
+            causes = sorted((*taken, *own), key=lambda cause: BORNE_OUT[cause.status])
+            return replace(root, causes=tuple(causes), fixes=tuple(remedies.values())[:MOST_FIXES])
+    return root
 
 
 def briefly(lives: Mapping[Key, Life], catalogue: Mapping[str, Rule]) -> list[Brief]:
@@ -210,6 +240,7 @@ class _Teller:
     shapes: _Shapes
     kept: Kept
     guard: Guard
+    weights: dict[Key, int] = field(default_factory=dict)  # how much speaks for the first cause of each
 
     def finding(self, key: Key, life: Life, root: str | None, beside: Sequence[Remark]) -> Finding:
         """`beside`: remarks of other metrics, which are evidence, too."""
@@ -220,7 +251,7 @@ class _Teller:
         spell, began = _spell(rule, life, look), life.onset_step
         known = began is None or began <= self.before.look.step
         ground, spell = (self.before, _by(spell, self.before.look)) if known else (self.ground, spell)
-        causes, remedies = self.kept.advice(key, rule, severity, ground, spell, guard)
+        causes, remedies, self.weights[key] = self.kept.advice(key, rule, severity, ground, spell, guard)
         signal = life.eased or life.signal
         proofs = [*signal.proofs, *((remark.metrics[0], remark.text) for remark in beside)]
         return Finding(
@@ -293,6 +324,8 @@ class _Shapes(dict[str, Evidence | None]):
             return None
         shape = describe(series, self._window, self._trends)
         first, mid, last, slope = map(_known, (shape.first, shape.mid, shape.last, shape.slope))
+        if first is not None and last is not None and slope is not None and slope * (last - first) < 0:
+            slope = None  # it rose and fell: one slope would tell the opposite of both ends
         return Evidence(name, series.key, first, mid, last, slope, shape.word)
 
 

@@ -44,11 +44,13 @@ from rltui.rules.expectation import (
     NoneMoved,
     OnMachine,
     OtherFinding,
+    PenaltyOff,
     Resumed,
     Said,
     SharedData,
     Test,
     Updates,
+    as_number,
 )
 from rltui.run.changed import Changed
 from rltui.run.run import ConfigValue
@@ -125,14 +127,29 @@ def _configured(ground: Ground, test: Configured, spell: Spell) -> Outcome:
         why = entry.note or "it does not act"
         small = test.op in ("<", "<=", "in")
         return Outcome("met" if small else "unmet", f"{entry.key}: {why}", SET)
-    holds = test.holds(entry.value)
+    other = acting(ground.config, test.of)
+    times = as_number(other.value) if other is not None else None
+    if test.of and times is None:
+        return Outcome("unknown", f"the config does not say {_setting(test.of)}", SET)
+    holds = test.holds(entry.value, 1.0 if times is None else times)
     value = num(entry.value) if isinstance(entry.value, float) else unpadded(str(entry.value))
     told = f"{entry.key} = {value}"
     if holds is None:
         return Outcome("unknown", told, SET)
     if not isinstance(test.value, tuple):
-        told += f" ({asked(test.op, num(test.value), holds)})"
+        than = num(test.value) if other is None else f"{num(test.value)} times {other.key} = {num(times or 0.0)}"
+        told += f" ({asked(test.op, than, holds)})"
     return Outcome("met" if holds else "unmet", told, SET)
+
+
+def _penalty_off(ground: Ground, test: PenaltyOff, spell: Spell) -> Outcome:
+    entry = acting(ground.config, "kl_coef_loss")
+    value = None if entry is None else as_number(entry.value)
+    if entry is None or value is None:
+        return Outcome("unmet" if test.off else "unknown", f"the config does not say {_setting('kl_coef_loss')}", SET)
+    told = f"{entry.key} = {num(value)}"
+    off = bool(value) and not entry.active and ground.look.settings.kl_where is None
+    return Outcome("met" if off == test.off else "unmet", f"{told}, {entry.note}" if off else told, SET)
 
 
 def _shared(ground: Ground, test: SharedData, spell: Spell) -> Outcome:
@@ -266,6 +283,7 @@ def _any(ground: Ground, test: AnyOf, spell: Spell) -> Outcome:
 _TESTERS: Mapping[type, Callable[[Ground, Any, Spell], Outcome]] = {
     Updates: _updates,
     Configured: _configured,
+    PenaltyOff: _penalty_off,
     SharedData: _shared,
     OtherFinding: _found,
     Said: _said,

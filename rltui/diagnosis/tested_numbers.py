@@ -54,6 +54,10 @@ COUNTS, PHASES = 0.05, 2
 TOKENS = ("prompt_length_mean", "response_length_mean", "total_tokens_step")
 """What makes every phase slower if it grows."""
 REWARDS = ("score_mean", "reward_mean")
+SET_OUT = 0.1
+"""Share of the way from its start to a level that a metric must have gone to have set out for it."""
+COUNTERS = "progress"
+"""The group of what only counts up."""
 JUST_BEFORE = 100
 """Steps before an onset in which a jump may be what it began with: damage needs some tens of updates to show."""
 
@@ -176,7 +180,7 @@ def _jumped(look: Look, test: Jumped, spell: Spell) -> Outcome:
             was, now = value_of(test.metric, shift.before), value_of(test.metric, shift.after)
             told = f"{label} {was} → {now} at step {shift.step}"
             return Outcome("met", told)
-    return Outcome("unmet", f"{label} did not jump before step {onset}")
+    return Outcome("unmet", f"{label} did not {'rise' if test.way == 'up' else 'fall'} at once before step {onset}")
 
 
 def _gap(facts: MetricFacts, step: int) -> int:
@@ -214,6 +218,9 @@ def _stands(look: Look, test: Stands, spell: Spell) -> Outcome:
         level = facts.first if test.at == "start" else _now(facts, spell, LEVEL_POINTS)
         if level is not None:
             holds = NUMBERS[test.op](level, test.value)
+            if holds and test.at == "then" and (late := _came_later(facts, test, spell)):
+                outcomes.append(Outcome("unmet", f"{label} {late}"))
+                continue
             when = " at the start" if test.at == "start" else ""
             told = f"{label} is {value_of(test.metric, level)}{when}"
             limit = value_of(test.metric, test.value)
@@ -221,6 +228,24 @@ def _stands(look: Look, test: Stands, spell: Spell) -> Outcome:
     if not outcomes:
         return missing(look, test.metric)
     return next((one for one in outcomes if one.answer == "met"), outcomes[0])
+
+
+def _came_later(facts: MetricFacts, test: Stands, spell: Spell) -> str:
+    """What says that the level was reached after the finding began: a cause does not follow its effect. Empty if it
+    had at least set out for it by then, and of a finding of the first steps, before which nothing was seen. What only
+    counts up is dated exactly, and has to be there."""
+    onset, meaning = spell.onset, metrics().get(facts.name)
+    if onset is None or onset <= facts.start.first_step + dating_tolerance(spell.end):
+        return ""
+    counts = meaning is not None and meaning.group == COUNTERS
+    by = onset + spell.early + (0 if counts else dating_tolerance(spell.end) + _gap(facts, onset))
+    at_onset = facts.median_within(onset, by, 1 if counts else FIRST)
+    if at_onset is None or NUMBERS[test.op](at_onset, test.value):
+        return ""
+    first = facts.start.value
+    if not counts and abs(at_onset - first) >= SET_OUT * abs(test.value - first):
+        return ""
+    return f"was {value_of(facts.name, at_onset)} when it began, at step {onset}"
 
 
 def asked(op: str, limit: str, holds: bool) -> str:

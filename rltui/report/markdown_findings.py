@@ -138,17 +138,12 @@ def fixes(report: Report) -> list[str]:
 
 
 def roots_with(report: Report, part: str) -> list[Finding]:
-    """Open findings that are no symptom and hold causes or fixes. Of the notes only advice on the config: a note on
-    a metric of a healthy run asks for nothing."""
+    """Open findings that are no symptom and hold causes or fixes, else their symptoms that do. Of the notes only advice
+    on the config: a note on a metric of a healthy run asks for nothing."""
     known = {f.id for f in report.findings if f.status == "active"}
-    return [
-        f
-        for f in report.findings
-        if f.status == "active"
-        and f.root not in known - {f.id}
-        and (f.severity != "info" or f.basis == "config")
-        and getattr(f, part)
-    ]
+    active = [f for f in report.findings if f.status == "active" and getattr(f, part)]
+    roots = [f for f in active if f.root not in known - {f.id} and (f.severity != "info" or f.basis == "config")]
+    return roots or [f for f in active if f.severity != "info"]
 
 
 def name_of(finding: Finding) -> str:

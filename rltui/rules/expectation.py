@@ -149,11 +149,13 @@ class Stands(Record, frozen=True, tag="stands", tag_field="test"):
 
 class Configured(Record, frozen=True, tag="config", tag_field="test"):
     """A setting of this run, by its canonical name. `op` compares a number, or asks whether a value is among several;
-    words compare without case. What is off is neither large nor on."""
+    words compare without case. `of`: the number counts in times what that other setting is. What is off is neither
+    large nor on."""
 
     key: Words
     op: Literal[">", ">=", "<", "<=", "in", "not in"]
     value: float | tuple[float | str | bool | None, ...]
+    of: str = ""
     unmet: Unmet = "contradicts"
     decisive: bool = False
 
@@ -161,13 +163,21 @@ class Configured(Record, frozen=True, tag="config", tag_field="test"):
         if isinstance(self.value, tuple) != (self.op in SETS):
             raise ValueError(f"`{self.op}` asks for {'a list' if self.op in SETS else 'a number'}")
 
-    def holds(self, value: object) -> bool | None:
+    def holds(self, value: object, times: float = 1.0) -> bool | None:
         """None if the value cannot be compared, as a word with a number."""
         if isinstance(self.value, tuple):
             inside = any(_plain(value) == _plain(wanted) for wanted in self.value)
             return inside == (self.op == "in")
         number = as_number(value)
-        return None if number is None else NUMBERS[self.op](number, self.value)
+        return None if number is None else NUMBERS[self.op](number, self.value * times)
+
+
+class PenaltyOff(Record, frozen=True, tag="penalty off", tag_field="test"):
+    """A KL coefficient is set, and neither loss nor reward uses it. `off` False: that is not so."""
+
+    off: bool = True
+    unmet: Unmet = "contradicts"
+    decisive: bool = False
 
 
 class SharedData(Record, frozen=True, tag="shared data", tag_field="test"):
@@ -279,6 +289,7 @@ Test = (
     | Updates
     | Stands
     | Configured
+    | PenaltyOff
     | SharedData
     | OtherFinding
     | Said

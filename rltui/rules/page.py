@@ -28,16 +28,24 @@ class Param(Record, frozen=True):
     why: Words
 
 
+class RunPart(Record, frozen=True):
+    """What not every run has, in words, and the tests of which one is met if this run has it."""
+
+    what: Words
+    tests: tuple[Test, ...]
+
+
 class CauseText(Record, frozen=True):
     """A candidate cause. `tests`: what must hold of this run if it is the cause; all of them. `look`: what to look at
     where that cannot be tested. `config`: the canonical config key behind it, whose value is shown. `name`: by which
-    fixes refer to it."""
+    fixes refer to it. `part`: what the run must have for it to be a cause at all."""
 
     text: Words
     config: str | None = None
     tests: tuple[Test, ...] = ()
     look: str = ""
     name: str = ""
+    part: RunPart | None = None
 
     def __post_init__(self) -> None:
         if not self.tests and not self.look:

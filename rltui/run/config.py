@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from rltui.frameworks.dialect import Dialect
-from rltui.frameworks.load import dialect
-from rltui.frameworks.schema import Inactive
+from rltui.frameworks.load import GENERIC, dialect
+from rltui.frameworks.schema import Inactive, Names
 from rltui.frameworks.spelling import spellings
 from rltui.text import clean, redact_value
 
@@ -48,17 +48,21 @@ class Config:
         self.raw = merged
 
     def resolved(self, name: str) -> dict[str, ConfigValue]:
-        """Canonical key -> value, for the dialect of that name."""
+        """Canonical key -> value, for the dialect of that name. A loop that logs in a framework's words may keep its
+        settings in plain ones."""
         if not self.raw:
             return {}
         names = dialect(name)
         by_name = {normalized(key): key for key in self.raw}
         out: dict[str, ConfigValue] = {}
         for canonical, keys in names.config.items():
-            held = [self.raw[by_name[key]] for key in map(normalized, keys) if key in by_name] or self._nested(keys)
+            held = [self.raw[by_name[key]] for key in map(normalized, keys) if key in by_name]
+            held = held or self._nested(keys) or self._cut(canonical, by_name, names.config)
             said = [entry for entry in held if entry.value is not None]
             if said or held:
                 out[canonical] = (said or held)[0]
+        if not out and name != GENERIC:
+            return self.resolved(GENERIC)
         return {canonical: _judged(canonical, entry, out, names) for canonical, entry in out.items()}
 
     def _nested(self, keys: Iterable[str]) -> list[ConfigValue]:
@@ -69,6 +73,16 @@ class Config:
             said = [entry for entry in held if entry.value is not None]
             if said and all(entry.value == said[0].value for entry in said):
                 return said[-1:]
+        return []
+
+    def _cut(self, canonical: str, by_name: Mapping[str, str], known: Names) -> list[ConfigValue]:
+        """The value of a key without the outermost parts of its path (`actor.optim.lr`), if no other setting ends
+        so."""
+        for key in map(normalized, known[canonical]):
+            parts = key.split(".")
+            for tail in (".".join(parts[i:]) for i in range(1, len(parts) - 1)):
+                if tail in by_name and not _ends_another(tail, canonical, known):
+                    return [self.raw[by_name[tail]]]
         return []
 
     def _below(self) -> Mapping[str, list[tuple[str, ConfigValue]]]:
@@ -96,6 +110,12 @@ class Config:
 def normalized(key: str) -> str:
     """One spelling for `--eps-clip`, `eps_clip`."""
     return key.lstrip("-").replace("-", "_")
+
+
+def _ends_another(tail: str, canonical: str, known: Names) -> bool:
+    return any(
+        normalized(key).endswith(f".{tail}") for name, keys in known.items() if name != canonical for key in keys
+    )
 
 
 def _of_training(key: str) -> str:

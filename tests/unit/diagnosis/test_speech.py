@@ -90,9 +90,13 @@ def test_what_is_switched_off_is_no_cause_and_the_path_taken_is() -> None:
     taken = ConfigValue(0.05, "algorithm.kl_ctrl.kl_coef", "config")
     found = weigh("reference-mismatch-at-start", {"kl_coef_loss": off, "kl_coef_reward": taken})
     assert (found[0].cause.status, found[0].cause.config_key) == ("supported", "algorithm.kl_ctrl.kl_coef")
-    weak = next(one.cause for one in weigh("kl-runaway", {"kl_coef_loss": off}) if one.name == "weak")
-    assert weak.status == "supported", "off is as weak as can be"
-    assert "no KL in the loss" in weak.because
+    told = {one.name: one.cause.status for one in weigh("kl-runaway", {"kl_coef_loss": off})}
+    assert (told["switch"], told["weak"]) == ("supported", "contradicted"), "a set coefficient is off, not weak"
+    zero = ConfigValue(0.0, "beta", "config", active=False, note="0: no reference model and no KL term")
+    told = {one.name: one.cause.status for one in weigh("kl-runaway", {"kl_coef_loss": zero})}
+    assert (told["switch"], told["weak"]) == ("contradicted", "supported"), "off is as weak as can be"
+    because = next(one.cause.because for one in weigh("kl-runaway", {"kl_coef_loss": off}) if one.name == "switch")
+    assert "no KL in the loss" in because
 
 
 def test_a_plateau_begins_where_it_is_flat_not_where_the_reward_rose() -> None:
