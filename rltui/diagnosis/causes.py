@@ -78,9 +78,9 @@ def weighed(rule: Rule, ground: Ground, spell: Spell) -> tuple[Weighed, ...]:
 
 
 def _weighed(text: CauseText, ground: Ground, spell: Spell) -> Weighed:
-    part = text.part
-    if part is not None and all(ground.test(test, spell).answer != "met" for test in part.tests):
-        absent = f"neither log nor config speaks of {part.what}"
+    of = text.part
+    if of is not None and all(ground.test(test, spell).answer != "met" for test in of.tests):
+        absent = f"neither log nor config speaks of {of.what}"
         return Weighed(Cause(text.text, None, None, "contradicted", absent, ""), text.name)
     outcomes = [ground.test(test, spell) for test in text.tests]
     said: dict[Answer, list[Outcome]] = {"met": [], "unmet": [], "unknown": []}

@@ -59,9 +59,13 @@ def cfg_no_checkpoint_or_eval(look: Look, p: Params, memory: Memory) -> list[Sig
     return _advice(look, texts)
 
 
+_NAMED_LORA = re.compile(r"(?<![a-z])[qd]?lora(?![a-z])")  # and no exploration
+
+
 def _lora(look: Look) -> bool:
-    named = ("train_type", "model", "run_name", "output_dir")
-    return any("lora" in look.settings.word(name) for name in named) or (look.settings.number("lora_rank") or 0.0) > 0
+    named = any(_NAMED_LORA.search(look.settings.word(name)) for name in ("model", "run_name", "output_dir"))
+    stated = "lora" in look.settings.word("train_type") or (look.settings.number("lora_rank") or 0.0) > 0
+    return named or stated
 
 
 def _model_size(look: Look) -> float | None:

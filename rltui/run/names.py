@@ -14,7 +14,7 @@ from rltui.frameworks.load import dialect as dialect_of
 from rltui.frameworks.parts import SCORE, task_first
 from rltui.frameworks.resolve import DETAIL, VALIDATION, Meaning, bare_key, keys_for, meant_as, own_trap, resolve, trap
 from rltui.frameworks.schema import PHASE
-from rltui.frameworks.spelling import readings, words_of
+from rltui.frameworks.spelling import Words, readings
 from rltui.settings import Settings, load, near
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def _is_open(meaning: Meaning, dialect: str) -> bool:
     if dialect != GENERIC and meaning.key in dialect_of(dialect).exact:
         return False
     if meaning.canonical == "entropy":
-        return "loss" in words_of(meaning.key)
+        return any("loss" in spelt.words for spelt in readings(meaning.key))
     return meaning.canonical in _STEP_TIMES
 
 
@@ -82,16 +82,21 @@ _OF_PAIRS = {"accuracy": "dpo_accuracy", "acc": "dpo_accuracy", "margin": "dpo_r
 """A word that is all of a name, and what it means beside the rewards of chosen and rejected answers."""
 
 
+def _words(key: str) -> Words:
+    """The words of a name without the first parts that only sort; none of one in another script."""
+    return next((spelt.words for spelt in reversed(readings(key))), ())
+
+
 def _beside_others(meanings: Mapping[str, Meaning]) -> dict[str, Meaning]:
     """The keys of a home-made loop that mean another thing beside some others than alone."""
     canonical = {meaning.canonical for meaning in meanings.values()}
     found: dict[str, str] = {}
     if canonical >= _PREFERENCE:
-        words = {key: readings(key)[-1].words for key in meanings}
+        words = {key: _words(key) for key in meanings}
         found = {key: _OF_PAIRS[said[0]] for key, said in words.items() if len(said) == 1 and said[0] in _OF_PAIRS}
     if "pg_loss" in canonical and "vf_loss" not in canonical:
         held_out = [key for key, meaning in meanings.items() if meaning.group == VALIDATION]
-        if [readings(key)[-1].words for key in held_out] == [("loss", "val")]:  # nothing else is: it is the critic's
+        if [_words(key) for key in held_out] == [("loss", "val")]:  # nothing else is: it is the critic's
             found[held_out[0]] = "vf_loss"
     return {key: meant_as(name, meanings[key]) for key, name in found.items()}
 

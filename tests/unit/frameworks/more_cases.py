@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from tests.unit.frameworks.cases import CASES, Case, _deepspeed, _lines, _nemo, _orchestrator, _prime, _roll
+from tests.unit.frameworks.cases import _PRIME, CASES, Case, _deepspeed, _lines, _nemo, _orchestrator, _prime, _roll
 
 _YAML_OF_ROLL = (
     "exp_name: rlvr\nadv_estimator: grpo\nnum_return_sequences_in_group: 8\nrollout_batch_size: 64\nmax_steps: 3\n"
@@ -53,6 +53,19 @@ def _verl(step: int) -> str:
     )
 
 
+def _earlier_orchestrator(step: int) -> str:
+    evaluated = (
+        f"{_PRIME}Evaluated math500 in 33.21s (Avg@4={step / 8 + 0.25}, Pass@4: 0.5000, No-response: 0.0%,"
+        " Completion Length: 512.31 (±88.12, ∈[33.00, 2048.00]), Truncated: 1.2%)"
+    )
+    return _lines(
+        f"{_PRIME}Starting orchestrator step {step}",
+        *([evaluated] if step % 2 == 0 else []),
+        f"{_PRIME}Step {step} | Time: 5.25s | Reward: {step / 8} | Throughput: 3500.7 tokens/s"
+        " | Seq. Length: 142.5 tokens/sample | Async Level: 1 | Max. Off-Policy Level: 1",
+    )
+
+
 def _forge(step: int) -> str:
     return _lines(
         f"WandbBackend: Logged 8 metrics at step {step}",
@@ -87,6 +100,13 @@ def _newer_deepspeed(step: int) -> str:
 
 
 MORE: tuple[Case, ...] = (
+    Case(
+        "prime_rl",
+        {"orchestrator.log": _lines(*map(_earlier_orchestrator, range(6)), f"{_PRIME}Orchestrator finished.")},
+        (0, 5),
+        {"reward_mean": 0.625, "response_length_mean": 142.5, "val_score": 0.75, "val_pass_at_k": 0.5},
+        state="finished",
+    ),
     Case(
         "torchforge",
         {"train.log": _lines(*map(_forge, (1, 2, 3)), "Shutting down...")},

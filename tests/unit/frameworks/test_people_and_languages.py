@@ -39,7 +39,7 @@ def test_what_is_no_reward(key: str) -> None:
     [
         "[grpo] step {n}/300 R={x:.3f} (fp=0.200 fmt=0.503) kl=0.0004 61.9s",
         "[GRPO] Step {n:03d} | Batch mean reward: {x:+.3f} | KL: 0.1",
-        "步数 {n}/200 | 损失: 0.4960 | 平均奖励: {x:.4f} | KL: 0.00100",
+        "步数 {n}/200 | 损失: 0.4960 | 平均奖励: {x:.4f} | KL: 0.00100 | 熵: 1.2",
         "Schritt {n} von 120: Verlust = 0.4960, mittlere Belohnung = {x:.3f}, KL = 0.0010, Lernrate = 1.0e-06",
     ],
 )

@@ -94,6 +94,7 @@ PLANTED: list[tuple[str, str, Callable[[Columns], None]]] = [
 CONFIGS: list[tuple[str, dict[str, object], dict[str, object]]] = [
     ("cfg-no-checkpoint-or-eval", {"save_freq": -1}, {"save_freq": 20}),
     ("cfg-lr-too-high", {"lr": 5e-5, "model": "Qwen2.5-7B"}, {"lr": 1e-6}),
+    ("cfg-lr-too-high", {"lr": 2e-5, "model": "Qwen2.5-7B"}, {"model": "sft-lora-Qwen2.5-7B"}),
     (
         "cfg-batch-arithmetic",
         {"train_batch_prompts": 100, "mini_batch": 64},

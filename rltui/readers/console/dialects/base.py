@@ -16,13 +16,14 @@ MAX_LINES = 2000
 @dataclass(frozen=True, slots=True)
 class Step:
     """What a line completes: the cells of a step. `total` where the line states the plan; `time`, and the number of the
-    `line` that it began with, are set by `Dialects`."""
+    `line` that it began with, are set by `Dialects`. `beside`: the step has a line of its own, in other words."""
 
     step: int
     cells: Mapping[str, object]
     total: int | None = None
     time: float = nan
     line: int = 0
+    beside: bool = False
 
 
 class LineDialect(Protocol):
