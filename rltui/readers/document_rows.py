@@ -194,7 +194,7 @@ def _chunks(document: Row) -> Held | None:
         for key, value in document.items()
         if isinstance(value, dict) and _stands_for_a_step(str(key)) and (part := _columns(value)) is not None
     }
-    if len(parts) < 2 or not all(words_of(str(key))[-1].isdecimal() for key in parts):
+    if len(parts) < 2 or not all("".join(words_of(str(key))[-1:]).isdecimal() for key in parts):
         return None
     return Held([row for part in parts.values() for row in part.rows], _rest(document, parts))
 
