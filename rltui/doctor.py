@@ -247,7 +247,14 @@ DATA_OF = (
     *("compare.tables", "diagnosis.constants", "diagnosis.kl_reward", "diagnosis.reliability", "diagnosis.remarks"),
     *("diagnosis.tail", "discovery.file_roles", "evidence.forecast", "hardware.processes", "manual.glossary"),
     *("readers.config_file", "readers.console.notes", "readers.console.template", "readers.formats", "readers.keys"),
-    *("readers.row_kinds", "rollouts.formats.fields", "rollouts.samples", "rules.coverage", "rules.error_rates"),
+    *(
+        "frameworks.parts",
+        "readers.row_kinds",
+        "rollouts.formats.fields",
+        "rollouts.samples",
+        "rules.coverage",
+        "rules.error_rates",
+    ),
     *("rules.reward", "tui.headings"),
 )
 """Modules with data files of their own, beside frameworks and rules."""

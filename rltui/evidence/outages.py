@@ -239,16 +239,11 @@ def _outage(reward: Series, found: Sequence[Stretch], before: list[Outage], logg
     clear = CLEAR if end - one.begin < SEVERAL else CLEAR / 2
     if fall <= clear * sd or bool((stood == one.value).any()):
         return None
-    exact = end - one.begin
-    for other in found[1:]:
-        near = other.begin - end <= BETWEEN and other.value == one.value and _holds(other, len(x))
-        if not near or float(x[end : other.begin].max()) >= level - fall / 2:
-            break
-        end = min(other.end, len(x))
-        exact += end - other.begin
+    least = level - fall / 2
+    end, exact = _with_others(x, one, found[1:], least)
     after = x[end : end + SEVERAL]
     over = len(after) == SEVERAL
-    if over and median(after) < level - fall / 2:
+    if over and median(after) < least:
         return None  # it has to be learnt again
     if not _by_source(rows[recent], rows[one.begin : end][:FIRST], over, logged):
         return None
@@ -256,6 +251,24 @@ def _outage(reward: Series, found: Sequence[Stretch], before: list[Outage], logg
     last = end if partial else end - 1
     since, lasts = int(reward.steps[one.begin]), end == len(x)
     return Outage(int(rows[begin]), int(rows[last]), since, exact, one.value, level, lasts)
+
+
+def _with_others(x: Floats, one: Stretch, others: Sequence[Stretch], least: float) -> tuple[int, int]:
+    """End of a stretch together with those that follow it at once, and how many points they hold, if the reward came
+    back behind them, to `least`, or if all answers got the same in each. Else its own: a reward that does not come back
+    may be lost for good."""
+    own = min(one.end, len(x))
+    end, exact, alike = own, own - one.begin, one.alike
+    for other in others:
+        near = other.begin - end <= BETWEEN and other.value == one.value and _holds(other, len(x))
+        if not near or float(x[end : other.begin].max()) >= least:
+            break
+        end = min(other.end, len(x))
+        exact += end - other.begin
+        alike &= other.alike
+    after = x[end : end + SEVERAL]
+    came_back = len(after) == SEVERAL and median(after) >= least
+    return (end, exact) if came_back or alike else (own, own - one.begin)
 
 
 def _points_before(begin: int, rows: Ints, outages: list[Outage]) -> Ints:

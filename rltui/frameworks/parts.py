@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
-from rltui.data_files import Record, read
+from rltui.data_files import Record, kept, read
 from rltui.frameworks.load import metrics
 from rltui.frameworks.resolve import DETAIL, Meaning
 
@@ -25,10 +25,14 @@ class TrueComponents(Record):
     words: tuple[str, ...]
 
 
+@kept
+def _true_components() -> TrueComponents:
+    return read(Path(__file__).with_name("true_components.json"), TrueComponents)
+
+
 @cache
 def _true_names() -> re.Pattern[str]:
-    words = read(Path(__file__).with_name("true_components.json"), TrueComponents).words
-    return re.compile("|".join(re.escape(w) for w in words))
+    return re.compile("|".join(re.escape(w) for w in _true_components().words))
 
 
 def is_task(member: str) -> bool:

@@ -109,9 +109,9 @@ MORE: tuple[Case, ...] = (
     ),
     Case(
         "torchforge",
-        {"train.log": _lines(*map(_forge, (1, 2, 3)), "Shutting down...")},
-        (1, 3),
-        {"reward_mean": 0.375, "total_loss": 0.0625, "lr": 1e-5, "response_length_mean": 255.0},
+        {"train.log": _lines(*map(_forge, (1, 2, 3, 4)), "Shutting down...")},
+        (1, 4),
+        {"reward_mean": 0.5, "total_loss": 0.0625, "lr": 1e-5, "response_length_mean": 255.0},
         "GRPO",
     ),
     Case(

@@ -194,7 +194,7 @@ def test_decimal_commas_of_any_size(tmp_path: Path, capsys: pytest.CaptureFixtur
     (tmp_path / "train.log").write_text(text)
     assert main(["export", str(tmp_path / "train.log"), "--format", "csv"]) == 0
     told = capsys.readouterr().out.splitlines()
-    assert told[0] == "step,Verlust,Belohnung"
+    assert told[0] == "step,total_loss,reward_mean"
     assert [tuple(map(float, line.split(","))) for line in told[1:]] == rows
 
 
