@@ -169,8 +169,7 @@ def _fix(fix: FixText, names: Dialect, ground: Ground, part: str = "") -> Fix | 
     key, act = fix.config.get(names.family), fix.act or fix.text
     if part and EXTRA in fix.text:
         fix = replace(fix, text=fix.text.replace(EXTRA, part))
-        entry = weight_of(part, ground.raw) if fix.weight is not None else None
-        if entry is not None and fix.weight is not None:
+        if fix.weight is not None and (entry := weight_of(part, ground.raw)) is not None:
             lower = _target(NewValue(entry.key, times=fix.weight, way="down"), entry.value)
             return Fix(fix.text, entry.key, fix.impact, fix.risk, _plain(entry.value), lower, act)
     change, config = fix.change, ground.config

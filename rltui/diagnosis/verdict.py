@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from rltui.diagnosis.badge import badge
 from rltui.diagnosis.reliability import of_clear
+from rltui.diagnosis.roots import dating_tolerance
 from rltui.diagnosis.stopping import StopCase, may_heal, speaks, validation_rises
 from rltui.evidence import words as told
 from rltui.evidence.clock import enough
@@ -130,18 +131,13 @@ def _roots_first(case: Case, because: Sequence[Finding]) -> list[Finding]:
 
 
 def _worse_and_before(case: Case, because: Sequence[Finding]) -> list[Finding]:
-    """Critical roots that began no later than the milder first reason to stop: they are what to act on. Nobody dates a
-    fault to the step, so a twentieth of the run later is not later."""
+    """Critical roots that began no later than the milder first reason to stop: they are what to act on."""
     first = because[0]
     if first.severity == "critical" or first.onset_step is None:
         return []
-    until = first.onset_step + max(LATE, case.look.step // 20)
+    until = first.onset_step + dating_tolerance(case.look.step)
     roots = [f for f in case.at("critical") if f.root is None and f.stage is not None and f not in because]
     return [f for f in roots if f.onset_step is not None and f.onset_step <= until]
-
-
-LATE = 10
-"""Steps by which an onset may be dated too late or too early, at least."""
 
 
 def _decide(case: Case) -> tuple[Decision, list[Finding]]:
