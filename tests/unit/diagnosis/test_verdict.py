@@ -164,3 +164,19 @@ def test_errors_of_the_environment_in_most_rollouts_are_a_fault_to_fix() -> None
     columns = dict(learning_run(0, N)) | {"error_rate": np.full(N, 0.4)}
     verdict = Engine().advance(FakeRun(columns).grow()).verdict
     assert (verdict.decision, verdict.because[0]) == ("pause-and-fix", "env-errors-contaminate")
+
+
+@pytest.mark.parametrize(("gap", "leads"), [(0.13, True), (0.004, False)])
+def test_a_critical_root_that_began_before_leads_the_milder_reason_to_stop(gap: float, leads: bool) -> None:
+    rng = np.random.default_rng(3)
+    late = np.clip((np.arange(N) - 200) / 200, 0, 1)
+    columns = dict(learning_run(0, N)) | {
+        "score_mean": 0.3 + 0.3 * np.minimum(1, np.arange(N) / 200) - 0.05 * late + 0.01 * noise(rng, N),
+        "kl_ref": 0.01 + 0.3 * late + 0.002 * np.abs(noise(rng, N)),
+        "rollout_train_logprob_diff": np.where(np.arange(N) < 195, 0.004, gap) * (1 + 0.05 * noise(rng, N)),
+        "val_score": [None] * N,
+    }
+    verdict = Engine().advance(FakeRun(columns).grow()).verdict
+    assert verdict.decision == "stop-use-best"
+    assert (verdict.because[0] == "mismatch-high") == leads
+    assert len(verdict.because) > leads
