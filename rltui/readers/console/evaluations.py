@@ -153,7 +153,7 @@ def _of_dict(message: str) -> str | None:
 def _is_stated(message: str) -> bool:
     """Whether a line that states its step is of an evaluation by its words: before the step, or in each name of
     training behind it. So is one of nothing but shares of answers that are right in several tries."""
-    if len(message) > MOST:
+    if len(message) > MOST or not ("@" in message or has_word(message, words().evaluation)):
         return False
     slots, known, of_dict = _slots(message), words(), message.startswith("{")
     at = next((i for i, slot in enumerate(slots) if is_whole(slot) and is_named(slot.name, known.counters)), None)

@@ -4,10 +4,11 @@ stamps are read as logs write them: with date and zone, or less of it.
 
 from __future__ import annotations
 
+from functools import cache, lru_cache
 from typing import NamedTuple
 
 from rltui.lazy_regex import lazy
-from rltui.readers.console.named_numbers import has_word, words
+from rltui.readers.console.named_numbers import RECENT, has_word, words
 from rltui.readers.keys import MILLISECONDS
 from rltui.readers.number_text import NUMBER
 
@@ -203,6 +204,7 @@ class Lead(NamedTuple):
     before: str
 
 
+@lru_cache(maxsize=RECENT)
 def split_lead(line: str) -> Lead:
     """A line without colours, cut where its message begins."""
     text, rank = line.strip(), ""
@@ -230,17 +232,15 @@ def of_container(before: str) -> str:
 
 def _says(name: str) -> bool:
     """Whether a name tells what the numbers behind it are."""
+    return any(map(str.isdecimal, name)) or has_word(name, _telling())
+
+
+@cache
+def _telling() -> frozenset[str]:
+    """Words that name a number, a step or a part of one, and no program."""
     known = words()
-    meant = (
-        known.counters
-        | known.weak_counters
-        | known.training
-        | known.evaluation
-        | known.durations
-        | known.items
-        | known.parts
-    )
-    return any(map(str.isdecimal, name)) or has_word(name, meant | known.places | known.statistics)
+    counted = known.counters | known.weak_counters | known.items | known.parts | known.places
+    return counted | known.training | known.evaluation | known.durations | known.statistics
 
 
 def without_lead(message: str) -> str:
@@ -248,6 +248,7 @@ def without_lead(message: str) -> str:
     return split_lead(message).message
 
 
+@lru_cache(maxsize=RECENT)
 def bare(message: str) -> str:
     """The message without tags in brackets, too."""
     text = without_lead(message)

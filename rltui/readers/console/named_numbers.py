@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 
 from rltui.data_files import Record, kept, read
@@ -16,6 +17,8 @@ from rltui.readers.number_text import value
 
 MAX_SLOTS = 200
 """Numbers of one line that are looked at."""
+RECENT = 8
+"""So many texts are kept with what was read of them: each reader that is asked about a line cuts it the same way."""
 
 NUMBER = lazy(r"(?<![\w.])" + NUMBER_TEXT)
 _UNIT = lazy(
@@ -108,6 +111,11 @@ class Slot:
 
 def slots_of(message: str) -> list[Slot]:
     """The numbers of a line with the names that stand before them. Of the list `rewards: [0.1, 0.3]` it is the mean."""
+    return list(_slots_of(message))
+
+
+@lru_cache(maxsize=RECENT)
+def _slots_of(message: str) -> tuple[Slot, ...]:
     out: list[Slot] = []
     sections: list[str] = []  # in which each of them stands: `actor: loss=0.1 lr=1e-6 | critic: loss=0.2`
     end, subject, section = 0, "", ""
@@ -171,7 +179,7 @@ def slots_of(message: str) -> list[Slot]:
         out.append(Slot(name, text, number, end=match.end()))
         sections.append(section)
     names = sectioned((section, slot.name) for section, slot in zip(sections, out, strict=True))
-    return [slot if slot.name == name else replace(slot, name=name) for slot, name in zip(out, names, strict=True)]
+    return tuple(slot if slot.name == name else replace(slot, name=name) for slot, name in zip(out, names, strict=True))
 
 
 def _is_word(message: str, at: int) -> bool:
