@@ -38,18 +38,19 @@ class Course:
     truth: Truth
     rows: int
     glances: list[Glance] = field(default_factory=list)
+    closer: list[Glance] = field(default_factory=list)  # row by row before each at which a fault was named anew
     unable: frozenset[str] = frozenset()
 
     def found(self, rules: frozenset[str] | None = None) -> int | None:
-        """Rows with the fault up to the look at which one of `rules` (by default any that names it) is loud; None if
-        none ever is. What was loud before the fault counts only if it was quiet in between, and what is loud long after
-        the recovery is a false alarm."""
+        """Rows with the fault up to the one at which one of `rules` (by default any that names it) is loud; None if
+        none ever is at a glance. What was loud before the fault counts only if it was quiet in between, and what is
+        loud long after the recovery is a false alarm."""
         begins = self.truth.begins
         wanted = self.truth.rules if rules is None else rules
         if begins is None:
             return None
         old: frozenset[str] = frozenset()
-        for g in self.glances:
+        for g in sorted([*self.glances, *self.closer], key=lambda glance: glance.step):
             now = g.loud & wanted
             if g.step < begins:
                 old = now
@@ -133,10 +134,16 @@ def course(fault: str, seed: int, looks: int = LOOKS, stands: int = 0) -> Course
     run = run_of(world)
     n = len(run.all_steps)
     out = Course(fault, world, truth, n)
-    engine = Engine()
+    engine, last = Engine(), Glance(0, "not-enough-evidence", frozenset())
+    seen = 0
     for rows in sorted({max(1, round(n * k / looks)) for k in range(1, looks + 1)}):
         d = engine.advance(run.grow(rows))
-        out.glances.append(Glance(run.all_steps[rows - 1], d.verdict.decision, loud(d)))
+        now = Glance(run.all_steps[rows - 1], d.verdict.decision, loud(d))
+        if truth.begins is not None and now.step >= truth.begins and (now.loud - last.loud) & truth.rules:
+            between = ((row, engine.at(run, row)) for row in range(seen + 1, rows))
+            out.closer += [Glance(run.all_steps[row - 1], was.verdict.decision, loud(was)) for row, was in between]
+        out.glances.append(now)
+        last, seen = now, rows
         out.unable = frozenset(check.id for check in (*d.not_evaluable, *d.not_applicable))
     return out
 
