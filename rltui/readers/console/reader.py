@@ -72,6 +72,7 @@ class ConsoleReader(LineReader):
         self._took = False  # something of the line was taken
         self._torn = False  # the line that is read has no end
         self._torn_skips: list[str] = []  # why that line is left out
+        self._torn_evaluation: list[StepRow] = []  # of a line without its end, which counts if that was all of it
         self._torn_line = 0  # the newest line that was read without its end
         self._notes_ahead: OpenTracebacks | None = None  # with that line
         if self._own is None and self._patterns is None:
@@ -102,6 +103,8 @@ class ConsoleReader(LineReader):
             for reason in self._torn_skips if whole else ():
                 self._skip(reason, self._line)
             self._torn_skips.clear()
+            self._tell(self._torn_evaluation if whole else [])
+            self._torn_evaluation = []
             self._untaken.forget_open(but=self._line if whole and not self._joined.is_open else 0)
             if self._own is not None:
                 self._tell(self._own.go_on(whole))
@@ -421,7 +424,9 @@ class ConsoleReader(LineReader):
         told = self._evaluations.line(segment.decode("utf-8", "replace"), self._bars.newest(), self._news.planned)
         if told is not None:
             row, before = told
-            self._tell([replace(row, lines=(self._line,), time=self._rows.clock.of(before))])
+            rows = [replace(row, lines=(self._line,), time=self._rows.clock.of(before))]
+            self._torn_evaluation = rows if self._torn else []
+            self._tell(rows)
         return told is not None
 
     def _tell(self, rows: list[StepRow], *, plans: bool = False) -> None:

@@ -96,8 +96,9 @@ def test_where_it_was_opened_makes_no_difference(form: str) -> None:
     data = data[: data.find(b"21/40")]
     whole, _ = looked_at([data])
     assert {step: cells for step, cells in whole.items() if len(cells) > 4}.keys() == {10, 20}
-    wrong = [at for at in range(0, len(data), 3) if looked_at([data[:at], data[at:]])[0] != whole]
-    assert wrong == []
+    learnt, evaluation = data.find(b"0.003"), data.find(b"0.008")
+    near = [*range(0, learnt, 5), *range(evaluation, data.find(b"0.012"), 2)]
+    assert [at for at in near if looked_at([data[:at], data[at:]])[0] != whole] == []
 
 
 def test_stated_steps_beside_counted_rows_are_no_restart(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
