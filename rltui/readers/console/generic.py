@@ -27,9 +27,8 @@ from rltui.readers.number_text import NUMBER, value
 MAX_BLOCK = 400
 """Lines after a step line that can still belong to it, and cells of one step."""
 
-_UNIT = (
-    r"(?:\s?(?:%|m?s|sec|seconds|steps|[KMGT]i?B|tokens?|(?:tokens?|tok|toks|it|samples)/s(?:ec)?))?(?:\s*\([\d.]+%\))?"
-)
+_UNIT = r"(?:\s?(?:%|m?s|sec|seconds|steps|[KMGT]i?B|tokens?|(?:tokens?|tok|toks|it|samples)/s(?:ec)?))?(?:\s*\((?:[\d.]+%|\d+\s?/\s?\d+)\))?"
+"""Behind it the share in percent, or the count that it is of."""
 _NAME = r"[^\W\d_][\w/.@\-]*(?: [\w/.@()\-]+){0,4}?"
 _COUNT = r"(\d{1,15}|\d{1,3}(?:,\d{3})+)"
 _OUT_OF = r"(?:\s?/\s?| (?:out )?of )"
@@ -196,6 +195,8 @@ def dict_line(message: str) -> tuple[int, dict[str, float]] | None:
             return int(cells.pop(counter)), cells
     if not (text.startswith(("{'", '{"')) and text.rstrip().endswith("}")):
         found = _DICT.search(text)
+        if found is not None and begins_evaluation(text[: found.start(2)]):
+            return None  # its settings, or a sample
         cells = {} if found is None else dict_cells(found[2])
         return (int(found[1]), cells) if found is not None and len(cells) > 1 else None
     cells = dict_cells(text)

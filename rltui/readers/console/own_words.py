@@ -14,7 +14,7 @@ from rltui.readers.console.evaluations import EvaluationLines, evaluated
 from rltui.readers.console.lead import Lead, bare, split_lead, without_lead
 from rltui.readers.console.line_clock import LineClock
 from rltui.readers.console.line_filter import remember
-from rltui.readers.console.named_numbers import counts_within
+from rltui.readers.console.named_numbers import counts_within, pairs
 from rltui.readers.console.open_end import OpenEnd
 from rltui.readers.console.step_template import StepRow, measures
 from rltui.readers.console.template import TemplateLearner
@@ -74,6 +74,10 @@ class OwnWords(OpenEnd[_Known]):
         """Whether rows are counted, as no line states its step."""
         return self._learner is not None and self._learner.counts
 
+    def is_at(self, step: int) -> bool:
+        """Whether the lines themselves told this step, too."""
+        return self._learner is not None and self._learner.knows_steps and step == self._step()
+
     def stop(self) -> None:
         """Others tell the steps: only lines that name theirs count."""
         self._learner = self._ahead = None
@@ -113,8 +117,11 @@ class OwnWords(OpenEnd[_Known]):
         if self.belongs:
             self._skip(OTHER_RANK)
             return [], True
-        if evaluation := self._evaluation(self._evaluations.said(lead, self._step())):
+        said = self._evaluations.said(lead, self._step())
+        if evaluation := self._evaluation(said):
             return evaluation, True
+        if said is not None and pairs(said):
+            return [], False  # its settings
         first = not behind and self._learner is not None and self._learner.knows_steps
         rows = self.line(raw, shape, prefix) if first else []
         if rows and self._block is not None:
@@ -142,6 +149,8 @@ class OwnWords(OpenEnd[_Known]):
         said = self._evaluations.said(lead, self._step())
         if evaluation := self._evaluation(said):
             return evaluation
+        if said is not None and pairs(said):
+            return []  # its settings
         if learner is None or (len(raw) > PROSE and not raw.endswith("}")):
             return []
         if "Worker" in prefix:

@@ -399,7 +399,7 @@ class ConsoleReader(LineReader):
         """A line of one of the dialects; false if none of them knows it."""
         done = self._dialects.line(prefix, message, self._rows.clock, self._line)
         if done:
-            if not all(step.beside for step in done):
+            if not all(step.beside or own.is_at(step.step) for step in done):
                 own.stop()
             self._add_steps(done, plans=True)
         return done is not None

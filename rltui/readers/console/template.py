@@ -207,6 +207,8 @@ class TemplateLearner:
                 "table", key_of("table", row), TemplateLine(row, lines=(self._at,), time=self._time)
             )
         begins = headings(message)
+        if begins and self._is_at(begins[0]) and self._begins_evaluation(message):
+            return []
         if begins or is_behind_bar(message):
             return self._below(message, source, begins)
         skeleton = skeleton_of(message)
@@ -221,6 +223,8 @@ class TemplateLearner:
                 return self._below(message, source)
             if self._headed and not measures(line.names(None)):
                 return self._below(message, source)  # it counts something of the step that the heading names
+            if self._evaluated and pair_cells(message) and not any(map(may_count, line.slots)):
+                return self._below(message, source)  # of so many answers
         ended = self._end_block()
         self._evaluated = False
         self._source(source)
@@ -228,6 +232,11 @@ class TemplateLearner:
         self._under, self._block.title = line if key in self._templates else None, ""
         self._under_step = rows[-1].step if rows else None
         return ended + rows
+
+    def _is_at(self, count: Slot) -> bool:
+        """Whether what stands above states this count."""
+        above = self._block.slots.values() if self._under is None else self._under.slots
+        return any(is_whole(slot) and slot.value == count.value for slot in above)
 
     def _source(self, source: str) -> None:
         """A line of this program may tell a step."""
