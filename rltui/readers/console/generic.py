@@ -27,7 +27,10 @@ from rltui.readers.number_text import NUMBER, value
 MAX_BLOCK = 400
 """Lines after a step line that can still belong to it, and cells of one step."""
 
-_UNIT = r"(?:\s?(?:%|m?s|sec|seconds|steps|[KMGT]i?B|tokens?|(?:tokens?|tok|toks|it|samples)/s(?:ec)?))?(?:\s*\((?:[\d.]+%|\d+\s?/\s?\d+)\))?"
+_UNIT = (
+    r"(?:\s?(?:%|m?s|sec|seconds|steps|[KMGT]i?B|tokens?|(?:tokens?|tok|toks|it|samples)/s(?:ec)?))?"
+    r"(?:\s*\((?:[\d.]+%|\d+\s?/\s?\d+)\))?"
+)
 """Behind it the share in percent, or the count that it is of."""
 _NAME = r"[^\W\d_][\w/.@\-]*(?: [\w/.@()\-]+){0,4}?"
 _COUNT = r"(\d{1,15}|\d{1,3}(?:,\d{3})+)"

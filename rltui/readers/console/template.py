@@ -292,7 +292,7 @@ class TemplateLearner:
                 if counter is None or not (surely or is_named(first[counter].name, words().counters)):
                     continue
                 if is_about(first, words().training) and not is_evaluation(first, counter):
-                    early = replace(template, names=set())
+                    early = replace(template, names=set(), epochs=template.epochs.copy())
                     early.decide(counter)
                     out += early.rows(template.lines[template.told :])
                     template.told = len(template.lines)

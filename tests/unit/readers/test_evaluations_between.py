@@ -1,4 +1,4 @@
-"""What an evaluation tells between the steps belongs to it: no step of the training is lost by it, or named after it."""
+"""What an evaluation tells between the steps belongs to it: no step of the training is lost by it."""
 
 from __future__ import annotations
 
