@@ -14,6 +14,7 @@ from rltui.readers.base import ConfigRecord, Hint, LeftOut, LineReader, Note, Re
 from rltui.readers.console import line_pattern, trl
 from rltui.readers.console.bar_rows import BarRows
 from rltui.readers.console.config import YAML_LINES, ConfigFinder
+from rltui.readers.console.cut_number import CutNumber, StepNames
 from rltui.readers.console.dialects import Dialects
 from rltui.readers.console.dialects.base import Step
 from rltui.readers.console.evaluations import EvaluationsBeside
@@ -71,6 +72,8 @@ class ConsoleReader(LineReader):
         self._untaken = UntakenLines()
         self._took = False  # something of the line was taken
         self._torn = False  # the line that is read has no end
+        self._cut: CutNumber | None = None  # at the end of that line
+        self._names = StepNames()
         self._torn_skips: list[str] = []  # why that line is left out
         self._torn_line = 0  # the newest line that was read without its end
         self._notes_ahead: OpenTracebacks | None = None  # with that line
@@ -156,6 +159,7 @@ class ConsoleReader(LineReader):
         if own is not None:
             own.look_ahead()
             self._dialects.look_ahead()
+        self._cut = CutNumber.of(rest)
         told = self._read(rest) if rest else []
         if own is not None:
             own.look_further(torn=bool(rest))
@@ -166,7 +170,7 @@ class ConsoleReader(LineReader):
         if self._own is not None:
             self._add_steps(self._dialects.look_back())
             self._tell(self._own.look_back())
-        self._filter.learns, self._torn = True, False
+        self._filter.learns, self._torn, self._cut = True, False, None
         self._rows.foretells = self._news.foretells = False
         return told
 
@@ -428,8 +432,12 @@ class ConsoleReader(LineReader):
         """Adds rows. Their `plans` are news only of rows that end with the line that is read. A torn line brings no new
         name: it may be the beginning of one, or another's."""
         for row in rows:
+            if self._cut is not None:
+                row = self._cut.left_out(row, self._names)
             if self._torn and (known := self._rows.names):
                 row = replace(row, cells={name: x for name, x in row.cells.items() if name in known})
+            if not self._torn:
+                self._names.take(row)
             self._rows.tell(row)
             self._untaken.take(row.lines)
             self._took |= self._line in row.lines
