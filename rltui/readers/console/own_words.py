@@ -199,6 +199,11 @@ class OwnWords(OpenEnd[_Known]):
             block.cells = block.cells | begun.cells if same else begun.cells | block.cells
             block.lines = 0
             return []
+        if block is not None:
+            block.go_on(begun)
+        elif self._learner is not None and begun.cells and self._newest[0] < 0:
+            begun.above = self._learner.above
+            begun.before = frozenset(begun.above)
         closed, self._block, begun.time = self.close(), begun, self._time
         lead = split_lead(message)
         begun.source = prefix + lead.source
@@ -306,7 +311,15 @@ class OwnWords(OpenEnd[_Known]):
         return (
             None if learner is None else learner.copy(),
             set(self._never),
-            None if block is None else replace(block, cells=dict(block.cells), own=set(block.own)),
+            None
+            if block is None
+            else replace(
+                block,
+                cells=dict(block.cells),
+                own=set(block.own),
+                ahead=dict(block.ahead),
+                below_names=list(block.below_names),
+            ),
             self._epochs.copy(),
         )
 

@@ -176,10 +176,10 @@ class StepRow:
 
 @dataclass(slots=True)
 class TemplateLine:
-    """A line that may be a step line: its numbers, and those of the `name: number` lines right below it. `message`:
-    its text, "" for a block or a row; `place`: its number among all that were held; `rank` and
-    `process` that wrote it; `epoch`: of the heading above it; `lines`: numbers in the file; `time`: when it was
-    written."""
+    """A line that may be a step line: its numbers, those of the `name: number` lines right `below` it, and those right
+    `above` that are of no other line. `message`: its text, "" for a block or a row; `place`: its number among all that
+    were held; `rank` and `process` that wrote it; `epoch`: of the heading above it; `lines`: numbers in the file;
+    `time`: when it was written."""
 
     slots: list[Slot]
     message: str = ""
@@ -188,6 +188,7 @@ class TemplateLine:
     epoch: int = 0
     process: str = ""
     below: dict[str, float] = field(default_factory=dict)
+    above: dict[str, float] = field(default_factory=dict)
     lines: tuple[int, ...] = ()
     time: float = nan
 
