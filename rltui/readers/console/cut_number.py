@@ -46,10 +46,11 @@ class CutNumber:
         found = _AT_END.search(line[-LONGEST:].decode("utf-8", "replace"))
         return None if found is None else cls(value(found[1]), bool(found[2]))
 
-    def left_out(self, row: StepRow, names: StepNames) -> StepRow:
+    def left_out(self, row: StepRow, names: StepNames) -> tuple[StepRow, list[StepRow]]:
         """A row without it if it is its last number, and its step lacks names that the step before has: more of it is
-        to come."""
+        to come. And the row of the rest."""
         last = next(reversed(row.cells), None)
         if last is None or row.cells[last] != self.number or not (self.surely or names.lacks(row)):
-            return row
-        return replace(row, cells={name: x for name, x in row.cells.items() if name != last})
+            return row, []
+        others = {name: x for name, x in row.cells.items() if name != last}
+        return replace(row, cells=others), [replace(row, cells={last: self.number})]

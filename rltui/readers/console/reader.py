@@ -74,6 +74,7 @@ class ConsoleReader(LineReader):
         self._torn = False  # the line that is read has no end
         self._cut: CutNumber | None = None  # at the end of that line
         self._names = StepNames()
+        self._waiting: list[StepRow] = []  # what that line says with it
         self._torn_skips: list[str] = []  # why that line is left out
         self._torn_line = 0  # the newest line that was read without its end
         self._notes_ahead: OpenTracebacks | None = None  # with that line
@@ -105,9 +106,10 @@ class ConsoleReader(LineReader):
             for reason in self._torn_skips if whole else ():
                 self._skip(reason, self._line)
             self._torn_skips.clear()
+            waiting, self._waiting = self._waiting, []
             self._untaken.forget_open(but=self._line if whole and not self._joined.is_open else 0)
             if self._own is not None:
-                self._tell(self._own.go_on(whole))
+                self._tell([*self._own.go_on(whole), *(waiting if whole else ())])
                 self._dialects.was_whole(whole)
         out = self._read(block) if block else []
         if self.gives_lines and len(data) < FULL_BLOCK:
@@ -151,6 +153,7 @@ class ConsoleReader(LineReader):
             self._untaken.forget_open()  # what was read of them before is read again
         if rest:
             self._torn_skips.clear()
+            self._waiting.clear()
         self._untaken.open_line = held or (self._line if rest else 0)
         if rest:
             self._blanks.look_ahead()
@@ -433,7 +436,8 @@ class ConsoleReader(LineReader):
         name: it may be the beginning of one, or another's."""
         for row in rows:
             if self._cut is not None:
-                row = self._cut.left_out(row, self._names)
+                row, waiting = self._cut.left_out(row, self._names)
+                self._waiting += waiting
             if self._torn and (known := self._rows.names):
                 row = replace(row, cells={name: x for name, x in row.cells.items() if name in known})
             if not self._torn:

@@ -11,6 +11,7 @@ FORMS = {
     "names": "iter={i} reward={r:.4f} lr={l:.3e} entropy={e:.3f}\n",
     "words of its own": "GRPO round {i}/90 -> reward={r:.4f}, lr={l:.3e}, entropy={e:.3f}\n",
     "lines below": "Step {i}/90:\n  reward: {r:.4f}\n  lr: {l:.3e}\n  entropy: {e:.3f}\n",
+    "pairs below": "Iteration {i} | elapsed 0:{i:02}:11\n  reward   {r:.4f}\n  lr   {l:.3e}\n  entropy   {e:.3f}\n",
     "the rate last": "step {i}: reward={r:.4f}, entropy={e:.3f}, lr={l:.3e}\n",
 }
 
@@ -42,7 +43,15 @@ def test_a_last_line_that_lacks_but_its_end_is_whole(form: str) -> None:
 
 
 @pytest.mark.parametrize("form", FORMS)
+def test_a_log_that_comes_in_pieces_is_read_as_a_whole(form: str) -> None:
+    data = log(form)
+    whole = looked_at([data])[0]
+    for size in (9, 23):
+        assert looked_at([data[at : at + size] for at in range(0, len(data), size)])[0] == whole, size
+
+
+@pytest.mark.parametrize("form", FORMS)
 def test_what_was_cut_is_read_once_the_rest_came(form: str) -> None:
     data = log(form)
     whole = looked_at([data])[0]
-    assert [at for at in range(len(data) - 40, len(data)) if looked_at([data[:at], data[at:]])[0] != whole] == []
+    assert [at for at in range(len(data) - 60, len(data)) if looked_at([data[:at], data[at:]])[0] != whole] == []
