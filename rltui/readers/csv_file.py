@@ -21,6 +21,7 @@ from rltui.readers.csv_table import (
     is_title,
     with_index,
 )
+from rltui.readers.epochs import EpochSteps, epoch_of
 from rltui.readers.keys import StepColumn, time_of
 from rltui.readers.lines import FEW_BYTES, MANY_BYTES, TOO_LONG, LineBuffer, unchanged
 from rltui.readers.row_kinds import as_evaluation, kind_of
@@ -105,6 +106,7 @@ class CsvReader:
         self._metrics: dict[str, str] = {}  # column -> key
         self._line = 0
         self._steps = StepColumn(self._skip)
+        self._epochs = EpochSteps()
         self._decimal = DecimalMark()
         self._held: list[tuple[int, list[str]]] = []  # with the numbers of their lines
         self._means = SampleMeans()
@@ -163,6 +165,11 @@ class CsvReader:
             return False
         return table.separator in SEPARATORS and (table.separator == "," or b"," not in block)
 
+    @property
+    def _counted_last(self) -> int:
+        """What the newest row states as its step."""
+        return self._before[0] if self._epochs.last is None else self._epochs.last[1]
+
     def _halve(self, block: bytes) -> None:
         """Reads lines at once; if one of them is odd, in halves, until a few are left around it."""
         if len(block) < FEW_BYTES or (middle := block.find(b"\n", len(block) // 2) + 1) == len(block):
@@ -196,10 +203,12 @@ class CsvReader:
             return False
         cells = dict(zip(table.columns, found, strict=True))
         count, first = len(found[0]), self._line + 1
-        if table.step is not None and repeats_a_step(cells[table.step], self._before[0]):
+        if table.step is not None and repeats_a_step(cells[table.step], self._counted_last):
             return False
         self._line += count
         steps = bulk.steps(None if table.step is None else cells[table.step], count, self._steps, first)
+        if table.epoch is not None:
+            steps = self._epochs.many(bulk.numbers(cells[table.epoch]), steps)
         times = bulk.no_times(count) if table.time is None else bulk.times(cells[table.time])
         columns = {key: bulk.numbers(cells[column]) for column, key in self._metrics.items()}
         self._means.alone += count
@@ -269,6 +278,8 @@ class CsvReader:
                 self._by_step.setdefault(step, {})[cells[0].strip()] = cell
             return
         step = NO_STEP if table.step is None else self._steps.step(row[table.step], line)
+        if table.epoch is not None and step != NO_STEP:
+            step = self._epochs.step(epoch_of(row[table.epoch]), step)
         time = nan if table.time is None else time_of(row[table.time])
         metrics: dict[str, object] = {
             key: cell if "%" not in (cell := row[column]) else share(cell) for column, key in self._metrics.items()

@@ -69,6 +69,11 @@ class CsvTable:
         """A row is a step, and nothing else has to be looked at."""
         return not (self.steps or self.long or self.flags or self.run)
 
+    @property
+    def epoch(self) -> str | None:
+        """The column of the epoch that a step is of."""
+        return None if self.step is None else first_of("epoch", self.columns)
+
     def run_prefixes(self) -> list[str]:
         """The runs whose names stand before their metrics, as W&B exports a chart."""
         return list(dict.fromkeys(c.partition(_RUN_MARK)[0] for c in self.metrics if _RUN_MARK in c))

@@ -14,6 +14,7 @@ import orjson
 
 from rltui.readers.base import NO_STEP, ConfigRecord, LogLine, Note, Record
 from rltui.readers.config_file import flatten
+from rltui.readers.epochs import EpochSteps, epoch_of
 from rltui.readers.json_text import Object, ObjectLines
 from rltui.readers.keys import MAX_STEP, StepColumn, first_of, names, step_of, time_of, times_of
 from rltui.readers.lines import MANY_BYTES, TOO_LONG, LineBuffer, unchanged
@@ -55,6 +56,7 @@ class _Layout:
     step: str | None
     time: str | None
     total: str | None
+    epoch: str | None  # among the cells
     nested: bool
     config: bool
 
@@ -82,6 +84,7 @@ class JsonlReader:
         self._lines = ObjectLines(self._skip)
         self._plan: tuple[int, int] | None = None
         self._steps_of = StepColumn(self._skip)
+        self._epochs = EpochSteps()
         self._stated = NO_STEP  # the newest step that a row stated
         self._surplus = 0  # rows that state their step, less those that do not
         self._flags: dict[tuple[str, ...], tuple[str, ...]] = {}
@@ -177,19 +180,24 @@ class JsonlReader:
         inner: Object = data if isinstance(data, dict) else newest
         layout = self._layout(newest, inner)
         columns = dict(zip(paths, numbers, strict=True))
+        under = () if inner is newest else ("data",)
         steps = columns[(layout.step or "",)]
-        rising = bool((steps[1:] > steps[:-1]).all()) and steps[0] != self._means.step
+        before = self._means.step if self._epochs.last is None else self._epochs.last[1]
+        rising = bool((steps[1:] > steps[:-1]).all()) and steps[0] != before
         if not rising or self._means.on or self._steps_of.counted or not bulk.whole(steps, MAX_STEP).all():
             return False
         times = None if layout.time is None else bulk.times(columns[(layout.time,)])
-        under = () if inner is newest else ("data",)
+        counted = steps.astype(int)
+        if layout.epoch is not None or self._epochs.last is not None:
+            epochs = None if layout.epoch is None else columns[(*under, layout.epoch)]
+            counted = self._epochs.many(epochs, counted)
         self._rows.add_columns(
-            steps.astype(int),
+            counted,
             bulk.no_times(len(steps)) if times is None else times,
             {key: columns[(*under, key)] for key in inner},
         )
         self._lines.number += len(steps)
-        self._stated = int(steps[-1])
+        self._stated = int(counted[-1])
         self._surplus += len(steps)
         self._means.alone += len(steps) - 1
         self._means.meet([inner], [self._stated], None if times is None else [float(times[-1])])
@@ -277,7 +285,9 @@ class JsonlReader:
             out += [ConfigRecord(flatten(row), f"line {at}") for at, row in enumerate(rows, line)]
             return
         if layout.step is not None:
-            steps = self._steps(rows, layout, line)
+            steps = self._of_epochs(self._steps(rows, layout, line), inner, layout)
+            if self._epochs.base:
+                self._plan = None  # it is that of one epoch
             self._stated = next((step for step in reversed(steps) if step != NO_STEP), self._stated)
             self._surplus += len(rows)
         else:  # an event, or an evaluation: of the newest step, in a file whose rows state theirs
@@ -314,6 +324,12 @@ class JsonlReader:
             out.append(step)
         return out
 
+    def _of_epochs(self, counts: list[int], cells: list[Object], layout: _Layout) -> list[int]:
+        """The steps of rows that state these, which may be counted anew in each epoch."""
+        if layout.epoch is None:
+            return counts if self._epochs.last is None else self._epochs.steps([None] * len(counts), counts)
+        return self._epochs.steps([epoch_of(inner.get(layout.epoch)) for inner in cells], counts)
+
     def _layout(self, row: Object, cells: Object) -> _Layout:
         keys = (*row, "", *cells)
         layout = self._layouts.get(keys)
@@ -326,6 +342,7 @@ class JsonlReader:
                 step,
                 time,
                 first_of("total", row) if step is not None else None,
+                first_of("epoch", cells) if step is not None else None,
                 any(isinstance(value, dict) for value in cells.values()),
                 step is None and (is_config(row) or not any(number(value) is not None for _, value in _flat(cells))),
             )

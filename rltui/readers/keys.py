@@ -23,13 +23,14 @@ SINCE_EPOCH = 1e8
 """Up to so many seconds are counted from the start of the run."""
 
 
-KeyKind = Literal["step", "total", "time", "config", "update", "text"]
+KeyKind = Literal["step", "epoch", "total", "time", "config", "update", "text"]
 
 
 class Keys(Record):
     """Keys by kind, the most telling first. `update`: what an update of the policy logs; `text`: samples."""
 
     step: tuple[str, ...]
+    epoch: tuple[str, ...]
     total: tuple[str, ...]
     time: tuple[str, ...]
     config: tuple[str, ...]

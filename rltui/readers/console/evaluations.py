@@ -15,7 +15,9 @@ from rltui.readers.console.named_numbers import (
     has_word,
     is_named,
     is_whole,
+    last_word,
     of_evaluation,
+    pairs,
     slots_of,
     words,
 )
@@ -33,8 +35,9 @@ _DICT = lazy(r"^([^{}\[\]\n]{3,80}?[:=>→|\-]\s*)(\{['\"].*\})\s*$")
 _SAID = lazy(r"['\"]\s*:\s*['\"\[]")
 """A text or list in a dict, which is a sample or settings, then."""
 _WORD = lazy(r"[^\W\d_]+")
-_NUMBERED = lazy(r"(?i)(?:step|iter|iteration|epoch|update)\W{1,3}\d")
-"""Words that state the step of a dict, which is read as such."""
+_LINKS = frozenset(("at", "after", "on", "for", "of", "in"))
+"""Words between those that tell an evaluation and its step."""
+_FRACTION = lazy(r"\d\.\d|\d\s?%")
 _AT_STEP = lazy(
     r"^\W*([A-Za-z][\w/@\-]*(?: [\w/@\-]+){0,3}) (?:at|after|on|for|@) "
     rf"((?:[a-z]+[ _])?[A-Za-z]+[ =:#]{{1,2}}\d{{1,15}})\s*(?:->|=>|[:=|>–—-])\s*({NUMBER.pattern}%?)\W*$"
@@ -119,7 +122,7 @@ def evaluated(said: str, newest: int | None, plan: int | None = None) -> StepRow
     elif weak and newest is not None and abs(slots[weak[0]].value - newest) <= 1:
         step = int(slots[weak[0]].value)  # episodes or epochs are what the training counts, too
     cells = cells_of(slots, (*strong, *weak), "")
-    if step is None or step < 0 or not (measures(cells) or (cells and said.startswith("{"))):
+    if step is None or step < 0 or not (measures(cells) or (cells and _is_list(said))):
         return None
     return StepRow(step, {_name(name): x for name, x in cells.items()}, aside=True)
 
@@ -144,10 +147,21 @@ def _of_dict(message: str) -> str | None:
     found = _DICT.match(message) if message.rstrip().endswith("}") else None
     if found is None or _SAID.search(found[2]) is not None:
         return None
-    known = words()
-    said = {word.lower() for word in _words_of(found[1])}
+    known, said = words(), set(_words_of(found[1]))
+    count = next((slot for slot in slots_of(found[1]) if is_whole(slot) and may_count(slot)), None)
+    if count is not None:
+        said -= known.counters | known.weak_counters | _LINKS
+        told = said <= known.evaluation | known.findings
+        stated = f"{{'{last_word(count.name)}': {int(count.value)}, "
+        return stated + found[2][1:] if told and said & known.evaluation else None
     told = not said.isdisjoint(known.findings) or (measures(dict_cells(found[2])) and said <= known.evaluation)
-    return found[2] if told and said & known.evaluation and _NUMBERED.search(found[1]) is None else None
+    return found[2] if told and said & known.evaluation else None
+
+
+def _is_list(said: str) -> bool:
+    """Whether what an evaluation says is a dict, or names and numbers alone: names of data sets, whatever they are.
+    Settings are whole numbers."""
+    return said.startswith("{") or (bool(pairs(said)) and _FRACTION.search(said) is not None)
 
 
 def _is_stated(message: str) -> bool:

@@ -20,6 +20,7 @@ from rltui.readers.console.layouts import (
 from rltui.readers.console.lead import Lead, bare, of_container, split_lead, without_lead
 from rltui.readers.console.named_numbers import NUMBER_IN, TIME, has_word, is_named, of_evaluation, sectioned, words
 from rltui.readers.console.step_template import measures
+from rltui.readers.console.values_above import stand_above
 from rltui.readers.keys import first_of
 from rltui.readers.literals import dict_cells
 from rltui.readers.number_text import NUMBER, value
@@ -28,8 +29,10 @@ MAX_BLOCK = 400
 """Lines after a step line that can still belong to it, and cells of one step."""
 
 _UNIT = (
-    r"(?:\s?(?:%|m?s|sec|seconds|steps|[KMGT]i?B|tokens?|(?:tokens?|tok|toks|it|samples)/s(?:ec)?))?(?:\s*\([\d.]+%\))?"
+    r"(?:\s?(?:%|m?s|sec|seconds|steps|[KMGT]i?B|tokens?|(?:tokens?|tok|toks|it|samples)/s(?:ec)?))?"
+    r"(?:\s*\((?:[\d.]+%|\d+\s?/\s?\d+)\))?"
 )
+"""Behind it the share in percent, or the count that it is of."""
 _NAME = r"[^\W\d_][\w/.@\-]*(?: [\w/.@()\-]+){0,4}?"
 _COUNT = r"(\d{1,15}|\d{1,3}(?:,\d{3})+)"
 _OUT_OF = r"(?:\s?/\s?| (?:out )?of )"
@@ -106,6 +109,10 @@ class StepBlock:
     elsewhere: bool = False  # the newest message is of another program
     known: frozenset[str] = frozenset()  # names in the messages of the headings before this one
     own: set[str] = field(default_factory=set)  # names in that of this one
+    above: dict[str, float] = field(default_factory=dict)  # numbers right above the first step
+    before: frozenset[str] = frozenset()  # names of numbers that stand above their step, or may
+    ahead: dict[str, float] = field(default_factory=dict)  # numbers below that may be of the next step
+    below_names: list[str] = field(default_factory=list)
 
     def line(self, message: str, prefix: str) -> bool:
         """A further line, behind Ray's `prefix`. Returns whether its numbers belong to the step."""
@@ -135,6 +142,16 @@ class StepBlock:
         if taken and not self.elsewhere:
             self.own |= cells.keys()
         return taken
+
+    def go_on(self, following: StepBlock) -> None:
+        """The next step begins: what stands between belongs to it if it stands above its step."""
+        counts = [self.step, following.step]
+        if self.above and not stand_above(self.above, [self.below_names], counts):
+            self.cells = {**self.cells, **self.ahead}
+            return
+        self.cells = {**self.cells, **self.above}
+        following.before = self.before
+        following.cells = {**following.cells, **self.ahead}
 
     @property
     def told(self) -> dict[str, float]:
@@ -181,6 +198,11 @@ class StepBlock:
         for name, x in cells.items():  # the first one of a name counts
             key = of_evaluation(name) if self.evaluated else name
             key = f"{self.title}/{key}" if self.title and key in self.cells else key
+            if len(self.below_names) < MAX_BLOCK:
+                self.below_names.append(key)
+            if key in self.before:
+                self.ahead.setdefault(key, x)
+                continue
             if len(self.cells) < MAX_BLOCK:
                 self.cells.setdefault(key, x)
         return True
@@ -196,6 +218,8 @@ def dict_line(message: str) -> tuple[int, dict[str, float]] | None:
             return int(cells.pop(counter)), cells
     if not (text.startswith(("{'", '{"')) and text.rstrip().endswith("}")):
         found = _DICT.search(text)
+        if found is not None and begins_evaluation(text[: found.start(2)]):
+            return None  # its settings, or a sample
         cells = {} if found is None else dict_cells(found[2])
         return (int(found[1]), cells) if found is not None and len(cells) > 1 else None
     cells = dict_cells(text)

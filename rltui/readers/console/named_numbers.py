@@ -40,7 +40,7 @@ _ASSIGNED = lazy(r"[\w\"'](?:\s|,\s*)((?:\d+(?=[^\W\d]))?[^\W\d][\w/.@\-]*)\s*=\
 """The name before the last of several `name=`."""
 _PAIR = lazy(
     rf"(?:^|(?<=[,;|])|(?<=\s))\s*([^\W\d][\w/.@\-]*(?: [\w/.@\-()]+){{0,4}})\s*[:=]\s*"
-    rf"({NUMBER.pattern})\s?{_UNIT.pattern}(?:\s*\([\d.]+ ?%\))?(?=[,;|\s]|$)"
+    rf"({NUMBER.pattern})\s?{_UNIT.pattern}(?:\s*\((?:[\d.]+ ?%|\d+ ?/ ?\d+)\))?(?=[,;|\s]|$)"
 )
 _SECTION = lazy(
     r"(?:^|[|;,]\s*|\s{2,}|[)\]]\s*|:\s+)([^\W\d][\w/\-]*(?: [^\W\d][\w/\-]*)?):\s+[^\W\d][^:=|;,]*[=:\s]\s*[\[({]?$"

@@ -14,10 +14,12 @@ from rltui.readers.console.evaluations import EvaluationLines, evaluated
 from rltui.readers.console.lead import Lead, bare, split_lead, without_lead
 from rltui.readers.console.line_clock import LineClock
 from rltui.readers.console.line_filter import remember
-from rltui.readers.console.named_numbers import counts_within
+from rltui.readers.console.named_numbers import counts_within, pairs
 from rltui.readers.console.open_end import OpenEnd
 from rltui.readers.console.step_template import StepRow, measures
 from rltui.readers.console.template import TemplateLearner
+from rltui.readers.epochs import EpochSteps, epoch_of
+from rltui.readers.keys import first_of
 from rltui.readers.number_text import has_decimal_comma, unwrapped
 
 SHOWN = 2
@@ -27,7 +29,7 @@ OTHER_RANK = "line with a step of another rank than the first"
 PROSE = 2000
 """A line with more characters is no list of numbers."""
 _WORDS = re.compile(r"[^\d]*")
-_Known = tuple[TemplateLearner | None, set[bytes], generic.StepBlock | None]
+_Known = tuple[TemplateLearner | None, set[bytes], generic.StepBlock | None, EpochSteps]
 
 
 class OwnWords(OpenEnd[_Known]):
@@ -50,6 +52,7 @@ class OwnWords(OpenEnd[_Known]):
         self._evaluations = EvaluationLines()
         self._never: set[bytes] = set()  # shapes of lines that are no step lines of any wording
         self._block: generic.StepBlock | None = None
+        self._epochs = EpochSteps()  # of the lines that name their step
         self._begin = self._head = ""  # what step lines begin with, with and without what logging puts before it
         self._names: set[str] = set()  # names in step lines, and how many steps apart they came
         self._apart = 0
@@ -73,6 +76,10 @@ class OwnWords(OpenEnd[_Known]):
     def counts(self) -> bool:
         """Whether rows are counted, as no line states its step."""
         return self._learner is not None and self._learner.counts
+
+    def is_at(self, step: int) -> bool:
+        """Whether the lines themselves told this step, too."""
+        return self._learner is not None and self._learner.knows_steps and step == self._step()
 
     def stop(self) -> None:
         """Others tell the steps: only lines that name theirs count."""
@@ -113,8 +120,11 @@ class OwnWords(OpenEnd[_Known]):
         if self.belongs:
             self._skip(OTHER_RANK)
             return [], True
-        if evaluation := self._evaluation(self._evaluations.said(lead, self._step())):
+        said = self._evaluations.said(lead, self._step())
+        if evaluation := self._evaluation(said):
             return evaluation, True
+        if said is not None and pairs(said):
+            return [], False  # its settings
         first = not behind and self._learner is not None and self._learner.knows_steps
         rows = self.line(raw, shape, prefix) if first else []
         if rows and self._block is not None:
@@ -142,6 +152,8 @@ class OwnWords(OpenEnd[_Known]):
         said = self._evaluations.said(lead, self._step())
         if evaluation := self._evaluation(said):
             return evaluation
+        if said is not None and pairs(said):
+            return []  # its settings
         if learner is None or (len(raw) > PROSE and not raw.endswith("}")):
             return []
         if "Worker" in prefix:
@@ -163,7 +175,7 @@ class OwnWords(OpenEnd[_Known]):
         """The rows that end with a line which names its step in plain words; None for any other line."""
         logged = generic.dict_line(message) if "{" in message else None
         if logged is not None:
-            return [StepRow(*logged, time=self._time)]
+            return [StepRow(self._of_epoch(*logged), logged[1], time=self._time)]
         if len(message) > PROSE:
             return None
         begun = generic.step_line(self._whole(message, bare(message)))
@@ -180,17 +192,31 @@ class OwnWords(OpenEnd[_Known]):
         self._begin, self._head = _head_of(message), _head_of(bare(message))
         if self._learner is not None:
             self._learner.follow(message, begun.step)
+        begun.step = self._of_epoch(begun.step, begun.cells, begun.total)
+        begun.total = None if self._epochs.base else begun.total
         if block is not None and block.step == begun.step:
             same = block.source == prefix + split_lead(message).source
             block.cells = block.cells | begun.cells if same else begun.cells | block.cells
             block.lines = 0
             return []
+        if block is not None:
+            block.go_on(begun)
+        elif self._learner is not None and begun.cells and self._newest[0] < 0:
+            begun.above = self._learner.above
+            begun.before = frozenset(begun.above)
         closed, self._block, begun.time = self.close(), begun, self._time
         lead = split_lead(message)
         begun.source = prefix + lead.source
         begun.led = lead if begun.headed and lead.source else None
         begun.known = frozenset(self._below)
         return [*closed, StepRow(begun.step, {}, begun.total)]
+
+    def _of_epoch(self, count: int, cells: dict[str, float], total: int | None = None) -> int:
+        """The step of a line that names this one, which may be counted anew in each epoch."""
+        key = first_of("epoch", cells)
+        if key is None and self._epochs.last is None:
+            return count
+        return self._epochs.step(None if key is None else epoch_of(cells[key]), count, total)
 
     def _of_part(self, begun: generic.StepBlock) -> None:
         """Of a line that counts within its step, `Step 3/400 | Example step 0 | reward: 0.9`, those numbers count that
@@ -274,18 +300,27 @@ class OwnWords(OpenEnd[_Known]):
 
     @property
     def _known(self) -> _Known:
-        return self._learner, self._never, self._block
+        return self._learner, self._never, self._block, self._epochs
 
     @_known.setter
     def _known(self, known: _Known) -> None:
-        self._learner, self._never, self._block = known
+        self._learner, self._never, self._block, self._epochs = known
 
     def _copied(self) -> _Known:
         learner, block = self._learner, self._block
         return (
             None if learner is None else learner.copy(),
             set(self._never),
-            None if block is None else replace(block, cells=dict(block.cells), own=set(block.own)),
+            None
+            if block is None
+            else replace(
+                block,
+                cells=dict(block.cells),
+                own=set(block.own),
+                ahead=dict(block.ahead),
+                below_names=list(block.below_names),
+            ),
+            self._epochs.copy(),
         )
 
 

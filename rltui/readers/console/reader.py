@@ -14,6 +14,7 @@ from rltui.readers.base import ConfigRecord, Hint, LeftOut, LineReader, Note, Re
 from rltui.readers.console import line_pattern, trl
 from rltui.readers.console.bar_rows import BarRows
 from rltui.readers.console.config import YAML_LINES, ConfigFinder
+from rltui.readers.console.cut_number import CutNumber, StepNames
 from rltui.readers.console.dialects import Dialects
 from rltui.readers.console.dialects.base import Step
 from rltui.readers.console.evaluations import EvaluationsBeside
@@ -71,8 +72,10 @@ class ConsoleReader(LineReader):
         self._untaken = UntakenLines()
         self._took = False  # something of the line was taken
         self._torn = False  # the line that is read has no end
+        self._cut: CutNumber | None = None  # at the end of that line
+        self._names = StepNames()
+        self._waiting: list[StepRow] = []  # what that line says with it
         self._torn_skips: list[str] = []  # why that line is left out
-        self._torn_evaluation: list[StepRow] = []  # of a line without its end, which counts if that was all of it
         self._torn_line = 0  # the newest line that was read without its end
         self._notes_ahead: OpenTracebacks | None = None  # with that line
         if self._own is None and self._patterns is None:
@@ -103,12 +106,12 @@ class ConsoleReader(LineReader):
             for reason in self._torn_skips if whole else ():
                 self._skip(reason, self._line)
             self._torn_skips.clear()
-            self._tell(self._torn_evaluation if whole else [])
-            self._torn_evaluation = []
+            waiting, self._waiting = self._waiting if whole else [], []
             self._untaken.forget_open(but=self._line if whole and not self._joined.is_open else 0)
             if self._own is not None:
-                self._tell(self._own.go_on(whole))
+                waiting = [*self._own.go_on(whole), *waiting]
                 self._dialects.was_whole(whole)
+            self._tell(waiting)
         out = self._read(block) if block else []
         if self.gives_lines and len(data) < FULL_BLOCK:
             out += self._newest.take()
@@ -151,6 +154,7 @@ class ConsoleReader(LineReader):
             self._untaken.forget_open()  # what was read of them before is read again
         if rest:
             self._torn_skips.clear()
+            self._waiting.clear()
         self._untaken.open_line = held or (self._line if rest else 0)
         if rest:
             self._blanks.look_ahead()
@@ -159,6 +163,7 @@ class ConsoleReader(LineReader):
         if own is not None:
             own.look_ahead()
             self._dialects.look_ahead()
+        self._cut = CutNumber.of(rest)
         told = self._read(rest) if rest else []
         if own is not None:
             own.look_further(torn=bool(rest))
@@ -169,7 +174,7 @@ class ConsoleReader(LineReader):
         if self._own is not None:
             self._add_steps(self._dialects.look_back())
             self._tell(self._own.look_back())
-        self._filter.learns, self._torn = True, False
+        self._filter.learns, self._torn, self._cut = True, False, None
         self._rows.foretells = self._news.foretells = False
         return told
 
@@ -402,7 +407,7 @@ class ConsoleReader(LineReader):
         """A line of one of the dialects; false if none of them knows it."""
         done = self._dialects.line(prefix, message, self._rows.clock, self._line)
         if done:
-            if not all(step.beside for step in done):
+            if not all(step.beside or own.is_at(step.step) for step in done):
                 own.stop()
             self._add_steps(done, plans=True)
         return done is not None
@@ -425,7 +430,7 @@ class ConsoleReader(LineReader):
         if told is not None:
             row, before = told
             rows = [replace(row, lines=(self._line,), time=self._rows.clock.of(before))]
-            self._torn_evaluation = rows if self._torn else []
+            self._waiting += rows if self._torn else []  # a torn line brings no new name
             self._tell(rows)
         return told is not None
 
@@ -433,8 +438,13 @@ class ConsoleReader(LineReader):
         """Adds rows. Their `plans` are news only of rows that end with the line that is read. A torn line brings no new
         name: it may be the beginning of one, or another's."""
         for row in rows:
+            if self._cut is not None:
+                row, waiting = self._cut.left_out(row, self._names)
+                self._waiting += waiting
             if self._torn and (known := self._rows.names):
                 row = replace(row, cells={name: x for name, x in row.cells.items() if name in known})
+            if not self._torn:
+                self._names.take(row)
             self._rows.tell(row)
             self._untaken.take(row.lines)
             self._took |= self._line in row.lines

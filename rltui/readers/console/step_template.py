@@ -11,6 +11,7 @@ from math import nan
 
 from rltui.lazy_regex import lazy
 from rltui.readers.console.named_numbers import NUMBER, Slot, has_word, is_named, is_whole, last_word, words
+from rltui.readers.epochs import EpochSteps
 
 BY_COURSE = 5
 """Lines after which a number that no known word names counts, if it rises by as much from each line to the next."""
@@ -175,10 +176,10 @@ class StepRow:
 
 @dataclass(slots=True)
 class TemplateLine:
-    """A line that may be a step line: its numbers, and those of the `name: number` lines right below it. `message`:
-    its text, "" for a block or a row; `place`: its number among all that were held; `rank` and
-    `process` that wrote it; `epoch`: of the heading above it; `lines`: numbers in the file; `time`: when it was
-    written."""
+    """A line that may be a step line: its numbers, those of the `name: number` lines right `below` it, and those right
+    `above` that are of no other line. `message`: its text, "" for a block or a row; `place`: its number among all that
+    were held; `rank` and `process` that wrote it; `epoch`: of the heading above it; `lines`: numbers in the file;
+    `time`: when it was written."""
 
     slots: list[Slot]
     message: str = ""
@@ -187,6 +188,7 @@ class TemplateLine:
     epoch: int = 0
     process: str = ""
     below: dict[str, float] = field(default_factory=dict)
+    above: dict[str, float] = field(default_factory=dict)
     lines: tuple[int, ...] = ()
     time: float = nan
 
@@ -220,15 +222,12 @@ class Template:
     told: int = 0
     head: str = ""  # the words up to the counter
     names: set[str] = field(default_factory=set)  # of the numbers behind it
-    base: int = 0
-    last: tuple[int, int] | None = None  # epoch and count of the line before
-    first: int = 0  # count at which this epoch began
-    stride: int = 0  # the smallest distance of two counts, 0 while there are not two
+    epochs: EpochSteps = field(default_factory=EpochSteps)  # what its counter said so far
 
     def copy(self) -> Template:
         """One that takes lines without changing this one."""
         lines = [replace(line, below=dict(line.below)) for line in self.lines]
-        return replace(self, lines=lines, names=set(self.names))
+        return replace(self, lines=lines, names=set(self.names), epochs=self.epochs.copy())
 
     def count(self, line: TemplateLine) -> int:
         """What the counter of a line says."""
@@ -252,8 +251,9 @@ class Template:
         shared = names & self.names
         if len(shared) > 1 and len(names - shared) < 2:
             return True
-        ahead = 0 if self.last is None else self.count(line) - self.last[1]
-        near = self.epoch is not None or 0 <= ahead <= 2 * max(self.stride, 1)
+        last = self.epochs.last
+        ahead = 0 if last is None else self.count(line) - last[1]
+        near = self.epoch is not None or 0 <= ahead <= 2 * max(self.epochs.stride, 1)
         return near and (bool(shared) or is_about(line.slots, words().training))
 
     def rows(self, lines: Iterable[TemplateLine]) -> list[StepRow]:
@@ -266,28 +266,14 @@ class Template:
             count, total = int(slots[counter].value), slots[counter].of
             at = self.epoch if self.epoch is not None and self.epoch < len(slots) else None
             epoch, epochs = (int(slots[at].value), slots[at].of) if at is not None else (line.epoch, None)
-            self._go_on(epoch, count, total)
-            if self.base and total is not None:
+            step = self.epochs.step(epoch, count, total)
+            if self.epochs.base and total is not None:
                 total = total * epochs if epochs else None
             if len(self.names) < 400:
                 self.names |= line.names(counter)
             cells = cells_of(slots, (counter, at), self.prefix) | line.below
-            out.append(StepRow(self.base + count, cells, None if self.prefix else total, line.lines, line.time))
+            out.append(StepRow(step, cells, None if self.prefix else total, line.lines, line.time))
         return out
-
-    def _go_on(self, epoch: int, count: int, total: int | None) -> None:
-        """A line of this epoch and count follows: where it counts anew in each epoch, the steps go on."""
-        if self.last is None:
-            self.first = count
-        elif epoch > self.last[0] and count < self.last[1]:
-            self.base += total or self.last[1] - self.first + (self.stride or 1)
-            self.first = count
-        elif epoch < self.last[0]:
-            self.base, self.first = 0, count  # begun again
-        elif count > self.last[1]:
-            apart = count - self.last[1]
-            self.stride = min(self.stride or apart, apart)
-        self.last = epoch, count
 
 
 def skeleton(message: str) -> str:

@@ -55,6 +55,7 @@ from rltui.readers.console.step_template import (
     rises,
 )
 from rltui.readers.console.step_template import skeleton as skeleton_of
+from rltui.readers.console.values_above import Ahead, stand_above
 
 _BEFORE_ROW = lazy(r"^\d{1,5}:\s+")
 """srun's rank: before a row of numbers only the table above tells it from one."""
@@ -89,6 +90,8 @@ class TemplateLearner:
         self._evaluated = False  # a line said that what follows is of an evaluation
         self._framed = False  # something stands between the heading of the open block and its numbers
         self._opening = ""  # words before a message that begins on the next line
+        self._ahead = Ahead()
+        self._over: tuple[dict[str, float], tuple[int, ...]] = {}, ()  # numbers above the heading of the open block
         self._counted = CountedLines()
         self.counts = False  # rows are counted, as their lines state but how much of the epochs is over
         self._followed: Template | None = None  # of lines that are read elsewhere
@@ -117,7 +120,7 @@ class TemplateLearner:
         twin._none, twin._told, twin._sources = set(self._none), set(self._told), set(self._sources)
         twin._block, twin._table = self._block.copy(), copy.copy(self._table)
         twin._whole = frozenset(self._block.slots) if self._whole is None else self._whole
-        twin._undecided, twin._counted = [], self._counted.copy()
+        twin._undecided, twin._counted, twin._ahead = [], self._counted.copy(), self._ahead.copy()
         twin._under = None if self._under is None else replace(self._under, below=dict(self._under.below))
         for key, template in self._templates.items():
             for line, own in zip(twin._templates[key].lines, template.lines, strict=True):
@@ -207,6 +210,8 @@ class TemplateLearner:
                 "table", key_of("table", row), TemplateLine(row, lines=(self._at,), time=self._time)
             )
         begins = headings(message)
+        if begins and self._is_at(begins[0]) and self._begins_evaluation(message):
+            return []
         if begins or is_behind_bar(message):
             return self._below(message, source, begins)
         skeleton = skeleton_of(message)
@@ -221,13 +226,25 @@ class TemplateLearner:
                 return self._below(message, source)
             if self._headed and not measures(line.names(None)):
                 return self._below(message, source)  # it counts something of the step that the heading names
+            if self._evaluated and pair_cells(message) and not any(map(may_count, line.slots)):
+                return self._below(message, source)  # of so many answers
+        above, above_lines = self._loose_pairs()
+        line.above, line.lines = above, (*above_lines, *line.lines)
         ended = self._end_block()
         self._evaluated = False
         self._source(source)
+        if self._ahead.cells:
+            line.below, waited = self._ahead.take()
+            line.lines = (*waited, *line.lines)
         rows = self._take("line", key, line)
         self._under, self._block.title = line if key in self._templates else None, ""
         self._under_step = rows[-1].step if rows else None
         return ended + rows
+
+    def _is_at(self, count: Slot) -> bool:
+        """Whether what stands above states this count."""
+        above = self._block.slots.values() if self._under is None else self._under.slots
+        return any(is_whole(slot) and slot.value == count.value for slot in above)
 
     def _source(self, source: str) -> None:
         """A line of this program may tell a step."""
@@ -283,7 +300,8 @@ class TemplateLearner:
                 if counter is None or not (surely or is_named(first[counter].name, words().counters)):
                     continue
                 if is_about(first, words().training) and not is_evaluation(first, counter):
-                    early = replace(template, names=set())
+                    self._lead(template.lines, counter)
+                    early = replace(template, names=set(), epochs=template.epochs.copy())
                     early.decide(counter)
                     out += early.rows(template.lines[template.told :])
                     template.told = len(template.lines)
@@ -306,6 +324,10 @@ class TemplateLearner:
             self._evaluated = False
         if self._evaluated and cells:
             cells = {of_evaluation(name): x for name, x in cells.items()}
+        if self._ahead.names and self._kind == "line" and cells and not begins:
+            cells = self._ahead.keep(cells, self._at)
+            if not cells:
+                return []
         if self._under is not None and self._under.slots[0].name == COUNTED:
             own = self._under.names(None)  # its epoch again: the next line begins
             cells = {name: x for name, x in cells.items() if name not in own}
@@ -332,7 +354,9 @@ class TemplateLearner:
         other |= not begins and bool(self._headed) and any(map(self._is_another_step, slots))
         again = self._headed and not begins and is_behind_bar(message)  # the bar of an epoch, painted once more
         anew = begins or other or (not again and self._block.begins_anew([slot.name for slot in slots]))
+        over = self._loose_pairs() if begins and anew else self._over
         ended = self._end_block() if anew else []
+        self._over = over
         if again:
             self._told -= {slot.name for slot in slots}
         self._headed = len(begins) or (0 if anew else self._headed)
@@ -353,10 +377,14 @@ class TemplateLearner:
         self._evaluated = self._framed = self._loose = False
         self._headed = self._apart = 0
         held, lines, time = self._block.take()
-        slots = _counts_first(held)
+        slots, (above, above_lines), self._over = _counts_first(held), self._over, ({}, ())
+        if self._ahead.names and self._kind == "block":
+            waiting, slots = slots, self._ahead.in_place(slots)
+            self._ahead.go_on(waiting)
         if len(slots) < 2:
             return []
-        line, key = TemplateLine(slots, lines=lines, time=time), key_of("block", slots)
+        line, key = TemplateLine(slots, lines=(*above_lines, *lines), time=time), key_of("block", slots)
+        line.above = above
         if key not in self._templates:
             self._adopts(key, line)
         rows = self._take("block", key, line)
@@ -369,7 +397,7 @@ class TemplateLearner:
 
     def _open_block(self) -> list[StepRow]:
         """What the block says so far, if its counter is the one that tells the step."""
-        slots = _counts_first(self._block.slots.values())
+        slots = self._ahead.in_place(_counts_first(self._block.slots.values()))
         at = next((i for i, s in enumerate(slots) if is_whole(s) and counter_name(s) == self._main), None)
         if self._kind != "block" or at is None or (self._whole is not None and slots[at].name not in self._whole):
             return []
@@ -399,6 +427,8 @@ class TemplateLearner:
         if not template.prefix and self._main is None:
             self._main, self._kind = counter_name(first[counter]), kind
             self.counts = first[counter].name == COUNTED
+        if not template.prefix:
+            self._lead(template.lines, counter)
         template.rows(template.lines[: template.told])  # they were given, and count
         held, template.lines = template.lines[template.told :], []
         held = [line for line in held if line.process == held[0].process]
@@ -408,6 +438,38 @@ class TemplateLearner:
         }
         template.names = {name for line in held for name in line.names(counter)}
         return self._given(template, [*held, *self._siblings(template)])
+
+    def _loose_pairs(self) -> tuple[dict[str, float], tuple[int, ...]]:
+        """The numbers of the open block, which no heading began, and their lines."""
+        slots = {} if self._headed else self._block.slots
+        return {name: slot.value for name, slot in slots.items()}, self._block.lines if slots else ()
+
+    @property
+    def above(self) -> dict[str, float]:
+        """The numbers right above the line that comes now, of no step that is known."""
+        return self._loose_pairs()[0]
+
+    def _lead(self, lines: list[TemplateLine], counter: int) -> None:
+        """The first lines that tell steps: the numbers below each may be those above the next."""
+        if self._ahead.names or len(lines) < 2 or not lines[0].above:
+            return
+        of_block = not lines[0].message
+        below = [
+            [slot.name for i, slot in enumerate(line.slots) if i != counter] if of_block else list(line.below)[::-1]
+            for line in (lines if of_block else lines[:-1])
+        ]
+        above = lines[0].above
+        if not stand_above(above, below, [int(line.slots[counter].value) for line in lines]):
+            return
+        self._ahead.names, self._ahead.cells = frozenset(above), above
+        for line in lines:
+            if of_block:
+                waiting, line.slots = line.slots, self._ahead.in_place(line.slots)
+                self._ahead.go_on(waiting)
+            else:
+                own = {name: x for name, x in line.below.items() if name not in above}
+                waited = {name: x for name, x in line.below.items() if name in above}
+                line.below, self._ahead.cells = {**self._ahead.cells, **own}, waited
 
     def _siblings(self, template: Template) -> list[TemplateLine]:
         """The lines held of other skeletons that are of this template: they are its own from now on."""

@@ -11,9 +11,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from rltui.readers.console.dialects.base import Step
+from rltui.readers.console.lead import bare
 from rltui.readers.literals import dict_cells
 
-_LINE = re.compile(r"(?:^|\s)(rollout|perf|passrate|multi_turn|eval|step|critic-step) (\d{1,15}): (\{['\"].*\})\s*$")
+_LINE = re.compile(r"(rollout|perf|passrate|multi_turn|eval|step|critic-step) (\d{1,15}): (\{['\"].*\})\s*$")
 
 
 @dataclass(slots=True)
@@ -43,7 +44,7 @@ class RolloutDicts:
         self._trained: dict[str, _Trained] = {}  # by Ray's prefix
 
     def line(self, prefix: str, message: str) -> list[Step] | None:
-        found = _LINE.search(message)
+        found = _LINE.match(bare(message))
         if found is None:
             return None
         cells = dict_cells(found[3])

@@ -1,0 +1,56 @@
+"""The number that a line ends with while the end of the line has not come: it may be the beginning of another."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from rltui.lazy_regex import lazy
+from rltui.readers.console.step_template import StepRow
+from rltui.readers.number_text import NUMBER, value
+
+_AT_END = lazy(rf"(?<![\w.])({NUMBER})((?:[eE][-+]?)?)$")
+LONGEST = 64
+
+
+class StepNames:
+    """The names in the rows of the newest step, and of the one before."""
+
+    def __init__(self) -> None:
+        self._step: int | None = None
+        self._now: set[str] = set()
+        self._before: set[str] = set()
+
+    def take(self, row: StepRow) -> None:
+        if row.aside:
+            return
+        if row.step != self._step:
+            self._step, self._before, self._now = row.step, self._now, set()
+        self._now |= row.cells.keys()
+
+    def lacks(self, row: StepRow) -> bool:
+        """Whether a step lacks a name with this row."""
+        told = self._now | row.cells.keys() if row.step == self._step else row.cells.keys()
+        return not self._before | self._now <= told
+
+
+@dataclass(frozen=True, slots=True)
+class CutNumber:
+    """`surely`: the line stops within it, as in `lr=9.15e`."""
+
+    number: float
+    surely: bool
+
+    @classmethod
+    def of(cls, line: bytes) -> CutNumber | None:
+        """That of a line without its end; None if it ends with none."""
+        found = _AT_END.search(line[-LONGEST:].decode("utf-8", "replace"))
+        return None if found is None else cls(value(found[1]), bool(found[2]))
+
+    def left_out(self, row: StepRow, names: StepNames) -> tuple[StepRow, list[StepRow]]:
+        """A row without it if it is its last number, and its step lacks names that the step before has: more of it is
+        to come. And the row of the rest."""
+        last = next(reversed(row.cells), None)
+        if last is None or row.cells[last] != self.number or not (self.surely or names.lacks(row)):
+            return row, []
+        others = {name: x for name, x in row.cells.items() if name != last}
+        return replace(row, cells=others), [replace(row, cells={last: self.number})]
