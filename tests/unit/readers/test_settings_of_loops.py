@@ -111,7 +111,9 @@ def test_settings_without_a_canonical_key_are_kept_under_their_own(tmp_path: Pat
     assert "abcdefgh" not in str(report["other_config"])
 
 
-PAIRS_OF_A_STEP = "10:0{s} trainer | it={s} policy_loss=0.01 R={r:.3f} acc={r:.3f} learning_rate={lr:.1e} t_gen=5{s}.5\n"
+PAIRS_OF_A_STEP = (
+    "10:0{s} trainer | it={s} policy_loss=0.01 R={r:.3f} acc={r:.3f} learning_rate={lr:.1e} t_gen=5{s}.5\n"
+)
 
 
 @pytest.mark.parametrize(
