@@ -57,6 +57,7 @@ class LifeSigns:
     last write to its files. `scheduled`: the scheduler says that it runs. Only with `followed` does `pulse` count.
     `pace` and `phase_takes` are asked if nothing else decides. `counts`: the last one of each source whose rows have a
     count for a step. `outlived`: logs without steps to whose last words rows came later.
+    `counted`: the steps are not known, the rows are counted.
     """
 
     table: Table
@@ -73,6 +74,7 @@ class LifeSigns:
     phase_takes: Callable[[], Usual | None] = lambda: None
     counts: Mapping[str, int] = field(default_factory=dict)
     outlived: frozenset[str] = frozenset()
+    counted: bool = False
 
 
 def judge(seen: LifeSigns) -> RunState:
@@ -86,8 +88,8 @@ def judge(seen: LifeSigns) -> RunState:
 def _judged(seen: LifeSigns) -> RunState:
     table, planned = seen.table, seen.planned
     last = int(table.steps[-1]) if table.n else None
-    stood = "the start" if last is None else f"step {last}"
-    of = f"{stood} of {planned}" if planned is not None else stood
+    stood = "the start" if last is None else f"row {last}" if seen.counted else f"step {last}"
+    of = f"{stood} of {planned}" if planned is not None and not seen.counted else stood
     short, gap = steps_short(table, planned), row_gap(table)
     if short == 0:
         return _ended(seen, "finished", f"all planned steps are done: {of}")
@@ -121,6 +123,7 @@ def _judged(seen: LifeSigns) -> RunState:
         stopped = f"the log ends at {of}, no planned end lies ahead and there is no end mark"
     else:
         stopped = f"stopped at {last} of {planned}, no end mark"
+        stopped = f"stopped at {stood} with {planned} steps planned, no end mark" if seen.counted else stopped
     silent: State = "unknown" if last is None or planned is None else "stalled"
     if seen.now is None or pulse.moved_at is None:
         return RunState(silent, stopped)

@@ -132,7 +132,7 @@ class Run:
         self.detect()
         rows = {part.name for part in self.history.parts if part.table.n}
         bars = [log.bar for name, log in self._notes.sources.items() if name not in rows and log.bar is not None]
-        self.history.reach(max(bars, default=None))
+        self.history.reach(max(bars, default=None), self._every())
         if self._unnamed:
             self._unnamed = False
             self.refresh_names()
@@ -141,6 +141,15 @@ class Run:
                 self.dialect, self.config, self.raw_config, canonical, self._hints, self.history.table
             )
         self.planned_steps = planned_steps(self._config, self.dialect, self._notes, self.series)
+
+    def _every(self) -> int | None:
+        """Steps from one row to the next as the config has it, if so many rows fit into the plan: what counts for rows
+        without a step."""
+        said, planned = self.config.get("logging_steps"), self._config.positive(self.dialect, "total_steps")
+        if said is None or planned is None or not isinstance(said.value, int) or isinstance(said.value, bool):
+            return None
+        rows = max((p.table.n for p in self.history.parts if p.counted), default=0)
+        return said.value if said.value > 1 and (rows - 1) * said.value <= planned else None
 
     def detect(self) -> None:
         """Framework and version alone: its keys may have to be renamed before anything else is told from them."""
@@ -402,6 +411,7 @@ class Run:
             phase_takes=self._phase_takes,
             counts=self.history.counts,
             outlived=self._outlived(),
+            counted=self.history.counted,
         )
 
     def _outlived(self) -> frozenset[str]:
