@@ -75,6 +75,7 @@ NoteKind = Literal[
     "fault",  # NCCL, XID, disk full, CUDA error
     "warning",  # worth a line in the log pane
     "phase",  # a phase of the step began or ended (live phase)
+    "module",  # the logger names the module that speaks
 ]
 
 

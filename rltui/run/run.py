@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 import numpy as np
 
-from rltui.frameworks.detect import detect_dialect
+from rltui.frameworks.detect import MODULE, detect_dialect
 from rltui.frameworks.load import GENERIC, dialect, metrics
 from rltui.frameworks.resolve import keys_for, resolve
 from rltui.frameworks.schema import PHASE
@@ -100,6 +100,9 @@ class Run:
 
     def add_note(self, note: Note, source: str) -> None:
         """A notable line. `source` is the name of the part of the history that its log fills, if it fills one."""
+        if note.kind == "module":
+            self._hint(f"{MODULE}{note.text}")
+            return
         part = next((p for p in self.history.parts if p.name == source), None)
         self._notes.add(note, source, part.table.head_step if part is not None else None)
         self._hint(note.text)

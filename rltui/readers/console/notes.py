@@ -52,7 +52,7 @@ def split_prefix(text: str) -> tuple[str, str]:
 
 
 class NoteRule(Record):
-    """Lines that hold one of `any`, match `pattern` (a regex; its groups `step` and `total` are taken) and not
+    """Lines that hold one of `any`, match `pattern` (a regex; its groups `step`, `total`, `module` are taken) and not
     `unless`. `alone`: the pattern is all that the message says, behind what logging puts before it."""
 
     kind: NoteKind
@@ -187,6 +187,9 @@ class NoteFinder:
             if rule.pattern is not None and found is None:
                 continue
             if rule.kind == "warning" and (seen or not self._new(message)):
+                continue
+            if rule.kind == "module" and found is not None:
+                out += [Note("module", clean(found["module"], 100), line)] if self._new(found["module"]) else []
                 continue
             seen.add(rule.kind)
             stated = found.groupdict() if found is not None else {}
