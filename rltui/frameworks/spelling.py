@@ -86,7 +86,7 @@ def _spelt(key: str) -> Spelt:
 
 @lru_cache(maxsize=4096)
 def _without_marks(key: str) -> str:
-    """Letters of Latin script without what stands above or below them: `Länge` is spelt `Laenge`, `perdida` `pérdida`."""
+    """Letters of Latin script without what stands above or below them: `Länge` is spelt `Laenge`."""
     if key.isascii():
         return key
     parts = unicodedata.normalize("NFKD", unicodedata.normalize("NFC", key).translate(_UMLAUTS))

@@ -31,7 +31,7 @@ _TFRECORD_VERSION = b"brain.Event:"
 _WANDB = b":W&B"
 _SWANLAB = b":SWL"
 _SQLITE = b"SQLite format 3\0"
-_MLFLOW_RUN = re.compile(rb"^lifecycle_stage: [\s\S]*^run_(?:id|uuid): ", re.MULTILINE)
+_MLFLOW_RUN = re.compile(rb"\A(?=[\s\S]*^lifecycle_stage: )(?=[\s\S]*^run_(?:id|uuid): )", re.MULTILINE)
 _NOT_LOGS = (
     ".md",
     ".rst",

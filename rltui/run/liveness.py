@@ -115,8 +115,10 @@ def _judged(seen: LifeSigns) -> RunState:
         return _ended(seen, "finished", f"all planned steps are done: {of}, a row every {gap}")
     if ended is not None and last is not None:
         return _ended(seen, "finished", f"the trainer says that it is done, at {of}", quoted(ended))
-    if seen.exit is not None and last is not None:
+    if seen.exit is not None and last is not None and seen.exit.well:
         return _ended(seen, "finished", f"the process exited with code 0, at {of}")
+    if last is not None and planned is None and _closed(seen):
+        return _ended(seen, "finished", f"its tracker says that it ended, at {of}")
     if last is None:
         stopped = "no training step is logged"
     elif planned is None:
@@ -141,6 +143,16 @@ def _judged(seen: LifeSigns) -> RunState:
     elif not observed:
         because = f"the newest row is {span(max(0.0, seen.now - pulse.moved_at))} old"
     return RunState(state, because, card.quote, card if seen.followed else None)
+
+
+CLOSED_S = 60.0
+"""Rows may be stamped so much later than the end that a tracker records."""
+
+
+def _closed(seen: LifeSigns) -> bool:
+    """Whether the run was closed, be it well or not, and nothing came since: a run that is resumed goes on."""
+    end = None if seen.exit is None else seen.exit.time
+    return end is not None and (seen.stamped is None or seen.stamped <= end + CLOSED_S)
 
 
 def _counted_out(notes: Notes, planned: int | None) -> bool:
