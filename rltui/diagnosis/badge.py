@@ -20,14 +20,26 @@ ENDED: dict[Decision, tuple[str, Tone]] = {
     "abort-now": ("FIX · RERUN", "crit"),
     "not-enough-evidence": ("NO EVIDENCE", "none"),
 }
+GOING: tuple[Decision, ...] = ("continue", "continue-watch")
+RESUME: tuple[str, Tone] = ("RESUME", "warn")
 KEEPS: tuple[Decision, ...] = ("stop-use-best", "abort-now")
 """Decisions after which an earlier state is the result."""
 
 
-def badge(decision: Decision, ended: bool, broken: bool, best: BestCheckpoint | None, gained: bool) -> tuple[str, Tone]:
+def badge(
+    decision: Decision,
+    ended: bool,
+    broken: bool,
+    best: BestCheckpoint | None,
+    gained: bool,
+    interrupted: bool = False,
+) -> tuple[str, Tone]:
     """The words and their colour. `ended`: no further row is to come; `broken`: a critical finding is behind the
     decision, so that without a state to keep nothing is left but to run it again; `gained`: a score that counts rose,
-    without which an end is neither good nor bad."""
+    without which an end is neither good nor bad; `interrupted`: it was ended from outside, with nothing of its own to
+    mend."""
+    if ended and interrupted and decision in GOING:
+        return RESUME
     words, tone = (ENDED if ended else GOES_ON)[decision]
     if ended and decision == "continue" and not gained:
         return words, "none"

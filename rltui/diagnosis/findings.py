@@ -19,7 +19,7 @@ from rltui.diagnosis.tested_numbers import Spell
 from rltui.evidence.beside_rows import MACHINE, SAMPLES
 from rltui.evidence.guard import Guard
 from rltui.evidence.look import Look
-from rltui.evidence.model import SEVERITY_RANK, Basis, Cause, Episode, Evidence, Finding, Fix, Severity
+from rltui.evidence.model import SEVERITY_RANK, Basis, Cause, Episode, Evidence, Finding, Fix, Mark, Severity
 from rltui.evidence.outages import without
 from rltui.evidence.shapes import Trends, describe, settled
 from rltui.evidence.signal import WARNING
@@ -270,7 +270,7 @@ class _Teller:
             root=root,
             evidence=tuple(e for proof in proofs if (e := self._evidence(*proof)) is not None),
             causes=signal.causes or causes,
-            fixes=(*signal.fixes, *remedies)[:MOST_FIXES],
+            fixes=(signal.fixes if Mark.INTERRUPTED in signal.marks else (*signal.fixes, *remedies))[:MOST_FIXES],
             refute=rule.refute,
             life=life.word if active else "resolved",
             summary=guard.ask(rule.id, "", lambda: signal.said) + _since_eased(life, look),

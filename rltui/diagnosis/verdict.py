@@ -108,7 +108,7 @@ def judge(case: Case, best: BestCheckpoint | None) -> Verdict:
     kinds = _kinds(case, decision)
     broken = any(f.severity == "critical" for f in because)
     gained = bool(_gains(_seen(case)))
-    words, tone = badge(decision, case.ended, broken, best, gained)
+    words, tone = badge(decision, case.ended, broken, best, gained, _interrupted(case))
     return Verdict(
         decision=decision,
         kinds=kinds,
@@ -183,7 +183,12 @@ def _not_enough(case: Case) -> list[Finding] | None:
     compared = case.look.settings.preference and case.look.series("dpo_accuracy") is not None
     compared = compared or case.look.series("dpo_reward_margin") is not None
     blind = reward is None and validated is None and not compared
-    return [] if _few(case.look) or blind else None
+    return [] if (_few(case.look) or blind) and not _interrupted(case) else None
+
+
+def _interrupted(case: Case) -> bool:
+    """The run was ended from outside: whatever else is known, it is to be resumed."""
+    return any(Mark.INTERRUPTED in f.marks for f in case.loud)
 
 
 def _few(look: Look) -> bool:

@@ -33,6 +33,9 @@ class Mark(StrEnum):
     DISK_FULL = "disk-full"
     """There is no room left, not only little."""
 
+    INTERRUPTED = "interrupted"
+    """The run was ended from outside and nothing in it failed: it is to be resumed as it is."""
+
 
 @dataclass(frozen=True, slots=True)
 class Episode:

@@ -10,6 +10,10 @@ from rltui.frameworks.dialect import Dialect, compiled
 from rltui.frameworks.load import dialect, dialect_names
 
 _KEY_WEIGHT, _CONFIG_WEIGHT, _TEXT_WEIGHT = 2, 3, 3
+_MODULE_WEIGHT = 12
+"""A module of a framework that writes to the log is more than any name of a metric, which others may have, too."""
+MODULE = "logger "
+"""Begins a hint that is the name of the module that wrote a line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,15 +31,22 @@ def detect_dialect(
 
     A dialect that extends another one counts the other's signs too, but only when it shows a sign of its own.
     """
-    text = "\n".join(text_hints)
-    named = frozenset(name for name in dialect_names() if any(sign in text for sign in dialect(name).signs.text))
-    return _detected(tuple(keys), tuple(config_keys), named)
+    hints = tuple(text_hints)
+    modules = [hint.removeprefix(MODULE) for hint in hints if hint.startswith(MODULE)]
+    text = "\n".join(hints)
+    named = {name: _TEXT_WEIGHT for name in dialect_names() if any(sign in text for sign in dialect(name).signs.text)}
+    for name in named:
+        if any(module.startswith(sign) for module in modules for sign in dialect(name).signs.text):
+            named[name] = _MODULE_WEIGHT
+    return _detected(tuple(keys), tuple(config_keys), frozenset(named.items()))
 
 
 @lru_cache(maxsize=64)
-def _detected(keys: tuple[str, ...], config: tuple[str, ...], named: frozenset[str]) -> Detected | None:
-    """`named`: dialects that the text speaks of. Remembered: the runs of a sweep log the same keys."""
-    own = {name: _own_score(dialect(name), keys, config, name in named) for name in dialect_names()}
+def _detected(keys: tuple[str, ...], config: tuple[str, ...], named: frozenset[tuple[str, int]]) -> Detected | None:
+    """`named`: dialects that the text speaks of, and what that weighs. Remembered: the runs of a sweep log the same
+    keys."""
+    weight = dict(named)
+    own = {name: _own_score(dialect(name), keys, config, weight.get(name, 0)) for name in dialect_names()}
     best, best_score = None, 0
     for name in dialect_names():
         if own[name] <= 0:
@@ -53,8 +64,8 @@ def _any(patterns: Sequence[str], keys: Sequence[str]) -> bool:
     return any(compiled(pattern).search(key) for pattern in patterns for key in keys)
 
 
-def _own_score(candidate: Dialect, keys: Sequence[str], config: Sequence[str], is_named: bool) -> int:
-    """Weight of a dialect's own signs; negative where one of them excludes it."""
+def _own_score(candidate: Dialect, keys: Sequence[str], config: Sequence[str], named: int) -> int:
+    """Weight of a dialect's own signs, `named` that of the text; negative where one of them excludes it."""
     signs = candidate.signs
     if _any(signs.not_keys, keys) or (signs.need_keys and not _any(signs.need_keys, keys)):
         return -1
@@ -62,7 +73,6 @@ def _own_score(candidate: Dialect, keys: Sequence[str], config: Sequence[str], i
     score += _CONFIG_WEIGHT * sum(1 for p in signs.config if _any((p,), config))
     if signs.all_keys and all(_any((p,), keys) for p in signs.all_keys):
         score += _KEY_WEIGHT * len(signs.all_keys)
-    if is_named:
-        score += _TEXT_WEIGHT
+    score += named
     weak = sum(1 for p in signs.weak if _any((p,), (*keys, *config)))
     return score + _KEY_WEIGHT * weak if score or weak > 1 else 0

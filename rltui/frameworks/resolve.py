@@ -103,7 +103,20 @@ def _lookup(key: str, names: Dialect) -> tuple[str | None, tuple[str, ...]]:
         return _beside(key)
     if key.startswith(TRAIN) and (found := _known(key.removeprefix(TRAIN), names))[0] is not None:
         return found
+    if (found := _with_blanks(key, names))[0] is not None:
+        return found
     return _everybodys().get(key) or _as_people_write(key, _by_words()), ()
+
+
+def _with_blanks(key: str, names: Dialect) -> tuple[str | None, tuple[str, ...]]:
+    """What a name of several words is with the signs that code puts between them, as `accuracy reward`, a part of the
+    reward, and `Train success rate`. `Reward accuracy` is of pairs of answers, and no part."""
+    joined = "_".join(key.lower().split())
+    if joined == key or joined.startswith("reward"):
+        return None, ()
+    found = _known(joined, names)
+    bare = joined.removeprefix("train_")
+    return found if found[0] is not None or bare == joined else _known(bare, names)
 
 
 def _beside(key: str) -> tuple[str | None, tuple[str, ...]]:

@@ -6,6 +6,7 @@ to the same words stand for none of them."""
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterable, Mapping
 from functools import cache, lru_cache
 from pathlib import Path
@@ -15,6 +16,7 @@ from rltui.data_files import Record, read
 
 Words = tuple[str, ...]
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "Ä": "Ae", "Ö": "Oe", "Ü": "Ue", "ß": "ss"})
 _IN_BRACKETS = re.compile(r"[\[(]([^\[\]()]{1,30})[\])]")
 
 
@@ -72,7 +74,7 @@ def _spelt(key: str) -> Spelt:
         scale *= data.units.get(said, 1.0)
         return " " if said in data.units else f" {said} "
 
-    text = _IN_BRACKETS.sub(bracket, key)
+    text = _IN_BRACKETS.sub(bracket, _without_marks(key))
     words: list[str] = []
     for word in re.split(r"[^a-z0-9@+]+", _CAMEL.sub("_", text.replace("%", " percent ")).lower()):
         if (unit := data.units.get(word)) is not None and unit != 1 and word:
@@ -80,6 +82,15 @@ def _spelt(key: str) -> Spelt:
         elif word:
             words += data.same.get(word, word).split()
     return Spelt(tuple(sorted(words)), scale)
+
+
+@lru_cache(maxsize=4096)
+def _without_marks(key: str) -> str:
+    """Letters of Latin script without what stands above or below them: `Länge` is spelt `Laenge`."""
+    if key.isascii():
+        return key
+    parts = unicodedata.normalize("NFKD", unicodedata.normalize("NFC", key).translate(_UMLAUTS))
+    return "".join(letter for letter in parts if not unicodedata.combining(letter))
 
 
 def by_words(aliases: Iterable[tuple[str, str]]) -> Mapping[Words, str]:

@@ -75,6 +75,7 @@ NoteKind = Literal[
     "fault",  # NCCL, XID, disk full, CUDA error
     "warning",  # worth a line in the log pane
     "phase",  # a phase of the step began or ended (live phase)
+    "module",  # the logger names the module that speaks
 ]
 
 
@@ -127,10 +128,11 @@ class RunInfo(NamedTuple):
 
 
 class Exit(NamedTuple):
-    """The container records the end of the run (W&B exit record)."""
+    """The container records the end of the run (W&B exit record). `well`: a code of 0 says that it ended well, too."""
 
     code: int
     time: float | None = None
+    well: bool = True
 
 
 class HardwareRow(NamedTuple):

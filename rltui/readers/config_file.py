@@ -18,6 +18,7 @@ from rltui.lazy_regex import lazy
 from rltui.readers.base import ConfigRecord
 from rltui.readers.keys import names
 from rltui.readers.literals import NO_VALUE, literal
+from rltui.readers.row_kinds import of_a_step
 from rltui.text import clean, redact_value
 
 MAX_LINES = 5000
@@ -194,8 +195,11 @@ def banner(message: str, line: int) -> ConfigRecord | None:
 
 
 def pairs(message: str, line: int) -> ConfigRecord | None:
-    """A script's own line of settings: `GRPO: num_generations=4, lr=3e-06, beta=0.04`."""
+    """A script's own line of settings: `GRPO: num_generations=4, lr=3e-06, beta=0.04`. None for a line of what was
+    measured at a step: its learning rate is the one of that step."""
     found = {key: scalar(value) for key, value in _PAIR.findall(message)}
+    if of_a_step(found):
+        return None
     return ConfigRecord(flatten(found), f"settings printed at line {line}") if len(found) >= FEWEST else None
 
 

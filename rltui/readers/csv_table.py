@@ -93,10 +93,18 @@ class CsvTable:
         return next(iter(own.values())) if len(own) == 1 and not (self.long or self.steps) else ""
 
 
+def text_of(line: bytes) -> str:
+    """The words of a line in UTF-8, or as spreadsheets in western Europe save them."""
+    try:
+        return line.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return line.decode("cp1252", "replace")
+
+
 def header(line: bytes, name: str = "") -> CsvTable:
     """What a header line says; `name` is the file's. The separator is the one that leaves a column of steps, of several
     the one that is there most often. Raises csv.Error."""
-    text = line.decode("utf-8-sig", "replace").strip("\r\n")
+    text = text_of(line).strip("\r\n")
     wraps = text.endswith(WRAPS)
     text = text.removesuffix(WRAPS)
     found = {mark: [cell.strip() for cell in cut(text, mark)] for mark in (*SEPARATORS, SPACES)}

@@ -84,6 +84,16 @@ def is_config(row: Mapping[str, object]) -> bool:
     return settings >= 2 and settings > measures(numbers)
 
 
+def of_a_step(pairs: Mapping[str, object]) -> bool:
+    """Whether the pairs of a line are of a step and no settings: one of them says which, or as many are measured as
+    are set."""
+    if first_of("step", pairs) is not None:
+        return True
+    settings = sum(1 for key in pairs if key in row_words().settings)
+    measured = measures(key for key, value in pairs.items() if number(value) is not None)
+    return measured > 0 and measured >= settings
+
+
 _YES = frozenset(("true", "1", "yes"))
 
 

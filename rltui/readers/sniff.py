@@ -31,7 +31,7 @@ _TFRECORD_VERSION = b"brain.Event:"
 _WANDB = b":W&B"
 _SWANLAB = b":SWL"
 _SQLITE = b"SQLite format 3\0"
-_MLFLOW_RUN = re.compile(rb"^lifecycle_stage: [\s\S]*^run_(?:id|uuid): ", re.MULTILINE)
+_MLFLOW_RUN = re.compile(rb"\A(?=[\s\S]*^lifecycle_stage: )(?=[\s\S]*^run_(?:id|uuid): )", re.MULTILINE)
 _NOT_LOGS = (
     ".md",
     ".rst",
@@ -322,6 +322,7 @@ def _csv(text: bytes, name: str) -> str | None:
         looks_like_metrics,
         step_column,
         table_of,
+        text_of,
     )
 
     lines = [line for line in text.split(b"\n")[:60] if line.strip()]
@@ -332,7 +333,7 @@ def _csv(text: bytes, name: str) -> str | None:
         return None
     if not table.steps and any(number(column) is not None for column in table.columns):
         return None
-    body = [line.decode("utf-8", "replace").strip("\r") for line in lines if not is_preamble(line)]
+    body = [text_of(line).strip("\r") for line in lines if not is_preamble(line)]
     try:
         if (
             first := next(

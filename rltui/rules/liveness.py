@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from rltui.evidence.beside_rows import Standing
 from rltui.evidence.look import Look
-from rltui.evidence.model import Cause, Fix
+from rltui.evidence.model import Cause, Fix, Mark
 from rltui.evidence.signal import CRITICAL, NOTICE, WARNING, Signal, num
 from rltui.evidence.trends import sd_d
 from rltui.frameworks.load import metrics
@@ -31,7 +31,7 @@ def run_crashed(seen: Standing, p: Params, memory: Memory) -> list[Signal]:
     ended = f"The run ended {_where(look)}: " if not look.n or f"step {look.step}" not in state.because else ""
     text = f"{ended}{state.because}."
     crash = state.crash
-    stopped = crash is not None and crash.kind.by_hand
+    stopped = crash is not None and (crash.kind.by_hand or crash.kind.interrupted)
     signal = _now(CRITICAL if state.quote and not stopped else WARNING, "", look)
     if crash is not None:
         cause = crash.text + (f", {state.loop}" if state.loop else "")
@@ -42,7 +42,8 @@ def run_crashed(seen: Standing, p: Params, memory: Memory) -> list[Signal]:
         signal = replace(
             signal,
             causes=(Cause(capital(cause), status="supported", because="the log says so"),),
-            fixes=tuple(Fix(r.text, r.config.get(family), r.impact, r.risk) for r in crash.kind.to_do),
+            fixes=tuple(Fix(r.text, r.config.get(family), r.impact, r.risk) for r in crash.to_do),
+            marks=(Mark.INTERRUPTED,) if crash.kind.interrupted else (),
         )
     elif state.quote:
         failed = Cause("An error in the program", status="supported", because="the log shows it")

@@ -40,12 +40,14 @@ def _regex(text: str) -> None:
 
 
 class Remedy(Record):
-    """What to change; `config` maps a framework family to its keys."""
+    """What to change; `config` maps a framework family to its keys. `phases`: where it happened for this to help, ""
+    if nothing tells where; none: wherever."""
 
     text: str
     impact: Rank
     risk: Rank
     config: Mapping[str, str] = {}
+    phases: tuple[str, ...] = ()
 
 
 class Kind(Record):
@@ -53,8 +55,8 @@ class Kind(Record):
     frame of the traceback holds; with `own` it must be the innermost one outside of installed packages. `facts`:
     patterns whose named groups are filled into `details`. `phases`: say in which phase. `grows`: the fact that may grow
     from attempt to attempt. `metrics`: what may have grown before it. `symptom`: others are the better name. `ranks`:
-    each rank tells how far it came. `by_hand`: somebody ended it on purpose, so that it is no fault. `title` goes into
-    "the run ended: TITLE"."""
+    each rank tells how far it came. `by_hand`: somebody ended it on purpose, so that it is no fault. `interrupted`: it
+    was ended from outside, and is to be resumed as it is. `title` goes into "the run ended: TITLE"."""
 
     id: str
     title: str
@@ -72,6 +74,7 @@ class Kind(Record):
     symptom: bool = False
     ranks: bool = False
     by_hand: bool = False
+    interrupted: bool = False
 
     def __post_init__(self) -> None:
         for pattern in (self.pattern, self.unless or "", self.code or "", *self.facts):
@@ -98,6 +101,12 @@ class FailedIn(Record):
 class Crashes(Record):
     crash: tuple[Kind, ...]
     phase: tuple[FailedIn, ...]
+
+    def __post_init__(self) -> None:
+        known = {"", *(phase.name for phase in self.phase)}
+        unknown = {name for kind in self.crash for remedy in kind.to_do for name in remedy.phases} - known
+        if unknown:
+            raise ValueError(f"no phase of these: {', '.join(sorted(unknown))}")
 
 
 @kept
@@ -128,6 +137,11 @@ class Crash:
     def title(self) -> str:
         """'GPU memory ran out in the update'."""
         return f"{self.kind.title} {self.phase}".rstrip()
+
+    @property
+    def to_do(self) -> tuple[Remedy, ...]:
+        """What helps where it happened."""
+        return tuple(r for r in self.kind.to_do if not r.phases or self.phase in r.phases)
 
     @property
     def shown(self) -> str:

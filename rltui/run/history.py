@@ -36,6 +36,7 @@ class History:
         self.contradictions: tuple[Contradiction, ...] = ()
         self.meaning: Callable[[str], str] = str  # of a key: two keys of one meaning are of one metric
         self._bar: int | None = None
+        self._every: int | None = None
         self._since = 0  # rows folded in since the sources were compared
 
     @property
@@ -51,24 +52,26 @@ class History:
             return {}
         return {part.name: int(part.table.steps[-1]) for part in self.parts if part.table.n and part.counted}
 
-    def reach(self, bar: int | None) -> None:
-        """The newest step of a progress bar in a log that holds no rows: of a job whose two streams are two files."""
-        before, self._bar = self._spacing(), bar
+    def reach(self, bar: int | None, every: int | None = None) -> None:
+        """The newest step of a progress bar in a log that holds no rows: of a job whose two streams are two files.
+        `every`: steps from row to row by the config."""
+        before, self._bar, self._every = self._spacing(), bar, every
         if self._spacing() != before:
             self.rebuild()
 
     def _spacing(self) -> Spacing | None:
-        """How far the only rows that there are stand apart, if a bar elsewhere tells."""
+        """How far the only rows that there are stand apart, if a bar elsewhere tells, or else the config."""
         filled = [part for part in self.parts if part.table.n]
-        if self._bar is None or len(filled) != 1 or not filled[0].counted:
+        if len(filled) != 1 or not filled[0].counted:
             return None
-        return spacing(int(filled[0].table.steps[-1]), self._bar)
+        told = None if self._bar is None else spacing(int(filled[0].table.steps[-1]), self._bar)
+        return Spacing(self._every, False) if told is None and self._bar is None and self._every else told
 
     @property
     def table(self) -> Table:
         """The rows of the run, one a training step, in step order."""
         if self._merged is None:
-            if len(self.parts) == 1 and self.parts[0].table.n:
+            if len(self.parts) == 1 and self.parts[0].table.n and (self._every is None or self._spacing() is None):
                 return self.parts[0].table
             filled = sorted((p for p in self.parts if p.table.n), key=lambda p: p.rank)
             self._placed, self.unplaced, self.behind = {}, {}, {}

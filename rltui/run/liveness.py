@@ -57,6 +57,7 @@ class LifeSigns:
     last write to its files. `scheduled`: the scheduler says that it runs. Only with `followed` does `pulse` count.
     `pace` and `phase_takes` are asked if nothing else decides. `counts`: the last one of each source whose rows have a
     count for a step. `outlived`: logs without steps to whose last words rows came later.
+    `counted`: the steps are not known, the rows are counted.
     """
 
     table: Table
@@ -73,6 +74,7 @@ class LifeSigns:
     phase_takes: Callable[[], Usual | None] = lambda: None
     counts: Mapping[str, int] = field(default_factory=dict)
     outlived: frozenset[str] = frozenset()
+    counted: bool = False
 
 
 def judge(seen: LifeSigns) -> RunState:
@@ -86,8 +88,8 @@ def judge(seen: LifeSigns) -> RunState:
 def _judged(seen: LifeSigns) -> RunState:
     table, planned = seen.table, seen.planned
     last = int(table.steps[-1]) if table.n else None
-    stood = "the start" if last is None else f"step {last}"
-    of = f"{stood} of {planned}" if planned is not None else stood
+    stood = "the start" if last is None else f"row {last}" if seen.counted else f"step {last}"
+    of = f"{stood} of {planned}" if planned is not None and not seen.counted else stood
     short, gap = steps_short(table, planned), row_gap(table)
     if short == 0:
         return _ended(seen, "finished", f"all planned steps are done: {of}")
@@ -113,14 +115,17 @@ def _judged(seen: LifeSigns) -> RunState:
         return _ended(seen, "finished", f"all planned steps are done: {of}, a row every {gap}")
     if ended is not None and last is not None:
         return _ended(seen, "finished", f"the trainer says that it is done, at {of}", quoted(ended))
-    if seen.exit is not None and last is not None:
+    if seen.exit is not None and last is not None and seen.exit.well:
         return _ended(seen, "finished", f"the process exited with code 0, at {of}")
+    if last is not None and planned is None and _closed(seen):
+        return _ended(seen, "finished", f"its tracker says that it ended, at {of}")
     if last is None:
         stopped = "no training step is logged"
     elif planned is None:
         stopped = f"the log ends at {of}, no planned end lies ahead and there is no end mark"
     else:
         stopped = f"stopped at {last} of {planned}, no end mark"
+        stopped = f"stopped at {stood} with {planned} steps planned, no end mark" if seen.counted else stopped
     silent: State = "unknown" if last is None or planned is None else "stalled"
     if seen.now is None or pulse.moved_at is None:
         return RunState(silent, stopped)
@@ -138,6 +143,16 @@ def _judged(seen: LifeSigns) -> RunState:
     elif not observed:
         because = f"the newest row is {span(max(0.0, seen.now - pulse.moved_at))} old"
     return RunState(state, because, card.quote, card if seen.followed else None)
+
+
+CLOSED_S = 60.0
+"""Rows may be stamped so much later than the end that a tracker records."""
+
+
+def _closed(seen: LifeSigns) -> bool:
+    """Whether the run was closed, be it well or not, and nothing came since: a run that is resumed goes on."""
+    end = None if seen.exit is None else seen.exit.time
+    return end is not None and (seen.stamped is None or seen.stamped <= end + CLOSED_S)
 
 
 def _counted_out(notes: Notes, planned: int | None) -> bool:

@@ -81,6 +81,9 @@ _PREFERENCE = frozenset(("dpo_reward_chosen", "dpo_reward_rejected"))
 _OF_PAIRS = {"accuracy": "dpo_accuracy", "acc": "dpo_accuracy", "margin": "dpo_reward_margin"}
 """A word that is all of a name, and what it means beside the rewards of chosen and rejected answers."""
 
+_DRIFT, _ENTROPY = frozenset(("kl_ref", "ppo_kl")), ("H", "train/H")
+"""The letter for entropy says so beside a KL."""
+
 
 def _words(key: str) -> Words:
     """The words of a name without the first parts that only sort; none of one in another script."""
@@ -94,6 +97,8 @@ def _beside_others(meanings: Mapping[str, Meaning]) -> dict[str, Meaning]:
     if canonical >= _PREFERENCE:
         words = {key: _words(key) for key in meanings}
         found = {key: _OF_PAIRS[said[0]] for key, said in words.items() if len(said) == 1 and said[0] in _OF_PAIRS}
+    if not canonical.isdisjoint(_DRIFT) and "entropy" not in canonical:
+        found |= {key: "entropy" for key in meanings if key in _ENTROPY}
     if "pg_loss" in canonical and "vf_loss" not in canonical:
         held_out = [key for key, meaning in meanings.items() if meaning.group == VALIDATION]
         if [_words(key) for key in held_out] == [("loss", "val")]:  # nothing else is: it is the critic's

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 import numpy as np
 
-from rltui.frameworks.detect import detect_dialect
+from rltui.frameworks.detect import MODULE, detect_dialect
 from rltui.frameworks.load import GENERIC, dialect, metrics
 from rltui.frameworks.resolve import keys_for, resolve
 from rltui.frameworks.schema import PHASE
@@ -100,6 +100,9 @@ class Run:
 
     def add_note(self, note: Note, source: str) -> None:
         """A notable line. `source` is the name of the part of the history that its log fills, if it fills one."""
+        if note.kind == "module":
+            self._hint(f"{MODULE}{note.text}")
+            return
         part = next((p for p in self.history.parts if p.name == source), None)
         self._notes.add(note, source, part.table.head_step if part is not None else None)
         self._hint(note.text)
@@ -132,7 +135,7 @@ class Run:
         self.detect()
         rows = {part.name for part in self.history.parts if part.table.n}
         bars = [log.bar for name, log in self._notes.sources.items() if name not in rows and log.bar is not None]
-        self.history.reach(max(bars, default=None))
+        self.history.reach(max(bars, default=None), self._every())
         if self._unnamed:
             self._unnamed = False
             self.refresh_names()
@@ -141,6 +144,15 @@ class Run:
                 self.dialect, self.config, self.raw_config, canonical, self._hints, self.history.table
             )
         self.planned_steps = planned_steps(self._config, self.dialect, self._notes, self.series)
+
+    def _every(self) -> int | None:
+        """Steps from one row to the next as the config has it, if so many rows fit into the plan: what counts for rows
+        without a step."""
+        said, planned = self.config.get("logging_steps"), self._config.positive(self.dialect, "total_steps")
+        if said is None or planned is None or not isinstance(said.value, int) or isinstance(said.value, bool):
+            return None
+        rows = max((p.table.n for p in self.history.parts if p.counted), default=0)
+        return said.value if said.value > 1 and (rows - 1) * said.value <= planned else None
 
     def detect(self) -> None:
         """Framework and version alone: its keys may have to be renamed before anything else is told from them."""
@@ -402,6 +414,7 @@ class Run:
             phase_takes=self._phase_takes,
             counts=self.history.counts,
             outlived=self._outlived(),
+            counted=self.history.counted,
         )
 
     def _outlived(self) -> frozenset[str]:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from math import nan
 
 from rltui.discovery.found import Found
-from rltui.frameworks.detect import detect_dialect
+from rltui.frameworks.detect import MODULE, detect_dialect
 from rltui.frameworks.load import GENERIC, dialect
 from rltui.frameworks.resolve import bare_key
 from rltui.readers.base import NO_STEP, ConfigRecord, Counted, Note, Record, Rows, RunInfo
@@ -153,7 +153,7 @@ def _signs(records: Iterable[Record], config: set[str], hints: list[str]) -> Non
         if isinstance(record, ConfigRecord):
             config.update(record.values)
         elif isinstance(record, Note):
-            hints.append(record.text)
+            hints.append(f"{MODULE}{record.text}" if record.kind == "module" else record.text)
         elif isinstance(record, RunInfo):
             hints += record.values.values()
 

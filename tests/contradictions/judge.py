@@ -14,7 +14,7 @@ from tests.contradictions.surfaces import Said
 GOES_ON = re.compile(
     r"^(CONTINUE|WATCH|CONTINUE · WATCH|PAUSE · FIX|STOP · KEEP \d+|STOP|ABORT NOW|NO EVIDENCE|TOO EARLY.*)$"
 )
-ENDED = re.compile(r"^(DONE|DONE · KEEP \d+|FIX · RERUN|NO EVIDENCE)$")
+ENDED = re.compile(r"^(DONE|DONE · KEEP \d+|FIX · RERUN|RESUME|NO EVIDENCE)$")
 
 NO_STAGE = ("run-crashed", "run-stalled", "best-checkpoint-unavailable", "metric-vanished")
 

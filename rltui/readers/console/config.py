@@ -176,6 +176,8 @@ MARKS = (
     b"thon3 ",
     b"torchrun ",
     b"py --",
+    b": --",
+    b"= --",
     b"Namespace(",
     b"arguments --",
     b"steps = ",
@@ -194,7 +196,10 @@ MARKS = (
 YAML_LINES = 20_000
 """YAML is looked for in so many lines at most, and before the first step only."""
 YAML_MARK = PAIR_MARK + rb"|(?:^|[)\-\]|m] )[a-z_][\w.\-]{0,100}:(?: \S|$)"
-_ARGUMENTS = re.compile(r"(?:\bpython[\d.]* |\.py |\btorchrun |\bopenrlhf\.cli\.)[^\n]* --|\bNamespace\(")
+_ARGUMENTS = re.compile(
+    r"(?:\bpython[\d.]* |\.py |\btorchrun |\bopenrlhf\.cli\.)[^\n]* --|\bNamespace\("
+    r"|(?i:\b(?:arg(?:ument)?s|argv|flags|options|command(?: line)?|cmd)\b[\"']?) ?[:=] --"
+)
 _MOST_OPEN = 16
 _MOST_PAIRS = 8
 """Lines of settings that are taken from one log."""

@@ -33,6 +33,11 @@ _CHAINED = (
     "ray::",
 )
 _FRAME = re.compile(r'File "([^"\n]+)", line (\d+), in (\S+)|^(?:[│|]\s*|File )(\S+\.py):(\d+),? in (\S+)')
+_BARE_FRAME = re.compile(r'^(.{0,40}?)[ \t]{1,8}File "[^"\n]+", line \d+, in \S')
+"""A frame that may stand without the words above it: Ray and torch print an error's frames so, and a log may begin
+within them."""
+_FRAME_MARK = ' File "'
+_ERROR = re.compile(r"[A-Za-z_][\w.]*(?:Error|Exception|Interrupt|Exit|Killed|Died)\b")
 _IPYTHON = re.compile(r"^([A-Za-z_][\w.]*) {2,}" + re.escape(TRACEBACK))
 """IPython puts the error's name before the words, and shows code without indent below: only a line that begins with the
 name ends the traceback."""
@@ -47,7 +52,7 @@ def split_prefix(text: str) -> tuple[str, str]:
 
 
 class NoteRule(Record):
-    """Lines that hold one of `any`, match `pattern` (a regex; its groups `step` and `total` are taken) and not
+    """Lines that hold one of `any`, match `pattern` (a regex; its groups `step`, `total`, `module` are taken) and not
     `unless`. `alone`: the pattern is all that the message says, behind what logging puts before it."""
 
     kind: NoteKind
@@ -99,14 +104,15 @@ def _rules() -> tuple[_Rule, ...]:
 @cache
 def triggers() -> tuple[str, ...]:
     """What a line has to hold to be worth a look."""
-    return (TRACEBACK, *(text for rule in _rules() for text in rule.any))
+    return (TRACEBACK, _FRAME_MARK, *(text for rule in _rules() for text in rule.any))
 
 
 @dataclass(slots=True)
 class _Traceback:
     """`error`: the name that its last line begins with, empty if any line without indent is the last. `lead`: what
     stands before each of its lines, such as the rank that torch puts there. `told`: lines of which `finish` has told;
-    `others`: lines without the lead since."""
+    `others`: lines without the lead since. `bare`: only its frames say that it is one: a stack that is merely shown
+    ends with no error's name."""
 
     error: str = ""
     begun: int = 0
@@ -116,6 +122,7 @@ class _Traceback:
     others: int = 0
     last: str = ""
     frames: deque[str] = field(default_factory=lambda: deque(maxlen=FRAMES))
+    bare: bool = False
 
     def note(self, message: str, line: int, step: int | None) -> Note:
         return Note("traceback", clean(message, 500), line, step, None, None, tuple(self.frames), self.begun)
@@ -155,7 +162,12 @@ class NoteFinder:
             if len(self._open) < 64:
                 self._open[prefix, lead] = _Traceback(named[1] if named else "", line, lead)
             return out
-        if self._open and (key := self._of(prefix, message)) is not None:
+        key = self._of(prefix, message) if self._open else None
+        if key is None and (frame := _BARE_FRAME.match(message) if _FRAME_MARK in message else None) is not None:
+            key = prefix, frame[1]
+            if len(self._open) < 64:
+                self._open[key] = _Traceback(bare=True, begun=line, lead=frame[1])
+        if key in self._open:
             traceback = self._open[key]
             ended = self._follow(key, message.removeprefix(traceback.lead))
             if ended is not None:
@@ -176,6 +188,9 @@ class NoteFinder:
                 continue
             if rule.kind == "warning" and (seen or not self._new(message)):
                 continue
+            if rule.kind == "module" and found is not None:
+                out += [Note("module", clean(found["module"], 100), line)] if self._new(found["module"]) else []
+                continue
             seen.add(rule.kind)
             stated = found.groupdict() if found is not None else {}
             at = _whole(stated.get("step"))
@@ -190,7 +205,8 @@ class NoteFinder:
         still come."""
         out: list[Note] = []
         for traceback in self._open.values():
-            shown = traceback.last or (f"{TRACEBACK}, in {traceback.frames[-1]}" if traceback.frames else "")
+            at = f"{TRACEBACK}, in {traceback.frames[-1]}" if traceback.frames and not traceback.bare else ""
+            shown = traceback.last or at
             if shown and traceback.lines > traceback.told:
                 out.append(traceback.note(shown, line, step))
                 traceback.told = traceback.lines
@@ -230,7 +246,7 @@ class NoteFinder:
         if not message.startswith(traceback.error):
             return None
         del self._open[key]
-        return message
+        return None if traceback.bare and not _ERROR.match(message) else message
 
     def _new(self, message: str) -> bool:
         shape = _DIGITS.sub("0", message)[:120]

@@ -103,12 +103,12 @@ class MlflowRun:
     """Name, start and end of an MLflow run, told when they change.
 
     A run that ended well and one whose process died of an exception are both FINISHED (MLflow closes open runs when
-    Python exits), so only FAILED and KILLED say how it ended.
+    Python exits), so only FAILED and KILLED say how it ended; FINISHED says that it did.
     """
 
     def __init__(self) -> None:
         self._told: tuple[object, ...] = ()
-        self._ended = False
+        self._ended = self._closed = False
 
     def records(self, run: str, name: object, start: object, status: object, end: object) -> list[Record]:
         out: list[Record] = []
@@ -121,6 +121,10 @@ class MlflowRun:
         if not self._ended and str(status) in ("FAILED", "KILLED", "4", "5"):
             self._ended = True
             out.append(Exit(1, None if isnan(seconds(end)) else seconds(end)))
+        closed = str(status) in ("FINISHED", "3") and not isnan(seconds(end))
+        if closed and not self._closed and not self._ended:
+            out.append(Exit(0, seconds(end), well=False))
+        self._closed = closed
         return out
 
 

@@ -17,7 +17,7 @@ from tests.unit.diagnosis.written import T0, finding, learning, report, wave, wr
 N = 200
 AFTER = "2030-01-01T00:00:00Z"
 GOES_ON = re.compile(r"(CONTINUE|WATCH|PAUSE · FIX|STOP|STOP · KEEP \d+|NO EVIDENCE)$")
-ENDED = re.compile(r"(DONE|DONE · KEEP \d+|FIX · RERUN|NO EVIDENCE)$")
+ENDED = re.compile(r"(DONE|DONE · KEEP \d+|FIX · RERUN|RESUME|NO EVIDENCE)$")
 
 
 def run_of(folder: Path, columns: Mapping[str, np.ndarray], ended: bool = False, saved: tuple[int, ...] = ()) -> Path:

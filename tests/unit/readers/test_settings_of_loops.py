@@ -109,3 +109,42 @@ def test_settings_without_a_canonical_key_are_kept_under_their_own(tmp_path: Pat
     assert report["other_config"]["rewards.format_weight"] == 0.25
     assert report["other_config"]["task_type"] == "math"
     assert "abcdefgh" not in str(report["other_config"])
+
+
+PAIRS_OF_A_STEP = (
+    "10:0{s} trainer | it={s} policy_loss=0.01 R={r:.3f} acc={r:.3f} learning_rate={lr:.1e} t_gen=5{s}.5\n"
+)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "hparams: {'learning_rate': 2e-06, 'group_size': 8, 'clip_eps': 0.2, 'total_iters': 90}\n",
+        "args: --learning_rate 2e-6 --group_size 8 --clip_eps 0.2 --total_iters 90\n",
+        "INFO main.py:12 argv = --learning_rate=2e-6 --group_size=8 --clip_eps=0.2 --total_iters=90\n",
+    ],
+)
+def test_a_row_of_the_warm_up_is_no_setting(said: str, tmp_path: Path) -> None:
+    rows = (PAIRS_OF_A_STEP.format(s=s, r=s / 100, lr=min(s, 10) * 2e-7) for s in range(1, 41))
+    (tmp_path / "train.log").write_text(said + "".join(rows))
+    report = reported(tmp_path)
+    assert (report["config"]["lr"]["value"], report["run"]["steps"]["total"]) == (2e-6, 90)
+    assert report["config"]["clip_low"]["value"] == report["config"]["clip_high"]["value"] == 0.2
+
+
+def test_a_row_before_which_nothing_is_set_sets_nothing(tmp_path: Path) -> None:
+    rows = (PAIRS_OF_A_STEP.format(s=s, r=s / 100, lr=min(s, 10) * 2e-7) for s in range(1, 41))
+    (tmp_path / "train.log").write_text("".join(rows))
+    assert reported(tmp_path)["config"] == {}
+
+
+def test_settings_in_pairs_stay_settings(tmp_path: Path) -> None:
+    said = "GRPO run: model=q num_generations=8, lr=2e-06, beta=0.04, clip_low=0.2, clip_high=0.28, kl=0.1\n"
+    (tmp_path / "train.log").write_text(said + LOG)
+    config = reported(tmp_path)["config"]
+    assert (config["lr"]["value"], config["clip_low"]["value"], config["clip_high"]["value"]) == (2e-6, 0.2, 0.28)
+
+
+def test_a_line_that_only_tells_of_flags_is_no_command(tmp_path: Path) -> None:
+    (tmp_path / "train.log").write_text("Try other options: --lr, --seed\n" + LOG)
+    assert reported(tmp_path)["config"] == {}
