@@ -194,6 +194,10 @@ LIES: dict[str, tuple[Callable[[Said], Any], ...]] = {
         _all_clear_of_a_loss,
         lambda s: (clear(s), s.report["pipeline"][1].update(status="warn")),
     ),
+    "case and facts": (
+        lambda s: s.report["outlook"]["kl_reward"].update(reward="up"),
+        lambda s: s.report["outlook"]["kl_reward"].update(reward="flat", lately=["validation"]),
+    ),
     "checks that failed": (lambda s: s.report.update(checks_failed=[{"rule": "kl-runaway", "error": "ValueError"}]),),
     "fell and rose": (
         lambda s: text(s, "Reward fell from 0.1 to 0.8."),
