@@ -79,7 +79,8 @@ def test_a_best_step_from_before_a_fault_is_called_so(begins: int, tmp_path: Pat
     best = of["verdict"]["best_checkpoint"]
     peak = of["facts"]["score"]["peak"]["step"]
     assert best["step"] < peak
-    assert best["before"] is not None and best["step"] < best["before"] <= peak
+    assert best["before"] is not None
+    assert best["step"] < best["before"] <= peak
     assert f"best step before the fault began at step {best['before']} was {best['step']} (" in page
     assert f"of the steps before {best['before']}" in best["basis"]
 
