@@ -124,7 +124,8 @@ def reward_scale_shift(look: Look, p: Params, memory: Memory) -> list[Signal]:
     if found is None:
         return []
     times = f"{num(found.shown)} times" if found.shown > 1 else f"1/{num(1 / found.shown)} of"
-    text = f"{words.called(look.facts, found.of).capitalize()} is {times} what it was from step {found.since} on ({num(found.before)} before, "
+    name = words.called(look.facts, found.of).capitalize()
+    text = f"{name} is {times} what it was from step {found.since} on ({num(found.before)} before, "
     text += f"{num(found.after)} after), and so is its {'noise from row to row' if found.alone else 'spread'}"
     still = [metrics()[name].label for name in POLICY if look.series(name) is not None]
     if still:
