@@ -307,7 +307,8 @@ class Engine:
             machine = state.machine if state.machine.rows == rows else machine  # these rows were judged already
         lives |= machine.lives
         guard.take(machine.failed)
-        ranked = guard.ask("ranking of steps", None, ranking, look)
+        farmed_at = _began(lives, Trait.FARMS_REWARD, WARNING)
+        ranked = guard.ask("ranking of steps", None, ranking, look, farmed_at is not None)
         broken_at = breakdown(lives)
         now = run_state is not None
         on_disk, saved = ([c for c in kept if now or c.step <= look.step] for kept in (run.checkpoints, run.saved))
@@ -338,7 +339,8 @@ class Engine:
         findings = confirmed(built, sampled, guard)
         active = [f for f in findings if f.status == "active"]
         machine_view = guard.ask("machine", None, view_of, measured, guard)
-        best = guard.ask("best checkpoint", None, best_checkpoint, ranked, saved, look.step, broken_at)
+        spoiled_at = broken_at if ranked is None or ranked.task else _first(broken_at, farmed_at)
+        best = guard.ask("best checkpoint", None, best_checkpoint, ranked, saved, look.step, spoiled_at)
         out = {*blind, *guard.failed}
         ran = [i for i in dict.fromkeys(able) if i not in out] if rows else []
         case = Case(look, self.catalogue, run_state, state.reasons, active, seen, len(ran), len(skipped))
@@ -365,9 +367,17 @@ FEW_ROWS = 100
 
 def breakdown(lives: Mapping[Key, Life]) -> int | None:
     """Step at which the first of the critical faults began that spoil what comes after; None if there is none."""
-    breaks = having(Trait.BREAKS_POLICY)
-    began = [life.onset_step for (i, _), life in lives.items() if i in breaks and life.level >= CRITICAL]
-    return min((step for step in began if step is not None), default=None)
+    return _began(lives, Trait.BREAKS_POLICY, CRITICAL)
+
+
+def _began(lives: Mapping[Key, Life], trait: Trait, least: int) -> int | None:
+    """Step at which the first of the open faults with this trait began; None if there is none."""
+    bearers = having(trait)
+    return _first(*(life.onset_step for (i, _), life in lives.items() if i in bearers and life.level >= least))
+
+
+def _first(*steps: int | None) -> int | None:
+    return min((step for step in steps if step is not None), default=None)
 
 
 def _unknowns(seen: Coverage, findings: tuple[Finding, ...], look: Look) -> tuple[str, ...]:

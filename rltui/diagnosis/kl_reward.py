@@ -1,7 +1,8 @@
 """KL x reward x validation: which case of the table the run is in now.
 
-All three courses are those of the newest rows, so that no old gain stands beside a new loss. Where a finding is open as
-a warning about one of them, its judgement holds.
+Each course is how the metric moves now, so that no old gain stands beside a new loss. If it stands still now, the
+course is the one since the start, which all other sentences tell. If a finding is open as a warning about one of them,
+its judgement holds. A course that is not the one since the start is told as what is so lately.
 """
 
 from __future__ import annotations
@@ -11,16 +12,19 @@ from pathlib import Path
 from typing import Literal
 
 from rltui.data_files import Record, kept, read
+from rltui.evidence.effects import SHORT_LIMIT, between
 from rltui.evidence.look import Look
 from rltui.evidence.model import Decision
+from rltui.evidence.words import way
 from rltui.prose import capital
-from rltui.rules.base import gaining, losing, loud, rising, validation_over
+from rltui.rules.base import farmed, gaining, loud, rising, validation_over
 from rltui.rules.traits import Trait
 
 Way = Literal["up", "flat", "down", "high", "none"]
 
 LEAST = 30  # rows below which the trend test says nothing
-VALIDATION_SE = 2.0  # standard errors by which validation has moved
+VALIDATION_SE = 3.0  # standard errors by which validation moves now: the error is itself guessed from few evaluations
+APART = 10  # evaluations of which the first and the last window have none in common
 RECENT = 50  # rows that show how it moves now: these, or the last fifth
 BREAK_SE = 6.0  # standard errors between both ends of them: a break near the end
 BREAK_TIMES = 1.5  # and so many times the other end: a level KL that wanders for long comes to 6 errors too
@@ -30,7 +34,7 @@ HIGH_KL = 0.15  # nats per token: beyond it a level KL is far from the reference
 @dataclass(frozen=True, slots=True)
 class KlRewardCase:
     """`kl`: "high" is level and far from the reference. "none": not logged, off, or too few rows. `id` None: outside
-    the table."""
+    the table. `lately`: those of the three that went another way since the start."""
 
     kl: Way
     reward: Way
@@ -38,11 +42,25 @@ class KlRewardCase:
     id: str | None
     reading: str
     advice: str
+    lately: tuple[str, ...] = ()
+
+    @property
+    def courses(self) -> tuple[tuple[str, str], ...]:
+        """What each of the three is called, and its course in words."""
+        found = (
+            ("KL", "kl", self.kl),
+            ("reward", "reward", self.reward),
+            ("validation", "validation", self.validation),
+        )
+        return tuple((name, self._words(part, way)) for name, part, way in found)
+
+    def _words(self, part: str, way: Way) -> str:
+        return "not known" if way == "none" else f"{way} lately" if part in self.lately else way
 
     @property
     def text(self) -> str:
         """One line: the three courses and how they read."""
-        moves = f"KL {self.kl}, reward {self.reward}, validation {self.validation}".replace("none", "not known")
+        moves = ", ".join(f"{name} {way}" for name, way in self.courses)
         return f"{moves}: {self.reading}" + (f". {capital(self.advice)}" if self.advice else "")
 
 
@@ -50,7 +68,8 @@ UNKNOWN_CASE = KlRewardCase("none", "none", "none", None, "not known, as the che
 
 
 class KlRewardRow(Record):
-    """One case of the table: the ways that it covers, and the verdicts beside which its advice makes sense."""
+    """One case of the table: the ways that it covers, and the verdicts beside which its advice makes sense. `farmed`:
+    whether it may be told of a reward that stands for the task no longer, and of one that does."""
 
     id: str
     kl: tuple[Way, ...]
@@ -59,6 +78,7 @@ class KlRewardRow(Record):
     reading: str
     advice: str
     fits: tuple[Decision, ...]
+    farmed: tuple[bool, ...] = (False, True)
 
 
 class KlRewardTable(Record):
@@ -74,19 +94,36 @@ def table() -> tuple[KlRewardRow, ...]:
 def case(look: Look, decision: Decision | None = None) -> KlRewardCase:
     """The present case. A course that no row of the table covers is told as it is. If its advice speaks
     against the verdict, the advice is left to the verdict, and the text says so."""
-    kl, reward, held_out = _kl(look), _reward(look), _validation(look)
+    ways: dict[str, Way] = {"kl": _kl(look), "reward": _reward(look), "validation": _validation(look)}
+    lately = tuple(part for part, way in ways.items() if way not in _usual(look, part))
+    id, reading, advice = _read(look, ways, decision)
+    return KlRewardCase(**ways, id=id, reading=reading, advice=advice, lately=lately)
+
+
+def _read(look: Look, ways: dict[str, Way], decision: Decision | None) -> tuple[str | None, str, str]:
+    """Case, reading and advice."""
+    kl, reward, held_out = ways.values()
+    is_farmed = farmed(look)
     for row in table():
-        if kl in row.kl and reward in row.reward and held_out in row.validation:
+        if kl in row.kl and reward in row.reward and held_out in row.validation and is_farmed in row.farmed:
             fits = decision in (None, "not-enough-evidence", *row.fits)
             reading = row.reading if fits else f"{row.reading}, while the verdict rests on other signs"
-            return KlRewardCase(kl, reward, held_out, row.id, reading, row.advice if fits else "")
+            return row.id, reading, row.advice if fits else ""
     if kl == "none":
-        reading = "KL to the reference is off or not known, so no pattern can be named"
-    elif reward == "none":
-        reading = "too little is known of the reward"
-    else:
-        reading = "the three together fit no known pattern"
-    return KlRewardCase(kl, reward, held_out, None, reading, "")
+        return None, "KL to the reference is off or not known, so no pattern can be named", ""
+    if reward == "none":
+        return None, "too little is known of the reward", ""
+    return None, "the three together fit no known pattern", ""
+
+
+def _usual(look: Look, part: str) -> tuple[Way, ...]:
+    """What may be said without "lately": the course since the start, and what is no course."""
+    facts = look.facts
+    found = {"kl": facts.metric("kl_ref"), "reward": facts.metric(look.reward), "validation": facts.validation}[part]
+    since_start = None if found is None else found.since_start
+    if since_start is None:
+        return ("up", "flat", "down", "high", "none")
+    return (_direction(since_start.direction), "high", "none")
 
 
 def _kl(look: Look) -> Way:
@@ -100,26 +137,34 @@ def _kl(look: Look) -> Way:
     before, now = sorted(abs(level.value) for level in kl.ends(rows))
     if abs(errors) >= BREAK_SE and now >= BREAK_TIMES * before:  # too short yet for the trend of blocks
         return _direction(1 if errors > 0 else -1)
-    return "high" if look.profile.kl_per_token and kl.now.value > HIGH_KL else "flat"
+    if look.profile.kl_per_token and kl.now.value > HIGH_KL:
+        return "high"
+    return _direction(way(kl.since_start))
 
 
 def _reward(look: Look) -> Way:
-    if len(look.values(look.reward)) < LEAST:
+    reward = look.facts.metric(look.reward)
+    if reward is None or len(reward.series) < LEAST:
         return "none"
-    if losing(look):
+    if loud(look, Trait.REWARD_FALLS) or look.trend(look.reward).direction < 0:
         return "down"
     if loud(look, Trait.DRIFT):
         return "flat"
-    return "up" if rising(look) or gaining(look, _recent(look.n)) else "flat"
+    if rising(look) or gaining(look, _recent(look.n)):
+        return "up"
+    return _direction(way(reward.since_start))
 
 
 def _validation(look: Look) -> Way:
-    moved = validation_over(look, _recent(look.n))
-    if moved is None:
+    held_out, moved = look.facts.validation, validation_over(look, _recent(look.n))
+    if held_out is None or moved is None:
         return "none"
     if loud(look, Trait.VALIDATION_FALLS):
         return "down"
-    return _direction(int(moved >= VALIDATION_SE) - int(moved <= -VALIDATION_SE))
+    if abs(moved) >= VALIDATION_SE:
+        return _direction(1 if moved > 0 else -1)
+    ends = between(held_out.start, held_out.end, SHORT_LIMIT) if len(held_out.values) >= APART else None
+    return _direction(way(held_out.since_start) or way(ends) or way(held_out.recent))
 
 
 def _recent(rows: int) -> int:

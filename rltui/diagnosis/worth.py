@@ -34,19 +34,22 @@ def best_checkpoint(
     """The saved state whose smoothed score is best. None where nothing ranks the steps.
 
     Only states before `broken_at`, the onset of the worst fault, count. Without a usable checkpoint the best step is
-    named: `on_disk` False where some are saved but none of use, None where none is in sight.
+    named: `on_disk` False where some are saved but none of use, None where none is in sight. If a later one would have
+    been named, it says so.
     """
     if r is None:
         return None
     kept = usable(saved, last_step, broken_at)
     if not kept:
         at = peak(r, broken_at)
-        return _told(r, at, int(r.steps[at]), None, False if saved else None)
+        before = broken_at if at != peak(r) else None
+        return _told(r, at, int(r.steps[at]), None, False if saved else None, before)
     top = best_saved(r, kept)
-    return _told(r, r.nearest(top.step), top.step, top.path, top.complete)
+    before = broken_at if best_saved(r, usable(saved, last_step, None)).step != top.step else None
+    return _told(r, r.nearest(top.step), top.step, top.path, top.complete, before)
 
 
-def _told(r: Ranking, at: int, step: int, path: str | None, on_disk: bool | None) -> BestCheckpoint:
+def _told(r: Ranking, at: int, step: int, path: str | None, on_disk: bool | None, before: int | None) -> BestCheckpoint:
     value, against = float(r.value[at]), ""
     start_se = r.value_se * r.width**0.5  # a single value, where the others are means
     least = r.start + GAIN * hypot(r.value_se, start_se)
@@ -55,9 +58,12 @@ def _told(r: Ranking, at: int, step: int, path: str | None, on_disk: bool | None
     if not beats:
         against = "not distinguishable from the start" if value >= r.start else "no better than the start"
         against += f" of {num(r.start)}" + (f", where a gain would take {num(least)}" if least > r.start else "")
-    basis = f"{r.basis}, {against}" if against else r.basis
+    if not beats and at <= r.width // 2:  # its mean holds rows that are no start, and would be another start beside it
+        against = "which is the start"
+    limit = "" if before is None else f"of the steps before {before}, where the fault began"
+    basis = ", ".join(part for part in (r.basis, limit, against) if part)
     se = r.value_se if r.value_se > ROUNDING * abs(value) else None  # values that are all alike tell none
-    return BestCheckpoint(step, path, on_disk, r.key, value, se, basis, beats, against, r.sets)
+    return BestCheckpoint(step, path, on_disk, r.key, value, se, basis, beats, against, r.sets, before)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -176,7 +176,8 @@ class LookFeed:
             if series is None:
                 self._rescales[reward] = []
             else:
-                self._rescales[reward] = self._scales.setdefault(reward, Rescales()).of(series, spread, self.logged)
+                found = self._scales.setdefault(reward, Rescales()).of(series, spread, self.logged)
+                self._rescales[reward] = [replace(one, of=reward) for one in found]
         return self._rescales[reward]
 
     def _range(self, stem: str) -> Series | None:
@@ -255,28 +256,30 @@ class Look:
         each = (self._feed.outages(name, self) for name in ("score_mean", "reward_mean"))
         return next((found for found in each if found is not None), ())
 
-    def _measured_by(self) -> tuple[str, Series] | None:
-        """The reward that is logged, with its points so far."""
+    @cached_property
+    def rescales(self) -> tuple[Rescale, ...]:
+        """The newest change of scale of the score, and of the reward if that is logged beside it and went over alone:
+        what is optimised is then another number, and the score is what it was."""
+        found: list[Rescale] = []
         for name in ("score_mean", "reward_mean"):
             finite = self._feed.finite(name)
-            reward = finite.until_row(self.n) if finite is not None else None
-            if reward is not None and len(reward):
-                return name, reward
-        return None
+            if finite is None or not len(finite.until_row(self.n)):
+                continue
+            newest = next((one for one in reversed(self._feed.rescales(name)) if one.known <= self.n), None)
+            if newest is not None and not any(one.first_row >= newest.first_row for one in found):
+                found.append(newest)
+        return tuple(found)
 
-    @cached_property
+    @property
     def rescale(self) -> Rescale | None:
-        """The newest change of the reward's scale."""
-        reward = self._measured_by()
-        found = [] if reward is None else self._feed.rescales(reward[0])
-        return next((one for one in reversed(found) if one.known <= self.n), None)
+        """The newest of them."""
+        return max(self.rescales, key=lambda one: one.first_row, default=None)
 
     @property
     def gaps(self) -> tuple[Gap, ...]:
         """Rows whose rewards are left out of everything that is said: outages, and what came before another scale."""
         if self._known.gaps is None:
-            scale = self.rescale
-            self._known.gaps = self.outages if scale is None else (*self.outages, scale)
+            self._known.gaps = (*self.outages, *self.rescales)
         return self._known.gaps
 
     def is_zero(self, name: str) -> bool:

@@ -143,7 +143,7 @@ class BestCheckpoint:
 
     `basis` says in words by what it is best: which validation sets, or train reward for want of one. `against`: how it
     stands against the start, if it does not beat that. `sets`: validation sets that rank together, of which `metric` is
-    one.
+    one. `before`: the step of the fault's beginning, if a later state would be the best of all.
     """
 
     step: int
@@ -156,6 +156,7 @@ class BestCheckpoint:
     beats_start: bool = False  # by more than the errors of both
     against: str = ""
     sets: int = 1
+    before: int | None = None
 
     @property
     def called(self) -> str:

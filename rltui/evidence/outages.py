@@ -1,15 +1,16 @@
-"""Rows in which the reward was not measured: its source failed, and every answer got the same lowest reward.
+"""Rows in which the reward was not measured: its source failed, and every answer got the same reward.
 
 A policy does not lose all of its reward from one row to the next while it writes as before, nor does it learn all of it
-back in one: where the reward does so, it is the grader. What such rows say of rewards, advantages and gradients is no
-fact of the run: `Look.series` leaves them out.
+back in one: where the reward does so, it is the grader. Nor do all answers of batch after batch earn one and the same
+number where they never did before, unless it is the highest: that is what a grader gives by default. What such rows say
+of rewards, advantages and gradients is no fact of the run: `Look.series` leaves them out.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import inf
 from typing import Protocol
 
@@ -26,22 +27,26 @@ MOST = 1000
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """Neighbouring points `begin` to `end` (not included) of the reward that hold one and the same lowest value;
-    `alike`: all answers of the first one got the same, so that it tells without a second."""
+    """Neighbouring points `begin` to `end` (not included) of the reward that hold one and the same value, the `lowest`
+    so far or one that all answers got where they never agreed before; `alike`: all answers of the first one got the
+    same, so that of the lowest value it tells without a second."""
 
     begin: int
     end: int
     value: float
     alike: bool
+    lowest: bool = True
 
 
 @dataclass(slots=True)
 class Stretches:
-    """Where one reward stood at the lowest value so far: twice or more in a row, or once if the batch had no spread."""
+    """Where one reward stood at the lowest value so far: twice or more in a row, or once if the batch had no spread. Or
+    at another value below the highest, twice or more in a row, in batches without spread behind batches with one."""
 
     found: list[Stretch] = field(default_factory=list)
     _seen: int = 0  # points
     _lowest: float | None = inf  # of them; None: not known
+    _highest: float = -inf  # of them and of their batches, if the lowest is known
 
     def take(self, reward: Series, spread: Series | None, most: Series | None) -> None:
         """Takes up the points that are new: the first ones are those seen before. `spread` of the reward in a batch is
@@ -50,29 +55,55 @@ class Stretches:
             return
         if self._lowest is None:
             self._lowest = float(reward.values[: self._seen].min(initial=inf))
-        if self._seen and float(reward.values[self._seen :].min()) > self._lowest:
-            self._seen = len(reward)
-            return
+            self._highest = _most(reward, 0, self._seen, most)
         begin = max(0, self._seen - 1)  # the last of them may be the first of several
         x, rows = reward.values[begin:], reward.rows[begin:]
         same = x[1:] == x[:-1]
-        agreed = (on_rows(rows, spread) == 0.0) | (on_rows(rows, most) == x)
+        agreed = _agreed(rows, x, spread, most)
         flat = agreed.copy()
         flat[1:] |= same
         flat[:-1] |= same
-        flat &= x <= np.minimum(np.minimum.accumulate(x), self._lowest)
+        lowest = flat & (x <= np.minimum(np.minimum.accumulate(x), self._lowest))
+        flat = lowest | self._by_default(reward, begin, agreed, same, spread, most)
         before = self.found[-1] if self.found and self.found[-1].end == self._seen else None
         flat[0] = before is not None or (begin > 0 and flat[0])
         joined = flat[1:] & flat[:-1] & same
         starts = np.flatnonzero(flat & ~np.concatenate(([False], joined)))[:MOST].tolist()
         ends = np.flatnonzero(flat & ~np.concatenate((joined, [False])))[:MOST].tolist()
         fresh = [
-            Stretch(begin + a, begin + b + 1, float(x[a]), bool(agreed[a])) for a, b in zip(starts, ends, strict=True)
+            Stretch(begin + a, begin + b + 1, float(x[a]), bool(agreed[a]), bool(lowest[a]))
+            for a, b in zip(starts, ends, strict=True)
         ]
         if before is not None:
-            self.found[-1] = Stretch(before.begin, fresh.pop(0).end, before.value, before.alike)
+            self.found[-1] = replace(before, end=fresh.pop(0).end)
         self.found += fresh[: MOST - len(self.found)]
-        self._seen, self._lowest = len(reward), min(self._lowest, float(x.min()))
+        self._lowest, self._highest = (
+            min(self._lowest, float(x.min())),
+            max(self._highest, _most(reward, begin, None, most)),
+        )
+        self._seen = len(reward)
+
+    def _by_default(
+        self, reward: Series, begin: int, agreed: Mask, same: Mask, spread: Series | None, most: Series | None
+    ) -> Mask:
+        """Points from `begin` on at which all answers of one batch after the other got one number, behind batches that
+        had a spread. The highest number may be earned by all."""
+        out = np.zeros(len(agreed), dtype=np.bool_)
+        pairs = same & agreed[1:] & agreed[:-1]
+        if not pairs.any():
+            return out
+        single = np.fmax(reward.values[begin:], on_rows(reward.rows[begin:], most))
+        highest = np.maximum(np.maximum.accumulate(single), self._highest)
+        goes_on = bool(self.found) and self.found[-1].end == self._seen and not self.found[-1].lowest
+        for a in np.flatnonzero(pairs & ~np.concatenate(([False], pairs[:-1])))[:MOST].tolist():
+            at = begin + a
+            first = max(0, at - BEFORE)
+            rows, x = reward.rows[first:at], reward.values[first:at]
+            fresh = reward.values[at] < highest[a] and not _agreed(rows, x, spread, most).any()
+            if fresh or (goes_on and a == 0):
+                still = np.flatnonzero(~pairs[a:])
+                out[a : a + 1 + (int(still[0]) if len(still) else len(pairs) - a)] = True
+        return out
 
     def forget(self, points: int) -> None:
         """Only the first `points` points are what they were."""
@@ -81,6 +112,19 @@ class Stretches:
         while self.found and self.found[-1].end >= points:
             points = min(points, self.found.pop().begin)
         self._seen, self._lowest = points, None
+
+
+def _agreed(rows: Ints, x: Floats, spread: Series | None, most: Series | None) -> Mask:
+    """Rows in which all answers got the same."""
+    out: Mask = (on_rows(rows, spread) == 0.0) | (on_rows(rows, most) == x)
+    return out
+
+
+def _most(reward: Series, begin: int, end: int | None, most: Series | None) -> float:
+    """The highest reward of some points, of a single answer if that is logged."""
+    x, rows = reward.values[begin:end], reward.rows[begin:end]
+    single = on_rows(rows, most)
+    return max(float(x.max(initial=-inf)), float(np.nanmax(single, initial=-inf)) if len(single) else -inf)
 
 
 def on_rows(rows: Ints, series: Series | None) -> Floats:
@@ -217,7 +261,8 @@ def _end(one: Stretch) -> int:
 
 def _holds(one: Stretch, n: int) -> bool:
     """Whether it is one already, of `n` points."""
-    return one.begin < n and (min(one.end, n) - one.begin > 1 or one.alike)
+    points = min(one.end, n) - one.begin
+    return one.begin < n and (points > 1 or one.alike) and (one.lowest or points >= SEVERAL)
 
 
 def _outage(reward: Series, found: Sequence[Stretch], before: list[Outage], logged: Points) -> Outage | None:
@@ -237,13 +282,13 @@ def _outage(reward: Series, found: Sequence[Stretch], before: list[Outage], logg
     level, sd = median(stood), max(sd_d(stood), sd_m(stood))
     fall = level - one.value
     clear = CLEAR if end - one.begin < SEVERAL else CLEAR / 2
-    if fall <= clear * sd or bool((stood == one.value).any()):
+    if (one.lowest and fall <= clear * sd) or bool((stood == one.value).any()):
         return None
     least = level - fall / 2
     end, exact = _with_others(x, one, found[1:], least)
     after = x[end : end + SEVERAL]
     over = len(after) == SEVERAL
-    if over and median(after) < least:
+    if over and fall > clear * sd and median(after) < least:
         return None  # it has to be learnt again
     if not _by_source(rows[recent], rows[one.begin : end][:FIRST], over, logged):
         return None

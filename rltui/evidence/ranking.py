@@ -7,14 +7,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from rltui.evidence.blocks import BlockCache, Blocks
 from rltui.evidence.effects import NOISE_POINTS
 from rltui.evidence.evaluations import mean_z, together, validation_sets
 from rltui.evidence.look import Look
-from rltui.evidence.metric import MetricFacts
+from rltui.evidence.metric import MetricFacts, alone
 from rltui.evidence.peak import highest, smoothed
 from rltui.evidence.trends import running_medians, sd_d, smooth
+from rltui.frameworks.parts import is_task
 from rltui.run.run import Checkpoint
 from rltui.run.table import Floats, Ints, Series
+
+PARTS = "reward_component_mean"
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +26,8 @@ class Ranking:
     """`score` decides: smoothed over `width` points, at `steps`, with standard error `se`. `value` and `value_se` are
     the smoothed metric that people see (`key`, in its own unit) at the same steps; `start` is its first logged value.
     `held_out`: validation, not train reward; `sets`: of so many sets together. `basis` says in words what ranks.
-    `rose_to`: its last window if the fact table says that it rose since the start."""
+    `rose_to`: its last window if the fact table says that it rose since the start. `task`: it ranks by how well the
+    task is done, not by a reward that may be farmed."""
 
     steps: Ints
     score: Floats
@@ -36,6 +41,7 @@ class Ranking:
     basis: str
     sets: int = 1
     rose_to: float | None = None
+    task: bool = True
 
     def nearest(self, step: int) -> int:
         """Index of the ranked point nearest to a step, of two the earlier."""
@@ -45,23 +51,33 @@ class Ranking:
         return i - 1 if i and step - int(self.steps[i - 1]) <= int(self.steps[i]) - step else i
 
 
-def ranking(look: Look) -> Ranking | None:
-    """By validation (all sets together), else by train reward, of pairs of answers by their accuracy. None
-    where neither has enough points, or where values overflow."""
+def ranking(look: Look, farmed: bool = False) -> Ranking | None:
+    """By validation (all sets together), else by train reward, of pairs of answers by their accuracy. If the reward is
+    `farmed`, the part of it that is the task ranks, if there is one such part. None if neither has enough points, or if
+    values overflow."""
     sets = together(validation_sets(look))
     if sets:
         return _by_sets(sets, look.facts.validation_sets[0])
-    return _in_training(look, "dpo_accuracy" if look.settings.preference else look.reward)
+    part = _task_part(look) if farmed else None
+    if part is not None:
+        basis = f"{part.name} in training, as the total reward stands for the task no longer"
+        return _in_training(part, BlockCache().get(part.name, part.values), basis, task=True)
+    name = "dpo_accuracy" if look.settings.preference else look.reward
+    basis = f"train {'pairs' if look.settings.preference else 'reward'} only: low confidence"
+    return _in_training(look.facts.metric(name), look.blocks(name), basis, task=False)
 
 
-def _in_training(look: Look, name: str) -> Ranking | None:
+def _task_part(look: Look) -> MetricFacts | None:
+    parts = [alone(name, series) for name, series in look.family(PARTS).items() if is_task(name) and len(series)]
+    return parts[0] if len(parts) == 1 else None
+
+
+def _in_training(reward: MetricFacts | None, blocks: Blocks | None, basis: str, task: bool) -> Ranking | None:
     """The curve of the fact table, whose best point is the peak there: a spike of one batch is no best state."""
-    reward, blocks = look.facts.metric(name), look.blocks(name)
     curve = None if reward is None else reward.curve
     if reward is None or blocks is None or curve is None:
         return None
     start = float(running_medians(blocks.medians[:3])[0])
-    basis = f"train {'pairs' if look.settings.preference else 'reward'} only: low confidence"
     return Ranking(
         steps=curve.steps,
         score=curve.values,
@@ -74,6 +90,7 @@ def _in_training(look: Look, name: str) -> Ranking | None:
         held_out=False,
         basis=basis,
         rose_to=_rose_to(reward),
+        task=task,
     )
 
 

@@ -54,7 +54,7 @@ SCALED = frozenset(
 class Rescale:
     """From row `first_row` of the table (step `since`) on the reward is `times` what it was; `before` and `after` are
     its levels there. `known`: rows that it takes to see it. `alone`: no spread is logged, and the noise from row to row
-    tells of it."""
+    tells of it. `of`: the metric that tells it. A score beside a reward that went over keeps its own scale."""
 
     first_row: int
     since: int
@@ -63,6 +63,7 @@ class Rescale:
     after: float
     known: int
     alone: bool = False
+    of: str = "score_mean"
 
     @property
     def shown(self) -> float:
@@ -75,7 +76,8 @@ class Rescale:
         way."""
         at = int(series.rows.searchsorted(self.first_row))
         out = np.zeros(len(series), dtype=np.bool_)
-        out[:at] = name in SCALED or (group == "validation" and self._also(series, at))
+        same = name in SCALED and (self.of == "score_mean" or not name.startswith("score_"))
+        out[:at] = same or (group == "validation" and self._also(series, at))
         return out
 
     def _also(self, scores: Series, at: int) -> bool:

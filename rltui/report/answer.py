@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
 from rltui.diagnosis.verdict import in_sentence
-from rltui.evidence.model import SEVERITY_RANK, Cause, Finding, Fix
+from rltui.evidence.model import SEVERITY_RANK, BestCheckpoint, Cause, Finding, Fix
 from rltui.frameworks.load import metrics as known_metrics
 from rltui.frameworks.load import phases as known_phases
 from rltui.plots.numbers import number
@@ -177,18 +177,20 @@ def _keep(report: Report) -> str:
     spread = f" ± {number(best.se)}" if best.se is not None else ""
     value = f"{metric_called(summary) if summary is not None else best.metric} {number(best.value)}{spread}"
     value += f", by {best.sets} validation sets together" if best.sets > 1 else ""
+    saved = "no saved checkpoint was found" if best.on_disk is None else "no saved checkpoint is of use"
     if not best.beats_start:
-        nothing = (
-            "no saved checkpoint was found, and no step beats the start"
-            if best.path is None
-            else "nothing saved beats the start"
-        )
+        nothing = "nothing saved beats the start" if best.path is not None else f"{saved}, and no step beats the start"
         against = f", {best.against}" if best.against else ""
-        return f"{nothing}. The best is step {best.step} ({value}{against})."
+        return f"{nothing}. The best{_before(best)} is step {best.step} ({value}{against})."
     if best.path is None:
-        return f"no saved checkpoint was found. The best step was {best.step} ({value})."
+        return f"{saved}. The best step{_before(best)} was {best.step} ({value})."
+    limit = f" It is the best{_before(best)}." if best.before is not None else ""
     lost = " It is no longer on disk." if best.on_disk is False else ""
-    return f"the checkpoint of step {best.step} ({value}).{lost}"
+    return f"the checkpoint of step {best.step} ({value}).{limit}{lost}"
+
+
+def _before(best: BestCheckpoint) -> str:
+    return f" before the fault began at step {best.before}" if best.before is not None else ""
 
 
 def _sure(report: Report, finding: Finding | None) -> str:

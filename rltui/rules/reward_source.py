@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from rltui.evidence import words
 from rltui.evidence.clock import worth
 from rltui.evidence.look import Look
 from rltui.evidence.outages import POLICY, Outage
@@ -123,13 +124,14 @@ def reward_scale_shift(look: Look, p: Params, memory: Memory) -> list[Signal]:
     if found is None:
         return []
     times = f"{num(found.shown)} times" if found.shown > 1 else f"1/{num(1 / found.shown)} of"
-    text = f"{reward_name(look)} is {times} what it was from step {found.since} on ({num(found.before)} before, "
+    name = words.called(look.facts, found.of).capitalize()
+    text = f"{name} is {times} what it was from step {found.since} on ({num(found.before)} before, "
     text += f"{num(found.after)} after), and so is its {'noise from row to row' if found.alone else 'spread'}"
     still = [metrics()[name].label for name in POLICY if look.series(name) is not None]
     if still:
         text += f", while the policy is as before ({', '.join(still)})"
     text += ": another scale, no gain and no loss. Rewards before that step count nowhere."
-    proofs = [(look.reward, f"{num(found.before)} before, {num(found.after)} after")]
+    proofs = [(found.of, f"{num(found.before)} before, {num(found.after)} after")]
     proofs += [(name, "") for name in ("reward_std", *POLICY) if look.series(name) is not None]
     level = WARNING if look.n - found.first_row >= p["rows"] else NOTICE
     return [Signal(level, text, tuple(proofs), onset_step=found.since)]

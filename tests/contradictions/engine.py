@@ -35,6 +35,7 @@ def rule(check: Rule) -> Rule:
 def contradictions(said: Said) -> list[Contradiction]:
     """All that cannot both be true of what is said of one run."""
     from tests.contradictions import (  # noqa: F401  they add their rules
+        courses,
         judge,
         messages,
         panes,

@@ -224,7 +224,7 @@ def honest() -> Said:
             "clock": {"step": 60, "first_step": 1, "planned_steps": 100},
             "pace": {"left_s": 40.0},
             "score": {"metric": "reward_mean", "key": "reward", "first": 0.8, "last": 0.1}
-            | {"peak": {"value": 0.8, "step": 40}},
+            | {"peak": {"value": 0.8, "step": 40}, "since_start": {"value": -0.7, "direction": -1}},
             "reward": None,
             "validation": None,
         },

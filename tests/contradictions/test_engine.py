@@ -194,6 +194,18 @@ LIES: dict[str, tuple[Callable[[Said], Any], ...]] = {
         _all_clear_of_a_loss,
         lambda s: (clear(s), s.report["pipeline"][1].update(status="warn")),
     ),
+    "best and peak": (
+        lambda s: s.report["verdict"]["best_checkpoint"].update(metric="reward", path=None, step=39),
+        lambda s: (
+            s.report["verdict"]["best_checkpoint"].update(metric="reward", step=52),
+            s.report["findings"].append(finding("train-val-divergence", onset_step=50)),
+        ),
+        lambda s: s.report["verdict"]["best_checkpoint"].update(step=1, against="no better than the start of 0.9"),
+    ),
+    "case and facts": (
+        lambda s: s.report["outlook"]["kl_reward"].update(reward="up"),
+        lambda s: s.report["outlook"]["kl_reward"].update(reward="flat", lately=["validation"]),
+    ),
     "checks that failed": (lambda s: s.report.update(checks_failed=[{"rule": "kl-runaway", "error": "ValueError"}]),),
     "fell and rose": (
         lambda s: text(s, "Reward fell from 0.1 to 0.8."),

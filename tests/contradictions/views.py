@@ -149,8 +149,13 @@ def decision_screen_and_report(said: Said) -> Iterator[str]:
         yield f"the decision screen: confidence {sure[1]}, report: {said.report['verdict']['confidence']}"
     outlook: Json = said.report.get("outlook") or {}
     case = outlook.get("kl_reward") or {}
-    ways = re.search(r"KL (not known|\w+)   reward (not known|\w+)   validation (not known|\w+)", text)
-    own = tuple("not known" if case.get(k) == "none" else case.get(k) for k in ("kl", "reward", "validation"))
+    course = r"(not known|\w+(?: lately)?)"
+    ways = re.search(rf"KL {course}   reward {course}   validation {course}", text)
+    lately = case.get("lately") or ()
+    own = tuple(
+        "not known" if case.get(k) == "none" else f"{case.get(k)} lately" if k in lately else case.get(k)
+        for k in ("kl", "reward", "validation")
+    )
     if ways is not None and case and ways.groups() != own:
         yield f"the decision screen: KL, reward, validation {ways.groups()}, report: {own}"
     if ways is not None and case and case["reading"] not in flat:

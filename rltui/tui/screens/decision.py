@@ -58,10 +58,9 @@ class DecisionScreen(TextScreen):
     def _case(self, insight: Insight, room: int) -> Block:
         case = insight.case
         rows: list[Row] = [[(" KL AND REWARD", "dim")]]
-        courses = (("KL", case.kl), ("reward", case.reward), ("validation", case.validation))
         row: Row = [(" ", "fg")]
-        for name, way in courses:
-            row += [(f"{name} ", "dim"), ("not known" if way == "none" else way, "strong"), ("   ", "fg")]
+        for name, way in case.courses:
+            row += [(f"{name} ", "dim"), (way, "strong"), ("   ", "fg")]
         rows.append(row)
         text = joined((case.reading, case.advice))
         rows += [[(" ", "fg"), (line, "fg")] for line in wrap(text, room)]

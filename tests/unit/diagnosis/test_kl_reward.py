@@ -76,11 +76,12 @@ def test_kl_that_is_off_or_unknown_is_no_course(kl: np.ndarray | None) -> None:
 
 
 def test_no_combination_has_two_rows() -> None:
-    for kl, reward, held_out in product(
-        ("up", "flat", "high", "down"), ("up", "flat", "down"), ("up", "flat", "down", "none")
+    for kl, reward, held_out, farmed in product(
+        ("up", "flat", "high", "down"), ("up", "flat", "down"), ("up", "flat", "down", "none"), (False, True)
     ):
-        rows = [r.id for r in table() if kl in r.kl and reward in r.reward and held_out in r.validation]
-        assert len(rows) <= 1, (kl, reward, held_out, rows)
+        fits = [r for r in table() if kl in r.kl and reward in r.reward and held_out in r.validation]
+        rows = [r.id for r in fits if farmed in r.farmed]
+        assert len(rows) <= 1, (kl, reward, held_out, farmed, rows)
 
 
 def test_a_kl_that_breaks_away_at_the_end_does_not_stand_still() -> None:
@@ -89,14 +90,35 @@ def test_a_kl_that_breaks_away_at_the_end_does_not_stand_still() -> None:
     assert case(look_at(given)).kl == "up"  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("early", [0.3, -0.3])
-def test_an_old_move_of_validation_is_no_course_of_now(early: float) -> None:
-    """Nor is one of KL or reward: all three are told of the newest rows."""
-    given = columns("flat", "flat", "flat")
-    given["val_score"] = [
-        None if v is None else v - (early if i < N // 3 else 0.0) for i, v in enumerate(given["val_score"])
-    ]
-    assert case(look_at(given)).validation == "flat"  # type: ignore[arg-type]
+def test_what_rose_early_and_then_stands_still_rose() -> None:
+    """As all other sentences have it, which tell a course since the start."""
+    early = np.minimum(1.0, np.arange(N) / 70)
+    given = columns("up", "flat", "flat")
+    given["score_mean"] = np.asarray(given["score_mean"]) + 0.3 * early
+    given["val_score"] = [None if v is None else v + 0.2 * early[i] for i, v in enumerate(given["val_score"])]  # type: ignore[arg-type]
+    found = case(look_at(given))  # type: ignore[arg-type]
+    assert (found.reward, found.validation, found.id, found.lately) == ("up", "up", "learning", ())
+
+
+def test_what_is_being_lost_now_falls_whatever_was_gained_before() -> None:
+    t = np.arange(N)
+    given = columns("up", "flat", None)
+    given["score_mean"] = np.asarray(given["score_mean"]) + np.where(
+        t < 150, 0.4 * t / 150, 0.4 - 0.2 * (t - 150) / 150
+    )
+    found = case(look_at(given))  # type: ignore[arg-type]
+    assert (found.reward, found.id, found.lately) == ("down", "divergence", ("reward",))
+    assert "reward down lately" in found.text
+
+
+def test_a_farmed_reward_that_rises_is_not_told_to_fall() -> None:
+    """What is wrong with it is that it stands for the task no longer; its course is up."""
+    farming = {"reward-component-decoupling": 2}
+    found = case(look_at(columns("up", "up", None), open_levels=farming))  # type: ignore[arg-type]
+    assert (found.reward, found.id) == ("up", "farmed")
+    assert case(look_at(columns("flat", "up", "up"), open_levels=farming)).id == "farmed"  # type: ignore[arg-type]
+    assert case(look_at(columns("up", "up", "down"), open_levels=farming)).id == "over-optimised"  # type: ignore[arg-type]
+    assert case(look_at(columns("up", "down", None), open_levels=farming)).id == "divergence"  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(

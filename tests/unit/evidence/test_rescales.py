@@ -155,3 +155,27 @@ def test_it_is_told_without_a_spread(tmp_path: Path, capsys: pytest.CaptureFixtu
     (loud,) = [f for f in told["findings"] if f["peak_severity"] != "info"]
     assert loud["onset_step"] == AT + 1
     assert "its noise from row to row" in loud["summary"]
+
+
+@pytest.mark.parametrize("times", [0.1, 5.0, 10.0])
+def test_a_reward_that_goes_over_beside_its_score(
+    times: float, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The score is what it was, and its rows from before count; the reward's do not, and have not risen tenfold."""
+    rng = np.random.default_rng(21)
+    score = 0.3 + 0.3 * np.arange(N) / N + 0.02 * rng.standard_normal(N)
+    of = report(tmp_path, columns(times, score_mean=score), capsys)
+    (finding,) = [f for f in of["findings"] if f["id"] == "reward-scale-shift"]
+    assert finding["summary"].startswith("Reward is ")
+    assert finding["onset_step"] == AT + 1
+    reward = of["facts"]["reward"]
+    assert of["facts"]["score"]["first"] < 0.35
+    assert max(reward["last"] / reward["first"], reward["first"] / reward["last"]) < 2
+
+
+def test_a_penalty_that_jumps_is_no_other_scale(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """It shifts the reward beside the score, and the spread stays."""
+    rng = np.random.default_rng(22)
+    score = 0.3 + 0.3 * np.arange(N) / N + 0.02 * rng.standard_normal(N)
+    of = report(tmp_path, columns(1.0, score_mean=score, reward_mean=score - 0.2 * NEW), capsys)
+    assert not [f for f in of["findings"] if f["id"] == "reward-scale-shift"]
