@@ -29,7 +29,7 @@ from rltui.evidence.model import (
     StageResult,
     Verdict,
 )
-from rltui.prose import counted, sentences
+from rltui.prose import counted, listed, sentences
 from rltui.rules.base import validation
 from rltui.rules.catalogue import having
 from rltui.rules.page import Rule
@@ -250,8 +250,8 @@ def _text(case: Case, decision: Decision, because: Sequence[Finding]) -> str:
 
 def _clear(case: Case) -> str:
     """Why nothing speaks against going on: what was gained, and how much nobody could see. Without a gain that is still
-    there, or with more checks that could not run than did, it is not called clear. Of a plateau it says why to go on
-    without gain."""
+    there, or with more checks that could not run than did, it is not called clear, nor beside a note that costs
+    something. Of a plateau it says why to go on without gain."""
     facts, seen = case.look.facts, _seen(case)
     gains, sets = _gains(seen), facts.validation_sets
     fallen = [m for m in sets if len(sets) > 1 and m.since_start is not None and m.since_start.direction < 0]
@@ -259,12 +259,16 @@ def _clear(case: Case) -> str:
         head = "No fault in the little that is logged"
     elif gains:
         unseen = any(m.since_start is not None for m in sets) and not _gains(sets) and not validation_rises(case.look)
-        head = "No fault found, and no gain on validation" if unseen else "All clear"
+        head = "No fault found, and no gain on validation" if unseen else CLEAR
         head = "No fault found, but a validation set fell" if fallen else head
         head = "No fault found, but below its best" if any(m.below_best for m in seen) else head
     else:
         untold = seen and all(m.since_start is None for m in seen)
         head = "No fault found, with too few rows to tell a gain" if untold else "No fault found, and no gain shown"
+    costs = [f for f in case.active if f.severity == "info" and Mark.COSTS in f.marks]
+    if costs:
+        named = listed(list(dict.fromkeys(in_sentence(f.title) for f in costs)))
+        head = f"No fault found, but {named}" if head == CLEAR else f"{head}, and {named}"
     words = f"{head}: {case.checks} checks ran" + (f", {case.skipped} could not." if case.skipped else ".")
     level = next((f for f in case.active if case.has(f, Trait.LEVEL)), None)
     rose = any(m.name == case.look.reward for m in gains)
@@ -281,9 +285,13 @@ def _clear(case: Case) -> str:
     held_out.sort(key=lambda m: (m not in fallen, m.series.key))  # not as the log has them
     courses += [_course(case, m) for m in held_out[:MOST_SETS]]
     why = _why_go_on(case) if courses and level is not None else ""
-    return f"{words} {sentences(*courses, why, told.left_out(case.look))}".rstrip()
+    numbers = [f.summary for f in costs[:MOST_COSTS]]
+    return f"{words} {sentences(*numbers, *courses, why, told.left_out(case.look))}".rstrip()
 
 
+CLEAR = "All clear"
+MOST_COSTS = 2
+"""Notes that cost something of which the numbers are told too."""
 MOST_SETS = 3
 """Validation sets whose courses are told; those that fell before those that rose."""
 

@@ -33,6 +33,9 @@ class Mark(StrEnum):
     DISK_FULL = "disk-full"
     """There is no room left, not only little."""
 
+    COSTS = "costs"
+    """A note only, as something excuses it, but it costs time or signal: beside it a run is not called clear."""
+
 
 @dataclass(frozen=True, slots=True)
 class Episode:

@@ -28,7 +28,8 @@ def collapsing(score: np.ndarray, seed: int = 0) -> dict[str, np.ndarray]:
 def test_entropy_that_is_used_up_is_a_fault_once_nothing_is_gained_any_more(tmp_path: Path, seed: int) -> None:
     page, _, said = told(write(tmp_path / "run", collapsing(ended_early(120, seed), seed)))
     found = finding(said, "entropy-collapse")
-    assert found is not None and found["severity"] == "warning"
+    assert found is not None
+    assert found["severity"] == "warning"
     assert "entropy-collapse" in said["verdict"]["because"]
     assert "All clear" not in page
 
@@ -54,11 +55,13 @@ def with_critic(score: np.ndarray, explained: float) -> dict[str, np.ndarray]:
 def test_a_critic_that_predicts_nothing_is_a_fault_once_nothing_is_gained_any_more(tmp_path: Path) -> None:
     said = told(write(tmp_path / "run", with_critic(ended_early(100), -0.05)))[2]
     found = finding(said, "critic-uninformative")
-    assert found is not None and found["severity"] == "warning"
+    assert found is not None
+    assert found["severity"] == "warning"
 
 
 def test_a_critic_that_predicts_nothing_is_a_note_while_the_score_rises(tmp_path: Path) -> None:
     rising = 0.25 + 0.4 * np.arange(ROWS) / ROWS + wave(0, 0.02, ROWS)
     said = told(write(tmp_path / "run", with_critic(rising, -0.05)))[2]
     found = finding(said, "critic-uninformative")
-    assert found is not None and found["severity"] == "info"
+    assert found is not None
+    assert found["severity"] == "info"
