@@ -106,15 +106,16 @@ def judge(case: Case, best: BestCheckpoint | None) -> Verdict:
     if decision == "stop-use-best":
         because = [*_worse_and_before(case, because), *because]
     kinds = _kinds(case, decision)
-    broken = any(f.severity == "critical" for f in because)
+    named = _and_criticals(case, because)
+    broken = any(f.severity == "critical" and not case.has(f, Trait.COST_ONLY, Trait.MEASUREMENT) for f in named)
     gained = bool(_gains(_seen(case)))
     words, tone = badge(decision, case.ended, broken, best, gained)
     return Verdict(
         decision=decision,
         kinds=kinds,
         confidence=0.0 if decision == "not-enough-evidence" else _confidence(case, because),
-        because=tuple(dict.fromkeys(f.id for f in because)),
-        text=_text(case, decision, because),
+        because=tuple(dict.fromkeys(f.id for f in named)),
+        text=_text(case, decision, named),
         would_change=_would_change(case, decision, because),
         best_checkpoint=best,
         badge=words,
@@ -138,6 +139,14 @@ def _worse_and_before(case: Case, because: Sequence[Finding]) -> list[Finding]:
     until = first.onset_step + dating_tolerance(case.look.step)
     roots = [f for f in case.at("critical") if f.root is None and f.stage is not None and f not in because]
     return [f for f in roots if f.onset_step is not None and f.onset_step <= until]
+
+
+def _and_criticals(case: Case, because: Sequence[Finding]) -> list[Finding]:
+    """The reasons with every other critical root behind the first of them: whatever the decision rests on, what is
+    critical is named."""
+    told = {f.id for f in because}
+    others = [f for f in case.at("critical") if f.id not in told and f.root not in told]
+    return [*because[:1], *others, *because[1:]]
 
 
 def _decide(case: Case) -> tuple[Decision, list[Finding]]:
@@ -236,16 +245,23 @@ def _text(case: Case, decision: Decision, because: Sequence[Finding]) -> str:
     if decision == "not-enough-evidence":
         if _few(look):
             rows = counted(look.n, "metric row") if look.n else "No metric rows"
-            return f"{rows} so far: too few to judge."
-        return "Neither reward nor validation is logged, so whether this run learns cannot be judged."
+            return f"{rows} so far: too few to judge.{_open(because)}"
+        blind = "Neither reward nor validation is logged, so whether this run learns cannot be judged."
+        return f"{blind}{_open(because)}"
     if not because:
         silent = case.state.because if case.state is not None and case.stopped_short else ""
         return sentences(silent, _clear(case))
     head, *others = because
-    also = [in_sentence(f.title) for f in others if f.id != head.id][:2]
     when = began(head)
-    more = f" Also open: {' and '.join(dict.fromkeys(also))}." if also else ""
-    return f"{head.title}{f', {when}' if when else ''}. {head.summary}{more}"
+    return f"{head.title}{f', {when}' if when else ''}. {head.summary}{_open(others, head, 'Also open')}"
+
+
+def _open(found: Sequence[Finding], but: Finding | None = None, said: str = "Open") -> str:
+    """Two of them by their titles, critical ones first, and more if those are critical."""
+    others = sorted((f for f in found if but is None or f.id != but.id), key=lambda f: f.severity != "critical")
+    titles = list(dict.fromkeys(in_sentence(f.title) for f in others))
+    most = max(2, sum(f.severity == "critical" for f in others))
+    return f" {said}: {listed(titles[:most])}." if titles else ""
 
 
 def _clear(case: Case) -> str:
