@@ -95,3 +95,19 @@ def test_a_critic_that_explains_next_to_nothing_is_told_with_its_learning_rate(t
     assert found["severity"] == "info"
     assert said["verdict"]["text"].startswith("No fault found, but critic still predicts poorly: ")
     assert "lr = 2e-8" in said["answer"]["why"]
+
+
+@pytest.mark.parametrize("key", ["timing_s/data_load", "timing_s/dataloader"])
+@pytest.mark.parametrize(("wait", "level"), [(30.0, "info"), (90.0, "warning")])
+def test_steps_that_wait_for_data_name_the_loader(tmp_path: Path, key: str, wait: float, level: str) -> None:
+    waits = np.where(np.arange(ROWS) < 150, 0.5, wait) * (1 + wave(0, 0.02, ROWS, 11))
+    longer = np.where(np.arange(ROWS) < 150, 300.0, 350.0) * (1 + wave(0, 0.01, ROWS, 12))
+    generation, update = wave(24, 0.5, ROWS, 13), wave(22, 0.5, ROWS, 14)
+    columns = {key: waits, "timing_s/gen": generation, "timing_s/update_actor": update}
+    timed = columns | {"step_s": waits + generation + update, "length": longer}
+    said = told(write(tmp_path / "run", learning(ROWS) | {"score": rising()} | timed))[2]
+    found = finding(said, "step-time-regression")
+    assert found is not None
+    assert found["severity"] == level
+    assert said["answer"]["why"].startswith("Steps wait for the data loader (")
+    assert "Load data from a local disk" in said["answer"]["do"]
