@@ -230,8 +230,10 @@ def reward_name(look: Look) -> str:
 
 
 def reward_course(look: Look) -> str:
-    """How the reward went and where it stands, as the facts have it; empty if none is logged."""
-    return words.course(look.facts, look.reward)
+    """How the reward went and where it stands, as the facts have it, and whether its gain is over; empty if none is
+    logged."""
+    course = words.course(look.facts, look.reward)
+    return f"{course}, and shows no gain in the newest half of the run" if gained(look) and spent(look) else course
 
 
 def validation_over(look: Look, rows: int) -> float | None:

@@ -32,6 +32,7 @@ def test_entropy_that_is_used_up_is_a_fault_once_nothing_is_gained_any_more(tmp_
     assert found["severity"] == "warning"
     assert "entropy-collapse" in said["verdict"]["because"]
     assert "All clear" not in page
+    assert "and shows no gain in the newest half of the run" in said["verdict"]["text"]
 
 
 def test_entropy_that_falls_while_the_score_still_rises_is_learning(tmp_path: Path) -> None:
