@@ -29,7 +29,7 @@ from rltui.evidence.model import (
     StageResult,
     Verdict,
 )
-from rltui.prose import counted, sentences
+from rltui.prose import counted, listed, sentences
 from rltui.rules.base import validation
 from rltui.rules.catalogue import having
 from rltui.rules.page import Rule
@@ -106,15 +106,16 @@ def judge(case: Case, best: BestCheckpoint | None) -> Verdict:
     if decision == "stop-use-best":
         because = [*_worse_and_before(case, because), *because]
     kinds = _kinds(case, decision)
-    broken = any(f.severity == "critical" for f in because)
+    named = _and_criticals(case, because)
+    broken = any(f.severity == "critical" and not case.has(f, Trait.COST_ONLY, Trait.MEASUREMENT) for f in named)
     gained = bool(_gains(_seen(case)))
     words, tone = badge(decision, case.ended, broken, best, gained, _interrupted(case))
     return Verdict(
         decision=decision,
         kinds=kinds,
         confidence=0.0 if decision == "not-enough-evidence" else _confidence(case, because),
-        because=tuple(dict.fromkeys(f.id for f in because)),
-        text=_text(case, decision, because),
+        because=tuple(dict.fromkeys(f.id for f in named)),
+        text=_text(case, decision, named),
         would_change=_would_change(case, decision, because),
         best_checkpoint=best,
         badge=words,
@@ -138,6 +139,14 @@ def _worse_and_before(case: Case, because: Sequence[Finding]) -> list[Finding]:
     until = first.onset_step + dating_tolerance(case.look.step)
     roots = [f for f in case.at("critical") if f.root is None and f.stage is not None and f not in because]
     return [f for f in roots if f.onset_step is not None and f.onset_step <= until]
+
+
+def _and_criticals(case: Case, because: Sequence[Finding]) -> list[Finding]:
+    """The reasons with every other critical root behind the first of them: whatever the decision rests on, what is
+    critical is named."""
+    told = {f.id for f in because}
+    others = [f for f in case.at("critical") if f.id not in told and f.root not in told]
+    return [*because[:1], *others, *because[1:]]
 
 
 def _decide(case: Case) -> tuple[Decision, list[Finding]]:
@@ -241,22 +250,29 @@ def _text(case: Case, decision: Decision, because: Sequence[Finding]) -> str:
     if decision == "not-enough-evidence":
         if _few(look):
             rows = counted(look.n, "metric row") if look.n else "No metric rows"
-            return f"{rows} so far: too few to judge."
-        return "Neither reward nor validation is logged, so whether this run learns cannot be judged."
+            return f"{rows} so far: too few to judge.{_open(because)}"
+        blind = "Neither reward nor validation is logged, so whether this run learns cannot be judged."
+        return f"{blind}{_open(because)}"
     if not because:
         silent = case.state.because if case.state is not None and case.stopped_short else ""
         return sentences(silent, _clear(case))
     head, *others = because
-    also = [in_sentence(f.title) for f in others if f.id != head.id][:2]
     when = began(head)
-    more = f" Also open: {' and '.join(dict.fromkeys(also))}." if also else ""
-    return f"{head.title}{f', {when}' if when else ''}. {head.summary}{more}"
+    return f"{head.title}{f', {when}' if when else ''}. {head.summary}{_open(others, head, 'Also open')}"
+
+
+def _open(found: Sequence[Finding], but: Finding | None = None, said: str = "Open") -> str:
+    """Two of them by their titles, critical ones first, and more if those are critical."""
+    others = sorted((f for f in found if but is None or f.id != but.id), key=lambda f: f.severity != "critical")
+    titles = list(dict.fromkeys(in_sentence(f.title) for f in others))
+    most = max(2, sum(f.severity == "critical" for f in others))
+    return f" {said}: {listed(titles[:most])}." if titles else ""
 
 
 def _clear(case: Case) -> str:
     """Why nothing speaks against going on: what was gained, and how much nobody could see. Without a gain that is still
-    there, or with more checks that could not run than did, it is not called clear. Of a plateau it says why to go on
-    without gain."""
+    there, or with more checks that could not run than did, it is not called clear, nor beside a note that costs
+    something. Of a plateau it says why to go on without gain."""
     facts, seen = case.look.facts, _seen(case)
     gains, sets = _gains(seen), facts.validation_sets
     fallen = [m for m in sets if len(sets) > 1 and m.since_start is not None and m.since_start.direction < 0]
@@ -264,12 +280,16 @@ def _clear(case: Case) -> str:
         head = "No fault in the little that is logged"
     elif gains:
         unseen = any(m.since_start is not None for m in sets) and not _gains(sets) and not validation_rises(case.look)
-        head = "No fault found, and no gain on validation" if unseen else "All clear"
+        head = "No fault found, and no gain on validation" if unseen else CLEAR
         head = "No fault found, but a validation set fell" if fallen else head
         head = "No fault found, but below its best" if any(m.below_best for m in seen) else head
     else:
         untold = seen and all(m.since_start is None for m in seen)
         head = "No fault found, with too few rows to tell a gain" if untold else "No fault found, and no gain shown"
+    costs = [f for f in case.active if f.severity == "info" and Mark.COSTS in f.marks]
+    if costs:
+        named = listed(list(dict.fromkeys(in_sentence(f.title) for f in costs)))
+        head = f"No fault found, but {named}" if head == CLEAR else f"{head}, and {named}"
     words = f"{head}: {case.checks} checks ran" + (f", {case.skipped} could not." if case.skipped else ".")
     level = next((f for f in case.active if case.has(f, Trait.LEVEL)), None)
     rose = any(m.name == case.look.reward for m in gains)
@@ -286,9 +306,13 @@ def _clear(case: Case) -> str:
     held_out.sort(key=lambda m: (m not in fallen, m.series.key))  # not as the log has them
     courses += [_course(case, m) for m in held_out[:MOST_SETS]]
     why = _why_go_on(case) if courses and level is not None else ""
-    return f"{words} {sentences(*courses, why, told.left_out(case.look))}".rstrip()
+    numbers = [f.summary for f in costs[:MOST_COSTS]]
+    return f"{words} {sentences(*numbers, *courses, why, told.left_out(case.look))}".rstrip()
 
 
+CLEAR = "All clear"
+MOST_COSTS = 2
+"""Notes that cost something of which the numbers are told too."""
 MOST_SETS = 3
 """Validation sets whose courses are told; those that fell before those that rose."""
 

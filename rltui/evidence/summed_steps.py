@@ -14,8 +14,8 @@ from rltui.run.table import Series
 STEP = "time_per_step_s"
 SUM = "sum of the phases"
 """What stands for the key."""
-GENERATION, UPDATES = "rollout", ("update_actor", "train_group")
-"""Without both of them the sum is no step."""
+GENERATIONS, UPDATES = ("rollout", "experience"), ("update_actor", "train_group")
+"""Without one of each the sum is no step; the first that is timed tells at which rows a step ends."""
 BESIDE = frozenset({"step", "other", "save_checkpoint", "validation", "recover", "dump_samples"})
 """Phases that most steps do not run: each would look like a slow step."""
 ASYNC = ("staleness_mean", "trainer_idle_ratio")
@@ -31,15 +31,16 @@ def summed_steps(series: Callable[[str], Series | None], names: Dialect) -> Seri
     left_out = BESIDE | out | set(names.phases.nested or ())
     timed = {name: s for name in phases() if name not in left_out and (s := series(PHASE + name)) is not None}
     update = next((timed[name] for name in UPDATES if name in timed), None)
-    if GENERATION not in timed or update is None:
+    generation = next((name for name in GENERATIONS if name in timed), None)
+    if generation is None or update is None:
         return None
-    first = timed[GENERATION]
+    first = timed[generation]
     whole = first.where(np.isin(first.rows, update.rows))
     if not len(whole):
         return None
     seconds = whole.values.copy()
     for name, one in timed.items():
-        if name != GENERATION:
+        if name != generation:
             at = np.searchsorted(one.rows, whole.rows).clip(0, len(one) - 1)
             seconds += np.where(one.rows[at] == whole.rows, one.values[at], 0.0)
     return Series(SUM, whole.steps, seconds, whole.rows, whole.times)

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
 from rltui.diagnosis.verdict import in_sentence
-from rltui.evidence.model import SEVERITY_RANK, BestCheckpoint, Cause, Finding, Fix
+from rltui.evidence.model import SEVERITY_RANK, BestCheckpoint, Cause, Finding, Fix, Mark
 from rltui.frameworks.load import metrics as known_metrics
 from rltui.frameworks.load import phases as known_phases
 from rltui.plots.numbers import number
@@ -70,7 +70,7 @@ def answer(report: Report) -> Answer:
     return Answer(
         what=report.verdict.text,
         since=_since(report, leading),
-        why=_why(report, leading),
+        why=_why(report, leading or costly_note(report)),
         do=_do(report, leading),
         keep=_keep(report),
         sure=_sure(report, leading),
@@ -83,6 +83,12 @@ def leading_finding(report: Report) -> Finding | None:
     loud = [f for f in report.findings if f.status == "active" and SEVERITY_RANK[f.severity] > 0]
     named = [f for i in report.verdict.because for f in loud if f.id == i]
     return next(iter([*named, *loud]), None)
+
+
+def costly_note(report: Report) -> Finding | None:
+    """The first open note that costs something, which the headline names if nothing is loud; None if there is none."""
+    notes = [f for f in report.findings if f.status == "active" and f.severity == "info"]
+    return next((f for f in notes if Mark.COSTS in f.marks), None) if report.verdict.judged else None
 
 
 def metric_called(summary: MetricSummary) -> str:
@@ -103,7 +109,9 @@ def _since(report: Report, finding: Finding | None) -> str:
             return "not known, nothing could be judged yet."
         if report.run.state == "stalled" and steps.last is not None:
             return f"step {steps.last}, after which nothing came. No warning is open."
-        return "no warning is open."
+        note = costly_note(report)
+        since = "" if note is None or note.onset_step is None else f" The note stands since step {note.onset_step}."
+        return f"no warning is open.{since}"
     if finding.onset_step is None:
         return "not known, the log does not date it."
     newest = f", the newest step is {steps.last}" if steps.last is not None and steps.last != finding.onset_step else ""
@@ -134,7 +142,9 @@ def cause_text(cause: Cause) -> str:
 
 def _do(report: Report, finding: Finding | None) -> str:
     if finding is None:
-        return _nothing_wrong(report)
+        note = costly_note(report)
+        more = "" if note is None or not note.fixes else f" For “{in_sentence(note.title)}”: {_do(report, note)}"
+        return f"{_nothing_wrong(report)}{more}"
     if not finding.fixes:
         others = [f for f in report.findings if f.status == "active" and f.severity != "info" and f.fixes]
         if not others:

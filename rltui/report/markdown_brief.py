@@ -13,7 +13,7 @@ from rltui.evidence.model import RISKS, Evidence, Finding, Fix
 from rltui.plots.numbers import NOT_AVAILABLE, change, number, percent
 from rltui.prose import capital, listed, sentence
 from rltui.report import markdown_metrics, markdown_run
-from rltui.report.answer import leading_finding, metric_called
+from rltui.report.answer import costly_note, leading_finding, metric_called
 from rltui.report.causes import cause_line, fix_setting, likely, same_change
 from rltui.report.escape import code, fenced, plain
 from rltui.report.markdown_findings import SEVERITY, name_of, roots_with, since
@@ -253,7 +253,7 @@ def _numbers(report: Report, evidence: Evidence) -> str:
 
 def _explained(report: Report, part: str) -> list[Finding]:
     """The finding that the head of the page speaks of, then the open roots."""
-    leading = leading_finding(report)
+    leading = leading_finding(report) or costly_note(report)
     first = [leading] if leading is not None and getattr(leading, part) else []
     return [*first, *(f for f in roots_with(report, part) if f is not leading)]
 

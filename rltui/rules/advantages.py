@@ -8,6 +8,7 @@ from rltui.evidence import words
 from rltui.evidence.clock import worth
 from rltui.evidence.look import Look
 from rltui.evidence.metric import Course
+from rltui.evidence.model import Mark
 from rltui.evidence.signal import CRITICAL, EASED, NOTICE, WARNING, Signal, num
 from rltui.evidence.trends import trend
 from rltui.plots.numbers import percent
@@ -42,10 +43,13 @@ def critic_uninformative(look: Look, p: Params, memory: Memory) -> list[Signal]:
     if eased and not held(look, "critic-uninformative"):
         return []
     level = EASED if eased else NOTICE
-    if now <= p["warn"] and not paying(look, "critic-uninformative"):
+    still = len(explained) >= p["long"] and look.trend("vf_explained_var").direction <= 0
+    useless = now <= (p["little"] if still else p["warn"])
+    if useless and not paying(look, "critic-uninformative"):
         level = CRITICAL if now < p["crit"] and losing(look) else WARNING
     text = f"The critic explains {num(now)} of the variance of the returns: its baseline helps little or harms."
-    return [Signal(level, text, (("vf_explained_var", "median of its newest rows"),), moved="vf_explained_var")]
+    proofs = (("vf_explained_var", "median of its newest rows"),)
+    return [Signal(level, text, proofs, moved="vf_explained_var", marks=(Mark.COSTS,) if useless else ())]
 
 
 @rule("value-loss-explosion", Look)

@@ -140,9 +140,34 @@ def newest(look: Look, name: str, rows: float) -> str:
     return f"median of the last {worth(rows, len(look.values(name)))} rows"
 
 
-def gaining(look: Look, rows: int = 0, errors: float = 2.0) -> bool:
-    """Train reward is `errors` standard errors better than before, over the last `rows` rows (0: since the start)."""
-    return look.facts.errors(look.reward, rows) >= errors and not farmed(look)
+def gained(look: Look, errors: float = LIMIT) -> bool:
+    """Train reward is so many standard errors better than at the start, be it long ago or now."""
+    return look.facts.errors(look.reward) >= errors and not farmed(look)
+
+
+def gaining(look: Look, rows: int = 0, errors: float = LIMIT) -> bool:
+    """Train reward is `errors` standard errors better than before, over the last `rows` rows. 0: since the start, and
+    the gain is not over (`spent`)."""
+    if rows:
+        return look.facts.errors(look.reward, rows) >= errors and not farmed(look)
+    return gained(look, errors) and not spent(look)
+
+
+LEFT, SPENT_ROWS = 0.25, 100
+"""Share of the whole gain that the newest half holds at most if it is over: half of it, if the gain goes on as it was.
+Rows of which half tell it, at least."""
+
+
+def spent(look: Look) -> bool:
+    """What was gained is long since gained: the newest half of the run shows no gain, and none that could hide in its
+    noise is worth naming beside the whole. An old gain pays for nothing that is wrong now."""
+    found = look.facts.metric(look.reward)
+    if found is None or len(found.series) < SPENT_ROWS:
+        return False
+    whole, late = found.since_start, found.across(len(found.series) // 2)
+    if whole is None or late is None or late.errors * found.better >= LIMIT:
+        return False
+    return late.value * found.better + LIMIT * late.se < LEFT * whole.value * found.better
 
 
 def paying(look: Look, rule: str, rows: int = 0) -> bool:
@@ -205,8 +230,10 @@ def reward_name(look: Look) -> str:
 
 
 def reward_course(look: Look) -> str:
-    """How the reward went and where it stands, as the facts have it; empty if none is logged."""
-    return words.course(look.facts, look.reward)
+    """How the reward went and where it stands, as the facts have it, and whether its gain is over; empty if none is
+    logged."""
+    course = words.course(look.facts, look.reward)
+    return f"{course}, and shows no gain in the newest half of the run" if gained(look) and spent(look) else course
 
 
 def validation_over(look: Look, rows: int) -> float | None:

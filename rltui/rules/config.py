@@ -14,7 +14,7 @@ from rltui.rules.base import (
     Memory,
     Params,
     dead_groups,
-    gaining,
+    gained,
     losing,
     rule,
     seldom_right,
@@ -98,7 +98,7 @@ def cfg_lr_too_high(look: Look, p: Params, memory: Memory) -> list[Signal]:
     swings = _loss_swings(look, p)
     if swings or (early and look.trend("kl_ref").direction > 0 and look.trend(look.reward).direction < 0):
         memory["proof"] = 1.0
-    elif memory and not look.settings.preference and gaining(look):
+    elif memory and not look.settings.preference and gained(look):
         memory.clear()
     level = NOTICE
     if "proof" in memory:

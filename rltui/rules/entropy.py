@@ -57,13 +57,13 @@ def entropy_collapse(look: Look, p: Params, memory: Memory) -> list[Signal]:
     held_out = validation(look)
     val_flat = held_out is not None and held_out < 1.0
     val_falls = held_out is not None and held_out <= -2.0
-    reward = look.trend(look.reward)
+    reward, nats = look.trend(look.reward), not look.weighed("entropy")
     said = held(look, "entropy-collapse", WARNING)  # what is loud ends with a gain, and not as the reward sways
-    unpaid = (said or flat(reward)) and not paying(look, "entropy-collapse", 200)
+    bottom = ratio < p["critical"] or (nats and now < p["critical_floor"])
+    still = reward.direction <= 0 if said or bottom else flat(reward)  # next to nothing is left: a gain has to show
+    unpaid = still and not paying(look, "entropy-collapse", 200)
     stuck = losing(look) or unpaid or look.trend("frac_reward_zero_std").direction > 0
     harmed = (stuck or val_flat or dead_now >= p["dead_groups"]) and not solved(look)
-    nats = not look.weighed("entropy")
-    bottom = ratio < p["critical"] or (nats and now < p["critical_floor"])
     damage = val_falls or losing(look) or dead_now >= p["dead_groups"]
     low = nats and now < p["floor"]
     going = low or said or look.trend("entropy", worth(p["window"], len(entropy))).direction < 0

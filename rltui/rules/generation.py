@@ -21,6 +21,7 @@ from rltui.rules.base import (
     compared,
     errors_of,
     farmed,
+    gained,
     gaining,
     head,
     held,
@@ -137,7 +138,7 @@ def _paid(look: Look, since: int | None, p: Params) -> bool:
     jumped, reward = _jumped(look, p), look.facts.metric(look.reward)
     step = since if jumped is None else jumped.step
     if step is None or reward is None:
-        return gaining(look, 0, p["gain_se"])
+        return gained(look, p["gain_se"])
     return (errors_of(reward.beyond(step)) or 0.0) >= p["gain_se"] and not farmed(look)
 
 

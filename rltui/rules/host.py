@@ -29,6 +29,7 @@ def host_ram_creep(seen: Measured, p: Params, memory: Memory) -> list[Signal]:
     total = seen.host.ram_total_gb if seen.host is not None else None
     level, text = _fill(seen.host, p)
     said, began = [text] if level else [], None
+    marks: tuple[Mark, ...] = ()
     if series is not None and trend(series.values).direction > 0:
         x = series.values[-WINDOW:]
         grown, ahead = trend(x).total, host_memory(seen, p["kill"])
@@ -36,6 +37,8 @@ def host_ram_creep(seen: Measured, p: Params, memory: Memory) -> list[Signal]:
             level = max(level, NOTICE)
             said.append(f"grown by {num(grown)} GB in {len(x)} rows")
             began = int(series.steps[-WINDOW:][onset(x)])
+            multiplied = total is None and grown > p["multiplied"] * float(median(x[:10]))
+            marks = (Mark.COSTS,) if multiplied else ()  # where it ends nobody can tell
         if ahead is not None:
             level, began = max(level, WARNING), int(series.steps[-WINDOW:][onset(x)])
             said.append(ahead.text)
@@ -43,7 +46,7 @@ def host_ram_creep(seen: Measured, p: Params, memory: Memory) -> list[Signal]:
         said.append(f"largest known process: {largest.role}, {num(largest.rss_gb)} GB")
     logged = series is not None and series is not seen.ram_sampled
     proofs = (("cpu_mem_used" if logged else "host.ram_used_gb", ""),)
-    own = [Signal(level, headed("Host memory", said), proofs, onset_step=began)] if level else []
+    own = [Signal(level, headed("Host memory", said), proofs, onset_step=began, marks=marks)] if level else []
     return own + [
         Signal(level, f"Host memory of {node}: {text}.", subject=node)
         for node, host in seen.elsewhere

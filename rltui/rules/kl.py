@@ -16,6 +16,7 @@ from rltui.rules.base import (
     Memory,
     Params,
     farmed,
+    gained,
     gaining,
     held,
     logged_for,
@@ -144,7 +145,7 @@ def kl_runaway(look: Look, p: Params, memory: Memory) -> list[Signal]:
     window = int(p["window"])
     held_out = validation(look)
     verified = held_out is not None and held_out >= p["gain_se"]
-    ever = gaining(look, 0, p["gain_se"]) and not loud(look, Trait.COLLAPSE)
+    ever = gained(look, p["gain_se"]) and not loud(look, Trait.COLLAPSE)
     unpaid = not ever and not verified
     collapsed = loud(look, Trait.COLLAPSE) and level > p["warn"]
 

@@ -7,6 +7,7 @@ import numpy as np
 from rltui.evidence import words
 from rltui.evidence.clock import worth
 from rltui.evidence.look import Look
+from rltui.evidence.model import Mark
 from rltui.evidence.signal import CRITICAL, EASED, NOTICE, WARNING, Signal, num
 from rltui.plots.numbers import percent
 from rltui.rules.base import (
@@ -129,6 +130,7 @@ def zero_variance_groups(look: Look, p: Params, memory: Memory) -> list[Signal]:
     long = logged_for(look, "frac_reward_zero_std", p["window"])
     lasting = long and bool((recent >= p["critical"]).mean() >= 0.5)
     level = EASED if eased else NOTICE
+    marks = (Mark.COSTS,) if share >= p["critical"] and lasting and not solved(look) else ()
     if solved(look) and not all_dead:
         level = min(level, NOTICE)  # that nothing more can be learnt is told by the reward
     elif share >= p["critical"] and lasting and not learns:
@@ -146,6 +148,7 @@ def zero_variance_groups(look: Look, p: Params, memory: Memory) -> list[Signal]:
             summary,
             tuple(proofs),
             onset_step=_start(look, "frac_reward_zero_std", dead >= p["notice" if level <= NOTICE else "warn"]),
+            marks=marks,
         )
     ]
 

@@ -7,6 +7,7 @@ only ones that a trainer logs: the largest weight and not the mean, groups that 
 from __future__ import annotations
 
 from rltui.evidence.look import Look
+from rltui.evidence.model import Mark
 from rltui.evidence.signal import CRITICAL, EASED, NOTICE, WARNING, Signal, num
 from rltui.frameworks.load import metrics
 from rltui.plots.numbers import percent
@@ -56,7 +57,7 @@ def _asked(look: Look, name: str, limit: Limit) -> bool:
 def _signal(look: Look, rule: str, name: str, limit: Limit) -> Signal | None:
     values = look.values(name)
     now, start = tail(values, ROWS), head(values, LEAST)
-    level = _level(look, now, start, limit)
+    level, marks = _level(look, now, start, limit)
     if level == EASED and not held(look, rule):
         return None
     label = metrics()[name].label
@@ -71,13 +72,14 @@ def _signal(look: Look, rule: str, name: str, limit: Limit) -> Signal | None:
             stands = f"is {shown(now)}, after {shown(start)} at the start"
         return f"{capital(label)} {stands} ({compared(look, name, ROWS)})."
 
-    return Signal(level, text, ((name, ""),), subject=label, moved=name, hurt=look.reward)
+    return Signal(level, text, ((name, ""),), subject=label, moved=name, hurt=look.reward, marks=marks)
 
 
-def _level(look: Look, now: float, start: float, limit: Limit) -> int:
+def _level(look: Look, now: float, start: float, limit: Limit) -> tuple[int, tuple[Mark, ...]]:
+    """The level, and the mark of a note that would be a warning if nothing were gained."""
     if limit.of_start:
         if start <= 0:
-            return EASED
+            return EASED, ()
         now, start = now / start, 1.0
 
     def past(bound: float) -> bool:
@@ -85,13 +87,13 @@ def _level(look: Look, now: float, start: float, limit: Limit) -> int:
 
     moved = now >= limit.times * start if limit.above else now * limit.times <= start
     if not past(limit.noted):
-        return EASED
+        return EASED, ()
     falls = losing(look)
     if past(limit.harm) and moved:
-        return CRITICAL if falls else WARNING
-    if past(limit.warn) and moved and (falls or not gaining(look)):
-        return WARNING
-    return NOTICE if moved or past(limit.warn) else EASED
+        return CRITICAL if falls else WARNING, ()
+    if past(limit.warn) and moved:
+        return (WARNING, ()) if falls or not gaining(look) else (NOTICE, (Mark.COSTS,))
+    return NOTICE if moved or past(limit.warn) else EASED, ()
 
 
 def in_words(name: str, limit: Limit) -> str:

@@ -10,7 +10,8 @@ import numpy as np
 from rltui.evidence.beside_rows import Standing
 from rltui.evidence.clock import enough
 from rltui.evidence.look import Look
-from rltui.evidence.signal import CRITICAL, NOTICE, WARNING, Signal
+from rltui.evidence.model import Mark
+from rltui.evidence.signal import CRITICAL, NOTICE, WARNING, Signal, num
 from rltui.rules.base import Memory, Params, rule, tail
 
 POISON = ("pg_loss", "total_loss", "kl_ref", "entropy", "vf_loss")
@@ -139,7 +140,32 @@ def metric_vanished(look: Look, p: Params, memory: Memory) -> list[Signal]:
         step = int(series.steps[-1])
         text = f"{series.key} is logged no more since step {step}, and others of the same place go on."
         out.append(Signal(WARNING, text, ((name, f"last at step {step}"),), subject=name, onset_step=step))
-    return out
+    return out + _evaluations_stopped(look, p)
+
+
+def _evaluations_stopped(look: Look, p: Params) -> list[Signal]:
+    """No evaluation for many times as long as the config says that one takes, or as they came before."""
+    series = look.series("val_score")
+    if series is None:
+        return []
+    planned, steps = look.settings.number("test_freq") or 0.0, series.steps
+    apart = steps[1:] - steps[:-1]
+    came = float(np.median(apart)) if len(apart) >= p["evaluations"] else 0.0
+    every = came or (planned if planned > 1 else 0.0)  # 1 may be an epoch
+    longest, gone = float(apart.max(initial=0)), look.step - int(steps[-1])
+    if (
+        not every
+        or gone < p["missed"] * max(every, longest)
+        or not enough(p["rows"], look.steps[look.steps > steps[-1]])
+    ):
+        return []
+    step = int(steps[-1])
+    wanted = (
+        f"one came every {num(came)} steps before" if came else f"the config asks for one every {num(planned)} steps"
+    )
+    text = f"The newest evaluation is of step {step}, {gone} steps ago, and {wanted}."
+    proofs = (("val_score", f"last at step {step}"),)
+    return [Signal(NOTICE, text, proofs, subject="val_score", onset_step=step, marks=(Mark.COSTS,))]
 
 
 @rule("metric-definition-trap", Look)

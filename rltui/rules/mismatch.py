@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from rltui.evidence.look import Look
+from rltui.evidence.model import Mark
 from rltui.evidence.signal import CRITICAL, EASED, NOTICE, WARNING, Signal, num
 from rltui.plots.numbers import percent
 from rltui.rules.base import (
@@ -106,7 +107,8 @@ def is_weight_degenerate(look: Look, p: Params, memory: Memory) -> list[Signal]:
         level = max(level, WARNING)
     names = [n for n in ("is_ratio_mean", "is_clip_frac", "is_eff_sample_size") if look.series(n) is not None]
     text = f"Importance weights: {', '.join(parts)}."
-    return [Signal(level, text, tuple((n, "") for n in names), moved=names[0], hurt=look.reward)]
+    marks = (Mark.COSTS,) if bad else ()
+    return [Signal(level, text, tuple((n, "") for n in names), moved=names[0], hurt=look.reward, marks=marks)]
 
 
 def _contradicts(look: Look, weight: float, p: Params) -> bool:
@@ -131,8 +133,9 @@ def staleness_high(look: Look, p: Params, memory: Memory) -> list[Signal]:
     limit = max(p["warn"], bound or 0.0)
     level = EASED if eased else NOTICE
     spent = loud(look, Trait.REWARD_FALLS) or not paying(look, "staleness-high")  # an old gain excuses no fall
+    marks = (Mark.COSTS,) if now > limit else ()
     if now > limit and (now > max(p["harm"], limit) or spent):
         level = CRITICAL if now > max(p["crit"], limit) and losing(look) else WARNING
     text = f"Rollouts are {num(now)} versions old ({newest(look, 'staleness_mean', 10)}"
     text += f", bound {num(bound)})." if bound else ")."
-    return [Signal(level, text, (("staleness_mean", ""),), moved="staleness_mean", hurt=look.reward)]
+    return [Signal(level, text, (("staleness_mean", ""),), moved="staleness_mean", hurt=look.reward, marks=marks)]

@@ -12,7 +12,8 @@ from rltui.rules.base import Memory, Params, rule, tail, validation
 def dpo_likelihood_displacement(look: Look, p: Params, memory: Memory) -> list[Signal]:
     """Chosen responses are less likely than at the start, and the margin has risen."""
     chosen, rejected = look.values("dpo_logps_chosen"), look.values("dpo_logps_rejected")
-    if len(chosen) < p["rows"] or look.facts.errors("dpo_logps_chosen") > -2.0:
+    least = 2.0 if len(chosen) >= p["rows"] else p["sure"]
+    if len(chosen) < p["few"] or look.facts.errors("dpo_logps_chosen") > -least:
         return []
     if look.facts.errors("dpo_reward_margin") < 2.0:
         return []

@@ -10,6 +10,7 @@ from rltui.evidence.clock import capped
 from rltui.evidence.effects import NOISE_POINTS, chance, median_error, noise
 from rltui.evidence.look import Look
 from rltui.evidence.metric import FIRST
+from rltui.evidence.model import Mark
 from rltui.evidence.signal import CRITICAL, EASED, NOTICE, WARNING, Signal, num
 from rltui.evidence.step_time import grown, own_share, phase_share, waits
 from rltui.frameworks.load import phases
@@ -67,10 +68,12 @@ def step_time_regression(look: Look, p: Params, memory: Memory) -> list[Signal]:
         if level == NOTICE and per_token is not None and per_token < p["notice"] and per_token**2 <= ratio
         else "."
     )
+    costs = level == NOTICE and slower and past(ratio, p["warn"]) and past(unexplained, p["notice"])
     proofs = [("time_per_step_s", f"{num(ratio)} times its best median")]
     if per_token is not None:
         proofs.append(("response_length_mean", f"time per token {num(per_token)} times its best"))
-    return [Signal(level, summary, tuple(proofs), moved="time_per_step_s")]
+    marks = (Mark.COSTS,) if costs else ()
+    return [Signal(level, summary, tuple(proofs), moved="time_per_step_s", marks=marks)]
 
 
 LOG_PROBS = ("old_log_prob", "ref_log_prob")

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from tests.unit.diagnosis.written import finding, learning, report, wave, write
+from tests.unit.reported import told
 
 ROWS, AT = 160, 90
 RULE = "step-time-regression"
@@ -65,3 +66,26 @@ def test_a_logged_load_of_the_host_tells_why_all_became_slower(
     found = finding(report(home(tmp_path, **phases, **load), capsys), RULE)
     assert found is not None
     assert found["causes"][0]["text"].startswith(lead)
+
+
+@pytest.mark.parametrize("slow", [True, False])
+def test_a_phase_that_holds_all_that_comes_before_the_update_makes_a_step_with_it(slow: bool, tmp_path: Path) -> None:
+    experience = np.where(np.arange(ROWS) < AT, 1.0, 2.4 if slow else 1.0) * wave(50, 1, ROWS, 8)
+    update = wave(25, 0.5, ROWS, 9)
+    named = {"score": "reward", "length": "response_length", "kl": "kl", "loss": "policy_loss"}
+    run = {key: learning(ROWS)[name] for name, key in named.items()}
+    run |= {"timing/make_experience": experience, "timing/ppo_train": update}
+    lines = [
+        f"(PPOTrainer pid=7) INFO 11-03 09:01:34 ppo_trainer.py:412] ✨ Global step {i + 1}: "
+        + str({key: round(float(values[i]), 5) for key, values in run.items()})
+        for i in range(ROWS)
+    ]
+    (tmp_path / "train.log").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    said = told(tmp_path)[2]
+    found = finding(said, RULE)
+    assert (found is not None) == slow
+    missing = finding(said, "logging-coverage-gap")
+    assert missing is None or "time_per_step_s" not in missing["summary"]
+    if found is not None:
+        assert found["severity"] == "warning"
+        assert said["answer"]["why"].startswith("Making the experience became slower")

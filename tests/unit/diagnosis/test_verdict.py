@@ -180,3 +180,25 @@ def test_a_critical_root_that_began_before_leads_the_milder_reason_to_stop(gap: 
     assert verdict.decision == "stop-use-best"
     assert (verdict.because[0] == "mismatch-high") == leads
     assert len(verdict.because) > leads
+
+
+@pytest.mark.parametrize("open_since", [300, None])
+def test_no_open_critical_is_left_out_of_the_headline(open_since: int | None) -> None:
+    rng = np.random.default_rng(5)
+    rows = np.arange(N)
+    late = np.clip((rows - 200) / 200, 0, 1)
+    columns = dict(learning_run(0, N)) | {
+        "score_mean": 0.3
+        + 0.3 * np.minimum(1, rows / 150)
+        - 0.25 * np.clip((rows - 150) / 240, 0, 1)
+        + 0.01 * noise(rng, N),
+        "kl_ref": 0.01 + 0.3 * late + 0.002 * np.abs(noise(rng, N)),
+        "rollout_train_logprob_diff": np.where(rows < (open_since or N), 0.004, 0.13) * (1 + 0.05 * noise(rng, N)),
+        "val_score": [None] * N,
+    }
+    told = Engine().advance(FakeRun(columns).grow())
+    critical = {f.id for f in told.findings if f.status == "active" and f.severity == "critical" and f.root is None}
+    assert critical <= {*told.verdict.because}
+    assert ("mismatch-high" in critical) == (open_since is not None)
+    if open_since is not None:
+        assert "trainer and sampler disagree" in told.verdict.text.lower()
