@@ -251,6 +251,8 @@ class _Teller:
         spell, began = _spell(rule, life, look), life.onset_step
         known = began is None or began <= self.before.look.step
         ground, spell = (self.before, _by(spell, self.before.look)) if known else (self.ground, spell)
+        if not active and ground.look.settings.earlier:
+            ground = replace(ground, config=ground.look.settings.at(spell.end).config)
         causes, remedies, self.weights[key] = self.kept.advice(key, rule, severity, ground, spell, guard)
         signal = life.eased or life.signal
         proofs = [*signal.proofs, *((remark.metrics[0], remark.text) for remark in beside)]

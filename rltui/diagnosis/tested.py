@@ -98,7 +98,12 @@ class Ground:
         outcome = of_numbers(self.look, test, spell) if of_numbers else _TESTERS[type(test)](self, test, spell)
         weight = DECISIVE if test.decisive else outcome.weight
         answer = "unknown" if outcome.answer == "unmet" and test.unmet == "open" else outcome.answer
-        return Outcome(answer, outcome.text, weight, outcome.part)
+        return Outcome(answer, outcome.text + self._with_it(outcome), weight, outcome.part)
+
+    def _with_it(self, outcome: Outcome) -> str:
+        """With which settings the run was resumed at the very step of a jump."""
+        others = [one for one in self.changed if one.step == outcome.at]
+        return f", where the run was resumed{_with(others)}" if others and outcome.answer == "met" else ""
 
 
 def _updates(ground: Ground, test: Updates, spell: Spell) -> Outcome:

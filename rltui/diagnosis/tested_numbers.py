@@ -28,12 +28,13 @@ DECISIVE, SEEN, SET = 3, 2, 1
 
 class Outcome(Struct, frozen=True):
     """`text` says what was found, in numbers; of an unknown one what it would need. `part`: the member of a metric that
-    it was found of."""
+    it was found of. `at`: the very step at which something happened at once."""
 
     answer: Answer
     text: str
     weight: int = SEEN
     part: str = ""
+    at: int | None = None
 
 
 class Spell(Struct, frozen=True):
@@ -179,7 +180,7 @@ def _jumped(look: Look, test: Jumped, spell: Spell) -> Outcome:
         if near and grown > test.by * abs(shift.before) and at_once(facts.series, shift):
             was, now = value_of(test.metric, shift.before), value_of(test.metric, shift.after)
             told = f"{label} {was} → {now} at step {shift.step}"
-            return Outcome("met", told)
+            return Outcome("met", told, at=shift.step)
     return Outcome("unmet", f"{label} did not {'rise' if test.way == 'up' else 'fall'} at once before step {onset}")
 
 
