@@ -15,7 +15,7 @@ from rltui.evidence.guard import Guard
 from rltui.evidence.look import Look
 from rltui.evidence.model import RecoveryBand
 from rltui.evidence.signal import WARNING, Signal, num
-from rltui.evidence.trends import apart, first_turn
+from rltui.evidence.trends import CLEAR, apart, first_turn
 from rltui.frameworks.load import metrics
 from rltui.rules.base import solved
 from rltui.rules.page import Recovery
@@ -212,10 +212,6 @@ the damage began before that row; a wider window would find the learning before 
 
 EDGE = 0.2
 """A change point in this first share of the window says that the change began before it: the window then doubles."""
-
-CLEAR = 0.8
-"""How far apart (`turn`) before and after must lie: the best of all cuts through 60 rows of noise comes to .6."""
-
 
 def dated(after: Life, before: Life, signal: Signal, look: Look) -> Life:
     """The newest opening of a finding that was just raised, with the steps at which it began and became loud."""

@@ -73,3 +73,12 @@ def test_a_jump_after_a_slow_rise_is_dated_at_the_jump(tmp_path: Path) -> None:
     found = finding(report, "mismatch-high")
     assert found is not None
     assert abs(found["onset_step"] - jump) <= 8
+
+
+@pytest.mark.parametrize("set_out", [170, 200])
+def test_kl_that_buys_nothing_is_dated_where_it_set_out(set_out: int, tmp_path: Path) -> None:
+    columns = learnt(set_out, by=0.15)
+    columns["kl"] = 0.02 * np.minimum(np.arange(ROWS) / 90, 1.0) + rise(0, 0.15, 50, 0.05, 5, set_out)
+    found = finding(judged(tmp_path / "run", columns), "kl-up-reward-flat")
+    assert found is not None
+    assert abs(found["onset_step"] - set_out) <= 10
