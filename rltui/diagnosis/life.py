@@ -213,6 +213,7 @@ the damage began before that row; a wider window would find the learning before 
 EDGE = 0.2
 """A change point in this first share of the window says that the change began before it: the window then doubles."""
 
+
 def dated(after: Life, before: Life, signal: Signal, look: Look) -> Life:
     """The newest opening of a finding that was just raised, with the steps at which it began and became loud."""
     opening = after.openings[-1]
