@@ -10,7 +10,7 @@ from functools import cached_property, lru_cache
 from typing import Any
 
 from rltui.diagnosis.roots import dating_tolerance
-from rltui.diagnosis.tested_courses import OF_COURSES
+from rltui.diagnosis.tested_courses import OF_COURSES, stood_still
 from rltui.diagnosis.tested_numbers import (
     DECISIVE,
     SET,
@@ -83,7 +83,7 @@ class Ground:
     def test(self, test: Test, spell: Spell) -> Outcome:
         of_numbers = OF_NUMBERS.get(type(test)) or OF_COURSES.get(type(test))
         outcome = of_numbers(self.look, test, spell) if of_numbers else _TESTERS[type(test)](self, test, spell)
-        weight = DECISIVE if test.decisive else outcome.weight
+        weight = max(DECISIVE, outcome.weight) if test.decisive else outcome.weight
         answer = "unknown" if outcome.answer == "unmet" and test.unmet == "open" else outcome.answer
         return Outcome(answer, outcome.text + self._with_it(outcome), weight, outcome.part)
 
@@ -161,11 +161,17 @@ def _found(ground: Ground, test: OtherFinding, spell: Spell) -> Outcome:
     late = dating_tolerance(spell.end) + spell.early
     began = spell.onset if spell.onset is not None else spell.end
     by = spell.end if test.during else began + late
+    stood = ""
     for rule in test.rules:
         own = ground.spells.get(rule)
         if own is not None and _since(ground, rule, own) <= by and own.end >= began - late:
+            if still := stood_still(ground.look, own, spell):
+                stood = f"“{_title(rule)}” is no more than a note, and {still}"
+                continue
             since = f" (since step {own.onset})" if own.onset is not None else ""
             return Outcome("met", f"{_title(rule)}{since}")
+    if stood:
+        return Outcome("unmet", stood)
     blind = [rule for rule in test.rules if rule not in ground.ran]
     if blind:
         return Outcome("unknown", f"the check “{_title(blind[0])}” cannot run on what is logged")

@@ -7,6 +7,7 @@ from typing import Any
 
 from rltui.diagnosis.roots import dating_tolerance
 from rltui.diagnosis.tested_numbers import (
+    EXACT,
     JUST_BEFORE,
     Outcome,
     Spell,
@@ -19,12 +20,31 @@ from rltui.diagnosis.tested_numbers import (
 from rltui.evidence.effects import between, noise_around, weights
 from rltui.evidence.look import Look
 from rltui.evidence.metric import FIRST, NOW_POINTS
-from rltui.evidence.signal import num
+from rltui.evidence.signal import WARNING, num
 from rltui.plots.numbers import change
 from rltui.rules.expectation import Faded, HeldLevel, Mirrored, Noisier, NoneMoved, RoseAgain
 
 SURE = 3.0
 """Standard errors that the weight of a part must lie from 0."""
+STILL = 0.1
+"""Share of its level by which the metric of a note has to have moved to be the beginning of anything."""
+
+
+def stood_still(look: Look, own: Spell, spell: Spell) -> str:
+    """What says that a mere note tells of nothing new: it stood long before the finding, and its metric is where it
+    was. Empty if it may be what the finding began with."""
+    if own.level >= WARNING or spell.onset is None or own.onset is None or own.onset >= spell.onset - JUST_BEFORE:
+        return ""
+    facts = fact_of(look, own.moved) if own.moved else None
+    before = None if facts is None else facts.before(spell.onset - JUST_BEFORE)
+    after = None if facts is None else facts.within(spell.onset, spell.end, NOW_POINTS)
+    effect = None if before is None or after is None else between(before, after)
+    if facts is None or before is None or after is None or effect is None:
+        return ""
+    if effect.direction and abs(effect.value) >= STILL * abs(before.value):
+        return ""
+    was, now = (value_of(facts.name, level.value) for level in (before, after))
+    return f"{label_of(facts.name)} was {was} {JUST_BEFORE} steps before and is {now}"
 
 
 def _held(look: Look, test: HeldLevel, spell: Spell) -> Outcome:
@@ -116,7 +136,8 @@ def _rose_again(look: Look, test: RoseAgain, spell: Spell) -> Outcome:
     again = float(later.max())
     top = low + 1 + int(later.argmax())
     course = " → ".join(value_of(test.metric, value) for value in (before, float(values[low]), again))
-    return Outcome("met", f"{label} {course}, from step {steps[low + 1]} to {steps[top]}", at=int(steps[low + 1]))
+    told = f"{label} {course}, from step {steps[low + 1]} to {steps[top]}"
+    return Outcome("met", told, EXACT, at=int(steps[low + 1]))
 
 
 def _mirrored(look: Look, test: Mirrored, spell: Spell) -> Outcome:

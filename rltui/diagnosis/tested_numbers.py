@@ -22,8 +22,9 @@ from rltui.rules.expectation import NUMBERS, EveryPhase, Explains, Jumped, Metri
 
 Answer = Literal["met", "unmet", "unknown"]
 
-DECISIVE, SEEN, SET = 3, 2, 1
-"""Weights: it is as good as proof; the run's numbers show it; only a setting speaks for it."""
+EXACT, DECISIVE, SEEN, SET = 4, 3, 2, 1
+"""Weights: it says more exactly what other proof shows, too; it is as good as proof; the run's numbers show it; only a
+setting speaks for it."""
 
 
 class Outcome(Struct, frozen=True):
@@ -39,11 +40,14 @@ class Outcome(Struct, frozen=True):
 
 class Spell(Struct, frozen=True):
     """From which step to which a finding stood; `onset` None: nobody knows since when. `early`: by how many steps the
-    onset may be dated too early, as of a fall that was seen only at the next evaluation."""
+    onset may be dated too early, as of a fall that was seen only at the next evaluation. `level`: the highest; `moved`:
+    the metric that it is dated by."""
 
     onset: int | None
     end: int
     early: int = 0
+    level: int = 0
+    moved: str = ""
 
 
 LEVEL_POINTS = 20
